@@ -1,0 +1,46 @@
+import { importX } from 'eslint-plugin-import-x';
+import tseslint from 'typescript-eslint';
+
+/** Heavy packages and the one file that may import each. */
+const importers = {
+  'parquet-wasm': 'src/parquet/wasm.ts',
+  'p-queue': 'src/quota/queue.ts',
+  '@aws-sdk/client-s3': 'src/lake/s3.ts',
+  yargs: 'src/cli.ts',
+  'yargs/helpers': 'src/cli.ts',
+  '@duckdb/node-api': 'src/duckdb/connection.ts',
+  undici: 'src/http/agent.ts',
+};
+const names = Object.keys(importers);
+const restricted = (allowed) => [
+  'error',
+  {
+    paths: names
+      .filter((name) => !allowed.includes(name))
+      .map((name) => ({ name, message: `Only ${importers[name]} imports ${name}.` })),
+  },
+];
+
+export default tseslint.config(
+  { ignores: ['dist/', 'coverage/', 'data/'] },
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
+    languageOptions: { parserOptions: { projectService: true } },
+    plugins: { 'import-x': importX },
+    rules: {
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+      'no-restricted-syntax': ['error', { selector: 'TSEnumDeclaration', message: 'A union of strings instead.' }],
+    },
+  },
+  {
+    files: ['src/**/*.ts', 'pipelines/**/*.ts'],
+    rules: { 'no-restricted-imports': restricted([]) },
+  },
+  ...[...new Set(Object.values(importers))].map((file) => ({
+    files: [file],
+    rules: { 'no-restricted-imports': restricted(names.filter((name) => importers[name] === file)) },
+  })),
+);

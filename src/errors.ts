@@ -1,0 +1,70 @@
+/** What went wrong, for programs: stable codes, each with the exit code it leads to and whether a retry can help. */
+const codes = {
+  /** The command line or a file of the user's is wrong; nothing was touched. */
+  USAGE: { exit: 2, retry: false },
+  /** A required path parameter is missing (specification, section 7). */
+  MISSING_PARAMETER: { exit: 2, retry: false },
+  /** The upstream can't be reached or broke off. */
+  UPSTREAM_UNREACHABLE: { exit: 1, retry: true },
+  /** The upstream answered with a status that isn't 200. */
+  UPSTREAM_STATUS: { exit: 1, retry: true },
+  /** The upstream's answer isn't what its model says. */
+  UPSTREAM_BODY: { exit: 1, retry: true },
+  /** Bytes that aren't JSON. */
+  JSON_SYNTAX: { exit: 1, retry: false },
+  /** The lake can't be read or written. */
+  LAKE_STORE: { exit: 1, retry: false },
+  /** Whether a commit was taken is not known yet. */
+  LAKE_UNCLEAR: { exit: 1, retry: false },
+  /** The lake's log is damaged or newer than this program. */
+  LAKE_LOG: { exit: 1, retry: false },
+  /** Another writer got there first and the work can't be rebased onto it. */
+  LAKE_CONFLICT: { exit: 1, retry: false },
+  /** What was written isn't what was handed over. */
+  PARQUET_MISMATCH: { exit: 1, retry: false },
+  /** A query failed. */
+  SQL: { exit: 1, retry: false },
+  /** The user or the system asked the run to stop. */
+  STOPPED: { exit: 1, retry: false },
+} as const satisfies Record<string, { exit: 1 | 2; retry: boolean }>;
+
+export type ErrorCode = keyof typeof codes;
+
+/**
+ * The one error that users meet: its message says what was expected, what came and what to do, in one line.
+ * `details` holds what only `--verbose` shows; never a secret.
+ */
+export class LedgerlakeError extends Error {
+  readonly code: ErrorCode;
+  /** HTTP status, where the error stands for one. */
+  readonly status: number | undefined;
+  readonly details: string | undefined;
+
+  constructor(code: ErrorCode, message: string, options: { cause?: unknown; status?: number; details?: string } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'LedgerlakeError';
+    this.code = code;
+    this.status = options.status;
+    this.details = options.details;
+  }
+
+  /** The process's exit code: 1 not done, 2 the user's input is wrong. */
+  get exitCode(): 1 | 2 {
+    return codes[this.code].exit;
+  }
+
+  /** Whether the same request may succeed when it is sent again. */
+  get retryable(): boolean {
+    return codes[this.code].retry;
+  }
+}
+
+/** A user's mistake on the command line or in a file (exit 2). */
+export function usageError(message: string): LedgerlakeError {
+  return new LedgerlakeError('USAGE', message);
+}
+
+/** The message of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
