@@ -1,0 +1,86 @@
+/** Digits behind the point of DECIMAL(18,6). */
+export const decimalScale = 6;
+/** Digits of DECIMAL(18,6) in all. */
+export const decimalPrecision = 18;
+
+/** A signed 64-bit integer as two halves, so that reading one makes no object: filled anew by each call. */
+export interface Int64Halves {
+  /** The low 32 bits. */
+  low: number;
+  /** The high 32 bits, sign included. */
+  high: number;
+}
+
+const billion = 1_000_000_000;
+const two32 = 0x1_0000_0000;
+
+/**
+ * Reads a JSON number's text as millionths. False where DECIMAL(18,6) can't hold it exactly: it has a digit other than
+ * 0 behind the sixth place, or more than twelve before the point. `-0` is 0; exponents may be of any size.
+ *
+ * Works on the digits: what stands in a JavaScript number on the way is an integer below 2^53, never a fraction.
+ */
+export function readDecimal(bytes: Uint8Array, start: number, end: number, into: Int64Halves): boolean {
+  let at = start;
+  const negative = bytes[at] === 0x2d;
+  if (negative) at++;
+  const from = at;
+
+  // Where the point stands, counted in digits from the first one, and where the digits end.
+  let digits = 0;
+  let point = -1;
+  let mantissaEnd = at;
+  for (; mantissaEnd < end; mantissaEnd++) {
+    const byte = bytes[mantissaEnd] ?? 0;
+    if (byte === 0x2e) point = digits;
+    else if (byte >= 0x30) {
+      if (byte > 0x39) break;
+      digits++;
+    }
+  }
+  if (point < 0) point = digits;
+  if (mantissaEnd < end) point += exponent(bytes, mantissaEnd + 1, end);
+
+  // Digit number i is worth 10^(point - 1 - i); in millionths, its place counts from 0 at the sixth decimal.
+  let high = 0;
+  let low = 0;
+  let place = point - 1 + decimalScale;
+  for (at = from; at < mantissaEnd; at++) {
+    const digit = (bytes[at] ?? 0) - 0x30;
+    if (digit < 0) continue;
+    if (digit > 0) {
+      if (place < 0 || place >= decimalPrecision) return false;
+      if (place >= 9) high += digit * (powersOfTen[place - 9] ?? 0);
+      else low += digit * (powersOfTen[place] ?? 0);
+    }
+    place--;
+  }
+  put(high, low, negative, into);
+  return true;
+}
+
+const powersOfTen = [1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8];
+
+/** The exponent's value behind its `e`; one too long to matter is cut to a size that decides the same. */
+function exponent(bytes: Uint8Array, start: number, end: number): number {
+  const sign = bytes[start];
+  let value = 0;
+  for (let at = sign === 0x2b || sign === 0x2d ? start + 1 : start; at < end; at++) {
+    value = Math.min(value * 10 + ((bytes[at] ?? 0) - 0x30), 1e12);
+  }
+  return sign === 0x2d ? -value : value;
+}
+
+/** high * 10^9 + low, both below 10^9, as a signed 64-bit integer: 10^9 is split so that no product passes 2^53. */
+function put(high: number, low: number, negative: boolean, into: Int64Halves): void {
+  const upper = high * (billion >>> 16);
+  const middle = (upper % 65536) * 65536 + high * (billion & 0xffff) + low;
+  let low32 = middle % two32;
+  let high32 = Math.floor(upper / 65536) + Math.floor(middle / two32);
+  if (negative) {
+    low32 = low32 === 0 ? 0 : two32 - low32;
+    high32 = low32 === 0 ? -high32 : -high32 - 1;
+  }
+  into.low = low32 | 0;
+  into.high = high32 | 0;
+}

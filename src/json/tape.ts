@@ -1,0 +1,141 @@
+import { unescapeUtf8 } from './text.js';
+
+/** What a node of the tape is. `shadowed` marks a key that a later one of the same object replaces. */
+export const kind = {
+  shadowed: 0,
+  object: 1,
+  array: 2,
+  string: 3,
+  /** A string that holds at least one escape. */
+  escaped: 4,
+  number: 5,
+  true: 6,
+  false: 7,
+  null: 8,
+} as const;
+
+/** Integers a node: its kind, first byte, end (one behind its last byte), and the node behind its subtree. */
+const stride = 4;
+
+/**
+ * One JSON text as a flat list of nodes in document order: a container is followed by its content, a key by its value.
+ * Node 0 is the text's value. Nothing is copied or decoded: nodes are offsets into the bytes that were scanned.
+ * A tape is filled by `scan` and can be filled again for the next text.
+ */
+export class Tape {
+  bytes: Buffer = Buffer.alloc(0);
+  /** Nodes in use. */
+  length = 0;
+  #cells = new Int32Array(stride * 1024);
+  #scratch = Buffer.alloc(256);
+
+  /** Adds a node whose end and successor are not known yet; its number. */
+  push(nodeKind: number, start: number): number {
+    const at = this.length * stride;
+    if (at === this.#cells.length) {
+      const larger = new Int32Array(this.#cells.length * 2);
+      larger.set(this.#cells);
+      this.#cells = larger;
+    }
+    this.#cells[at] = nodeKind;
+    this.#cells[at + 1] = start;
+    return this.length++;
+  }
+
+  /** Completes a node: its last byte is before `end`, and what was pushed since belongs to it. */
+  close(node: number, end: number): void {
+    this.#cells[node * stride + 2] = end;
+    this.#cells[node * stride + 3] = this.length;
+  }
+
+  kind(node: number): number {
+    return this.#cells[node * stride] ?? 0;
+  }
+
+  /** Marks a key as replaced by a later one, so that walks pass over it. */
+  shadow(key: number): void {
+    this.#cells[key * stride] = kind.shadowed;
+  }
+
+  /** First byte of the node's text; of a string, its quote. */
+  start(node: number): number {
+    return this.#cells[node * stride + 1] ?? 0;
+  }
+
+  /** One behind the last byte of the node's text. */
+  end(node: number): number {
+    return this.#cells[node * stride + 2] ?? 0;
+  }
+
+  /** The node behind this one and everything in it. */
+  next(node: number): number {
+    return this.#cells[node * stride + 3] ?? 0;
+  }
+
+  isString(node: number): boolean {
+    const nodeKind = this.kind(node);
+    return nodeKind === kind.string || nodeKind === kind.escaped;
+  }
+
+  /** The string's decoded UTF-8 bytes; valid until the next call. Lone surrogates become U+FFFD. */
+  stringBytes(node: number): Buffer {
+    return this.#decoded(node, false);
+  }
+
+  /** The same for comparing keys: equal exactly where JavaScript's strings are. */
+  keyBytes(key: number): Buffer {
+    return this.#decoded(key, true);
+  }
+
+  #decoded(node: number, keepLone: boolean): Buffer {
+    const start = this.start(node) + 1;
+    const end = this.end(node) - 1;
+    if (this.kind(node) !== kind.escaped) return this.bytes.subarray(start, end);
+    // An escape is never shorter than what it stands for, so the source's length is enough.
+    if (this.#scratch.length < end - start) this.#scratch = Buffer.alloc((end - start) * 2);
+    return this.#scratch.subarray(0, unescapeUtf8(this.bytes, start, end, this.#scratch, keepLone));
+  }
+
+  /** The string's value. */
+  stringValue(node: number): string {
+    return this.stringBytes(node).toString('utf8');
+  }
+
+  /** The node's text, byte for byte. */
+  text(node: number): string {
+    return this.bytes.toString('utf8', this.start(node), this.end(node));
+  }
+
+  /** The keys of an object that count, in document order; the value of a key is the node behind it. */
+  *keys(object: number): Generator<number> {
+    const end = this.next(object);
+    for (let key = object + 1; key < end; key = this.next(key + 1)) {
+      if (this.kind(key) !== kind.shadowed) yield key;
+    }
+  }
+
+  /** The value of an object's member, the last one where there are several; undefined where there is none. */
+  member(object: number, name: string): number | undefined {
+    let found: number | undefined;
+    if (this.kind(object) !== kind.object) return undefined;
+    for (const key of this.keys(object)) if (this.stringValue(key) === name) found = key + 1;
+    return found;
+  }
+
+  /** Lets the last of equal keys win in every object of a subtree, as JSON.parse does. */
+  shadowDuplicates(node: number): void {
+    const end = this.next(node);
+    for (let at = node; at < end; at++) if (this.kind(at) === kind.object) this.shadowKeys(at);
+  }
+
+  /** The same for one object alone. */
+  shadowKeys(object: number): void {
+    const last = new Map<string, number>();
+    for (const key of this.keys(object)) {
+      const name = this.keyBytes(key).toString('latin1');
+      const earlier = last.get(name);
+      if (earlier !== undefined) this.shadow(earlier);
+      last.set(name, key);
+    }
+  }
+}
