@@ -1,0 +1,114 @@
+import { LedgerlakeError } from '../errors.js';
+import { writeRows } from '../output/formats.js';
+import { writeText } from '../output/sink.js';
+import { createViews } from './views.js';
+import type { Writable } from 'node:stream';
+import type { Format } from '../output/formats.js';
+import type { Output } from '../output/sink.js';
+import type { Rows } from '../output/rows.js';
+import type { Database, QueryResult } from './connection.js';
+import type { LakeFiles, LakeTable } from './views.js';
+
+export interface SessionOptions {
+  readonly database: Database;
+  readonly tables: readonly LakeTable[];
+  readonly format: Format;
+  /** The committed files as of now. Asked for again when a query met a file that a commit has replaced since. */
+  readonly lakeFiles: () => Promise<LakeFiles>;
+  readonly output: Output;
+  readonly errorOutput: Writable;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Statements over a lake's views, and where their results go. */
+export class Session {
+  format: Format;
+  readonly #options: SessionOptions;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    this.format = options.format;
+  }
+
+  /** Makes the views from the lake's newest version, which is returned. */
+  async refresh(): Promise<LakeFiles> {
+    const { database, tables, lakeFiles, signal } = this.#options;
+    for (let attempt = 1; ; attempt++) {
+      const files = await lakeFiles();
+      try {
+        await createViews(database, tables, files, signal);
+        return files;
+      } catch (error) {
+        if (attempt === 3 || !lostFile(error)) throw error;
+      }
+    }
+  }
+
+  /**
+   * Runs one statement and prints what it gives. False when the output's reader has gone, which is no error. Throws a
+   * LedgerlakeError: SQL with DuckDB's message, or STOPPED.
+   */
+  async run(statement: string): Promise<boolean> {
+    return this.#print(await this.#query(statement));
+  }
+
+  /** Runs one statement and drops what it gives. */
+  async runSilently(statement: string): Promise<void> {
+    const { chunks } = await this.#query(statement);
+    const rows = chunks[Symbol.asyncIterator]();
+    while ((await rows.next()).done !== true);
+  }
+
+  /** Starts a query up to its first rows; where it misses a file until then, once more over the lake's newest version. */
+  async #query(statement: string): Promise<QueryResult> {
+    const { database, signal } = this.#options;
+    try {
+      return await started(await database.query(statement, { signal }));
+    } catch (error) {
+      if (!lostFile(error)) throw error;
+      await this.refresh();
+      return started(await database.query(statement, { signal }));
+    }
+  }
+
+  async #print({ gives, plan, columns, chunks }: QueryResult): Promise<boolean> {
+    const { output, errorOutput } = this.#options;
+    if (gives === 'rows' && plan && this.format === 'table') return writeText(output, planText(chunks));
+    if (gives === 'rows') return writeRows(output, this.format, columns, chunks);
+    let count: unknown;
+    for await (const rows of chunks) count = rows[0]?.[0];
+    // Not a result: stdout stays empty, so that `--format json` never holds anything else.
+    if (gives === 'count')
+      await writeText(errorOutput, [`${String(count)} ${count === 1n ? 'row' : 'rows'} written\n`]);
+    return true;
+  }
+}
+
+/** The result with its first rows already read: most queries have opened all of their files by then. */
+async function started(result: QueryResult): Promise<QueryResult> {
+  const chunks = result.chunks[Symbol.asyncIterator]();
+  const first = await chunks.next();
+  return { ...result, chunks: joined(first, chunks) };
+}
+
+async function* joined(first: IteratorResult<Rows>, rest: AsyncIterator<Rows>): AsyncGenerator<Rows> {
+  try {
+    for (let next = first; next.done !== true; next = await rest.next()) yield next.value;
+  } finally {
+    await rest.return?.();
+  }
+}
+
+/** A plan's last column, as it was drawn. */
+async function* planText(chunks: QueryResult['chunks']): AsyncGenerator<string> {
+  for await (const rows of chunks) yield rows.map((row) => `${String(row.at(-1)).trimEnd()}\n`).join('');
+}
+
+/** Whether DuckDB missed a file: one that a commit replaced after the views were made. */
+function lostFile(error: unknown): boolean {
+  return (
+    error instanceof LedgerlakeError &&
+    error.code === 'SQL' &&
+    /^(?:IO|HTTP) Error: .*(?:No files found|Cannot open file|Could not open|No such file|404)/s.test(error.message)
+  );
+}

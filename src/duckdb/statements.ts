@@ -1,0 +1,104 @@
+/** What the reader stands inside of: a string, name or line comment with the text that ends it, or nested comments. */
+type Inside = { readonly end: string; readonly escapes: boolean } | { readonly comments: number };
+
+/** A semicolon, or what opens a string (`'`, `e'`, `$tag$`), a quoted name or a comment. */
+const marks = /;|--|\/\*|"|(?<![\p{L}\p{N}_$])[eE]'|'|(?<![\p{L}\p{N}_$])\$(?:[\p{L}_][\p{L}\p{N}_]*)?\$/gu;
+
+/**
+ * Cuts lines of SQL into statements at the semicolons that stand outside of strings, quoted names and comments. Holds
+ * what came since the last statement's end; each line is looked at once.
+ */
+export class StatementReader {
+  /** The statement so far, without the line that is being read. */
+  #before = '';
+  #line = '';
+  #at = 0;
+  #inside: Inside | undefined;
+  /** Whether anything but white space and comments has come. */
+  #begun = false;
+
+  /** Takes a line without its line break; the statements that it completes, without their semicolons. */
+  push(line: string): readonly string[] {
+    const complete: string[] = [];
+    this.#line = `${line}\n`;
+    this.#at = 0;
+    while (this.#at < this.#line.length) {
+      if (this.#inside !== undefined) this.#leave(this.#inside);
+      else if (this.#line[this.#at] === ';') {
+        if (this.#begun) complete.push(this.#before + this.#line.slice(0, this.#at));
+        this.#before = '';
+        this.#begun = false;
+        this.#line = this.#line.slice(this.#at + 1);
+        this.#at = 0;
+      } else this.#enter();
+    }
+    // Blank lines before a statement would only shift the line numbers in DuckDB's messages.
+    if (this.pending || this.#before !== '') this.#before += this.#line;
+    else this.#before = this.#line.trim() === '' ? '' : this.#line;
+    return complete;
+  }
+
+  /** What is left at the end of the input: a statement without a semicolon, or undefined where there is none. */
+  rest(): string | undefined {
+    const text = this.#begun ? this.#before.trimEnd() : undefined;
+    this.#before = '';
+    this.#begun = false;
+    this.#inside = undefined;
+    return text;
+  }
+
+  /** Whether a statement or a comment has begun and not ended. */
+  get pending(): boolean {
+    return this.#begun || this.#inside !== undefined;
+  }
+
+  /** Goes on, outside of everything, to the next mark; over it where it opens something. */
+  #enter(): void {
+    const [mark, index] = this.#find(marks);
+    if (/\S/.test(this.#line.slice(this.#at, index))) this.#begun = true;
+    this.#at = index;
+    if (mark === ';') return;
+    this.#at += mark.length;
+    if (mark === '--') this.#inside = { end: '\n', escapes: false };
+    else if (mark === '/*') this.#inside = { comments: 1 };
+    else if (mark !== '') {
+      this.#begun = true;
+      const escapes = mark.length === 2 && mark.endsWith("'");
+      this.#inside = { end: escapes ? "'" : mark, escapes };
+    }
+  }
+
+  /** Goes on, inside of something, to its end or that of the line. */
+  #leave(inside: Inside): void {
+    if ('comments' in inside) {
+      const [mark, index] = this.#find(/\/\*|\*\//g);
+      const comments = inside.comments + (mark === '/*' ? 1 : mark === '*/' ? -1 : 0);
+      this.#at = index + mark.length;
+      this.#inside = comments === 0 ? undefined : { comments };
+      return;
+    }
+    // A doubled quote closes a plain string and opens the next: the same in the end. Not so where \' is an escape.
+    const [mark, index] = inside.escapes ? this.#find(/\\[^]|''|'/g) : this.#search(inside.end);
+    this.#at = index + mark.length;
+    if (mark === inside.end) this.#inside = undefined;
+  }
+
+  #find(pattern: RegExp): readonly [string, number] {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#line);
+    return found === null ? ['', this.#line.length] : [found[0], found.index];
+  }
+
+  #search(text: string): readonly [string, number] {
+    const index = this.#line.indexOf(text, this.#at);
+    return index < 0 ? ['', this.#line.length] : [text, index];
+  }
+}
+
+/** The statements of a text, without their semicolons. */
+export function statementsOf(text: string): readonly string[] {
+  const reader = new StatementReader();
+  const complete = text.split('\n').flatMap((line) => reader.push(line));
+  const rest = reader.rest();
+  return rest === undefined ? complete : [...complete, rest];
+}

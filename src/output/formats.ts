@@ -1,0 +1,54 @@
+import { csvText } from './csv.js';
+import { jsonText, ndjsonText } from './json.js';
+import { terminalWidth, writeText } from './sink.js';
+import { tableText } from './table.js';
+import type { TableOptions } from './table.js';
+import type { Column, Rows } from './rows.js';
+import type { Output } from './sink.js';
+
+/** What `--format` takes. */
+export const formats = ['table', 'json', 'csv', 'ndjson'] as const;
+
+export type Format = (typeof formats)[number];
+
+export function isFormat(text: string): text is Format {
+  return (formats as readonly string[]).includes(text);
+}
+
+/** Rows as text, piece by piece. A source that fails leaves an array without its end: no reader takes it for whole. */
+export function formatText(
+  format: Format,
+  columns: readonly Column[],
+  chunks: AsyncIterable<Rows>,
+  options?: TableOptions,
+): AsyncGenerator<string> {
+  switch (format) {
+    case 'table':
+      return tableText(columns, chunks, options);
+    case 'json':
+      return jsonText(columns, chunks);
+    case 'csv':
+      return csvText(columns, chunks);
+    case 'ndjson':
+      return ndjsonText(columns, chunks);
+  }
+}
+
+/**
+ * Writes rows in a format, as they come: memory holds a chunk (a table: 1,000 rows). On a terminal a table keeps to its
+ * width. False when the reader of the output closed it before the end, which is no error.
+ */
+export function writeRows(
+  output: Output,
+  format: Format,
+  columns: readonly Column[],
+  chunks: AsyncIterable<Rows>,
+  options?: Pick<TableOptions, 'footer'>,
+): Promise<boolean> {
+  return writeText(output, formatText(format, columns, chunks, { ...options, width: terminalWidth(output) }));
+}
+
+/** Rows that are there already, for `writeRows`. */
+export async function* chunksOf(...rows: readonly Rows[]): AsyncGenerator<Rows> {
+  for (const chunk of rows) yield await Promise.resolve(chunk);
+}

@@ -1,0 +1,29 @@
+/**
+ * How a column's cells are written: `number` right-aligned and bare in JSON, `time` and `text` as strings (a `time` is
+ * never cut to fit a terminal), `json` as the JSON that its cells' text already is.
+ */
+export type Kind = 'number' | 'boolean' | 'time' | 'text' | 'json';
+
+export interface Column {
+  readonly name: string;
+  readonly kind: Kind;
+}
+
+/**
+ * One value. A number that a double can't carry comes as a bigint or as its own text (`25.100000`) in a column of kind
+ * `number`; dates and instants are ISO 8601 text; nested values are JSON text.
+ */
+export type Cell = string | number | bigint | boolean | null;
+
+/** Some rows, each with one cell for every column. */
+export type Rows = readonly (readonly Cell[])[];
+
+/** A cell other than null as text. */
+export function cellText(cell: Exclude<Cell, null>): string {
+  return Object.is(cell, -0) ? '-0' : String(cell);
+}
+
+/** A number's text as JSON: what JSON has no number for (NaN, infinities) is null. */
+export function jsonNumber(text: string): string {
+  return /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text) ? text : 'null';
+}

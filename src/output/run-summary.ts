@@ -1,0 +1,147 @@
+import type { PipelineSummary } from '../run/runner.js';
+import type { Window } from '../run/windows.js';
+import { formatBytes, formatCount } from './amounts.js';
+
+/** A run that has ended. */
+export interface RunReport {
+  readonly account: string;
+  readonly range: Window;
+  /** As the user wrote it. */
+  readonly lake: string;
+  readonly seconds: number;
+  readonly summaries: readonly PipelineSummary[];
+  readonly failure: unknown;
+}
+
+const headings = ['pipeline', 'slices', 'requests', 'events', 'entries', 'files', 'size', 'time'];
+
+/** The summary for people: what was loaded from where to where, a line per pipeline, and what was noticed. */
+export function summaryText(report: RunReport): string {
+  const { account, range, lake, seconds, summaries, failure } = report;
+  const loaded = summaries.reduce((slices, summary) => slices + summary.slices, 0);
+  const what = `${isoSecond(range.start)} to ${isoSecond(range.end)} for ${account}`;
+  if (failure === undefined && loaded === 0) {
+    return `\nNothing to do: ${lake} holds ${what} already. --refresh reads it again.\n`;
+  }
+  const events = summaries.reduce((sum, { rows }) => sum + rowsOf(rows, 'events'), 0);
+  const lines = [
+    '',
+    failure === undefined ? `Loaded ${what}` : `Not done: ${what}; what is listed here is in the lake and stays`,
+    '',
+    ...grid([headings, ...summaries.map(summaryRow)]),
+    ...(events === 0 ? [] : ['', speed(events, seconds)]),
+    ...noticedLines(summaries),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function speed(events: number, seconds: number): string {
+  const rate = formatCount(Math.round(events / Math.max(seconds, 0.001)));
+  return `${formatCount(events)} events in ${seconds.toFixed(1)} s, ${rate} a second`;
+}
+
+/** What to try on the lake next. */
+export function nextSteps({ lake }: RunReport): string {
+  const query =
+    "SELECT month, currency, kind, sum(amount) AS net FROM entries WHERE role = 'net' GROUP BY ALL ORDER BY ALL";
+  const files = `read_parquet('${lake}/entries/account=*/month=*/*.parquet', hive_partitioning = true)`;
+  return [
+    'Next, net proceeds by month:',
+    `  npx ledgerlake sql --lake ${lake} "${query}"`,
+    'or with DuckDB itself:',
+    `  duckdb -c "${query.replace('FROM entries', `FROM ${files}`)}"`,
+    '',
+  ].join('\n');
+}
+
+/** The summary for programs, on one line. */
+export function summaryJson({ account, range, lake, seconds, summaries, failure }: RunReport): string {
+  return JSON.stringify({
+    status: failure === undefined ? 'done' : 'failed',
+    account,
+    lake,
+    from: new Date(range.start).toISOString(),
+    to: new Date(range.end).toISOString(),
+    seconds,
+    pipelines: Object.fromEntries(
+      summaries.map(
+        ({ pipeline, rows, noticed, slices, requests, retries, throttled, pages, files, bytes, seconds }) => [
+          pipeline,
+          {
+            slices,
+            requests,
+            retries,
+            throttled,
+            pages,
+            events: rowsOf(rows, 'events'),
+            entries: rowsOf(rows, 'entries'),
+            files,
+            bytes,
+            seconds,
+            rows: Object.fromEntries(rows),
+            noticed: Object.fromEntries([...noticed].map(([kind, places]) => [kind, Object.fromEntries(places)])),
+          },
+        ],
+      ),
+    ),
+  });
+}
+
+/** Rows of the tables that hold events, or of those that hold entries: `group_events` is one of the former. */
+function rowsOf(rows: ReadonlyMap<string, number>, what: 'events' | 'entries'): number {
+  return [...rows].reduce((sum, [table, count]) => (table.endsWith(what) ? sum + count : sum), 0);
+}
+
+function summaryRow({ pipeline, slices, requests, rows, files, bytes, seconds }: PipelineSummary): string[] {
+  const groups = rows.get('groups');
+  return [
+    pipeline,
+    formatCount(slices),
+    formatCount(requests),
+    groups === undefined ? formatCount(rowsOf(rows, 'events')) : formatCount(groups, 'group'),
+    groups === undefined ? formatCount(rowsOf(rows, 'entries')) : '',
+    formatCount(files),
+    formatBytes(bytes),
+    `${seconds.toFixed(1)} s`,
+  ];
+}
+
+/** The first column to the left, the others to the right. */
+function grid(rows: readonly (readonly string[])[]): string[] {
+  const widths = headings.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) =>
+    row
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
+      .join('  ')
+      .replace(/^/, '  '),
+  );
+}
+
+const noticeTexts: Readonly<Record<string, string>> = {
+  unknownLists: 'events in lists that the model does not know',
+  unknownPaths: 'amounts at paths that the model does not know (role unknown)',
+  oddFields: 'values of an unexpected type (null in their column, whole in raw)',
+  unknownOrders: 'orders that the service does not know',
+  inexactAmounts: 'amounts that DECIMAL(18,6) cannot hold (see amount_text)',
+};
+
+function noticedLines(summaries: readonly PipelineSummary[]): string[] {
+  const totals = new Map<string, Map<string, number>>();
+  for (const { noticed } of summaries) {
+    for (const [kind, places] of noticed) {
+      const sums = totals.get(kind) ?? new Map<string, number>();
+      for (const [place, times] of places) sums.set(place, (sums.get(place) ?? 0) + times);
+      totals.set(kind, sums);
+    }
+  }
+  return [...totals].flatMap(([kind, places]) => {
+    const all = [...places.values()].reduce((sum, times) => sum + times, 0);
+    const named = [...places.keys()].slice(0, 3).join('; ');
+    const more = places.size > 3 ? ` and ${places.size - 3} more` : '';
+    return [`Noticed: ${formatCount(all)} ${noticeTexts[kind] ?? kind}: ${named}${more}`];
+  });
+}
+
+function isoSecond(ms: number): string {
+  return new Date(ms).toISOString().replace('.000Z', 'Z');
+}
