@@ -1,0 +1,46 @@
+import { LedgerlakeError, messageOf } from '../errors.js';
+
+/** What happened and what to do, by the codes of Node's sockets and of undici. */
+const failures: Readonly<Record<string, readonly [what: string, todo: string]>> = {
+  ECONNREFUSED: ['it refuses connections', 'check --endpoint, and that the service runs there'],
+  ENOTFOUND: ['there is no such host (DNS)', 'check --endpoint and the network'],
+  EAI_AGAIN: ['the host name could not be looked up (DNS)', 'check the network'],
+  EHOSTUNREACH: ['there is no way to the host', 'check --endpoint and the network'],
+  ENETUNREACH: ['there is no way to the network', 'check --endpoint and the network'],
+  ETIMEDOUT: ['the connection timed out', 'check --endpoint and the network'],
+  UND_ERR_CONNECT_TIMEOUT: ['no connection stood in time', 'check --endpoint and the network'],
+  UND_ERR_HEADERS_TIMEOUT: ['it took too long to answer', 'try again later'],
+  UND_ERR_BODY_TIMEOUT: ['its answer stopped midway for too long', 'try again later'],
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: ['its answer was cut off', 'try again'],
+  UND_ERR_SOCKET: ['it broke off the connection', 'try again; if it stays so, check --endpoint'],
+  ECONNRESET: ['it broke off the connection', 'try again; if it stays so, check --endpoint'],
+  EPIPE: ['it broke off the connection', 'try again; if it stays so, check --endpoint'],
+  ERR_SSL_WRONG_VERSION_NUMBER: ['it does not speak TLS', 'check whether --endpoint should begin with http://'],
+};
+
+/**
+ * Why there is no whole answer, as an error for the user: host and port, what happened, what to do. Nothing of the
+ * request's headers is in it, and of its address no user and no password.
+ */
+export function failureOf(error: unknown, origin: string, path: string): LedgerlakeError {
+  const { protocol, hostname, port } = new URL(origin);
+  const host = `${hostname}:${port === '' ? (protocol === 'https:' ? '443' : '80') : port}`;
+  const code = codeOf(error);
+  const [what, todo] = failures[code] ?? unknownFailure(code, error);
+  return new LedgerlakeError('UPSTREAM_UNREACHABLE', `Could not read from ${host}: ${what}. Please ${todo}.`, {
+    cause: error,
+    details: `GET ${path}\n${code}: ${messageOf(error)}`,
+  });
+}
+
+function unknownFailure(code: string, error: unknown): readonly [string, string] {
+  if (code.startsWith('HPE_')) return ['what answers there does not speak HTTP', 'check --endpoint'];
+  return [`${messageOf(error)} (${code})`, 'check --endpoint and the network'];
+}
+
+/** The code nearest to the cause: undici wraps some failures, and Node those of a host with several addresses. */
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  return code ?? (error.cause === undefined ? error.name : codeOf(error.cause));
+}
