@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { LedgerlakeError } from '../errors.js';
 import { failureOf } from './failure.js';
@@ -68,6 +69,8 @@ export function createTransport({
           signal,
         });
         const body = await answer.body.bytes();
+        // The pool takes the connection back only after this; a request sent before that would open another one.
+        await setImmediate();
         const received = new Map(Object.entries(answer.headers).map(([name, value]) => [name, joined(value)]));
         refuseEncoded(received.get('content-encoding'), origin);
         return { status: answer.statusCode, headers: received, body };

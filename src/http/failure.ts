@@ -34,7 +34,8 @@ export function failureOf(error: unknown, origin: string, path: string): Ledgerl
 }
 
 function unknownFailure(code: string, error: unknown): readonly [string, string] {
-  if (code.startsWith('HPE_')) return ['what answers there does not speak HTTP', 'check --endpoint'];
+  if (code.startsWith('HPE_') || code === 'HTTPParserError')
+    return ['what answers there does not speak HTTP', 'check --endpoint'];
   return [`${messageOf(error)} (${code})`, 'check --endpoint and the network'];
 }
 
