@@ -1,0 +1,90 @@
+/** At least one element, so that one can always be picked. */
+export type NonEmpty<T> = readonly [T, ...T[]];
+
+const two32 = 0x1_0000_0000;
+/** 32 of them, without those that look like others. */
+const alphabet = '0123456789ABCDEFGHJKLMNPQRSTUVWX';
+
+/** Spreads every bit of a 32-bit integer over all of them, one to one (the finish of MurmurHash3). */
+function spread(word: number): number {
+  let h = word;
+  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
+  return (h ^ (h >>> 16)) >>> 0;
+}
+
+/** A seed as 32 bits: every seed below 2^32 has its own. */
+export function keyOf(seed: number): number {
+  return (spread((seed % two32) | 0) ^ spread(Math.floor(seed / two32) + 0x9e3779b9) ^ spread(0x9e3779b9)) >>> 0;
+}
+
+/**
+ * 32 bits that depend on nothing but the key, a whole number (below 2^53, of any sign) and a salt, which tells apart
+ * what is asked about the same number.
+ */
+export function hash(key: number, n: number, salt: number): number {
+  const high = Math.floor(n / two32);
+  return spread(spread(key ^ Math.imul(salt, 0x9e3779b9) ^ (n - high * two32)) + Math.imul(high, 0x7feb352d) + salt);
+}
+
+/**
+ * A stream of numbers that a key, a whole number and a salt decide: the generator xoroshiro64* (Blackman and Vigna),
+ * whose state is two 32-bit words. It is one object for many streams, so that beginning one costs nothing.
+ */
+export class Draw {
+  #a = 1;
+  #b = 1;
+
+  begin(key: number, n: number, salt: number): this {
+    this.#a = hash(key, n, salt);
+    // The state must not be zero altogether.
+    this.#b = hash(key, n, salt + 1) | 1;
+    return this;
+  }
+
+  /** A whole number from 0 to `count` - 1; `count` is at most 2^32. */
+  below(count: number): number {
+    const a = this.#a;
+    const result = Math.imul(a, 0x9e3779bb) >>> 0;
+    const b = this.#b ^ a;
+    this.#a = ((a << 26) | (a >>> 6)) ^ b ^ (b << 9);
+    this.#b = (b << 13) | (b >>> 19);
+    return Math.floor((result / two32) * count);
+  }
+
+  /** A whole number from `least` to `most`, both included. */
+  between(least: number, most: number): number {
+    return least + this.below(most - least + 1);
+  }
+
+  /** True once in `times`. */
+  once(times: number): boolean {
+    return this.below(times) === 0;
+  }
+
+  pick<T>(list: NonEmpty<T>): T {
+    return list[this.below(list.length)] ?? list[0];
+  }
+
+  /** Decimal digits, the first one not 0. By sevens, since longer numbers are slow to turn into text. */
+  digits(length: number): string {
+    const head = ((length - 1) % 7) + 1;
+    const least = 10 ** (head - 1);
+    let text = String(this.between(least, 10 * least - 1));
+    while (text.length < length) text += String(1e7 + this.below(1e7)).slice(1);
+    return text;
+  }
+
+  /** Capital letters and digits. */
+  code(length: number): string {
+    let text = '';
+    for (let left = 0, bits = 0; text.length < length; left--, bits >>>= 5) {
+      if (left === 0) {
+        bits = this.below(1 << 30);
+        left = 6;
+      }
+      text += alphabet.charAt(bits & 31);
+    }
+    return text;
+  }
+}
