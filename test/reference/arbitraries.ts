@@ -84,7 +84,7 @@ const oddNumber = fc.constantFrom(
     '0.30000000000000004',
   ],
 );
-const digits = fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 1, maxLength: 22 });
+const digits = fc.string({ unit: fc.constantFrom(...Array.from('0123456789')), minLength: 1, maxLength: 22 });
 const builtNumber = fc
   .tuple(
     fc.constantFrom('', '-'),

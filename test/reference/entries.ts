@@ -29,6 +29,8 @@ interface Money {
   readonly element: Element | undefined;
   /** The nearest object around it. */
   readonly holder: JsonObject | undefined;
+  /** Its own key; undefined for an element of an array and for the event itself. */
+  readonly key: string | undefined;
 }
 
 interface Element {
@@ -38,7 +40,7 @@ interface Element {
 
 /** Every amount of an event, outer before inner, in the order of the text. */
 export function amountsOf(list: string, event: JsonNode): AmountColumns[] {
-  return moneyWithin(event, undefined, undefined, undefined).map(({ node, path, element, holder }, entry) => {
+  return moneyWithin(event, undefined, undefined, undefined).map(({ node, path, element, holder, key }, entry) => {
     const ofItemElseEvent = (...names: string[]): string | null =>
       firstString(element?.node, names) ?? firstString(event, names);
     return {
@@ -50,7 +52,7 @@ export function amountsOf(list: string, event: JsonNode): AmountColumns[] {
       order_item_id: ofItemElseEvent('OrderItemId', 'OrderAdjustmentItemId', 'RemovalShipmentItemId'),
       quantity: quantityOf(element?.node),
       ...meaningOf(list, path),
-      name: nameOf(holder),
+      name: nameOf(holder, key),
       ...amountOf(memberOf(node, 'CurrencyAmount')),
       currency: firstString(node, ['CurrencyCode']),
     };
@@ -63,6 +65,7 @@ function moneyWithin(
   path: string | undefined,
   element: Element | undefined,
   holder: JsonObject | undefined,
+  own?: string,
 ): Money[] {
   if (node.type === 'array') {
     return node.items.flatMap((item, index) =>
@@ -72,9 +75,9 @@ function moneyWithin(
   if (node.type !== 'object') return [];
   const isMoney = memberOf(node, 'CurrencyCode') !== undefined && memberOf(node, 'CurrencyAmount') !== undefined;
   const inner = node.members.flatMap(({ key, value }) =>
-    moneyWithin(value, path === undefined ? key : `${path}.${key}`, element, node),
+    moneyWithin(value, path === undefined ? key : `${path}.${key}`, element, node, key),
   );
-  return isMoney ? [{ node, path: path ?? '', element, holder }, ...inner] : inner;
+  return isMoney ? [{ node, path: path ?? '', element, holder, key: own }, ...inner] : inner;
 }
 
 function meaningOf(list: string, path: string): { kind: string; role: string } {
@@ -82,10 +85,18 @@ function meaningOf(list: string, path: string): { kind: string; role: string } {
   return { kind: known?.kind ?? 'unknown', role: known?.role ?? 'unknown' };
 }
 
-function nameOf(holder: JsonObject | undefined): string | null {
-  const types = holder?.members.filter(({ key }) => key.endsWith('Type')) ?? [];
-  for (const { value } of types) if (value.type === 'string') return wellFormed(value.value);
-  return null;
+/** Among the holder's types the one that is named like the amount (`feeType` for `feeAmount`), else the first. */
+function nameOf(holder: JsonObject | undefined, amountKey: string | undefined): string | null {
+  const types = (holder?.members ?? []).flatMap(({ key, value }) =>
+    key.endsWith('Type') && value.type === 'string' ? [{ about: aboutOf(key), name: value.value }] : [],
+  );
+  const about = amountKey === undefined ? undefined : aboutOf(amountKey);
+  const own = types.find((type) => type.about === about) ?? types[0];
+  return own === undefined ? null : wellFormed(own.name);
+}
+
+function aboutOf(key: string): string {
+  return key.replace(/(Type|Amount)$/, '').toLowerCase();
 }
 
 function amountOf(value: JsonNode | undefined): { amount: bigint | null; amount_text: string | null } {
@@ -94,10 +105,12 @@ function amountOf(value: JsonNode | undefined): { amount: bigint | null; amount_
   return { amount, amount_text: amount === null ? value.text : null };
 }
 
-/** The first name that is there decides, whatever its value. */
+/** The first name with a value decides, whatever it is; null is none. */
 function quantityOf(item: JsonNode | undefined): bigint | null {
   const names = ['QuantityShipped', 'Quantity', 'AdjustedQuantity', 'quantity'];
-  const value = names.map((name) => memberOf(item, name)).find((found) => found !== undefined);
+  const value = names
+    .map((name) => memberOf(item, name))
+    .find((found) => found !== undefined && !(found.type === 'literal' && found.value === null));
   if (value?.type === 'number') return int64Of(value.text);
   if (value?.type === 'string') return int64OfDigits(value.value);
   return null;

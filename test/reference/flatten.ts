@@ -129,7 +129,8 @@ function postedAt(list: string, event: JsonNode): bigint | null {
 }
 
 function orderIdFields(list: string): readonly string[] {
-  const fields = recordOf(list)?.orderIds ?? ['AmazonOrderId', 'OrderId'];
+  const known = recordOf(list)?.orderIds;
+  const fields = known === undefined ? ['AmazonOrderId', 'OrderId'] : [...known, 'AmazonOrderId'];
   return fields.filter((field) => field !== 'SellerOrderId' && field !== 'MerchantOrderId');
 }
 

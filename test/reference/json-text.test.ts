@@ -44,7 +44,11 @@ describe('the reference parser', () => {
   });
 
   test('accepts and refuses any text as JSON.parse does', () => {
-    const unit = fc.constantFrom(...'{}[]:,"\\/ue0123-+.tfnrals \n\t\u0000\u00a0\ufeff\ud800\udc00');
+    const unit = fc.constantFrom(
+      ...Array.from('{}[]:,"\\/ue0123-+.tfnrals \n\t\u0000\u00a0\ufeff'),
+      '\ud800',
+      '\udc00',
+    );
     fc.assert(fc.property(fc.string({ unit, maxLength: 12 }), agreesWithJsonParse), { numRuns: 6000 });
     fc.assert(fc.property(fc.string({ unit: 'binary' }), agreesWithJsonParse), { numRuns: 500 });
   });

@@ -1,0 +1,90 @@
+import { Utf8, makeData, type Data } from 'apache-arrow';
+
+/**
+ * Distinct UTF-8 strings, numbered in the order in which they came, looked up by their bytes: a value that is known
+ * costs a hash and a comparison, and no string is made.
+ */
+export class Dictionary {
+  length = 0;
+  #bytes = Buffer.alloc(4096);
+  #offsets = new Int32Array(256);
+  /** Open addressing: number of the value plus one, 0 where a slot is free. */
+  #slots = new Int32Array(1024);
+  #last = -1;
+
+  /** The number of the string that lies in `source` from `start` to before `end`. */
+  add(source: Uint8Array, start: number, end: number): number {
+    // Neighbours often repeat: a currency, a marketplace, an order of several events.
+    if (this.#last >= 0 && this.#is(this.#last, source, start, end)) return this.#last;
+    const mask = this.#slots.length - 1;
+    let slot = hashOf(source, start, end) & mask;
+    for (;;) {
+      const value = (this.#slots[slot] ?? 0) - 1;
+      if (value < 0) break;
+      if (this.#is(value, source, start, end)) return (this.#last = value);
+      slot = (slot + 1) & mask;
+    }
+    this.#slots[slot] = this.length + 1;
+    this.#last = this.#append(source, start, end);
+    if (this.length * 2 > this.#slots.length) this.#rehash();
+    return this.#last;
+  }
+
+  addString(text: string): number {
+    const bytes = Buffer.from(text);
+    return this.add(bytes, 0, bytes.length);
+  }
+
+  value(index: number): string {
+    return this.#bytes.toString('utf8', this.#offsets[index], this.#offsets[index + 1]);
+  }
+
+  /** The values as an Arrow array, by number. */
+  data(): Data<Utf8> {
+    const valueOffsets = this.#offsets.slice(0, this.length + 1);
+    const data = new Uint8Array(this.#bytes.subarray(0, valueOffsets[this.length]));
+    return makeData({ type: new Utf8(), length: this.length, nullCount: 0, valueOffsets, data });
+  }
+
+  #is(value: number, source: Uint8Array, start: number, end: number): boolean {
+    const from = this.#offsets[value] ?? 0;
+    if ((this.#offsets[value + 1] ?? 0) - from !== end - start) return false;
+    for (let at = start, own = from; at < end; at++, own++) if (source[at] !== this.#bytes[own]) return false;
+    return true;
+  }
+
+  #append(source: Uint8Array, start: number, end: number): number {
+    const from = this.#offsets[this.length] ?? 0;
+    const to = from + end - start;
+    if (to > this.#bytes.length) {
+      const larger = Buffer.alloc(Math.max(to, this.#bytes.length * 2));
+      larger.set(this.#bytes);
+      this.#bytes = larger;
+    }
+    this.#bytes.set(source.subarray(start, end), from);
+    if (this.length + 2 > this.#offsets.length) {
+      const larger = new Int32Array(this.#offsets.length * 2);
+      larger.set(this.#offsets);
+      this.#offsets = larger;
+    }
+    this.#offsets[this.length + 1] = to;
+    return this.length++;
+  }
+
+  #rehash(): void {
+    this.#slots = new Int32Array(this.#slots.length * 2);
+    const mask = this.#slots.length - 1;
+    for (let value = 0; value < this.length; value++) {
+      let slot = hashOf(this.#bytes, this.#offsets[value] ?? 0, this.#offsets[value + 1] ?? 0) & mask;
+      while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
+      this.#slots[slot] = value + 1;
+    }
+  }
+}
+
+/** FNV-1a, its high bits folded in: slots are chosen by the low ones. */
+function hashOf(bytes: Uint8Array, start: number, end: number): number {
+  let hash = 0x811c9dc5;
+  for (let at = start; at < end; at++) hash = Math.imul(hash ^ (bytes[at] ?? 0), 0x01000193);
+  return hash ^ (hash >>> 15);
+}

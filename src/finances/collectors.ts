@@ -1,0 +1,129 @@
+import type { Table } from '../columns/table.js';
+import type { Batch, Collector } from '../run/pipeline.js';
+import type { Window } from '../run/windows.js';
+import { monthOf } from '../run/windows.js';
+import { effectiveInstants } from './effective.js';
+import { entryBatch, eventBatch, sortedEvents, type FinishedEvents } from './event-batches.js';
+import { eventIds } from './event-ids.js';
+import { Flattener } from './flatten.js';
+import { groupBatch, readGroup, type GroupRow } from './group-rows.js';
+import { count, newNotices } from './notices.js';
+import { netSums } from './net-sums.js';
+import type { ScannedPage } from './page.js';
+import { eachEvent, eachGroup } from './page.js';
+import { SliceRows, type RowSource } from './rows.js';
+import { groups } from './tables.js';
+
+/** A page of events with what it answers: the pages of one source follow each other. */
+export interface EventsPage {
+  /** Undefined where the service doesn't know the source. */
+  readonly page: ScannedPage | undefined;
+  readonly source: RowSource;
+}
+
+/** The two tables that events fill. */
+export interface EventTables {
+  readonly events: Table;
+  readonly entries: Table;
+}
+
+/**
+ * Collects the events of a slice. `monthOfSource` tells the partition of one source's rows, given their dates in
+ * microseconds since 1970.
+ */
+export function eventCollector(
+  tables: EventTables,
+  monthOfSource: (source: RowSource, dates: readonly bigint[]) => string,
+): Collector<EventsPage> {
+  const rows = new SliceRows();
+  const notices = newNotices();
+  const flattener = new Flattener(rows, notices);
+  return {
+    noticed: notices,
+    add: ({ page, source }) => {
+      if (rows.sources.at(-1) !== source) rows.begin(source);
+      if (page === undefined) {
+        count(notices.unknownOrders, source.requestedOrderId ?? '');
+        return 0;
+      }
+      const before = rows.events.length;
+      rows.pages++;
+      eachEvent(page, (list, event) => {
+        flattener.add(page.tape, list, event);
+      });
+      return rows.events.length - before;
+    },
+    finish: () => {
+      const finished = { rows, ids: eventIds(rows), effective: effectiveInstants(rows) };
+      return [...eventsByMonth(rows, monthOfSource)].flatMap(([month, chosen]) =>
+        partition(tables, finished, month, chosen),
+      );
+    },
+  };
+}
+
+/** Batches of one month: entries first, as events name them. */
+function partition({ events, entries }: EventTables, of: FinishedEvents, month: string, chosen: number[]): Batch[] {
+  const order = sortedEvents(of.effective, chosen);
+  const entryRows = entryBatch(entries, of, order);
+  const tags = { net: JSON.stringify(netSums(of.rows, chosen)) };
+  const batches: Batch[] = [{ table: events, month, rows: eventBatch(events, of, order), tags }];
+  // Events without any amount give no entries, and no file without a row.
+  return entryRows.numRows === 0 ? batches : [{ table: entries, month, rows: entryRows, tags }, ...batches];
+}
+
+function eventsByMonth(
+  rows: SliceRows,
+  monthOfSource: (source: RowSource, dates: readonly bigint[]) => string,
+): Map<string, number[]> {
+  const bySource = new Map<number, number[]>();
+  for (let event = 0; event < rows.events.length; event++) {
+    const source = rows.events.source.get(event);
+    const events = bySource.get(source) ?? [];
+    events.push(event);
+    bySource.set(source, events);
+  }
+  const byMonth = new Map<string, number[]>();
+  for (const [number, events] of bySource) {
+    const source = rows.sources[number];
+    if (source === undefined) continue;
+    const dates = events.flatMap((event) => rows.events.postedAt[event] ?? []);
+    const month = monthOfSource(source, dates);
+    byMonth.set(month, [...(byMonth.get(month) ?? []), ...events]);
+  }
+  return byMonth;
+}
+
+/** Collects the groups of a window. The log keeps what other pipelines need of them: their ids and when they opened and closed. */
+export function groupCollector(window: Window): Collector<ScannedPage> {
+  const rows: GroupRow[] = [];
+  const notices = newNotices();
+  return {
+    noticed: notices,
+    add: (page) => {
+      const before = rows.length;
+      eachGroup(page, (group) => rows.push(readGroup(page.tape, group, notices)));
+      return rows.length - before;
+    },
+    finish: () => {
+      if (rows.length === 0) return [];
+      const tags = { groups: JSON.stringify(rows.map(groupSpan)) };
+      return [{ table: groups, month: monthOf(window.start), rows: groupBatch(rows, window), tags }];
+    },
+  };
+}
+
+/** A group in the log's tags; instants in milliseconds since 1970, null where the group has none. */
+export interface GroupSpan {
+  readonly id: string;
+  readonly start: number | null;
+  readonly end: number | null;
+}
+
+function groupSpan({ id, startedAt, endedAt }: GroupRow): GroupSpan {
+  return { id, start: milliseconds(startedAt), end: milliseconds(endedAt) };
+}
+
+function milliseconds(micros: bigint | undefined): number | null {
+  return micros === undefined ? null : Number(micros / 1000n);
+}

@@ -1,0 +1,26 @@
+/**
+ * What a run noticed in the upstream's data that nobody expected; nothing of it stops a slice.
+ *
+ * - `unknownLists`: events in lists that the model doesn't know, by list
+ * - `unknownPaths`: amounts at paths that the model doesn't know, by `list: path`
+ * - `oddFields`: values of a type that their field can't have, by `list: path`
+ * - `inexactAmounts`: amounts that DECIMAL(18,6) can't hold exactly, by `list: path`
+ * - `unknownOrders`: orders that the service doesn't know, by their id
+ */
+export type Notices = Readonly<Record<NoticeKind, Map<string, number>>>;
+
+export type NoticeKind = 'unknownLists' | 'unknownPaths' | 'oddFields' | 'inexactAmounts' | 'unknownOrders';
+
+export function newNotices(): Notices {
+  return {
+    unknownLists: new Map(),
+    unknownPaths: new Map(),
+    oddFields: new Map(),
+    inexactAmounts: new Map(),
+    unknownOrders: new Map(),
+  };
+}
+
+export function count(counts: Map<string, number>, key: string, by = 1): void {
+  counts.set(key, (counts.get(key) ?? 0) + by);
+}

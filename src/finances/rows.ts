@@ -1,0 +1,161 @@
+import { Int32List } from '../columns/growable.js';
+import { Dictionary } from '../columns/dictionary.js';
+
+/** Stands for null where a dictionary's number is expected. */
+export const none = -1;
+
+/** Where an event's bytes are. */
+export interface RawEvent {
+  readonly page: Buffer;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The attributes that both events and items have: numbers in the dictionaries of `SliceRows`. */
+class AttributeRows {
+  readonly sku = new Int32List();
+  readonly asin = new Int32List();
+  readonly orderItemId = new Int32List();
+
+  truncate(length: number): void {
+    for (const column of [this.sku, this.asin, this.orderItemId]) column.truncate(length);
+  }
+}
+
+/** One row per element of the outermost array on an amount's path. */
+export class ItemRows extends AttributeRows {
+  readonly index = new Int32List();
+  readonly quantity: (bigint | undefined)[] = [];
+
+  get length(): number {
+    return this.index.length;
+  }
+
+  override truncate(length: number): void {
+    super.truncate(length);
+    this.index.truncate(length);
+    this.quantity.length = length;
+  }
+}
+
+/** One row per amount, in document order. */
+export class EntryRows {
+  readonly event = new Int32List();
+  /** Number in `SliceRows.amountPaths`. */
+  readonly path = new Int32List();
+  readonly item = new Int32List();
+  readonly name = new Int32List();
+  readonly currency = new Int32List();
+  /** Millionths, low and high half, where `exact` is 1. */
+  readonly low = new Int32List();
+  readonly high = new Int32List();
+  readonly exact = new Int32List();
+  readonly text = new Int32List();
+  /** The object that holds the amount, while its event is walked. */
+  readonly holder = new Int32List();
+
+  readonly #columns = [
+    this.event,
+    this.path,
+    this.item,
+    this.name,
+    this.currency,
+    this.low,
+    this.high,
+    this.exact,
+    this.text,
+    this.holder,
+  ];
+
+  get length(): number {
+    return this.event.length;
+  }
+
+  /** Puts an empty row in front of the one at `index`. */
+  insert(index: number): void {
+    for (const column of this.#columns) column.insert(index, none);
+  }
+
+  truncate(length: number): void {
+    for (const column of this.#columns) column.truncate(length);
+  }
+}
+
+/** One row per event, in order of receipt. */
+export class EventRows extends AttributeRows {
+  readonly list = new Int32List();
+  /** Number in `SliceRows.sources`. */
+  readonly source = new Int32List();
+  /** Order of receipt within the source. */
+  readonly position = new Int32List();
+  /** Number of the page in the slice. */
+  readonly page = new Int32List();
+  readonly amazonOrderId = new Int32List();
+  readonly sellerOrderId = new Int32List();
+  readonly marketplace = new Int32List();
+  readonly store = new Int32List();
+  readonly raw: RawEvent[] = [];
+  /** Microseconds since 1970, undefined for an event without a date. */
+  readonly postedAt: (bigint | undefined)[] = [];
+  /** Number of the event's first row in `EntryRows`. */
+  readonly firstEntry = new Int32List();
+
+  get length(): number {
+    return this.raw.length;
+  }
+}
+
+/** An amount's place in its list, with what the record's table says of it. */
+export interface AmountPlace {
+  readonly path: string;
+  /** What it is about by its name: `fee` for `FeeAmount`. */
+  readonly stem: string;
+  readonly kind: string;
+  readonly role: string;
+}
+
+/** What one chain of pages answers: a window, a group or an order. Its rows share these values. */
+export interface RowSource {
+  /** Milliseconds since 1970; undefined for an order, and where a group doesn't say. */
+  readonly windowStart: number | undefined;
+  /** Milliseconds since 1970, exclusive; undefined for an order and while a group is open. */
+  readonly windowEnd: number | undefined;
+  /** Where an event stands that has no date, among pages that have none; undefined for an order. */
+  readonly fallback: number | undefined;
+  /** Whether an event without a date must lie inside the window. */
+  readonly clamp: boolean;
+  readonly groupId: string | undefined;
+  readonly requestedOrderId: string | undefined;
+}
+
+/** What one slice has brought so far: rows in order of receipt, strings as numbers in dictionaries. */
+export class SliceRows {
+  readonly events = new EventRows();
+  readonly items = new ItemRows();
+  readonly entries = new EntryRows();
+  readonly lists = new Dictionary();
+  readonly orders = new Dictionary();
+  readonly places = new Dictionary();
+  readonly skus = new Dictionary();
+  readonly asins = new Dictionary();
+  readonly orderItems = new Dictionary();
+  readonly names = new Dictionary();
+  readonly currencies = new Dictionary();
+  readonly amountTexts = new Dictionary();
+  readonly amountPaths: AmountPlace[] = [];
+  readonly sources: RowSource[] = [];
+  /** Pages begun so far. */
+  pages = 0;
+  #firstEvent = 0;
+
+  /** What is added from now on comes from here. */
+  begin(source: RowSource): void {
+    this.sources.push(source);
+    this.#firstEvent = this.events.length;
+  }
+
+  /** Position of the next event in its source. */
+  get position(): number {
+    return this.events.length - this.#firstEvent;
+  }
+}
