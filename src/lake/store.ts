@@ -32,6 +32,9 @@ export interface Store {
   list(folder: string, after?: string): AsyncIterable<StoredFile>;
   /** Removes the file; one that isn't there is fine. */
   remove(path: string): Promise<void>;
-  /** Clears what dead writers left half-written, never what a living one still writes; how many files that were. */
-  sweep(): Promise<number>;
+  /**
+   * Clears what dead writers left half-written, never what a living one still writes; how many files that were. `all`:
+   * nobody else writes, so that what can't be told to be a dead writer's goes too.
+   */
+  sweep(all?: boolean): Promise<number>;
 }

@@ -1,0 +1,61 @@
+import type { Add } from './actions.js';
+import type { DeltaTable } from './delta-table.js';
+import { barring, derivedOf, removal } from './file-tags.js';
+import type { Store } from './store.js';
+
+/**
+ * Files that nothing should name any more, by table and path in its log, each as the log had it when that was found:
+ * undefined where it hadn't.
+ */
+export type Leftovers = ReadonlyMap<DeltaTable, ReadonlyMap<string, Add | undefined>>;
+
+interface Tables {
+  readonly store: Store;
+  readonly tables: readonly DeltaTable[];
+}
+
+/** Paths, within the lake, of the derived files that count: those that main tables' files name. */
+export function namedFiles(tables: readonly DeltaTable[]): Set<string> {
+  return new Set(tables.flatMap(({ snapshot }) => [...snapshot.files.values()].flatMap((add) => derivedOf(add) ?? [])));
+}
+
+/** The files with these paths within the lake, as the logs have them at present. */
+export function leftoversOf({ tables }: Tables, paths: readonly string[]): Leftovers {
+  const leftovers = new Map<DeltaTable, Map<string, Add | undefined>>();
+  const wanted = new Set(paths);
+  for (const table of tables) {
+    const prefix = `${table.schema.name}/`;
+    const live = new Map([...table.snapshot.files.values()].map((add) => [table.pathOf(add), add]));
+    for (const path of wanted) {
+      if (!path.startsWith(prefix)) continue;
+      const add = live.get(path);
+      const own = leftovers.get(table) ?? new Map<string, Add | undefined>();
+      leftovers.set(table, own.set(add?.path ?? path.slice(prefix.length), add));
+    }
+  }
+  return leftovers;
+}
+
+/**
+ * Takes leftovers of derived tables out of the log and deletes them; how many. They must have been found before this
+ * process claimed a version of the main table: what another run named by then is spared, and what one is about to name
+ * it has added again.
+ */
+export async function dropLeftovers({ store, tables }: Tables, leftovers: Leftovers, now: number): Promise<number> {
+  let dropped = 0;
+  for (const [table, files] of leftovers) {
+    let gone: string[] = [];
+    await table.commit('WRITE', (snapshot) => {
+      const named = namedFiles(tables);
+      const unnamed = [...files].filter(
+        ([path, add]) => snapshot.files.get(path) === add && !named.has(table.pathOf({ path })),
+      );
+      gone = unnamed.map(([path]) => path);
+      if (gone.length === 0) return undefined;
+      return unnamed.map(([path, add]) => (add === undefined ? barring(path, now) : removal(add, now)));
+    });
+    for (const path of gone) await store.remove(table.pathOf({ path }));
+    dropped += gone.length;
+  }
+  return dropped;
+}

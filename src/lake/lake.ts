@@ -1,0 +1,315 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../clock.js';
+import type { Table } from '../columns/table.js';
+import { LedgerlakeError } from '../errors.js';
+import type { Action, Add, Txn } from './actions.js';
+import { DeltaTable, type Snapshot } from './delta-table.js';
+import { namedFiles } from './derived-files.js';
+import { exchange, type Exchanged } from './exchange.js';
+import { isDerivedFile, removal, unitsOf } from './file-tags.js';
+import type { Store } from './store.js';
+
+export { derivedOf, isDerivedFile, removal, unitsOf } from './file-tags.js';
+
+/** One file of a slice, not yet in the lake. */
+export interface SliceFile {
+  readonly table: Table;
+  /** `2025-03`, or `unknown`. */
+  readonly month: string;
+  readonly bytes: Uint8Array;
+  readonly rows: number;
+  /** Statistics in Delta's JSON form. */
+  readonly stats: string;
+  /** Further tags for the log. */
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+/** A slice that was read whole. */
+export interface SliceCommit {
+  readonly pipeline: string;
+  readonly account: string;
+  /** Begins the names of its files. */
+  readonly name: string;
+  /** What it read: each of them counts as loaded from now on, also where it held nothing. */
+  readonly units: readonly string[];
+  /** Every table of the pipeline; the commit of the last one makes the slice count. */
+  readonly tables: readonly Table[];
+  readonly files: readonly SliceFile[];
+  /** Replaces what the lake holds of the same units; otherwise what somebody else committed meanwhile stays. */
+  readonly refresh: boolean;
+  /** Units that can't stand beside the slice's, other than its own: windows that overlap with it. */
+  readonly excludes?: ((unit: string) => boolean) | undefined;
+}
+
+/**
+ * Parts files of the slice's main table that hold units of the slice beside others, so that afterwards each holds only
+ * ones or only others; changes no row. What another run does to the files meanwhile may leave some as they were.
+ */
+export type Split = (slice: SliceCommit, files: readonly Add[]) => Promise<void>;
+
+/** What a commit changed; not taken, and nothing changed, where another run had committed what stands in its way. */
+export type Committed = Exchanged;
+
+/** A set of Delta tables on one store, and the one way by which slices come into them. */
+export class Lake {
+  readonly store: Store;
+  readonly #clock: Clock;
+  readonly #tables: ReadonlyMap<string, DeltaTable>;
+
+  private constructor(store: Store, tables: readonly Table[], clock: Clock) {
+    this.store = store;
+    this.#clock = clock;
+    this.#tables = new Map(tables.map((table) => [table.name, new DeltaTable(table, store, clock)]));
+  }
+
+  /**
+   * Opens a lake, or a place where one will be, at the newest version of each table.
+   *
+   * @throws LedgerlakeError LAKE_STORE where the place can't be read, LAKE_LOG where its log can't
+   */
+  static async open(store: Store, tables: readonly Table[], clock: Clock): Promise<Lake> {
+    const lake = new Lake(store, tables, clock);
+    await lake.refresh();
+    return lake;
+  }
+
+  /** Reads what was committed since, until what main tables' files name is in the tables that it belongs to. */
+  async refresh(): Promise<void> {
+    for (let before: string | undefined; ;) {
+      await Promise.all(this.tables.map((table) => table.refresh()));
+      const versions = this.tables.map(({ snapshot }) => snapshot.version).join();
+      // A table may have been read before a commit that a later read of another one builds on. Where reading on brings
+      // nothing new, a log is damaged, and whoever opens the file that is missing says so.
+      if (versions === before || this.#hasWhatItNames()) return;
+      before = versions;
+    }
+  }
+
+  #hasWhatItNames(): boolean {
+    const held = new Set(
+      this.tables.flatMap((table) => [...table.snapshot.files.values()].map((add) => table.pathOf(add))),
+    );
+    return [...namedFiles(this.tables)].every((path) => held.has(path));
+  }
+
+  get tables(): readonly DeltaTable[] {
+    return [...this.#tables.values()];
+  }
+
+  table(name: string): DeltaTable {
+    const table = this.#tables.get(name);
+    if (table === undefined) throw new Error(`the lake has no table ${name}`);
+    return table;
+  }
+
+  /** Accounts that something was read for. */
+  accounts(): ReadonlySet<string> {
+    const accounts = new Set<string>();
+    for (const { snapshot } of this.tables) {
+      for (const id of snapshot.txns.keys()) {
+        const account = readUnit(id)?.account;
+        if (account !== undefined) accounts.add(account);
+      }
+    }
+    return accounts;
+  }
+
+  /** The units that a pipeline has read for an account, with the files that hold them. */
+  units(pipeline: string, table: string, account: string): ReadonlyMap<string, Txn> {
+    const units = new Map<string, Txn>();
+    for (const [id, txn] of this.table(table).snapshot.txns) {
+      const read = readUnit(id);
+      if (read?.pipeline === pipeline && read.account === account) units.set(read.unit, txn);
+    }
+    return units;
+  }
+
+  /** The files of a table that a pipeline wrote for an account. */
+  files(pipeline: string, table: string, account: string): readonly Add[] {
+    return filesOf(this.table(table).snapshot, pipeline, account);
+  }
+
+  /**
+   * The files that count, as addresses, by table: those of main tables, and of derived tables those that a main table's
+   * commit names, so that a slice's tables appear together.
+   */
+  committedFiles(): Map<string, string[]> {
+    const named = [...namedFiles(this.tables)];
+    const files = new Map<string, string[]>();
+    for (const table of this.tables) {
+      const own = [...table.snapshot.files.values()]
+        .filter((add) => !isDerivedFile(add))
+        .map((add) => table.pathOf(add));
+      const derived = named.filter((path) => path.startsWith(`${table.schema.name}/`));
+      const addresses = [...own, ...derived].map((path) => this.store.address(path));
+      if (addresses.length > 0) files.set(table.schema.name, addresses);
+    }
+    return files;
+  }
+
+  /** The same files, as the log has them. */
+  committedAdds(): { table: DeltaTable; add: Add }[] {
+    const named = namedFiles(this.tables);
+    return this.tables.flatMap((table) =>
+      [...table.snapshot.files.values()]
+        .filter((add) => !isDerivedFile(add) || named.has(table.pathOf(add)))
+        .map((add) => ({ table, add })),
+    );
+  }
+
+  /**
+   * Writes a slice's files and commits them: readers of Ledgerlake see all of the slice or nothing of it.
+   *
+   * Files are written under names made of the slice and their content, so that writing them again changes nothing, and
+   * an unchanged file is neither written nor committed again. See `exchange` for how others can't get in between.
+   *
+   * A file that also holds other units is never replaced: `split` parts it first.
+   *
+   * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; LAKE_CONFLICT where a file that it replaces holds other units as
+   * well, and can't be parted
+   */
+  async commit(slice: SliceCommit, split?: Split): Promise<Committed> {
+    const main = slice.tables.at(-1);
+    if (main === undefined) throw new Error(`the pipeline ${slice.pipeline} has no table`);
+    for (let attempt = 1; ; attempt++) {
+      const mixed = slice.refresh ? mixedFiles(this.table(main.name).snapshot, slice) : [];
+      if (split !== undefined && mixed.length > 0 && attempt < mostSplits) await split(slice, mixed);
+      try {
+        return await this.#commit(slice, main);
+      } catch (error) {
+        // Another run has merged files since they were parted, or before this one knew of it.
+        if (!(error instanceof MixedFile) || split === undefined || attempt >= mostSplits) throw error;
+      }
+    }
+  }
+
+  async #commit(slice: SliceCommit, main: Table): Promise<Committed> {
+    const now = this.#clock.now();
+    return exchange(this, this.#clock, {
+      operation: 'WRITE',
+      main,
+      files: slice.files.map((file) => ({ table: file.table, add: addOf(slice, file, now), bytes: file.bytes })),
+      decide: (snapshot) =>
+        standsInTheWay(snapshot, slice)
+          ? undefined
+          : { replaced: this.#replacedBy(snapshot, slice), actions: txns(snapshot, slice, now) },
+    });
+  }
+
+  /** The files that hold any of a slice's units: they hold nothing else. */
+  #replacedBy(snapshot: Snapshot, slice: SliceCommit): Add[] {
+    const [mixed] = mixedFiles(snapshot, slice);
+    if (mixed !== undefined)
+      throw new MixedFile(`${this.store.location}/${slice.tables.at(-1)?.name ?? ''}/${mixed.path}`, slice);
+    return touchedFiles(snapshot, slice);
+  }
+
+  /**
+   * Takes derived files that no main table's file names out of their tables; those of the given ones that are gone then.
+   * A version of the main table must have been claimed since they were found, by a commit of this process.
+   */
+  async forgetDerived(paths: readonly string[]): Promise<readonly string[]> {
+    const gone: string[] = [];
+    for (const table of this.tables) {
+      const candidates = paths.filter((path) => path.startsWith(`${table.schema.name}/`));
+      if (candidates.length === 0) continue;
+      const before = gone.length;
+      await table.commit('WRITE', (snapshot) => {
+        const named = namedFiles(this.tables);
+        const unnamed = [...snapshot.files.values()].filter(
+          (add) => candidates.includes(table.pathOf(add)) && !named.has(table.pathOf(add)),
+        );
+        gone.length = before;
+        gone.push(...unnamed.map((add) => table.pathOf(add)));
+        return unnamed.length === 0 ? undefined : unnamed.map((add) => removal(add, this.#clock.now()));
+      });
+    }
+    return gone;
+  }
+
+  /** Removes files that no version of the log names any more. */
+  async drop(paths: readonly string[]): Promise<void> {
+    for (const path of new Set(paths)) await this.store.remove(path);
+  }
+}
+
+function addOf(slice: SliceCommit, file: SliceFile, now: number): Add {
+  const hash = createHash('sha256').update(file.bytes).digest('hex');
+  return {
+    path: `account=${slice.account}/month=${file.month}/${slice.name}-${hash.slice(0, 16)}.parquet`,
+    partitionValues: { account: slice.account, month: file.month },
+    size: file.bytes.length,
+    modificationTime: now,
+    dataChange: true,
+    stats: file.stats,
+    tags: {
+      ...file.tags,
+      pipeline: slice.pipeline,
+      account: slice.account,
+      units: JSON.stringify(slice.units),
+      rows: String(file.rows),
+      sha256: hash,
+    },
+  };
+}
+
+/** Merges of other runs that a commit parts again before it gives up. */
+const mostSplits = 5;
+
+/** A file that can't be replaced as a whole. */
+class MixedFile extends LedgerlakeError {
+  constructor(file: string, { units }: SliceCommit) {
+    super(
+      'LAKE_CONFLICT',
+      `expected ${file} to hold only what is read again (${units.join(', ').slice(0, 200)}), it holds more than that: ` +
+        'another run has merged files meanwhile; run the same command again',
+    );
+  }
+}
+
+/** The files that hold any of a slice's units. */
+function touchedFiles(snapshot: Snapshot, { pipeline, account, units }: SliceCommit): Add[] {
+  const wanted = new Set(units);
+  return filesOf(snapshot, pipeline, account).filter((add) => unitsOf(add).some((unit) => wanted.has(unit)));
+}
+
+/** Those of them that hold others as well. */
+function mixedFiles(snapshot: Snapshot, slice: SliceCommit): Add[] {
+  const wanted = new Set(slice.units);
+  return touchedFiles(snapshot, slice).filter((add) => unitsOf(add).some((unit) => !wanted.has(unit)));
+}
+
+/** Whether another run has read what the slice reads, or what can't stand beside it. */
+function standsInTheWay(snapshot: Snapshot, { pipeline, account, units, refresh, excludes }: SliceCommit): boolean {
+  if (!refresh && units.some((unit) => snapshot.txns.has(unitId(pipeline, account, unit)))) return true;
+  if (excludes === undefined) return false;
+  return [...snapshot.txns.keys()].some((id) => {
+    const read = readUnit(id);
+    return read?.pipeline === pipeline && read.account === account && excludes(read.unit);
+  });
+}
+
+function txns(snapshot: Snapshot, slice: SliceCommit, now: number): Action[] {
+  return slice.units.map((unit) => {
+    const appId = unitId(slice.pipeline, slice.account, unit);
+    return { txn: { appId, version: (snapshot.txns.get(appId)?.version ?? 0) + 1, lastUpdated: now } };
+  });
+}
+
+function filesOf(snapshot: Snapshot, pipeline: string, account: string): Add[] {
+  return [...snapshot.files.values()].filter(
+    ({ tags }) => tags?.['pipeline'] === pipeline && tags['account'] === account,
+  );
+}
+
+const unitPrefix = 'ledgerlake';
+
+function unitId(pipeline: string, account: string, unit: string): string {
+  return [unitPrefix, pipeline, account, unit].join('/');
+}
+
+/** What a transaction of the log stands for; undefined for another program's. */
+export function readUnit(id: string): { pipeline: string; account: string; unit: string } | undefined {
+  const [prefix, pipeline = '', account = '', ...unit] = id.split('/');
+  return prefix === unitPrefix ? { pipeline, account, unit: unit.join('/') } : undefined;
+}

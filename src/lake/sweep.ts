@@ -1,0 +1,95 @@
+import type { Clock } from '../clock.js';
+import type { DeltaTable } from './delta-table.js';
+import { dropLeftovers, leftoversOf, namedFiles } from './derived-files.js';
+import { barring, isDerivedFile, mainOf } from './file-tags.js';
+import type { Lake } from './lake.js';
+import { otherLeases, type HeldLease, type Lease } from './leases.js';
+import type { StoredFile } from './store.js';
+import { thisWriter } from './writer-name.js';
+
+/** Where the tables' own files lie; whatever else is in their folders isn't theirs. */
+const ownFile = /^[^/]+\/account=[^/]+\/month=[^/]+\/[^/]+\.parquet$/;
+
+/**
+ * Clears what dead runs left: files that no log names, and files of derived tables that no main table's file names. How
+ * many files went.
+ *
+ * A dead run's last commit may still be on its way to the store, and a living one may be about to commit what lies here
+ * unnamed. So every file is barred by a commit before it is deleted: a late commit loses the version, and whoever lives
+ * reads the bar, and writes the file anew under another name. As that is a nuisance, files of other runs on this
+ * machine, which can be known to be alive, are left to them; with the others no run would ever know what is a dead one's.
+ */
+export async function sweepLake(lake: Lake, lease: HeldLease, clock: Clock): Promise<number> {
+  let swept = await lake.store.sweep();
+  // Files first, then the logs, then who is at work: whoever wrote one of the files had a lease by then.
+  const found = await filesByTable(lake);
+  await lake.refresh();
+  const orphans = unnamedDerived(lake);
+  const before = await othersBegan(await otherLeases(lake.store, lease.id, clock));
+  const old = orphans.filter(({ modifiedAt }) => modifiedAt < before);
+  const leftovers = leftoversOf(
+    lake,
+    old.map(({ path }) => path),
+  );
+
+  const fenced = new Set(old.flatMap(({ mains }) => mains));
+  for (const table of lake.tables) {
+    const files = (found.get(table) ?? []).filter(({ modifiedAt }) => modifiedAt < before).map(({ path }) => path);
+    const gone = await dropUnnamed(lake, table, files, fenced.has(table.schema.name), clock);
+    swept += gone;
+  }
+  return swept + (await dropLeftovers(lake, leftovers, clock.now()));
+}
+
+async function filesByTable(lake: Lake): Promise<ReadonlyMap<DeltaTable, readonly StoredFile[]>> {
+  const found = new Map<DeltaTable, StoredFile[]>();
+  for (const table of lake.tables) {
+    const files: StoredFile[] = [];
+    for await (const file of lake.store.list(table.schema.name)) if (ownFile.test(file.path)) files.push(file);
+    found.set(table, files);
+  }
+  return found;
+}
+
+/** Deletes those of a table's files that its newest version doesn't name; `fence`: claims a version even where all are. */
+async function dropUnnamed(
+  lake: Lake,
+  table: DeltaTable,
+  files: readonly string[],
+  fence: boolean,
+  clock: Clock,
+): Promise<number> {
+  let gone: string[] = [];
+  await table.commit('FENCE', () => {
+    const named = new Set([...table.snapshot.files.values()].map((add) => table.pathOf(add)));
+    const counting = namedFiles(lake.tables);
+    gone = files.filter((path) => !named.has(path) && !counting.has(path));
+    const prefix = `${table.schema.name}/`;
+    if (gone.length === 0 && !fence) return undefined;
+    return gone.map((path) => barring(path.slice(prefix.length), clock.now()));
+  });
+  await lake.drop(gone);
+  return gone.length;
+}
+
+/** Files in the logs of derived tables that count nowhere, with the tables whose commits could make them count. */
+function unnamedDerived(lake: Lake): { path: string; modifiedAt: number; mains: readonly string[] }[] {
+  const named = namedFiles(lake.tables);
+  const begun = lake.tables.filter(({ snapshot }) => snapshot.version >= 0).map(({ schema }) => schema.name);
+  return lake.tables.flatMap((table) =>
+    [...table.snapshot.files.values()]
+      .filter((add) => isDerivedFile(add) && !named.has(table.pathOf(add)))
+      .map((add) => {
+        const main = mainOf(add);
+        const mains = main === undefined ? begun : [main];
+        return { path: table.pathOf(add), modifiedAt: add.modificationTime, mains };
+      }),
+  );
+}
+
+/** When the first of the other runs on this machine began: what was written before that is none of theirs. */
+async function othersBegan(others: readonly Lease[]): Promise<number> {
+  if (others.length === 0) return Infinity;
+  const { host } = await thisWriter();
+  return Math.min(Infinity, ...others.filter(({ machine }) => machine === host).map(({ startedAt }) => startedAt));
+}

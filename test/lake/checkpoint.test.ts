@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { decodeCheckpoint, encodeCheckpoint } from '../../src/lake/checkpoint.js';
+
+const protocol = { minReaderVersion: 1, minWriterVersion: 2 };
+const metaData = {
+  id: '0b9a4b0e-6f3c-4a57-9d0e-0c3f4a5b6c7d',
+  name: 'events',
+  format: { provider: 'parquet', options: {} },
+  schemaString: '{"type":"struct","fields":[]}',
+  partitionColumns: ['account', 'month'],
+  configuration: { 'delta.deletedFileRetentionDuration': 'interval 0 seconds' },
+  createdTime: 1_750_000_000_000,
+};
+
+test('a checkpoint gives back what it was made of', () => {
+  const add = {
+    path: 'account=demo/month=2025-06/a.parquet',
+    partitionValues: { account: 'demo', month: '2025-06' },
+    size: 2 ** 40,
+    modificationTime: 1_750_000_000_000,
+    dataChange: true,
+    stats: '{"numRecords":3}',
+    tags: { rows: '3', derived: '["x"]' },
+  };
+  const bare = {
+    path: 'b',
+    partitionValues: { account: 'demo', month: null },
+    size: 1,
+    modificationTime: 0,
+    dataChange: true,
+  };
+  const txn = { appId: 'ledgerlake/a/b/c', version: 2, lastUpdated: 7 };
+  const { bytes, actions } = encodeCheckpoint({
+    protocol,
+    metaData,
+    files: [add, bare],
+    txns: [txn, { appId: 'x', version: 1 }],
+  });
+  expect(actions).toBe(6);
+  expect(decodeCheckpoint(bytes, 'c')).toEqual([
+    { protocol },
+    { metaData },
+    { txn },
+    { txn: { appId: 'x', version: 1 } },
+    { add: { ...add, dataChange: false } },
+    { add: { ...bare, partitionValues: { account: 'demo' }, dataChange: false } },
+  ]);
+});
