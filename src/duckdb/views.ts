@@ -128,6 +128,6 @@ export function literal(text: string): string {
 }
 
 /** A file's address in SQL; DuckDB would take brackets and stars in it for a pattern. */
-function fileLiteral(address: string): string {
+export function fileLiteral(address: string): string {
   return literal(address.replaceAll(/[[*?]/g, '[$&]'));
 }

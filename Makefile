@@ -1,0 +1,47 @@
+# Ledgerlake: a marketplace seller's financial events as partitioned Parquet.
+.DEFAULT_GOAL := help
+.PHONY: help install build backfill check test test-s3 torture test-all clean
+
+LAKE ?= data/lake
+
+# npm writes this file when it has installed what package-lock.json names.
+INSTALLED := node_modules/.package-lock.json
+BUILT := dist/.built
+SOURCES := $(shell find src pipelines -name '*.ts' 2>/dev/null) tsconfig.json tsconfig.build.json
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+	@echo "  make backfill FROM=2025-01-01 TO=2025-02-01 LAKE=data/lake ENDPOINT=https://… ACCOUNT=my-shop"
+
+$(INSTALLED): package.json package-lock.json
+	npm ci --no-audit --no-fund
+	@touch $(INSTALLED)
+
+$(BUILT): $(INSTALLED) $(SOURCES)
+	npm run --silent build
+	@touch $(BUILT)
+
+install: $(INSTALLED) ## Install the packages
+
+build: $(BUILT) ## Compile into dist/
+
+backfill: build ## Load a date range (without ENDPOINT: a made-up seller) into data/lake
+	@node dist/src/cli.js backfill --lake "$(LAKE)" \
+		$(if $(FROM),--from "$(FROM)") $(if $(TO),--to "$(TO)") \
+		$(if $(ENDPOINT),--endpoint "$(ENDPOINT)") $(if $(ACCOUNT),--account "$(ACCOUNT)")
+
+check: build ## Types and lint
+	npm run --silent types
+	npm run --silent lint
+
+test: check ## Types, lint and the tests: under five minutes, with nothing but Node
+	npm test --silent
+
+test-s3: build ## The lake on a real S3 server (Ceph's, from Debian's packages)
+	bash test/s3-real/run.sh
+
+test-all: test test-s3 ## Everything that this machine can run
+
+clean: ## Remove what was built; the lake stays
+	rm -rf dist coverage

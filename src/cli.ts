@@ -1,0 +1,105 @@
+#!/usr/bin/env node
+import yargs, { type Argv } from 'yargs';
+import { hideBin } from 'yargs/helpers';
+import { backfillCommand } from './cli/backfill.js';
+import { Given, type CommandDefinition } from './cli/definition.js';
+import { serveCommand } from './cli/serve.js';
+import { sqlCommand } from './cli/sql.js';
+import { systemClock } from './clock.js';
+import type { CommandContext } from './commands/context.js';
+import { LedgerlakeError, messageOf, usageError } from './errors.js';
+import { version } from './version.js';
+
+const commands: readonly CommandDefinition[] = [backfillCommand, serveCommand, sqlCommand];
+
+/** Wider lines are hard to read. */
+const widest = 110;
+
+function parserOf(words: readonly string[], context: CommandContext): Argv {
+  const parser = yargs([...words])
+    .scriptName('ledgerlake')
+    .usage("$0 COMMAND\n\nA seller's financial events as Parquet, exact to the cent.")
+    .parserConfiguration({ 'duplicate-arguments-array': false, 'parse-positional-numbers': false })
+    .option('verbose', { type: 'boolean', default: false, describe: 'Tell more, and of an error everything' })
+    .version(version)
+    .help()
+    .alias({ h: 'help' })
+    .wrap(Math.min(widest, process.stdout.columns || widest))
+    .strict()
+    .demandCommand(1, 1, 'expected a command, got none', 'expected one command, got several')
+    .fail((message: string | null, error: Error | undefined) => {
+      const line = (message ?? 'the command line is wrong').replaceAll(/\s*\n\s*/g, ' ');
+      throw error ?? usageError(`${line}; see ledgerlake --help`);
+    });
+  for (const command of commands) define(parser, command, context);
+  return parser;
+}
+
+function define(parser: Argv, command: CommandDefinition, context: CommandContext): void {
+  const { name, positional, about, more, options, examples } = command;
+  const shape = positional === undefined ? name : `${name} [${positional.name}${positional.many ? '..' : ''}]`;
+  parser.command(
+    shape,
+    about,
+    (own) => {
+      own.usage(`$0 ${shape}\n\n${more}`);
+      if (positional !== undefined) {
+        own.positional(positional.name, { type: 'string', array: positional.many, describe: positional.about });
+      }
+      for (const [option, { type, about: describe, default: value, choices }] of Object.entries(options)) {
+        const text = { type: 'string', requiresArg: true, default: value, ...(choices && { choices }) } as const;
+        own.option(option, type === 'flag' ? { type: 'boolean', default: false, describe } : { ...text, describe });
+      }
+      for (const [line, does] of examples) own.example(`$0 ${line}`, does);
+      return own;
+    },
+    async (given) => {
+      process.exitCode = await command.run(new Given(given), context);
+    },
+  );
+}
+
+/** Ends commands in good order on the first signal; who asks twice doesn't want to wait, and the lake stays whole. */
+function stopOnSignals(): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (stop.signal.aborted) process.exit(1);
+      const message = `stopped by ${signal}; what was committed stays, and the same command goes on from there`;
+      stop.abort(new LedgerlakeError('STOPPED', message));
+    });
+  }
+  return stop.signal;
+}
+
+/** Tells what went wrong in one line; with --verbose everything that is known of it. */
+function report(error: unknown, verbose: boolean): 1 | 2 {
+  const lines = [`ledgerlake: ${messageOf(error)}`];
+  if (verbose) {
+    if (error instanceof LedgerlakeError && error.details !== undefined) lines.push(error.details);
+    for (let cause = error; cause instanceof Error; cause = cause.cause) lines.push(cause.stack ?? cause.message);
+  }
+  process.stderr.write(`${lines.join('\n')}\n`);
+  return error instanceof LedgerlakeError ? error.exitCode : 1;
+}
+
+async function main(words: readonly string[]): Promise<void> {
+  // A reader such as `head` that has seen enough is no error of ours.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(process.exitCode);
+    throw error;
+  });
+  const context: CommandContext = {
+    clock: systemClock,
+    signal: stopOnSignals(),
+    print: (text) => process.stdout.write(`${text}\n`),
+    log: (line) => process.stderr.write(`${line}\n`),
+  };
+  try {
+    await parserOf(words, context).parseAsync();
+  } catch (error) {
+    process.exitCode = report(error, words.includes('--verbose'));
+  }
+}
+
+await main(hideBin(process.argv));

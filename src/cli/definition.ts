@@ -1,0 +1,68 @@
+import type { CommandContext } from '../commands/context.js';
+
+/** An option of the command line. All values come as text: the command reads numbers and dates itself, and says what is wrong. */
+export interface OptionDefinition {
+  readonly about: string;
+  readonly type: 'text' | 'flag';
+  readonly default?: string;
+  readonly choices?: readonly string[];
+}
+
+export interface PositionalDefinition {
+  readonly name: string;
+  readonly about: string;
+  readonly many: boolean;
+}
+
+/** What was given on the command line, by name. */
+export class Given {
+  readonly #values: Readonly<Record<string, unknown>>;
+
+  constructor(values: Readonly<Record<string, unknown>>) {
+    this.#values = values;
+  }
+
+  /** An option's text; undefined where it was left out and has no default. */
+  text(name: string): string | undefined {
+    const value = this.#values[name];
+    return typeof value === 'string' ? value : undefined;
+  }
+
+  /** The text of an option that has a default. */
+  required(name: string): string {
+    return this.text(name) ?? '';
+  }
+
+  flag(name: string): boolean {
+    return this.#values[name] === true;
+  }
+
+  /** A positional that may come several times. */
+  all(name: string): readonly string[] {
+    const value = this.#values[name];
+    return Array.isArray(value) ? value.map(String) : [];
+  }
+}
+
+/** One command, as the parser and the help have it. */
+export interface CommandDefinition {
+  readonly name: string;
+  readonly positional?: PositionalDefinition;
+  /** One line, for the list of commands. */
+  readonly about: string;
+  /** A few sentences, for the command's own help. */
+  readonly more: string;
+  readonly options: Readonly<Record<string, OptionDefinition>>;
+  /** Command line and what it does. */
+  readonly examples: readonly (readonly [string, string])[];
+  /** Runs it; the exit code where it isn't 0. What it needs is imported only now: `--help` shouldn't load DuckDB. */
+  run(given: Given, context: CommandContext): Promise<number>;
+}
+
+/** Options that several commands share. */
+export const sharedOptions = {
+  lake: { type: 'text', default: 'data/lake', about: 'The lake: a folder, or s3://BUCKET/PREFIX' },
+  rate: { type: 'text', default: '0.5', about: 'Requests a second for each operation' },
+  burst: { type: 'text', default: '30', about: 'Requests at once for each operation' },
+  json: { type: 'flag', about: 'End standard output with the summary as one JSON object' },
+} as const satisfies Record<string, OptionDefinition>;

@@ -1,0 +1,34 @@
+import { formats, isFormat } from '../output/formats.js';
+import { sharedOptions, type CommandDefinition } from './definition.js';
+
+export const sqlCommand: CommandDefinition = {
+  name: 'sql',
+  positional: { name: 'QUERY', many: false, about: "One statement or more; the last one's result is written" },
+  about: 'Query the lake with DuckDB, or open a shell',
+  more: 'Runs DuckDB over the committed files of the lake: a view for each table. Without a query it is a shell.',
+  options: {
+    lake: sharedOptions.lake,
+    format: { type: 'text', default: 'table', choices: formats, about: 'How results are written' },
+  },
+  examples: [
+    [`sql "SELECT currency, sum(amount) FROM entries WHERE role = 'net' GROUP BY ALL"`, 'net proceeds by currency'],
+  ],
+  run: async (given, { clock, signal }) => {
+    const format = given.required('format');
+    const [{ runSql }, { lakeTables, openLakeFiles }] = await Promise.all([
+      import('../commands/sql.js'),
+      import('../duckdb/lake-files.js'),
+    ]);
+    return runSql({
+      query: given.text('QUERY'),
+      format: isFormat(format) ? format : 'table',
+      location: given.required('lake'),
+      lakeFiles: await openLakeFiles(given.required('lake'), clock),
+      tables: lakeTables,
+      input: process.stdin,
+      output: process.stdout,
+      errorOutput: process.stderr,
+      signal,
+    });
+  },
+};

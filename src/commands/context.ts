@@ -1,0 +1,11 @@
+import type { Clock } from '../clock.js';
+
+/** Where a command reads the time, writes, and is told to stop. */
+export interface CommandContext {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Takes results: a line, or several. */
+  readonly print: (text: string) => void;
+  /** Takes progress: a line. */
+  readonly log: (line: string) => void;
+}

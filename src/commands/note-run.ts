@@ -1,0 +1,58 @@
+import { messageOf } from '../errors.js';
+import { readEndpoint } from '../finances/endpoint.js';
+import { writeLastRun, type LastPipeline } from '../lake/last-run.js';
+import type { Store } from '../lake/store.js';
+import type { RunReport } from '../output/run-summary.js';
+
+/** What the report of a run doesn't say of it. */
+export interface RunNote {
+  readonly command: string;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly endpoint: string | undefined;
+}
+
+/**
+ * Leaves word of a run in the lake, for `ledgerlake status`. The note is disposable: a lake that can't take it is told
+ * of through `log`, and what the run itself came to stands.
+ */
+export async function noteRun(
+  store: Store,
+  { account, range, summaries, failure }: RunReport,
+  { command, startedAt, endedAt, endpoint }: RunNote,
+  log: (line: string) => void,
+): Promise<void> {
+  const pipelines = Object.fromEntries(
+    summaries.map(({ pipeline, slices, requests, files, bytes, rows }): [string, LastPipeline] => [
+      pipeline,
+      { slices, requests, files, bytes, rows: Object.fromEntries(rows) },
+    ]),
+  );
+  try {
+    await writeLastRun(store, {
+      command,
+      status: failure === undefined ? 'done' : 'failed',
+      startedAt: iso(startedAt),
+      endedAt: iso(endedAt),
+      account,
+      from: iso(range.start),
+      to: iso(range.end),
+      endpoint: endpoint === undefined ? null : shownEndpoint(endpoint),
+      failure: failure === undefined ? null : messageOf(failure),
+      pipelines,
+    });
+  } catch (error) {
+    log(`the note for \`ledgerlake status\` could not be written: ${messageOf(error)}`);
+  }
+}
+
+/** The address as it may be shown: without user and password. */
+function shownEndpoint(endpoint: string): string {
+  const { origin, prefix } = readEndpoint(endpoint);
+  return origin + prefix;
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,39 @@
+import { financialEventGroups } from '../../pipelines/financial-event-groups.js';
+import { financialEvents } from '../../pipelines/financial-events.js';
+import { groupEventsPipeline } from '../../pipelines/group-events.js';
+import { orderEventsPipeline } from '../../pipelines/order-events.js';
+import { usageError } from '../errors.js';
+import type { FinancesUpstream } from '../finances/upstream.js';
+import type { Pipeline } from '../run/pipeline.js';
+
+/** What a backfill loads when no pipeline is named. */
+const defaultSet: readonly Pipeline<FinancesUpstream>[] = [financialEventGroups, financialEvents, groupEventsPipeline];
+
+/** Every pipeline of this package. */
+export const pipelines: readonly Pipeline<FinancesUpstream>[] = [...defaultSet, orderEventsPipeline];
+
+/**
+ * The pipelines of the given names, each once, or the default set where there is none.
+ *
+ * @throws LedgerlakeError USAGE for an unknown name, and where order ids and the pipeline that reads them don't meet
+ */
+export function choosePipelines(names: readonly string[], hasOrders: boolean): readonly Pipeline<FinancesUpstream>[] {
+  const chosen = names.map((name) => {
+    const pipeline = pipelines.find((candidate) => candidate.name === name);
+    if (pipeline === undefined) {
+      const known = pipelines.map((candidate) => candidate.name).join(', ');
+      throw usageError(`expected a pipeline (${known}), got ${JSON.stringify(name)}`);
+    }
+    return pipeline;
+  });
+  const readsOrders = chosen.includes(orderEventsPipeline);
+  if (readsOrders && !hasOrders) {
+    throw usageError(
+      `expected --orders FILE for the pipeline ${orderEventsPipeline.name}: which orders shall it read?`,
+    );
+  }
+  if (hasOrders && !readsOrders) {
+    throw usageError(`expected the pipeline ${orderEventsPipeline.name} beside --orders: name it in the command`);
+  }
+  return chosen.length === 0 ? defaultSet : [...new Set(chosen)];
+}

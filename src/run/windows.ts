@@ -1,0 +1,55 @@
+/** A half-open range of instants in milliseconds since 1970: `start` is inside, `end` is not. */
+export interface Window {
+  readonly start: number;
+  readonly end: number;
+}
+
+export const dayMs = 86_400_000;
+
+/** Whether two windows share an instant. */
+export function overlap(a: Window, b: Window): boolean {
+  return a.start < b.end && b.start < a.end;
+}
+
+/** What of a range no window covers, in order. */
+export function uncovered(range: Window, windows: readonly Window[]): Window[] {
+  const gaps: Window[] = [];
+  let start = range.start;
+  for (const window of windows.toSorted((a, b) => a.start - b.start)) {
+    if (window.end <= start) continue;
+    if (window.start >= range.end) break;
+    if (window.start > start) gaps.push({ start, end: window.start });
+    start = window.end;
+  }
+  if (start < range.end) gaps.push({ start, end: range.end });
+  return gaps;
+}
+
+/**
+ * Cuts a range on the grid of slices: never across the end of a UTC month, and within a month at most `days` whole UTC
+ * days long. The grid starts anew with each month, so that the same range is cut alike whatever else is asked for.
+ */
+export function cut(range: Window, days: number): Window[] {
+  const slices: Window[] = [];
+  for (let start = range.start; start < range.end;) {
+    const month = new Date(start);
+    const monthStart = Date.UTC(month.getUTCFullYear(), month.getUTCMonth());
+    const monthEnd = Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + 1);
+    const stepsTaken = Math.floor((start - monthStart) / (days * dayMs));
+    const gridEnd = monthStart + (stepsTaken + 1) * days * dayMs;
+    const end = Math.min(gridEnd, monthEnd, range.end);
+    slices.push({ start, end });
+    start = end;
+  }
+  return slices;
+}
+
+/** UTC month of an instant, as partitions are named: `2025-03`. */
+export function monthOf(instant: number): string {
+  return new Date(instant).toISOString().slice(0, 7);
+}
+
+/** Start of an instant's UTC day. */
+export function dayStart(instant: number): number {
+  return Math.floor(instant / dayMs) * dayMs;
+}

@@ -1,0 +1,173 @@
+import { spawn } from 'node:child_process';
+import { readdir, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { once } from 'node:events';
+import { describe, expect, test } from 'vitest';
+import { version } from '../src/version.js';
+import packageJson from '../package.json' with { type: 'json' };
+import { temporaryFolder } from './commands/lake-run.js';
+
+interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs the built command to its end. */
+async function ledgerlake(words: readonly string[], input = ''): Promise<Ended> {
+  const child = spawn(process.execPath, ['dist/src/cli.js', ...words], { stdio: 'pipe' });
+  let out = '';
+  let err = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+  child.stdin.on('error', () => undefined).end(input);
+  await once(child, 'close');
+  return { code: child.exitCode, out, err };
+}
+
+/** A port on which nobody listens. */
+async function closedPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+test('the version is the package’s', async () => {
+  expect(version).toBe(packageJson.version);
+  expect(await ledgerlake(['--version'])).toMatchObject({ code: 0, out: `${version}\n` });
+});
+
+describe('help', () => {
+  test('names every command', async () => {
+    const { code, out } = await ledgerlake(['--help']);
+    expect(code).toBe(0);
+    for (const command of ['backfill', 'serve', 'sql']) expect(out).toContain(`ledgerlake ${command}`);
+  });
+
+  test.each(['backfill', 'serve', 'sql'])('of %s goes to standard output', async (command) => {
+    const { code, out, err } = await ledgerlake([command, '--help']);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toContain('--verbose');
+  });
+});
+
+describe('bad input is one line, with the right exit code, and nothing is touched', () => {
+  const backfill = (...words: string[]) => ['backfill', '--lake', 'LAKE', ...words];
+  const endpoint = ['--endpoint', 'http://127.0.0.1:9', '--account', 'shop'];
+
+  test.each<[string, number, string[], RegExp]>([
+    ['no command', 2, [], /expected a command/],
+    ['an unknown command', 2, ['backfil'], /backfil/],
+    ['an unknown option', 2, backfill('--form', '2025-01-01'), /form/],
+    ['an unknown pipeline', 2, backfill('financial-event'), /expected a pipeline \(.*got "financial-event"/],
+    [
+      'a range the wrong way round',
+      2,
+      backfill('--from', '2025-02-01', '--to', '2025-01-01'),
+      /--from.*earlier than --to/,
+    ],
+    ['a date that is none', 2, backfill('--from', '2025-02-30'), /--from.*ISO 8601.*"2025-02-30"/],
+    ['an account without an endpoint', 2, backfill('--account', 'shop'), /--endpoint/],
+    ['an endpoint that is none', 2, backfill('--endpoint', 'localhost', '--account', 'shop'), /--endpoint/],
+    ['a rate that is none', 2, backfill('--rate', 'fast'), /--rate/],
+    [
+      'a file of orders that is missing',
+      2,
+      backfill('order-events', '--orders', '/no/such/file', ...endpoint),
+      /no\/such\/file/,
+    ],
+    ['a port that is none', 2, ['serve', '--port', 'http'], /--port/],
+    ['a format that is none', 2, ['sql', '--format', 'xml', 'SELECT 1'], /format/],
+  ])('%s', async (_what, code, words, message) => {
+    const folder = await temporaryFolder();
+    const ended = await ledgerlake(words.map((word) => (word === 'LAKE' ? join(folder, 'lake') : word)));
+    expect(ended).toMatchObject({ code, out: '' });
+    expect(ended.err).toMatch(message);
+    expect(ended.err.trimEnd().split('\n')).toHaveLength(1);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('a malformed order id is named with its line, from a file and from standard input', async () => {
+    const folder = await temporaryFolder();
+    const file = join(folder, 'ids');
+    const ids = '902-1845936-5435065\n902-1845936-543506\n';
+    await writeFile(file, ids);
+    const words = ['backfill', 'order-events', '--lake', join(folder, 'lake'), ...endpoint, '--orders'];
+    expect((await ledgerlake([...words, file])).err).toMatch(/ids, line 2/);
+    const piped = await ledgerlake([...words, '-'], ids);
+    expect(piped).toMatchObject({ code: 2, out: '' });
+    expect(piped.err).toMatch(/standard input, line 2/);
+    expect(await readdir(folder)).toEqual(['ids']);
+  });
+
+  test('an endpoint that refuses the connection', async () => {
+    const folder = await temporaryFolder();
+    const port = await closedPort();
+    const lake = join(folder, 'lake');
+    const ended = await ledgerlake([
+      'backfill',
+      '--lake',
+      lake,
+      '--endpoint',
+      `http://127.0.0.1:${port}`,
+      '--account',
+      'shop',
+    ]);
+    expect(ended.code).toBe(1);
+    const lines = ended.err.trimEnd().split('\n');
+    expect(lines.filter((line) => line.startsWith('ledgerlake: '))).toHaveLength(1);
+    expect(lines.at(-1)).toMatch(new RegExp(`127\\.0\\.0\\.1:${port}.*--endpoint`));
+    expect(ended.err).not.toMatch(/^\s+at /m);
+  });
+
+  test('a lake that cannot be written', async () => {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, 'file'), '');
+    const ended = await ledgerlake(['backfill', '--lake', join(folder, 'file', 'lake')]);
+    expect(ended).toMatchObject({ code: 1, out: '' });
+    expect(ended.err.trimEnd().split('\n')).toHaveLength(1);
+    expect(ended.err).toContain('file');
+  });
+
+  test('--verbose adds the stack', async () => {
+    const ended = await ledgerlake(['backfill', '--from', 'x', '--verbose']);
+    expect(ended.err).toMatch(/^\s+at /m);
+  });
+});
+
+describe('a first run', () => {
+  test('loads a made-up seller, prints a summary and what to try next, and answers it', async () => {
+    const lake = join(await temporaryFolder(), 'lake');
+    const ran = await ledgerlake(['backfill', '--lake', lake, '--json']);
+    expect(ran.code).toBe(0);
+    const [next] = /npx ledgerlake (sql .*)/.exec(ran.out)?.slice(1) ?? [];
+    const [, query = ''] = /"(.*)"/.exec(next ?? '') ?? [];
+    const answered = await ledgerlake(['sql', '--lake', lake, '--format', 'ndjson', query]);
+    expect(answered.code).toBe(0);
+    expect(answered.out.trim().split('\n').length).toBeGreaterThan(10);
+    const summary = JSON.parse(ran.out.trimEnd().split('\n').at(-1) ?? '') as {
+      status: string;
+      pipelines: Record<string, object>;
+    };
+    expect(summary.status).toBe('done');
+    for (const pipeline of ['financial-event-groups', 'financial-events', 'group-events']) {
+      const keys = [
+        'slices',
+        'requests',
+        'retries',
+        'throttled',
+        'pages',
+        'events',
+        'entries',
+        'files',
+        'bytes',
+        'seconds',
+      ];
+      expect(Object.keys(summary.pipelines[pipeline] ?? {})).toEqual(expect.arrayContaining(keys));
+    }
+  });
+});

@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { Clock } from '../../src/clock.js';
+import { backfill, type BackfillOptions } from '../../src/commands/backfill.js';
+import { openDatabase, type Database } from '../../src/duckdb/connection.js';
+import { lakeTables, openLakeFiles } from '../../src/duckdb/lake-files.js';
+import { createViews } from '../../src/duckdb/views.js';
+import { startService, type ServiceOptions } from '../../src/service/server.js';
+
+/** A clock that stands still at an instant: who sleeps on it sleeps until it is woken by its signal. */
+export function clockAt(iso: string): Clock {
+  const now = Date.parse(iso);
+  return {
+    now: () => now,
+    sleep: (_ms, signal) =>
+      new Promise((_resolve, reject) => {
+        signal?.addEventListener('abort', () => {
+          reject(signal.reason as Error);
+        });
+      }),
+  };
+}
+
+/** A folder of its own for the test that runs, gone when it ends. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-test-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A service of its own for the test that runs; its address. */
+export async function serving(options: ServiceOptions): Promise<string> {
+  const service = await startService(options);
+  onTestFinished(() => service.close());
+  return service.url;
+}
+
+const defaults: BackfillOptions = {
+  pipelines: [],
+  lake: '',
+  account: undefined,
+  endpoint: undefined,
+  refresh: false,
+  from: undefined,
+  to: undefined,
+  rate: 1000,
+  burst: 1000,
+  orders: undefined,
+  json: true,
+  verbose: false,
+};
+
+export interface Ran {
+  readonly printed: string;
+  readonly logged: string;
+  /** The summary's last line, read. */
+  readonly summary: { status: string; pipelines: Record<string, Record<string, number>> };
+}
+
+/** Runs a backfill to its end; throws what it throws. */
+export async function ran(
+  options: Partial<BackfillOptions>,
+  { clock, signal = new AbortController().signal }: { clock: Clock; signal?: AbortSignal },
+): Promise<Ran> {
+  const printed: string[] = [];
+  const logged: string[] = [];
+  await backfill(
+    { ...defaults, ...options },
+    { clock, signal, print: (text) => printed.push(text), log: (line) => logged.push(line) },
+  );
+  const last = printed.join('\n').trimEnd().split('\n').at(-1) ?? '';
+  return { printed: printed.join('\n'), logged: logged.join('\n'), summary: JSON.parse(last) as Ran['summary'] };
+}
+
+/** Every file below a folder with the hash of its bytes, but for those under names that begin with `_`. */
+export async function fileHashes(folder: string): Promise<Map<string, string>> {
+  const hashes = new Map<string, string>();
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const path = relative(folder, join(entry.parentPath, entry.name));
+    if (!entry.isFile() || /(^|\/)_/.test(path)) continue;
+    hashes.set(
+      path,
+      createHash('sha256')
+        .update(await readFile(join(folder, path)))
+        .digest('hex'),
+    );
+  }
+  return hashes;
+}
+
+/** DuckDB over the committed files of a lake, closed when the test ends. */
+export async function database(lake: string, clock: Clock): Promise<Database> {
+  const opened = await openDatabase();
+  onTestFinished(() => {
+    opened.close();
+  });
+  await createViews(opened, lakeTables, await (await openLakeFiles(lake, clock))());
+  return opened;
+}

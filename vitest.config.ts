@@ -1,0 +1,12 @@
+import { configDefaults, defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    // These have targets of their own: they need more than Node.
+    exclude: [...configDefaults.exclude, 'test/s3-real/**'],
+    // Child processes and real files on a small machine.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+});
