@@ -1,0 +1,51 @@
+import { sharedOptions, type CommandDefinition, type Given } from './definition.js';
+
+const positional = { name: 'PIPELINE', many: true, about: 'Whose tables [default: all]' } as const;
+
+const options = {
+  lake: sharedOptions.lake,
+  account: { type: 'text', about: 'Whose part of the lake [default: all]' },
+  json: sharedOptions.json,
+} as const;
+
+function readOptions(given: Given) {
+  return {
+    lake: given.required('lake'),
+    pipelines: given.all('PIPELINE'),
+    account: given.text('account'),
+    json: given.flag('json'),
+    verbose: given.flag('verbose'),
+  };
+}
+
+export const compactCommand: CommandDefinition = {
+  name: 'compact',
+  positional,
+  about: 'Merge small files',
+  more:
+    'Merges the small files of each month into files of about 128 MB. Readers see the small ones or the large one, never\n' +
+    'both. It can be stopped at any instant, and a second one changes nothing.',
+  options,
+  examples: [['compact financial-events', 'the events by date and their entries']],
+  run: async (given, context) => {
+    const { compact } = await import('../commands/compact.js');
+    await compact(readOptions(given), context);
+    return 0;
+  },
+};
+
+export const rebuildCommand: CommandDefinition = {
+  name: 'rebuild',
+  positional,
+  about: 'Make the entries again from the stored bytes',
+  more:
+    'Makes the derived tables (entries, group_entries, order_entries) again from the raw bytes of their events: no\n' +
+    'request is sent. What comes out the same is left as it is.',
+  options,
+  examples: [['rebuild', 'after a new version reads amounts that the old one did not']],
+  run: async (given, context) => {
+    const { rebuild } = await import('../commands/rebuild.js');
+    await rebuild(readOptions(given), context);
+    return 0;
+  },
+};

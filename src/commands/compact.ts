@@ -1,0 +1,41 @@
+import { pipelines } from '../options/pipelines.js';
+import { compactLake, defaultTargetBytes } from '../maintenance/compaction.js';
+import { maintain, type MaintenanceOptions } from '../maintenance/command.js';
+import { formatCount } from '../output/amounts.js';
+import type { CommandContext } from './context.js';
+
+export interface CompactOptions extends MaintenanceOptions {
+  /** What files are merged up to, in bytes; default 128 MB. */
+  readonly targetBytes?: number;
+}
+
+/**
+ * `ledgerlake compact`: merges the small files of each account and month, and prints a summary. No upstream, no quota;
+ * other runs may be at work on the lake.
+ *
+ * @throws LedgerlakeError USAGE for an unknown pipeline or a bad account, LAKE_STORE naming a file that is missing or was
+ *   changed behind the lake's back, STOPPED; the summary is printed by then, and what was merged stays
+ */
+export async function compact(options: CompactOptions, context: CommandContext): Promise<void> {
+  const words = {
+    done: 'Compacted',
+    nothing: () => `\nNothing to do: ${options.lake} has no small files to merge.\n`,
+    slices: 'merges',
+  };
+  await maintain(options, context, { words, pipelines }, (lake, families, work) =>
+    compactLake(
+      {
+        lake,
+        families,
+        clock: context.clock,
+        signal: context.signal,
+        account: options.account,
+        targetBytes: options.targetBytes ?? defaultTargetBytes,
+        merged: ({ pipeline }, partition, count) => {
+          if (options.verbose) context.log(`${pipeline}: ${formatCount(count, 'slice')} of ${partition} merged`);
+        },
+      },
+      work,
+    ),
+  );
+}

@@ -1,0 +1,40 @@
+import { maintain, type MaintenanceOptions } from '../maintenance/command.js';
+import { rebuildLake } from '../maintenance/rebuild.js';
+import { pipelines } from '../options/pipelines.js';
+import { formatCount } from '../output/amounts.js';
+import type { CommandContext } from './context.js';
+
+export type RebuildOptions = MaintenanceOptions;
+
+/**
+ * `ledgerlake rebuild`: makes the entries again from the stored bytes of the events, and prints a summary. No upstream, no
+ * quota; where this version makes what is there already, nothing is written.
+ *
+ * @throws LedgerlakeError USAGE for an unknown pipeline or account, LAKE_STORE naming a file of events that is missing or
+ *   was changed behind the lake's back, STOPPED; the summary is printed by then, and what was committed stays
+ */
+export async function rebuild(options: RebuildOptions, context: CommandContext): Promise<void> {
+  const words = {
+    done: 'Made again what has changed in',
+    nothing: (works: readonly { slices: number }[]) => {
+      const files = works.reduce((sum, { slices }) => sum + slices, 0);
+      return `\nNothing to do: the entries of ${formatCount(files, 'file')} in ${options.lake} are what this version makes of them.\n`;
+    },
+    slices: 'files read',
+  };
+  await maintain(options, context, { words, pipelines }, (lake, families, work) =>
+    rebuildLake(
+      {
+        lake,
+        families,
+        clock: context.clock,
+        signal: context.signal,
+        account: options.account,
+        changed: ({ pipeline }, path) => {
+          if (options.verbose) context.log(`${pipeline}: entries of ${path} made again`);
+        },
+      },
+      work,
+    ),
+  );
+}

@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto';
+import { LedgerlakeError } from '../errors.js';
+import type { Add } from '../lake/actions.js';
+import type { DeltaTable } from '../lake/delta-table.js';
+import type { Store } from '../lake/store.js';
+
+/**
+ * A committed file's bytes, once they are what its commit says.
+ *
+ * @throws LedgerlakeError LAKE_STORE naming the file, where it is missing or was changed behind the lake's back
+ */
+export async function checkedBytes(store: Store, table: DeltaTable, add: Add): Promise<Uint8Array> {
+  const path = table.pathOf(add);
+  const bytes = await store.read(path);
+  const fault = faultOf(add, bytes);
+  if (bytes === undefined || fault !== undefined) {
+    throw new LedgerlakeError(
+      'LAKE_STORE',
+      `expected ${store.address(path)} as its commit has it, ${fault ?? 'it is missing'}; nothing of it was touched: ` +
+        'restore the file from a copy, or read its window again with --refresh',
+    );
+  }
+  return bytes;
+}
+
+/** What is wrong with a file's bytes; undefined where they are what its commit says. */
+export function faultOf({ size, tags }: Add, bytes: Uint8Array | undefined): string | undefined {
+  if (bytes === undefined) return 'it is missing';
+  if (bytes.length !== size) return `it has ${bytes.length} bytes instead of ${size}`;
+  const expected = tags?.['sha256'];
+  if (expected !== undefined && createHash('sha256').update(bytes).digest('hex') !== expected) {
+    return 'its bytes have changed';
+  }
+  return undefined;
+}

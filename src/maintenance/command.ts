@@ -1,0 +1,93 @@
+import type { Clock } from '../clock.js';
+import { usageError } from '../errors.js';
+import { tables } from '../finances/tables.js';
+import { Lake } from '../lake/lake.js';
+import { holdLease } from '../lake/leases.js';
+import { openStore } from '../lake/open-store.js';
+import type { Store } from '../lake/store.js';
+import { sweepLake } from '../lake/sweep.js';
+import { familiesOf, type Family, type Tabled } from './families.js';
+import type { Work } from './work.js';
+import { workJson, workText, type WorkReport, type WorkWords } from './work-summary.js';
+
+/** What `compact` and `rebuild` are asked for. */
+export interface MaintenanceOptions {
+  readonly lake: string;
+  /** Names; empty for all. */
+  readonly pipelines: readonly string[];
+  /** Undefined: every account of the lake. */
+  readonly account: string | undefined;
+  readonly json: boolean;
+  readonly verbose: boolean;
+  /** In the place of the one that `lake` names. */
+  readonly store?: Store;
+}
+
+interface Surroundings {
+  readonly clock: Clock;
+  readonly print: (text: string) => void;
+}
+
+/** Does the work on the families of the pipelines that were asked for, notes it per family, and goes on until it fails. */
+type Step = (lake: Lake, families: readonly Family[], work: Map<Family, Work>) => Promise<void>;
+
+/**
+ * Opens the lake for work on its own files, clears what dead runs left, does the work, clears again and prints a summary,
+ * also of work that failed. A lake that holds nothing is left alone.
+ *
+ * @throws LedgerlakeError USAGE for an unknown pipeline or account, and what the work throws
+ */
+export async function maintain(
+  options: MaintenanceOptions,
+  { clock, print }: Surroundings,
+  { words, pipelines }: { readonly words: WorkWords; readonly pipelines: readonly Tabled[] },
+  step: Step,
+): Promise<void> {
+  const families = chosenFamilies(options.pipelines, pipelines);
+  const lake = await Lake.open(options.store ?? openStore(options.lake), tables, clock);
+  const accounts = lake.accounts();
+  if (options.account !== undefined && accounts.size > 0 && !accounts.has(options.account)) {
+    throw usageError(
+      `expected --account to be one that ${options.lake} holds (${[...accounts].toSorted().join(', ')}), got ${JSON.stringify(options.account)}`,
+    );
+  }
+  const began = clock.now();
+  const work = new Map<Family, Work>();
+  const end = (failure: unknown): void => {
+    const report: WorkReport = {
+      lake: options.lake,
+      seconds: (clock.now() - began) / 1000,
+      works: [...work.values()],
+      failure,
+    };
+    print(workText(report, words));
+    if (options.json) print(workJson(report));
+  };
+  if (accounts.size === 0) {
+    end(undefined);
+    return;
+  }
+
+  const lease = await holdLease(lake.store, clock);
+  try {
+    // What a dead run left half-done stands in the way of what it was about to replace.
+    await sweepLake(lake, lease, clock);
+    await step(lake, families, work);
+    await sweepLake(lake, lease, clock);
+  } catch (error) {
+    end(error);
+    throw error;
+  } finally {
+    await lease.release();
+  }
+  end(undefined);
+}
+
+function chosenFamilies(names: readonly string[], pipelines: readonly Tabled[]): Family[] {
+  for (const name of names) {
+    if (pipelines.some((pipeline) => pipeline.name === name)) continue;
+    const known = pipelines.map((pipeline) => pipeline.name).join(', ');
+    throw usageError(`expected a pipeline (${known}), got ${JSON.stringify(name)}`);
+  }
+  return familiesOf(pipelines.filter(({ name }) => names.length === 0 || names.includes(name)));
+}

@@ -1,0 +1,152 @@
+import type { Clock } from '../clock.js';
+import { LedgerlakeError } from '../errors.js';
+import { exchange } from '../lake/exchange.js';
+import type { Lake } from '../lake/lake.js';
+import { bundlesOf, fileCountOf, currentFiles, replacing, sizesOf, type Bundle } from './bundles.js';
+import type { Family } from './families.js';
+import { mergedFiles } from './merge.js';
+import { planMerges } from './merge-plan.js';
+import { leadingColumn } from './row-order.js';
+import { newWork, type Work } from './work.js';
+import { canTellApart } from './unit-rows.js';
+import { withWorkspace, type Workspace } from './workspace.js';
+import { unitsOf } from '../lake/file-tags.js';
+
+/** What `compact` makes of small files: as large as DuckDB and object stores like them. */
+export const defaultTargetBytes = 128_000_000;
+
+/** How often a partition is looked at again that another run changes meanwhile. */
+const mostAttempts = 5;
+
+export interface CompactionOptions {
+  readonly lake: Lake;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly families: readonly Family[];
+  /** Undefined: every account. */
+  readonly account: string | undefined;
+  readonly targetBytes: number;
+  /** What DuckDB may hold in memory: `1GB`. */
+  readonly memory?: string;
+  /** Told of each merge that is in the lake. */
+  readonly merged?: (family: Family, partition: string, files: number) => void;
+}
+
+/**
+ * Merges the small files of each partition of account and month into files of about the target size, until no two small
+ * ones are left. Each merge is in the lake whole or not at all; one whose files another run replaces meanwhile is dropped,
+ * and what is there then is looked at again.
+ *
+ * @returns what was done per family, by then where it failed
+ * @throws LedgerlakeError LAKE_STORE naming a file that is missing or was changed behind the lake's back, STOPPED
+ */
+export async function compactLake(options: CompactionOptions, work: Map<Family, Work>): Promise<void> {
+  const { families, memory } = options;
+  await withWorkspace(
+    async (workspace) => {
+      for (const family of families) {
+        const done = newWork(family.pipeline);
+        work.set(family, done);
+        await compactFamily(options, workspace, family, done);
+      }
+    },
+    memory === undefined ? {} : { memory },
+  );
+}
+
+async function compactFamily(
+  options: CompactionOptions,
+  workspace: Workspace,
+  family: Family,
+  done: Work,
+): Promise<void> {
+  const { lake, clock, account, targetBytes, signal } = options;
+  const began = clock.now();
+  for (const partition of partitionsOf(bundlesOf(lake, family, account)).keys()) {
+    for (let lost = 0; lost < mostAttempts;) {
+      const bundles = partitionsOf(bundlesOf(lake, family, account)).get(partition) ?? [];
+      const [merge] = planMerges(sized(family, bundles), targetBytes);
+      if (merge === undefined) break;
+      signal.throwIfAborted();
+      const chosen = merge.map(({ bundle }) => bundle);
+      if (await mergeOnce(options, workspace, family, chosen, done)) {
+        options.merged?.(family, partition, chosen.length);
+      } else {
+        lost++;
+        await lake.refresh();
+      }
+      await workspace.clear();
+    }
+  }
+  done.seconds = (clock.now() - began) / 1000;
+}
+
+/** One merge; false where another run has replaced one of the files meanwhile. */
+async function mergeOnce(
+  { lake, clock, signal }: CompactionOptions,
+  workspace: Workspace,
+  family: Family,
+  bundles: readonly Bundle[],
+  done: Work,
+): Promise<boolean> {
+  let files;
+  try {
+    files = await mergedFiles(lake, workspace, family, bundles, clock.now(), { signal });
+  } catch (error) {
+    if (!(error instanceof LedgerlakeError) || error.code !== 'LAKE_STORE') throw error;
+    // A file that isn't there any more may have been replaced, and then nothing is wrong with it.
+    await lake.refresh();
+    const { files: live } = lake.table(family.main.name).snapshot;
+    if (currentFiles(live, bundles) !== undefined) throw error;
+    return false;
+  }
+  const { taken, ...written } = await exchange(lake, clock, {
+    operation: 'OPTIMIZE',
+    main: family.main,
+    files,
+    swaps: true,
+    decide: replacing(bundles),
+  });
+  if (!taken) return false;
+  done.slices++;
+  done.files += written.files;
+  done.bytes += written.bytes;
+  for (const bundle of bundles) {
+    done.replacedFiles += fileCountOf(bundle);
+    done.replacedBytes += bundle.main.size + bundle.derived.reduce((sum, { add }) => sum + add.size, 0);
+  }
+  for (const { table, add } of files) {
+    done.rows.set(table.name, (done.rows.get(table.name) ?? 0) + Number(add.tags?.['rows'] ?? 0));
+  }
+  return true;
+}
+
+/** By account and month, in order. */
+function partitionsOf(bundles: readonly Bundle[]): Map<string, Bundle[]> {
+  const partitions = new Map<string, Bundle[]>();
+  for (const bundle of bundles) {
+    const { account, month } = bundle.main.partitionValues;
+    const key = `${account ?? ''}/${month ?? ''}`;
+    partitions.set(key, [...(partitions.get(key) ?? []), bundle]);
+  }
+  return new Map([...partitions].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Those that can be merged and taken apart again, by where their rows begin. */
+function sized(family: Family, bundles: readonly Bundle[]): { bundle: Bundle; bytes: number }[] {
+  return bundles
+    .filter(({ main, isWhole }) => isWhole && canTellApart(family.main, family.derived, unitsOf(main)))
+    .map((bundle) => ({ bundle, bytes: Math.max(...sizesOf(bundle)), first: firstOf(family, bundle) }))
+    .toSorted((a, b) =>
+      a.first === b.first ? (a.bundle.main.path < b.bundle.main.path ? -1 : 1) : a.first < b.first ? -1 : 1,
+    );
+}
+
+/** The least value of the column that files are sorted by; empty where the log doesn't say. */
+function firstOf({ main: table }: Family, { main }: Bundle): string {
+  const column = leadingColumn(table);
+  if (main.stats === undefined || column === undefined) return '';
+  const { minValues } = JSON.parse(main.stats) as { minValues?: Record<string, unknown> };
+  const value = minValues?.[column];
+  return typeof value === 'string' ? value : '';
+}

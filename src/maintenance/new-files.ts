@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto';
+import type { Table } from '../columns/table.js';
+import type { NewFile } from '../lake/written-files.js';
+import { fileMetadata } from '../run/slice-stream.js';
+import type { Family } from './families.js';
+import { bytesOf, type LocalParquet } from './local-parquet.js';
+import { beginningOf, labelOf } from './unit-rows.js';
+
+/** Where a new file belongs. */
+export interface Place {
+  readonly family: Family;
+  readonly account: string;
+  /** `2025-03`, or `unknown`. */
+  readonly month: string;
+  /** The units whose rows it holds. */
+  readonly units: readonly string[];
+}
+
+/** Key-value metadata of a file made from others, as a slice's own files have it. */
+export function metadataOf({ family, account, units }: Place): ReadonlyMap<string, string> {
+  return fileMetadata(family.pipeline, account, labelOf(units));
+}
+
+/**
+ * A local file as one on its way into the lake, named by where its windows begin, else by its month, and by the hash of
+ * its content. Rows and hash are added to its tags.
+ */
+export async function newFile(
+  table: Table,
+  { account, month, units }: Place,
+  local: LocalParquet,
+  tags: Readonly<Record<string, string>>,
+  now: number,
+): Promise<NewFile> {
+  const bytes = await bytesOf(local);
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  return {
+    table,
+    bytes,
+    add: {
+      path: `account=${account}/month=${month}/compact-${beginningOf(units) ?? month}-${sha256.slice(0, 16)}.parquet`,
+      partitionValues: { account, month },
+      size: bytes.length,
+      modificationTime: now,
+      // The same rows in other files: who follows the table's changes has nothing to read.
+      dataChange: false,
+      stats: local.stats,
+      tags: { ...tags, units: JSON.stringify(units), rows: String(local.rows), sha256 },
+    },
+  };
+}

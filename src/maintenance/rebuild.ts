@@ -1,0 +1,188 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../clock.js';
+import type { Table } from '../columns/table.js';
+import { entries, groupEntries, orderEntries } from '../finances/tables.js';
+import type { Add } from '../lake/actions.js';
+import { exchange } from '../lake/exchange.js';
+import { unitsOf } from '../lake/file-tags.js';
+import type { Lake } from '../lake/lake.js';
+import type { NewFile } from '../lake/written-files.js';
+import { bundlesOf, currentFiles, replacing, type Bundle } from './bundles.js';
+import { faultOf } from './checked-bytes.js';
+import type { Family } from './families.js';
+import { fetchFiles } from './merge.js';
+import { madeAgain, sameRows, type Made } from './made-again.js';
+import { sharedTags } from './merged-tags.js';
+import { newWork, type Work } from './work.js';
+import { withWorkspace, type Workspace } from './workspace.js';
+
+/** Tables whose rows are made from the `raw` of a main table's rows. */
+const entryTables: ReadonlySet<Table> = new Set([entries, groupEntries, orderEntries]);
+
+export interface RebuildOptions {
+  readonly lake: Lake;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly families: readonly Family[];
+  /** Undefined: every account. */
+  readonly account: string | undefined;
+  /** Told of each file whose entries have changed. */
+  readonly changed?: (family: Family, path: string) => void;
+}
+
+/**
+ * Makes the entries of every committed file of events again from `raw`, and commits those that differ from what is there,
+ * file by file. Where nothing differs nothing is written.
+ *
+ * @throws LedgerlakeError LAKE_STORE naming a file of events that is missing or was changed behind the lake's back,
+ *   STOPPED; what was committed by then stays
+ */
+export async function rebuildLake(options: RebuildOptions, work: Map<Family, Work>): Promise<void> {
+  await withWorkspace(async (workspace) => {
+    for (const family of options.families) {
+      const [table] = family.derived.filter((derived) => entryTables.has(derived));
+      if (table === undefined) continue;
+      const done = newWork(family.pipeline);
+      work.set(family, done);
+      await rebuildFamily(options, workspace, family, table, done);
+    }
+  });
+}
+
+async function rebuildFamily(
+  options: RebuildOptions,
+  workspace: Workspace,
+  family: Family,
+  table: Table,
+  done: Work,
+): Promise<void> {
+  const { lake, clock, account, signal } = options;
+  const began = clock.now();
+  const seen = new Set<string>();
+  // Looked at anew each time: another run may put a file in the place of others that hasn't been gone through.
+  for (;;) {
+    const bundle = bundlesOf(lake, family, account).find((candidate) => !seen.has(keyOf(candidate)));
+    if (bundle === undefined) break;
+    signal.throwIfAborted();
+    seen.add(keyOf(bundle));
+    const isCommitted = await rebuildBundle(options, workspace, family, table, bundle, done);
+    if (!isCommitted) await lake.refresh();
+    await workspace.clear();
+  }
+  done.seconds = (clock.now() - began) / 1000;
+}
+
+function keyOf({ main }: Bundle): string {
+  return `${main.path} ${main.tags?.['derived'] ?? ''}`;
+}
+
+/** Makes the entries of one file again; false where another run replaced the file meanwhile. */
+async function rebuildBundle(
+  { lake, clock, signal, changed }: RebuildOptions,
+  workspace: Workspace,
+  family: Family,
+  table: Table,
+  bundle: Bundle,
+  done: Work,
+): Promise<boolean> {
+  const isLive = () => currentFiles(lake.table(family.main.name).snapshot.files, [bundle]) !== undefined;
+  let made: Made;
+  try {
+    const [main = ''] = await fetchFiles(lake, workspace, family.main, [bundle.main]);
+    made = await madeAgain(workspace, table, bundle.main, main, { signal });
+  } catch (error) {
+    await lake.refresh();
+    if (isLive()) throw error;
+    return false;
+  }
+  const stored = await storedEntries(lake, workspace, table, bundle);
+  if (stored.isWhole && (await sameRows(workspace.database, table, made, stored.paths))) {
+    noteRows(done, family, table, made);
+    return true;
+  }
+  if (!(await commitMade({ lake, clock }, family, table, bundle, made, done))) return false;
+  noteRows(done, family, table, made);
+  changed?.(family, lake.table(family.main.name).pathOf(bundle.main));
+  return true;
+}
+
+/** What of a bundle's entries is in the lake as its commit says. */
+async function storedEntries(
+  lake: Lake,
+  { keep }: Workspace,
+  table: Table,
+  { derived, isWhole }: Bundle,
+): Promise<{ paths: string[]; isWhole: boolean }> {
+  const paths: string[] = [];
+  let whole = isWhole;
+  for (const file of derived.filter((of) => of.table === table)) {
+    const bytes = await lake.store.read(lake.table(table.name).pathOf(file.add));
+    // It is made anew from what it was made from, so one that is damaged is no loss.
+    if (bytes === undefined || faultOf(file.add, bytes) !== undefined) whole = false;
+    else paths.push(await keep(bytes));
+  }
+  return { paths, isWhole: whole };
+}
+
+async function commitMade(
+  { lake, clock }: { lake: Lake; clock: Clock },
+  family: Family,
+  table: Table,
+  bundle: Bundle,
+  made: Made,
+  done: Work,
+): Promise<boolean> {
+  const { main } = bundle;
+  const now = clock.now();
+  const [net, units] = [JSON.stringify(made.net), JSON.stringify(unitsOf(main))];
+  const files: NewFile[] = [];
+  const bytes = await made.bytes();
+  if (bytes !== undefined) {
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    const add: Add = {
+      path: `${main.path.replace(/(-[0-9a-f]{16}(-\d+)?)?\.parquet$/, '')}-${sha256.slice(0, 16)}.parquet`,
+      partitionValues: main.partitionValues,
+      size: bytes.length,
+      modificationTime: now,
+      dataChange: true,
+      stats: await made.stats(),
+      tags: { ...sharedTags([main.tags ?? {}]), units, net, rows: String(made.rows), sha256 },
+    };
+    files.push({ table, add, bytes });
+    // One that was damaged, and is made again to the byte, is put right where it is.
+    const damaged = bundle.derived.find((file) => file.table === table && file.add.tags?.['sha256'] === sha256);
+    if (damaged !== undefined) await lake.store.write(lake.table(table.name).pathOf(damaged.add), bytes);
+  }
+  // Other derived tables of the pipeline stay as they are, and are named again.
+  for (const other of bundle.derived) if (other.table !== table) files.push({ ...other, bytes: new Uint8Array() });
+  // The file itself stays; what it names changes.
+  files.push({
+    table: family.main,
+    add: { ...main, dataChange: false, modificationTime: now, tags: { ...main.tags, net } },
+    bytes: new Uint8Array(),
+  });
+  const { taken } = await exchange(lake, clock, {
+    operation: 'REBUILD',
+    main: family.main,
+    files,
+    swaps: true,
+    // The file itself stays under its own path: what it names is what is replaced.
+    decide: replacing([bundle]),
+  });
+  if (!taken) return false;
+  if (bytes !== undefined) {
+    done.files++;
+    done.bytes += bytes.length;
+  }
+  for (const { add } of bundle.derived) {
+    done.replacedFiles++;
+    done.replacedBytes += add.size;
+  }
+  return true;
+}
+
+function noteRows(done: Work, { main }: Family, table: Table, made: Made): void {
+  done.slices++;
+  done.rows.set(main.name, (done.rows.get(main.name) ?? 0) + made.events);
+  done.rows.set(table.name, (done.rows.get(table.name) ?? 0) + made.rows);
+}

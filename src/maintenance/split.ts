@@ -1,0 +1,213 @@
+import type { Clock } from '../clock.js';
+import type { Table } from '../columns/table.js';
+import { LedgerlakeError } from '../errors.js';
+import type { Add } from '../lake/actions.js';
+import { exchange } from '../lake/exchange.js';
+import { unitsOf } from '../lake/file-tags.js';
+import type { Lake, SliceCommit, Split } from '../lake/lake.js';
+import type { NewFile } from '../lake/written-files.js';
+import { bundlesOf, replacing, type Bundle } from './bundles.js';
+import { familiesOf, type Family } from './families.js';
+import { columnList, expectRows, rowsIn, type LocalParquet } from './local-parquet.js';
+import { fetchFiles } from './merge.js';
+import { addNets, rowsInLog, sharedTags } from './merged-tags.js';
+import { metadataOf, newFile, type Place } from './new-files.js';
+import { has } from './row-order.js';
+import { groupSpans, netSumsOf } from './row-tags.js';
+import { sortedFile } from './sorted-file.js';
+import { canTellApart, rowsOf } from './unit-rows.js';
+import { withWorkspace, type Workspace } from './workspace.js';
+
+/**
+ * How files are parted that came to hold a slice's units beside others, as `compact` puts many into one: each becomes
+ * one file with the slice's units and one with the rest, as a commit of its own that changes no row.
+ */
+export function splitter(lake: Lake, clock: Clock): Split {
+  return async (slice, mixed) => {
+    const [family] = familiesOf([{ name: slice.pipeline, tables: slice.tables }]);
+    if (family === undefined) return;
+    const paths = new Set(mixed.map(({ path }) => path));
+    const bundles = bundlesOf(lake, family, slice.account).filter(
+      ({ main, isWhole }) => isWhole && paths.has(main.path),
+    );
+    const [odd] = mixed.filter((add) => !canTellApart(family.main, family.derived, unitsOf(add)));
+    if (bundles.length < mixed.length || odd !== undefined) throw notParted(lake, family, odd ?? mixed[0]);
+    await withWorkspace(async (workspace) => {
+      const files: NewFile[] = [];
+      for (const bundle of bundles) {
+        files.push(...(await partsOf(lake, workspace, family, slice, bundle, clock.now())));
+        await workspace.clear();
+      }
+      // Where another run has replaced one of them meanwhile nothing is changed, and whoever asked looks again.
+      await exchange(lake, clock, {
+        operation: 'SPLIT',
+        main: family.main,
+        files,
+        swaps: true,
+        decide: replacing(bundles),
+      });
+    });
+  };
+}
+
+function notParted(lake: Lake, { main }: Family, add: Add | undefined): LedgerlakeError {
+  const file = add === undefined ? main.name : lake.store.address(lake.table(main.name).pathOf(add));
+  return new LedgerlakeError(
+    'LAKE_CONFLICT',
+    `expected to take apart ${file}, which holds more than what is read again, but another run is at work on it; ` +
+      'run the same command again',
+  );
+}
+
+/** The files that take a bundle's place: those with the slice's units, and those with the others. */
+async function partsOf(
+  lake: Lake,
+  workspace: Workspace,
+  family: Family,
+  slice: SliceCommit,
+  bundle: Bundle,
+  now: number,
+): Promise<NewFile[]> {
+  const wanted = new Set(slice.units);
+  const units = unitsOf(bundle.main);
+  const [own, others] = [units.filter((unit) => wanted.has(unit)), units.filter((unit) => !wanted.has(unit))];
+  const condition = rowsOf(own);
+  const source = await sourceOf(lake, workspace, family, bundle, condition);
+  const parts = [
+    await partOf(workspace, family, bundle, source, { units: own, condition, isOwn: true }, now),
+    await partOf(
+      workspace,
+      family,
+      bundle,
+      source,
+      { units: others, condition: `NOT ${condition}`, isOwn: false },
+      now,
+    ),
+  ];
+  for (const table of [family.main, ...family.derived]) {
+    const files = parts.flat().filter((file) => file.table === table);
+    expectRows(table, rowsInLog(addsOf(family, bundle, table)), rowsInLog(files.map(({ add }) => add)));
+  }
+  return parts.flat();
+}
+
+/** A bundle's files in the workspace. */
+interface Source {
+  readonly main: readonly string[];
+  readonly derived: ReadonlyMap<Table, readonly string[]>;
+  /** In SQL: how many of the slice's events have an id and instant. */
+  readonly ownEvents: string;
+  /** Whether an id stands more than once. */
+  readonly hasDoubles: boolean;
+}
+
+async function sourceOf(
+  lake: Lake,
+  workspace: Workspace,
+  family: Family,
+  bundle: Bundle,
+  condition: string,
+): Promise<Source> {
+  const main = await fetchFiles(lake, workspace, family.main, [bundle.main]);
+  const derived = new Map<Table, readonly string[]>();
+  for (const table of family.derived) {
+    const adds = addsOf(family, bundle, table);
+    if (adds.length > 0) derived.set(table, await fetchFiles(lake, workspace, table, adds));
+  }
+  if (derived.size === 0) return { main, derived, ownEvents: '', hasDoubles: false };
+  const keys = eventKeys(family.main).join(', ');
+  const ownEvents = `SELECT ${keys}, count(*) AS times FROM ${rowsIn(main)} WHERE ${condition} GROUP BY ${keys}`;
+  const doubles = await workspace.database.rows(
+    `SELECT event_id FROM ${rowsIn(main)} GROUP BY event_id HAVING count(*) > 1 LIMIT 1`,
+  );
+  return { main, derived, ownEvents, hasDoubles: doubles.length > 0 };
+}
+
+/** What tells events from each other as far as rows of derived tables can. */
+function eventKeys(table: Table): string[] {
+  return ['event_id', 'effective_at'].filter((name) => has(table, name));
+}
+
+interface Part {
+  readonly units: readonly string[];
+  readonly condition: string;
+  readonly isOwn: boolean;
+}
+
+async function partOf(
+  workspace: Workspace,
+  family: Family,
+  bundle: Bundle,
+  source: Source,
+  part: Part,
+  now: number,
+): Promise<NewFile[]> {
+  const { database } = workspace;
+  const { account, month } = bundle.main.partitionValues;
+  const place: Place = { family, account: account ?? '', month: month ?? '', units: part.units };
+  const metadata = metadataOf(place);
+  const key = `${bundle.main.path} ${part.isOwn ? 'own' : 'others'}`;
+
+  const columns = await columnList(database, family.main, source.main);
+  const main = await sortedFile(
+    workspace,
+    family.main,
+    {
+      paths: source.main,
+      metadata,
+      select: (range) =>
+        `SELECT ${columns} FROM ${rowsIn(source.main, ', file_row_number = true')} ` +
+        `WHERE ${part.condition} AND ${range} ORDER BY file_row_number`,
+    },
+    {},
+  );
+  if (main.rows === 0) return [];
+  const derived: { table: Table; local: LocalParquet }[] = [];
+  for (const [table, paths] of source.derived) {
+    const ownColumns = await columnList(database, table, paths);
+    const select = (range: string) => derivedPart(table, ownColumns, paths, source, part.isOwn, range);
+    const local = await sortedFile(workspace, table, { paths, metadata, select }, {});
+    if (local.rows > 0) derived.push({ table, local });
+  }
+
+  const tags = { ...sharedTags([bundle.main.tags ?? {}]) };
+  if (bundle.main.tags?.['net'] !== undefined) {
+    const nets = [];
+    for (const { table, local } of derived) nets.push(await netSumsOf(database, table, local.path));
+    tags['net'] = JSON.stringify(addNets(nets));
+  }
+  if (bundle.main.tags?.['groups'] !== undefined)
+    tags['groups'] = JSON.stringify(await groupSpans(database, main.path));
+  const files: NewFile[] = [];
+  for (const { table, local } of derived)
+    files.push({ ...(await newFile(table, place, local, tags, now)), bundle: key });
+  return [...files, { ...(await newFile(family.main, place, main, tags, now)), bundle: key }];
+}
+
+/**
+ * The rows of a derived table that belong to the slice's events, or the others, in their order. An event that stands
+ * more than once has that many sets of equal rows, of which each part gets as many as it has events.
+ */
+function derivedPart(
+  table: Table,
+  columns: string,
+  paths: readonly string[],
+  { ownEvents, hasDoubles }: Source,
+  isOwn: boolean,
+  range: string,
+): string {
+  const keys = eventKeys(table);
+  const set = [...keys, ...(has(table, 'entry') ? ['entry'] : [])].join(', ');
+  const number = hasDoubles ? `row_number() OVER (PARTITION BY ${set} ORDER BY file_row_number)` : '1';
+  const numbered = `SELECT *, ${number} AS time_ FROM ${rowsIn(paths, ', file_row_number = true')} WHERE ${range}`;
+  const same = keys.map((key) => `own.${key} IS NOT DISTINCT FROM derived.${key}`).join(' AND ');
+  return (
+    `SELECT ${columns} FROM (SELECT derived.*, coalesce(derived.time_ <= own.times, false) AS own_ ` +
+    `FROM (${numbered}) AS derived LEFT JOIN (${ownEvents}) AS own ON ${same}) ` +
+    `WHERE ${isOwn ? 'own_' : 'NOT own_'} ORDER BY file_row_number`
+  );
+}
+
+function addsOf({ main }: Family, bundle: Bundle, table: Table): Add[] {
+  return table === main ? [bundle.main] : bundle.derived.filter((of) => of.table === table).map(({ add }) => add);
+}

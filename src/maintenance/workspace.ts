@@ -1,0 +1,55 @@
+import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDatabase, type Database } from '../duckdb/connection.js';
+import { literal } from '../duckdb/views.js';
+
+/** What DuckDB may hold in memory; it sorts the rest on the disk. */
+const defaultMemory = '1GB';
+
+/** A DuckDB and a folder of the local disk, for files on their way out of a lake and back into it. */
+export interface Workspace {
+  readonly database: Database;
+  /** Takes bytes in as a local file; its name. */
+  readonly keep: (bytes: Uint8Array) => Promise<string>;
+  /** A name for a file that is about to be written. */
+  readonly fresh: () => string;
+  /** Removes the files that are there by now. */
+  readonly clear: () => Promise<void>;
+}
+
+/** Uses a workspace and removes it. Throws what `use` throws. */
+export async function withWorkspace<T>(
+  use: (workspace: Workspace) => Promise<T>,
+  { memory = defaultMemory }: { readonly memory?: string } = {},
+): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-files-'));
+  const files = join(folder, 'files');
+  let count = 0;
+  const fresh = () => join(files, `${count++}.parquet`);
+  const clear = async () => {
+    await rm(files, { recursive: true, force: true });
+    await mkdir(files);
+  };
+  try {
+    await clear();
+    const database = await openDatabase();
+    try {
+      // One thread: the same rows give the same bytes then, whatever machine they are written on.
+      await database.execute(
+        `SET threads = 1; SET memory_limit = ${literal(memory)}; SET preserve_insertion_order = true; ` +
+          `SET temp_directory = ${literal(join(folder, 'spill'))}`,
+      );
+      const keep = async (bytes: Uint8Array) => {
+        const path = fresh();
+        await writeFile(path, bytes);
+        return path;
+      };
+      return await use({ database, keep, fresh, clear });
+    } finally {
+      database.close();
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,182 @@
+import { createHash } from 'node:crypto';
+import { appendFile, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../src/duckdb/connection.js';
+import { tables } from '../../src/finances/tables.js';
+import { exchange } from '../../src/lake/exchange.js';
+import { derivedOf } from '../../src/lake/file-tags.js';
+import { openStore } from '../../src/lake/open-store.js';
+import { failingStore } from './failing-store.js';
+import { compacted, contentsOf, copied, dataFiles, everyHash, rebuilt, steppingClock } from './kept-lake.js';
+import { makeLake, type MadeLake } from './made-lake.js';
+import { open, smallLake } from './small-lake.js';
+
+const clock = steppingClock();
+let made: MadeLake;
+let small: Awaited<ReturnType<typeof smallLake>>;
+beforeAll(async () => {
+  made = await makeLake(clock, { events: 150, orders: 40 });
+  small = await smallLake(clock);
+});
+afterAll(async () => {
+  await made.remove();
+  await small.remove();
+});
+
+/** Puts a file of entries in each one's place that an older program might have made: `query` makes it of FILE. */
+async function flattenedOtherwise(lake: string, query: string): Promise<void> {
+  const opened = await open(lake, clock);
+  const database = await openDatabase();
+  for (const [events, entries] of [
+    ['events', 'entries'],
+    ['group_events', 'group_entries'],
+    ['order_events', 'order_entries'],
+  ] as const) {
+    const main = tables.find(({ name }) => name === events);
+    const table = tables.find(({ name }) => name === entries);
+    if (main === undefined || table === undefined) throw new Error('no such table');
+    for (const add of opened.table(events).snapshot.files.values()) {
+      const [path] = derivedOf(add) ?? [];
+      const old = [...opened.table(entries).snapshot.files.values()].find(
+        (file) => opened.table(entries).pathOf(file) === path,
+      );
+      if (path === undefined || old === undefined) continue;
+      const target = join(lake, '..', 'other.parquet');
+      await database.execute(
+        `COPY (${query.replaceAll('FILE', `read_parquet('${join(lake, path)}')`)}) TO '${target}' (FORMAT parquet)`,
+      );
+      const bytes = await readFile(target);
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      const [{ rows } = { rows: 0n }] = await database.rows(`SELECT count(*) AS rows FROM '${target}'`);
+      const other = { ...old, path: old.path.replace('.parquet', '-old.parquet'), size: bytes.length };
+      const tags = { ...old.tags, sha256, rows: String(rows) };
+      await exchange(opened, clock, {
+        operation: 'WRITE',
+        main,
+        files: [
+          { table, bytes, add: { ...other, tags } },
+          { table: main, bytes: new Uint8Array(), add },
+        ],
+        swaps: true,
+        decide: ({ files }) => ({ replaced: [...files.values()].filter(({ path }) => path === add.path), actions: [] }),
+      });
+    }
+  }
+  database.close();
+}
+
+describe('a rebuild by the version that wrote the lake', () => {
+  test('changes no byte of what was loaded', async () => {
+    const lake = await copied(made.lake);
+    const before = await everyHash(lake);
+    const { printed, summary } = await rebuilt({ lake }, { clock });
+    expect(await everyHash(lake)).toEqual(before);
+    expect(printed).toContain('Nothing to do');
+    const contents = await contentsOf(lake, clock);
+    const [held] = await contents.rows(
+      'SELECT (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM entries) AS entries',
+    );
+    expect(summary.pipelines['financial-events']).toMatchObject({
+      events: Number(held?.['events']),
+      entries: Number(held?.['entries']),
+      files: 0,
+      bytes: 0,
+      requests: 0,
+    });
+    expect(summary.pipelines['financial-event-groups']).toBeUndefined();
+  });
+
+  test('changes no byte of what was compacted', async () => {
+    const lake = await copied(made.lake);
+    await compacted({ lake }, { clock });
+    const before = await everyHash(lake);
+    await rebuilt({ lake }, { clock });
+    expect(await everyHash(lake)).toEqual(before);
+  });
+});
+
+describe('a rebuild after the flattening has changed', () => {
+  test.each([
+    { what: 'kinds', query: "SELECT * REPLACE (CASE WHEN entry = 1 THEN 'older' ELSE kind END AS kind) FROM FILE" },
+    { what: 'amounts', query: 'SELECT * REPLACE (amount + 0.000001::DECIMAL(18,6) AS amount) FROM FILE' },
+    { what: 'columns', query: 'SELECT * EXCLUDE (name, quantity) FROM FILE' },
+    { what: 'types', query: 'SELECT * REPLACE (entry::BIGINT AS entry) FROM FILE' },
+    { what: 'rows twice', query: 'SELECT * FROM FILE UNION ALL SELECT * FROM FILE WHERE entry = 0' },
+  ])('that had made other $what brings back every row', async ({ what, query }) => {
+    const lake = await copied(made.lake);
+    const contents = await contentsOf(lake, clock);
+    const nets = async () =>
+      (await open(lake, clock)).files('financial-events', 'events', 'shop').map(({ tags }) => tags?.['net']);
+    const net = await nets();
+    await flattenedOtherwise(lake, query);
+    const changed = what === 'types' ? [] : ['entries', 'group_entries', 'order_entries'];
+    expect(Object.keys(await contents.differences())).toEqual(changed);
+    const { summary, printed } = await rebuilt({ lake }, { clock });
+    expect(await contents.differences()).toEqual({});
+    expect(printed).toContain('Made again');
+    expect(summary.pipelines['financial-events']?.['files']).toBe((await dataFiles(lake, 'entries')).length);
+    expect(await nets()).toEqual(net);
+    expect((await dataFiles(lake, 'entries')).some((file) => file.includes('-old'))).toBe(false);
+    const before = await everyHash(lake);
+    await rebuilt({ lake }, { clock });
+    expect(await everyHash(lake)).toEqual(before);
+  });
+
+  test('of a compacted lake brings them back as well', async () => {
+    const lake = await copied(made.lake);
+    await compacted({ lake }, { clock });
+    const contents = await contentsOf(lake, clock);
+    await flattenedOtherwise(lake, "SELECT * REPLACE ('none' AS role) FROM FILE");
+    await rebuilt({ lake, pipelines: ['group-events'] }, { clock });
+    expect(Object.keys(await contents.differences())).toEqual(['entries', 'order_entries']);
+    await rebuilt({ lake }, { clock });
+    expect(await contents.differences()).toEqual({});
+  });
+
+  test('that dies at any change can be run again', async () => {
+    const whole = await copied(small.lake);
+    const contents = await contentsOf(whole, clock);
+    await flattenedOtherwise(whole, "SELECT * REPLACE ('none' AS role) FROM FILE");
+    for (let dieAt = 1; ; dieAt++) {
+      const lake = await copied(whole);
+      const store = failingStore(openStore(lake), dieAt, dieAt % 2 === 0);
+      const failure: unknown = await rebuilt({ lake, store }, { clock }).catch((error: unknown) => error);
+      if (store.changes < dieAt) break;
+      expect(failure, `change ${dieAt}`).toBeInstanceOf(Error);
+      await rm(join(lake, '_runs'), { recursive: true, force: true });
+      await rebuilt({ lake }, { clock });
+      expect(await contents.differences(lake), `change ${dieAt}`).toEqual({});
+      expect(await dataFiles(lake, 'entries'), `change ${dieAt}`).toHaveLength(3);
+    }
+  });
+});
+
+describe('a rebuild of damaged files', () => {
+  test('makes a file of entries again that is missing or was changed', async () => {
+    for (const damage of [(file: string) => rm(file), (file: string) => appendFile(file, 'x')]) {
+      const lake = await copied(made.lake);
+      const contents = await contentsOf(lake, clock);
+      const before = await everyHash(lake);
+      const [name = ''] = await dataFiles(lake, 'entries');
+      await damage(join(lake, 'entries', name));
+      await rebuilt({ lake }, { clock });
+      expect(await contents.differences()).toEqual({});
+      expect(await dataFiles(lake, 'entries')).toHaveLength(
+        [...before.keys()].filter((file) => file.startsWith('entries/account')).length,
+      );
+      await compacted({ lake }, { clock });
+    }
+  });
+
+  test('refuses a file of events that is missing or was changed, and names it', async () => {
+    for (const damage of [(file: string) => rm(file), (file: string) => appendFile(file, 'x')]) {
+      const lake = await copied(made.lake);
+      const [name = ''] = await dataFiles(lake, 'group_events');
+      await damage(join(lake, 'group_events', name));
+      const error: unknown = await rebuilt({ lake }, { clock }).catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ code: 'LAKE_STORE' });
+      expect((error as Error).message).toContain(join(lake, 'group_events', name));
+    }
+  });
+});
