@@ -25,6 +25,17 @@ export function uncovered(range: Window, windows: readonly Window[]): Window[] {
   return gaps;
 }
 
+/** Windows as few ranges that neither touch nor overlap, in order. */
+export function joined(windows: readonly Window[]): Window[] {
+  const all: { start: number; end: number }[] = [];
+  for (const { start, end } of windows.toSorted((a, b) => a.start - b.start)) {
+    const last = all.at(-1);
+    if (last !== undefined && start <= last.end) last.end = Math.max(last.end, end);
+    else all.push({ start, end });
+  }
+  return all;
+}
+
 /**
  * Cuts a range on the grid of slices: never across the end of a UTC month, and within a month at most `days` whole UTC
  * days long. The grid starts anew with each month, so that the same range is cut alike whatever else is asked for.

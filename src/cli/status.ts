@@ -1,0 +1,29 @@
+import { formats } from '../output/formats.js';
+import { readingContext, readFormat, sharedOptions, type CommandDefinition } from './definition.js';
+
+export const statusCommand: CommandDefinition = {
+  name: 'status',
+  about: 'Tell what the lake holds and what it lacks',
+  more: 'Tells from the log alone which days are loaded, which settlements are open, and the one command that closes the gaps.',
+  options: {
+    lake: sharedOptions.lake,
+    account: { type: 'text', about: 'Whose part of the lake [default: all]' },
+    from: { type: 'text', about: 'First instant, ISO 8601 in UTC [default: the first one loaded]' },
+    to: { type: 'text', about: 'End, exclusive [default: now, less five minutes]' },
+    format: { type: 'text', default: 'table', choices: formats, about: 'How it is written' },
+  },
+  examples: [['status --format json', 'for a program that watches the lake']],
+  run: async (given, context) => {
+    const { status, wantsColor } = await import('../commands/status.js');
+    const options = {
+      lake: given.required('lake'),
+      account: given.text('account'),
+      from: given.text('from'),
+      to: given.text('to'),
+      format: readFormat(given),
+      color: wantsColor(process.stdout.isTTY, process.env),
+    };
+    await status(options, readingContext(context));
+    return 0;
+  },
+};

@@ -1,0 +1,142 @@
+import { tables } from '../finances/tables.js';
+import { Lake } from '../lake/lake.js';
+import { readLastRun, type LastRun } from '../lake/last-run.js';
+import { openStore } from '../lake/open-store.js';
+import { rangeMarginMs, readRange, type RangeOptions } from '../options/range.js';
+import { chunksOf, writeRows, type Format } from '../output/formats.js';
+import { terminalWidth, writeText } from '../output/sink.js';
+import type { Column, Rows } from '../output/rows.js';
+import type { Window } from '../run/windows.js';
+import { instantText, shellWord } from '../status/backfill-command.js';
+import { accountStatus, loadedRange, needsEndpoint, type AccountStatus } from '../status/lake-status.js';
+import { accountText, lastRunText } from '../status/status-text.js';
+import type { ReadingContext } from './context.js';
+
+export interface StatusOptions extends RangeOptions {
+  readonly lake: string;
+  /** Undefined: every account. */
+  readonly account: string | undefined;
+  readonly format: Format;
+  /** Whether a terminal is shown colours; without them it says the same. */
+  readonly color: boolean;
+}
+
+/** Cells of the output where it isn't a terminal. */
+const defaultWidth = 80;
+
+/**
+ * `ledgerlake status`: what the lake holds, what of the range it lacks, and the command that loads that. Reads the logs
+ * and nothing else. The range is from the first loaded instant to now less the margin, unless it is given.
+ *
+ * `table` is for people. `json` is one object: `lake`, `at`, `last_run` (as in `_last-run.json`, or null), `command` (null
+ * unless nothing is loaded) and `accounts`, each with `account`, `from`, `to`, `command` (null without gaps), `pipelines`
+ * (`pipeline`, `unit`, `loaded`, `gaps` as `{from, to}`, `days` as `{day, state}` with `full`, `empty`, `partial` or
+ * `missing`), `not_loaded`, `open_groups` and `groups_to_load` (`group_id`, `started_at`, `ended_at`) and `tables` (`table`,
+ * `files`, `bytes`, `rows`). `csv` and `ndjson` have a row for each account, pipeline and day: `account`, `pipeline`, `day`,
+ * `state`.
+ *
+ * @throws LedgerlakeError USAGE for a range that is none, LAKE_STORE and LAKE_LOG where the lake can't be read
+ */
+export async function status(options: StatusOptions, { clock, output }: ReadingContext): Promise<void> {
+  const now = clock.now();
+  // Given or not, it must be a range before anything is read.
+  if (options.from !== undefined) readRange(options, now);
+  const lake = await Lake.open(openStore(options.lake, { clock }), tables, clock);
+  const lastRun = await readLastRun(lake.store);
+  const accounts = [...lake.accounts()].filter((name) => options.account === undefined || name === options.account);
+  const statuses = accounts.toSorted().map((account) => {
+    const range = rangeOf(options, loadedRange(lake, account), now);
+    return accountStatus({ lake, location: options.lake, account, range, lastRun });
+  });
+  const first = statuses.length > 0 ? undefined : firstCommand(options);
+  switch (options.format) {
+    case 'table': {
+      const style = { width: terminalWidth(output) ?? defaultWidth, color: options.color };
+      const text = (of: AccountStatus) => `${accountText(of, style)}\n${commandText(of, lastRun)}\n`;
+      const emptyText = `${options.lake} holds nothing${options.account === undefined ? '' : ` of ${options.account}`} yet. Load it with\n  ${first ?? ''}\n\n`;
+      await writeText(output, [...(first === undefined ? statuses.map(text) : [emptyText]), lastRunText(lastRun)]);
+      return;
+    }
+    case 'json': {
+      const object = {
+        lake: options.lake,
+        at: iso(now),
+        last_run: lastRun ?? null,
+        command: first ?? null,
+        accounts: statuses.map(accountObject),
+      };
+      await writeText(output, [`${JSON.stringify(object, undefined, 2)}\n`]);
+      return;
+    }
+    case 'csv':
+    case 'ndjson':
+      await writeRows(output, options.format, dayColumns, chunksOf(...statuses.map(dayRows)));
+  }
+}
+
+/** Whether a terminal may be shown colours: unless NO_COLOR says otherwise, or it can't. */
+export function wantsColor(isTerminal: boolean, environment: Readonly<Record<string, string | undefined>>): boolean {
+  return isTerminal && (environment['NO_COLOR'] ?? '') === '' && environment['TERM'] !== 'dumb';
+}
+
+function rangeOf(options: RangeOptions, loaded: Window | undefined, now: number): Window {
+  // Orders alone have no dates: then the default range shows what there could be.
+  if (loaded === undefined || options.from !== undefined) return readRange(options, now);
+  if (options.to !== undefined) return readRange({ ...options, from: iso(loaded.start) }, now);
+  const latest = Math.floor((now - rangeMarginMs) / 1000) * 1000;
+  // A clock that was put back must not hide what is there.
+  return { start: loaded.start, end: latest > loaded.start ? latest : loaded.end };
+}
+
+function firstCommand({ lake, account }: StatusOptions): string {
+  const words = ['ledgerlake', 'backfill', '--lake', lake, ...(account === undefined ? [] : ['--account', account])];
+  return words.map(shellWord).join(' ');
+}
+
+function commandText({ command, account }: AccountStatus, lastRun: LastRun | undefined): string {
+  if (command === undefined) return 'No gap: everything in the range is loaded.\n';
+  const hint = needsEndpoint(account, lastRun) ? '\nbeside the --endpoint that serves the account' : '';
+  return `To load the gaps:\n  ${command}${hint}\n`;
+}
+
+function accountObject(of: AccountStatus): unknown {
+  const group = ({ id, start, end }: AccountStatus['openGroups'][number]) => ({
+    group_id: id,
+    started_at: start === null ? null : iso(start),
+    ended_at: end === null ? null : iso(end),
+  });
+  return {
+    account: of.account,
+    from: iso(of.range.start),
+    to: iso(of.range.end),
+    command: of.command ?? null,
+    pipelines: of.pipelines.map(({ pipeline, unit, loaded, days, gaps }) => ({
+      pipeline,
+      unit,
+      loaded,
+      gaps: gaps.map(({ start, end }) => ({ from: iso(start), to: iso(end) })),
+      days: days.map(({ start, state }) => ({ day: instantText(start), state })),
+    })),
+    not_loaded: of.unused,
+    open_groups: of.openGroups.map(group),
+    groups_to_load: of.groupsToLoad.map(group),
+    tables: of.tables,
+  };
+}
+
+const dayColumns: readonly Column[] = [
+  { name: 'account', kind: 'text' },
+  { name: 'pipeline', kind: 'text' },
+  { name: 'day', kind: 'time' },
+  { name: 'state', kind: 'text' },
+];
+
+function dayRows({ account, pipelines }: AccountStatus): Rows {
+  return pipelines.flatMap(({ pipeline, days }) =>
+    days.map(({ start, state }) => [account, pipeline, instantText(start), state]),
+  );
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,172 @@
+import { sqlTypes } from '../columns/table.js';
+import type { Database } from '../duckdb/connection.js';
+import { LedgerlakeError } from '../errors.js';
+import { fileLiteral, identifier, literal } from '../duckdb/views.js';
+import type { Cell } from '../output/rows.js';
+import { monthOf } from '../run/windows.js';
+import { Faults, type Certificate } from './certificate.js';
+import { mainTable } from './main-tables.js';
+import { isWithinMonth } from './loaded-windows.js';
+import type { LogFile } from './log-files.js';
+
+/** A file of the log, and where DuckDB reads it. */
+export interface ReadableFile {
+  readonly file: LogFile;
+  readonly path: string;
+}
+
+type Row = Readonly<Record<string, Cell>>;
+
+/** A table function over files, with no column of their folders among theirs. */
+export function parquet(...paths: readonly string[]): string {
+  return `read_parquet([${paths.map(fileLiteral).join(', ')}], union_by_name = true, hive_partitioning = false)`;
+}
+
+/**
+ * Holds a file's rows against what the log says of them: their number, the statistics, folder and slice, places.
+ *
+ * @throws LedgerlakeError SQL where DuckDB can't read the file as its table
+ */
+export async function checkContents(
+  readable: ReadableFile,
+  database: Database,
+  certificate: Certificate,
+  signal: AbortSignal,
+): Promise<void> {
+  const { file, path } = readable;
+  await checkShape(file, path, database, signal);
+  await checkStatistics(file, path, database, certificate, signal);
+  const main = mainTable(file.table);
+  if (main === undefined) return;
+  await checkPartition(file, path, database, certificate, signal);
+  if (main.entries !== undefined) await checkPositions(file, path, database, certificate, signal);
+}
+
+async function checkShape({ delta }: LogFile, path: string, database: Database, signal: AbortSignal): Promise<void> {
+  const described = await database.rows(`DESCRIBE FROM ${parquet(path)}`, { signal });
+  const types = new Map(described.map((row) => [row['column_name'], row['column_type']]));
+  for (const { name, type } of delta.schema.columns) {
+    const found = types.get(name);
+    if (found === sqlTypes[type]) continue;
+    throw new LedgerlakeError(
+      'SQL',
+      `expected the column ${name} as ${sqlTypes[type]}, found ${String(found ?? 'none')}`,
+    );
+  }
+}
+
+async function checkStatistics(
+  file: LogFile,
+  path: string,
+  database: Database,
+  certificate: Certificate,
+  signal: AbortSignal,
+): Promise<void> {
+  const { minValues, maxValues, nullCount, numRecords } = file.stats;
+  const bounds = [
+    ...Object.entries(minValues).map(([name, value]) => ({ name, value, test: 'min', sign: '>=' })),
+    ...Object.entries(maxValues).map(([name, value]) => ({ name, value, test: 'max', sign: '<=' })),
+  ].map((bound) => ({ ...bound, type: file.delta.schema.columns.find(({ name }) => name === bound.name)?.type }));
+  const tests = [
+    // Without a value there is nothing to bound.
+    ...bounds.map(({ name, value, test, sign, type }) =>
+      type === undefined
+        ? 'false'
+        : `coalesce(${test}(${identifier(name)}) ${sign} TRY_CAST(${literal(String(value))} AS ${sqlTypes[type]}), count(${identifier(name)}) = 0)`,
+    ),
+    ...Object.entries(nullCount).map(
+      ([name, count]) => `count(*) - count(${identifier(name)}) = ${literal(String(count))}::BIGINT`,
+    ),
+  ];
+  const names = [
+    ...bounds.map(({ test, name }) => `${test} of ${name}`),
+    ...Object.keys(nullCount).map((name) => `number of nulls in ${name}`),
+  ];
+  const columns = tests.map((test, index) => `${test} AS t${index}`);
+  const [row] = await database.rows(`SELECT ${['count(*) AS found', ...columns].join(', ')} FROM ${parquet(path)}`, {
+    signal,
+  });
+  const found = Number(row?.['found']);
+  certificate.count('row-counts', found);
+  if (found !== file.rows) certificate.add('row-counts', 'lake', file, `expected ${file.rows} rows, found ${found}`);
+  certificate.count('statistics');
+  const faults = [
+    ...(found === numRecords ? [] : [`numRecords says ${numRecords}, the file has ${found} rows`]),
+    ...names.filter((_, index) => row?.[`t${index}`] !== true).map((name) => `the ${name} does not hold`),
+  ];
+  if (faults.length > 0) certificate.add('statistics', 'lake', file, faults.join('; '));
+}
+
+/** Windows, groups or orders of the rows against the units of the file and the month of its folder. */
+async function checkPartition(
+  file: LogFile,
+  path: string,
+  database: Database,
+  certificate: Certificate,
+  signal: AbortSignal,
+): Promise<void> {
+  certificate.count('partitions');
+  const unit = mainTable(file.table)?.unit;
+  const sql =
+    unit === 'order'
+      ? `SELECT requested_order_id AS owner, epoch_ms(min(posted_at)) AS instant FROM ${parquet(path)} GROUP BY ALL`
+      : unit === 'group'
+        ? `SELECT DISTINCT group_id AS owner, epoch_ms(window_start) AS instant FROM ${parquet(path)}`
+        : `SELECT DISTINCT epoch_ms(window_start) AS instant, epoch_ms(window_end) AS ends FROM ${parquet(path)}`;
+  const units = new Set(file.units);
+  const faults = new Faults();
+  const { chunks, columns } = await database.query(sql, { signal });
+  for await (const rows of chunks) {
+    for (const cells of rows) {
+      const row = Object.fromEntries(columns.map(({ name }, index): [string, Cell] => [name, cells[index] ?? null]));
+      const fault = unit === 'window' ? windowFault(row, units, file.month) : ownerFault(row, units, file.month, unit);
+      if (fault !== undefined) faults.add(fault);
+    }
+  }
+  const text = faults.text('slice');
+  if (text !== undefined) certificate.add('partitions', 'lake', file, text);
+}
+
+function windowFault({ instant, ends }: Row, units: ReadonlySet<string>, month: string): string | undefined {
+  if (instant === null || ends === null || instant === undefined || ends === undefined) return 'rows without a window';
+  const window = { start: Number(instant), end: Number(ends) };
+  const unit = `window/${iso(window.start)}/${iso(window.end)}`;
+  if (!units.has(unit)) return `rows of ${unit}, which the file does not name`;
+  if (!isWithinMonth(window)) return `${unit} crosses the end of a month`;
+  return monthOf(window.start) === month ? undefined : `rows of ${unit} in the folder of ${month}`;
+}
+
+function ownerFault(
+  { owner, instant }: Row,
+  units: ReadonlySet<string>,
+  month: string,
+  kind: string | undefined,
+): string | undefined {
+  const unit = `${kind ?? ''}/${String(owner)}`;
+  if (!units.has(unit)) return `rows of ${unit}, which the file does not name`;
+  // A group that doesn't say when it opened stands where it was listed.
+  if (instant === null && kind === 'group') return undefined;
+  const expected = instant === null ? 'unknown' : monthOf(Number(instant));
+  return expected === month ? undefined : `rows of ${unit}, which belongs to ${expected}, in the folder of ${month}`;
+}
+
+async function checkPositions(
+  file: LogFile,
+  path: string,
+  database: Database,
+  certificate: Certificate,
+  signal: AbortSignal,
+): Promise<void> {
+  certificate.count('positions', file.rows);
+  const twice =
+    `SELECT position FROM ${parquet(path)} GROUP BY window_start, window_end, group_id, requested_order_id, position ` +
+    'HAVING count(*) > 1 OR position IS NULL OR position < 0';
+  const [row] = await database.rows(`SELECT count(*) AS found, min(position) AS first FROM (${twice})`, { signal });
+  if (Number(row?.['found']) === 0) return;
+  const text = `${String(row?.['found'])} places of a slice are none or come twice, such as ${String(row?.['first'])}`;
+  certificate.add('positions', 'lake', file, text);
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}

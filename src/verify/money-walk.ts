@@ -1,0 +1,93 @@
+/** A money object of an event's JSON: one with a CurrencyCode and a CurrencyAmount, whatever these hold. */
+export interface WalkedAmount {
+  /** As in the column `path`. */
+  readonly path: string;
+  /** Null where CurrencyAmount is no number. */
+  readonly amount: number | null;
+  /** Null where CurrencyCode is no string. */
+  readonly currency: string | null;
+}
+
+export interface Walked {
+  /** Outer before inner, in the order of the text, as far as JSON.parse keeps that. */
+  readonly amounts: readonly WalkedAmount[];
+  /** False where JSON.parse has changed the order of keys, or dropped one that came twice. */
+  readonly isOrdered: boolean;
+  /** Texts of the amounts that are numbers, normalised and in no order; undefined where they can't be told for sure. */
+  readonly numbers: readonly string[] | undefined;
+}
+
+/**
+ * Finds the money of an event by JSON.parse and a walk, independently of the scanner that wrote the entries.
+ *
+ * @throws SyntaxError for a text that isn't JSON
+ */
+export function walkMoney(raw: string): Walked {
+  const amounts: WalkedAmount[] = [];
+  let isOrdered = true;
+  let keys = 0;
+  let bare = 0;
+  const waiting: { value: unknown; path: string | undefined }[] = [{ value: JSON.parse(raw), path: undefined }];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { value, path } = next;
+    if (typeof value !== 'object' || value === null) continue;
+    if (Array.isArray(value)) {
+      const items: unknown[] = value;
+      for (const item of items.toReversed()) waiting.push({ value: item, path: `${path ?? ''}[]` });
+      continue;
+    }
+    const members = Object.entries(value as Readonly<Record<string, unknown>>);
+    keys += members.length;
+    if (members.some(([key]) => /^(0|[1-9]\d*)$/.test(key))) isOrdered = false;
+    const code = members.find(([key]) => key === 'CurrencyCode');
+    const amount = members.find(([key]) => key === 'CurrencyAmount');
+    if (code !== undefined && amount !== undefined) {
+      amounts.push({
+        path: (path ?? '').toWellFormed(),
+        amount: typeof amount[1] === 'number' ? amount[1] : null,
+        currency: typeof code[1] === 'string' ? code[1].toWellFormed() : null,
+      });
+    } else if (typeof amount?.[1] === 'number') bare++;
+    for (const [key, member] of members.toReversed()) {
+      waiting.push({ value: member, path: path === undefined ? key : `${path}.${key}` });
+    }
+  }
+  if (keysIn(raw) !== keys) isOrdered = false;
+  return { amounts, isOrdered, numbers: isOrdered && bare === 0 ? numbersIn(raw, amounts) : undefined };
+}
+
+/** How many keys the text has, those that come twice counted twice: strings that a colon follows. */
+function keysIn(raw: string): number {
+  let keys = 0;
+  for (const [, colon] of raw.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g)) if (colon !== undefined) keys++;
+  return keys;
+}
+
+/** What a double can't carry is in the text: the numbers behind the keys, if they are as many as the walk found. */
+function numbersIn(raw: string, amounts: readonly WalkedAmount[]): readonly string[] | undefined {
+  const numbers = [...raw.matchAll(/"CurrencyAmount"\s*:\s*(-?\d[\d.eE+-]*)/g)].map(([, text = '']) =>
+    normalised(text),
+  );
+  return numbers.length === amounts.filter(({ amount }) => amount !== null).length ? numbers.toSorted() : undefined;
+}
+
+/** A JSON number in one spelling: its digits without zeros around them and the power of ten behind; `0` for any zero. */
+export function normalised(number: string): string {
+  const { sign, digits, power } = decimalOf(number);
+  return digits === '' ? '0' : `${sign}${digits}e${power}`;
+}
+
+/** Whether DECIMAL(18,6) holds a JSON number exactly. */
+export function fitsDecimal(number: string): boolean {
+  const { digits, power } = decimalOf(number);
+  return digits === '' || (power >= -6n && BigInt(digits.length) + power <= 12n);
+}
+
+function decimalOf(number: string): { sign: string; digits: string; power: bigint } {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(number) ?? [];
+  const written = (whole + fraction).replace(/^0+/, '');
+  const digits = written.replace(/0+$/, '');
+  const power = BigInt(exponent.replace('+', '')) - BigInt(fraction.length) + BigInt(written.length - digits.length);
+  return { sign, digits, power };
+}

@@ -1,0 +1,203 @@
+import type { Database } from '../duckdb/connection.js';
+import type { Cell } from '../output/rows.js';
+import { uncovered, type Window } from '../run/windows.js';
+import type { Lake } from '../lake/lake.js';
+import type { Certificate, Place } from './certificate.js';
+import { groupKey, type IndexTables } from './index-tables.js';
+import { byDate, byGroup, listing } from './main-tables.js';
+import { parquet, type ReadableFile } from './file-contents.js';
+import { readWindows } from './loaded-windows.js';
+import type { LogFile } from './log-files.js';
+
+/** A settlement as its listing has it. */
+export interface Settlement extends Place {
+  readonly account: string;
+  readonly id: string;
+  readonly isClosed: boolean;
+  /** Milliseconds since 1970. */
+  readonly start: number | null;
+  readonly end: number | null;
+  readonly currency: string | null;
+  /** Decimal texts. */
+  readonly total: string | null;
+  readonly beginning: string | null;
+  readonly beginningCurrency: string | null;
+}
+
+/** Reads the groups of a file. */
+export async function settlementsOf(
+  { file, path }: ReadableFile,
+  database: Database,
+  signal: AbortSignal,
+): Promise<Settlement[]> {
+  const rows = await database.rows(
+    'SELECT group_id, processing_status, epoch_ms(started_at) AS started, epoch_ms(ended_at) AS ended, ' +
+      'original_total::VARCHAR AS total, original_currency, beginning_balance::VARCHAR AS beginning, ' +
+      `beginning_currency FROM ${parquet(path)}`,
+    { signal },
+  );
+  return rows.map((row) => ({
+    table: file.table,
+    file: file.file,
+    slice: `group/${String(row['group_id'])}`,
+    account: file.account,
+    id: String(row['group_id']),
+    isClosed: row['processing_status'] === 'Closed' || (row['ended'] ?? null) !== null,
+    start: numberOrNull(row['started']),
+    end: numberOrNull(row['ended']),
+    currency: textOrNull(row['original_currency']),
+    total: textOrNull(row['total']),
+    beginning: textOrNull(row['beginning']),
+    beginningCurrency: textOrNull(row['beginning_currency']),
+  }));
+}
+
+const byGroupTables = [listing.table, byGroup.table, byGroup.entries ?? ''];
+
+/** What of the lake can be compared: files that are off would only bring findings that are none. */
+export interface Comparable {
+  readonly lake: Lake;
+  readonly settlements: readonly Settlement[];
+  /** Files whose rows could not be read. */
+  readonly damaged: readonly LogFile[];
+  /** Tables with files that the log doesn't make clear. */
+  readonly obscure: ReadonlySet<string>;
+}
+
+/** The closed settlements whose events were all read by group, after they had closed. */
+export function loadedSettlements({ lake, settlements, damaged, obscure }: Comparable): Settlement[] {
+  if (byGroupTables.some((table) => obscure.has(table))) return [];
+  const off = new Set(
+    damaged.filter(({ table }) => table === byGroup.table || table === byGroup.entries).flatMap(({ units }) => units),
+  );
+  const read = new Map<string, ReturnType<Lake['units']>>();
+  return settlements.filter(({ account, slice, isClosed, end }) => {
+    const units = read.get(account) ?? lake.units(byGroup.pipeline, byGroup.table, account);
+    read.set(account, units);
+    const unit = units.get(slice);
+    // What was read while the group was open isn't all of it.
+    return isClosed && unit !== undefined && !off.has(slice) && (unit.lastUpdated ?? Infinity) >= (end ?? 0);
+  });
+}
+
+/** Those of the settlements whose rows are all there: places are counted from 0, and some may have been forgotten. */
+export async function wholeSettlements(
+  settlements: readonly Settlement[],
+  index: IndexTables,
+  certificate: Certificate,
+): Promise<Settlement[]> {
+  const broken = await index.brokenGroups();
+  return settlements.filter((settlement) => {
+    const isWhole = !broken.has(groupKey(settlement.account, settlement.id));
+    if (!isWhole)
+      certificate.add('group-totals', 'note', settlement, 'not compared: events of the group were forgotten');
+    return isWhole;
+  });
+}
+
+/** What the lake holds by date, for an account: windows whose files are whole, in order. */
+export function datedWindows({ lake, damaged, obscure }: Comparable, account: string): Window[] {
+  if (obscure.has(byDate.table) || obscure.has(byDate.entries ?? '')) return [];
+  const off = new Set(
+    damaged.filter(({ table }) => table === byDate.table || table === byDate.entries).flatMap(({ units }) => units),
+  );
+  return readWindows(lake, byDate, account).flatMap((window) =>
+    typeof window === 'string' || off.has(window.unit) ? [] : [window],
+  );
+}
+
+/** Whether windows cover all of a settlement. */
+export function isCovered({ start, end }: Settlement, windows: readonly Window[]): boolean {
+  return start !== null && end !== null && start < end && uncovered({ start, end }, windows).length === 0;
+}
+
+/** Whether every group that could hold a settlement's neighbours is loaded too: those of its time and currency. */
+export function isAlone(settlement: Settlement, comparable: Comparable, loaded: ReadonlySet<Settlement>): boolean {
+  const { start, end, account, currency } = settlement;
+  if (currency === null || start === null || end === null || damagedByGroup(comparable)) return false;
+  return comparable.settlements.every(
+    (other) =>
+      other.account !== account ||
+      loaded.has(other) ||
+      (other.currency !== null && other.currency !== currency) ||
+      (other.start !== null && other.start >= end) ||
+      (other.end !== null && other.end <= start),
+  );
+}
+
+function damagedByGroup({ damaged }: Comparable): boolean {
+  return damaged.some(({ table }) => byGroupTables.includes(table));
+}
+
+/** Holds the net sum of each loaded settlement against its total, to the millionth. */
+export async function checkTotals(
+  settlements: readonly Settlement[],
+  database: Database,
+  certificate: Certificate,
+  signal: AbortSignal,
+): Promise<void> {
+  const nets = new Map<string, { currency: string | null; net: string | null; inexact: number; unknown: number }[]>();
+  const sums =
+    'SELECT account, group_id, currency, sum(net)::VARCHAR AS net, sum(inexact) AS inexact, sum(unknown) AS unknown ' +
+    'FROM nets GROUP BY account, group_id, currency ORDER BY ALL';
+  for (const row of await database.rows(sums, { signal })) {
+    const key = groupKey(String(row['account']), String(row['group_id']));
+    nets.set(key, [
+      ...(nets.get(key) ?? []),
+      {
+        currency: textOrNull(row['currency']),
+        net: textOrNull(row['net']),
+        inexact: Number(row['inexact']),
+        unknown: Number(row['unknown']),
+      },
+    ]);
+  }
+  for (const settlement of settlements) {
+    certificate.count('group-totals');
+    const found = nets.get(groupKey(settlement.account, settlement.id)) ?? [];
+    const fault = totalFault(settlement, found);
+    if (fault !== undefined) certificate.add('group-totals', 'upstream', settlement, fault);
+  }
+}
+
+function totalFault(
+  { total, beginning, currency, beginningCurrency }: Settlement,
+  nets: readonly { currency: string | null; net: string | null; inexact: number; unknown: number }[],
+): string | undefined {
+  if (total === null) return 'the group is closed and has no OriginalTotal';
+  if (nets.some(({ inexact }) => inexact > 0)) return 'net amounts do not fit DECIMAL(18,6): they cannot be added up';
+  if (beginning !== null && beginningCurrency !== currency) {
+    return `OriginalTotal is in ${currency ?? 'none'}, BeginningBalance in ${beginningCurrency ?? 'none'}`;
+  }
+  const expected = millionths(total) - millionths(beginning ?? '0');
+  const net = millionths(nets.find((sum) => sum.currency === currency)?.net ?? '0');
+  const foreign = nets.filter((sum) => sum.currency !== currency && millionths(sum.net ?? '0') !== 0n);
+  const unknown = nets.reduce((sum, { unknown: more }) => sum + more, 0);
+  const hint = unknown === 0 ? '' : `; ${unknown} amounts are at paths of unknown role`;
+  const of = currency ?? 'no currency';
+  if (net !== expected) {
+    const difference = decimal(net - expected);
+    return `net is ${decimal(net)} ${of}, total less beginning balance ${decimal(expected)}: ${difference} apart${hint}`;
+  }
+  if (foreign.length === 0) return undefined;
+  return `the group is in ${of} and has net amounts in ${foreign.map((sum) => sum.currency ?? 'none').join(', ')}`;
+}
+
+/** Decimal text of up to six places, in millionths. */
+function millionths(text: string): bigint {
+  const [, sign = '', whole = '0', fraction = ''] = /^(-?)(\d+)(?:\.(\d{1,6}))?$/.exec(text) ?? [];
+  return BigInt(`${sign}${whole}${fraction.padEnd(6, '0')}`);
+}
+
+function decimal(value: bigint): string {
+  const digits = (value < 0n ? -value : value).toString().padStart(7, '0');
+  return `${value < 0n ? '-' : ''}${digits.slice(0, -6)}.${digits.slice(-6)}`;
+}
+
+function textOrNull(cell: Cell | undefined): string | null {
+  return cell === null || cell === undefined ? null : String(cell);
+}
+
+function numberOrNull(cell: Cell | undefined): number | null {
+  return cell === null || cell === undefined ? null : Number(cell);
+}
