@@ -18,7 +18,7 @@ export interface Forgotten {
   /** As the user wrote it. */
   readonly lake: string;
   readonly tables: readonly ForgottenRows[];
-  /** Everything that was erased from the store beside the logs: replaced files too, and what dead runs left. */
+  /** What else was erased: notes, journals, what dead runs left. */
   readonly leftovers: { readonly files: number; readonly bytes: number };
 }
 
@@ -64,7 +64,7 @@ export function forgottenText({ account, before, lake, tables, leftovers }: Forg
     rows.length === 0 ? `${lake} held no rows of ${what}` : `Forgotten in ${lake}: ${what}`,
     ...(rows.length === 0 ? [] : ['', ...lines]),
     '',
-    `${formatCount(leftovers.files, 'file')} erased, ${formatBytes(leftovers.bytes)}; the logs begin anew`,
+    `Erased beside: ${formatCount(leftovers.files, 'file')} that no table named, ${formatBytes(leftovers.bytes)}; the logs begin anew`,
     '',
   ].join('\n');
 }

@@ -1,0 +1,43 @@
+import { createInterface } from 'node:readline/promises';
+import { usageError } from '../errors.js';
+import { sharedOptions, type CommandDefinition } from './definition.js';
+
+export const forgetCommand: CommandDefinition = {
+  name: 'forget',
+  about: "Remove an account's data for good",
+  more:
+    'Removes rows, raw bytes, replaced files and what the log says of them. With --before only what is older goes, and\n' +
+    'its days stay marked as loaded, so that no run asks for them again. No other run may be at work on the lake.',
+  options: {
+    lake: sharedOptions.lake,
+    account: { type: 'text', about: 'Whose data' },
+    before: { type: 'text', about: 'ISO 8601 date or instant in UTC [default: everything]' },
+    yes: { type: 'flag', about: "Don't ask" },
+    json: sharedOptions.json,
+  },
+  examples: [['forget --account my-shop --before 2024-01-01 --yes', 'what is older than 2024']],
+  run: async (given, context) => {
+    const account = given.text('account');
+    if (account === undefined) throw usageError('expected --account: whose data shall be forgotten?');
+    const options = {
+      lake: given.required('lake'),
+      account,
+      before: given.text('before'),
+      yes: given.flag('yes'),
+      json: given.flag('json'),
+    };
+    const { forget } = await import('../commands/forget.js');
+    await forget(options, { ...context, confirm: process.stdin.isTTY ? confirm : undefined });
+    return 0;
+  },
+};
+
+/** Asks on the terminal; only a yes is one. */
+async function confirm(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
+  } finally {
+    terminal.close();
+  }
+}

@@ -1,0 +1,161 @@
+import type { Clock } from '../clock.js';
+import { LedgerlakeError, usageError } from '../errors.js';
+import { readInstant } from '../exact/instant.js';
+import { financialAging } from '../finances/aging.js';
+import { tables } from '../finances/tables.js';
+import {
+  accountFiles,
+  eraseTraces,
+  heldAccounts,
+  notedUnits,
+  noteBegun,
+  notePath,
+  removeAccount,
+  type Erased,
+  type Unit,
+} from '../lake/forget.js';
+import { Lake } from '../lake/lake.js';
+import { holdLakeAlone, leasePath } from '../lake/leases.js';
+import { openStore } from '../lake/open-store.js';
+import { restoreSwapped } from '../lake/swapped-files.js';
+import type { Store } from '../lake/store.js';
+import { withAgedRows } from '../maintenance/age.js';
+import { forgottenRows, forgottenText, type Forgotten } from '../output/forgotten.js';
+import type { CommandContext } from './context.js';
+
+export interface ForgetOptions {
+  readonly lake: string;
+  readonly account: string;
+  /** ISO 8601 date or instant: only what lies before it goes. Undefined: everything. */
+  readonly before: string | undefined;
+  /** Don't ask. */
+  readonly yes: boolean;
+  readonly json: boolean;
+}
+
+export interface ForgetContext extends CommandContext {
+  /** Asks the user; undefined where nobody can be asked, as standard input is no terminal. */
+  readonly confirm: ((question: string) => Promise<boolean>) | undefined;
+}
+
+/**
+ * `ledgerlake forget`: removes an account's rows, raw bytes, journals and replaced files for good, and prints what went.
+ * Other accounts' files stay as they are.
+ *
+ * Without `before` the lake is as if the account had never been loaded, and a next backfill loads it again. With it rows
+ * before that instant go, and files that hold others too are made anew without them. The windows that were read stay
+ * loaded, so that the next backfill doesn't ask for the forgotten rows again (`--refresh` does, of whole windows); a
+ * group that ended before and an order whose rows all went don't count as read any more.
+ *
+ * Killed at any instant it leaves a lake that can be read, and the same command goes on from there.
+ *
+ * @throws LedgerlakeError USAGE before anything is touched: for a date that is none, for an account that the lake
+ * doesn't hold, without `yes` where nobody can be asked; STOPPED when the answer is no; LAKE_CONFLICT while another run
+ * is at work on the lake
+ */
+export async function forget(options: ForgetOptions, context: ForgetContext): Promise<void> {
+  const before = options.before === undefined ? undefined : readBefore(options.before);
+  await forgetIn(openStore(options.lake, { clock: context.clock }), before, options, context);
+}
+
+/** The same over an open store; `before` in milliseconds since 1970. */
+export async function forgetIn(
+  store: Store,
+  before: number | undefined,
+  { account, yes, json }: Omit<ForgetOptions, 'lake' | 'before'>,
+  { clock, signal, print, log, confirm }: ForgetContext,
+): Promise<void> {
+  const lake = await Lake.open(store, tables, clock);
+  await checkHeld(lake, account);
+  if (!yes) await ask(store, account, before, confirm);
+
+  const lease = await holdLakeAlone(store, clock);
+  try {
+    await lake.refresh();
+    // What a run that died took out of a derived table, and that still counts, must not pass for a leftover.
+    await restoreSwapped(lake.tables, Infinity, clock.now());
+    const held = accountFiles(lake, account);
+    const spare = new Set([notePath(account), leasePath(lease.id)]);
+    signal.throwIfAborted();
+    const forgets =
+      before === undefined
+        ? await forgetAll(lake, account, clock.now())
+        : await forgetOld(lake, account, before, clock);
+    log(`${account}: out of the tables; erasing what is left of it`);
+    const erased = await eraseTraces(lake, account, forgets, spare, clock.now());
+    const forgotten: Forgotten = {
+      account,
+      before,
+      lake: store.location,
+      tables: forgottenRows(held, accountFiles(lake, account)),
+      leftovers: leftoversOf(erased, held),
+    };
+    await store.remove(notePath(account));
+    print(forgottenText(forgotten));
+    if (json)
+      print(JSON.stringify({ status: 'done', ...forgotten, before: before === undefined ? null : iso(before) }));
+  } finally {
+    await lease.release();
+  }
+}
+
+/** What was erased that no table counted. */
+function leftoversOf({ files, partial }: Erased, held: ReadonlyMap<string, unknown>): Forgotten['leftovers'] {
+  const left = files.filter(({ path }) => !held.has(path));
+  return { files: left.length + partial, bytes: left.reduce((sum, { size }) => sum + size, 0) };
+}
+
+type Forgets = (unit: Unit) => boolean;
+
+async function forgetAll(lake: Lake, account: string, now: number): Promise<Forgets> {
+  await noteBegun(lake, { account, units: [] });
+  await removeAccount(lake, account, now);
+  return () => true;
+}
+
+async function forgetOld(lake: Lake, account: string, before: number, clock: Clock): Promise<Forgets> {
+  const noted = await notedUnits(lake, account);
+  const aging = financialAging(lake, account, before);
+  return withAgedRows(lake, account, aging, noted, async ({ units, remove }) => {
+    await noteBegun(lake, { account, units });
+    await remove(clock);
+    const keys = new Set(units.map(({ pipeline, unit }) => `${pipeline}/${unit}`));
+    return ({ pipeline, unit }) => keys.has(`${pipeline}/${unit}`);
+  });
+}
+
+async function checkHeld(lake: Lake, account: string): Promise<void> {
+  const held = await heldAccounts(lake);
+  if (held.has(account)) return;
+  const names = [...held].toSorted().join(', ');
+  throw usageError(
+    `expected --account to be one that ${lake.store.location} holds (${names === '' ? 'it holds none' : names}), ` +
+      `got ${JSON.stringify(account)}`,
+  );
+}
+
+async function ask(
+  { location }: Store,
+  account: string,
+  before: number | undefined,
+  confirm: ForgetContext['confirm'],
+): Promise<void> {
+  if (confirm === undefined) {
+    throw usageError('expected --yes, as standard input is no terminal to ask at: what is forgotten is gone for good');
+  }
+  const what = before === undefined ? 'everything' : `everything before ${iso(before)}`;
+  if (await confirm(`Remove ${what} of ${account} from ${location} for good?`)) return;
+  throw new LedgerlakeError('STOPPED', 'not confirmed; nothing was removed');
+}
+
+function readBefore(text: string): number {
+  const micros = readInstant(text);
+  if (micros !== undefined) return Number(micros / 1000n);
+  throw usageError(
+    `expected --before to be an ISO 8601 date or instant such as 2025-01-31 or 2025-01-31T06:00:00Z, got ${JSON.stringify(text)}`,
+  );
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
