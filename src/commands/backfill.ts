@@ -58,9 +58,11 @@ export async function backfill(options: BackfillOptions, context: CommandContext
   const account = readAccount(options.account, options.endpoint);
   if (options.endpoint !== undefined) readEndpoint(options.endpoint);
 
-  const lake = await Lake.open(openStore(options.lake), tables, clock);
+  const lake = await Lake.open(openStore(options.lake, { clock }), tables, clock);
   refuseMixing(account, lake.accounts(), options.lake);
   const lease = await holdLease(lake.store, clock);
+  // Once the lease is held nothing is forgotten any more: what was until then, the plan must know.
+  await lake.refresh();
   const began = clock.now();
   const run = (upstream: FinancesUpstream, chosen: readonly Pipeline<FinancesUpstream>[]) =>
     runPipelines(chosen, {

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.js';
+import type { Output } from '../output/sink.js';
 
 /** Where a command reads the time, writes, and is told to stop. */
 export interface CommandContext {
@@ -8,4 +9,9 @@ export interface CommandContext {
   readonly print: (text: string) => void;
   /** Takes progress: a line. */
   readonly log: (line: string) => void;
+}
+
+/** The same for a command that writes its results piece by piece. */
+export interface ReadingContext extends Omit<CommandContext, 'print'> {
+  readonly output: Output;
 }

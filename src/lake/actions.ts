@@ -36,6 +36,8 @@ export interface Remove {
   readonly extendedFileMetadata?: boolean;
   readonly partitionValues?: Readonly<Record<string, string | null>>;
   readonly size?: number;
+  readonly stats?: string;
+  readonly tags?: Readonly<Record<string, string>>;
 }
 
 /** What an application has done: here, the units that a pipeline has read, with how often. */

@@ -1,5 +1,5 @@
 import { LedgerlakeError } from '../errors.js';
-import { decodeActions, type Action } from './actions.js';
+import { decodeActions, type Action, type Remove } from './actions.js';
 import { decodeCheckpoint } from './checkpoint.js';
 import type { Store } from './store.js';
 
@@ -72,6 +72,21 @@ export class DeltaLog {
     const path = this.commitPath(version);
     const bytes = await this.#store.read(path);
     return bytes === undefined ? undefined : decodeActions(bytes, `${this.#store.location}/${path}`);
+  }
+
+  /** The newest removal of each path up to a version: read backwards until all are found, or the log begins. */
+  async removals(upTo: number, paths: ReadonlySet<string>): Promise<readonly Remove[]> {
+    const found = new Map<string, Remove>();
+    for (let version = upTo; version >= 0 && found.size < paths.size; version--) {
+      const actions = await this.commit(version);
+      if (actions === undefined) break;
+      for (const action of actions) {
+        if (!('remove' in action)) continue;
+        const { path } = action.remove;
+        if (paths.has(path) && !found.has(path)) found.set(path, action.remove);
+      }
+    }
+    return [...found.values()];
   }
 
   /** Puts a checkpoint beside the log and points to it; readers that miss either still have every commit. */

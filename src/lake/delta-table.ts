@@ -130,6 +130,19 @@ export class DeltaTable {
   }
 
   /**
+   * Commits as `commit` does, and may add paths that were removed less than a day ago: for whoever knows that nobody is
+   * about to delete them.
+   */
+  async restore(operation: string, build: Build): Promise<Snapshot> {
+    return this.#inTurn(() => this.#commit(operation, build, true));
+  }
+
+  /** How paths left the table last, as far back as the log goes. */
+  async removals(paths: ReadonlySet<string>): Promise<readonly Remove[]> {
+    return this.#log.removals(this.#version, paths);
+  }
+
+  /**
    * Begins the log anew at a checkpoint that leaves out the transactions that `keeps` doesn't want, and removes every
    * older version: nothing tells of those transactions any more, nor of files that were removed.
    *
@@ -156,12 +169,12 @@ export class DeltaTable {
     return turn;
   }
 
-  async #commit(operation: string, build: Build): Promise<Snapshot> {
+  async #commit(operation: string, build: Build, restores = false): Promise<Snapshot> {
     for (;;) {
       const { snapshot } = this;
       const wanted = await build(snapshot);
       if (wanted === undefined) return snapshot;
-      this.#refuseBarred(wanted);
+      if (!restores) this.#refuseBarred(wanted);
       const timestamp = this.#clock.now();
       const actions: Action[] = [
         // The id makes each attempt's bytes its own, so that a writer can tell its commit from another's.

@@ -19,15 +19,17 @@ export function namedFiles(tables: readonly DeltaTable[]): Set<string> {
   return new Set(tables.flatMap(({ snapshot }) => [...snapshot.files.values()].flatMap((add) => derivedOf(add) ?? [])));
 }
 
-/** The files with these paths within the lake, as the logs have them at present. */
-export function leftoversOf({ tables }: Tables, paths: readonly string[]): Leftovers {
+/** The files with these paths within the lake, as the newest versions of their logs have them. */
+export async function leftoversOf({ tables }: Tables, paths: readonly string[]): Promise<Leftovers> {
   const leftovers = new Map<DeltaTable, Map<string, Add | undefined>>();
-  const wanted = new Set(paths);
   for (const table of tables) {
     const prefix = `${table.schema.name}/`;
-    const live = new Map([...table.snapshot.files.values()].map((add) => [table.pathOf(add), add]));
+    const wanted = new Set(paths.filter((path) => path.startsWith(prefix)));
+    if (wanted.size === 0) continue;
+    // What another run added to this log may be known from the main table's already, but not from here.
+    const { files } = await table.refresh();
+    const live = new Map([...files.values()].map((add) => [table.pathOf(add), add]));
     for (const path of wanted) {
-      if (!path.startsWith(prefix)) continue;
       const add = live.get(path);
       const own = leftovers.get(table) ?? new Map<string, Add | undefined>();
       leftovers.set(table, own.set(add?.path ?? path.slice(prefix.length), add));

@@ -1,8 +1,9 @@
-import { link, mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
+import { link, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Clock } from '../clock.js';
 import { systemClock } from '../clock.js';
 import { codeOf, diskFailure } from './disk-failure.js';
+import { makeFolders } from './disk-folders.js';
 import { listFiles } from './disk-list.js';
 import type { Store } from './store.js';
 import { checkFolder, checkPath, checkRange, sliceOf, temporaryFolder } from './store-path.js';
@@ -40,7 +41,7 @@ export function diskStore(location: string, options: DiskOptions = {}): Store {
   /** Makes a folder, and sees to it that every name on the way to it is on the disk. */
   const makeFolder = async (folder: string): Promise<void> => {
     if (lasting.has(folder)) return;
-    const first = await mkdir(folder, { recursive: true });
+    const first = await makeFolders(folder);
     // Up to the lake always, as another process may have made a folder and not flushed its name yet; above it only
     // where this call made one.
     const top = first !== undefined && root.startsWith(first) ? dirname(first) : root;

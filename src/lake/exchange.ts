@@ -2,9 +2,10 @@ import type { Clock } from '../clock.js';
 import type { Table } from '../columns/table.js';
 import type { Action, Add } from './actions.js';
 import type { DeltaTable, Snapshot } from './delta-table.js';
-import { barring, derivedOf, removal } from './file-tags.js';
+import { barring, derivedOf, removal, swapping } from './file-tags.js';
 import { dropLeftovers, leftoversOf, type Leftovers } from './derived-files.js';
 import type { Store } from './store.js';
+import { takenOut } from './swapped-files.js';
 import { WrittenFiles, type NewFile } from './written-files.js';
 
 /** Files of a main table and of those derived from it that come into the lake together, in the place of others. */
@@ -16,8 +17,11 @@ export interface Exchange {
   readonly files: readonly NewFile[];
   /** What goes and what else is to be said, given the main table's newest version; undefined: the files aren't wanted. */
   readonly decide: (snapshot: Snapshot) => Decision | undefined;
-  /** The files hold the rows of those that they replace: none of it is news for who follows the tables' changes. */
-  readonly sameRows?: true;
+  /**
+   * What the files take the place of leaves each derived table in the commit that brings its successors: who reads such a
+   * table by itself sees neither both nor none. Until the main table's commit its files name what its log no longer has.
+   */
+  readonly swaps?: true;
 }
 
 export interface Decision {
@@ -67,20 +71,20 @@ export async function exchange(lake: Tables, clock: Clock, change: Exchange): Pr
   if (change.decide(main.snapshot) === undefined) return outcome;
 
   const written = new WrittenFiles(lake.store);
+  const swapped: Swapped = new Map();
   // Ahead of the commit's turn, so that slices that are whole at the same time are written side by side.
   for (const file of change.files) await written.place(lake.table(file.table.name), file);
   await main.commit(change.operation, async (snapshot) => {
     const decision = change.decide(snapshot);
-    const step =
-      decision === undefined
-        ? refusal(lake, main, change, written)
-        : await taking(lake, main, change, written, decision);
+    const step = await (decision === undefined
+      ? refusal(lake, main, change, written, swapped)
+      : taking(lake, main, change, written, swapped, decision, clock));
     outcome = step.outcome;
     const gone = new Map(decision?.replaced.map((add) => [add.path, add]));
     const removals = outcome.gone.map((path) => {
       const add = gone.get(path);
       if (add === undefined) return barring(path, clock.now());
-      return removal(add, clock.now(), change.sameRows !== true);
+      return removal(add, clock.now(), isNews(change.files));
     });
     if (decision !== undefined) return [...removals, ...step.adds.map((add) => ({ add })), ...decision.actions];
     // Only behind a version of its own can it tell what is left over from what others are about to name.
@@ -92,6 +96,9 @@ export async function exchange(lake: Tables, clock: Clock, change: Exchange): Pr
   return outcome;
 }
 
+/** Files that this exchange took out of derived tables before the main table's commit, as their logs had them. */
+type Swapped = Map<DeltaTable, Map<string, Add>>;
+
 interface Step {
   readonly outcome: Aftermath;
   /** For the main table. */
@@ -102,9 +109,11 @@ interface Step {
 async function taking(
   lake: Tables,
   main: DeltaTable,
-  { files }: Exchange,
+  { files, swaps }: Exchange,
   written: WrittenFiles,
+  swapped: Swapped,
   { replaced }: Decision,
+  clock: Clock,
 ): Promise<Step> {
   const { snapshot } = main;
   const held = [...snapshot.files.values()];
@@ -115,11 +124,14 @@ async function taking(
     counts.bytes += more.bytes;
   };
 
+  const staying = new Set(held.filter((add) => !replaced.includes(add)).flatMap(namesOf));
+  const successed = swaps === true ? replaced.flatMap(namesOf).filter((path) => !staying.has(path)) : [];
   const bundles = new Map<string, string[]>();
   for (const table of tablesOf(lake, files)) {
     if (table === main) continue;
     const own = files.filter((file) => lake.table(file.table.name) === table);
-    const adds = await addDerived(table, own, main, written);
+    const swap = { paths: new Set(successed), swapped: swappedOf(swapped, table), now: clock.now() };
+    const adds = await addDerived(table, own, main, written, swap);
     count(table, adds);
     for (const [at, add] of adds.entries()) {
       const bundle = bundleOf(own[at], files, main);
@@ -143,7 +155,7 @@ async function taking(
   const renamed = held.filter(({ path }) => kept.has(path));
   const stay = new Set(held.filter((add) => !leaving.includes(add) && !kept.has(add.path)).flatMap(namesOf));
   const stale = [...[...leaving, ...renamed].flatMap(namesOf), ...writtenDerived(lake, main, files, written)];
-  const leftovers = leftoversOf(
+  const leftovers = await leftoversOf(
     lake,
     stale.filter((path) => !named.includes(path) && !stay.has(path)),
   );
@@ -153,13 +165,37 @@ async function taking(
   };
 }
 
-/** What was written in vain goes again, unless another's file of the same name is in the lake by now. */
-function refusal(lake: Tables, main: DeltaTable, { files }: Exchange, written: WrittenFiles): Step {
+/**
+ * What was written in vain goes again, unless another's file of the same name is in the lake by now; what was taken out
+ * and counts still comes back.
+ */
+async function refusal(
+  lake: Tables,
+  main: DeltaTable,
+  { files }: Exchange,
+  written: WrittenFiles,
+  swapped: Swapped,
+): Promise<Step> {
   const { snapshot } = main;
   const named = new Set([...snapshot.files.values()].flatMap(namesOf));
+  for (const [table, adds] of swapped) {
+    const counting = new Set([...adds.keys()].filter((path) => named.has(table.pathOf({ path }))));
+    await table.restore('WRITE', async () => {
+      const lost = await takenOut(table, counting);
+      return lost.length === 0 ? undefined : lost.map((add) => ({ add }));
+    });
+  }
   const stale = writtenDerived(lake, main, files, written).filter((path) => !named.has(path));
   const gone = written.paths(main).filter((path) => !snapshot.files.has(path));
-  return { outcome: { taken: false, files: 0, bytes: 0, gone, leftovers: leftoversOf(lake, stale) }, adds: [] };
+  const leftovers = await leftoversOf(lake, stale);
+  return { outcome: { taken: false, files: 0, bytes: 0, gone, leftovers }, adds: [] };
+}
+
+/** What leaves a derived table together with what is added: paths within the lake, and where to note it. */
+interface Swap {
+  readonly paths: ReadonlySet<string>;
+  readonly swapped: Map<string, Add>;
+  readonly now: number;
 }
 
 /** Puts files into a derived table's log, those that nothing names yet also where they stand there already. */
@@ -168,6 +204,7 @@ async function addDerived(
   files: readonly NewFile[],
   main: DeltaTable,
   written: WrittenFiles,
+  { paths, swapped, now }: Swap,
 ): Promise<readonly Add[]> {
   const named = new Set([...main.snapshot.files.values()].flatMap(namesOf));
   let adds: Add[] = [];
@@ -178,7 +215,11 @@ async function addDerived(
       adds.push({ ...add, tags: { ...add.tags, main: main.schema.name } });
     }
     const fresh = adds.filter((add) => !snapshot.files.has(add.path) || !named.has(table.pathOf(add)));
-    return fresh.length === 0 ? undefined : fresh.map((add) => ({ add }));
+    const kept = new Set(adds.map(({ path }) => path));
+    const leaving = [...snapshot.files.values()].filter((add) => paths.has(table.pathOf(add)) && !kept.has(add.path));
+    if (fresh.length + leaving.length === 0) return undefined;
+    for (const add of leaving) swapped.set(add.path, add);
+    return [...leaving.map((add) => swapping(add, now, isNews(files))), ...fresh.map((add) => ({ add }))];
   });
   return adds;
 }
@@ -196,6 +237,17 @@ function bundleOf(file: NewFile | undefined, files: readonly NewFile[], main: De
   const keys = files.filter(({ table }) => table.name === main.schema.name).map(keyOf);
   const own = file === undefined ? '' : keyOf(file);
   return keys.includes(own) ? own : (keys[0] ?? own);
+}
+
+function swappedOf(swapped: Swapped, table: DeltaTable): Map<string, Add> {
+  const own = swapped.get(table) ?? new Map<string, Add>();
+  swapped.set(table, own);
+  return own;
+}
+
+/** Whether the files hold other rows than those that they replace: news for who follows the tables' changes. */
+function isNews(files: readonly NewFile[]): boolean {
+  return files.some(({ add }) => add.dataChange);
 }
 
 function tablesOf(lake: Tables, files: readonly NewFile[]): Set<DeltaTable> {

@@ -1,5 +1,5 @@
 import { LedgerlakeError } from '../errors.js';
-import type { Action, Add } from './actions.js';
+import type { Action, Add, Remove } from './actions.js';
 
 /** The files of derived tables that belong to a main table's file, as paths within the lake; undefined for a derived file. */
 export function derivedOf(add: Add): readonly string[] | undefined {
@@ -40,6 +40,30 @@ function stringsOf(tag: string | undefined): readonly string[] | undefined {
  */
 export function removal({ path, partitionValues, size }: Add, now: number, dataChange = true): Action {
   return { remove: { path, deletionTimestamp: now, dataChange, extendedFileMetadata: true, partitionValues, size } };
+}
+
+/**
+ * Takes a derived file out of its table that still counts, as its successors come in and the main table's commit is to
+ * follow. All that it takes to bring it back stands here, should that commit never come.
+ */
+export function swapping({ path, partitionValues, size, stats, tags }: Add, now: number, dataChange: boolean): Action {
+  const told = { ...(stats === undefined ? {} : { stats }), ...(tags === undefined ? {} : { tags }) };
+  const remove: Remove = {
+    path,
+    deletionTimestamp: now,
+    dataChange,
+    extendedFileMetadata: true,
+    partitionValues,
+    size,
+  };
+  return { remove: { ...remove, ...told } };
+}
+
+/** The file that such a commit took out; undefined for the removal of one that had ceased to count. */
+export function swappedOut({ path, deletionTimestamp, partitionValues, size, stats, tags }: Remove): Add | undefined {
+  if (partitionValues === undefined || size === undefined || tags === undefined) return undefined;
+  const add: Add = { path, partitionValues, size, modificationTime: deletionTimestamp, dataChange: false, tags };
+  return stats === undefined ? add : { ...add, stats };
 }
 
 /** Bars the path of a file that no commit has named, so that it may be deleted: whoever is about to name it sees it. */

@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../clock.js';
 import type { Table } from '../columns/table.js';
 import { LedgerlakeError } from '../errors.js';
-import type { Action, Add, Txn } from './actions.js';
+import type { Add, Txn } from './actions.js';
 import { DeltaTable, type Snapshot } from './delta-table.js';
 import { namedFiles } from './derived-files.js';
 import { exchange, type Exchanged } from './exchange.js';
-import { isDerivedFile, removal, unitsOf } from './file-tags.js';
+import { isDerivedFile } from './file-tags.js';
 import type { Store } from './store.js';
+import { filesOf, mixedFiles, readUnit, standsInTheWay, touchedFiles, txns, type SliceUnits } from './units.js';
 
 export { derivedOf, isDerivedFile, removal, unitsOf } from './file-tags.js';
 
@@ -25,20 +26,12 @@ export interface SliceFile {
 }
 
 /** A slice that was read whole. */
-export interface SliceCommit {
-  readonly pipeline: string;
-  readonly account: string;
+export interface SliceCommit extends SliceUnits {
   /** Begins the names of its files. */
   readonly name: string;
-  /** What it read: each of them counts as loaded from now on, also where it held nothing. */
-  readonly units: readonly string[];
   /** Every table of the pipeline; the commit of the last one makes the slice count. */
   readonly tables: readonly Table[];
   readonly files: readonly SliceFile[];
-  /** Replaces what the lake holds of the same units; otherwise what somebody else committed meanwhile stays. */
-  readonly refresh: boolean;
-  /** Units that can't stand beside the slice's, other than its own: windows that overlap with it. */
-  readonly excludes?: ((unit: string) => boolean) | undefined;
 }
 
 /**
@@ -55,6 +48,7 @@ export class Lake {
   readonly store: Store;
   readonly #clock: Clock;
   readonly #tables: ReadonlyMap<string, DeltaTable>;
+  #parting: Promise<unknown> = Promise.resolve();
 
   private constructor(store: Store, tables: readonly Table[], clock: Clock) {
     this.store = store;
@@ -172,15 +166,24 @@ export class Lake {
     const main = slice.tables.at(-1);
     if (main === undefined) throw new Error(`the pipeline ${slice.pipeline} has no table`);
     for (let attempt = 1; ; attempt++) {
-      const mixed = slice.refresh ? mixedFiles(this.table(main.name).snapshot, slice) : [];
-      if (split !== undefined && mixed.length > 0 && attempt < mostSplits) await split(slice, mixed);
+      if (slice.refresh && split !== undefined) await this.#part(slice, main, split);
       try {
         return await this.#commit(slice, main);
       } catch (error) {
         // Another run has merged files since they were parted, or before this one knew of it.
-        if (!(error instanceof MixedFile) || split === undefined || attempt >= mostSplits) throw error;
+        if (!(error instanceof MixedFile) || split === undefined || attempt === mostSplits) throw error;
       }
     }
+  }
+
+  /** One slice at a time: several of one file would all read it, and all but one in vain. */
+  async #part(slice: SliceCommit, main: Table, split: Split): Promise<void> {
+    const turn = this.#parting.then(async () => {
+      const mixed = mixedFiles(this.table(main.name).snapshot, slice);
+      if (mixed.length > 0) await split(slice, mixed);
+    });
+    this.#parting = turn.catch(() => undefined);
+    await turn;
   }
 
   async #commit(slice: SliceCommit, main: Table): Promise<Committed> {
@@ -202,29 +205,6 @@ export class Lake {
     if (mixed !== undefined)
       throw new MixedFile(`${this.store.location}/${slice.tables.at(-1)?.name ?? ''}/${mixed.path}`, slice);
     return touchedFiles(snapshot, slice);
-  }
-
-  /**
-   * Takes derived files that no main table's file names out of their tables; those of the given ones that are gone then.
-   * A version of the main table must have been claimed since they were found, by a commit of this process.
-   */
-  async forgetDerived(paths: readonly string[]): Promise<readonly string[]> {
-    const gone: string[] = [];
-    for (const table of this.tables) {
-      const candidates = paths.filter((path) => path.startsWith(`${table.schema.name}/`));
-      if (candidates.length === 0) continue;
-      const before = gone.length;
-      await table.commit('WRITE', (snapshot) => {
-        const named = namedFiles(this.tables);
-        const unnamed = [...snapshot.files.values()].filter(
-          (add) => candidates.includes(table.pathOf(add)) && !named.has(table.pathOf(add)),
-        );
-        gone.length = before;
-        gone.push(...unnamed.map((add) => table.pathOf(add)));
-        return unnamed.length === 0 ? undefined : unnamed.map((add) => removal(add, this.#clock.now()));
-      });
-    }
-    return gone;
   }
 
   /** Removes files that no version of the log names any more. */
@@ -265,51 +245,4 @@ class MixedFile extends LedgerlakeError {
         'another run has merged files meanwhile; run the same command again',
     );
   }
-}
-
-/** The files that hold any of a slice's units. */
-function touchedFiles(snapshot: Snapshot, { pipeline, account, units }: SliceCommit): Add[] {
-  const wanted = new Set(units);
-  return filesOf(snapshot, pipeline, account).filter((add) => unitsOf(add).some((unit) => wanted.has(unit)));
-}
-
-/** Those of them that hold others as well. */
-function mixedFiles(snapshot: Snapshot, slice: SliceCommit): Add[] {
-  const wanted = new Set(slice.units);
-  return touchedFiles(snapshot, slice).filter((add) => unitsOf(add).some((unit) => !wanted.has(unit)));
-}
-
-/** Whether another run has read what the slice reads, or what can't stand beside it. */
-function standsInTheWay(snapshot: Snapshot, { pipeline, account, units, refresh, excludes }: SliceCommit): boolean {
-  if (!refresh && units.some((unit) => snapshot.txns.has(unitId(pipeline, account, unit)))) return true;
-  if (excludes === undefined) return false;
-  return [...snapshot.txns.keys()].some((id) => {
-    const read = readUnit(id);
-    return read?.pipeline === pipeline && read.account === account && excludes(read.unit);
-  });
-}
-
-function txns(snapshot: Snapshot, slice: SliceCommit, now: number): Action[] {
-  return slice.units.map((unit) => {
-    const appId = unitId(slice.pipeline, slice.account, unit);
-    return { txn: { appId, version: (snapshot.txns.get(appId)?.version ?? 0) + 1, lastUpdated: now } };
-  });
-}
-
-function filesOf(snapshot: Snapshot, pipeline: string, account: string): Add[] {
-  return [...snapshot.files.values()].filter(
-    ({ tags }) => tags?.['pipeline'] === pipeline && tags['account'] === account,
-  );
-}
-
-const unitPrefix = 'ledgerlake';
-
-function unitId(pipeline: string, account: string, unit: string): string {
-  return [unitPrefix, pipeline, account, unit].join('/');
-}
-
-/** What a transaction of the log stands for; undefined for another program's. */
-export function readUnit(id: string): { pipeline: string; account: string; unit: string } | undefined {
-  const [prefix, pipeline = '', account = '', ...unit] = id.split('/');
-  return prefix === unitPrefix ? { pipeline, account, unit: unit.join('/') } : undefined;
 }

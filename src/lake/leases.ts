@@ -25,12 +25,16 @@ export interface Lease {
   readonly renewedAt: number;
   /** Set where no other run may work on the lake meanwhile. */
   readonly alone?: true;
+  /** Set where the run writes no files any more and only clears up. */
+  readonly clearing?: true;
 }
 
 /** This run's lease: other runs leave alone what was written since it began. */
 export interface HeldLease {
   readonly id: string;
   readonly startedAt: number;
+  /** Says that this run writes no files any more: what is left then is nobody's, also where two clear up at once. */
+  clearUp(): Promise<void>;
   release(): Promise<void>;
 }
 
@@ -63,9 +67,10 @@ async function hold(store: Store, clock: Clock, { alone }: { alone: boolean }): 
   const path = leasePath(id);
   const startedAt = clock.now();
   const { host: machine, pid, start } = await thisWriter();
+  let state: Pick<Lease, 'alone' | 'clearing'> = alone ? { alone } : {};
   const renew = () => {
     const times = { startedAt, renewedAt: clock.now() };
-    const lease: Lease = { host: hostname(), machine, pid, start, ...times, ...(alone ? { alone } : {}) };
+    const lease: Lease = { host: hostname(), machine, pid, start, ...times, ...state };
     return store.write(path, Buffer.from(JSON.stringify(lease)));
   };
   await renew();
@@ -84,6 +89,10 @@ async function hold(store: Store, clock: Clock, { alone }: { alone: boolean }): 
   return {
     id,
     startedAt,
+    clearUp: () => {
+      state = { ...state, clearing: true };
+      return renew();
+    },
     release: async () => {
       ended.abort();
       await renewals;
@@ -139,10 +148,11 @@ export async function otherLeases(store: Store, own: string, clock: Clock): Prom
 function readLease(bytes: Uint8Array): Lease | undefined {
   try {
     const lease = JSON.parse(Buffer.from(bytes).toString('utf8')) as Partial<Lease>;
-    const { host, machine, pid, start, startedAt, renewedAt, alone } = lease;
+    const { host, machine, pid, start, startedAt, renewedAt, alone, clearing } = lease;
     if (host === undefined || machine === undefined || start === undefined) return undefined;
     if (pid === undefined || startedAt === undefined || renewedAt === undefined) return undefined;
-    return { host, machine, pid, start, startedAt, renewedAt, ...(alone === true ? { alone } : {}) };
+    const state = { ...(alone === true ? { alone } : {}), ...(clearing === true ? { clearing } : {}) };
+    return { host, machine, pid, start, startedAt, renewedAt, ...state };
   } catch {
     // Nobody who lives has written this: leases are written whole.
     return undefined;

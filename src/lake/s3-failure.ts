@@ -67,19 +67,24 @@ export function s3Failure(verb: string, address: string, error: unknown, target:
   if (error instanceof LedgerlakeError) return error;
   const answer = answerOf(error);
   return new LedgerlakeError('LAKE_STORE', `Can't ${verb} ${address}: ${reasonOf(answer, error, target)}`, {
-    cause: error,
+    cause: causeOf(error),
     details: `${answer.name}: ${messageOf(error)}`,
     ...(answer.status === undefined ? {} : { status: answer.status }),
   });
 }
 
 /** S3 failed in a way that leaves open whether a conditional put was carried out, or still will be. */
-export function s3Unclear(address: string, cause: unknown): LedgerlakeError {
+export function s3Unclear(address: string, error: unknown): LedgerlakeError {
   return new LedgerlakeError(
     'LAKE_UNCLEAR',
     `Can't tell whether ${address} was written: S3 broke off before it said so; run again, what was written is found then`,
-    { cause, details: messageOf(cause) },
+    { cause: causeOf(error), details: `${answerOf(error).name}: ${messageOf(error)}` },
   );
+}
+
+/** Name and text only: the SDK's own errors lead to the request's headers, session token included, and causes get printed. */
+function causeOf(error: unknown): Error {
+  return new Error(`${answerOf(error).name}: ${messageOf(error)}`);
 }
 
 function reasonOf(answer: S3Answer, error: unknown, { bucket, endpoint }: S3Target): string {

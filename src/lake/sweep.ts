@@ -3,6 +3,7 @@ import type { DeltaTable } from './delta-table.js';
 import { dropLeftovers, leftoversOf, namedFiles } from './derived-files.js';
 import { barring, isDerivedFile, mainOf } from './file-tags.js';
 import type { Lake } from './lake.js';
+import { restoreSwapped } from './swapped-files.js';
 import { otherLeases, type HeldLease, type Lease } from './leases.js';
 import type { StoredFile } from './store.js';
 import { thisWriter } from './writer-name.js';
@@ -20,14 +21,16 @@ const ownFile = /^[^/]+\/account=[^/]+\/month=[^/]+\/[^/]+\.parquet$/;
  * machine, which can be known to be alive, are left to them; with the others no run would ever know what is a dead one's.
  */
 export async function sweepLake(lake: Lake, lease: HeldLease, clock: Clock): Promise<number> {
+  await lease.clearUp();
   let swept = await lake.store.sweep();
   // Files first, then the logs, then who is at work: whoever wrote one of the files had a lease by then.
   const found = await filesByTable(lake);
   await lake.refresh();
-  const orphans = unnamedDerived(lake);
   const before = await othersBegan(await otherLeases(lake.store, lease.id, clock));
+  await restoreSwapped(lake.tables, before, clock.now());
+  const orphans = unnamedDerived(lake);
   const old = orphans.filter(({ modifiedAt }) => modifiedAt < before);
-  const leftovers = leftoversOf(
+  const leftovers = await leftoversOf(
     lake,
     old.map(({ path }) => path),
   );
@@ -91,5 +94,6 @@ function unnamedDerived(lake: Lake): { path: string; modifiedAt: number; mains: 
 async function othersBegan(others: readonly Lease[]): Promise<number> {
   if (others.length === 0) return Infinity;
   const { host } = await thisWriter();
-  return Math.min(Infinity, ...others.filter(({ machine }) => machine === host).map(({ startedAt }) => startedAt));
+  const writing = others.filter(({ machine, clearing }) => machine === host && clearing !== true);
+  return Math.min(Infinity, ...writing.map(({ startedAt }) => startedAt));
 }

@@ -1,4 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../src/duckdb/connection.js';
+import { literal } from '../../src/duckdb/views.js';
 import { decodeActions, encodeActions, type Action } from '../../src/lake/actions.js';
 import { LedgerlakeError } from '../../src/errors.js';
 import { memoryStore, watched, type MemoryStore, type StoreCall } from './memory-store.js';
@@ -139,6 +144,44 @@ describe('opening', () => {
     const lines = [...unknown.map((action) => JSON.stringify(action)), ...known, ''];
     store.files.set(commitFile(2), Buffer.from(lines.join('\n')));
     expect(contents(await opened(store)).files).toEqual(['f0', 'f1', 'x']);
+  });
+
+  test('takes another program’s checkpoint, with columns and types of its own', async () => {
+    const store = await logOf(1);
+    const folder = mkdtempSync(join(tmpdir(), 'ledgerlake-test-'));
+    onTestFinished(() => {
+      rmSync(folder, { recursive: true });
+    });
+    const path = join(folder, 'checkpoint.parquet');
+    const database = await openDatabase();
+    const partitions = `MAP {'account': 'a', 'month': NULL::VARCHAR}`;
+    await database.execute(
+      `COPY (
+        SELECT {minReaderVersion: 1, minWriterVersion: 2} AS protocol
+        UNION ALL BY NAME SELECT {id: 'i', format: {provider: 'parquet', options: MAP {}::MAP(VARCHAR, VARCHAR)},
+          schemaString: '{}', partitionColumns: ['account', 'month'], configuration: MAP {'delta.x': 'y'}} AS metaData
+        UNION ALL BY NAME SELECT {path: 'account=a/x', partitionValues: ${partitions}, size: 9007199254740991::BIGINT,
+          modificationTime: 7::BIGINT, dataChange: false, tags: MAP {'rows': '3'},
+          stats_parsed: {numRecords: 3::BIGINT, minValues: {seen: TIMESTAMPTZ '2025-06-01 00:00:00+00', d: 1.5::DECIMAL(18,6)}}} AS add
+        UNION ALL BY NAME SELECT {appId: 'ledgerlake/p/a/x', version: 2::BIGINT, lastUpdated: NULL::BIGINT} AS txn
+        UNION ALL BY NAME SELECT {path: 'account=a/y', deletionTimestamp: 5::BIGINT, dataChange: false} AS remove
+        UNION ALL BY NAME SELECT {domain: 'd', configuration: '{}', removed: false} AS domainMetadata
+      ) TO ${literal(path)} (FORMAT parquet)`,
+    );
+    database.close();
+    store.files.set(checkpointFile(7), readFileSync(path));
+    store.files.set(hintFile, Buffer.from('{"version":7,"size":6}'));
+    const table = await opened(store);
+    expect(contents(table)).toEqual({ version: 7, files: ['x'], txns: ['x'] });
+    expect(table.snapshot.files.get('account=a/x')).toMatchObject({
+      path: 'account=a/x',
+      partitionValues: { account: 'a' },
+      size: Number.MAX_SAFE_INTEGER,
+      modificationTime: 7,
+      dataChange: false,
+      tags: { rows: '3' },
+    });
+    expect(table.snapshot.txns.get('ledgerlake/p/a/x')).toEqual({ appId: 'ledgerlake/p/a/x', version: 2 });
   });
 
   test('reads a log again that is cut meanwhile', async () => {

@@ -1,8 +1,15 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LedgerlakeError } from '../../src/errors.js';
-import { memoryStore, watched } from './memory-store.js';
+import type { DeltaTable } from '../../src/lake/delta-table.js';
+import { memoryStore, watched, type StoreCall } from './memory-store.js';
 import { adding, checkpointFile, commitFile, contents, file, opened } from './small-table.js';
+
+function writerAt(writers: readonly DeltaTable[], at: number): DeltaTable {
+  const writer = writers[at];
+  if (writer === undefined) throw new Error(`there is no writer ${at}`);
+  return writer;
+}
 
 const textOf = (bytes: Uint8Array | undefined): string => Buffer.from(bytes ?? []).toString('utf8');
 
@@ -64,7 +71,7 @@ describe('a commit', () => {
       fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 30 }), async (turns) => {
         const store = memoryStore();
         const writers = await Promise.all([0, 1, 2, 3].map(() => opened(store)));
-        await Promise.all(turns.map((turn, at) => writers[turn]?.commit('WRITE', () => adding(`f${at}`))));
+        await Promise.all(turns.map((turn, at) => writerAt(writers, turn).commit('WRITE', () => adding(`f${at}`))));
         const names = turns.map((_, at) => `f${at}`).toSorted();
         expect(contents(await opened(store))).toEqual({ version: turns.length - 1, files: names, txns: names });
       }),
@@ -90,13 +97,16 @@ describe('a commit', () => {
 test('readers at once read each version once', async () => {
   const store = memoryStore();
   const writer = await opened(store);
-  const reader = await opened(store);
+  const calls: StoreCall[] = [];
+  const reader = await opened(watched(store, { before: (call) => calls.push(call) }));
   for (const name of ['x', 'y', 'z']) await writer.commit('WRITE', () => adding(name));
   await Promise.all([reader.refresh(), reader.refresh(), reader.refresh()]);
   expect(contents(reader)).toEqual(contents(writer));
   await writer.commit('WRITE', () => adding('last'));
+  calls.length = 0;
   await Promise.all([reader.refresh(), reader.refresh()]);
   expect(contents(reader)).toEqual(contents(writer));
+  expect(calls.filter(({ method, path }) => method === 'read' && path === commitFile(3))).toHaveLength(1);
 });
 
 describe('checkpoints', () => {
@@ -160,7 +170,9 @@ describe('a log that is cut', () => {
         after: ({ method, path }) => {
           // Each version is read as soon as it is there.
           if (method === 'create' && path.startsWith('things/'))
-            reading = reading.then(async () => void (await reader.refresh()));
+            reading = reading.then(async () => {
+              await reader.refresh();
+            });
         },
       }),
     );

@@ -33,9 +33,14 @@ fi
 # Sockets below this folder: their whole path must stay under 108 characters, so not below a long TMPDIR.
 folder=$(mktemp -d /tmp/ledgerlake-s3.XXXXXX)
 pids=''
+command=''
 finish() {
   status=$?
   trap - EXIT INT TERM
+  if [ -n "$command" ]; then
+    kill "$command" 2>/dev/null || true
+    wait "$command" 2>/dev/null || true
+  fi
   # Nothing in the cluster outlives it, so nothing is gained by asking it politely.
   for pid in $pids; do
     kill -9 "$pid" 2>/dev/null || true
@@ -142,10 +147,11 @@ AWS_EC2_METADATA_DISABLED=true
 LEDGERLAKE_S3_BUCKET=ledgerlake-test
 export AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_ENDPOINT_URL_S3 AWS_REGION AWS_EC2_METADATA_DISABLED LEDGERLAKE_S3_BUCKET
 unset AWS_PROFILE AWS_SESSION_TOKEN AWS_ENDPOINT_URL 2>/dev/null || true
-node test/s3-real/make-bucket.mjs || fail 'the bucket was not made'
+AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED=true node test/s3-real/make-bucket.mjs || fail 'the bucket was not made'
 echo "test-s3: $(ceph --version | cut -d' ' -f1-3), gateway at $AWS_ENDPOINT_URL_S3"
 
 if [ $# = 0 ]; then set -- npx vitest run --config test/s3-real/vitest.config.ts; fi
-status=0
-"$@" || status=$?
-exit $status
+# In the background, for a shell that waits for a program in the foreground doesn't hear that it is to end.
+"$@" &
+command=$!
+wait "$command"

