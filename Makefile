@@ -41,7 +41,10 @@ test: check ## Types, lint and the tests: under five minutes, with nothing but N
 test-s3: build ## The lake on a real S3 server (Ceph's, from Debian's packages)
 	bash test/s3-real/run.sh
 
-test-all: test test-s3 ## Everything that this machine can run
+torture: build ## Kill runs and fail store calls, everywhere: some minutes
+	npx vitest run --config test/torture/vitest.config.ts
+
+test-all: test test-s3 torture ## Everything that this machine can run
 
 clean: ## Remove what was built; the lake stays
 	rm -rf dist coverage

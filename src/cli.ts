@@ -3,14 +3,28 @@ import yargs, { type Argv } from 'yargs';
 import { hideBin } from 'yargs/helpers';
 import { backfillCommand } from './cli/backfill.js';
 import { Given, type CommandDefinition } from './cli/definition.js';
+import { forgetCommand } from './cli/forget.js';
+import { compactCommand, rebuildCommand } from './cli/maintenance.js';
 import { serveCommand } from './cli/serve.js';
 import { sqlCommand } from './cli/sql.js';
+import { statusCommand } from './cli/status.js';
+import { verifyCommand } from './cli/verify.js';
 import { systemClock } from './clock.js';
 import type { CommandContext } from './commands/context.js';
 import { LedgerlakeError, messageOf, usageError } from './errors.js';
 import { version } from './version.js';
 
-const commands: readonly CommandDefinition[] = [backfillCommand, serveCommand, sqlCommand];
+/** In the order of the help. */
+const commands: readonly CommandDefinition[] = [
+  backfillCommand,
+  statusCommand,
+  verifyCommand,
+  sqlCommand,
+  compactCommand,
+  rebuildCommand,
+  forgetCommand,
+  serveCommand,
+];
 
 /** Wider lines are hard to read. */
 const widest = 110;

@@ -1,4 +1,5 @@
-import type { CommandContext } from '../commands/context.js';
+import type { CommandContext, ReadingContext } from '../commands/context.js';
+import { isFormat, type Format } from '../output/formats.js';
 
 /** An option of the command line. All values come as text: the command reads numbers and dates itself, and says what is wrong. */
 export interface OptionDefinition {
@@ -66,3 +67,14 @@ export const sharedOptions = {
   burst: { type: 'text', default: '30', about: 'Requests at once for each operation' },
   json: { type: 'flag', about: 'End standard output with the summary as one JSON object' },
 } as const satisfies Record<string, OptionDefinition>;
+
+/** How results are written; the parser takes no other value than the choices. */
+export function readFormat(given: Given): Format {
+  const format = given.required('format');
+  return isFormat(format) ? format : 'table';
+}
+
+/** For commands that write to standard output piece by piece. */
+export function readingContext({ clock, signal, log }: CommandContext): ReadingContext {
+  return { clock, signal, log, output: process.stdout };
+}

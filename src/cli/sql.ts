@@ -1,5 +1,5 @@
-import { formats, isFormat } from '../output/formats.js';
-import { sharedOptions, type CommandDefinition } from './definition.js';
+import { formats } from '../output/formats.js';
+import { readFormat, sharedOptions, type CommandDefinition } from './definition.js';
 
 export const sqlCommand: CommandDefinition = {
   name: 'sql',
@@ -14,14 +14,14 @@ export const sqlCommand: CommandDefinition = {
     [`sql "SELECT currency, sum(amount) FROM entries WHERE role = 'net' GROUP BY ALL"`, 'net proceeds by currency'],
   ],
   run: async (given, { clock, signal }) => {
-    const format = given.required('format');
+    const format = readFormat(given);
     const [{ runSql }, { lakeTables, openLakeFiles }] = await Promise.all([
       import('../commands/sql.js'),
       import('../duckdb/lake-files.js'),
     ]);
     return runSql({
       query: given.text('QUERY'),
-      format: isFormat(format) ? format : 'table',
+      format,
       location: given.required('lake'),
       lakeFiles: await openLakeFiles(given.required('lake'), clock),
       tables: lakeTables,
