@@ -36,7 +36,7 @@ export function service(): Promise<WatchedService> {
 
 /** The command that all trials run. */
 export function words(lake: string, { url }: WatchedService, ...more: string[]): string[] {
-  const range = ['--from', '2025-05-25', '--to', '2025-06-11'];
+  const range = ['--from', '2025-05-08', '--to', '2025-06-11'];
   return [
     'backfill',
     '--lake',
