@@ -6,7 +6,7 @@ import { run, smallSeller, upstreamOf } from './small-run.js';
 import { firstLoad, refreshed, survives } from './store-faults.js';
 
 /** Every so many calls one is tried; `make torture` tries all of them. */
-const step = 17;
+const step = 29;
 
 describe.each([
   ['a first load', firstLoad],
@@ -18,7 +18,7 @@ describe.each([
     for (let at = 1 + faults.indexOf(fault); at <= trial.calls; at += step) {
       if ((await survives(trial, at, fault)) !== undefined) hits++;
     }
-    expect(hits).toBeGreaterThan(3);
+    expect(hits).toBeGreaterThan(2);
   });
 });
 
