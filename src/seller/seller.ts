@@ -92,6 +92,9 @@ export function createSeller(options: SellerOptions, clock: Clock): Seller {
   async function groups({ from, to }: InstantRange, query: LedgerQuery): Promise<LedgerPage> {
     const history = historyOf(query);
     const place = history.periods.findIndex((period) => events.periods.idOf(period) === query.cursor);
+    if (place === -1 && query.cursor !== undefined) {
+      throw usageError(`The cursor must be the id of a group that a page ended with, not "${query.cursor}"`);
+    }
     const wanted = history.periods.slice(place + 1).filter(({ start }) => start >= from && start < to);
     const { shown, last } = cut(wanted, query.limit);
     const items: LedgerItem[] = [];

@@ -1,13 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.js';
 import { usageError } from '../errors.js';
-import { type OperationName, operations } from '../finances/operations.js';
+import { type Answer, answerHeaders, type Exchange, type HttpRequest, type Outcome, refused } from './answer.js';
 import { pageBody } from './bodies.js';
-import { type PageRequest, rangeOf, readRequest, type TokenRules } from './chain.js';
-import type { Ledger, LedgerPage, LedgerQuery } from './ledger.js';
-import { Meter, type Quota } from './meter.js';
-import { Refusal } from './refusal.js';
-import { routeOf, targetOf } from './routes.js';
+import { readRequest, type TokenRules } from './chain.js';
+import { type Counted, Tally } from './counts.js';
+import { Arrivals } from './faults/arrivals.js';
+import type { FaultRequest, Faults } from './faults/faults.js';
+import { noFaults, type RequestFaults } from './faults/request-faults.js';
+import { createServiceFaults } from './faults/service-faults.js';
+import { createLatency, type Latency } from './latency.js';
+import type { Ledger } from './ledger.js';
+import { ledgerPage } from './ledger-page.js';
+import type { Quota } from './meter.js';
+import { Quotas } from './quotas.js';
+import { overQuota, Refusal } from './refusal.js';
+import { type Route, routeOf, targetOf } from './routes.js';
+import { createSignIn, signInPath, type SignInOptions } from './sign-in.js';
 import { Tokens } from './tokens.js';
 
 export interface AnswerOptions {
@@ -15,108 +24,132 @@ export interface AnswerOptions {
   readonly clock: Clock;
   /** The quota of each operation; undefined: not throttled, and no rate is announced. */
   readonly quota?: Quota | undefined;
-  /** Signs the NextTokens; a service that starts again with the same key takes its earlier tokens. Default: random. */
+  /** Signs all tokens; a service that starts again with the same key takes its earlier ones. Default: random. */
   readonly tokenKey?: string | Uint8Array | undefined;
   /** How long a NextToken is taken, milliseconds; undefined: for ever. */
   readonly tokenLifeMs?: number | undefined;
-  /** Told of every fault that was answered with 500, whose answer says nothing of it. */
+  /** Who may ask; undefined: everybody, and there is no sign-in. */
+  readonly signIn?: SignInOptions | undefined;
+  /** How the service falls short of its specification; undefined: nowhere. */
+  readonly faults?: Faults | undefined;
+  /** How long answers take, by the clock; default: no time. */
+  readonly latencyMs?: Latency | undefined;
+  /** Decides every chance of faults and latencies; default 1. */
+  readonly seed?: number | undefined;
+  /** Told of every fault of its own that was answered with 500, whose answer says nothing of it. */
   readonly onFault?: ((fault: unknown, requestId: string) => void) | undefined;
 }
 
-export interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  /** JSON. */
-  readonly body: string;
+/** What is known of a request while it is answered. */
+interface Visit {
+  operation: Counted;
+  faults: RequestFaults;
+  /** The rate that its operation runs at; undefined: not throttled. */
+  rate: number | undefined;
 }
 
-/** The headers that every answer carries. */
-export function answerHeaders(body: string, requestId: string): Record<string, string> {
-  return {
-    'Content-Type': 'application/json',
-    'Content-Length': String(Buffer.byteLength(body)),
-    'x-amzn-RequestId': requestId,
-  };
-}
-
-function notFound(name: string, subject: string): Refusal {
-  return new Refusal(404, `There is no resource with this ${name}.`, subject);
-}
-
-/** The ledger's page for a checked request. Throws a Refusal (404) for a group or an order that the ledger hasn't. */
-async function pageOf(ledger: Ledger, { chain, cursor }: PageRequest): Promise<LedgerPage> {
-  const query: LedgerQuery = { cursor, limit: chain.pageSize, asOf: chain.asOf };
-  const { subject = '' } = chain;
-  switch (chain.operation) {
-    case 'ListFinancialEventGroups':
-    case 'ListFinancialEvents': {
-      const { name, range: rules } = operations[chain.operation];
-      const range = rangeOf(chain, rules);
-      if (range === undefined) return { items: [], next: undefined };
-      return name === 'ListFinancialEvents' ? ledger.events(range, query) : ledger.groups(range, query);
-    }
-    case 'ListFinancialEventsByGroupId': {
-      const page = await ledger.eventsOfGroup(subject, query);
-      if (page === undefined) throw notFound('eventGroupId', subject);
-      return page;
-    }
-    case 'ListFinancialEventsByOrderId': {
-      const page = await ledger.eventsOfOrder(subject, query);
-      if (page === undefined) throw notFound('orderId', subject);
-      return page;
-    }
-  }
+/** A request of nothing but its line. */
+function bare(): Exchange {
+  return { headers: {}, body: () => Promise.resolve(Buffer.alloc(0)), signal: new AbortController().signal };
 }
 
 /**
  * The Financial Events Service without its sockets: what is answered to a method and a request target (specification,
- * sections 4 and 8). The answers never reject; a ledger that fails is answered with 500.
- * Throws a USAGE error for a quota or a token life that can't be.
+ * sections 4 and 8), without headers and a body unless they are handed in. `tally` counts what comes. The answers never reject; a ledger that fails is answered with 500. A request counts for the quota when it came to
+ * an operation by a caller who may ask, also when it turns out to be wrong or meets a fault; one that is throttled
+ * costs nothing.
+ *
+ * Throws a USAGE error for options that can't be.
  */
-export function createAnswers(options: AnswerOptions): (method: string, target: string) => Promise<Answer> {
-  const { ledger, clock, quota, tokenLifeMs, onFault } = options;
+export function createAnswers(
+  options: AnswerOptions,
+  tally = new Tally(),
+): (method: string, target: string, exchange?: Exchange) => Promise<Answer> {
+  const { tokenLifeMs, onFault, seed = 1 } = options;
   if (tokenLifeMs !== undefined && !(tokenLifeMs > 0)) {
     throw usageError(`The life of tokens must be above 0 milliseconds, not ${tokenLifeMs}`);
   }
+  const quotas = new Quotas(options.quota);
+  const signIn = options.signIn && createSignIn(options.signIn, options.tokenKey);
+  const hit = tally.hit.bind(tally);
+  const faults = createServiceFaults({ ...options, faults: options.faults, seed, hit, signIn: signIn !== undefined });
+  const { clock, ledger } = faults;
+  const wait = createLatency(options.latencyMs ?? 0, seed, clock);
+  const arrivals = new Arrivals();
   const rules: TokenRules = { tokens: new Tokens(options.tokenKey), tokenLifeMs };
-  const meters = new Map<OperationName, Meter>();
-  if (quota !== undefined) for (const { name } of Object.values(operations)) meters.set(name, new Meter(quota));
 
-  async function page(method: string, target: string): Promise<string> {
-    const now = clock.now();
-    const { path, query } = targetOf(target);
-    const route = routeOf(method, path);
-    // Before the checks: a request that turns out to be wrong has used the quota all the same.
-    if (meters.get(route.operation.name)?.admit(now) === false) {
-      throw new Refusal(429, 'You exceeded your quota for the requested resource.');
-    }
-    const request = readRequest(route, query, rules, now);
-    const { items, next } = await pageOf(ledger, request);
-    const token =
-      next === undefined
-        ? undefined
-        : rules.tokens.issue({ chain: request.chain, cursor: next, issuedAt: clock.now() });
-    return pageBody(route.operation.result, items, token);
+  function enter(visit: Visit, request: HttpRequest, operation: FaultRequest['operation'], query: string): number {
+    const { 'x-amz-access-token': accessToken } = request.headers;
+    const arrival = arrivals.next(operation, query);
+    visit.operation = operation;
+    visit.faults = faults.request(arrival, {
+      target: request.target,
+      accessToken: typeof accessToken === 'string' ? accessToken : undefined,
+    });
+    return arrival.number;
   }
 
-  return async (method, target) => {
+  /** What comes in place of a page, before anything of the request is read. */
+  function turnedAway(visit: Visit, request: HttpRequest, { operation }: Route, now: number): Outcome | undefined {
+    const unknown = signIn?.refusal(request, now);
+    if (unknown !== undefined) return refused(unknown);
+    const throttled = visit.faults.throttled();
+    if (throttled !== undefined) return throttled;
+    visit.rate = visit.faults.rate() ?? quotas.rate;
+    if (!quotas.admit(operation.name, now, visit.rate)) return refused(overQuota());
+    return visit.faults.instead();
+  }
+
+  async function page(visit: Visit, route: Route, query: string, now: number): Promise<Outcome> {
+    const request = readRequest(route, query, rules, now);
+    visit.faults.check(request);
+    const { items, next } = visit.faults.page(request, await ledgerPage(ledger, request));
+    const issue = (cursor: string | undefined) => {
+      const place = { pages: request.pages + 1, results: request.results + items.length, issuedAt: clock.now() };
+      return rules.tokens.issue({ chain: request.chain, cursor, ...place });
+    };
+    const token = next === undefined || 'token' in next ? next?.token : issue(next.cursor);
+    const body = pageBody(route.operation.result, items, token, faults.lists);
+    visit.faults.checkBody(body);
+    return { status: 200, body };
+  }
+
+  async function outcomeOf(visit: Visit, request: HttpRequest): Promise<Outcome> {
+    const now = clock.now();
+    const { path, query } = targetOf(request.target);
+    if (signIn !== undefined && path === signInPath) {
+      await wait(enter(visit, request, 'SignIn', query), request.signal);
+      return visit.faults.instead() ?? signIn.answer(request, clock.now());
+    }
+    const route = routeOf(request.method, path);
+    const number = enter(visit, request, route.operation.name, query);
+    // The quota counts when a request comes, not when its answer goes.
+    const early = turnedAway(visit, request, route, now);
+    await wait(number, request.signal);
+    return early ?? page(visit, route, query, now);
+  }
+
+  return async (method, target, exchange = bare()) => {
     const requestId = randomUUID();
-    const answer = (status: number, body: string): Answer => ({
+    const visit: Visit = { operation: 'none', faults: noFaults, rate: quotas.rate };
+    const outcome = await outcomeOf(visit, { ...exchange, method, target }).catch((error: unknown) => {
+      if (error instanceof Refusal) return refused(error);
+      onFault?.(error, requestId);
+      return refused(new Refusal(500, 'The service failed; the same request may succeed later.'));
+    });
+    const { status, body, headers, delivery = 'whole' } = outcome;
+    const hasRate = visit.rate !== undefined && visit.operation !== 'SignIn' && [200, 400, 404].includes(status);
+    tally.answered(visit.operation, status);
+    return visit.faults.finish({
       status,
       body,
+      delivery,
       headers: {
         ...answerHeaders(body, requestId),
-        ...(status === 405 && { Allow: 'GET' }),
-        ...(quota !== undefined &&
-          [200, 400, 404].includes(status) && { 'x-amzn-RateLimit-Limit': String(quota.rate) }),
+        Date: new Date(clock.now()).toUTCString(),
+        ...headers,
+        ...(hasRate && { 'x-amzn-RateLimit-Limit': String(visit.rate) }),
       },
     });
-    try {
-      return answer(200, await page(method, target));
-    } catch (error) {
-      if (error instanceof Refusal) return answer(error.status, error.body);
-      onFault?.(error, requestId);
-      return answer(500, new Refusal(500, 'The service failed; the same request may succeed later.').body);
-    }
   };
 }

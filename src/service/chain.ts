@@ -1,15 +1,21 @@
 import { type DateRange, limits, type Operation } from '../finances/operations.js';
 import type { InstantRange } from './ledger.js';
 import { type Parameters, readParameters } from './parameters.js';
-import { invalidInput } from './refusal.js';
+import { invalidInput, tokenExpired } from './refusal.js';
 import { percentDecoded, type Route } from './routes.js';
 import type { Chain, Place, Tokens } from './tokens.js';
 
 /** A checked request: the chain of pages it begins or goes on with. */
 export interface PageRequest {
   readonly chain: Chain;
-  /** Where the ledger goes on; undefined: a first request. */
+  /** Where the ledger goes on; undefined: at the beginning. */
   readonly cursor: string | undefined;
+  /** The token as it came; undefined: a first request. */
+  readonly token: string | undefined;
+  /** How many pages of the chain were delivered before. */
+  readonly pages: number;
+  /** How many results they held. */
+  readonly results: number;
 }
 
 export interface TokenRules {
@@ -56,21 +62,22 @@ function placeOf(token: string, operation: Operation, subject: string | undefine
     throw invalidInput('NextToken is not valid: it must come unchanged from the same operation and path.');
   }
   if (rules.tokenLifeMs !== undefined && now - place.issuedAt > rules.tokenLifeMs) {
-    throw invalidInput(`Token is not valid, token duration is ${rules.tokenLifeMs / 60_000} minutes.`);
+    throw tokenExpired(rules.tokenLifeMs / 60_000);
   }
   return place;
 }
 
 /** A token comes alone or with the bounds of the first request; only the page's size may change on the way. */
-function continued({ chain, cursor }: Place, range: DateRange | undefined, parameters: Parameters): PageRequest {
-  const { after, before, pageSize } = parameters;
+function continued(place: Place, range: DateRange | undefined, parameters: Parameters): PageRequest {
+  const { chain, cursor, pages, results } = place;
+  const { after, before, pageSize, token } = parameters;
   const alone = after === undefined && before === undefined;
   if (range !== undefined && !alone && (after !== chain.after || before !== chain.before)) {
     throw invalidInput(
       `NextToken must be sent alone or with the same ${range.after} and ${range.before} as the first request.`,
     );
   }
-  return { chain: { ...chain, pageSize: pageSize ?? chain.pageSize }, cursor };
+  return { chain: { ...chain, pageSize: pageSize ?? chain.pageSize }, cursor, token, pages, results };
 }
 
 /**
@@ -86,7 +93,8 @@ export function readRequest(route: Route, query: string, rules: TokenRules, now:
     return continued(placeOf(token, operation, subject, rules, now), operation.range, parameters);
   }
   if (operation.range !== undefined) checkBounds(operation.range, parameters, now);
-  return { chain: { operation: operation.name, subject, after, before, pageSize, asOf: now }, cursor: undefined };
+  const chain = { operation: operation.name, subject, after, before, pageSize, asOf: now };
+  return { chain, cursor: undefined, token: undefined, pages: 0, results: 0 };
 }
 
 /**

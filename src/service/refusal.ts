@@ -1,11 +1,13 @@
 const codes = {
   400: 'InvalidInput',
+  403: 'Unauthorized',
   404: 'ResourceNotFound',
   405: 'MethodNotAllowed',
   408: 'InvalidInput',
   429: 'QuotaExceeded',
   431: 'InvalidInput',
   500: 'InternalFailure',
+  503: 'ServiceUnavailable',
 } as const;
 
 export type RefusalStatus = keyof typeof codes;
@@ -35,3 +37,21 @@ export function invalidInput(message: string, came?: string): Refusal {
   if (came === undefined) return new Refusal(400, message);
   return new Refusal(400, message, `Received: ${came.length > 200 ? `${came.slice(0, 200)}…` : came}`);
 }
+
+/** A NextToken that came too late (400). */
+export function tokenExpired(minutes: number): Refusal {
+  return new Refusal(400, `Token is not valid, token duration is ${minutes} minutes.`);
+}
+
+/** A request that goes beyond the quota (429). */
+export function overQuota(): Refusal {
+  return new Refusal(429, 'You exceeded your quota for the requested resource.');
+}
+
+/** A request without the right to an answer (403). `details` say why where the live service does. */
+export function denied(details = ''): Refusal {
+  return new Refusal(403, 'Access to requested resource is denied.', details);
+}
+
+/** What the live service says of an access token that came too late. */
+export const accessTokenExpired = 'The access token you provided has expired.';

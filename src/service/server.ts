@@ -3,7 +3,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { isIPv6 } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { messageOf, usageError } from '../errors.js';
-import { answerHeaders, type AnswerOptions, createAnswers } from './answers.js';
+import { answerHeaders } from './answer.js';
+import { type AnswerOptions, createAnswers } from './answers.js';
+import { type Counts, Tally } from './counts.js';
+import { deliver } from './delivery.js';
 import { Refusal, type RefusalStatus } from './refusal.js';
 
 export interface ServiceOptions extends AnswerOptions {
@@ -17,7 +20,12 @@ export interface RunningService {
   /** `http://127.0.0.1:PORT`, without a slash at the end. */
   readonly url: string;
   readonly port: number;
-  /** Takes no further requests, answers those that are running, and resolves once every connection is closed. */
+  /** What it has seen so far. */
+  readonly counts: Counts;
+  /**
+   * Takes no further requests, answers those that are running at once, latency or not, and resolves once every
+   * connection is closed.
+   */
   close(): Promise<void>;
 }
 
@@ -25,6 +33,8 @@ export interface RunningService {
 const maxHeaderBytes = 32 * 1024;
 /** The operations have no request body: one is read past up to here, and beyond it the connection ends. */
 const maxBodyBytes = 1024 * 1024;
+/** Of a sign-in's body. */
+const keptBodyBytes = 64 * 1024;
 
 const parserRefusals: Readonly<Record<string, readonly [RefusalStatus, string, string]>> = {
   HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large', 'The request line and its headers are too long.'],
@@ -46,14 +56,24 @@ function refuseBytes(error: NodeJS.ErrnoException, socket: Duplex): void {
   });
 }
 
-function readPastBody(request: IncomingMessage): void {
+/** Reads a request's body as it comes in, whoever wants it; undefined once it is too long to keep. */
+function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
   let received = 0;
   request.on('data', (chunk: Buffer) => {
     received += chunk.length;
+    if (received <= keptBodyBytes) chunks.push(chunk);
     if (received > maxBodyBytes) request.socket.destroy();
   });
-  // A client that breaks off mid-body has nothing to be told.
-  request.on('error', () => undefined);
+  const body = new Promise<Buffer | undefined>((resolve, reject) => {
+    request.once('end', () => {
+      resolve(received > keptBodyBytes ? undefined : Buffer.concat(chunks));
+    });
+    request.once('error', reject);
+  });
+  // Most requests are answered without a look at it, and a client that breaks off mid-body has nothing to be told.
+  body.catch(() => undefined);
+  return body;
 }
 
 function listen(server: Server, host: string, port: number): Promise<number> {
@@ -79,26 +99,32 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   if (!(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
     throw usageError(`The port must be a whole number from 0 (a free one) to 65535, not ${port}`);
   }
-  const answerTo = createAnswers(options);
-  let running = 0;
+  const tally = new Tally();
+  const answerTo = createAnswers(options, tally);
+  /** One for each request under way: aborts when nobody waits for a late answer any more. */
+  const underWay = new Set<AbortController>();
   let closed: Promise<void> | undefined;
 
-  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const answer = await answerTo(request.method ?? '', request.url ?? '');
+  async function respond(request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> {
+    const { method = '', url: target = '', headers } = request;
+    const body = bodyOf(request);
+    const answer = await answerTo(method, target, { headers, body: () => body, signal });
     // After an upgrade that is passed over, Node's parser may leave what follows on the connection unread.
-    const last = closed !== undefined || request.headers.upgrade !== undefined;
-    if (last) response.shouldKeepAlive = false;
-    response.writeHead(answer.status, answer.headers);
-    response.end(answer.body);
+    if (closed !== undefined || headers.upgrade !== undefined) response.shouldKeepAlive = false;
+    deliver(answer, response, signal);
   }
   const serve = (request: IncomingMessage, response: ServerResponse) => {
-    running += 1;
+    const left = new AbortController();
+    underWay.add(left);
+    tally.begin();
     response.once('close', () => {
-      running -= 1;
-      if (closed !== undefined && running === 0) server.closeAllConnections();
+      underWay.delete(left);
+      tally.end();
+      left.abort();
+      if (closed !== undefined && underWay.size === 0) server.closeAllConnections();
     });
-    readPastBody(request);
-    void respond(request, response);
+    if (closed !== undefined) left.abort();
+    void respond(request, response, left.signal);
   };
 
   // Longer than the two seconds between requests at the usual rate, so that clients keep their connections.
@@ -113,14 +139,16 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   return {
     url: `http://${isIPv6(host) ? `[${host}]` : host}:${boundPort}`,
     port: boundPort,
+    counts: tally,
     close: () =>
       (closed ??= new Promise((resolve) => {
         server.close(() => {
           resolve();
         });
         // Connections that hold no whole request, idle or half-sent, have nothing to wait for.
-        if (running === 0) server.closeAllConnections();
+        if (underWay.size === 0) server.closeAllConnections();
         else server.closeIdleConnections();
+        for (const waiting of underWay) waiting.abort();
       })),
   };
 }

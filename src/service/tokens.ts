@@ -17,8 +17,12 @@ export interface Chain {
 /** A place in a chain of pages: what a NextToken stands for. */
 export interface Place {
   readonly chain: Chain;
-  /** Where the ledger goes on. */
-  readonly cursor: string;
+  /** Where the ledger goes on; undefined: at the beginning. */
+  readonly cursor: string | undefined;
+  /** How many pages of the chain were delivered before it. */
+  readonly pages: number;
+  /** How many results they held. */
+  readonly results: number;
   /** When the token was issued, milliseconds since 1970. */
   readonly issuedAt: number;
 }
@@ -30,7 +34,9 @@ type Fields = [
   number | null,
   Chain['pageSize'],
   Chain['asOf'],
-  Place['cursor'],
+  string | null,
+  Place['pages'],
+  Place['results'],
   Place['issuedAt'],
 ];
 
@@ -46,7 +52,7 @@ export class Tokens {
   /** `secret` left out: a random one, so that the tokens end with the process. */
   constructor(secret: string | Uint8Array = randomBytes(32)) {
     // The label names the layout of the fields: a service with another one refuses these tokens instead of misreading them.
-    this.#key = createHmac('sha256', secret).update('NextToken, layout 1').digest();
+    this.#key = createHmac('sha256', secret).update('NextToken, layout 2').digest();
   }
 
   #signature(text: Uint8Array): Uint8Array {
@@ -54,7 +60,7 @@ export class Tokens {
   }
 
   /** The token of a place: letters, digits, `-` and `_`. */
-  issue({ chain, cursor, issuedAt }: Place): string {
+  issue({ chain, cursor, pages, results, issuedAt }: Place): string {
     const fields: Fields = [
       chain.operation,
       chain.subject ?? null,
@@ -62,7 +68,9 @@ export class Tokens {
       chain.before ?? null,
       chain.pageSize,
       chain.asOf,
-      cursor,
+      cursor ?? null,
+      pages,
+      results,
       issuedAt,
     ];
     const text = Buffer.from(JSON.stringify(fields));
@@ -76,9 +84,8 @@ export class Tokens {
     if (bytes.length <= signatureBytes || bytes.toString('base64url') !== token) return undefined;
     const text = bytes.subarray(signatureBytes);
     if (!timingSafeEqual(bytes.subarray(0, signatureBytes), this.#signature(text))) return undefined;
-    const [operation, subject, after, before, pageSize, asOf, cursor, issuedAt] = JSON.parse(
-      text.toString('utf8'),
-    ) as Fields;
+    const fields = JSON.parse(text.toString('utf8')) as Fields;
+    const [operation, subject, after, before, pageSize, asOf, cursor, pages, results, issuedAt] = fields;
     return {
       chain: {
         operation,
@@ -88,7 +95,9 @@ export class Tokens {
         pageSize,
         asOf,
       },
-      cursor,
+      cursor: cursor ?? undefined,
+      pages,
+      results,
       issuedAt,
     };
   }

@@ -91,6 +91,7 @@ describe('pages', () => {
   test('refuse a cursor that none of them gave', async () => {
     const { seller } = open({ seed: 1, events: 90 });
     await expect(seller.events(ever, { cursor: 'twelve', limit: 1, asOf: noon })).rejects.toThrow(/"twelve"/);
+    await expect(seller.groups(ever, { cursor: 'twelve', limit: 1, asOf: noon })).rejects.toThrow(/"twelve"/);
   });
 });
 

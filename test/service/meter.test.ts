@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Meter } from '../../src/service/meter.js';
 
 const count = (times: number, admit: () => boolean) => Array.from({ length: times }, admit).filter(Boolean).length;
@@ -73,4 +73,42 @@ test('agrees with a bucket that counts in whole fractions of a token', () => {
       },
     ),
   );
+});
+
+describe('another rate', () => {
+  test('goes on with what is in the bucket', () => {
+    const meter = new Meter({ rate: 0.5, burst: 3 });
+    count(3, () => meter.admit(0));
+    // Half a token is back, and the other half takes five seconds at the new rate.
+    meter.setRate(0.1, 1_000);
+    expect(meter.admit(5_999)).toBe(false);
+    expect(meter.admit(6_000)).toBe(true);
+    expect(meter.admit(15_999)).toBe(false);
+    expect(meter.admit(16_000)).toBe(true);
+  });
+
+  test('there and back in one instant changes nothing', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 0, max: 5_000 }), { minLength: 1, maxLength: 60 }),
+        fc.integer({ min: 1, max: 100 }),
+        (gaps, rate) => {
+          const [plain, turned] = [new Meter({ rate: 0.5, burst: 4 }), new Meter({ rate: 0.5, burst: 4 })];
+          let now = 1_751_371_200_000;
+          for (const gap of gaps) {
+            now += gap;
+            turned.setRate(rate, now);
+            turned.setRate(0.5, now);
+            expect(turned.admit(now)).toBe(plain.admit(now));
+          }
+        },
+      ),
+    );
+  });
+
+  test('of 0 is refused', () => {
+    expect(() => {
+      new Meter({ rate: 1, burst: 1 }).setRate(0, 0);
+    }).toThrow(/must be a number/);
+  });
 });

@@ -1,0 +1,118 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { latencyOf, signInOf } from '../../src/cli/serve.js';
+import { faultKinds } from '../../src/service/faults/kinds.js';
+
+/** Starts the built command; its child, and all that it has said so far. */
+function command(words: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+  const env = { ...process.env, ...environment };
+  const child = spawn(process.execPath, ['dist/src/cli.js', 'serve', '--port', '0', ...words], { stdio: 'pipe', env });
+  onTestFinished(() => {
+    child.kill();
+  });
+  const said = { out: '', err: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (said.out += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (said.err += text));
+  return { child, said };
+}
+
+/** Runs it to its end, which must come by itself. */
+async function ended(words: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+  const { child, said } = command(words, environment);
+  await once(child, 'close');
+  return { code: child.exitCode, ...said };
+}
+
+/** Starts it and waits for its address. */
+async function started(words: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+  const { child, said } = command(words, environment);
+  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
+  return { child, said, url: line.replace('listening on ', '') };
+}
+
+const events = '/finances/v0/financialEvents';
+const secrets = {
+  LEDGERLAKE_SERVE_CLIENT_ID: 'client-hidden-1',
+  LEDGERLAKE_SERVE_CLIENT_SECRET: 'secret-hidden-2',
+};
+
+describe('serve', () => {
+  test('--help has a line for every fault', async () => {
+    const { code, out } = await ended(['--help']);
+    expect(code).toBe(0);
+    for (const kind of faultKinds) expect(out).toMatch(new RegExp(`^${kind}[ :]`, 'm'));
+    for (const option of ['--faults', '--latency', '--token-life']) expect(out).toContain(option);
+  });
+
+  test('shows the faults that it is told to', async () => {
+    const { url } = await started(['--events', '500', '--faults', 'unknown-list,page-limit:10', '--latency', '1-2']);
+    const refused = await fetch(url + events);
+    expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('InvalidInput')]);
+    const body = await (await fetch(`${url}${events}?MaxResultsPerPage=10`)).text();
+    expect(body).toContain('"PerformanceBondRefundEventList":[]');
+  });
+
+  test('shows none unless it is told to', async () => {
+    const { url } = await started(['--events', '500', '--rate', '1000', '--burst', '1000']);
+    for (let count = 0; count < 100; count++) {
+      const response = await fetch(url + events);
+      expect([response.status, response.headers.get('x-amzn-ratelimit-limit')]).toEqual([200, '1000']);
+      expect(await response.json()).toHaveProperty('payload');
+    }
+  });
+
+  test('asks for a sign-in when the environment has a client, and tells nobody of it', async () => {
+    const { url, said, child } = await started(['--events', '500'], secrets);
+    expect((await fetch(url + events)).status).toBe(403);
+    const form = (secret: string) =>
+      new URLSearchParams({
+        grant_type: 'refresh_token',
+        refresh_token: 'refresh-hidden-3',
+        client_id: secrets.LEDGERLAKE_SERVE_CLIENT_ID,
+        client_secret: secret,
+      });
+    const signIn = (secret: string) => fetch(`${url}/auth/o2/token`, { method: 'POST', body: form(secret) });
+    expect((await signIn('wrong')).status).toBe(401);
+    const granted = (await (await signIn(secrets.LEDGERLAKE_SERVE_CLIENT_SECRET)).json()) as { access_token: string };
+    const headers = { 'x-amz-access-token': granted.access_token };
+    expect((await fetch(url + events, { headers })).status).toBe(200);
+    child.kill();
+    await once(child, 'close');
+    expect(said.out + said.err).not.toMatch(/hidden|Atza/);
+  });
+
+  test.each<[string, string[], Readonly<Record<string, string>>, RegExp]>([
+    ['a fault that is none', ['--faults', 'throtled'], {}, /--faults.*"throtled".*throttled-spell/],
+    ['a share that is none', ['--faults', 'throttled=2'], {}, /--faults.*"throttled=2".*from 0 to 1/],
+    ['a latency that is none', ['--latency', 'slow'], {}, /--latency.*"slow"/],
+    ['a life that is none', ['--token-life', '0'], {}, /--token-life/],
+    ['a client without a secret', [], { LEDGERLAKE_SERVE_CLIENT_ID: 'hidden' }, /LEDGERLAKE_SERVE_CLIENT_SECRET/],
+    ['a secret without a client', [], { LEDGERLAKE_SERVE_CLIENT_SECRET: 'hidden' }, /LEDGERLAKE_SERVE_CLIENT_ID/],
+  ])('%s: exit 2, in one line', async (_what, words, environment, message) => {
+    const { code, out, err } = await ended(words, environment);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toMatch(message);
+    expect(err.trimEnd().split('\n')).toHaveLength(1);
+    expect(err).not.toContain('hidden');
+  });
+});
+
+test.each([
+  ['0', { least: 0, most: 0 }],
+  ['400', { least: 400, most: 400 }],
+  ['100-3000', { least: 100, most: 3000 }],
+])('a latency of %j', (text, latency) => {
+  expect(latencyOf(text)).toEqual(latency);
+});
+
+test.each(['', '-1', '1.5', '300-100', '1-', '1-2-3', '1e3'])('%j is no latency', (text) => {
+  expect(() => latencyOf(text)).toThrow(/--latency/);
+});
+
+test('an empty variable is one that is not set', () => {
+  expect(signInOf({})).toBeUndefined();
+  expect(signInOf({ LEDGERLAKE_SERVE_CLIENT_ID: '', LEDGERLAKE_SERVE_CLIENT_SECRET: '' })).toBeUndefined();
+  expect(signInOf(secrets)).toEqual({ clientId: 'client-hidden-1', clientSecret: 'secret-hidden-2' });
+});
