@@ -23,6 +23,13 @@ export interface GetRequest {
   readonly signal: AbortSignal;
 }
 
+export interface PostRequest extends GetRequest {
+  /** As it is sent; never part of an error. */
+  readonly body: string;
+  /** What names the address, for messages: an option, a setting. */
+  readonly addressOf: string;
+}
+
 export interface HttpAnswer {
   readonly status: number;
   /** By lower-case name; what came several times is joined with `, `. */
@@ -31,7 +38,7 @@ export interface HttpAnswer {
   readonly body: Uint8Array;
 }
 
-/** GET over connections that are kept open. */
+/** GET and POST over connections that are kept open. */
 export interface Transport {
   /**
    * Sends the request once and reads the whole answer, whatever its status; redirects are answers too.
@@ -40,6 +47,8 @@ export interface Transport {
    *   or the signal's reason
    */
   get(request: GetRequest): Promise<HttpAnswer>;
+  /** The same with a body. */
+  post(request: PostRequest): Promise<HttpAnswer>;
   /** Waits for the requests under way, then closes every connection. Nothing can be sent afterwards. */
   close(): Promise<void>;
 }
@@ -57,28 +66,32 @@ export function createTransport({
     bodyTimeout: bodyTimeoutMs,
     keepAliveTimeout: keepAliveMs,
   });
-  return {
-    get: async ({ origin, path, headers, signal }) => {
+  const send = async (request: GetRequest & Partial<PostRequest>, method: 'GET' | 'POST'): Promise<HttpAnswer> => {
+    const { origin, path, headers, signal, body: sent = null, addressOf = '--endpoint' } = request;
+    signal.throwIfAborted();
+    try {
+      const answer = await agent.request({
+        origin,
+        path,
+        method,
+        headers: { ...headers, 'accept-encoding': 'identity' },
+        body: sent,
+        signal,
+      });
+      const body = await answer.body.bytes();
+      // The pool takes the connection back only after this; a request sent before that would open another one.
+      await setImmediate();
+      const received = new Map(Object.entries(answer.headers).map(([name, value]) => [name, joined(value)]));
+      refuseEncoded(received.get('content-encoding'), origin);
+      return { status: answer.statusCode, headers: received, body };
+    } catch (error) {
       signal.throwIfAborted();
-      try {
-        const answer = await agent.request({
-          origin,
-          path,
-          method: 'GET',
-          headers: { ...headers, 'accept-encoding': 'identity' },
-          signal,
-        });
-        const body = await answer.body.bytes();
-        // The pool takes the connection back only after this; a request sent before that would open another one.
-        await setImmediate();
-        const received = new Map(Object.entries(answer.headers).map(([name, value]) => [name, joined(value)]));
-        refuseEncoded(received.get('content-encoding'), origin);
-        return { status: answer.statusCode, headers: received, body };
-      } catch (error) {
-        signal.throwIfAborted();
-        throw error instanceof LedgerlakeError ? error : failureOf(error, origin, path);
-      }
-    },
+      throw error instanceof LedgerlakeError ? error : failureOf(error, { origin, path, method, addressOf });
+    }
+  };
+  return {
+    get: (request) => send(request, 'GET'),
+    post: (request) => send(request, 'POST'),
     close: () => agent.close(),
   };
 }

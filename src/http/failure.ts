@@ -18,25 +18,56 @@ const failures: Readonly<Record<string, readonly [what: string, todo: string]>> 
   ERR_SSL_WRONG_VERSION_NUMBER: ['it does not speak TLS', 'check whether --endpoint should begin with http://'],
 };
 
+export interface FailedRequest {
+  readonly origin: string;
+  /** Path and query. */
+  readonly path: string;
+  readonly method: string;
+  /** What names the address: the option or setting to check. */
+  readonly addressOf: string;
+}
+
 /**
  * Why there is no whole answer, as an error for the user: host and port, what happened, what to do. Nothing of the
  * request's headers is in it, and of its address no user and no password.
  */
-export function failureOf(error: unknown, origin: string, path: string): LedgerlakeError {
+export function failureOf(error: unknown, { origin, path, method, addressOf }: FailedRequest): LedgerlakeError {
   const { protocol, hostname, port } = new URL(origin);
   const host = `${hostname}:${port === '' ? (protocol === 'https:' ? '443' : '80') : port}`;
   const code = codeOf(error);
-  const [what, todo] = failures[code] ?? unknownFailure(code, error);
-  return new LedgerlakeError('UPSTREAM_UNREACHABLE', `Could not read from ${host}: ${what}. Please ${todo}.`, {
-    cause: error,
-    details: `GET ${path}\n${code}: ${messageOf(error)}`,
-  });
+  // Codes come from anywhere: `valueOf` is none of these.
+  const known = Object.hasOwn(failures, code) ? failures[code] : undefined;
+  const [what, todo] = known ?? unknownFailure(code, error);
+  return new LedgerlakeError(
+    'UPSTREAM_UNREACHABLE',
+    `Could not read from ${host}: ${what}. Please ${todo.replace('--endpoint', addressOf)}.`,
+    {
+      cause: error,
+      details: `${method} ${path}
+${code}: ${messageOf(error)}`,
+    },
+  );
 }
 
 function unknownFailure(code: string, error: unknown): readonly [string, string] {
   if (code.startsWith('HPE_') || code === 'HTTPParserError')
     return ['what answers there does not speak HTTP', 'check --endpoint'];
   return [`${messageOf(error)} (${code})`, 'check --endpoint and the network'];
+}
+
+/** Codes of a connection that stood, and then gave no whole answer. */
+const brokenOff: ReadonlySet<string> = new Set([
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+  'UND_ERR_SOCKET',
+  'ECONNRESET',
+  'EPIPE',
+]);
+
+/** Whether a failure that `failureOf` made came before any connection stood that speaks HTTP. */
+export function neverConnected(failure: LedgerlakeError): boolean {
+  return failure.code === 'UPSTREAM_UNREACHABLE' && !brokenOff.has(codeOf(failure.cause));
 }
 
 /** The code nearest to the cause: undici wraps some failures, and Node those of a host with several addresses. */

@@ -1,0 +1,136 @@
+import { usageError } from '../errors.js';
+import { demoAccount } from '../options/account.js';
+import { Secret } from '../sign-in/secret.js';
+import { isTokenAddress, tokenAddress } from '../sign-in/secure-address.js';
+import type { Configuration } from './configuration.js';
+import { variableOf, type Environment } from './environment.js';
+import { defaultTokenEndpoint, regionNames, regions, type Region } from './regions.js';
+import { isBaseAddress, type SecretSource } from './schema.js';
+
+/** A secret that is set, not read yet. */
+export interface PlacedSecret {
+  /** Where, for people: a variable, a file, the configuration. */
+  readonly place: string;
+  readonly source: SecretSource;
+}
+
+/** What is set for an account. */
+export interface AccountSettings {
+  readonly account: string;
+  /** Undefined where an endpoint is set instead, or nothing. */
+  readonly region: Region | undefined;
+  /** Base address; it may hold a user and a password. */
+  readonly endpoint: string | undefined;
+  readonly tokenEndpoint: string;
+  readonly clientId: PlacedSecret | undefined;
+  readonly clientSecret: PlacedSecret | undefined;
+  readonly refreshToken: PlacedSecret | undefined;
+}
+
+/** The variables of an account, each with what it sets. */
+export const accountVariables = {
+  region: 'LEDGERLAKE_REGION',
+  endpoint: 'LEDGERLAKE_ENDPOINT',
+  tokenEndpoint: 'LEDGERLAKE_TOKEN_ENDPOINT',
+  clientId: 'LEDGERLAKE_CLIENT_ID',
+  clientSecret: 'LEDGERLAKE_CLIENT_SECRET',
+  refreshToken: 'LEDGERLAKE_REFRESH_TOKEN',
+} as const;
+
+type Key = keyof typeof accountVariables;
+
+/** What an account's own variables end in: `my-shop` has `LEDGERLAKE_REGION_MY_SHOP`. */
+export function variableSuffix(account: string): string {
+  return `_${account.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}`;
+}
+
+/**
+ * What the environment and the configuration set for an account; each value from the first that has it:
+ *
+ * 1. the account's own variables, such as `LEDGERLAKE_REFRESH_TOKEN_MY_SHOP`
+ * 2. the bare ones, such as `LEDGERLAKE_REFRESH_TOKEN`, if the account is the only one: no other is configured or named
+ *    by `LEDGERLAKE_ACCOUNT`, and it isn't the made-up seller's. One seller's token must never load another's events.
+ * 3. the file
+ *
+ * Region and endpoint are one value: the first that has either decides, and there the endpoint goes before the region.
+ *
+ * @throws LedgerlakeError USAGE for a variable with a value that isn't one, and for variables that two accounts share
+ */
+export function accountSettings(config: Configuration, environment: Environment, account: string): AccountSettings {
+  const file = config.accounts.get(account) ?? {};
+  const suffixes = isOnlyAccount(config, environment, account)
+    ? [variableSuffix(account), '']
+    : [variableSuffix(account)];
+  refuseSharedVariables(config, environment, account);
+  const variable = (key: Key): { readonly name: string; readonly text: string } | undefined => {
+    const names = suffixes.map((suffix) => `${accountVariables[key]}${suffix}`);
+    const set = names.map((name) => ({ name, text: variableOf(environment, name) ?? '' }));
+    return set.find(({ text }) => text !== '');
+  };
+  const secret = (key: 'clientId' | 'clientSecret' | 'refreshToken'): PlacedSecret | undefined => {
+    const set = variable(key);
+    if (set !== undefined) return { place: set.name, source: new Secret(set.text) };
+    const source = file[key];
+    return source === undefined ? undefined : { place: placeOf(source), source };
+  };
+  const token = variable('tokenEndpoint');
+  if (token !== undefined && !isTokenAddress(token.text)) {
+    throw usageError(`expected ${token.name} to be ${tokenAddress}, got something else: correct it`);
+  }
+  return {
+    account,
+    ...upstreamOf(file, suffixes, environment),
+    tokenEndpoint: token?.text ?? file.tokenEndpoint ?? defaultTokenEndpoint,
+    clientId: secret('clientId'),
+    clientSecret: secret('clientSecret'),
+    refreshToken: secret('refreshToken'),
+  };
+}
+
+function upstreamOf(
+  file: { readonly region?: Region | undefined; readonly endpoint?: string | undefined },
+  suffixes: readonly string[],
+  environment: Environment,
+): Pick<AccountSettings, 'region' | 'endpoint'> {
+  for (const suffix of suffixes) {
+    const endpoint = variableOf(environment, `${accountVariables.endpoint}${suffix}`);
+    if (endpoint !== undefined) {
+      if (isBaseAddress(endpoint)) return { region: undefined, endpoint };
+      throw usageError(
+        `expected ${accountVariables.endpoint}${suffix} to be a base address such as https://host, got something else: correct it`,
+      );
+    }
+    const region = variableOf(environment, `${accountVariables.region}${suffix}`);
+    if (region === undefined) continue;
+    const known = regionNames.find((name) => name === region);
+    if (known !== undefined) return { region: known, endpoint: regions[known] };
+    throw usageError(
+      `expected ${accountVariables.region}${suffix} to be one of ${regionNames.join(', ')}, got something else: correct it`,
+    );
+  }
+  if (file.endpoint !== undefined) return { region: undefined, endpoint: file.endpoint };
+  return { region: file.region, endpoint: file.region && regions[file.region] };
+}
+
+/** Whether the bare variables can mean no other account. */
+function isOnlyAccount({ accounts }: Configuration, environment: Environment, account: string): boolean {
+  const named = variableOf(environment, 'LEDGERLAKE_ACCOUNT') ?? account;
+  const others = [...accounts.keys(), named].filter((name) => name !== account);
+  return others.length === 0 && account !== demoAccount;
+}
+
+/** `my-shop` and `my.shop` would both read `LEDGERLAKE_REFRESH_TOKEN_MY_SHOP`: which seller's is it? */
+function refuseSharedVariables({ accounts }: Configuration, environment: Environment, account: string): void {
+  const suffix = variableSuffix(account);
+  const other = [...accounts.keys()].find((name) => name !== account && variableSuffix(name) === suffix);
+  const set = Object.values(accountVariables).find((name) => variableOf(environment, `${name}${suffix}`) !== undefined);
+  if (other === undefined || set === undefined) return;
+  throw usageError(
+    `expected variables that only one account reads, got ${set}${suffix} for ${account} and ${other}: rename one, or use the file`,
+  );
+}
+
+function placeOf(source: SecretSource): string {
+  if (source instanceof Secret) return 'configuration';
+  return 'env' in source ? source.env : source.file;
+}

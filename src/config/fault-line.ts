@@ -1,0 +1,68 @@
+import type { z } from 'zod';
+import { nearestName } from './nearest-name.js';
+
+/** Texts that are shown: what is longer or has other characters may be a secret in the wrong place. */
+const harmless = /^[\w $./:-]{0,32}$/;
+
+/** Keys under which no value is shown. */
+const hidden: ReadonlySet<PropertyKey> = new Set([
+  'clientId',
+  'clientSecret',
+  'refreshToken',
+  'endpoint',
+  'tokenEndpoint',
+]);
+
+/** What is wrong at one place of the configuration: where, what was expected, what came. Never a secret. */
+export function faultLine(issue: z.core.$ZodIssue, file: unknown): string {
+  const where = pathText(issue.path);
+  if (issue.code === 'unrecognized_keys') {
+    // The schema has put the keys that there are into the message.
+    const known = issue.message.split(' ');
+    const [key = ''] = issue.keys;
+    const nearest = nearestName(key, known);
+    const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`;
+    return `${where}expected no other keys than ${known.join(', ')}, got ${shownName(key)}${hint}`;
+  }
+  if (issue.code === 'invalid_key') {
+    const expected = issue.issues[0]?.message ?? issue.message;
+    return `${pathText(issue.path.slice(0, -1))}expected ${expected}, got ${shownName(String(issue.path.at(-1)))}`;
+  }
+  const isHidden = issue.path.some((key) => hidden.has(key));
+  return `${where}expected ${issue.message}, got ${shown(valueAt(file, issue.path), isHidden)}`;
+}
+
+function pathText(path: readonly PropertyKey[]): string {
+  const text = path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${pathName(String(key))}`)).join('');
+  return text === '' ? '' : `${text.replace(/^\./, '')}: `;
+}
+
+/** A long name of an account may be a secret that slid to the left of its colon. */
+function pathName(name: string): string {
+  return harmless.test(name) ? name : `(a name of ${name.length} characters)`;
+}
+
+function shownName(name: string): string {
+  return harmless.test(name) ? JSON.stringify(name) : `a name of ${name.length} characters`;
+}
+
+function shown(value: unknown, isHidden: boolean): string {
+  if (value === undefined) return 'nothing';
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object') return 'an object';
+  if (typeof value === 'string') {
+    if (value === '') return 'an empty text';
+    return harmless.test(value) && !isHidden ? JSON.stringify(value) : `a text of ${value.length} characters`;
+  }
+  return !isHidden && (typeof value === 'number' || typeof value === 'boolean') ? `${value}` : `a ${typeof value}`;
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let at = value;
+  for (const key of path) {
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return undefined;
+    at = Reflect.get(at, key);
+  }
+  return at;
+}
