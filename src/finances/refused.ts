@@ -1,4 +1,5 @@
 import { LedgerlakeError } from '../errors.js';
+import type { OperationName } from './operations.js';
 
 /** The first error of an error body. */
 export interface UpstreamReason {
@@ -10,13 +11,17 @@ export interface UpstreamReason {
 
 /** What came with a status that isn't 200. */
 export interface Refusal {
-  readonly operation: string;
+  readonly operation: OperationName;
   readonly status: number;
   readonly requestId: string | undefined;
   /** Requests a second that the service named. */
   readonly rateLimit: number | undefined;
   /** `retry-after` as it came. */
   readonly retryAfter: string | undefined;
+  /** The service's clock less ours. */
+  readonly skewMs: number | undefined;
+  /** Whether the request carried an access token. */
+  readonly signedIn: boolean;
   /** Path and query, with the prefix of the endpoint. */
   readonly path: string;
   readonly body: Uint8Array;
@@ -26,22 +31,51 @@ export interface Refusal {
 export class UpstreamRefusal extends LedgerlakeError {
   /** Undefined where the body isn't one of the service's errors. */
   readonly reason: UpstreamReason | undefined;
+  readonly operation: OperationName;
   readonly requestId: string | undefined;
   readonly rateLimit: number | undefined;
   readonly retryAfter: string | undefined;
+  readonly skewMs: number | undefined;
+  readonly signedIn: boolean;
+  /** Whether the request went on with a chain of pages. */
+  readonly hadNextToken: boolean;
+  /** Whether the body is a web page: then it wasn't the service that answered, but something before it. */
+  readonly isWebPage: boolean;
 
-  constructor({ operation, status, requestId, rateLimit, retryAfter, path, body }: Refusal) {
+  constructor({ operation, status, requestId, rateLimit, retryAfter, skewMs, signedIn, path, body }: Refusal) {
     const text = textOf(body);
     const reason = reasonOf(text);
     super('UPSTREAM_STATUS', `${operation} got status ${status}: ${told(reason, text)}. ${todo(status)}`, {
       status,
-      details: `GET ${path}\nrequest id: ${requestId ?? 'none'}\n${textOf(body.subarray(0, 2048))}`,
+      details: `GET ${withCutToken(path)}\nrequest id: ${requestId ?? 'none'}\n${textOf(body.subarray(0, 2048))}`,
     });
     this.reason = reason;
+    this.operation = operation;
     this.requestId = requestId;
     this.rateLimit = rateLimit;
     this.retryAfter = retryAfter;
+    this.skewMs = skewMs;
+    this.signedIn = signedIn;
+    this.hadNextToken = path.includes('NextToken=');
+    this.isWebPage = isHtml(body);
   }
+}
+
+/** UPSTREAM_BODY: a web page with status 200 where JSON should be. */
+export class WebPage extends LedgerlakeError {
+  constructor(operation: OperationName, body: Uint8Array) {
+    const found = excerpt(textOf(body.subarray(0, 2048)));
+    super(
+      'UPSTREAM_BODY',
+      `Expected JSON from ${operation}, got a web page (HTML): ${found}. Please check --endpoint, and for a proxy in between.`,
+      { status: 200 },
+    );
+  }
+}
+
+/** A text with what follows the beginning of each NextToken cut off: they are long, and tell people nothing. */
+export function withCutToken(text: string): string {
+  return text.replace(/(NextToken=[^&\s]{12})[^&\s]+/g, '$1…');
 }
 
 /** Whether a body is a web page instead of JSON, which can't begin like one. */

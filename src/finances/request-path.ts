@@ -101,3 +101,14 @@ function encoded(parameter: string, value: string): string {
 function unsendable(parameter: string, expected: string, got: unknown): LedgerlakeError {
   return usageError(`Expected ${parameter} to be ${expected}, got \`${String(got)}\` (${typeof got})`);
 }
+
+/** The window that a request path asks an operation for; undefined for a path of another one, or without both dates. */
+export function windowIn(name: OperationName, path: string): { start: number; end: number } | undefined {
+  const { range, path: own }: Operation = operations[name];
+  const [before = '', query = ''] = path.split('?');
+  if (range === undefined || before !== own) return undefined;
+  const parameters = new URLSearchParams(query);
+  const start = Date.parse(parameters.get(range.after) ?? '');
+  const end = Date.parse(parameters.get(range.before) ?? '');
+  return start < end ? { start, end } : undefined;
+}

@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createFinancesClient } from '../../src/finances/client.js';
 import { UpstreamRefusal } from '../../src/finances/refused.js';
 import { createTransport } from '../../src/http/agent.js';
+import { HandClock } from '../clock.js';
 import { recordingServer } from '../http/recording-server.js';
 
 /** What a call fails with when the service answers like this. */
@@ -110,6 +111,22 @@ describe('a web page', () => {
       ) as string,
     });
   });
+});
+
+test.each([
+  ['Tue, 04 Mar 2025 00:05:00 GMT', 300_000],
+  ['Mon, 03 Mar 2025 23:59:30 GMT', -30_000],
+  ['yesterday', undefined],
+])('how far its clock is ahead is read off every answer: %s', async (date, skewMs) => {
+  const server = await recordingServer((_, response, number) => {
+    response.writeHead(number === 1 ? 200 : 400, { date }).end('{"payload":{}}');
+  });
+  const transport = createTransport();
+  onTestFinished(() => transport.close());
+  const clock = new HandClock('2025-03-04T00:00:00Z');
+  const client = createFinancesClient({ endpoint: server.origin, transport, clock });
+  expect((await client.listFinancialEvents({})).skewMs).toBe(skewMs);
+  await expect(client.listFinancialEvents({})).rejects.toMatchObject({ skewMs });
 });
 
 test('a service that is not there is named without user and password', async () => {

@@ -1,0 +1,180 @@
+import type { Clock } from '../clock.js';
+import { LedgerlakeError } from '../errors.js';
+import type { RequestCounts } from '../run/pipeline.js';
+import { attemptTable, type AttemptRule, type AttemptTable } from './attempt-table.js';
+import { causeOf, type Cause } from './causes.js';
+import type { FinancesClient } from './client.js';
+import { operations, type OperationName } from './operations.js';
+import { resultsOf } from './page-results.js';
+import { scanPage, type ScannedPage } from './page.js';
+import { backOff, retryAfterMs, untilBoundsAreFine } from './pauses.js';
+import { failureFrom } from './read-failure.js';
+import { UpstreamRefusal } from './refused.js';
+import type { RequestParameters } from './request-path.js';
+
+/** How a question's requests are sent. */
+export interface Asking {
+  /** Place among the requests that wait: the lowest number goes first. */
+  readonly priority: number;
+  readonly signal: AbortSignal;
+  readonly counts: RequestCounts;
+}
+
+/** A page with the bytes that it was scanned from. */
+export interface ReceivedPage {
+  readonly page: ScannedPage;
+  readonly body: Uint8Array;
+  readonly requestId: string | undefined;
+}
+
+/**
+ * Asks for one page until it is there, or there is no use in asking again.
+ *
+ * @throws ReadFailure then; the signal's reason, at once, whatever is waited for; and what signing in has against it
+ */
+export type RequestPage = (
+  operation: OperationName,
+  parameters: RequestParameters,
+  asking: Asking,
+) => Promise<ReceivedPage>;
+
+export interface AttemptOptions {
+  /** Sends one request for each call, in its turn under the quota. */
+  readonly client: FinancesClient;
+  readonly clock: Clock;
+  /** From 0 up to 1. */
+  readonly random: () => number;
+  readonly table?: AttemptTable;
+  /** The service throttled this operation, and its request comes again after so many milliseconds. */
+  readonly onThrottled?: (operation: OperationName, waitMs: number) => void;
+  /** A page came, so many seconds after the request was sent. */
+  readonly onAnswer?: (operation: OperationName, seconds: number) => void;
+}
+
+/** How often a cause was met by one request, and when first. */
+interface Met {
+  times: number;
+  readonly since: number;
+}
+
+/**
+ * Requests that are sent again by cause, as `attempt-table.ts` says: each attempt is a request of its own, for a token
+ * of the quota. Between two attempts the request holds no place in the queue.
+ */
+export function createAttempts({
+  client,
+  clock,
+  random,
+  table = attemptTable,
+  onThrottled,
+  onAnswer,
+}: AttemptOptions): RequestPage {
+  /** Whether the service itself has ever answered: what then isn't there will come back. */
+  let answered = false;
+
+  const attempt = async (
+    operation: OperationName,
+    parameters: RequestParameters,
+    { priority, signal, counts }: Asking,
+    tries: number,
+  ): Promise<ReceivedPage> => {
+    let sentAt = clock.now();
+    const onStart = (): void => {
+      counts.requests++;
+      if (tries > 1) counts.retries++;
+      sentAt = clock.now();
+    };
+    const { body, requestId } = await client.request(operation, parameters, { priority, signal, onStart });
+    const seconds = Math.max(0, clock.now() - sentAt) / 1000;
+    const page = pageOf(operation, body, requestId);
+    onAnswer?.(operation, seconds);
+    return { page, body, requestId };
+  };
+
+  const ruleOf = (cause: Exclude<Cause, 'other'>): AttemptRule =>
+    table[!answered && (cause === 'stranger' || cause === 'no-connection') ? 'never-there' : cause];
+
+  return async (operation, parameters, asking) => {
+    const { signal, counts } = asking;
+    const met = new Map<AttemptRule, Met>();
+    for (let tries = 1; ; tries++) {
+      try {
+        const received = await attempt(operation, parameters, asking, tries);
+        answered = true;
+        return received;
+      } catch (error) {
+        signal.throwIfAborted();
+        const cause = causeOf(error);
+        if (cause === 'other' || !(error instanceof LedgerlakeError)) throw error;
+        if (error instanceof UpstreamRefusal && cause !== 'stranger' && !error.isWebPage) answered = true;
+        const rule = ruleOf(cause);
+        const now = clock.now();
+        const seen = met.get(rule) ?? { times: 0, since: now };
+        met.set(rule, seen);
+        const pause = pauseFor(cause, rule, seen.times, error, operation, parameters);
+        seen.times++;
+        if (cause === 'throttled') {
+          counts.throttled++;
+          onThrottled?.(operation, pause);
+        }
+        if (seen.times > rule.again || now + pause > seen.since + rule.withinMs) {
+          throw failureFrom(rule.kind, error, { tries }, moreAbout(cause, error, pause));
+        }
+        await clock.sleep(pause, signal);
+      }
+    }
+  };
+
+  function pauseFor(
+    cause: Cause,
+    rule: AttemptRule,
+    before: number,
+    error: LedgerlakeError,
+    operation: OperationName,
+    parameters: RequestParameters,
+  ): number {
+    const pause = backOff(rule, before, random);
+    const skewMs = error instanceof UpstreamRefusal ? (error.skewMs ?? 0) : 0;
+    const theirs = clock.now() + skewMs;
+    if (cause === 'throttled' && error instanceof UpstreamRefusal) {
+      const asked = retryAfterMs(error.retryAfter, theirs);
+      // Not all at the same instant, which is what everyone else was told too.
+      return asked === undefined ? pause : asked + Math.floor(random() * rule.firstPauseMs);
+    }
+    if (cause !== 'bound-too-late') return pause;
+    return Math.max(pause, untilBoundsAreFine(operation, parameters, theirs));
+  }
+}
+
+/**
+ * The page of a body. Its results are looked at here, so that a page which isn't the model's is asked for again.
+ *
+ * @throws LedgerlakeError JSON_SYNTAX or UPSTREAM_BODY, with the operation and the id of the request
+ */
+function pageOf(operation: OperationName, body: Uint8Array, requestId: string | undefined): ScannedPage {
+  try {
+    const page = scanPage(body);
+    resultsOf(page, operations[operation].result);
+    return page;
+  } catch (error) {
+    if (!(error instanceof LedgerlakeError)) throw error;
+    const details = `request id: ${requestId ?? 'none'}\n${body.length} bytes received`;
+    throw new LedgerlakeError(error.code, `${operation}: ${error.message}.`, { cause: error, details });
+  }
+}
+
+/** What a failure's message goes on with. */
+function moreAbout(cause: Cause, error: LedgerlakeError, pause: number): string {
+  if (cause === 'throttled') return 'The service has throttled this operation for a long time.';
+  if (cause === 'mistake' || cause === 'invalid') {
+    return `The request was: ${error.details?.split('\n')[0] ?? 'unknown'}`;
+  }
+  if (cause !== 'bound-too-late') return '';
+  const skewMs = error instanceof UpstreamRefusal ? error.skewMs : undefined;
+  const skew = skewMs === undefined ? '' : `: the service's clock is ${secondsOff(skewMs)} of this machine's`;
+  return `The date bounds are fine in ${Math.ceil(pause / 60_000)} minutes at the earliest: please check --to, and the clocks${skew}.`;
+}
+
+function secondsOff(skewMs: number): string {
+  return `${Math.abs(Math.round(skewMs / 1000))} s ${skewMs < 0 ? 'behind' : 'ahead'}`;
+}

@@ -1,0 +1,94 @@
+import { LedgerlakeError } from '../errors.js';
+import { neverConnected } from '../http/failure.js';
+import { operations, type Operation } from './operations.js';
+import { UpstreamRefusal, WebPage } from './refused.js';
+
+/**
+ * Why an attempt gave no page, as far as what to do about it differs. The service tells most of it in words only:
+ * status 400 with the code `InvalidInput` stands for at least six of these.
+ */
+export type Cause =
+  /** The quota is used up, or the service says so. */
+  | 'throttled'
+  /** The service, or the way to it, failed; the same may succeed later. */
+  | 'fault'
+  /** Something other than the service answered: a web page, a redirect. */
+  | 'stranger'
+  /** No connection that speaks HTTP came about. */
+  | 'no-connection'
+  /** The NextToken is too old, or isn't known any more. */
+  | 'token-expired'
+  /** The page is larger than the service can send. */
+  | 'too-large'
+  /** The dates are further apart than the service allows. */
+  | 'window-too-long'
+  /** A date bound isn't two minutes in the past yet, by the service's clock. */
+  | 'bound-too-late'
+  /** `InvalidInput` that says nothing known: at times it passes. */
+  | 'invalid'
+  /** The service didn't take the access token that was sent. */
+  | 'access-refused'
+  /** It didn't grant access, and there is no access token that could be renewed. */
+  | 'denied'
+  /** There is no such group or order. */
+  | 'unknown-subject'
+  /** A request that breaks the rules. */
+  | 'mistake'
+  /** None of the service's: a signal's reason, what signing in has against it, an error of this program. */
+  | 'other';
+
+/** The cause of anything that an attempt can throw. Never throws. */
+export function causeOf(error: unknown): Cause {
+  if (error instanceof UpstreamRefusal) return causeOfRefusal(error);
+  if (error instanceof WebPage) return 'stranger';
+  if (!(error instanceof LedgerlakeError)) return 'other';
+  if (error.code === 'UPSTREAM_UNREACHABLE') return neverConnected(error) ? 'no-connection' : 'fault';
+  return error.code === 'UPSTREAM_BODY' || error.code === 'JSON_SYNTAX' ? 'fault' : 'other';
+}
+
+function causeOfRefusal(refusal: UpstreamRefusal): Cause {
+  const { isWebPage, reason, status = 0 } = refusal;
+  // A limit is told with 503 and 400 too.
+  if (status === 429 || /^(QuotaExceeded|RequestThrottled|Throttl\w*)$/.test(reason?.code ?? '')) return 'throttled';
+  if (status >= 500 || status === 408) return 'fault';
+  if (isWebPage || status < 400) return 'stranger';
+  if (status === 401 || status === 403) return refusal.signedIn ? 'access-refused' : 'denied';
+  const operation: Operation = operations[refusal.operation];
+  if (status === 404) return operation.pathParameter === undefined ? 'mistake' : 'unknown-subject';
+  if (status === 413) return 'too-large';
+  return status === 400 ? causeOfInvalid(refusal, operation) : 'mistake';
+}
+
+const span = 'date range|time range|range|window|span|period|interval';
+const tooMuch = 'too (?:long|large|wide|big)|exceed|longer than|larger than|greater than|more than|at most|maximum';
+
+/** What tells the meanings of `InvalidInput` apart: the first that fits counts, so their order does too. */
+const meanings: readonly (readonly [Cause, RegExp])[] = [
+  ['bound-too-late', /\bno later than\b.*\bminutes?\b|\bminutes? (?:from|before) now\b|\bin the future\b/],
+  [
+    'window-too-long',
+    new RegExp(`\\b(?:${span}|apart)\\b.*\\b(?:${tooMuch})|\\b(?:${tooMuch})\\w*\\b.*\\b(?:${span})\\b`),
+  ],
+  ['too-large', /\b(?:pages?|response|results?|payload|body|output)\b.*\b(?:too (?:large|big)|exceed|\d+ ?mb)/],
+  ['too-large', /\btoo (?:large|big)\b.*\b(?:pages?|response|results?|payload|body|output)\b/],
+  ['too-large', /\b(?:reduce|lower|smaller|decrease)\b.*\b(?:page size|maxresultsperpage)\b/],
+];
+
+function causeOfInvalid({ hadNextToken, reason }: UpstreamRefusal, operation: Operation): Cause {
+  if (reason === undefined) return 'invalid';
+  const text = `${reason.message} ${reason.details ?? ''}`;
+  const plain = text.toLowerCase();
+  // A request without a NextToken can't be refused for one, and one with it has no dates to be refused for.
+  if (hadNextToken && plain.includes('token')) return 'token-expired';
+  const [meaning] = meanings.find(([, pattern]) => pattern.test(plain)) ?? [];
+  if (meaning !== undefined && !(hadNextToken && meaning === 'bound-too-late')) return meaning;
+  return namesBrokenRule(text, operation) ? 'mistake' : 'invalid';
+}
+
+/** Whether a text says of one of the operation's parameters what it must be, or that it isn't one. */
+function namesBrokenRule(text: string, { name, pathParameter, range }: Operation): boolean {
+  const parameters = ['MaxResultsPerPage', 'NextToken', pathParameter?.name, range?.after, range?.before];
+  if (text.includes(name) && /\bhas no parameter\b/.test(text)) return true;
+  if (!/\b(must|required|missing|malformed|more than once|has no value)\b/i.test(text)) return false;
+  return parameters.some((parameter) => parameter !== undefined && text.includes(parameter));
+}
