@@ -3,19 +3,21 @@ import { answering, windowSource } from '../src/finances/sources.js';
 import { entries, events } from '../src/finances/tables.js';
 import type { FinancesUpstream } from '../src/finances/upstream.js';
 import type { Pipeline } from '../src/run/pipeline.js';
-import { windowSlices, type WindowSlice } from '../src/run/window-slices.js';
+import type { WindowSlice } from '../src/run/window-slices.js';
+import { windowWork } from '../src/run/window-work.js';
 import { monthOf } from '../src/run/windows.js';
 
 const name = 'financial-events';
-/** The service refuses windows of more than about two weeks; a week keeps a chain of pages well inside a token's life. */
-const days = 7;
+const cutting = { gridDays: 7, probeDays: 4 };
 
 /** Events by the date on which they were posted (specification, section 4.2). */
 export const financialEvents: Pipeline<FinancesUpstream, WindowSlice, EventsPage> = {
   name,
   about: 'financial events that were posted in the range',
   tables: [entries, events],
-  slices: (job) => windowSlices(job, name, events.name, days),
+  work: (job) => windowWork(job, { pipeline: name, table: events.name, ...cutting }),
+  pace: (upstream) => upstream.pace('ListFinancialEvents'),
+  begun: (upstream) => upstream.begun('ListFinancialEvents'),
   pages: ({ window }, reading) =>
     answering(
       windowSource(window),

@@ -1,9 +1,10 @@
 import { eventCollector, type EventsPage } from '../src/finances/collectors.js';
-import { groupSlices, type GroupSlice } from '../src/finances/group-slices.js';
+import { groupSlices, spanOfGroup, type GroupSlice } from '../src/finances/group-slices.js';
 import { answering, groupSource } from '../src/finances/sources.js';
 import { groupEntries, groupEvents } from '../src/finances/tables.js';
 import type { FinancesUpstream } from '../src/finances/upstream.js';
 import type { Pipeline } from '../src/run/pipeline.js';
+import { listWork } from '../src/run/work.js';
 import { monthOf } from '../src/run/windows.js';
 import { financialEventGroups } from './financial-event-groups.js';
 
@@ -15,7 +16,8 @@ export const groupEventsPipeline: Pipeline<FinancesUpstream, GroupSlice, EventsP
   about: 'financial events of each settlement that opened in the range',
   tables: [groupEntries, groupEvents],
   needs: [financialEventGroups],
-  slices: (job) => groupSlices(job, name, groupEvents.name, financialEventGroups.name),
+  work: (job) => listWork(groupSlices(job, name, groupEvents.name, financialEventGroups.name), 'group', spanOfGroup),
+  pace: (upstream) => upstream.pace('ListFinancialEventsByGroupId'),
   pages: (slice, reading) =>
     answering(
       groupSource(slice),

@@ -1,5 +1,5 @@
 import { eventCollector, type EventsPage } from '../src/finances/collectors.js';
-import { orderSlices, type OrderSlice } from '../src/finances/order-slices.js';
+import { orderWork, type OrderSlice } from '../src/finances/order-slices.js';
 import { firstMonth, orderPages } from '../src/finances/sources.js';
 import { orderEntries, orderEvents } from '../src/finances/tables.js';
 import type { FinancesUpstream } from '../src/finances/upstream.js';
@@ -14,7 +14,8 @@ export const orderEventsPipeline: Pipeline<FinancesUpstream, OrderSlice, EventsP
   name,
   about: 'financial events of each order named by --orders',
   tables: [orderEntries, orderEvents],
-  slices: (job) => orderSlices(job, name, orderEvents.name, batch),
+  work: (job) => orderWork(job, name, orderEvents.name, batch),
+  pace: (upstream) => upstream.pace('ListFinancialEventsByOrderId'),
   pages: ({ orders }, reading) => orderPages(orders, reading),
   collect: () => eventCollector({ events: orderEvents, entries: orderEntries }, (_source, dates) => firstMonth(dates)),
 };

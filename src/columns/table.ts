@@ -23,6 +23,8 @@ export interface Table {
   readonly name: string;
   readonly about: string;
   readonly columns: readonly Column[];
+  /** Its files come with a main table's commit, as those of derived tables do, and count for good once it has named them. */
+  readonly lasting?: true;
 }
 
 /** As DuckDB names them. */

@@ -5,7 +5,7 @@ import type { Lake } from '../lake/lake.js';
 import { mainFiles } from '../lake/forget.js';
 import type { Aging, AgingRule } from '../maintenance/age.js';
 import type { GroupSpan } from './collectors.js';
-import { events, groupEvents, groups, orderEvents } from './tables.js';
+import { eventHistory, events, groupEvents, groups, orderEvents } from './tables.js';
 
 /**
  * How an account's rows grow old. Events, with their entries, count by `effective_at`, groups by their end: one that is
@@ -25,6 +25,7 @@ export function financialAging(lake: Lake, account: string, before: number): Agi
     [events.name, { column: 'effective_at', unit: undefined, tags: netTags }],
     [groupEvents.name, { column: 'effective_at', unit: "'group/' || group_id", tags: netTags }],
     [orderEvents.name, { column: 'effective_at', unit: "'order/' || requested_order_id", tags: netTags }],
+    [eventHistory.name, { column: 'effective_at', unit: undefined, tags: () => Promise.resolve({}) }],
   ];
   return {
     before,

@@ -38,8 +38,12 @@ export function eventCollector(
   const rows = new SliceRows();
   const notices = newNotices();
   const flattener = new Flattener(rows, notices);
+  let reach: bigint | undefined;
   return {
     noticed: notices,
+    get reach() {
+      return reach === undefined ? undefined : Number(reach / 1000n);
+    },
     add: ({ page, source }) => {
       if (rows.sources.at(-1) !== source) rows.begin(source);
       if (page === undefined) {
@@ -51,6 +55,9 @@ export function eventCollector(
       eachEvent(page, (list, event) => {
         flattener.add(page.tape, list, event);
       });
+      for (const posted of rows.events.postedAt.slice(before)) {
+        if (posted !== undefined && (reach === undefined || posted > reach)) reach = posted;
+      }
       return rows.events.length - before;
     },
     finish: () => {
@@ -100,6 +107,7 @@ export function groupCollector(window: Window): Collector<ScannedPage> {
   const notices = newNotices();
   return {
     noticed: notices,
+    reach: undefined,
     add: (page) => {
       const before = rows.length;
       eachGroup(page, (group) => rows.push(readGroup(page.tape, group, notices)));
@@ -118,10 +126,13 @@ export interface GroupSpan {
   readonly id: string;
   readonly start: number | null;
   readonly end: number | null;
+  /** Its end is known, and it is open all the same. */
+  readonly open?: true;
 }
 
-function groupSpan({ id, startedAt, endedAt }: GroupRow): GroupSpan {
-  return { id, start: milliseconds(startedAt), end: milliseconds(endedAt) };
+function groupSpan({ id, startedAt, endedAt, texts }: GroupRow): GroupSpan {
+  const span = { id, start: milliseconds(startedAt), end: milliseconds(endedAt) };
+  return endedAt !== undefined && texts.processing_status === 'Open' ? { ...span, open: true } : span;
 }
 
 function milliseconds(micros: bigint | undefined): number | null {

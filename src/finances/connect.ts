@@ -1,12 +1,21 @@
+import { createHash } from 'node:crypto';
 import type { Clock } from '../clock.js';
-import { createTransport } from '../http/agent.js';
+import { createTransport, type TransportOptions } from '../http/agent.js';
+import type { Journal } from '../journal/journal.js';
+import type { KeptQuota } from '../quota/kept-quota.js';
 import { TokenBucket } from '../quota/bucket.js';
 import { RequestQueue } from '../quota/queue.js';
+import type { Pace, Verdict } from '../run/pipeline.js';
+import { createAccessTokens } from '../sign-in/access-tokens.js';
+import type { SignIn } from '../sign-in/token-request.js';
+import { createAttempts } from './attempts.js';
 import { createFinancesClient } from './client.js';
 import { operations, type OperationName } from './operations.js';
 import { scanPage } from './page.js';
-import { pagesOf } from './pages.js';
-import { followUp } from './request-path.js';
+import type { KnownPage } from './chain.js';
+import { readChain } from './pages.js';
+import { ReadFailure, type FailureKind } from './read-failure.js';
+import { requestPath, windowIn, type RequestParameters } from './request-path.js';
 import type { FinancesUpstream } from './upstream.js';
 
 export interface ConnectionOptions {
@@ -14,6 +23,17 @@ export interface ConnectionOptions {
   /** Of each operation, as long as the service names no other rate; undefined: not throttled. */
   readonly quota: { readonly rate: number; readonly burst: number } | undefined;
   readonly clock: Clock;
+  /** From 0 up to 1: spreads what is tried again. */
+  readonly random: () => number;
+  /** How the account signs in; left out: the service asks for nothing. */
+  readonly signIn?: SignIn | undefined;
+  /** What the buckets held when the last run ended, and where this one's are kept. */
+  readonly kept?: KeptQuota | undefined;
+  /** Pages of slices that are open, for the next run should this one die. */
+  readonly journal?: Journal | undefined;
+  /** How long a NextToken is taken. */
+  readonly tokenLifeMs: number;
+  readonly transport?: TransportOptions | undefined;
 }
 
 export interface Connection {
@@ -21,35 +41,123 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-/** Requests of one operation under way at once: with answers of 10 s, half a request a second needs no more than five. */
-const concurrency = 8;
+/** Requests of one operation under way at once: as many as slices are open at the most. */
+const concurrency = 20;
+
+/** Requests a second beyond which a run never waits for the quota, and saves none. */
+const unpacedRate = 100;
+
+/** Whether slices are cut and opened by the quota, and pages kept for the next run. */
+export function isWorthPacing(rate: number): boolean {
+  return rate <= unpacedRate;
+}
+
+/** Seconds by which a request may overtake the one before it on its way, and tokens that this costs at the most. */
+const overtaking = { seconds: 0.6, tokens: 3 };
+
+/** Of the time that an answer took, against what was known: one slow answer says little. */
+const newestShare = 0.2;
 
 /**
  * Connects to the service: one transport, and for each operation a queue with a bucket of its own.
  *
  * @throws LedgerlakeError USAGE for an endpoint, rate or burst that isn't one
  */
-export function connectFinances({ endpoint, quota, clock }: ConnectionOptions): Connection {
-  const queue = (): RequestQueue =>
-    new RequestQueue({ concurrency, bucket: quota && new TokenBucket({ ...quota, clock }) });
+export function connectFinances(options: ConnectionOptions): Connection {
+  const { endpoint, quota, clock, random, signIn, kept, journal, tokenLifeMs } = options;
   const names = Object.keys(operations) as OperationName[];
-  const queues = Object.fromEntries(names.map((name) => [name, queue()])) as Record<OperationName, RequestQueue>;
-  const transport = createTransport();
-  const client = createFinancesClient({ endpoint, transport, queues });
+  const queues = Object.fromEntries(names.map((name) => [name, queueOf(name)])) as Record<OperationName, RequestQueue>;
+  const latencies = new Map<OperationName, number>();
+  const transport = createTransport(options.transport);
+  // Another service's tokens are of no use here. The address itself may hold a password.
+  const service = `${createHash('sha256').update(endpoint).digest('hex').slice(0, 16)} `;
+  const questionOf = (name: OperationName, parameters: RequestParameters): string =>
+    service + requestPath(name, parameters);
+  const accessTokens = signIn && createAccessTokens({ ...signIn, transport, clock, random });
+  const client = createFinancesClient({ endpoint, transport, queues, accessTokens, clock });
+  const request = createAttempts({
+    client,
+    clock,
+    random,
+    onThrottled: (name, waitMs) => {
+      queues[name].bucket?.refused(waitMs);
+    },
+    onAnswer: (name, seconds) => {
+      queues[name].bucket?.granted();
+      const before = latencies.get(name) ?? seconds;
+      latencies.set(name, before + (seconds - before) * newestShare);
+    },
+  });
+
+  function queueOf(name: OperationName): RequestQueue {
+    if (quota === undefined) return new RequestQueue({ concurrency });
+    const bucket: TokenBucket = new TokenBucket({
+      ...quota,
+      clock,
+      reserve: Math.min(overtaking.tokens, overtaking.seconds * quota.rate),
+      state: kept?.stateOf(name),
+      changed: () => kept?.keep(name, bucket.state),
+    });
+    return new RequestQueue({ concurrency, bucket, patience: { ms: tokenLifeMs / 4, clock } });
+  }
+
   return {
-    close: () => transport.close(),
+    close: async () => {
+      await transport.close();
+      await kept?.flush();
+    },
     upstream: {
-      pages: (operation, parameters, { priority, signal, counts }) =>
-        pagesOf(
-          async (token) => {
-            counts.requests++;
-            const asked = token === undefined ? parameters : followUp(operation, parameters, token);
-            const { body } = await client.request(operation, asked, { priority, signal });
-            counts.pages++;
-            return scanPage(body);
+      pages: async function* (operation, parameters, reading) {
+        const question = questionOf(operation, parameters);
+        reading.committed(async () => journal?.drop(question));
+        const kept = (await journal?.takeOver(question)) ?? [];
+        const chain = readChain(
+          { operation, parameters },
+          {
+            // Another place in the queue with every page.
+            request: (name, asked, asking) => request(name, asked, { ...asking, priority: reading.priority }),
+            clock,
+            priority: reading.priority,
+            signal: reading.signal,
+            counts: reading.counts,
+            tokenLifeMs,
+            resume: kept.map((page): KnownPage => ({ ...page, page: scanPage(page.body) })),
+            onPage: (page) => journal?.add(question, page),
           },
-          (page) => page.nextToken,
+        );
+        try {
+          yield* chain;
+        } catch (error) {
+          // It will be read from its beginning, or in parts.
+          if (error instanceof ReadFailure) await journal?.drop(question);
+          throw error;
+        }
+      },
+      pace: (name): Pace | undefined => {
+        const { bucket } = queues[name];
+        if (bucket === undefined || !isWorthPacing(bucket.rate)) return undefined;
+        return { rate: bucket.rate, burst: bucket.burst, level: bucket.level(), latency: latencies.get(name) };
+      },
+      begun: (name) =>
+        (journal?.begun() ?? []).flatMap((question) =>
+          question.startsWith(service) ? (windowIn(name, question.slice(service.length)) ?? []) : [],
         ),
     },
   };
+}
+
+/** What else may help a slice that is left open otherwise. */
+const remedies: Partial<Record<FailureKind, Verdict>> = {
+  'token-expired': 'part',
+  loop: 'part',
+  invalid: 'part',
+  'window-too-long': 'shorten',
+};
+
+/** What becomes of a slice that fails with this. */
+export function verdictOn(error: unknown): Verdict {
+  if (!(error instanceof ReadFailure) || error.consequence === 'stop') return 'stop';
+  // Without a single page it may be the window itself that isn't taken.
+  if (error.kind === 'invalid' && error.pages === 0) return 'shorten';
+  return remedies[error.kind] ?? 'leave';
 }

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Lake } from '../lake/lake.js';
-import type { Job, Slice } from '../run/pipeline.js';
+import type { Job } from '../run/pipeline.js';
+import type { Slice } from '../run/slice.js';
+import type { Window } from '../run/windows.js';
 import type { GroupSpan } from './collectors.js';
 import { groups } from './tables.js';
 
@@ -20,7 +22,13 @@ export function groupSlices(job: Job, pipeline: string, table: string, listing: 
     .filter(({ units }) => job.refresh || !units.some((unit) => loaded.has(unit)));
 }
 
-function groupSlice({ group, listedFrom }: { group: GroupSpan; listedFrom: number }): GroupSlice {
+/** When the events of a group lie; undefined while it is open. */
+export function spanOfGroup({ group: { start, end } }: GroupSlice): Window | undefined {
+  return start === null || end === null || end <= start ? undefined : { start, end };
+}
+
+/** The slice of a listed group. */
+export function groupSlice({ group, listedFrom }: { group: GroupSpan; listedFrom: number }): GroupSlice {
   return {
     group,
     opened: group.start ?? listedFrom,

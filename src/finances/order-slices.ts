@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { Job, Slice } from '../run/pipeline.js';
+import { pieces } from '../run/outlook.js';
+import type { Job } from '../run/pipeline.js';
+import type { Slice } from '../run/slice.js';
+import type { Work } from '../run/work.js';
 
 /** A slice that reads several orders, one by one. */
 export interface OrderSlice extends Slice {
@@ -8,13 +11,36 @@ export interface OrderSlice extends Slice {
 
 const prefix = 'order/';
 
-/** The job's orders that the lake lacks, in batches; to refresh, all of them. */
-export function orderSlices(job: Job, pipeline: string, table: string, batch: number): OrderSlice[] {
+/** The job's orders that the lake lacks, in batches of `batch` at the most; to refresh, all of them. */
+export function orderWork(job: Job, pipeline: string, table: string, batch: number): Work<OrderSlice> {
   const loaded = job.lake.units(pipeline, table, job.account);
-  const wanted = [...new Set(job.orders)].filter((order) => job.refresh || !loaded.has(prefix + order));
-  const slices: OrderSlice[] = [];
-  for (let at = 0; at < wanted.length; at += batch) slices.push(orderSlice(wanted.slice(at, at + batch)));
-  return slices;
+  const waiting = [...new Set(job.orders)].filter((order) => job.refresh || !loaded.has(prefix + order));
+  const parts: OrderSlice[] = [];
+  return {
+    get left() {
+      const count = waiting.length + parts.reduce((sum, { orders }) => sum + orders.length, 0);
+      return count === 0 ? '' : `${count} order${count === 1 ? '' : 's'}`;
+    },
+    // Few orders have more than a page.
+    stretches: () => [
+      ...parts.map(({ orders }) => ({ pages: orders.length, isCuttable: false })),
+      ...(waiting.length === 0 ? [] : [{ pages: waiting.length, isCuttable: true }]),
+    ],
+    next: (pages) => {
+      const part = parts.shift();
+      if (part !== undefined) return part;
+      const count = Math.ceil(waiting.length / pieces(waiting.length, Math.min(pages, batch)).length);
+      return waiting.length === 0 ? undefined : orderSlice(waiting.splice(0, count));
+    },
+    expected: ({ orders }) => orders.length,
+    learn: () => undefined,
+    part: ({ orders }) => {
+      if (orders.length === 1) return false;
+      const half = Math.ceil(orders.length / 2);
+      parts.push(orderSlice(orders.slice(0, half)), orderSlice(orders.slice(half)));
+      return true;
+    },
+  };
 }
 
 function orderSlice(orders: readonly string[]): OrderSlice {

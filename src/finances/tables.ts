@@ -138,5 +138,32 @@ export const groups: Table = {
   ],
 };
 
+/** What a window no longer held, or newly held, when it was read again: rows are only ever added. */
+export const eventHistory: Table = {
+  name: 'event_history',
+  about: 'One row per event that had vanished, or newly appeared, when a window was read again.',
+  columns: [
+    column('change', 'text', 'dictionary', '`appeared` or `vanished`.'),
+    filtered(column('seen_at', 'instant', 'dictionary', 'When the window was read again.')),
+    column('source', 'text', 'dictionary', 'The table that held the event: `events`, `group_events`, `order_events`.'),
+    ...eventColumns(maybeEffectiveAt).map((of) =>
+      of.name === 'raw'
+        ? nullable('raw', 'text', 'plain', "The vanished event's JSON, byte for byte; null for one that appeared.")
+        : of,
+    ),
+    nullable('entries', 'text', 'plain', "The vanished event's entries, as a JSON list; null for one that appeared."),
+  ],
+  lasting: true,
+};
+
 /** Every table that a pipeline of this package fills. */
-export const tables: readonly Table[] = [events, entries, groups, groupEvents, groupEntries, orderEvents, orderEntries];
+export const tables: readonly Table[] = [
+  events,
+  entries,
+  groups,
+  groupEvents,
+  groupEntries,
+  orderEvents,
+  orderEntries,
+  eventHistory,
+];

@@ -1,4 +1,5 @@
-import type { Reading } from '../run/pipeline.js';
+import type { Pace, Reading } from '../run/pipeline.js';
+import type { Window } from '../run/windows.js';
 import type { OperationName } from './operations.js';
 import type { ScannedPage } from './page.js';
 import type { RequestParameters } from './request-path.js';
@@ -15,4 +16,8 @@ export interface FinancesUpstream {
     parameters: RequestParameters,
     reading: Reading<FinancesUpstream>,
   ): AsyncIterable<ScannedPage>;
+  /** How fast an operation can be asked; undefined: as fast as it answers. */
+  pace(operation: OperationName): Pace | undefined;
+  /** The windows of an operation that a run which was stopped had begun to read, as far as it can be gone on with. */
+  begun(operation: OperationName): readonly Window[];
 }

@@ -1,6 +1,9 @@
 import type { Clock } from '../clock.js';
 import { usageError } from '../errors.js';
 
+/** How much slower a bucket gets with each refusal, how slow at most, and how fast it comes back with each good answer. */
+const slowing = { factor: 0.5, least: 1 / 16, recovery: 1.25 };
+
 export interface TokenBucketOptions {
   /** Tokens that come back each second: above 0. */
   readonly rate: number;
@@ -9,6 +12,13 @@ export interface TokenBucketOptions {
   readonly clock: Clock;
   /** `state` of an earlier bucket, to go on where it left off. Left out: full. */
   readonly state?: number | undefined;
+  /**
+   * Tokens, or a part of one, that stay in the upstream's bucket: requests take now more, now less time to get there, and
+   * one that overtakes its turn would be refused. Default 0; the bucket holds one token at least.
+   */
+  readonly reserve?: number | undefined;
+  /** Told when a token has gone, or the rate has changed: `state` is another one then. */
+  readonly changed?: (() => void) | undefined;
 }
 
 interface Waiter {
@@ -31,9 +41,16 @@ const grain = 1e-6;
  * and when the next one is there follows from these two by one division, so that no rounding adds up.
  */
 export class TokenBucket {
-  readonly #burst: number;
+  readonly burst: number;
   readonly #clock: Clock;
+  readonly #changed: () => void;
+  /** Tokens a second as the upstream names them, and as they are handed out: fewer after refusals. */
+  #named: number;
   #rate: number;
+  /** Before it no token is handed out, whatever the bucket holds. */
+  #heldUntil = -Infinity;
+  /** Refusals in a row, those of one spell of waiting counted once. */
+  #refusals = 0;
   #origin: number;
   #spent: number;
   readonly #waiters: Waiter[] = [];
@@ -41,12 +58,15 @@ export class TokenBucket {
   #alarm: AbortController | undefined;
 
   /** @throws LedgerlakeError USAGE for a rate, burst or state that isn't one */
-  constructor({ rate, burst, clock, state }: TokenBucketOptions) {
+  constructor({ rate, burst, clock, state, changed, reserve = 0 }: TokenBucketOptions) {
     if (!(Number.isSafeInteger(burst) && burst >= 1)) throw unexpected('burst', 'a whole number from 1 and up', burst);
     if (state !== undefined && !Number.isFinite(state)) throw unexpected('state', 'a finite number', state);
-    this.#burst = burst;
+    if (!(reserve >= 0)) throw unexpected('reserve', 'a number from 0 on', reserve);
+    this.burst = Math.max(1, burst - reserve);
     this.#clock = clock;
-    this.#rate = checkedRate(rate);
+    this.#changed = changed ?? (() => undefined);
+    this.#named = checkedRate(rate);
+    this.#rate = this.#named;
     this.#origin = this.#now();
     // As if all that is missing had been taken just now. A state that is long past stands for a full bucket.
     this.#spent = state === undefined ? 0 : (Math.max(0, Math.ceil(state) - this.#origin) * this.#rate) / 1000;
@@ -57,16 +77,21 @@ export class TokenBucket {
     return this.#origin + this.#msFor(this.#spent);
   }
 
+  /** Tokens a second that are handed out at present. */
+  get rate(): number {
+    return this.#rate;
+  }
+
   /** Tokens that are there now, with the fraction of the one that is coming: 0 to `burst`. */
   level(): number {
     const missing = this.#missingAt(this.#refill());
-    return Math.min(this.#burst, Math.max(0, this.#burst - missing));
+    return Math.min(this.burst, Math.max(0, this.burst - missing));
   }
 
   /** When a token is there, whoever gets it: now, or the first whole millisecond (since 1970) after it. */
   nextTokenAt(): number {
     const now = this.#refill();
-    return Math.max(now, this.#origin + this.#msFor(this.#spent + 1 - this.#burst));
+    return Math.max(now, this.#heldUntil, this.#origin + this.#msFor(this.#spent + 1 - this.burst));
   }
 
   /**
@@ -75,11 +100,43 @@ export class TokenBucket {
    * @throws LedgerlakeError USAGE for a rate that isn't a finite number above 0
    */
   setRate(rate: number): void {
-    if (checkedRate(rate) === this.#rate) return;
+    if (checkedRate(rate) === this.#named) return;
+    const slowness = this.#rate / this.#named;
+    this.#named = rate;
+    this.#handOut(rate * slowness);
+  }
+
+  /**
+   * The upstream had no token where there should have been one. One refusal is taken for a slip: nothing is handed out for
+   * so many milliseconds. From the second one in a row on, what the bucket seems to hold isn't there: it is empty, and hands
+   * out half as much as before. What else is under way is refused with it, and counts no second time.
+   */
+  refused(waitMs: number): void {
+    const now = this.#refill();
+    const isHeld = now < this.#heldUntil;
+    this.#heldUntil = Math.max(this.#heldUntil, now + Math.ceil(waitMs));
+    if (!isHeld) this.#refusals++;
+    let rate = this.#rate;
+    if (this.#refusals > 1) {
+      this.#origin = now;
+      this.#spent = this.burst;
+      if (!isHeld) rate = Math.max(this.#named * slowing.least, rate * slowing.factor);
+    }
+    this.#handOut(rate);
+  }
+
+  /** The upstream took a request: after refusals, tokens come a little faster again, until it is the rate that was named. */
+  granted(): void {
+    if (this.#clock.now() >= this.#heldUntil) this.#refusals = 0;
+    if (this.#rate < this.#named) this.#handOut(Math.min(this.#named, this.#rate * slowing.recovery));
+  }
+
+  #handOut(rate: number): void {
     const now = this.#refill();
     this.#spent = Math.max(0, this.#missingAt(now));
     this.#origin = now;
     this.#rate = rate;
+    this.#changed();
     this.#stopSleeping();
     this.#serve();
   }
@@ -137,7 +194,8 @@ export class TokenBucket {
     // Counted before it is used, because `use` may itself ask for the next one.
     this.#spent += 1;
     try {
-      if (!use()) this.#spent -= 1;
+      if (use()) this.#changed();
+      else this.#spent -= 1;
       resolve();
     } catch (error) {
       this.#spent -= 1;
@@ -179,10 +237,10 @@ export class TokenBucket {
     if (this.state <= now) {
       this.#origin = now;
       this.#spent = 0;
-    } else if (this.state > now + this.#msFor(this.#burst) + 1) {
+    } else if (this.state > now + this.#msFor(this.burst) + 1) {
       // Emptier than empty, by a clock that was ahead once: empty is the worst that it can be.
       this.#origin = now;
-      this.#spent = this.#burst;
+      this.#spent = this.burst;
     }
     return now;
   }

@@ -1,4 +1,5 @@
 import PQueue from 'p-queue';
+import type { Clock } from '../clock.js';
 import type { TokenBucket } from './bucket.js';
 
 export interface RequestQueueOptions {
@@ -6,6 +7,8 @@ export interface RequestQueueOptions {
   readonly bucket?: TokenBucket | undefined;
   /** Jobs that run at once: a whole number from 1 on, or Infinity. */
   readonly concurrency: number;
+  /** A job that has waited for so many milliseconds goes before more important ones. Left out: none does. */
+  readonly patience?: { readonly ms: number; readonly clock: Clock } | undefined;
 }
 
 export interface JobOptions {
@@ -14,30 +17,48 @@ export interface JobOptions {
   readonly signal: AbortSignal;
 }
 
+interface WaitingJob {
+  /** In p-queue. */
+  readonly id: string;
+  /** Milliseconds since 1970; undefined where nobody looks. */
+  readonly since: number | undefined;
+}
+
+/** Above every priority that a job can have been given. */
+const foremost = Number.MAX_VALUE;
+
 /**
  * Requests in the order of their importance, so many at once and no faster than the bucket allows: p-queue holds the
  * work, its order and its concurrency, the bucket paces the starts.
  *
  * A token is asked for only while a job waits and there is room for it to run, and the job is chosen at the instant at
  * which the token is there: whoever came meanwhile and is more important gets it. For that p-queue is paused between
- * two starts.
+ * two starts. Nobody waits for ever: what a job asks with may have a life of its own.
  */
 export class RequestQueue {
   readonly #queue: PQueue;
   readonly #bucket: TokenBucket | undefined;
   /** Ends the wait for the next token, while there is one. */
   #asking: AbortController | undefined;
-  /** One for each job that waits: aborting it takes the job out of p-queue. */
-  readonly #waiting = new Set<AbortController>();
+  /** One for each job that waits, in the order of asking: aborting it takes the job out of p-queue. */
+  readonly #waiting = new Map<AbortController, WaitingJob>();
+  readonly #patience: RequestQueueOptions['patience'];
+  #jobs = 0;
 
   /** @throws TypeError for a concurrency below 1 */
-  constructor({ bucket, concurrency }: RequestQueueOptions) {
+  constructor({ bucket, concurrency, patience }: RequestQueueOptions) {
     this.#bucket = bucket;
+    this.#patience = patience;
     this.#queue = new PQueue({ concurrency, autoStart: bucket === undefined });
     // A job has ended, or one that waited was given up.
     this.#queue.on('next', () => {
       this.#ask();
     });
+  }
+
+  /** The jobs' bucket, for whoever tells it what the upstream says. */
+  get bucket(): TokenBucket | undefined {
+    return this.#bucket;
   }
 
   /** Changes the tokens a second; nothing where there is no bucket. Throws a USAGE error for what isn't a rate. */
@@ -58,8 +79,9 @@ export class RequestQueue {
     const giveUp = (): void => {
       waiting.abort(signal.reason);
     };
+    const id = String(this.#jobs++);
     const wait = (): void => {
-      this.#waiting.add(waiting);
+      this.#waiting.set(waiting, { id, since: this.#patience?.clock.now() });
       signal.addEventListener('abort', giveUp, { once: true });
     };
     const endWait = (): void => {
@@ -75,7 +97,7 @@ export class RequestQueue {
         endWait();
         return work(signal);
       },
-      { priority: -priority, signal: waiting.signal },
+      { id, priority: -priority, signal: waiting.signal },
     );
     this.#ask();
     try {
@@ -107,17 +129,25 @@ export class RequestQueue {
         (error: unknown) => {
           if (this.#asking !== asking) return;
           this.#asking = undefined;
-          for (const waiting of this.#waiting) waiting.abort(error);
+          for (const waiting of this.#waiting.keys()) waiting.abort(error);
         },
       );
   }
 
   /** Starts the most important job that waits; false where none does any more. */
   #startBest(): boolean {
+    this.#promoteImpatient();
     const before = this.#queue.pending;
     // p-queue would now start one job after the other until there is no room, but each pauses it as its first act.
     this.#queue.start();
     this.#queue.pause();
     return this.#queue.pending > before;
+  }
+
+  /** Puts the job that has waited longest before all others, if that was too long. */
+  #promoteImpatient(): void {
+    const [longest] = this.#waiting.values();
+    if (this.#patience === undefined || longest?.since === undefined) return;
+    if (this.#patience.clock.now() - longest.since >= this.#patience.ms) this.#queue.setPriority(longest.id, foremost);
   }
 }

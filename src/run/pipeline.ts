@@ -1,19 +1,10 @@
 import type { RecordBatch } from 'apache-arrow';
 import type { Table } from '../columns/table.js';
 import type { Lake } from '../lake/lake.js';
+import type { Quota } from './outlook.js';
+import type { Slice } from './slice.js';
 import type { Window } from './windows.js';
-
-/** The unit of reading, retrying and committing: what it reads becomes one file per table, in one commit. */
-export interface Slice {
-  /** Begins the names of its files: letters, digits, `-`, `.` and `_`. */
-  readonly name: string;
-  /** For people. */
-  readonly label: string;
-  /** What counts as loaded once it is committed: `window/…`, `group/…`, `order/…`. */
-  readonly units: readonly string[];
-  /** Units of others that can't stand beside these in the lake, as they hold some of the same. */
-  readonly excludes?: (unit: string) => boolean;
-}
+import type { Work } from './work.js';
 
 /** What a pipeline is asked to load, and where it finds what it needs. */
 export interface Job {
@@ -24,6 +15,10 @@ export interface Job {
   readonly refresh: boolean;
   /** Order ids, for the pipelines that read by order. */
   readonly orders: readonly string[];
+  /** Whether requests are worth saving: slices are cut by what they hold then, else on a grid. */
+  readonly isPaced?: boolean | undefined;
+  /** Windows that a run which was stopped had begun to read, and whose pages are still there. */
+  readonly begun?: readonly Window[] | undefined;
 }
 
 /** Counts of one pipeline's requests, kept by whoever sends them. */
@@ -39,10 +34,29 @@ export interface Reading<Upstream> {
   readonly upstream: Upstream;
   readonly account: string;
   readonly counts: RequestCounts;
-  /** Place among the run's slices: the oldest is served first. */
+  /** Place among those that wait for a request: the lowest goes first. Another one with every page. */
   readonly priority: number;
   readonly signal: AbortSignal;
+  /** Has something done once the slice is in the lake. */
+  committed(then: () => Promise<void>): void;
 }
+
+/** What is known of how fast an upstream answers, and what it allows. */
+export interface Pace extends Quota {
+  /** Seconds from a request to its whole answer, of late; undefined before the first one. */
+  readonly latency: number | undefined;
+}
+
+/** What becomes of a slice that can't be read. */
+export type Verdict =
+  /** The run ends: nothing else could be read either, or it would be wrong to try. */
+  | 'stop'
+  /** It is left open, and the others go on. */
+  | 'leave'
+  /** It holds too much to be read at once. */
+  | 'part'
+  /** Nothing of its length is taken, whatever it holds. */
+  | 'shorten';
 
 /** Rows of one table and month, ready to be written. */
 export interface Batch {
@@ -61,6 +75,8 @@ export type Noticed = Readonly<Record<string, ReadonlyMap<string, number>>>;
 export interface Collector<Page> {
   /** Takes one page in; how many results it held. */
   add(page: Page): number;
+  /** The latest date taken in, in milliseconds since 1970; undefined where there is none. */
+  readonly reach: number | undefined;
   /** Every row taken in, once there are no more pages. */
   finish(): readonly Batch[];
   /** What was unexpected in the data. */
@@ -80,8 +96,12 @@ export interface Pipeline<Upstream, S extends Slice = Slice, Page = unknown> {
   readonly tables: readonly Table[];
   /** Pipelines whose slices must be loaded for the same range first. */
   readonly needs?: readonly Pipeline<Upstream>[];
-  /** What the lake lacks of the job (or, to refresh, holds of it too), oldest first. */
-  slices(job: Job): readonly S[];
+  /** What the lake lacks of the job (or, to refresh, holds of it too). */
+  work(job: Job): Work<S>;
+  /** How fast the operation that it reads can be asked; undefined: as fast as it answers. */
+  pace(upstream: Upstream): Pace | undefined;
+  /** Windows that a stopped run had begun to read, and that can be gone on with. */
+  begun?(upstream: Upstream): readonly Window[];
   /** The slice's pages in order, until there are no more. */
   pages(slice: S, reading: Reading<Upstream>): AsyncIterable<Page>;
   collect(slice: S): Collector<Page>;

@@ -1,9 +1,12 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../clock.js';
-import { LedgerlakeError } from '../errors.js';
+import { LedgerlakeError, messageOf } from '../errors.js';
 import type { Split } from '../lake/lake.js';
-import type { Job, Noticed, Pipeline, RequestCounts, Slice } from './pipeline.js';
+import { loadAll, type OpenSlice } from './open-slices.js';
+import type { Job, Noticed, Pipeline, Reading, RequestCounts, Verdict } from './pipeline.js';
+import type { Slice } from './slice.js';
 import { runSlice, type SliceResult } from './slice-stream.js';
+import type { Progress, Work } from './work.js';
 
 /** What one pipeline did in a run. */
 export interface PipelineSummary extends RequestCounts {
@@ -16,14 +19,27 @@ export interface PipelineSummary extends RequestCounts {
   seconds: number;
   /** What was unexpected in the data: kind of thing, place, times. */
   readonly noticed: Map<string, Map<string, number>>;
+  /** Slices that could not be read, and why. */
+  readonly leftOpen: LeftOpen[];
 }
+
+/** A slice that could not be read: the next run tries it again. */
+export interface LeftOpen {
+  readonly label: string;
+  readonly reason: string;
+}
+
+/** Slices left open in a row, with none read before, after which there is no point in trying the others. */
+const hopeless = 4;
 
 /** What a run tells while it is under way. */
 export interface RunEvents {
-  /** The pipeline knows what there is to do. */
-  planned(pipeline: string, slices: number): void;
-  /** A slice is in the lake. */
-  committed(pipeline: string, slice: Slice, rows: ReadonlyMap<string, number>, left: number): void;
+  /** The pipeline knows what there is to do: `92 days`, empty for nothing. */
+  planned(pipeline: string, left: string): void;
+  /** A slice is in the lake. `left`: what isn't begun yet. */
+  committed(pipeline: string, slice: Slice, rows: ReadonlyMap<string, number>, left: string): void;
+  /** A slice can't be read and is left open, or is read in parts. */
+  setBack(pipeline: string, slice: Slice, verdict: Verdict, reason: string): void;
   /** The pipeline has nothing left to do. */
   finished(summary: PipelineSummary): void;
 }
@@ -34,8 +50,10 @@ export interface RunOptions<Upstream> {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly events: RunEvents;
-  /** Slices of one pipeline that are open at once. */
+  /** Slices of one pipeline that are open at once where there is no quota. */
   readonly openSlices: number;
+  /** What becomes of a slice that can't be read, by what was thrown. */
+  readonly judge: (error: unknown) => Verdict;
   /** Parts files that hold more than what is read again; without it such a refresh fails. */
   readonly split?: Split;
 }
@@ -79,54 +97,97 @@ export async function runPipelines<Upstream>(
 
   // The signal only tells pending work to end: all of it is waited for, so that nothing goes on behind the summary.
   await Promise.all(pipelines.map(start));
-  return { summaries, failure: options.signal.aborted ? options.signal.reason : failures[0] };
+  const failure: unknown = options.signal.aborted ? options.signal.reason : (failures[0] ?? incomplete(summaries));
+  return { summaries, failure };
+}
+
+/** The failure of a run that has read all it could. */
+function incomplete(summaries: readonly PipelineSummary[]): LedgerlakeError | undefined {
+  const left = summaries.flatMap(({ pipeline, leftOpen }) => leftOpen.map((slice) => ({ pipeline, ...slice })));
+  const [first] = left;
+  if (first === undefined) return undefined;
+  const more = left.length === 1 ? '' : `, and ${left.length - 1} more`;
+  const message = `left open ${first.pipeline} ${first.label}${more}: ${first.reason}`;
+  return new LedgerlakeError('INCOMPLETE', message);
 }
 
 async function runPipeline<Upstream>(
   pipeline: Pipeline<Upstream>,
-  { job, upstream, clock, signal, events, openSlices, split }: RunOptions<Upstream>,
+  options: RunOptions<Upstream>,
   summary: PipelineSummary,
 ): Promise<void> {
+  const { upstream, clock, signal, events, openSlices } = options;
   const began = clock.now();
+  const begun = pipeline.begun?.(upstream);
+  const job: Job = { ...options.job, isPaced: pipeline.pace(upstream) !== undefined, begun };
   try {
     for (let asked = job; ; asked = { ...job, refresh: false }) {
-      const slices = pipeline.slices(asked);
-      if (slices.length > 0 || asked === job) events.planned(pipeline.name, slices.length);
+      const work = pipeline.work(asked);
+      if (work.left !== '' || asked === job) events.planned(pipeline.name, work.left);
+      const open = summary.leftOpen.length;
+      const outrun: Slice[] = [];
+      await loadAll({
+        work,
+        pace: () => pipeline.pace(upstream),
+        unpaced: openSlices,
+        clock,
+        signal,
+        load: async (one) => {
+          const isDone = await loadSlice(pipeline, work, one, { ...options, job: asked }, summary);
+          if (!isDone) outrun.push(one.slice);
+        },
+      });
       // What another run has put in the way of a slice may hold only some of it: what is missing then is planned anew.
-      if (await loadSlices(slices, asked)) return;
+      if (outrun.length === 0 || summary.leftOpen.length > open) return;
     }
   } finally {
     summary.seconds = (clock.now() - began) / 1000;
   }
+}
 
-  /** Loads the slices, several at once; false where other runs got ahead of some. */
-  async function loadSlices(slices: readonly Slice[], { lake, refresh, account }: Job): Promise<boolean> {
-    const waiting = [...slices.entries()];
-    let left = waiting.length;
-    let taken = true;
-    const worker = async (): Promise<void> => {
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        const [priority, slice] = next;
-        signal.throwIfAborted();
-        const reading = { upstream, account, counts: summary, priority, signal };
-        const result = await runSlice(pipeline, slice, reading, lake, refresh, split).catch((error: unknown) => {
-          // What is open is finished, and nothing new begun.
-          waiting.length = 0;
-          throw error;
-        });
-        left--;
-        if (!result.taken) taken = false;
-        else {
-          addResult(summary, result);
-          events.committed(pipeline.name, slice, result.rows, left);
-        }
-      }
+/** Loads a slice and counts it, or puts it back; false where another run got ahead of it. */
+async function loadSlice<Upstream>(
+  pipeline: Pipeline<Upstream>,
+  work: Work,
+  open: OpenSlice<Slice>,
+  { job, upstream, signal, events, split, judge }: RunOptions<Upstream>,
+  summary: PipelineSummary,
+): Promise<boolean> {
+  const { slice } = open;
+  const { lake, refresh, account } = job;
+  const afterwards: (() => Promise<void>)[] = [];
+  const reading: Reading<Upstream> = {
+    upstream,
+    account,
+    counts: summary,
+    get priority() {
+      return open.priority;
+    },
+    signal,
+    committed: (then) => {
+      afterwards.push(then);
+    },
+  };
+  let result: SliceResult;
+  try {
+    const progressed = (progress: Progress): void => {
+      open.progressed(progress);
     };
-    const results = await Promise.allSettled(Array.from({ length: openSlices }, worker));
-    const failed = results.find((result) => result.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
-    return taken;
+    result = await runSlice(pipeline, slice, reading, { lake, refresh, split, progressed });
+  } catch (error) {
+    const verdict = signal.aborted ? 'stop' : judge(error);
+    if (verdict === 'stop') throw error;
+    if (summary.slices === 0 && summary.leftOpen.length >= hopeless) throw error;
+    const isParted = verdict !== 'leave' && work.part(slice, verdict === 'shorten');
+    events.setBack(pipeline.name, slice, isParted ? verdict : 'leave', messageOf(error));
+    if (!isParted) summary.leftOpen.push({ label: slice.label, reason: messageOf(error) });
+    return true;
   }
+  for (const then of afterwards) await then();
+  if (!result.taken) return false;
+  addResult(summary, result);
+  events.committed(pipeline.name, slice, result.rows, work.left);
+  return true;
 }
 
 function addResult(summary: PipelineSummary, { files, bytes, rows, collector }: SliceResult): void {
@@ -150,6 +211,7 @@ function newSummary(pipeline: string): PipelineSummary {
     bytes: 0,
     seconds: 0,
     noticed: new Map(),
+    leftOpen: [],
   };
 }
 

@@ -4,13 +4,23 @@ import { deltaStatistics } from '../columns/statistics.js';
 import type { Committed, Lake, SliceCommit, SliceFile, Split } from '../lake/lake.js';
 import { parquetFile } from '../parquet/wasm.js';
 import { version } from '../version.js';
-import type { Batch, Collector, Pipeline, Reading, Slice } from './pipeline.js';
+import type { Batch, Collector, Pipeline, Reading } from './pipeline.js';
+import type { Slice } from './slice.js';
+import type { Progress } from './work.js';
 
 /** What became of one slice. */
 export interface SliceResult extends Committed {
   /** Rows read, by table. */
   readonly rows: ReadonlyMap<string, number>;
   readonly collector: Collector<unknown>;
+}
+
+export interface SliceOptions {
+  readonly lake: Lake;
+  readonly refresh: boolean;
+  readonly split: Split | undefined;
+  /** Told after each page, and once more when there are no more. */
+  readonly progressed: (progress: Progress) => void;
 }
 
 /**
@@ -24,18 +34,23 @@ export async function runSlice<Upstream, S extends Slice>(
   pipeline: Pipeline<Upstream, S>,
   slice: S,
   reading: Reading<Upstream>,
-  lake: Lake,
-  refresh: boolean,
-  split?: Split,
+  { lake, refresh, split, progressed }: SliceOptions,
 ): Promise<SliceResult> {
   const collector = pipeline.collect(slice);
+  let pages = 0;
+  let results = 0;
   await streamPipeline(
     Readable.from(pipeline.pages(slice, reading), { highWaterMark: 1 }),
-    async (pages: AsyncIterable<unknown>) => {
-      for await (const page of pages) collector.add(page);
+    async (of: AsyncIterable<unknown>) => {
+      for await (const page of of) {
+        pages++;
+        results += collector.add(page);
+        progressed({ pages, results, reach: collector.reach, isWhole: false });
+      }
     },
     { signal: reading.signal },
   );
+  progressed({ pages, results, reach: collector.reach, isWhole: true });
 
   // The slice is whole now, and its requests are spent: told to stop, it is still finished, and never behind the caller's
   // back.
@@ -57,6 +72,8 @@ export async function runSlice<Upstream, S extends Slice>(
     files: whole,
     refresh,
     excludes: slice.excludes,
+    retires: slice.retires,
+    noted: slice.noted,
   };
   const committed = await lake.commit(commit, split);
   return { ...committed, rows, collector };

@@ -1,7 +1,9 @@
+import { unitsOf } from '../lake/file-tags.js';
 import type { Lake } from '../lake/lake.js';
-import type { Job, Slice } from './pipeline.js';
+import type { Sample } from './density.js';
+import type { Slice } from './slice.js';
 import type { Window } from './windows.js';
-import { cut, overlap, uncovered } from './windows.js';
+import { overlap } from './windows.js';
 
 /** A slice that reads a window of dates. */
 export interface WindowSlice extends Slice {
@@ -16,37 +18,52 @@ export function loadedWindows(lake: Lake, pipeline: string, table: string, accou
   return windows.toSorted((a, b) => a.start - b.start);
 }
 
-function readWindow(unit: string): Window | undefined {
+/** The window that a unit names; undefined for a unit of another kind. */
+export function readWindow(unit: string): Window | undefined {
   if (!unit.startsWith(prefix)) return undefined;
   const [start = '', end = ''] = unit.slice(prefix.length).split('/');
   return { start: Date.parse(start), end: Date.parse(end) };
 }
 
-/**
- * What a job lacks, cut into slices of at most `days` days. To refresh, the loaded windows that the job's range touches
- * are read again as well, each whole and by itself, so that what replaces a window is that window.
- */
-export function windowSlices(job: Job, pipeline: string, table: string, days: number): WindowSlice[] {
-  const loaded = loadedWindows(job.lake, pipeline, table, job.account);
-  const missing = uncovered(job.range, loaded).flatMap((gap) => cut(gap, days));
-  const again = job.refresh ? loaded.filter((window) => overlap(window, job.range)) : [];
-  return [...missing, ...again].toSorted((a, b) => a.start - b.start).map(windowSlice);
+/** What the windows that a pipeline has loaded for an account were found to hold. */
+export function loadedSamples(lake: Lake, pipeline: string, table: string, account: string): Sample[] {
+  const empty = new Set(lake.units(pipeline, table, account).keys());
+  const samples = lake.files(pipeline, table, account).flatMap((add): Sample[] => {
+    const units = unitsOf(add);
+    for (const unit of units) empty.delete(unit);
+    const windows = units.flatMap((unit) => readWindow(unit) ?? []);
+    const results = Number(add.tags?.['rows'] ?? NaN);
+    if (windows.length === 0 || !Number.isFinite(results)) return [];
+    const covered = windows.reduce((sum, { start, end }) => sum + end - start, 0);
+    return windows.map((window) => ({ window, results: (results * (window.end - window.start)) / covered }));
+  });
+  return [
+    ...samples,
+    ...[...empty].flatMap((unit) => readWindow(unit) ?? []).map((window) => ({ window, results: 0 })),
+  ];
 }
 
-function windowSlice(window: Window): WindowSlice {
+/** The slice of a window; `retires` are loaded windows inside it, in whose place it comes. */
+export function windowSlice(window: Window, retires: readonly Window[] = []): WindowSlice {
   const start = new Date(window.start).toISOString();
   const end = new Date(window.end).toISOString();
-  const own = `${prefix}${start}/${end}`;
+  const own = unitOf(window);
+  const replaced = retires.map(unitOf);
   return {
     window,
     name: `${compact(start)}-${compact(end)}`,
     label: `${start}/${end}`,
     units: [own],
+    ...(replaced.length > 0 && { retires: replaced }),
     excludes: (unit) => {
-      const other = unit === own ? undefined : readWindow(unit);
+      const other = unit === own || replaced.includes(unit) ? undefined : readWindow(unit);
       return other !== undefined && overlap(other, window);
     },
   };
+}
+
+function unitOf({ start, end }: Window): string {
+  return `${prefix}${new Date(start).toISOString()}/${new Date(end).toISOString()}`;
 }
 
 /** `20250304T050607Z`; milliseconds only where there are any. */

@@ -6,6 +6,8 @@ export interface Window {
 
 export const dayMs = 86_400_000;
 
+const mostDaysOfMonth = 31;
+
 /** Whether two windows share an instant. */
 export function overlap(a: Window, b: Window): boolean {
   return a.start < b.end && b.start < a.end;
@@ -53,6 +55,11 @@ export function cut(range: Window, days: number): Window[] {
     start = end;
   }
   return slices;
+}
+
+/** A range cut at the ends of UTC months. */
+export function months(range: Window): Window[] {
+  return cut(range, mostDaysOfMonth);
 }
 
 /** UTC month of an instant, as partitions are named: `2025-03`. */

@@ -297,6 +297,75 @@ describe('state', () => {
   });
 });
 
+describe('a refusal', () => {
+  test('by itself makes it wait, and takes nothing from it', async () => {
+    const clock = new HandClock(start);
+    const bucket = new TokenBucket({ rate: 0.5, burst: 30, clock });
+    bucket.refused(10_000);
+    bucket.refused(4000);
+    expect([bucket.level(), bucket.rate, bucket.nextTokenAt()]).toEqual([30, 0.5, start + 10_000]);
+    await clock.advance(10_000);
+    bucket.granted();
+    bucket.refused(1000);
+    expect([bucket.level(), bucket.rate, bucket.nextTokenAt()]).toEqual([30, 0.5, start + 11_000]);
+  });
+
+  test('that follows another empties and halves it; good answers bring it back to the rate that was named', async () => {
+    const clock = new HandClock(start);
+    const bucket = new TokenBucket({ rate: 0.5, burst: 30, clock });
+    bucket.refused(1);
+    await clock.advance(1);
+    bucket.refused(9999);
+    // Refused with it, as it was under way too.
+    bucket.refused(4000);
+    expect([bucket.level(), bucket.rate, bucket.nextTokenAt()]).toEqual([0, 0.25, start + 10_000]);
+    await clock.advance(10_000);
+    expect(bucket.level()).toBe(2.5);
+    bucket.refused(1000);
+    expect([bucket.level(), bucket.rate]).toEqual([0, 0.125]);
+    for (let n = 0; n < 6; n++) bucket.granted();
+    expect(bucket.rate).toBeCloseTo(0.125 * 1.25 ** 6);
+    bucket.granted();
+    expect(bucket.rate).toBe(0.5);
+  });
+
+  test('never slows it to a standstill, and a rate that is named anew counts from there', async () => {
+    const clock = new HandClock(start);
+    const bucket = new TokenBucket({ rate: 1, burst: 5, clock });
+    for (let n = 0; n < 20; n++) {
+      bucket.refused(1);
+      await clock.advance(2);
+    }
+    expect(bucket.rate).toBe(1 / 16);
+    bucket.setRate(2);
+    expect(bucket.rate).toBe(1 / 8);
+    // Its own rate said again changes nothing.
+    bucket.setRate(2);
+    expect(bucket.rate).toBe(1 / 8);
+  });
+
+  test('makes those wait who wait already', async () => {
+    const clock = new HandClock(start);
+    const bucket = new TokenBucket({ rate: 1, burst: 1, clock });
+    await bucket.take();
+    const waiting = bucket.take();
+    bucket.refused(60_000);
+    await clock.until(waiting);
+    expect(clock.now()).toBe(start + 60_000);
+  });
+});
+
+test('whoever keeps the state is told of each change of it', async () => {
+  const clock = new HandClock(start);
+  const states: number[] = [];
+  const bucket: TokenBucket = new TokenBucket({ rate: 1, burst: 3, clock, changed: () => states.push(bucket.state) });
+  await bucket.take();
+  await bucket.take();
+  await bucket.spend(() => false);
+  bucket.setRate(0.5);
+  expect(states).toEqual([start + 1000, start + 2000, start + 4000]);
+});
+
 describe('options', () => {
   const clock = new HandClock(start);
   const good = { rate: 0.5, burst: 30, clock };

@@ -9,12 +9,14 @@ interface Setup {
   readonly rate?: number;
   readonly burst?: number;
   readonly concurrency?: number;
+  readonly patienceMs?: number;
 }
 
-function throttled({ rate = 0.5, burst = 1, concurrency = 10 }: Setup = {}) {
+function throttled({ rate = 0.5, burst = 1, concurrency = 10, patienceMs }: Setup = {}) {
   const clock = new HandClock(0);
   const bucket = new TokenBucket({ rate, burst, clock });
-  const queue = new RequestQueue({ bucket, concurrency });
+  const patience = patienceMs === undefined ? undefined : { ms: patienceMs, clock };
+  const queue = new RequestQueue({ bucket, concurrency, patience });
   const starts: [name: string, at: number][] = [];
   /** Asks for a job that notes its start and takes `ms`. */
   const add = (name: string, priority: number, { ms = 0, signal = never } = {}): Promise<string> =>
@@ -50,6 +52,21 @@ describe('order', () => {
       ['b', 4000],
       ['c', 6000],
       ['d', 8000],
+    ]);
+  });
+
+  test('who has waited for too long goes first, however important the others are', async () => {
+    const { clock, starts, add } = throttled({ patienceMs: 5000 });
+    await add('first', 1);
+    void add('patient', 9);
+    for (const name of ['a', 'b', 'c', 'd']) void add(name, 1);
+    await clock.advance(8000);
+    expect(starts).toEqual([
+      ['first', 0],
+      ['a', 2000],
+      ['b', 4000],
+      ['patient', 6000],
+      ['c', 8000],
     ]);
   });
 

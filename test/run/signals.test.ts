@@ -100,3 +100,22 @@ test('a second signal ends the run at once, and the lake stays whole', async () 
     await remove();
   }
 });
+
+test('a disk that never answers again holds up nobody who stops the run', async () => {
+  const upstream = await service();
+  const { lake, remove } = await folder();
+  try {
+    const child = childRun(words(lake, upstream), { stallAt: Math.floor(wanted.steps / 2) });
+    await logged(child, /standing still/);
+    const { code, errors } = await stopped(child, 'SIGTERM');
+    expect(code, errors).toBe(1);
+    expect(errors).toMatch(/stopped by SIGTERM.*goes on from there; what was open did not come to its end/);
+    expect(truthOf(await filesOf(lake)).faults).toEqual([]);
+    const next = await childRun(words(lake, upstream)).ended;
+    expect(next.code, next.errors).toBe(0);
+    expect(contents(await filesOf(lake))).toEqual(contents(wanted.files));
+  } finally {
+    await upstream.close();
+    await remove();
+  }
+});

@@ -1,7 +1,7 @@
 import type { Clock } from '../../src/clock.js';
-import { pagesOf } from '../../src/finances/pages.js';
+import { readChain } from '../../src/finances/pages.js';
 import { scanPage } from '../../src/finances/page.js';
-import { followUp, requestPath } from '../../src/finances/request-path.js';
+import { requestPath } from '../../src/finances/request-path.js';
 import { tables } from '../../src/finances/tables.js';
 import type { FinancesUpstream } from '../../src/finances/upstream.js';
 import { Lake } from '../../src/lake/lake.js';
@@ -54,21 +54,23 @@ export function upstreamOf(ledger: Ledger): FinancesUpstream {
   const bodies = new Map<string, Promise<Uint8Array>>();
   const body = async (path: string): Promise<Uint8Array> => Buffer.from((await answer('GET', path)).body);
   return {
-    pages: (operation, parameters, { counts, signal }) =>
-      pagesOf(
-        async (token) => {
-          signal.throwIfAborted();
-          counts.requests++;
-          const path = requestPath(
-            operation,
-            token === undefined ? parameters : followUp(operation, parameters, token),
-          );
-          const page = bodies.get(path) ?? body(path);
-          bodies.set(path, page);
-          counts.pages++;
-          return scanPage(await page);
+    pace: () => undefined,
+    begun: () => [],
+    pages: (operation, parameters, reading) =>
+      readChain(
+        { operation, parameters },
+        {
+          ...reading,
+          clock,
+          request: async (name, asked, { counts, signal }) => {
+            signal.throwIfAborted();
+            counts.requests++;
+            const path = requestPath(name, asked);
+            const page = bodies.get(path) ?? body(path);
+            bodies.set(path, page);
+            return { page: scanPage(await page), body: await page, requestId: undefined };
+          },
         },
-        ({ nextToken }) => nextToken,
       ),
   };
 }
@@ -83,7 +85,13 @@ export async function run(store: Store, upstream: FinancesUpstream, refresh = fa
       upstream,
       clock,
       signal: new AbortController().signal,
-      events: { planned: () => undefined, committed: () => undefined, finished: () => undefined },
+      events: {
+        planned: () => undefined,
+        committed: () => undefined,
+        finished: () => undefined,
+        setBack: () => undefined,
+      },
+      judge: () => 'stop',
       openSlices: 4,
     });
     if (failure !== undefined) throw failure as Error;

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import type { FaultRequest, Faults } from '../../src/service/faults/faults.js';
+import { virtualRun } from './virtual-run.js';
+
+const small = { events: 4000, days: 60, pipelines: ['financial-events'], latencyMs: 50 };
+/** The first requests of all, so that each kind is met whatever the numbers come to. */
+const twice = { share: 1, times: 2 };
+
+const cases: readonly (readonly [string, Faults])[] = [
+  ['throttled', { throttled: twice }],
+  ['throttled-retry-after', { 'throttled-retry-after': twice }],
+  ['throttled-spell', { 'throttled-spell': { share: 1, times: 1, forMs: 240_000 } }],
+  ['rate-missing', { 'rate-missing': { share: 0.5 } }],
+  ['rate-changed', { 'rate-changed': { share: 1, amount: 0.4 } }],
+  ['invalid-input', { 'invalid-input': twice }],
+  ['page-limit', { 'page-limit': { share: 1, amount: 50 } }],
+  ['window-limit', { 'window-limit': { share: 1, amount: 14 } }],
+  ['chain-limit', { 'chain-limit': { share: 1, amount: 8 } }],
+  ['token-expired', { 'token-expired': twice }],
+  ['server-error', { 'server-error': twice }],
+  ['unavailable', { unavailable: twice }],
+  ['unavailable-html', { 'unavailable-html': twice }],
+  ['html', { html: twice }],
+  ['cut-body', { 'cut-body': twice }],
+  ['wrong-length', { 'wrong-length': twice }],
+  ['reset', { reset: twice }],
+  ['no-answer', { 'no-answer': twice }],
+  ['no-body', { 'no-body': twice }],
+  ['empty-page', { 'empty-page': { share: 0.3 } }],
+  ['token-loop', { 'token-loop': twice }],
+  ['clock-fast', { 'clock-fast': { share: 1 } }],
+  ['clock-slow', { 'clock-slow': { share: 1 } }],
+  ['all', { all: { share: 0.1 } }],
+];
+
+test.each(cases)('%s: the run ends well, and no row is lost or doubled', async (_kind, faults) => {
+  const outcome = await virtualRun({ ...small, service: { faults } });
+  expect(outcome.failure).toBeUndefined();
+  expect(outcome).toMatchObject({ lost: 0, doubled: 0 });
+});
+
+test('denied access stops the run at once, and says what to check', async () => {
+  const outcome = await virtualRun({ ...small, service: { faults: { 'access-denied': { share: 1 } } } });
+  expect(outcome.failure).toMatchObject({ kind: 'denied' });
+  expect(outcome.requests).toBeLessThanOrEqual(3);
+});
+
+test('a slice that can not be read is left open, and the others go on', async () => {
+  const isPoisoned = ({ parameters }: FaultRequest): boolean =>
+    (parameters['PostedAfter'] ?? '').startsWith('2026-06');
+  const outcome = await virtualRun({ ...small, service: { faults: { 'server-error': { when: isPoisoned } } } });
+  expect(outcome.failure).toMatchObject({ code: 'INCOMPLETE', exitCode: 1 });
+  expect(outcome.doubled).toBe(0);
+  expect(outcome.lost).toBeGreaterThan(0);
+  expect(outcome.summaries[0]?.slices).toBeGreaterThan(0);
+});

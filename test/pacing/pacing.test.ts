@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { virtualRun } from './virtual-run.js';
+
+const quarter = { events: 12_000, days: 90 };
+
+test.each([
+  ['financial-events', 10],
+  ['financial-events', 400],
+  ['financial-events', 3000],
+  ['group-events', 400],
+] as const)(
+  'a cold run of %s with answers of %d ms takes as long as the quota, and no request too many',
+  async (pipeline, latencyMs) => {
+    const outcome = await virtualRun({ ...quarter, pipelines: [pipeline], latencyMs });
+    expect(outcome).toMatchObject({ failure: undefined, lost: 0, doubled: 0, throttled: 0, invalid: 0 });
+    expect(outcome.least).toBeGreaterThan(90);
+    expect(outcome.seconds).toBeLessThanOrEqual(outcome.bound * 1.05);
+    expect(outcome.requests).toBeLessThanOrEqual(outcome.least * 1.05);
+  },
+);
+
+test('with answers of ten seconds, and tokens that live three minutes, none of these expires', async () => {
+  const service = { tokenLifeMs: 180_000 };
+  const outcome = await virtualRun({
+    events: 20_000,
+    days: 90,
+    pipelines: ['financial-events'],
+    latencyMs: 10_000,
+    service,
+  });
+  expect(outcome).toMatchObject({ failure: undefined, lost: 0, doubled: 0, throttled: 0, invalid: 0 });
+  expect(outcome.seconds).toBeLessThanOrEqual(outcome.bound * 1.05);
+  expect(outcome.requests).toBeLessThanOrEqual(outcome.least * 1.05);
+});

@@ -1,0 +1,232 @@
+import * as diagnostics from 'node:diagnostics_channel';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Clock } from '../../src/clock.js';
+import { connectFinances, verdictOn } from '../../src/finances/connect.js';
+import { tables } from '../../src/finances/tables.js';
+import { Lake } from '../../src/lake/lake.js';
+import { openStore } from '../../src/lake/open-store.js';
+import { choosePipelines } from '../../src/options/pipelines.js';
+import { runPipelines, type PipelineSummary } from '../../src/run/runner.js';
+import { dayMs, months, type Window } from '../../src/run/windows.js';
+import { createSeller, type Seller } from '../../src/seller/seller.js';
+import { startService, type ServiceOptions } from '../../src/service/server.js';
+import { openDatabase } from '../../src/duckdb/connection.js';
+import { HandClock } from '../clock.js';
+import { busyStore } from './busy-store.js';
+
+export interface Scenario {
+  readonly pipelines: readonly string[];
+  /** Milliseconds that an answer takes. */
+  readonly latencyMs: number;
+  /** Events in 90 days, and days that are loaded. */
+  readonly events: number;
+  readonly days: number;
+  readonly seed?: number;
+  readonly service?: Partial<ServiceOptions>;
+}
+
+/** What a run needed, and what it would have needed at the least; times in seconds of the service's clock. */
+export interface Outcome {
+  readonly summaries: readonly PipelineSummary[];
+  readonly failure: unknown;
+  readonly seconds: number;
+  readonly requests: number;
+  /** Requests that full pages would take, by month or group. */
+  readonly least: number;
+  /** The quota's time for these. */
+  readonly bound: number;
+  /** 429s that the service gave. */
+  readonly throttled: number;
+  /** Requests that the service found something wrong with. */
+  readonly invalid: number;
+  /** Events of the seller that the lake lacks, and such that it has too often. */
+  readonly lost: number;
+  readonly doubled: number;
+}
+
+const quota = { rate: 0.5, burst: 30 };
+const now = '2026-07-01T12:00:00Z';
+
+/** Milliseconds of real time without anything happening after which all that goes on is waiting for the clock … */
+const quietMs = 1;
+/** … and where requests are on their way that nobody answers. */
+const stuckMs = 1500;
+
+/** Loads a range from a real service over sockets, both on one clock that is moved on whenever all of it waits. */
+export async function virtualRun(scenario: Scenario): Promise<Outcome> {
+  const { pipelines, latencyMs, events, days, seed = 1 } = scenario;
+  const clock = new HandClock(now);
+  const seller = createSeller({ seed, events: Math.round((events * (days + 60)) / 90), days: days + 60 }, clock);
+  const today = Math.floor(clock.now() / dayMs) * dayMs;
+  // A group that is still open has more events whenever it is asked for.
+  const end = pipelines.includes('group-events') ? today - 20 * dayMs : clock.now() - 10 * 60_000;
+  const range = { start: today - days * dayMs, end };
+  const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-pacing-'));
+  const slow = countedClock(clock);
+  const service = await startService({ ledger: seller, clock: slow.clock, ...quota, latencyMs, ...scenario.service });
+  const requests = requestsUnderWay();
+  const { store, busy } = busyStore(openStore(folder, { clock }));
+  const connection = connectFinances({
+    endpoint: service.url,
+    quota,
+    clock,
+    random: Math.random,
+    tokenLifeMs: scenario.service?.tokenLifeMs ?? 180_000,
+    // In real time, which the faults that keep silent are waited for in.
+    transport: { headersTimeoutMs: 1000, bodyTimeoutMs: 1000 },
+  });
+  try {
+    const lake = await Lake.open(store, tables, clock);
+    const ignored = (): undefined => undefined;
+    const began = clock.now();
+    const run = runPipelines(choosePipelines(pipelines, false), {
+      job: { account: 'shop', range, lake, refresh: false, orders: [] },
+      upstream: connection.upstream,
+      clock,
+      signal: new AbortController().signal,
+      events: { planned: ignored, committed: ignored, finished: ignored, setBack: ignored },
+      openSlices: 4,
+      judge: verdictOn,
+    });
+    const { summaries, failure } = await movedUntil(run, clock, () => ({
+      isBusy: busy() > 0,
+      isTalking: requests.count() > slow.sleeping(),
+    }));
+    const chosen = summaries.filter(({ pipeline }) => pipelines.includes(pipeline));
+    const counts = await countsOf(seller, pipelines, range, clock.now());
+    const least = counts.reduce((sum, events) => sum + Math.max(1, Math.ceil(events.length / 100)), 0);
+    return {
+      summaries,
+      failure,
+      seconds: (clock.now() - began) / 1000,
+      requests: chosen.reduce((sum, { requests }) => sum + requests, 0),
+      least,
+      bound: Math.max(0, least - quota.burst) / quota.rate + latencyMs / 1000,
+      throttled: service.counts.requests(undefined, 429),
+      invalid: service.counts.requests(undefined, 400),
+      ...(await differences(lake, counts.flat())),
+    };
+  } finally {
+    requests.stop();
+    await connection.close();
+    await service.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Moves the clock to the next sleeper whenever nothing else goes on, until the work is done. */
+async function movedUntil<T>(
+  work: Promise<T>,
+  clock: HandClock,
+  state: () => { readonly isBusy: boolean; readonly isTalking: boolean },
+): Promise<T> {
+  const over = new AbortController();
+  void work
+    .catch(() => undefined)
+    .finally(() => {
+      over.abort();
+    });
+  while (!over.signal.aborted) {
+    let since = performance.now();
+    let asleep = -1;
+    for (let quiet = 0; quiet < quietMs;) {
+      await new Promise((resolve) => setImmediate(resolve));
+      const { isBusy, isTalking } = state();
+      const waited = performance.now() - since;
+      if (isBusy || clock.sleeping !== asleep || (isTalking && waited < stuckMs && asleep !== -1)) {
+        if (!isTalking || clock.sleeping !== asleep) since = performance.now();
+        quiet = 0;
+      } else quiet = waited;
+      asleep = clock.sleeping;
+    }
+    if (clock.nextWake !== undefined) await clock.advanceTo(clock.nextWake);
+  }
+  return work;
+}
+
+/** A clock that tells how many sleep by it. */
+function countedClock(clock: HandClock): { readonly clock: Clock; readonly sleeping: () => number } {
+  let sleeping = 0;
+  const sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
+    sleeping++;
+    return clock.sleep(ms, signal).finally(() => {
+      sleeping--;
+    });
+  };
+  return { clock: { now: () => clock.now(), sleep }, sleeping: () => sleeping };
+}
+
+/** Requests of this process that have no whole answer yet, as undici tells of them. */
+function requestsUnderWay(): { readonly count: () => number; readonly stop: () => void } {
+  let count = 0;
+  const begun = (): void => {
+    count++;
+  };
+  const ended = (): void => {
+    count--;
+  };
+  const channels = [
+    ['undici:request:create', begun],
+    ['undici:request:trailers', ended],
+    ['undici:request:error', ended],
+  ] as const;
+  for (const [name, told] of channels) diagnostics.subscribe(name, told);
+  return {
+    count: () => count,
+    stop: () => {
+      for (const [name, told] of channels) diagnostics.unsubscribe(name, told);
+    },
+  };
+}
+
+/** The events that the seller has, by month and by group. */
+async function countsOf(
+  seller: Seller,
+  pipelines: readonly string[],
+  range: Window,
+  asOf: number,
+): Promise<(readonly string[])[]> {
+  const all = { cursor: undefined, limit: 1e6, asOf };
+  const counts: string[][] = [];
+  if (pipelines.includes('financial-events')) {
+    for (const { start, end } of months(range)) {
+      const { items } = await seller.events({ from: start, to: end }, all);
+      counts.push(items.map(({ json }) => json));
+    }
+  }
+  if (pipelines.includes('group-events')) {
+    const groups = await seller.groups({ from: range.start, to: range.end }, all);
+    for (const { json } of groups.items) {
+      const { FinancialEventGroupId: id } = JSON.parse(json) as { FinancialEventGroupId: string };
+      const page = await seller.eventsOfGroup(id, all);
+      counts.push((page?.items ?? []).map((item) => item.json));
+    }
+  }
+  return counts;
+}
+
+/** What the lake holds, as DuckDB reads it, against what the seller has, as multisets of bytes. */
+async function differences(lake: Lake, owned: readonly string[]): Promise<{ lost: number; doubled: number }> {
+  await lake.refresh();
+  const left = new Map<string, number>();
+  for (const raw of owned) left.set(raw, (left.get(raw) ?? 0) + 1);
+  const files = lake.committedFiles();
+  const database = await openDatabase();
+  try {
+    for (const table of ['events', 'group_events']) {
+      for (const file of files.get(table) ?? []) {
+        const rows = await database.rows(`SELECT raw FROM read_parquet('${file}', hive_partitioning = false)`);
+        for (const { raw } of rows) left.set(String(raw), (left.get(String(raw)) ?? 0) - 1);
+      }
+    }
+  } finally {
+    database.close();
+  }
+  const counts = [...left.values()];
+  return {
+    lost: counts.reduce((sum, count) => sum + Math.max(0, count), 0),
+    doubled: counts.reduce((sum, count) => sum + Math.max(0, -count), 0),
+  };
+}
