@@ -1,7 +1,8 @@
 import type { Add } from './actions.js';
 import type { DeltaTable } from './delta-table.js';
-import { barring, derivedOf, removal } from './file-tags.js';
+import { barring, derivedOf, isDerivedFile, removal } from './file-tags.js';
 import type { Store } from './store.js';
+import { lastingNames } from './units.js';
 
 /**
  * Files that nothing should name any more, by table and path in its log, each as the log had it when that was found:
@@ -14,9 +15,23 @@ interface Tables {
   readonly tables: readonly DeltaTable[];
 }
 
-/** Paths, within the lake, of the derived files that count: those that main tables' files name. */
+/**
+ * Paths, within the lake, of the derived files that count: those that main tables' files name, and of lasting tables
+ * those that main tables' logs have named.
+ */
 export function namedFiles(tables: readonly DeltaTable[]): Set<string> {
-  return new Set(tables.flatMap(({ snapshot }) => [...snapshot.files.values()].flatMap((add) => derivedOf(add) ?? [])));
+  const names = tables.flatMap(({ snapshot }) => [...snapshot.files.values()].flatMap((add) => derivedOf(add) ?? []));
+  // A name lasts for good. A file that has come to count by itself, or in whose place others do, needs none.
+  const held = new Set(tables.filter(({ schema }) => schema.lasting).flatMap(pathsOfDerived));
+  return new Set([
+    ...names,
+    ...tables.flatMap(({ snapshot }) => lastingNames(snapshot)).filter((path) => held.has(path)),
+  ]);
+}
+
+/** The files of a table's log that don't count by themselves, as paths within the lake. */
+function pathsOfDerived(table: DeltaTable): string[] {
+  return [...table.snapshot.files.values()].filter(isDerivedFile).map((add) => table.pathOf(add));
 }
 
 /** The files with these paths within the lake, as the newest versions of their logs have them. */

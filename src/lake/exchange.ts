@@ -5,6 +5,7 @@ import type { DeltaTable, Snapshot } from './delta-table.js';
 import { barring, derivedOf, removal, swapping } from './file-tags.js';
 import { dropLeftovers, leftoversOf, type Leftovers } from './derived-files.js';
 import type { Store } from './store.js';
+import { lastingNames, namingTxn } from './units.js';
 import { takenOut } from './swapped-files.js';
 import { WrittenFiles, type NewFile } from './written-files.js';
 
@@ -86,7 +87,8 @@ export async function exchange(lake: Tables, clock: Clock, change: Exchange): Pr
       if (add === undefined) return barring(path, clock.now());
       return removal(add, clock.now(), isNews(change.files));
     });
-    if (decision !== undefined) return [...removals, ...step.adds.map((add) => ({ add })), ...decision.actions];
+    if (decision !== undefined)
+      return [...removals, ...step.adds.map((add) => ({ add })), ...decision.actions, ...step.names];
     // Only behind a version of its own can it tell what is left over from what others are about to name.
     return removals.length > 0 || outcome.leftovers.size > 0 ? removals : undefined;
   });
@@ -103,6 +105,8 @@ interface Step {
   readonly outcome: Aftermath;
   /** For the main table. */
   readonly adds: readonly Add[];
+  /** For the main table: the transactions that name the files of lasting tables. */
+  readonly names: readonly Action[];
 }
 
 /** Adds the derived files, and says what becomes of the main table's. */
@@ -127,18 +131,24 @@ async function taking(
   const staying = new Set(held.filter((add) => !replaced.includes(add)).flatMap(namesOf));
   const successed = swaps === true ? replaced.flatMap(namesOf).filter((path) => !staying.has(path)) : [];
   const bundles = new Map<string, string[]>();
+  const lasting: { account: string; path: string }[] = [];
   for (const table of tablesOf(lake, files)) {
     if (table === main) continue;
     const own = files.filter((file) => lake.table(file.table.name) === table);
     const swap = { paths: new Set(successed), swapped: swappedOf(swapped, table), now: clock.now() };
     const adds = await addDerived(table, own, main, written, swap);
     count(table, adds);
+    if (table.schema.lasting) {
+      // What names them must outlive the files that they came with.
+      for (const add of adds) lasting.push({ account: add.tags?.['account'] ?? '', path: table.pathOf(add) });
+      continue;
+    }
     for (const [at, add] of adds.entries()) {
       const bundle = bundleOf(own[at], files, main);
       bundles.set(bundle, [...(bundles.get(bundle) ?? []), table.pathOf(add)]);
     }
   }
-  const named = [...bundles.values()].flat();
+  const named = [...[...bundles.values()].flat(), ...lasting.map(({ path }) => path)];
   const adds: Add[] = [];
   for (const file of files) {
     if (lake.table(file.table.name) !== main) continue;
@@ -162,6 +172,7 @@ async function taking(
   return {
     outcome: { taken: true, ...counts, gone: [...leaving.map(({ path }) => path), ...unused], leftovers },
     adds: adds.filter(({ path, tags }) => snapshot.files.get(path)?.tags?.['derived'] !== tags?.['derived']),
+    names: lasting.map(({ account, path }) => namingTxn(account, path, clock.now())),
   };
 }
 
@@ -177,7 +188,7 @@ async function refusal(
   swapped: Swapped,
 ): Promise<Step> {
   const { snapshot } = main;
-  const named = new Set([...snapshot.files.values()].flatMap(namesOf));
+  const named = namesIn(main);
   for (const [table, adds] of swapped) {
     const counting = new Set([...adds.keys()].filter((path) => named.has(table.pathOf({ path }))));
     await table.restore('WRITE', async () => {
@@ -188,7 +199,7 @@ async function refusal(
   const stale = writtenDerived(lake, main, files, written).filter((path) => !named.has(path));
   const gone = written.paths(main).filter((path) => !snapshot.files.has(path));
   const leftovers = await leftoversOf(lake, stale);
-  return { outcome: { taken: false, files: 0, bytes: 0, gone, leftovers }, adds: [] };
+  return { outcome: { taken: false, files: 0, bytes: 0, gone, leftovers }, adds: [], names: [] };
 }
 
 /** What leaves a derived table together with what is added: paths within the lake, and where to note it. */
@@ -206,7 +217,7 @@ async function addDerived(
   written: WrittenFiles,
   { paths, swapped, now }: Swap,
 ): Promise<readonly Add[]> {
-  const named = new Set([...main.snapshot.files.values()].flatMap(namesOf));
+  const named = namesIn(main);
   let adds: Add[] = [];
   await table.commit('WRITE', async (snapshot) => {
     adds = [];
@@ -259,6 +270,11 @@ function writtenDerived(lake: Tables, main: DeltaTable, files: readonly NewFile[
   return [...tablesOf(lake, files)]
     .filter((table) => table !== main)
     .flatMap((table) => written.paths(table).map((path) => table.pathOf({ path })));
+}
+
+/** Paths, within the lake, of what a main table's log names. */
+function namesIn({ snapshot }: DeltaTable): Set<string> {
+  return new Set([...[...snapshot.files.values()].flatMap(namesOf), ...lastingNames(snapshot)]);
 }
 
 function namesOf(add: Add): readonly string[] {

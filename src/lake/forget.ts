@@ -1,5 +1,6 @@
 import type { Add } from './actions.js';
 import type { DeltaTable } from './delta-table.js';
+import { namedFiles } from './derived-files.js';
 import { derivedOf, isDerivedFile, removal } from './file-tags.js';
 import type { Lake } from './lake.js';
 import { readUnit } from './units.js';
@@ -26,7 +27,8 @@ export async function heldAccounts(lake: Lake): Promise<Set<string>> {
 }
 
 /**
- * Takes every file of an account out of every table, main tables first: what they name goes with them. The files
+ * Takes every file of an account out of every table, main tables first: what their files name goes with them, and what
+ * their logs have named for good goes too. The files
  * themselves and what the log tells of them stay until `eraseTraces`.
  *
  * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; called again it goes on from there
@@ -34,7 +36,9 @@ export async function heldAccounts(lake: Lake): Promise<Set<string>> {
 export async function removeAccount(lake: Lake, account: string, now: number): Promise<void> {
   for (const table of lake.tables) {
     await table.commit('DELETE', ({ files }) => {
-      const own = [...files.values()].filter((add) => !isDerivedFile(add) && accountOf(add) === account);
+      const own = [...files.values()].filter(
+        (add) => (table.schema.lasting === true || !isDerivedFile(add)) && accountOf(add) === account,
+      );
       return own.length === 0 ? undefined : own.map((add) => removal(add, now));
     });
   }
@@ -81,11 +85,9 @@ async function cutLog(table: DeltaTable, account: string, forgets: (unit: Unit) 
   });
 }
 
-/** Takes the files of derived tables that no main table's file names out of their tables. */
+/** Takes the files of derived tables that no main table names out of their tables. */
 async function removeUnnamed(lake: Lake, now: number): Promise<void> {
-  const named = new Set(
-    lake.tables.flatMap(({ snapshot }) => [...snapshot.files.values()].flatMap((add) => derivedOf(add) ?? [])),
-  );
+  const named = namedFiles(lake.tables);
   for (const table of lake.tables) {
     await table.commit('DELETE', ({ files }) => {
       const unnamed = [...files.values()].filter((add) => isDerivedFile(add) && !named.has(table.pathOf(add)));

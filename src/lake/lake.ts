@@ -7,32 +7,22 @@ import { DeltaTable, type Snapshot } from './delta-table.js';
 import { namedFiles } from './derived-files.js';
 import { exchange, type Exchanged } from './exchange.js';
 import { isDerivedFile } from './file-tags.js';
+import type { RevisionToCommit, Revisions } from './revisions.js';
+import type { SliceCommit, SliceFile } from './slice-commit.js';
 import type { Store } from './store.js';
-import { filesOf, mixedFiles, readUnit, standsInTheWay, touchedFiles, txns, type SliceUnits } from './units.js';
+import {
+  filesOf,
+  isRead,
+  lastingNames,
+  mixedFiles,
+  readUnit,
+  replacedUnits,
+  standsInTheWay,
+  touchedFiles,
+  txns,
+} from './units.js';
 
-export { derivedOf, isDerivedFile, removal, unitsOf } from './file-tags.js';
-
-/** One file of a slice, not yet in the lake. */
-export interface SliceFile {
-  readonly table: Table;
-  /** `2025-03`, or `unknown`. */
-  readonly month: string;
-  readonly bytes: Uint8Array;
-  readonly rows: number;
-  /** Statistics in Delta's JSON form. */
-  readonly stats: string;
-  /** Further tags for the log. */
-  readonly tags: Readonly<Record<string, string>>;
-}
-
-/** A slice that was read whole. */
-export interface SliceCommit extends SliceUnits {
-  /** Begins the names of its files. */
-  readonly name: string;
-  /** Every table of the pipeline; the commit of the last one makes the slice count. */
-  readonly tables: readonly Table[];
-  readonly files: readonly SliceFile[];
-}
+export type { SliceCommit, SliceFile } from './slice-commit.js';
 
 /**
  * Parts files of the slice's main table that hold units of the slice beside others, so that afterwards each holds only
@@ -40,7 +30,10 @@ export interface SliceCommit extends SliceUnits {
  */
 export type Split = (slice: SliceCommit, files: readonly Add[]) => Promise<void>;
 
-/** What a commit changed; not taken, and nothing changed, where another run had committed what stands in its way. */
+/**
+ * What a commit changed; not taken, and nothing changed, where another run had committed what stands in its way, or where
+ * `Revisions` refused it.
+ */
 export type Committed = Exchanged;
 
 /** A set of Delta tables on one store, and the one way by which slices come into them. */
@@ -48,21 +41,24 @@ export class Lake {
   readonly store: Store;
   readonly #clock: Clock;
   readonly #tables: ReadonlyMap<string, DeltaTable>;
+  readonly #revisions: Revisions | undefined;
   #parting: Promise<unknown> = Promise.resolve();
 
-  private constructor(store: Store, tables: readonly Table[], clock: Clock) {
+  private constructor(store: Store, tables: readonly Table[], clock: Clock, revisions: Revisions | undefined) {
     this.store = store;
     this.#clock = clock;
+    this.#revisions = revisions;
     this.#tables = new Map(tables.map((table) => [table.name, new DeltaTable(table, store, clock)]));
   }
 
   /**
-   * Opens a lake, or a place where one will be, at the newest version of each table.
+   * Opens a lake, or a place where one will be, at the newest version of each table. `revisions` compares what is read
+   * again; without it a refresh replaces what is there, and nothing tells of it.
    *
    * @throws LedgerlakeError LAKE_STORE where the place can't be read, LAKE_LOG where its log can't
    */
-  static async open(store: Store, tables: readonly Table[], clock: Clock): Promise<Lake> {
-    const lake = new Lake(store, tables, clock);
+  static async open(store: Store, tables: readonly Table[], clock: Clock, revisions?: Revisions): Promise<Lake> {
+    const lake = new Lake(store, tables, clock, revisions);
     await lake.refresh();
     return lake;
   }
@@ -70,7 +66,9 @@ export class Lake {
   /** Reads what was committed since, until what main tables' files name is in the tables that it belongs to. */
   async refresh(): Promise<void> {
     for (let before: string | undefined; ;) {
-      await Promise.all(this.tables.map((table) => table.refresh()));
+      // First those whose files count by themselves in the end: nothing is seen of them ahead of the commit they came with.
+      await Promise.all(this.tables.filter(({ schema }) => schema.lasting).map((table) => table.refresh()));
+      await Promise.all(this.tables.filter(({ schema }) => !schema.lasting).map((table) => table.refresh()));
       const versions = this.tables.map(({ snapshot }) => snapshot.version).join();
       // A table may have been read before a commit that a later read of another one builds on. Where reading on brings
       // nothing new, a log is damaged, and whoever opens the file that is missing says so.
@@ -83,7 +81,8 @@ export class Lake {
     const held = new Set(
       this.tables.flatMap((table) => [...table.snapshot.files.values()].map((add) => table.pathOf(add))),
     );
-    return [...namedFiles(this.tables)].every((path) => held.has(path));
+    const lasting = this.tables.flatMap(({ snapshot }) => lastingNames(snapshot));
+    return [...namedFiles(this.tables), ...lasting].every((path) => held.has(path));
   }
 
   get tables(): readonly DeltaTable[] {
@@ -112,7 +111,7 @@ export class Lake {
   units(pipeline: string, table: string, account: string): ReadonlyMap<string, Txn> {
     const units = new Map<string, Txn>();
     for (const [id, txn] of this.table(table).snapshot.txns) {
-      const read = readUnit(id);
+      const read = isRead(txn) ? readUnit(id) : undefined;
       if (read?.pipeline === pipeline && read.account === account) units.set(read.unit, txn);
     }
     return units;
@@ -159,6 +158,11 @@ export class Lake {
    *
    * A file that also holds other units is never replaced: `split` parts it first.
    *
+   * What differs from what the lake held goes into a lasting table (see `Revisions`) in the same exchange: its files
+   * come before the main table's commit and count from that commit on, which names them in transactions of its own. So
+   * they appear with the replacement, and with it only; and who replaces what was compared first, wins: the other
+   * compares again. The number of times that the unit was read stands in their names, so that no two commits share one.
+   *
    * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; LAKE_CONFLICT where a file that it replaces holds other units as
    * well, and can't be parted
    */
@@ -166,9 +170,15 @@ export class Lake {
     const main = slice.tables.at(-1);
     if (main === undefined) throw new Error(`the pipeline ${slice.pipeline} has no table`);
     for (let attempt = 1; ; attempt++) {
-      if (slice.refresh && split !== undefined) await this.#part(slice, main, split);
+      const replaces = slice.refresh || (slice.retires ?? []).length > 0;
+      const revision = replaces ? await this.#revisions?.compare(this, slice) : undefined;
+      if (revision?.verdict === 'same') return { taken: true, files: 0, bytes: 0 };
+      if (revision?.verdict === 'refused') return { taken: false, files: 0, bytes: 0 };
+      if (replaces && split !== undefined) await this.#part(slice, main, split);
       try {
-        return await this.#commit(slice, main);
+        const { isStale, ...committed } = await this.#commit(slice, main, revision);
+        if (committed.taken) revision?.committed();
+        if (!isStale || attempt === mostSplits) return committed;
       } catch (error) {
         // Another run has merged files since they were parted, or before this one knew of it.
         if (!(error instanceof MixedFile) || split === undefined || attempt === mostSplits) throw error;
@@ -180,23 +190,39 @@ export class Lake {
   async #part(slice: SliceCommit, main: Table, split: Split): Promise<void> {
     const turn = this.#parting.then(async () => {
       const mixed = mixedFiles(this.table(main.name).snapshot, slice);
-      if (mixed.length > 0) await split(slice, mixed);
+      if (mixed.length > 0) await split({ ...slice, units: replacedUnits(slice) }, mixed);
     });
     this.#parting = turn.catch(() => undefined);
     await turn;
   }
 
-  async #commit(slice: SliceCommit, main: Table): Promise<Committed> {
+  async #commit(
+    slice: SliceCommit,
+    main: Table,
+    revision: RevisionToCommit | undefined,
+  ): Promise<Committed & { isStale: boolean }> {
     const now = this.#clock.now();
-    return exchange(this, this.#clock, {
+    let isStale = false;
+    const newFile = (file: SliceFile, name: string) => ({
+      table: file.table,
+      add: addOf({ ...slice, name }, file, now),
+      bytes: file.bytes,
+    });
+    const committed = await exchange(this, this.#clock, {
       operation: 'WRITE',
       main,
-      files: slice.files.map((file) => ({ table: file.table, add: addOf(slice, file, now), bytes: file.bytes })),
-      decide: (snapshot) =>
-        standsInTheWay(snapshot, slice)
+      files: [
+        ...slice.files.map((file) => newFile(file, slice.name)),
+        ...(revision?.files ?? []).map((file) => newFile(file, revision?.name ?? slice.name)),
+      ],
+      decide: (snapshot) => {
+        isStale = revision?.holds(snapshot) === false;
+        return isStale || standsInTheWay(snapshot, slice)
           ? undefined
-          : { replaced: this.#replacedBy(snapshot, slice), actions: txns(snapshot, slice, now) },
+          : { replaced: this.#replacedBy(snapshot, slice), actions: txns(snapshot, slice, now) };
+      },
     });
+    return { ...committed, isStale };
   }
 
   /** The files that hold any of a slice's units: they hold nothing else. */
@@ -223,8 +249,8 @@ function addOf(slice: SliceCommit, file: SliceFile, now: number): Add {
     dataChange: true,
     stats: file.stats,
     tags: {
-      ...file.tags,
       pipeline: slice.pipeline,
+      ...file.tags,
       account: slice.account,
       units: JSON.stringify(slice.units),
       rows: String(file.rows),

@@ -1,4 +1,4 @@
-import type { Action, Add } from './actions.js';
+import type { Action, Add, Txn } from './actions.js';
 import type { Snapshot } from './delta-table.js';
 import { unitsOf } from './file-tags.js';
 
@@ -10,41 +10,70 @@ export interface SliceUnits {
   readonly units: readonly string[];
   /** Replaces what the lake holds of the same units; otherwise what somebody else committed meanwhile stays. */
   readonly refresh: boolean;
+  /** Units that count as read no longer, as these hold all that they held: a day's part within the day. */
+  readonly retires?: readonly string[] | undefined;
   /** Units that can't stand beside the slice's, other than its own: windows that overlap with it. */
   readonly excludes?: ((unit: string) => boolean) | undefined;
 }
 
-/** The files that hold any of a slice's units. */
-export function touchedFiles(snapshot: Snapshot, { pipeline, account, units }: SliceUnits): Add[] {
-  const wanted = new Set(units);
+/** What a slice takes the place of: its own units, and those that it retires. */
+export function replacedUnits({ units, retires = [] }: SliceUnits): readonly string[] {
+  return [...units, ...retires];
+}
+
+/** The files that hold any of the units that a slice takes the place of. */
+export function touchedFiles(snapshot: Snapshot, slice: SliceUnits): Add[] {
+  const { pipeline, account } = slice;
+  const wanted = new Set(replacedUnits(slice));
   return filesOf(snapshot, pipeline, account).filter((add) => unitsOf(add).some((unit) => wanted.has(unit)));
 }
 
 /** Those of them that hold others as well. */
 export function mixedFiles(snapshot: Snapshot, slice: SliceUnits): Add[] {
-  const wanted = new Set(slice.units);
+  const wanted = new Set(replacedUnits(slice));
   return touchedFiles(snapshot, slice).filter((add) => unitsOf(add).some((unit) => !wanted.has(unit)));
 }
 
 /** Whether another run has read what the slice reads, or what can't stand beside it. */
 export function standsInTheWay(
   snapshot: Snapshot,
-  { pipeline, account, units, refresh, excludes }: SliceUnits,
+  { pipeline, account, units, refresh, excludes, retires = [] }: SliceUnits,
 ): boolean {
-  if (!refresh && units.some((unit) => snapshot.txns.has(unitId(pipeline, account, unit)))) return true;
+  if (!refresh && units.some((unit) => timesRead(snapshot, pipeline, account, unit) > 0)) return true;
   if (excludes === undefined) return false;
-  return [...snapshot.txns.keys()].some((id) => {
-    const read = readUnit(id);
-    return read?.pipeline === pipeline && read.account === account && excludes(read.unit);
+  return [...snapshot.txns.values()].some((txn) => {
+    const read = isRead(txn) ? readUnit(txn.appId) : undefined;
+    return (
+      read?.pipeline === pipeline && read.account === account && excludes(read.unit) && !retires.includes(read.unit)
+    );
   });
 }
 
-/** The transactions that say that the slice's units are read. */
+/** How often a unit was read; 0 where it doesn't count as read, or no longer. */
+function timesRead(snapshot: Snapshot, pipeline: string, account: string, unit: string): number {
+  return Math.max(0, unitVersion(snapshot, pipeline, account, unit));
+}
+
+/** How often a unit was read, below 0 where it counts as read no longer: each commit of the unit has another one. */
+export function unitVersion({ txns }: Snapshot, pipeline: string, account: string, unit: string): number {
+  return txns.get(unitId(pipeline, account, unit))?.version ?? 0;
+}
+
+/** Whether a transaction's unit counts as read: a log can't forget a transaction, so one below 0 says that it no longer does. */
+export function isRead({ version }: Txn): boolean {
+  return version > 0;
+}
+
+/** The transactions that say that the slice's units are read, and those that it retires no longer. */
 export function txns(snapshot: Snapshot, slice: SliceUnits, now: number): Action[] {
-  return slice.units.map((unit) => {
-    const appId = unitId(slice.pipeline, slice.account, unit);
-    return { txn: { appId, version: (snapshot.txns.get(appId)?.version ?? 0) + 1, lastUpdated: now } };
-  });
+  const version = (appId: string) => snapshot.txns.get(appId)?.version ?? 0;
+  const id = (unit: string) => unitId(slice.pipeline, slice.account, unit);
+  const read = slice.units.map(id).map((appId) => ({ appId, version: Math.abs(version(appId)) + 1 }));
+  const retired = (slice.retires ?? [])
+    .map(id)
+    .filter((appId) => version(appId) > 0)
+    .map((appId) => ({ appId, version: -version(appId) }));
+  return [...read, ...retired].map((txn) => ({ txn: { ...txn, lastUpdated: now } }));
 }
 
 /** The files that a pipeline wrote for an account. */
@@ -58,6 +87,20 @@ const unitPrefix = 'ledgerlake';
 
 function unitId(pipeline: string, account: string, unit: string): string {
   return [unitPrefix, pipeline, account, unit].join('/');
+}
+
+/** In the place of a pipeline: the transaction names a file of a lasting table. */
+const naming = '_names';
+
+/** The transaction by which a main table's log names a file of a lasting table for good: a path within the lake. */
+export function namingTxn(account: string, path: string, now: number): Action {
+  return { txn: { appId: unitId(naming, account, path), version: 1, lastUpdated: now } };
+}
+
+/** The files of lasting tables that a main table's log has named, as paths within the lake. */
+export function lastingNames({ txns }: Snapshot): string[] {
+  const prefix = `${unitPrefix}/${naming}/`;
+  return [...txns.keys()].filter((id) => id.startsWith(prefix)).flatMap((id) => readUnit(id)?.unit ?? []);
 }
 
 /** What a transaction of the log stands for; undefined for another program's. */

@@ -1,7 +1,7 @@
 import type { Table } from '../columns/table.js';
 import type { Add } from '../lake/actions.js';
 import type { Exchange } from '../lake/exchange.js';
-import { derivedOf } from '../lake/file-tags.js';
+import { derivedOf, isDerivedFile } from '../lake/file-tags.js';
 import type { Lake } from '../lake/lake.js';
 import type { Family } from './families.js';
 
@@ -22,7 +22,10 @@ export interface Bundle {
 /** The bundles of a family's files, by path. One that isn't whole is mostly one that another run is at work on. */
 export function bundlesOf(lake: Lake, family: Family, account: string | undefined): Bundle[] {
   const accounts = account === undefined ? [...lake.accounts()].toSorted() : [account];
-  const adds = accounts.flatMap((of) => lake.files(family.pipeline, family.main.name, of));
+  const adds = accounts
+    .flatMap((of) => lake.files(family.pipeline, family.main.name, of))
+    // A lasting table's own that doesn't count by itself yet, if at all.
+    .filter((add) => !isDerivedFile(add));
   const timesNamed = new Map<string, number>();
   for (const path of adds.flatMap(namesOf)) timesNamed.set(path, (timesNamed.get(path) ?? 0) + 1);
   const derived = derivedFiles(lake, family);

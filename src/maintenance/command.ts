@@ -8,6 +8,7 @@ import type { Store } from '../lake/store.js';
 import { sweepLake } from '../lake/sweep.js';
 import { familiesOf, type Family, type Tabled } from './families.js';
 import type { Work } from './work.js';
+import type { Limits } from './workspace.js';
 import { workJson, workText, type WorkReport, type WorkWords } from './work-summary.js';
 
 /** What `compact` and `rebuild` are asked for. */
@@ -21,6 +22,8 @@ export interface MaintenanceOptions {
   readonly verbose: boolean;
   /** In the place of the one that `lake` names. */
   readonly store?: Store;
+  /** What the work may hold in memory, where it isn't the default. */
+  readonly limits?: Limits;
 }
 
 interface Surroundings {

@@ -9,7 +9,7 @@ import { planMerges } from './merge-plan.js';
 import { leadingColumn } from './row-order.js';
 import { newWork, type Work } from './work.js';
 import { canTellApart } from './unit-rows.js';
-import { withWorkspace, type Workspace } from './workspace.js';
+import { withWorkspace, type Limits, type Workspace } from './workspace.js';
 import { unitsOf } from '../lake/file-tags.js';
 
 /** What `compact` makes of small files: as large as DuckDB and object stores like them. */
@@ -26,8 +26,7 @@ export interface CompactionOptions {
   /** Undefined: every account. */
   readonly account: string | undefined;
   readonly targetBytes: number;
-  /** What DuckDB may hold in memory: `1GB`. */
-  readonly memory?: string;
+  readonly limits: Limits;
   /** Told of each merge that is in the lake. */
   readonly merged?: (family: Family, partition: string, files: number) => void;
 }
@@ -37,21 +36,17 @@ export interface CompactionOptions {
  * ones are left. Each merge is in the lake whole or not at all; one whose files another run replaces meanwhile is dropped,
  * and what is there then is looked at again.
  *
- * @returns what was done per family, by then where it failed
+ * @param work takes what was done per family, also where it fails
  * @throws LedgerlakeError LAKE_STORE naming a file that is missing or was changed behind the lake's back, STOPPED
  */
 export async function compactLake(options: CompactionOptions, work: Map<Family, Work>): Promise<void> {
-  const { families, memory } = options;
-  await withWorkspace(
-    async (workspace) => {
-      for (const family of families) {
-        const done = newWork(family.pipeline);
-        work.set(family, done);
-        await compactFamily(options, workspace, family, done);
-      }
-    },
-    memory === undefined ? {} : { memory },
-  );
+  await withWorkspace(options.limits, async (workspace) => {
+    for (const family of options.families) {
+      const done = newWork(family.pipeline);
+      work.set(family, done);
+      await compactFamily(options, workspace, family, done);
+    }
+  });
 }
 
 async function compactFamily(

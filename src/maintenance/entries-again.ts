@@ -11,9 +11,6 @@ import { Tape } from '../json/tape.js';
 import { rowsIn } from './local-parquet.js';
 import type { NetSums } from './merged-tags.js';
 
-/** Bytes of `raw` that are flattened at once: what bounds the memory, whatever the file's size. */
-const batchBytes = 8_000_000;
-
 /** What entries take of their events as they are stored, and the bytes that the rest is made from. */
 const eventColumns = [
   'event_id',
@@ -34,13 +31,14 @@ export interface EntryBatch {
 }
 
 /**
- * The entries of a local file of events, made again from `raw`, in batches and in the order of the events: by the one way
- * by which they were made when the events were received.
+ * The entries of a local file of events, made again from `raw` in the order of the events, by the one way by which they were
+ * made when these were received. In batches of about `batchBytes` of `raw`: they bound the memory, whatever the file's size.
  */
 export async function* entriesAgain(
   database: Database,
   table: Table,
   path: string,
+  batchBytes: number,
   options: QueryOptions,
 ): AsyncGenerator<EntryBatch> {
   const { columns, chunks } = await database.query(`SELECT ${eventColumns} FROM ${rowsIn([path])}`, options);

@@ -41,14 +41,14 @@ export async function madeAgain(
   path: string,
   options: QueryOptions,
 ): Promise<Made> {
-  const { database, keep } = workspace;
+  const { database, keep, limits } = workspace;
   const metadata = await metadataLike(database, main, path);
   const paths: string[] = [];
   const nets: NetSums[] = [];
   let rows = 0;
   let events = 0;
   let stats = '';
-  for await (const batch of entriesAgain(database, table, path, options)) {
+  for await (const batch of entriesAgain(database, table, path, limits.rawBytes, options)) {
     events += batch.events;
     rows += batch.rows.numRows;
     nets.push(batch.net);
@@ -92,7 +92,7 @@ async function metadataLike(database: Database, main: Add, path: string): Promis
 
 /** Whether local files of a table hold the rows that were made, each as often, whatever their order and bytes. */
 export async function sameRows(
-  database: Database,
+  { database, limits }: Workspace,
   table: Table,
   made: Made,
   stored: readonly string[],
@@ -104,7 +104,8 @@ export async function sameRows(
   }
   if ((await shapeOf(database, made.paths)) !== (await shapeOf(database, stored))) return false;
   const columns = table.columns.map(({ name }) => identifier(name)).join(', ');
-  for (const range of await rangesOf(database, table, made.paths, await extentOf(database, table, made.paths))) {
+  const extent = await extentOf(database, table, made.paths);
+  for (const range of await rangesOf(database, table, made.paths, extent, limits.rangeBytes)) {
     const rows = (paths: readonly string[], sign: number) =>
       `SELECT ${columns}, ${sign} AS sign_ FROM ${rowsIn(paths)} WHERE ${range}`;
     const [odd] = await database.rows(

@@ -4,9 +4,6 @@ import { fileLiteral, identifier, literal } from '../duckdb/views.js';
 import { rowsIn } from './local-parquet.js';
 import { leadingColumn } from './row-order.js';
 
-/** Bytes of rows that DuckDB is given to sort or to write at once: it runs out of memory over wide rows before it spills. */
-const rangeBytes = 64_000_000;
-
 /** What DuckDB takes for a value however short it is. */
 const leastValueBytes = 16;
 
@@ -33,20 +30,21 @@ export async function extentOf(database: Database, { columns }: Table, paths: re
 }
 
 /** Rows a row group: fewer where they are wide, because a group is held in memory while it is written. */
-export function groupRows({ rows, bytes }: Extent): number {
+export function groupRows({ rows, bytes }: Extent, rangeBytes: number): number {
   const fitting = bytes === 0 ? mostGroupRows : Math.floor((rangeBytes / bytes) * rows);
   return Math.min(mostGroupRows, Math.max(vectorRows, Math.floor(fitting / vectorRows) * vectorRows));
 }
 
 /**
  * Conditions in SQL that part the rows of local files of a table into ranges of the column that they are sorted by, one
- * behind the other and each small enough to be worked on at once. Every row meets exactly one of them.
+ * behind the other and each of about `rangeBytes`. Every row meets exactly one of them.
  */
 export async function rangesOf(
   database: Database,
   table: Table,
   paths: readonly string[],
   { rows, bytes }: Extent,
+  rangeBytes: number,
 ): Promise<readonly string[]> {
   const leading = leadingColumn(table);
   const count = Math.ceil(bytes / rangeBytes);

@@ -14,7 +14,7 @@ import { fetchFiles } from './merge.js';
 import { madeAgain, sameRows, type Made } from './made-again.js';
 import { sharedTags } from './merged-tags.js';
 import { newWork, type Work } from './work.js';
-import { withWorkspace, type Workspace } from './workspace.js';
+import { withWorkspace, type Limits, type Workspace } from './workspace.js';
 
 /** Tables whose rows are made from the `raw` of a main table's rows. */
 const entryTables: ReadonlySet<Table> = new Set([entries, groupEntries, orderEntries]);
@@ -26,6 +26,7 @@ export interface RebuildOptions {
   readonly families: readonly Family[];
   /** Undefined: every account. */
   readonly account: string | undefined;
+  readonly limits: Limits;
   /** Told of each file whose entries have changed. */
   readonly changed?: (family: Family, path: string) => void;
 }
@@ -38,7 +39,7 @@ export interface RebuildOptions {
  *   STOPPED; what was committed by then stays
  */
 export async function rebuildLake(options: RebuildOptions, work: Map<Family, Work>): Promise<void> {
-  await withWorkspace(async (workspace) => {
+  await withWorkspace(options.limits, async (workspace) => {
     for (const family of options.families) {
       const [table] = family.derived.filter((derived) => entryTables.has(derived));
       if (table === undefined) continue;
@@ -65,14 +66,17 @@ async function rebuildFamily(
     if (bundle === undefined) break;
     signal.throwIfAborted();
     seen.add(keyOf(bundle));
-    const isCommitted = await rebuildBundle(options, workspace, family, table, bundle, done);
-    if (!isCommitted) await lake.refresh();
+    const isDone = await rebuildBundle(options, workspace, family, table, bundle, done);
+    const live = lake.table(family.main.name).snapshot.files.get(bundle.main.path);
+    // It names other files of entries now, and these are what they should be.
+    if (isDone && live !== undefined) seen.add(keyOf({ main: live }));
+    if (!isDone) await lake.refresh();
     await workspace.clear();
   }
   done.seconds = (clock.now() - began) / 1000;
 }
 
-function keyOf({ main }: Bundle): string {
+function keyOf({ main }: Pick<Bundle, 'main'>): string {
   return `${main.path} ${main.tags?.['derived'] ?? ''}`;
 }
 
@@ -96,7 +100,7 @@ async function rebuildBundle(
     return false;
   }
   const stored = await storedEntries(lake, workspace, table, bundle);
-  if (stored.isWhole && (await sameRows(workspace.database, table, made, stored.paths))) {
+  if (stored.isWhole && (await sameRows(workspace, table, made, stored.paths))) {
     noteRows(done, family, table, made);
     return true;
   }

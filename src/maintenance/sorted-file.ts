@@ -21,7 +21,7 @@ export interface Sorting {
  * @throws LedgerlakeError SQL where a query fails, PARQUET_MISMATCH where the file lacks rows
  */
 export async function sortedFile(
-  { database, fresh }: Workspace,
+  { database, fresh, limits: { rangeBytes } }: Workspace,
   table: Table,
   { paths, select, metadata }: Sorting,
   options: QueryOptions,
@@ -29,15 +29,15 @@ export async function sortedFile(
   const extent = await extentOf(database, table, paths);
   const target = fresh();
   const write = (query: string) =>
-    writeRows(database, table, { select: query, target, metadata, groupRows: groupRows(extent) }, options);
-  const ranges = await rangesOf(database, table, paths, extent);
+    writeRows(database, table, { select: query, target, metadata, groupRows: groupRows(extent, rangeBytes) }, options);
+  const ranges = await rangesOf(database, table, paths, extent, rangeBytes);
   if (ranges.length === 1) return write(select('true'));
   const parts: string[] = [];
   for (const range of ranges) {
     const part = fresh();
     parts.push(part);
     await database.execute(
-      `COPY (${select(range)}) TO ${literal(part)} (FORMAT parquet, COMPRESSION snappy, ROW_GROUP_SIZE ${groupRows(extent)})`,
+      `COPY (${select(range)}) TO ${literal(part)} (FORMAT parquet, COMPRESSION snappy, ROW_GROUP_SIZE ${groupRows(extent, rangeBytes)})`,
       options,
     );
   }

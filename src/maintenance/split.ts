@@ -5,6 +5,7 @@ import type { Add } from '../lake/actions.js';
 import { exchange } from '../lake/exchange.js';
 import { unitsOf } from '../lake/file-tags.js';
 import type { Lake, SliceCommit, Split } from '../lake/lake.js';
+import { restoreSwapped } from '../lake/swapped-files.js';
 import type { NewFile } from '../lake/written-files.js';
 import { bundlesOf, replacing, type Bundle } from './bundles.js';
 import { familiesOf, type Family } from './families.js';
@@ -16,23 +17,30 @@ import { has } from './row-order.js';
 import { groupSpans, netSumsOf } from './row-tags.js';
 import { sortedFile } from './sorted-file.js';
 import { canTellApart, rowsOf } from './unit-rows.js';
-import { withWorkspace, type Workspace } from './workspace.js';
+import { defaultLimits, withWorkspace, type Workspace } from './workspace.js';
 
 /**
  * How files are parted that came to hold a slice's units beside others, as `compact` puts many into one: each becomes
  * one file with the slice's units and one with the rest, as a commit of its own that changes no row.
  */
-export function splitter(lake: Lake, clock: Clock): Split {
+export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Split {
   return async (slice, mixed) => {
     const [family] = familiesOf([{ name: slice.pipeline, tables: slice.tables }]);
     if (family === undefined) return;
-    const paths = new Set(mixed.map(({ path }) => path));
-    const bundles = bundlesOf(lake, family, slice.account).filter(
-      ({ main, isWhole }) => isWhole && paths.has(main.path),
-    );
     const [odd] = mixed.filter((add) => !canTellApart(family.main, family.derived, unitsOf(add)));
-    if (bundles.length < mixed.length || odd !== undefined) throw notParted(lake, family, odd ?? mixed[0]);
-    await withWorkspace(async (workspace) => {
+    if (odd !== undefined) throw notParted(lake, family, odd);
+    const paths = new Set(mixed.map(({ path }) => path));
+    const chosen = () => bundlesOf(lake, family, slice.account).filter(({ main }) => paths.has(main.path));
+    if (!chosen().every(({ isWhole }) => isWhole)) {
+      // A run that died on the way left it so; one that lives starts its commit anew.
+      await lake.refresh();
+      await restoreSwapped(lake.tables, Infinity, clock.now());
+    }
+    const bundles = chosen();
+    const broken = bundles.find(({ isWhole }) => !isWhole);
+    if (broken !== undefined) throw notParted(lake, family, broken.main);
+    if (bundles.length === 0) return;
+    await withWorkspace(limits, async (workspace) => {
       const files: NewFile[] = [];
       for (const bundle of bundles) {
         files.push(...(await partsOf(lake, workspace, family, slice, bundle, clock.now())));
@@ -50,12 +58,12 @@ export function splitter(lake: Lake, clock: Clock): Split {
   };
 }
 
-function notParted(lake: Lake, { main }: Family, add: Add | undefined): LedgerlakeError {
-  const file = add === undefined ? main.name : lake.store.address(lake.table(main.name).pathOf(add));
+function notParted(lake: Lake, { main }: Family, add: Add): LedgerlakeError {
+  const file = lake.store.address(lake.table(main.name).pathOf(add));
   return new LedgerlakeError(
     'LAKE_CONFLICT',
-    `expected to take apart ${file}, which holds more than what is read again, but another run is at work on it; ` +
-      'run the same command again',
+    `expected to part ${file}, which holds more than what is read again, but its rows can't be told apart, or what belongs ` +
+      'to it is missing from the log: `ledgerlake verify` tells; nothing was replaced',
   );
 }
 

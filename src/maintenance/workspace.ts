@@ -4,12 +4,22 @@ import { join } from 'node:path';
 import { openDatabase, type Database } from '../duckdb/connection.js';
 import { literal } from '../duckdb/views.js';
 
-/** What DuckDB may hold in memory; it sorts the rest on the disk. */
-const defaultMemory = '1GB';
+/** What work on files may hold in memory. */
+export interface Limits {
+  /** What DuckDB may hold of all: `1GB`. */
+  readonly memory: string;
+  /** Bytes of rows that DuckDB sorts, compares or writes at once: over wide rows it runs out of memory before it spills. */
+  readonly rangeBytes: number;
+  /** Bytes of `raw` that are flattened at once. */
+  readonly rawBytes: number;
+}
+
+export const defaultLimits: Limits = { memory: '1GB', rangeBytes: 64_000_000, rawBytes: 8_000_000 };
 
 /** A DuckDB and a folder of the local disk, for files on their way out of a lake and back into it. */
 export interface Workspace {
   readonly database: Database;
+  readonly limits: Limits;
   /** Takes bytes in as a local file; its name. */
   readonly keep: (bytes: Uint8Array) => Promise<string>;
   /** A name for a file that is about to be written. */
@@ -19,10 +29,7 @@ export interface Workspace {
 }
 
 /** Uses a workspace and removes it. Throws what `use` throws. */
-export async function withWorkspace<T>(
-  use: (workspace: Workspace) => Promise<T>,
-  { memory = defaultMemory }: { readonly memory?: string } = {},
-): Promise<T> {
+export async function withWorkspace<T>(limits: Limits, use: (workspace: Workspace) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-files-'));
   const files = join(folder, 'files');
   let count = 0;
@@ -37,7 +44,7 @@ export async function withWorkspace<T>(
     try {
       // One thread: the same rows give the same bytes then, whatever machine they are written on.
       await database.execute(
-        `SET threads = 1; SET memory_limit = ${literal(memory)}; SET preserve_insertion_order = true; ` +
+        `SET threads = 1; SET memory_limit = ${literal(limits.memory)}; SET preserve_insertion_order = true; ` +
           `SET temp_directory = ${literal(join(folder, 'spill'))}`,
       );
       const keep = async (bytes: Uint8Array) => {
@@ -45,7 +52,7 @@ export async function withWorkspace<T>(
         await writeFile(path, bytes);
         return path;
       };
-      return await use({ database, keep, fresh, clear });
+      return await use({ database, limits, keep, fresh, clear });
     } finally {
       database.close();
     }

@@ -1,5 +1,6 @@
 import type { Add } from '../lake/actions.js';
 import type { DeltaTable } from '../lake/delta-table.js';
+import { namedFiles } from '../lake/derived-files.js';
 import type { Lake } from '../lake/lake.js';
 import type { Certificate, Place } from './certificate.js';
 import { mainTable } from './main-tables.js';
@@ -38,13 +39,14 @@ export interface LogFiles {
 }
 
 export function logFiles(lake: Lake, account: string | undefined, certificate: Certificate): LogFiles {
+  const named = namedFiles(lake.tables);
   const files: LogFile[] = [];
   const obscure = new Set<string>();
   for (const delta of lake.tables) {
     for (const add of delta.snapshot.files.values()) {
       if (account !== undefined && add.partitionValues['account'] !== account) continue;
       certificate.count('log-tags');
-      const file = readFile(delta, add);
+      const file = readFile(delta, add, named);
       if (typeof file !== 'string') files.push(file);
       else {
         obscure.add(delta.schema.name);
@@ -57,7 +59,7 @@ export function logFiles(lake: Lake, account: string | undefined, certificate: C
 }
 
 /** What the log says of a file, or what is wrong with that. */
-function readFile(delta: DeltaTable, add: Add): LogFile | string {
+function readFile(delta: DeltaTable, add: Add, named: ReadonlySet<string>): LogFile | string {
   const { tags } = add;
   const table = delta.schema.name;
   const file = delta.pathOf(add);
@@ -92,9 +94,15 @@ function readFile(delta: DeltaTable, add: Add): LogFile | string {
     rows: Number(tags['rows']),
     sha256: tags['sha256'] ?? '',
     net,
-    derived: main === undefined ? undefined : derived,
+    derived:
+      main !== undefined ? derived : delta.schema.lasting === true && counts(file, derived, named) ? [] : undefined,
     stats,
   };
+}
+
+/** Whether a lasting table's file counts, so that it needs no other to name it. */
+function counts(file: string, derived: readonly string[] | undefined, named: ReadonlySet<string>): boolean {
+  return derived !== undefined || named.has(file);
 }
 
 function shown(tag: string | undefined): string {

@@ -4,11 +4,11 @@ import { actors, before, interleave, rivals } from './interleaving.js';
 import { truthOf } from './lake-truth.js';
 
 test('processes on one lake, in any order of their steps, never lose, double or dangle a file', async () => {
-  await fc.assert(fc.asyncProperty(fc.scheduler(), before, actors, interleave), { numRuns: 800 });
+  await fc.assert(fc.asyncProperty(fc.scheduler(), before, actors, interleave), { numRuns: 300 });
 });
 
 test('nor do three that read the same window at once', async () => {
-  await fc.assert(fc.asyncProperty(fc.scheduler(), fc.constant([]), rivals, interleave), { numRuns: 800 });
+  await fc.assert(fc.asyncProperty(fc.scheduler(), fc.constant([]), rivals, interleave), { numRuns: 300 });
 });
 
 test('what the tests go by sees what is wrong with a lake', () => {

@@ -62,6 +62,7 @@ const summary = {
   bytes: 3000,
   seconds: 1,
   noticed: new Map(),
+  leftOpen: [],
 };
 const report = {
   account: 'shop',

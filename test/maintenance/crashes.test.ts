@@ -24,33 +24,29 @@ async function rowsByLog(lake: string): Promise<Record<string, number>> {
   return rows;
 }
 
-describe.each([{ late: false }, { late: true }])(
-  'a compaction that dies at any change (its effect: $late)',
-  ({ late }) => {
-    test('leaves a lake that reads the same and is compacted by the next run', async () => {
-      const before = await rowsByLog(small.lake);
-      for (let dieAt = 1; ; dieAt++) {
-        const lake = await copied(small.lake);
-        const contents = await contentsOf(lake, clock);
-        const store = failingStore(openStore(lake), dieAt, late);
-        const failure: unknown = await compacted({ lake, store }, { clock }).catch((error: unknown) => error);
-        if (store.changes < dieAt) {
-          expect(dieAt).toBeGreaterThan(8);
-          break;
-        }
-        expect(failure, `change ${dieAt}`).toBeInstanceOf(Error);
-        expect(await contents.differences(lake), `change ${dieAt}`).toEqual({});
-        expect(await rowsByLog(lake), `change ${dieAt}`).toEqual(before);
-        await rm(join(lake, '_runs'), { recursive: true, force: true });
-        await compacted({ lake }, { clock });
-        expect(await contents.differences(lake), `change ${dieAt}, after`).toEqual({});
-        expect(await rowsByLog(lake), `change ${dieAt}, after`).toEqual(before);
-        expect(await dataFiles(lake, 'events'), `change ${dieAt}`).toHaveLength(1);
-        expect(await dataFiles(lake, 'entries'), `change ${dieAt}`).toHaveLength(1);
-      }
-    });
-  },
-);
+test('a compaction that dies at any change leaves a lake that reads the same and that the next run compacts', async () => {
+  const before = await rowsByLog(small.lake);
+  const contents = await contentsOf(small.lake, clock);
+  for (let dieAt = 1; ; dieAt++) {
+    const lake = await copied(small.lake);
+    const store = failingStore(openStore(lake), dieAt);
+    const failure: unknown = await compacted({ lake, store }, { clock }).catch((error: unknown) => error);
+    if (store.changes < dieAt) {
+      expect(dieAt).toBeGreaterThan(8);
+      break;
+    }
+    expect(failure, `change ${dieAt}`).toBeInstanceOf(Error);
+    expect(await contents.differences(lake), `change ${dieAt}`).toEqual({});
+    expect(await rowsByLog(lake), `change ${dieAt}`).toEqual(before);
+    // Its process lives on here; where it was killed its lease says so.
+    await rm(join(lake, '_runs'), { recursive: true, force: true });
+    await compacted({ lake }, { clock });
+    expect(await contents.differences(lake), `change ${dieAt}, after`).toEqual({});
+    expect(await rowsByLog(lake), `change ${dieAt}, after`).toEqual(before);
+    expect(await dataFiles(lake, 'events'), `change ${dieAt}`).toHaveLength(1);
+    expect(await dataFiles(lake, 'entries'), `change ${dieAt}`).toHaveLength(1);
+  }
+});
 
 test('a refresh that dies while it parts a file leaves a lake that reads the same', async () => {
   const whole = await copied(small.lake);
@@ -59,7 +55,7 @@ test('a refresh that dies while it parts a file leaves a lake that reads the sam
   const contents = await contentsOf(whole, clock);
   for (let dieAt = 1; ; dieAt++) {
     const lake = await copied(whole);
-    const store = failingStore(openStore(lake), dieAt, dieAt % 2 === 0);
+    const store = failingStore(openStore(lake), dieAt);
     const refresh = async (place: typeof store | string) => {
       const opened = await open(place, clock);
       await load(opened, 2, shipments(2), { refresh: true, split: splitter(opened, clock) });

@@ -6,10 +6,8 @@ export interface FailingStore extends Store {
   readonly changes: number;
 }
 
-/**
- * `dieAt`: the change that fails, from 1. `late`: it has its effect all the same, and only its answer is lost.
- */
-export function failingStore(store: Store, dieAt: number, late: boolean): FailingStore {
+/** `dieAt`: the first change that has no effect, from 1; so what the one before it left is what the next process finds. */
+export function failingStore(store: Store, dieAt: number): FailingStore {
   let changes = 0;
   const dead = () => changes >= dieAt;
   const refuse = () => {
@@ -18,9 +16,7 @@ export function failingStore(store: Store, dieAt: number, late: boolean): Failin
   const changing = async <T>(change: () => Promise<T>): Promise<T> => {
     if (dead()) refuse();
     changes++;
-    if (!dead()) return change();
-    if (late) await change();
-    return refuse();
+    return dead() ? refuse() : change();
   };
   const reading = async <T>(read: () => Promise<T>): Promise<T> => (dead() ? refuse() : read());
   return {

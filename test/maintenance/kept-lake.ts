@@ -30,7 +30,7 @@ export function steppingClock(iso = '2026-03-15T12:00:00Z'): Clock {
   };
 }
 
-export const dates = { from: '2026-01-01', to: '2026-03-10' };
+export const dates = { from: '2026-01-24', to: '2026-03-10' };
 
 /** A made-up seller behind a service, for the tests of one file: call `close` behind the last. */
 export async function sellerService(clock: Clock, events = 300): Promise<{ endpoint: string; close(): Promise<void> }> {

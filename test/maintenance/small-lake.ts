@@ -50,8 +50,14 @@ export async function load(
   };
   const counts = { requests: 0, retries: 0, throttled: 0, pages: 0 };
   const { signal } = new AbortController();
-  const upstream = { pages: () => Promise.reject(new Error('not asked')) as never };
-  await runSlice(pipeline, slice, { upstream, account: 'shop', counts, priority: 0, signal }, lake, refresh, split);
+  const upstream = {
+    pages: () => Promise.reject(new Error('not asked')) as never,
+    pace: () => undefined,
+    begun: () => [],
+  };
+  const ignored = (): undefined => undefined;
+  const reading = { upstream, account: 'shop', counts, priority: 0, signal, committed: ignored };
+  await runSlice(pipeline, slice, reading, { lake, refresh, split, progressed: ignored });
 }
 
 export async function open(place: Store | string, clock: Clock): Promise<Lake> {

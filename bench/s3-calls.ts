@@ -1,0 +1,55 @@
+import { backfill } from '../src/commands/backfill.js';
+import { createSeller } from '../src/seller/seller.js';
+import { startService } from '../src/service/server.js';
+import { systemClock } from '../src/clock.js';
+import { startS3Server } from '../test/s3-server/server.js';
+
+/**
+ * Prints how many calls of S3 a backfill of a quarter makes, by operation, and how many that is for each slice that it
+ * commits; then those of a second run, which finds nothing to do. Compile it with the rest:
+ * `npx tsc --noEmit false --outDir dist`, then `node dist/bench/s3-calls.js`.
+ */
+async function run(): Promise<void> {
+  const clock = systemClock;
+  const server = await startS3Server('bucket');
+  Object.assign(process.env, server.environment);
+  const service = await startService({ ledger: createSeller({ seed: 1, events: 20_000 }, clock), clock });
+  try {
+    for (const what of ['cold run', 'second run']) {
+      server.calls.length = 0;
+      const printed: string[] = [];
+      await backfill(
+        {
+          pipelines: [],
+          lake: 's3://bucket/lake',
+          account: 'shop',
+          endpoint: service.url,
+          refresh: false,
+          from: new Date(clock.now() - 90 * 86_400_000).toISOString().slice(0, 10),
+          to: new Date(clock.now() - 86_400_000).toISOString().slice(0, 10),
+          rate: 10_000,
+          burst: 10_000,
+          orders: undefined,
+          json: true,
+          verbose: false,
+        },
+        { clock, signal: new AbortController().signal, print: (text) => printed.push(text), log: () => undefined },
+      );
+      const last = printed.join('\n').trimEnd().split('\n').at(-1) ?? '{}';
+      const { pipelines } = JSON.parse(last) as { pipelines: Record<string, { slices: number }> };
+      const slices = Object.values(pipelines).reduce((sum, pipeline) => sum + pipeline.slices, 0);
+      const byOperation = new Map<string, number>();
+      for (const { operation } of server.calls) byOperation.set(operation, (byOperation.get(operation) ?? 0) + 1);
+      const each = slices === 0 ? '' : `, ${(server.calls.length / slices).toFixed(1)} for each of ${slices} slices`;
+      console.log(`${what}: ${server.calls.length} calls${each}`);
+      for (const [operation, count] of [...byOperation].toSorted((a, b) => b[1] - a[1])) {
+        console.log(`  ${operation} ${count}${slices === 0 ? '' : ` (${(count / slices).toFixed(1)} a slice)`}`);
+      }
+    }
+  } finally {
+    await service.close();
+    await server.close();
+  }
+}
+
+await run();
