@@ -1,0 +1,105 @@
+import { financialEventGroups } from '../../pipelines/financial-event-groups.js';
+import { financialEvents } from '../../pipelines/financial-events.js';
+import { isWorthPacing } from '../finances/connect.js';
+import { readEndpoint } from '../finances/endpoint.js';
+import { tables } from '../finances/tables.js';
+import { Lake } from '../lake/lake.js';
+import { openStore } from '../lake/open-store.js';
+import { readAccount, refuseMixing } from '../options/account.js';
+import { readOrders } from '../options/orders.js';
+import { choosePipelines } from '../options/pipelines.js';
+import { readRange, type RangeOptions } from '../options/range.js';
+import { chunksOf, writeRows, type Format } from '../output/formats.js';
+import { writeText } from '../output/sink.js';
+import { nothingLearned } from '../plan/learned.js';
+import { planLake, withNeeds } from '../plan/plan-lake.js';
+import { planColumns, planObject, planRows, type PlanReport } from '../plan/plan-rows.js';
+import { planText } from '../plan/plan-text.js';
+import { probe } from '../plan/probe.js';
+import { openKeptQuota } from '../quota/kept-quota.js';
+import type { Job } from '../run/pipeline.js';
+import { quotaFile, withUpstream, type UpstreamOptions } from './connected.js';
+import type { ReadingContext } from './context.js';
+
+export interface PlanOptions extends RangeOptions, UpstreamOptions {
+  /** Names; empty for the default set. */
+  readonly pipelines: readonly string[];
+  readonly account: string | undefined;
+  readonly refresh: boolean;
+  /** The text of the file with order ids, and its name. */
+  readonly orders: { readonly text: string; readonly source: string } | undefined;
+  /** Ask the service for a page where the lake can't tell. */
+  readonly probe: boolean;
+  readonly format: Format;
+  /** End a table with the plan as one JSON object on a line, as backfills do with their summary. */
+  readonly json?: boolean;
+}
+
+/**
+ * `ledgerlake plan` and `ledgerlake backfill --dry-run`: what a backfill would do. Reads the lake and sends no request,
+ * but for those of `--probe`; changes nothing.
+ *
+ * `table` is for people. `json` is one object: `lake`, `account`, `from`, `to`, `known`, `requests`, `seconds`,
+ * `probe_requests` and `pipelines`, each with the fields of `planColumns`; `csv` and `ndjson` have a row for each
+ * pipeline. What isn't known is null. Where `known` is false, `slices`, `requests` and `seconds` are the least.
+ *
+ * @throws LedgerlakeError USAGE for what a backfill would refuse, LAKE_STORE and LAKE_LOG where the lake can't be read,
+ * and what the service has against a probe
+ */
+export async function plan(options: PlanOptions, context: ReadingContext): Promise<void> {
+  const { clock, signal, output, log } = context;
+  const pipelines = choosePipelines(options.pipelines, options.orders !== undefined);
+  const orders = options.orders === undefined ? [] : readOrders(options.orders.text, options.orders.source);
+  const now = clock.now();
+  const range = readRange(options, now);
+  const { endpoint, rate, burst, tokenLifeMinutes = 3 } = options;
+  const account = readAccount(options.account, endpoint);
+  if (endpoint !== undefined) readEndpoint(endpoint);
+
+  const lake = await Lake.open(openStore(options.lake, { clock }), tables, clock);
+  refuseMixing(account, lake.accounts(), options.lake);
+  const job: Job = { account, range, lake, refresh: options.refresh, orders };
+  const asked = {
+    job,
+    pipelines: withNeeds(pipelines).map(({ name }) => name),
+    groups: financialEventGroups,
+    events: financialEvents,
+    now,
+    signal,
+  };
+  const learned = options.probe
+    ? await withUpstream(options, account, { clock, log }, (upstream) => probe({ ...asked, upstream }))
+    : nothingLearned;
+
+  const isPaced = endpoint !== undefined && isWorthPacing(rate);
+  // Nothing is written to it here.
+  const kept = isPaced ? await openKeptQuota(quotaFile(options, account, endpoint), () => undefined) : undefined;
+  const planned = await planLake({
+    job,
+    pipelines,
+    quotaOf: (name) => (endpoint === undefined ? undefined : { rate, burst, state: kept?.stateOf(name) }),
+    isPaced,
+    tokenLifeMs: tokenLifeMinutes * 60_000,
+    now: clock.now(),
+    learned,
+    signal,
+  });
+  const report: PlanReport = {
+    ...planned,
+    lake: options.lake,
+    account,
+    range,
+    probed: options.probe ? learned.requests : undefined,
+  };
+  switch (options.format) {
+    case 'table':
+      await writeText(output, [planText(report), options.json ? `${JSON.stringify(planObject(report))}\n` : '']);
+      return;
+    case 'json':
+      await writeText(output, [`${JSON.stringify(planObject(report), undefined, 2)}\n`]);
+      return;
+    case 'csv':
+    case 'ndjson':
+      await writeRows(output, options.format, planColumns, chunksOf(planRows(report)));
+  }
+}
