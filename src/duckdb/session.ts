@@ -18,6 +18,8 @@ export interface SessionOptions {
   readonly output: Output;
   readonly errorOutput: Writable;
   readonly signal?: AbortSignal | undefined;
+  /** Statements that make macros over the views. */
+  readonly macros?: readonly string[];
 }
 
 /** Statements over a lake's views, and where their results go. */
@@ -32,11 +34,12 @@ export class Session {
 
   /** Makes the views from the lake's newest version, which is returned. */
   async refresh(): Promise<LakeFiles> {
-    const { database, tables, lakeFiles, signal } = this.#options;
+    const { database, tables, lakeFiles, signal, macros = [] } = this.#options;
     for (let attempt = 1; ; attempt++) {
       const files = await lakeFiles();
       try {
         await createViews(database, tables, files, signal);
+        for (const macro of macros) await database.execute(macro, { signal });
         return files;
       } catch (error) {
         if (attempt === 3 || !lostFile(error)) throw error;

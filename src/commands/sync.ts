@@ -1,0 +1,126 @@
+import { findingsObject, findingsText } from '../history/findings-text.js';
+import type { Lake } from '../lake/lake.js';
+import { messageOf } from '../errors.js';
+import { readOrders } from '../options/orders.js';
+import { choosePipelines } from '../options/pipelines.js';
+import { rangeMarginMs } from '../options/range.js';
+import { summaryJson, summaryText } from '../output/run-summary.js';
+import { loadedWindows } from '../run/window-slices.js';
+import type { Window } from '../run/windows.js';
+import { instantText } from '../status/backfill-command.js';
+import { olderGaps, syncRange } from '../sync/coverage.js';
+import { lagFailure, lagText, lakeCoveredTo, readDuration } from '../sync/lag.js';
+import { defaultLookBack, type LookBackRule } from '../sync/look-back.js';
+import { readLookBacks, writeLookBacks } from '../sync/look-back-note.js';
+import { daysBack, syncedPipelines, windowed, type SyncPlan } from '../sync/synced-pipelines.js';
+import type { CommandContext } from './context.js';
+import { load, type LoadOptions } from './loading.js';
+
+export interface SyncOptions extends LoadOptions {
+  /** Names; empty for the default set. */
+  readonly pipelines: readonly string[];
+  /** The text of the file with order ids, and its name. */
+  readonly orders: { readonly text: string; readonly source: string } | undefined;
+  /** Days that are read again, in the place of the schedule; undefined: what the schedule says. */
+  readonly lookBack: number | undefined;
+  /** How old the lake may be after the run, such as `2h`; undefined: as old as it gets. */
+  readonly maxLag: string | undefined;
+  readonly rules?: readonly LookBackRule[];
+}
+
+/**
+ * `ledgerlake sync`: loads what is new since the newest loaded instant, reads again what may have changed since, and tells
+ * what had. See `eventWindows`, `listingWindows` and `groupsToRead` for what that is.
+ *
+ * @throws LedgerlakeError USAGE before anything is touched, UPSTREAM_EMPTY where a window came back empty that held rows,
+ * LAKE_LAG where the lake is older than it may be, or the failure that ended the run, its summary printed
+ */
+export async function sync(options: SyncOptions, context: CommandContext): Promise<void> {
+  const { clock, print, log } = context;
+  const chosen = choosePipelines(options.pipelines, options.orders !== undefined);
+  const orders = options.orders === undefined ? [] : readOrders(options.orders.text, options.orders.source);
+  const maxLagMs = options.maxLag === undefined ? undefined : readDuration('--max-lag', options.maxLag);
+  const now = clock.now();
+  const end = Math.floor((now - rangeMarginMs) / 1000) * 1000;
+  const names = new Set(chosen.flatMap(({ name, needs = [] }) => [name, ...needs.map((needed) => needed.name)]));
+  const used = windowed.filter(({ pipeline }) => names.has(pipeline));
+  const ranges = new Map<string, Window>();
+  const days = new Map<string, number>();
+  let plan: SyncPlan = {
+    end,
+    now,
+    lookBack: options.lookBack,
+    rules: options.rules ?? defaultLookBack,
+    done: new Map(),
+  };
+  const covered = (lake: Lake, account: string) => lakeCoveredTo(lake, account, names, ranges, end);
+
+  await load(
+    {
+      command: 'sync',
+      options,
+      refresh: true,
+      plan: async (lake, account) => {
+        plan = { ...plan, done: await readLookBacks(lake.store, account) };
+        for (const { pipeline, table } of used) {
+          const loaded = loadedWindows(lake, pipeline, table, account);
+          const range = syncRange(loaded, end);
+          ranges.set(pipeline, range);
+          days.set(pipeline, daysBack(lake, account, pipeline, table, plan));
+          for (const gap of olderGaps(loaded, range)) {
+            log(
+              `${pipeline}: ${instantText(gap.start)} to ${instantText(gap.end)} isn't loaded; \`backfill\` loads it`,
+            );
+          }
+        }
+        const start = Math.min(end, ...[...ranges.values()].map((range) => range.start));
+        return { pipelines: syncedPipelines(chosen, plan), range: { start, end }, orders, refresh: true };
+      },
+      judge: (lake, account) => lagFailure(covered(lake, account), maxLagMs, clock.now()),
+      tell: async ({ lake, report, findings }) => {
+        const at = covered(lake, report.account);
+        // A window that came back empty was looked at as well; what the lake's age is has nothing to do with it.
+        const isRead = report.summaries.length > 0 && !isBroken(report.failure);
+        if (isRead) await noteLookBacks(lake, report.account, plan, days, log);
+        print(summaryText(report));
+        const found = findingsText(findings);
+        if (found !== '') print(found);
+        const lag = lagText(at, clock.now());
+        if (lag !== '') print(lag);
+        if (!options.json) return;
+        const lagSeconds = at === undefined ? null : Math.round((clock.now() - at) / 1000);
+        print(summaryJson(report, { ...findingsObject(findings), lag_seconds: lagSeconds }));
+      },
+    },
+    context,
+  );
+}
+
+/** Whether a run didn't come to its end. */
+function isBroken(failure: unknown): boolean {
+  const code = failure instanceof Error && 'code' in failure ? failure.code : undefined;
+  return failure !== undefined && code !== 'LAKE_LAG';
+}
+
+/** Leaves word of how far back was read, which covers every shorter look-back as well. */
+async function noteLookBacks(
+  lake: Lake,
+  account: string,
+  { done, rules, now }: SyncPlan,
+  days: ReadonlyMap<string, number>,
+  log: (line: string) => void,
+): Promise<void> {
+  const lookBacks = new Map(done);
+  for (const [pipeline, back] of days) {
+    const reached = rules.filter((rule) => rule.everyDays > 0 && rule.days <= back);
+    if (reached.length === 0) continue;
+    const own = new Map(lookBacks.get(pipeline));
+    for (const rule of reached) own.set(rule.days, now);
+    lookBacks.set(pipeline, own);
+  }
+  try {
+    await writeLookBacks(lake.store, account, lookBacks);
+  } catch (error) {
+    log(`the note of how far back was read could not be written: ${messageOf(error)}`);
+  }
+}
