@@ -5,6 +5,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // These have targets of their own: they need more than Node.
     exclude: [...configDefaults.exclude, 'test/s3-real/**'],
+    // Vitest would leave a core idle on a machine of two.
+    maxWorkers: 2,
     // Child processes and real files on a small machine.
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -1,13 +1,16 @@
 #!/usr/bin/env node
 import yargs, { type Argv } from 'yargs';
 import { hideBin } from 'yargs/helpers';
+import { accountsCommand } from './cli/accounts.js';
 import { backfillCommand } from './cli/backfill.js';
 import { Given, type CommandDefinition } from './cli/definition.js';
 import { forgetCommand } from './cli/forget.js';
 import { compactCommand, rebuildCommand } from './cli/maintenance.js';
+import { planCommand } from './cli/plan.js';
 import { serveCommand } from './cli/serve.js';
 import { sqlCommand } from './cli/sql.js';
 import { statusCommand } from './cli/status.js';
+import { syncCommand } from './cli/sync.js';
 import { verifyCommand } from './cli/verify.js';
 import { systemClock } from './clock.js';
 import type { CommandContext } from './commands/context.js';
@@ -17,12 +20,15 @@ import { version } from './version.js';
 /** In the order of the help. */
 const commands: readonly CommandDefinition[] = [
   backfillCommand,
+  syncCommand,
+  planCommand,
   statusCommand,
   verifyCommand,
   sqlCommand,
   compactCommand,
   rebuildCommand,
   forgetCommand,
+  accountsCommand,
   serveCommand,
 ];
 
@@ -33,7 +39,7 @@ function parserOf(words: readonly string[], context: CommandContext): Argv {
   const parser = yargs([...words])
     .scriptName('ledgerlake')
     .usage("$0 COMMAND\n\nA seller's financial events as Parquet, exact to the cent.")
-    .parserConfiguration({ 'duplicate-arguments-array': false, 'parse-positional-numbers': false })
+    .parserConfiguration({ 'parse-positional-numbers': false })
     .option('verbose', { type: 'boolean', default: false, describe: 'Tell more, and of an error everything' })
     .version(version)
     .help()
@@ -73,7 +79,13 @@ function define(parser: Argv, command: CommandDefinition, context: CommandContex
   );
 }
 
-/** Ends commands in good order on the first signal; who asks twice doesn't want to wait, and the lake stays whole. */
+/** How long what is open may take to come to its end after the first signal. */
+const graceMs = 9_000;
+
+/**
+ * Ends commands in good order on the first signal. Who asks twice doesn't want to wait, and a disk or service that never
+ * answers must not make anybody wait: the process ends then, which the lake survives as it survives a crash.
+ */
 function stopOnSignals(): AbortSignal {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -81,6 +93,10 @@ function stopOnSignals(): AbortSignal {
       if (stop.signal.aborted) process.exit(1);
       const message = `stopped by ${signal}; what was committed stays, and the same command goes on from there`;
       stop.abort(new LedgerlakeError('STOPPED', message));
+      setTimeout(() => {
+        process.stderr.write(`ledgerlake: ${message}; what was open did not come to its end in time\n`);
+        process.exit(1);
+      }, graceMs).unref();
     });
   }
   return stop.signal;

@@ -8,8 +8,14 @@ const codes = {
   UPSTREAM_UNREACHABLE: { exit: 1, retry: true },
   /** The upstream answered with a status that isn't 200. */
   UPSTREAM_STATUS: { exit: 1, retry: true },
+  /** The upstream answered with nothing where it had something before. */
+  UPSTREAM_EMPTY: { exit: 1, retry: false },
   /** The upstream's answer isn't what its model says. */
   UPSTREAM_BODY: { exit: 1, retry: true },
+  /** The token endpoint refused to issue an access token: client id, client secret or refresh token is wrong. */
+  SIGN_IN_REFUSED: { exit: 1, retry: false },
+  /** The token endpoint can't be reached, has a fault, or doesn't answer as one. */
+  SIGN_IN_UNREACHABLE: { exit: 1, retry: true },
   /** Bytes that aren't JSON. */
   JSON_SYNTAX: { exit: 1, retry: false },
   /** The lake can't be read or written. */
@@ -20,10 +26,14 @@ const codes = {
   LAKE_LOG: { exit: 1, retry: false },
   /** Another writer got there first and the work can't be rebased onto it. */
   LAKE_CONFLICT: { exit: 1, retry: false },
+  /** The lake is older than it was asked to be. */
+  LAKE_LAG: { exit: 1, retry: false },
   /** What was written isn't what was handed over. */
   PARQUET_MISMATCH: { exit: 1, retry: false },
   /** A query failed. */
   SQL: { exit: 1, retry: false },
+  /** Some slices could not be read and are left open; all others are in the lake. */
+  INCOMPLETE: { exit: 1, retry: true },
   /** The user or the system asked the run to stop. */
   STOPPED: { exit: 1, retry: false },
 } as const satisfies Record<string, { exit: 1 | 2; retry: boolean }>;

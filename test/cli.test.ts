@@ -45,10 +45,10 @@ describe('help', () => {
   test('names every command', async () => {
     const { code, out } = await ledgerlake(['--help']);
     expect(code).toBe(0);
-    for (const command of ['backfill', 'serve', 'sql']) expect(out).toContain(`ledgerlake ${command}`);
+    for (const command of ['backfill', 'sync', 'serve', 'sql']) expect(out).toContain(`ledgerlake ${command}`);
   });
 
-  test.each(['backfill', 'serve', 'sql'])('of %s goes to standard output', async (command) => {
+  test.each(['backfill', 'sync', 'serve', 'sql'])('of %s goes to standard output', async (command) => {
     const { code, out, err } = await ledgerlake([command, '--help']);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toContain('--verbose');
@@ -73,6 +73,8 @@ describe('bad input is one line, with the right exit code, and nothing is touche
     ['a date that is none', 2, backfill('--from', '2025-02-30'), /--from.*ISO 8601.*"2025-02-30"/],
     ['an account without an endpoint', 2, backfill('--account', 'shop'), /--endpoint/],
     ['an endpoint that is none', 2, backfill('--endpoint', 'localhost', '--account', 'shop'), /--endpoint/],
+    ['a look-back that is none', 2, ['sync', '--lake', 'LAKE', '--look-back', 'long'], /--look-back.*"long"/],
+    ['a lag that is none', 2, ['sync', '--lake', 'LAKE', '--max-lag', 'short'], /--max-lag.*"short"/],
     ['a rate that is none', 2, backfill('--rate', 'fast'), /--rate/],
     [
       'a file of orders that is missing',
@@ -131,6 +133,15 @@ describe('bad input is one line, with the right exit code, and nothing is touche
     expect(ended).toMatchObject({ code: 1, out: '' });
     expect(ended.err.trimEnd().split('\n')).toHaveLength(1);
     expect(ended.err).toContain('file');
+  });
+
+  test('of several pipelines each is read, of an option given twice the last', async () => {
+    const unknownFirst = await ledgerlake(['backfill', 'nonsense', 'financial-events']);
+    expect(unknownFirst).toMatchObject({ code: 2, out: '' });
+    expect(unknownFirst.err).toMatch(/expected a pipeline .*got "nonsense"/);
+    const twice = await ledgerlake(backfill('--rate', 'first', '--rate', 'last', '--json', '--json'));
+    expect(twice).toMatchObject({ code: 2, out: '' });
+    expect(twice.err).toMatch(/--rate.*"last"/);
   });
 
   test('--verbose adds the stack', async () => {

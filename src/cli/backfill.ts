@@ -1,13 +1,30 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { messageOf, usageError } from '../errors.js';
-import { amount, whole } from '../options/numbers.js';
 import { pipelines } from '../options/pipelines.js';
-import { sharedOptions, type CommandDefinition } from './definition.js';
+import { readingContext, sharedOptions, type CommandDefinition, type Given } from './definition.js';
+import { readSettings } from './settings.js';
+
+export const backfillPositional = { name: 'PIPELINE', many: true, about: 'What to load' };
+
+/** Options that say what is loaded, from where and how fast. */
+export const backfillOptions = {
+  lake: sharedOptions.lake,
+  from: { type: 'text', about: 'First instant, ISO 8601 in UTC [default: 90 days before --to]' },
+  to: { type: 'text', about: 'End, exclusive [default: now, less five minutes]' },
+  account: sharedOptions.account,
+  endpoint: sharedOptions.endpoint,
+  refresh: { type: 'flag', about: 'Read again what the lake holds of the range' },
+  orders: { type: 'text', about: 'File with order ids, one a line; - for standard input' },
+  rate: sharedOptions.rate,
+  burst: sharedOptions.burst,
+  journal: sharedOptions.journal,
+  config: sharedOptions.config,
+} as const satisfies CommandDefinition['options'];
 
 export const backfillCommand: CommandDefinition = {
   name: 'backfill',
-  positional: { name: 'PIPELINE', many: true, about: 'What to load' },
+  positional: backfillPositional,
   about: 'Load a date range into the lake',
   more: [
     'Loads what the lake lacks of a date range. No pipeline named: the first three.',
@@ -15,15 +32,9 @@ export const backfillCommand: CommandDefinition = {
     ...pipelines.map(({ name, about }) => `  ${name.padEnd(24)} ${about}`),
   ].join('\n'),
   options: {
-    lake: sharedOptions.lake,
-    from: { type: 'text', about: 'First instant, ISO 8601 in UTC [default: 90 days before --to]' },
-    to: { type: 'text', about: 'End, exclusive [default: now, less five minutes]' },
-    account: { type: 'text', about: 'Whose events [default: demo, with the embedded service]' },
-    endpoint: { type: 'text', about: "The service's base address [default: the embedded service]" },
-    refresh: { type: 'flag', about: 'Read again what the lake holds of the range' },
-    orders: { type: 'text', about: 'File with order ids, one a line; - for standard input' },
-    rate: sharedOptions.rate,
-    burst: sharedOptions.burst,
+    ...backfillOptions,
+    'accept-empty': { type: 'flag', about: 'With --refresh: take it that what held events comes back without any' },
+    'dry-run': { type: 'flag', about: 'Tell what it would do, as ledgerlake plan does, and do nothing' },
     json: sharedOptions.json,
   },
   examples: [
@@ -31,29 +42,38 @@ export const backfillCommand: CommandDefinition = {
     ['backfill financial-events --from 2025-01-01 --to 2025-02-01', 'one pipeline, one month'],
   ],
   run: async (given, context) => {
-    const orders = given.text('orders');
-    const options = {
-      pipelines: given.all('PIPELINE'),
-      lake: given.required('lake'),
-      from: given.text('from'),
-      to: given.text('to'),
-      account: given.text('account'),
-      endpoint: given.text('endpoint'),
-      refresh: given.flag('refresh'),
-      rate: amount('--rate', given.required('rate')),
-      burst: whole('--burst', given.required('burst'), 1),
-      orders: orders === undefined ? undefined : await readSource(orders),
-      json: given.flag('json'),
-      verbose: given.flag('verbose'),
-    };
+    const json = given.flag('json');
+    const options = await readBackfill(given);
+    if (given.flag('dry-run')) {
+      const { plan } = await import('../commands/plan.js');
+      await plan({ ...options, probe: false, format: 'table', json }, readingContext(context));
+      return 0;
+    }
     const { backfill } = await import('../commands/backfill.js');
-    await backfill(options, context);
+    const told = { json, verbose: given.flag('verbose'), acceptEmpty: given.flag('accept-empty') };
+    await backfill({ ...options, ...told }, context);
     return 0;
   },
 };
 
+/**
+ * What is to be loaded, from where and how fast.
+ *
+ * @throws LedgerlakeError USAGE for what is wrong in the command line, the environment or a file of the user's
+ */
+export async function readBackfill(given: Given) {
+  const orders = given.text('orders');
+  return {
+    pipelines: given.all('PIPELINE'),
+    ...(await readSettings(given)),
+    to: given.text('to'),
+    refresh: given.flag('refresh'),
+    orders: orders === undefined ? undefined : await readSource(orders),
+  };
+}
+
 /** A file of the user's, or standard input for `-`. */
-async function readSource(path: string): Promise<{ text: string; source: string }> {
+export async function readSource(path: string): Promise<{ text: string; source: string }> {
   if (path === '-') return { text: await text(process.stdin), source: 'standard input' };
   try {
     return { text: await readFile(path, 'utf8'), source: path };

@@ -23,9 +23,10 @@ export class Given {
     this.#values = values;
   }
 
-  /** An option's text; undefined where it was left out and has no default. */
+  /** An option's text, the last one where it came several times; undefined where it was left out and has no default. */
   text(name: string): string | undefined {
-    const value = this.#values[name];
+    const values = this.#values[name];
+    const value: unknown = Array.isArray(values) ? values.at(-1) : values;
     return typeof value === 'string' ? value : undefined;
   }
 
@@ -62,9 +63,19 @@ export interface CommandDefinition {
 
 /** Options that several commands share. */
 export const sharedOptions = {
-  lake: { type: 'text', default: 'data/lake', about: 'The lake: a folder, or s3://BUCKET/PREFIX' },
-  rate: { type: 'text', default: '0.5', about: 'Requests a second for each operation' },
-  burst: { type: 'text', default: '30', about: 'Requests at once for each operation' },
+  lake: { type: 'text', about: 'The lake: a folder, or s3://BUCKET/PREFIX [default: data/lake]' },
+  config: {
+    type: 'text',
+    about: 'Configuration [default: LEDGERLAKE_CONFIG, or ledgerlake.config.json if it is there]',
+  },
+  account: {
+    type: 'text',
+    about: 'Whose events [default: the only configured one, else demo, with the embedded service]',
+  },
+  endpoint: { type: 'text', about: "The service's base address [default: the account's, else the embedded service]" },
+  rate: { type: 'text', about: 'Requests a second for each operation [default: 0.5]' },
+  burst: { type: 'text', about: 'Requests at once for each operation [default: 30]' },
+  journal: { type: 'text', about: 'Folder for pages of unfinished slices [default: LAKE/_journal; on S3 your cache]' },
   json: { type: 'flag', about: 'End standard output with the summary as one JSON object' },
 } as const satisfies Record<string, OptionDefinition>;
 

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { usageError } from '../errors.js';
 import { sharedOptions, type CommandDefinition } from './definition.js';
+import { readLake } from './settings.js';
 
 export const forgetCommand: CommandDefinition = {
   name: 'forget',
@@ -10,6 +11,7 @@ export const forgetCommand: CommandDefinition = {
     'its days stay marked as loaded, so that no run asks for them again. No other run may be at work on the lake.',
   options: {
     lake: sharedOptions.lake,
+    config: sharedOptions.config,
     account: { type: 'text', about: 'Whose data' },
     before: { type: 'text', about: 'ISO 8601 date or instant in UTC [default: everything]' },
     yes: { type: 'flag', about: "Don't ask" },
@@ -20,7 +22,7 @@ export const forgetCommand: CommandDefinition = {
     const account = given.text('account');
     if (account === undefined) throw usageError('expected --account: whose data shall be forgotten?');
     const options = {
-      lake: given.required('lake'),
+      lake: await readLake(given),
       account,
       before: given.text('before'),
       yes: given.flag('yes'),

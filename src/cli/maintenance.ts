@@ -1,16 +1,18 @@
 import { sharedOptions, type CommandDefinition, type Given } from './definition.js';
+import { readLake } from './settings.js';
 
 const positional = { name: 'PIPELINE', many: true, about: 'Whose tables [default: all]' } as const;
 
 const options = {
   lake: sharedOptions.lake,
   account: { type: 'text', about: 'Whose part of the lake [default: all]' },
+  config: sharedOptions.config,
   json: sharedOptions.json,
 } as const;
 
-function readOptions(given: Given) {
+async function readOptions(given: Given) {
   return {
-    lake: given.required('lake'),
+    lake: await readLake(given),
     pipelines: given.all('PIPELINE'),
     account: given.text('account'),
     json: given.flag('json'),
@@ -29,7 +31,7 @@ export const compactCommand: CommandDefinition = {
   examples: [['compact financial-events', 'the events by date and their entries']],
   run: async (given, context) => {
     const { compact } = await import('../commands/compact.js');
-    await compact(readOptions(given), context);
+    await compact(await readOptions(given), context);
     return 0;
   },
 };
@@ -45,7 +47,7 @@ export const rebuildCommand: CommandDefinition = {
   examples: [['rebuild', 'after a new version reads amounts that the old one did not']],
   run: async (given, context) => {
     const { rebuild } = await import('../commands/rebuild.js');
-    await rebuild(readOptions(given), context);
+    await rebuild(await readOptions(given), context);
     return 0;
   },
 };

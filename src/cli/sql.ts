@@ -1,5 +1,6 @@
 import { formats } from '../output/formats.js';
 import { readFormat, sharedOptions, type CommandDefinition } from './definition.js';
+import { readLake } from './settings.js';
 
 export const sqlCommand: CommandDefinition = {
   name: 'sql',
@@ -8,6 +9,7 @@ export const sqlCommand: CommandDefinition = {
   more: 'Runs DuckDB over the committed files of the lake: a view for each table. Without a query it is a shell.',
   options: {
     lake: sharedOptions.lake,
+    config: sharedOptions.config,
     format: { type: 'text', default: 'table', choices: formats, about: 'How results are written' },
   },
   examples: [
@@ -15,16 +17,19 @@ export const sqlCommand: CommandDefinition = {
   ],
   run: async (given, { clock, signal }) => {
     const format = readFormat(given);
-    const [{ runSql }, { lakeTables, openLakeFiles }] = await Promise.all([
+    const lake = await readLake(given);
+    const [{ runSql }, { lakeTables, openLakeFiles }, { asKnownMacros }] = await Promise.all([
       import('../commands/sql.js'),
       import('../duckdb/lake-files.js'),
+      import('../history/as-known.js'),
     ]);
     return runSql({
       query: given.text('QUERY'),
       format,
-      location: given.required('lake'),
-      lakeFiles: await openLakeFiles(given.required('lake'), clock),
+      location: lake,
+      lakeFiles: await openLakeFiles(lake, clock),
       tables: lakeTables,
+      macros: asKnownMacros,
       input: process.stdin,
       output: process.stdout,
       errorOutput: process.stderr,

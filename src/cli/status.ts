@@ -1,5 +1,6 @@
 import { formats } from '../output/formats.js';
 import { readingContext, readFormat, sharedOptions, type CommandDefinition } from './definition.js';
+import { readLake } from './settings.js';
 
 export const statusCommand: CommandDefinition = {
   name: 'status',
@@ -7,6 +8,7 @@ export const statusCommand: CommandDefinition = {
   more: 'Tells from the log alone which days are loaded, which settlements are open, and the one command that closes the gaps.',
   options: {
     lake: sharedOptions.lake,
+    config: sharedOptions.config,
     account: { type: 'text', about: 'Whose part of the lake [default: all]' },
     from: { type: 'text', about: 'First instant, ISO 8601 in UTC [default: the first one loaded]' },
     to: { type: 'text', about: 'End, exclusive [default: now, less five minutes]' },
@@ -16,7 +18,7 @@ export const statusCommand: CommandDefinition = {
   run: async (given, context) => {
     const { status, wantsColor } = await import('../commands/status.js');
     const options = {
-      lake: given.required('lake'),
+      lake: await readLake(given),
       account: given.text('account'),
       from: given.text('from'),
       to: given.text('to'),

@@ -1,5 +1,6 @@
 import { formats } from '../output/formats.js';
 import { readingContext, readFormat, sharedOptions, type CommandDefinition } from './definition.js';
+import { readLake } from './settings.js';
 
 export const verifyCommand: CommandDefinition = {
   name: 'verify',
@@ -10,6 +11,7 @@ export const verifyCommand: CommandDefinition = {
     'finding, which only --strict takes for wrong.',
   options: {
     lake: sharedOptions.lake,
+    config: sharedOptions.config,
     account: { type: 'text', about: 'Whose part of the lake [default: all]' },
     strict: { type: 'flag', about: 'Exit with 1 for what upstream contradicts itself in, too' },
     format: { type: 'text', default: 'table', choices: formats, about: 'How the certificate is written' },
@@ -17,7 +19,7 @@ export const verifyCommand: CommandDefinition = {
   examples: [['verify --strict --format json', 'for a nightly job']],
   run: async (given, context) => {
     const options = {
-      lake: given.required('lake'),
+      lake: await readLake(given),
       account: given.text('account'),
       strict: given.flag('strict'),
       format: readFormat(given),

@@ -1,6 +1,9 @@
+import { historyFamily } from '../history/family.js';
+import { settleLasting } from '../lake/settle.js';
 import { pipelines } from '../options/pipelines.js';
 import { compactLake, defaultTargetBytes } from '../maintenance/compaction.js';
 import { maintain, type MaintenanceOptions } from '../maintenance/command.js';
+import { defaultLimits } from '../maintenance/workspace.js';
 import { formatCount } from '../output/amounts.js';
 import type { CommandContext } from './context.js';
 
@@ -22,20 +25,23 @@ export async function compact(options: CompactOptions, context: CommandContext):
     nothing: () => `\nNothing to do: ${options.lake} has no small files to merge.\n`,
     slices: 'merges',
   };
-  await maintain(options, context, { words, pipelines }, (lake, families, work) =>
-    compactLake(
+  const tabled = [...pipelines, historyFamily];
+  await maintain(options, context, { words, pipelines: tabled }, async (lake, families, work) => {
+    if (families.some(({ main }) => main.lasting)) await settleLasting(lake, context.clock.now());
+    await compactLake(
       {
         lake,
         families,
         clock: context.clock,
         signal: context.signal,
         account: options.account,
+        limits: options.limits ?? defaultLimits,
         targetBytes: options.targetBytes ?? defaultTargetBytes,
         merged: ({ pipeline }, partition, count) => {
           if (options.verbose) context.log(`${pipeline}: ${formatCount(count, 'slice')} of ${partition} merged`);
         },
       },
       work,
-    ),
-  );
+    );
+  });
 }

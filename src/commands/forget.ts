@@ -15,6 +15,7 @@ import {
   type Unit,
 } from '../lake/forget.js';
 import { Lake } from '../lake/lake.js';
+import { settleLasting } from '../lake/settle.js';
 import { holdLakeAlone, leasePath } from '../lake/leases.js';
 import { openStore } from '../lake/open-store.js';
 import { restoreSwapped } from '../lake/swapped-files.js';
@@ -115,6 +116,7 @@ async function forgetAll(lake: Lake, account: string, now: number): Promise<Forg
 
 async function forgetOld(lake: Lake, account: string, before: number, clock: Clock): Promise<Forgets> {
   const noted = await notedUnits(lake, account);
+  await settleLasting(lake, clock.now());
   const aging = financialAging(lake, account, before);
   return withAgedRows(lake, account, aging, noted, async ({ units, remove }) => {
     await noteBegun(lake, { account, units });

@@ -1,5 +1,6 @@
 import { maintain, type MaintenanceOptions } from '../maintenance/command.js';
 import { rebuildLake } from '../maintenance/rebuild.js';
+import { defaultLimits } from '../maintenance/workspace.js';
 import { pipelines } from '../options/pipelines.js';
 import { formatCount } from '../output/amounts.js';
 import type { CommandContext } from './context.js';
@@ -30,6 +31,7 @@ export async function rebuild(options: RebuildOptions, context: CommandContext):
         clock: context.clock,
         signal: context.signal,
         account: options.account,
+        limits: options.limits ?? defaultLimits,
         changed: ({ pipeline }, path) => {
           if (options.verbose) context.log(`${pipeline}: entries of ${path} made again`);
         },

@@ -19,6 +19,8 @@ export interface SqlOptions {
   /** The committed files of each table as of now, as absolute addresses. Called again when one of them has gone. */
   readonly lakeFiles: () => Promise<LakeFiles>;
   readonly tables: readonly LakeTable[];
+  /** Statements that make macros over the views. */
+  readonly macros?: readonly string[];
   readonly input: Readable & { readonly isTTY?: boolean };
   readonly output: Output;
   readonly errorOutput: Writable;

@@ -3,10 +3,11 @@ import { Lake } from '../lake/lake.js';
 import { readLastRun, type LastRun } from '../lake/last-run.js';
 import { openStore } from '../lake/open-store.js';
 import { rangeMarginMs, readRange, type RangeOptions } from '../options/range.js';
+import { formatSpan } from '../output/amounts.js';
 import { chunksOf, writeRows, type Format } from '../output/formats.js';
 import { terminalWidth, writeText } from '../output/sink.js';
 import type { Column, Rows } from '../output/rows.js';
-import type { Window } from '../run/windows.js';
+import { dayMs, type Window } from '../run/windows.js';
 import { instantText, shellWord } from '../status/backfill-command.js';
 import { accountStatus, loadedRange, needsEndpoint, type AccountStatus } from '../status/lake-status.js';
 import { accountText, lastRunText } from '../status/status-text.js';
@@ -26,7 +27,8 @@ const defaultWidth = 80;
 
 /**
  * `ledgerlake status`: what the lake holds, what of the range it lacks, and the command that loads that. Reads the logs
- * and nothing else. The range is from the first loaded instant to now less the margin, unless it is given.
+ * and nothing else. The range is from the first loaded instant to now less the margin, unless it is given; where less than
+ * a day has gone by since the last loaded instant it ends there, as what a lake can't hold yet is no gap.
  *
  * `table` is for people. `json` is one object: `lake`, `at`, `last_run` (as in `_last-run.json`, or null), `command` (null
  * unless nothing is loaded) and `accounts`, each with `account`, `from`, `to`, `command` (null without gaps), `pipelines`
@@ -52,7 +54,7 @@ export async function status(options: StatusOptions, { clock, output }: ReadingC
   switch (options.format) {
     case 'table': {
       const style = { width: terminalWidth(output) ?? defaultWidth, color: options.color };
-      const text = (of: AccountStatus) => `${accountText(of, style)}\n${commandText(of, lastRun)}\n`;
+      const text = (of: AccountStatus) => `${accountText(of, style)}\n${commandText(of, lastRun, now)}\n`;
       const emptyText = `${options.lake} holds nothing${options.account === undefined ? '' : ` of ${options.account}`} yet. Load it with\n  ${first ?? ''}\n\n`;
       await writeText(output, [...(first === undefined ? statuses.map(text) : [emptyText]), lastRunText(lastRun)]);
       return;
@@ -85,7 +87,7 @@ function rangeOf(options: RangeOptions, loaded: Window | undefined, now: number)
   if (options.to !== undefined) return readRange({ ...options, from: iso(loaded.start) }, now);
   const latest = Math.floor((now - rangeMarginMs) / 1000) * 1000;
   // A clock that was put back must not hide what is there.
-  return { start: loaded.start, end: latest > loaded.start ? latest : loaded.end };
+  return { start: loaded.start, end: latest - loaded.end >= dayMs ? latest : loaded.end };
 }
 
 function firstCommand({ lake, account }: StatusOptions): string {
@@ -93,8 +95,10 @@ function firstCommand({ lake, account }: StatusOptions): string {
   return words.map(shellWord).join(' ');
 }
 
-function commandText({ command, account }: AccountStatus, lastRun: LastRun | undefined): string {
-  if (command === undefined) return 'No gap: everything in the range is loaded.\n';
+function commandText({ command, account, range }: AccountStatus, lastRun: LastRun | undefined, now: number): string {
+  if (command === undefined) {
+    return `No gap: everything in the range is loaded, up to ${formatSpan(now - range.end)} ago.\n`;
+  }
   const hint = needsEndpoint(account, lastRun) ? '\nbeside the --endpoint that serves the account' : '';
   return `To load the gaps:\n  ${command}${hint}\n`;
 }

@@ -4,7 +4,7 @@ import { usageError } from '../errors.js';
 export const demoAccount = 'demo';
 
 /** What an account may be called: it names a folder of the lake. */
-const accountPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+export const accountPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /**
  * The account to load for.

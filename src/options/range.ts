@@ -14,6 +14,8 @@ export const rangeMarginMs = 5 * 60_000;
 export interface RangeOptions {
   readonly from: string | undefined;
   readonly to: string | undefined;
+  /** Minutes in the place of `rangeMarginMs`. */
+  readonly marginMinutes?: number | undefined;
 }
 
 /**
@@ -22,8 +24,9 @@ export interface RangeOptions {
  *
  * @throws LedgerlakeError USAGE for a date that is none, and for a range that is empty or the wrong way round
  */
-export function readRange({ from, to }: RangeOptions, now: number): Window {
-  const latest = Math.floor((now - rangeMarginMs) / 1000) * 1000;
+export function readRange({ from, to, marginMinutes }: RangeOptions, now: number): Window {
+  const marginMs = marginMinutes === undefined ? rangeMarginMs : marginMinutes * 60_000;
+  const latest = Math.floor((now - marginMs) / 1000) * 1000;
   const asked = to === undefined ? latest : instant('--to', to);
   const end = Math.min(asked, latest);
   const start = from === undefined ? dayStart(end - defaultDays * dayMs) : instant('--from', from);
@@ -34,7 +37,7 @@ export function readRange({ from, to }: RangeOptions, now: number): Window {
   }
   if (start >= end) {
     throw usageError(
-      `expected --from to be at least ${rangeMarginMs / 60_000} minutes ago, got ${iso(start)}; ` +
+      `expected --from to be at least ${marginMs / 60_000} minutes ago, got ${iso(start)}; ` +
         `the service answers only for what is older than that`,
     );
   }

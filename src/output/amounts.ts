@@ -17,3 +17,26 @@ export function formatBytes(bytes: number): string {
   }
   return `${unit === 0 ? value : value.toFixed(1)} ${units[unit] ?? ''}`;
 }
+
+const spans = [
+  ['d', 86_400],
+  ['h', 3600],
+  ['min', 60],
+] as const;
+
+/** `45 s`, `12 min`, `3 h 20 min`, `2 d 4 h`: milliseconds in the two largest units that say something; nothing below 0. */
+export function formatSpan(ms: number): string {
+  const rounded = (grain: number) => Math.max(0, Math.round(ms / 1000 / grain)) * grain;
+  // Seconds matter to whoever waits for minutes, not for hours.
+  let seconds = rounded(1);
+  if (seconds >= 3600) seconds = rounded(60);
+  if (seconds >= 86_400) seconds = rounded(3600);
+  const parts: string[] = [];
+  for (const [unit, size] of spans) {
+    const count = Math.floor(seconds / size);
+    seconds -= count * size;
+    if (count > 0) parts.push(`${count} ${unit}`);
+  }
+  if (seconds > 0 || parts.length === 0) parts.push(`${seconds} s`);
+  return parts.slice(0, 2).join(' ');
+}

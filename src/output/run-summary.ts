@@ -54,8 +54,11 @@ export function nextSteps({ lake }: RunReport): string {
   ].join('\n');
 }
 
-/** The summary for programs, on one line. */
-export function summaryJson({ account, range, lake, seconds, summaries, failure }: RunReport): string {
+/** The summary for programs, on one line; `more` stands behind what every run tells. */
+export function summaryJson(
+  { account, range, lake, seconds, summaries, failure }: RunReport,
+  more: Readonly<Record<string, unknown>> = {},
+): string {
   return JSON.stringify({
     status: failure === undefined ? 'done' : 'failed',
     account,
@@ -84,6 +87,7 @@ export function summaryJson({ account, range, lake, seconds, summaries, failure 
         ],
       ),
     ),
+    ...more,
   });
 }
 

@@ -83,8 +83,8 @@ describe.each([
       expect(dying.died()).toBe(true);
       bury(store);
       await stateOf(store);
-      // At the very last call nothing was left to do.
-      const last = at >= calls.length - 2;
+      // At the very last call nothing was left to do, nor where only the answer of the one before it got lost.
+      const last = at >= calls.length - (at % 2 === 0 ? 2 : 1);
       await (last && before === undefined ? Promise.resolve() : forgot(store, before));
       bury(store);
       expect(await stateOf(store), `call ${at}`).toEqual(expected);

@@ -8,6 +8,7 @@ import { backfill, type BackfillOptions } from '../../src/commands/backfill.js';
 import { openDatabase, type Database } from '../../src/duckdb/connection.js';
 import { lakeTables, openLakeFiles } from '../../src/duckdb/lake-files.js';
 import { createViews } from '../../src/duckdb/views.js';
+import { asKnownMacros } from '../../src/history/as-known.js';
 import { startService, type ServiceOptions } from '../../src/service/server.js';
 
 /** A clock that stands still at an instant: who sleeps on it sleeps until it is woken by its signal. */
@@ -98,5 +99,6 @@ export async function database(lake: string, clock: Clock): Promise<Database> {
     opened.close();
   });
   await createViews(opened, lakeTables, await (await openLakeFiles(lake, clock))());
+  for (const macro of asKnownMacros) await opened.execute(macro);
   return opened;
 }

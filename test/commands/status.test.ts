@@ -96,7 +96,7 @@ test('loads what is missing when its own command is run', async () => {
     { from, to },
   ]);
   const text = await shown(extra);
-  expect(text).toContain('No gap: everything in the range is loaded.\n');
+  expect(text).toContain('No gap: everything in the range is loaded, up to 5 min ago.\n');
   expect(text).toContain('Open groups:\n  GROUP-2, since 2025-03-06\n');
 });
 

@@ -1,0 +1,47 @@
+import type { Settings } from '../config/settings.js';
+import type { SignIn } from '../sign-in/token-request.js';
+import type { Given } from './definition.js';
+
+/** What a run that asks the service goes by. */
+export interface RunSettings extends Settings {
+  readonly account: string;
+  /** Undefined: the embedded service. */
+  readonly endpoint: string | undefined;
+  readonly signIn: SignIn | undefined;
+}
+
+/**
+ * The settings and the account of a run: what the command line says goes before the environment, that before the
+ * configuration.
+ *
+ * @throws LedgerlakeError USAGE for what is wrong in any of them
+ */
+export async function readSettings(given: Given): Promise<RunSettings> {
+  const { readConfiguration, resolveAccount, resolveSettings } = await configurationReaders();
+  const configuration = await readConfiguration(given.text('config'), process.env, process.cwd());
+  const options = Object.fromEntries(
+    ['lake', 'from', 'rate', 'burst', 'journal'].map((name) => [name, given.text(name)]),
+  );
+  const { account, endpoint, signIn } = await resolveAccount(configuration, process.env, {
+    account: given.text('account'),
+    endpoint: given.text('endpoint'),
+  });
+  return { ...resolveSettings(options, process.env, configuration), account, endpoint, signIn };
+}
+
+/** The lake that a command is about: as on the command line, in the environment or in the configuration. */
+export async function readLake(given: Given): Promise<string> {
+  const { readConfiguration, resolveSettings } = await configurationReaders();
+  const configuration = await readConfiguration(given.text('config'), process.env, process.cwd());
+  return resolveSettings({ lake: given.text('lake') }, process.env, configuration).lake;
+}
+
+/** Loaded when a command runs: `--help` needs no schema. */
+async function configurationReaders() {
+  const [{ readConfiguration }, { resolveAccount }, { resolveSettings }] = await Promise.all([
+    import('../config/read-configuration.js'),
+    import('../config/resolve-account.js'),
+    import('../config/settings.js'),
+  ]);
+  return { readConfiguration, resolveAccount, resolveSettings };
+}

@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Clock } from '../clock.js';
+import { messageOf } from '../errors.js';
+import { connectFinances, isWorthPacing } from '../finances/connect.js';
+import type { FinancesUpstream } from '../finances/upstream.js';
+import { openJournal } from '../journal/journal.js';
+import { openKeptQuota } from '../quota/kept-quota.js';
+import { createSeller } from '../seller/seller.js';
+import { startService } from '../service/server.js';
+import type { SignIn } from '../sign-in/token-request.js';
+
+export interface UpstreamOptions {
+  readonly lake: string;
+  /** Undefined: the embedded service. */
+  readonly endpoint: string | undefined;
+  /** How the account signs in; undefined: the service asks for nothing. */
+  readonly signIn?: SignIn | undefined;
+  /** Requests a second and at once, as long as the upstream says nothing else. */
+  readonly rate: number;
+  readonly burst: number;
+  /** Minutes that a NextToken is taken; default 3, the shortest that is known. */
+  readonly tokenLifeMinutes?: number | undefined;
+  /** Folder for pages of unfinished slices and the level of the quota; undefined: beside the lake. */
+  readonly journal?: string | undefined;
+}
+
+/** The made-up seller behind the embedded service: about 20,000 events in 90 days. */
+const embeddedSeller = { seed: 1, events: 20_000 };
+
+/** Runs with the upstream at an address, or with the embedded service, which is started for the run and not throttled. */
+export async function withUpstream<T>(
+  options: UpstreamOptions,
+  account: string,
+  { clock, log }: { readonly clock: Clock; readonly log: (line: string) => void },
+  use: (upstream: FinancesUpstream) => Promise<T>,
+): Promise<T> {
+  const { endpoint, rate, burst, signIn, tokenLifeMinutes = 3 } = options;
+  const tokenLifeMs = tokenLifeMinutes * 60_000;
+  const common = { clock, tokenLifeMs, random: Math.random };
+  if (endpoint === undefined) {
+    const service = await startService({ ledger: createSeller(embeddedSeller, clock), clock });
+    const connection = connectFinances({ ...common, endpoint: service.url, quota: undefined });
+    return use(connection.upstream).finally(async () => {
+      await connection.close();
+      await service.close();
+    });
+  }
+  const folder = stateFolder(options, account);
+  const warn = (reason: unknown): void => {
+    log(`pages and quota aren't kept for the next run, as ${folder} can't be written: ${messageOf(reason)}`);
+  };
+  const connection = connectFinances({
+    ...common,
+    endpoint,
+    signIn,
+    quota: { rate, burst },
+    ...(isWorthPacing(rate) && {
+      journal: await openJournal({ folder: join(folder, 'pages'), clock, tokenLifeMs, warn }),
+      kept: await openKeptQuota(quotaFile(options, account, endpoint), warn),
+    }),
+  });
+  return use(connection.upstream).finally(() => connection.close());
+}
+
+/**
+ * Where an account's pages of unfinished slices and the level of its quota are kept: beside the lake under a name that no
+ * table has, for a lake on S3 in the user's cache. Both may be deleted at any time.
+ */
+export function stateFolder({ lake, journal }: Pick<UpstreamOptions, 'lake' | 'journal'>, account: string): string {
+  if (journal !== undefined) return join(resolve(journal), account);
+  if (!lake.startsWith('s3://')) return join(resolve(lake), '_journal', account);
+  const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
+  return join(cache, 'ledgerlake', hashOf(lake.replace(/\/+$/, '')), account);
+}
+
+/** Where the level of the quota of an account at an address is kept. */
+export function quotaFile(
+  options: Pick<UpstreamOptions, 'lake' | 'journal'>,
+  account: string,
+  endpoint: string,
+): string {
+  return join(stateFolder(options, account), `quota-${hashOf(endpoint)}.json`);
+}
+
+/** The address itself may hold a password. */
+function hashOf(address: string): string {
+  return createHash('sha256').update(address).digest('hex').slice(0, 16);
+}
