@@ -61,8 +61,8 @@ function define(parser: Argv, command: CommandDefinition, context: CommandContex
   parser.command(
     shape,
     about,
-    (own) => {
-      own.usage(`$0 ${shape}\n\n${more}`);
+    async (own) => {
+      own.usage(`$0 ${shape}\n\n${typeof more === 'string' ? more : await more()}`);
       if (positional !== undefined) {
         own.positional(positional.name, { type: 'string', array: positional.many, describe: positional.about });
       }

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { messageOf, usageError } from '../errors.js';
-import { pipelines } from '../options/pipelines.js';
 import { readingContext, sharedOptions, type CommandDefinition, type Given } from './definition.js';
 import { readSettings } from './settings.js';
 
@@ -26,11 +25,14 @@ export const backfillCommand: CommandDefinition = {
   name: 'backfill',
   positional: backfillPositional,
   about: 'Load a date range into the lake',
-  more: [
-    'Loads what the lake lacks of a date range. No pipeline named: the first three.',
-    '',
-    ...pipelines.map(({ name, about }) => `  ${name.padEnd(24)} ${about}`),
-  ].join('\n'),
+  more: async () => {
+    const { pipelines } = await import('../options/pipelines.js');
+    return [
+      'Loads what the lake lacks of a date range. No pipeline named: the first three.',
+      '',
+      ...pipelines.map(({ name, about }) => `  ${name.padEnd(24)} ${about}`),
+    ].join('\n');
+  },
   options: {
     ...backfillOptions,
     'accept-empty': { type: 'flag', about: 'With --refresh: take it that what held events comes back without any' },

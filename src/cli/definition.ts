@@ -52,8 +52,8 @@ export interface CommandDefinition {
   readonly positional?: PositionalDefinition;
   /** One line, for the list of commands. */
   readonly about: string;
-  /** A few sentences, for the command's own help. */
-  readonly more: string;
+  /** A few sentences, for the command's own help; a function where it takes loading. */
+  readonly more: string | (() => Promise<string>);
   readonly options: Readonly<Record<string, OptionDefinition>>;
   /** Command line and what it does. */
   readonly examples: readonly (readonly [string, string])[];

@@ -2,10 +2,11 @@ import { usageError } from '../errors.js';
 import { demoAccount } from '../options/account.js';
 import { Secret } from '../sign-in/secret.js';
 import { isTokenAddress, tokenAddress } from '../sign-in/secure-address.js';
+import { isBaseAddress } from './base-address.js';
 import type { Configuration } from './configuration.js';
 import { variableOf, type Environment } from './environment.js';
 import { defaultTokenEndpoint, regionNames, regions, type Region } from './regions.js';
-import { isBaseAddress, type SecretSource } from './schema.js';
+import type { SecretSource } from './schema.js';
 
 /** A secret that is set, not read yet. */
 export interface PlacedSecret {

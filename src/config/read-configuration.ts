@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { usageError } from '../errors.js';
-import { parseConfiguration, type Configuration } from './configuration.js';
+import type { Configuration } from './configuration.js';
 import { variableOf, type Environment } from './environment.js';
 
 /** The file that is looked for where none is named. */
@@ -31,5 +31,7 @@ export async function readConfiguration(
     }
     throw usageError(`expected a configuration that can be read, got ${code} for ${file}: check --config`);
   }
+  // Only now: most runs have no such file, and the schema takes longer to load than all else that reads settings.
+  const { parseConfiguration } = await import('./configuration.js');
   return parseConfiguration(bytes, file, dirname(path));
 }

@@ -3,6 +3,7 @@ import { readInstant } from '../exact/instant.js';
 import { accountPattern } from '../options/account.js';
 import { Secret } from '../sign-in/secret.js';
 import { isTokenAddress, tokenAddress } from '../sign-in/secure-address.js';
+import { isBaseAddress } from './base-address.js';
 import { regionNames } from './regions.js';
 
 /** A node's `error` is what was expected there, in words; an object's for an unknown key is the keys it has. */
@@ -102,13 +103,6 @@ export type FileAccount = NonNullable<ConfigurationFile['accounts']>[string];
 export type LookBack = NonNullable<FileSettings['lookBack']>[number];
 /** A secret, or the environment variable or file that holds it. */
 export type SecretSource = NonNullable<FileAccount['clientId']>;
-
-/** An address to which paths can be added: http or https, nothing behind the path. */
-export function isBaseAddress(address: string): boolean {
-  const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) return false;
-  return url.search === '' && url.hash === '';
-}
 
 /** The JSON Schema of the file, for editors: draft 2020-12. */
 export function configurationJsonSchema(): object {

@@ -1,7 +1,7 @@
 import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDatabase, type Database } from '../duckdb/connection.js';
+import type { Database } from '../duckdb/connection.js';
 import { literal } from '../duckdb/views.js';
 
 /** What work on files may hold in memory. */
@@ -40,6 +40,8 @@ export async function withWorkspace<T>(limits: Limits, use: (workspace: Workspac
   };
   try {
     await clear();
+    // Only now: a backfill of what is new needs no DuckDB, which takes longer to load than all the rest of it.
+    const { openDatabase } = await import('../duckdb/connection.js');
     const database = await openDatabase();
     try {
       // One thread: the same rows give the same bytes then, whatever machine they are written on.

@@ -1,15 +1,16 @@
-const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 const plain = /^[\x20-\x7e]*$/;
 /** East Asian wide and full-width characters, which take two cells of a terminal, and emoji shown as pictures. */
 const wide =
   /^(?:[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6b\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18cff}\u{1aff0}-\u{1b2fb}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\p{Extended_Pictographic}\ufe0f|[\d#*]\ufe0f?\u20e3|\p{Regional_Indicator}{2})/u;
+/** Made with the first text that needs it: it takes as long as everything else that a table needs. */
+let segmenter: Intl.Segmenter | undefined;
 const invisible = /^[\p{Mark}\p{Format}\p{Control}]+$/u;
 
 /** How many cells of a terminal a text without control characters takes. */
 export function displayWidth(text: string): number {
   if (plain.test(text)) return text.length;
   let width = 0;
-  for (const { segment } of segmenter.segment(text)) width += graphemeWidth(segment);
+  for (const { segment } of graphemes(text)) width += graphemeWidth(segment);
   return width;
 }
 
@@ -19,7 +20,7 @@ export function fitted(text: string, width: number): string {
   if (plain.test(text)) return `${text.slice(0, width - 1)}…`;
   let used = 0;
   let end = 0;
-  for (const { segment, index } of segmenter.segment(text)) {
+  for (const { segment, index } of graphemes(text)) {
     used += graphemeWidth(segment);
     if (used > width - 1) break;
     end = index + segment.length;
@@ -42,6 +43,11 @@ export function printable(text: string): string {
       (code < 256 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`)
     );
   });
+}
+
+function graphemes(text: string): Intl.Segments {
+  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
+  return segmenter.segment(text);
 }
 
 function graphemeWidth(grapheme: string): number {

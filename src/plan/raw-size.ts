@@ -1,7 +1,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDatabase } from '../duckdb/connection.js';
 import type { Lake } from '../lake/lake.js';
 
 /** Files that are looked at, and how large one may be that must be fetched for it. */
@@ -21,13 +20,16 @@ export async function rawSize(
   account: string,
   signal: AbortSignal,
 ): Promise<number | undefined> {
+  const adds = lake
+    .files(pipeline, table, account)
+    .filter(({ tags }) => Number(tags?.['rows'] ?? 0) > 0)
+    .toSorted((a, b) => b.modificationTime - a.modificationTime);
+  if (adds.length === 0) return undefined;
+  // Only now: a plan for an empty lake needs no DuckDB.
+  const { openDatabase } = await import('../duckdb/connection.js');
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-plan-'));
   const database = await openDatabase();
   try {
-    const adds = lake
-      .files(pipeline, table, account)
-      .filter(({ tags }) => Number(tags?.['rows'] ?? 0) > 0)
-      .toSorted((a, b) => b.modificationTime - a.modificationTime);
     const paths: string[] = [];
     const isLocal = (address: string): boolean => !/^[a-z][a-z0-9+.-]+:\/\//i.test(address);
     for (const add of adds) {
