@@ -12,6 +12,7 @@ import { diskStore } from '../../src/lake/disk.js';
 import { unitsOf } from '../../src/lake/file-tags.js';
 import { Lake } from '../../src/lake/lake.js';
 import { thisWriter } from '../../src/lake/writer-name.js';
+import { hashesOf } from '../lake/hashes-of.js';
 import { database, fileHashes } from './lake-run.js';
 import { clock, filesBelow, orderId, shopsTemplate, type ShopsTemplate } from './two-shops.js';
 
@@ -305,11 +306,11 @@ describe('nothing is touched', () => {
     ['for an account that the lake doesn’t hold', { account: '../x' }, 'holds (shop-a, shop-b), got "../x"'],
   ])('%s', async (_, options, message) => {
     const { lake } = await shops.copy();
-    const files = await filesBelow(lake);
+    const files = hashesOf(await filesBelow(lake));
     const error = await failure(forgot({ lake, ...options }));
     expect(error.exitCode).toBe(2);
     expect(error.message).toContain(message);
-    expect(await filesBelow(lake)).toEqual(files);
+    expect(hashesOf(await filesBelow(lake))).toEqual(files);
   });
 
   test('when the answer is no; when it is yes the account goes', async () => {
@@ -321,9 +322,9 @@ describe('nothing is touched', () => {
         return Promise.resolve(answer);
       },
     });
-    const files = await filesBelow(lake);
+    const files = hashesOf(await filesBelow(lake));
     expect((await failure(forgot({ lake, yes: false }, answering(false)))).code).toBe('STOPPED');
-    expect(await filesBelow(lake)).toEqual(files);
+    expect(hashesOf(await filesBelow(lake))).toEqual(files);
     await forgot({ lake, yes: false, before: '2025-05-01' }, answering(true));
     expect(questions).toEqual([
       `Remove everything of shop-a from ${lake} for good?`,
@@ -349,11 +350,11 @@ describe('nothing is touched', () => {
     };
     await mkdir(join(lake, '_runs'), { recursive: true });
     await writeFile(join(lake, '_runs/other.json'), JSON.stringify(lease));
-    const files = await filesBelow(lake);
+    const files = hashesOf(await filesBelow(lake));
     const error = await failure(forgot({ lake }));
     expect([error.code, error.exitCode]).toEqual(['LAKE_CONFLICT', 1]);
     expect(error.message).toContain(`one is at work (host ${hostname()}, process ${child.pid}`);
-    expect(await filesBelow(lake)).toEqual(files);
+    expect(hashesOf(await filesBelow(lake))).toEqual(files);
 
     const ended = new Promise((resolve) => child.once('exit', resolve));
     child.kill('SIGKILL');
