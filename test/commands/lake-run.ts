@@ -92,13 +92,16 @@ export async function fileHashes(folder: string): Promise<Map<string, string>> {
   return hashes;
 }
 
-/** DuckDB over the committed files of a lake, closed when the test ends. */
-export async function database(lake: string, clock: Clock): Promise<Database> {
+/** DuckDB over the committed files of a lake, closed when the test ends; a query that is given needs only its own tables. */
+export async function database(lake: string, clock: Clock, query?: string): Promise<Database> {
   const opened = await openDatabase();
   onTestFinished(() => {
     opened.close();
   });
-  await createViews(opened, lakeTables, await (await openLakeFiles(lake, clock))());
+  const files = await (await openLakeFiles(lake, clock))();
+  const named = lakeTables.filter(({ name }) => query === undefined || new RegExp(`\\b${name}\\b`).test(query));
+  await createViews(opened, named, files);
+  if (query !== undefined) return opened;
   for (const macro of asKnownMacros) await opened.execute(macro);
   return opened;
 }

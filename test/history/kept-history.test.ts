@@ -44,8 +44,8 @@ async function forgot(lake: string, before: string | undefined): Promise<void> {
 }
 
 async function history(lake: string): Promise<string[]> {
-  const duckdb = await database(lake, clock);
-  const rows = await duckdb.rows('SELECT amazon_order_id AS id FROM event_history ORDER BY id');
+  const query = 'SELECT amazon_order_id AS id FROM event_history ORDER BY id';
+  const rows = await (await database(lake, clock, query)).rows(query);
   return rows.map(({ id }) => String(id));
 }
 

@@ -1,8 +1,4 @@
-import { onTestFinished } from 'vitest';
 import type { Clock } from '../../src/clock.js';
-import { openDatabase } from '../../src/duckdb/connection.js';
-import { lakeTables } from '../../src/duckdb/lake-files.js';
-import { createViews } from '../../src/duckdb/views.js';
 import { tables } from '../../src/finances/tables.js';
 import type { Findings } from '../../src/history/changes.js';
 import { EventRevisions } from '../../src/history/event-revisions.js';
@@ -11,6 +7,7 @@ import { openStore } from '../../src/lake/open-store.js';
 import type { Store } from '../../src/lake/store.js';
 import { defaultLimits, withWorkspace } from '../../src/maintenance/workspace.js';
 import { splitter } from '../../src/maintenance/split.js';
+import { database } from '../commands/lake-run.js';
 import { load } from '../maintenance/small-lake.js';
 
 export interface Refreshing {
@@ -37,12 +34,7 @@ export async function refreshed(
 
 /** Rows of a query over a lake's views. */
 export async function rowsOf(lake: string, clock: Clock, sql: string): Promise<Record<string, unknown>[]> {
-  const database = await openDatabase();
-  onTestFinished(() => {
-    database.close();
-  });
-  await createViews(database, lakeTables, (await Lake.open(openStore(lake), tables, clock)).committedFiles());
-  return [...(await database.rows(sql))];
+  return [...(await (await database(lake, clock, sql)).rows(sql))];
 }
 
 /** The history in short, in order: `appeared order-1-0`. */

@@ -25,7 +25,7 @@ async function shop(items: DatedItem[], clock: SetClock, pipelines: string[] = [
 }
 
 async function rows(lake: string, clock: SetClock, sql: string) {
-  const duckdb = await database(lake, clock);
+  const duckdb = await database(lake, clock, sql);
   return [...(await duckdb.rows(sql))];
 }
 
