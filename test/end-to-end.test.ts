@@ -1,7 +1,11 @@
-import { describe, expect, test } from 'vitest';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSeller, type Seller } from '../src/seller/seller.js';
 import type { LedgerPage } from '../src/service/ledger.js';
-import { clockAt, database, fileHashes, ran, serving, temporaryFolder } from './commands/lake-run.js';
+import { startService, type RunningService } from '../src/service/server.js';
+import { clockAt, database, fileHashes, ran, serving, temporaryFolder, type Ran } from './commands/lake-run.js';
 
 const clock = clockAt('2026-03-15T12:00:00Z');
 const range = { from: Date.UTC(2026, 0, 1), to: Date.UTC(2026, 2, 10) };
@@ -17,6 +21,26 @@ async function loaded(options: Parameters<typeof ran>[0] = {}) {
   const lake = await temporaryFolder();
   const given = { lake, endpoint, account: 'shop', ...dates, ...options };
   return { seller, lake, given, run: await ran(given, { clock }) };
+}
+
+/** The whole range, loaded once: tests that change it copy it first. */
+let whole: { readonly seller: Seller; readonly lake: string; readonly run: Ran; readonly service: RunningService };
+beforeAll(async () => {
+  const seller = newSeller();
+  const service = await startService({ ledger: seller, clock });
+  const lake = await mkdtemp(join(tmpdir(), 'ledgerlake-whole-'));
+  const run = await ran({ lake, endpoint: service.url, account: 'shop', ...dates }, { clock });
+  whole = { seller, lake, run, service };
+});
+afterAll(async () => {
+  await whole.service.close();
+  await rm(whole.lake, { recursive: true });
+});
+
+async function copyOfWhole() {
+  const lake = await temporaryFolder();
+  await cp(whole.lake, lake, { recursive: true });
+  return { lake, run: whole.run, given: { lake, endpoint: whole.service.url, account: 'shop', ...dates } };
 }
 
 /** Decimal text as millionths. */
@@ -43,7 +67,7 @@ async function everyItem(ask: (cursor: string | undefined) => Promise<LedgerPage
 
 describe('a lake beside the seller’s own books', () => {
   test('by date: every event byte for byte, every amount, every sum', async () => {
-    const { seller, lake, run } = await loaded();
+    const { seller, lake, run } = whole;
     const duckdb = await database(lake, clock);
 
     const raws = await duckdb.rows("SELECT event_list || ' ' || raw AS item FROM events");
@@ -79,7 +103,7 @@ describe('a lake beside the seller’s own books', () => {
   });
 
   test('by group: each settlement’s net is its total less its beginning balance, and the seller’s own sum', async () => {
-    const { seller, lake } = await loaded();
+    const { seller, lake } = whole;
     const duckdb = await database(lake, clock);
     const groups = await duckdb.rows(`
       SELECT group_id, original_total - beginning_balance AS expected, coalesce(sum(amount), 0) AS net, ended_at
@@ -95,7 +119,7 @@ describe('a lake beside the seller’s own books', () => {
   });
 
   test('by date and by group: the same events where both cover the same days', async () => {
-    const { lake } = await loaded();
+    const { lake } = whole;
     const duckdb = await database(lake, clock);
     const [row] = await duckdb.rows(`
       WITH whole AS (SELECT group_id FROM groups WHERE started_at >= '2026-01-01' AND ended_at <= '2026-03-10'),
@@ -108,7 +132,7 @@ describe('a lake beside the seller’s own books', () => {
   });
 
   test('an event without a date stands between the dates of its neighbours', async () => {
-    const { seller, lake } = await loaded();
+    const { seller, lake } = whole;
     const duckdb = await database(lake, clock);
     const rows = await duckdb.rows(
       'SELECT raw, epoch_ms(effective_at) AS at, epoch_ms(window_start) AS first, epoch_ms(window_end) AS last FROM events WHERE posted_at IS NULL',
@@ -131,7 +155,7 @@ describe('a lake beside the seller’s own books', () => {
   });
 
   test('ids are unique, positions count from 0, entries from 0', async () => {
-    const { lake } = await loaded();
+    const { lake } = whole;
     const duckdb = await database(lake, clock);
     for (const table of ['events', 'group_events']) {
       const slice = table === 'events' ? 'window_start, window_end' : 'group_id';
@@ -153,7 +177,7 @@ describe('a lake beside the seller’s own books', () => {
 
 describe('a second run', () => {
   test('of the same range sends no request and changes no byte', async () => {
-    const { lake, given, run } = await loaded();
+    const { lake, given, run } = await copyOfWhole();
     expect(run.summary.pipelines['financial-events']?.['requests']).toBeGreaterThan(20);
     const before = await fileHashes(lake);
     const again = await ran({ ...given, endpoint: 'http://127.0.0.1:9' }, { clock });
@@ -176,7 +200,7 @@ describe('a second run', () => {
   });
 
   test('with --refresh reads again and, where nothing has changed upstream, changes no file', async () => {
-    const { lake, given } = await loaded();
+    const { lake, given } = await copyOfWhole();
     const before = await fileHashes(lake);
     const again = await ran({ ...given, refresh: true, from: '2026-02-03', to: '2026-02-04' }, { clock });
     expect(again.summary.pipelines['financial-events']).toMatchObject({ slices: 1, files: 0 });
@@ -224,7 +248,7 @@ test('orders are read one by one, and stand in the month of their first date', a
 });
 
 test('a plain reader of the folders sees what ledgerlake sql sees', async () => {
-  const { lake } = await loaded();
+  const { lake } = whole;
   const duckdb = await database(lake, clock);
   for (const table of ['events', 'entries', 'groups', 'group_events', 'group_entries']) {
     const plain = `read_parquet('${lake}/${table}/account=*/month=*/*.parquet', hive_partitioning = true)`;
