@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js';
 import type { Transport } from '../http/agent.js';
 import { SharedWork } from './shared-work.js';
-import { requestToken, type IssuedToken, type SignIn } from './token-request.js';
+import type { IssuedToken, SignIn } from './token-request.js';
 
 /** The access tokens of one account, for the header `x-amz-access-token`. */
 export interface AccessTokens {
@@ -75,6 +75,8 @@ async function issue(
   { transport, clock, random = Math.random, ...signIn }: AccessTokensOptions,
   signal: AbortSignal,
 ): Promise<{ readonly token: string; readonly renewAt: number }> {
+  // Only now: who need not sign in needs no schema of the answer either.
+  const { requestToken } = await import('./token-request.js');
   for (let number = 1; ; number++) {
     // The life of a token counts from before the request: it began at some moment in between.
     const asked = clock.now();

@@ -80,7 +80,8 @@ test.each([
   },
 );
 
-test('a second signal ends the run at once, and the lake stays whole', async () => {
+// The next one waits for as long as the program does: meanwhile this one can be at work.
+test.concurrent('a second signal ends the run at once, and the lake stays whole', async () => {
   const upstream = await service();
   const { lake, remove } = await folder();
   try {
@@ -101,7 +102,7 @@ test('a second signal ends the run at once, and the lake stays whole', async () 
   }
 });
 
-test('a disk that never answers again holds up nobody who stops the run', async () => {
+test.concurrent('a disk that never answers again holds up nobody who stops the run', async () => {
   const upstream = await service();
   const { lake, remove } = await folder();
   try {
