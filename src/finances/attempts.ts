@@ -18,6 +18,8 @@ export interface Asking {
   readonly priority: number;
   readonly signal: AbortSignal;
   readonly counts: RequestCounts;
+  /** Another way to ask for what was refused without a reason: where it is refused too, yet another is tried at once. */
+  readonly isGuess?: boolean;
 }
 
 /** A page with the bytes that it was scanned from. */
@@ -117,7 +119,8 @@ export function createAttempts({
           counts.throttled++;
           onThrottled?.(operation, pause);
         }
-        if (seen.times > rule.again || now + pause > seen.since + rule.withinMs) {
+        const again = cause === 'invalid' && asking.isGuess === true ? 0 : rule.again;
+        if (seen.times > again || now + pause > seen.since + rule.withinMs) {
           throw failureFrom(rule.kind, error, { tries }, moreAbout(cause, error, pause));
         }
         await clock.sleep(pause, signal);

@@ -60,6 +60,8 @@ function causeOfRefusal(refusal: UpstreamRefusal): Cause {
 }
 
 const span = 'date range|time range|range|window|span|period|interval';
+/** `data requested exceeds data retention period` is what the live service says whatever it means. */
+const vague = /\bnot valid or data requested exceeds data retention period\b/;
 const tooMuch = 'too (?:long|large|wide|big)|exceed|longer than|larger than|greater than|more than|at most|maximum';
 
 /** What tells the meanings of `InvalidInput` apart: the first that fits counts, so their order does too. */
@@ -80,6 +82,7 @@ function causeOfInvalid({ hadNextToken, reason }: UpstreamRefusal, operation: Op
   const plain = text.toLowerCase();
   // A request without a NextToken can't be refused for one, and one with it has no dates to be refused for.
   if (hadNextToken && plain.includes('token')) return 'token-expired';
+  if (vague.test(plain)) return 'invalid';
   const [meaning] = meanings.find(([, pattern]) => pattern.test(plain)) ?? [];
   if (meaning !== undefined && !(hadNextToken && meaning === 'bound-too-late')) return meaning;
   return namesBrokenRule(text, operation) ? 'mistake' : 'invalid';

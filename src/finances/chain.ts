@@ -5,7 +5,7 @@ import { contentsOf } from './contents.js';
 import type { Asking, ReceivedPage, RequestPage } from './attempts.js';
 import { limits, operations, type OperationName } from './operations.js';
 import { resultsOf } from './page-results.js';
-import { PageSize } from './page-sizes.js';
+import { FoundSize, PageSize } from './page-sizes.js';
 import type { ScannedPage } from './page.js';
 import { ReadFailure } from './read-failure.js';
 import { followUp, type RequestParameters } from './request-path.js';
@@ -33,6 +33,8 @@ export interface ChainOptions extends Asking {
   readonly clock: Clock;
   /** Results a page, where the service can send so many. */
   readonly pageSize?: number;
+  /** What the operation's other chains have found out about that. */
+  readonly foundSize?: FoundSize;
   /** The question's first pages, received earlier and without a gap: they aren't asked for again. */
   readonly resume?: readonly KnownPage[];
   /** For how long a token is taken: one of `resume` that is older isn't sent any more. */
@@ -69,11 +71,11 @@ export class Chain {
   #finds = 0;
 
   constructor(question: Question, options: ChainOptions) {
-    const { pageSize = limits.pageSize, resume = [] } = options;
+    const { pageSize = limits.pageSize, foundSize = new FoundSize(), resume = [] } = options;
     this.#question = question;
     this.#options = options;
     this.#received = new ReceivedSoFar(question.operation);
-    this.#size = new PageSize(pageSize, resume.at(-1)?.pageSize);
+    this.#size = new PageSize(pageSize, foundSize, resume.at(-1)?.pageSize);
     this.#tokenSize = this.#size.now;
     this.#lastSize = this.#size.now;
   }
@@ -110,7 +112,7 @@ export class Chain {
     for (;;) {
       const [token, pageSize] = [this.#token, this.#size.now];
       try {
-        const { page, body } = await this.#ask(this.#parameters(token, pageSize));
+        const { page, body } = await this.#ask(this.#parameters(token, pageSize), this.#size.isGuess);
         return { page, body, asked: token, receivedAt: this.#options.clock.now(), pageSize };
       } catch (error) {
         if (!(error instanceof ReadFailure)) throw error;
@@ -125,6 +127,11 @@ export class Chain {
     if (kind === 'too-large') {
       if (!this.#size.shrink()) throw failure.after(this.#pages);
       return;
+    }
+    // The service doesn't always say that a page is too large. A size that was good for the token isn't to blame.
+    if (kind === 'invalid' && (this.#token === undefined || pageSize <= this.#tokenSize)) {
+      if (this.#size.guess()) return;
+      if (this.#size.isGuess) throw failure.after(this.#pages);
     }
     if (this.#token === undefined) throw failure.after(this.#pages);
     // Perhaps a token holds only for the size that it came with. A token that has just been found hasn't expired.
@@ -163,9 +170,9 @@ export class Chain {
     this.#finds++;
   }
 
-  #ask(parameters: RequestParameters): Promise<ReceivedPage> {
+  #ask(parameters: RequestParameters, isGuess = false): Promise<ReceivedPage> {
     const { request, priority, signal, counts } = this.#options;
-    return request(this.#question.operation, parameters, { priority, signal, counts });
+    return request(this.#question.operation, parameters, { priority, signal, counts, isGuess });
   }
 
   #parameters(token: string | undefined, pageSize: number): RequestParameters {

@@ -13,6 +13,7 @@ import { createFinancesClient } from './client.js';
 import { operations, type OperationName } from './operations.js';
 import { scanPage } from './page.js';
 import type { KnownPage } from './chain.js';
+import { FoundSize } from './page-sizes.js';
 import { readChain } from './pages.js';
 import { ReadFailure, type FailureKind } from './read-failure.js';
 import { requestPath, windowIn, type RequestParameters } from './request-path.js';
@@ -68,6 +69,10 @@ export function connectFinances(options: ConnectionOptions): Connection {
   const names = Object.keys(operations) as OperationName[];
   const queues = Object.fromEntries(names.map((name) => [name, queueOf(name)])) as Record<OperationName, RequestQueue>;
   const latencies = new Map<OperationName, number>();
+  const foundSizes = Object.fromEntries(names.map((name) => [name, new FoundSize()])) as Record<
+    OperationName,
+    FoundSize
+  >;
   const transport = createTransport(options.transport);
   // Another service's tokens are of no use here. The address itself may hold a password.
   const service = `${createHash('sha256').update(endpoint).digest('hex').slice(0, 16)} `;
@@ -121,6 +126,7 @@ export function connectFinances(options: ConnectionOptions): Connection {
             signal: reading.signal,
             counts: reading.counts,
             tokenLifeMs,
+            foundSize: foundSizes[operation],
             resume: kept.map((page): KnownPage => ({ ...page, page: scanPage(page.body) })),
             onPage: (page) => journal?.add(question, page),
           },

@@ -56,6 +56,7 @@ describe('the cause of a refusal', () => {
     ['window-too-long', { message: 'The window between the dates must be at most 14 days', path: first }],
     ['window-too-long', { message: 'Request exceeds the maximum time range of 14 days', path: first }],
     ['invalid', { message: 'Invalid Input' }],
+    ['invalid', { message: 'Request was not valid or data requested exceeds data retention period.' }],
     ['invalid', { body: '{"errors":[]}' }],
     ['invalid', { body: 'Bad Request' }],
     ['mistake', { message: 'MaxResultsPerPage must be a whole number from 1 to 100.' }],

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { KnownPage } from '../../src/finances/chain.js';
 import type { OperationName } from '../../src/finances/operations.js';
+import { FoundSize } from '../../src/finances/page-sizes.js';
 import { scanPage } from '../../src/finances/page.js';
 import { readChain } from '../../src/finances/pages.js';
 import { ReadFailure, type FailureKind } from '../../src/finances/read-failure.js';
@@ -28,6 +29,7 @@ interface Reading {
   readonly resume?: readonly KnownPage[];
   readonly onPage?: (known: KnownPage) => Promise<void> | void;
   readonly tokenLifeMs?: number;
+  readonly foundSize?: FoundSize;
 }
 
 /** Reads a chain to its end; the bodies of its pages are put in as they come, also before a failure. */
@@ -178,6 +180,38 @@ describe('pages that are too large', () => {
     expect(queries(of).slice(3, 8)).toEqual(
       [100, 50, 25, 10].map((n) => `MaxResultsPerPage=${n}&NextToken=t3`).concat('MaxResultsPerPage=10&NextToken=t7'),
     );
+  });
+
+  const vague = invalidInput('Request was not valid or data requested exceeds data retention period.');
+
+  test('and refused without a reason are asked for in smaller ones, once each', async () => {
+    const of = await setup((number, request) =>
+      size(request) > 25 ? vague : pageOf(number < 8 ? `t${number}` : undefined, number),
+    );
+    expect(await read(of)).toHaveLength(3);
+    expect(of.server.requests.map(size)).toEqual([100, 100, 100, 100, 50, 25, 25, 25]);
+  });
+
+  test('are tried less and less often, by the chains that follow too', async () => {
+    const foundSize = new FoundSize();
+    const limited = await setup((_, request) => {
+      const at = Number(/NextToken=(\d+)/.exec(request.url)?.[1] ?? 0);
+      return size(request) > 50 ? vague : pageOf(at < 19 ? `${at + 1}` : undefined, at);
+    });
+    for (let chain = 0; chain < 3; chain++) expect(await read(limited, { foundSize })).toHaveLength(20);
+    const sizes = limited.server.requests.map(size);
+    // At first, after five pages of the first chain, and after ten of the second; twenty more end the third.
+    expect(sizes.filter((each) => each === 100)).toHaveLength(3 * 4);
+    expect(sizes.filter((each) => each === 50)).toHaveLength(60);
+  });
+
+  test('may not have been: a refusal that smaller pages do not end is what it was', async () => {
+    const foundSize = new FoundSize();
+    const of = await setup((number) => (number < 3 ? pageOf(`t${number}`, number) : vague));
+    const failure = await failureOf(read(of, { foundSize }), ReadFailure);
+    expect(failure).toMatchObject({ kind: 'invalid', pages: 2, consequence: 'leave-open' });
+    expect(of.server.requests.map(size)).toEqual([100, 100, 100, 100, 100, 100, 50, 25, 10]);
+    expect(foundSize.size).toBe(Infinity);
   });
 
   test('even with one result a page end in an error', async () => {

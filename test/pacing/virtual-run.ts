@@ -25,6 +25,8 @@ export interface Scenario {
   readonly days: number;
   readonly seed?: number;
   readonly service?: Partial<ServiceOptions>;
+  /** Milliseconds of real time after which an answer is given up: what keeps silent is waited for in real time. */
+  readonly timeoutMs?: number;
 }
 
 /** What a run needed, and what it would have needed at the least; times in seconds of the service's clock. */
@@ -35,7 +37,7 @@ export interface Outcome {
   readonly requests: number;
   /** Requests that full pages would take, by month or group. */
   readonly least: number;
-  /** The quota's time for these. */
+  /** The quota's time for these; where that is longer, the time of the longest group's pages one after the other. */
   readonly bound: number;
   /** 429s that the service gave. */
   readonly throttled: number;
@@ -51,17 +53,15 @@ const now = '2026-07-01T12:00:00Z';
 
 /** Milliseconds of real time without anything happening after which all that goes on is waiting for the clock … */
 const quietMs = 1;
-/** … and where requests are on their way that nobody answers. */
-const stuckMs = 1500;
 
 /** Loads a range from a real service over sockets, both on one clock that is moved on whenever all of it waits. */
 export async function virtualRun(scenario: Scenario): Promise<Outcome> {
-  const { pipelines, latencyMs, events, days, seed = 1 } = scenario;
+  const { pipelines, latencyMs, events, days, seed = 1, timeoutMs = 60_000 } = scenario;
   const clock = new HandClock(now);
   const seller = createSeller({ seed, events: Math.round((events * (days + 60)) / 90), days: days + 60 }, clock);
   const today = Math.floor(clock.now() / dayMs) * dayMs;
   // A group that is still open has more events whenever it is asked for.
-  const end = pipelines.includes('group-events') ? today - 20 * dayMs : clock.now() - 10 * 60_000;
+  const end = pipelines.includes('group-events') ? today - 20 * dayMs : clock.now() - 5 * 60_000;
   const range = { start: today - days * dayMs, end };
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-pacing-'));
   const slow = countedClock(clock);
@@ -74,8 +74,7 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
     clock,
     random: Math.random,
     tokenLifeMs: scenario.service?.tokenLifeMs ?? 180_000,
-    // In real time, which the faults that keep silent are waited for in.
-    transport: { headersTimeoutMs: 1000, bodyTimeoutMs: 1000 },
+    transport: { headersTimeoutMs: timeoutMs, bodyTimeoutMs: timeoutMs },
   });
   try {
     const lake = await Lake.open(store, tables, clock);
@@ -90,7 +89,8 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
       openSlices: 4,
       judge: verdictOn,
     });
-    const { summaries, failure } = await movedUntil(run, clock, () => ({
+    // Where requests are on their way that nobody answers, until they are given up.
+    const { summaries, failure } = await movedUntil(run, clock, timeoutMs * 1.5, () => ({
       isBusy: busy() > 0,
       isTalking: requests.count() > slow.sleeping(),
     }));
@@ -103,7 +103,10 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
       seconds: (clock.now() - began) / 1000,
       requests: chosen.reduce((sum, { requests }) => sum + requests, 0),
       least,
-      bound: Math.max(0, least - quota.burst) / quota.rate + latencyMs / 1000,
+      bound: Math.max(
+        Math.max(0, least - quota.burst) / quota.rate + latencyMs / 1000,
+        pipelines.includes('group-events') ? (longestChain(counts) + 1) * (latencyMs / 1000) : 0,
+      ),
       throttled: service.counts.requests(undefined, 429),
       invalid: service.counts.requests(undefined, 400),
       ...(await differences(lake, counts.flat())),
@@ -120,6 +123,7 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
 async function movedUntil<T>(
   work: Promise<T>,
   clock: HandClock,
+  stuckMs: number,
   state: () => { readonly isBusy: boolean; readonly isTalking: boolean },
 ): Promise<T> {
   const over = new AbortController();
@@ -205,6 +209,11 @@ async function countsOf(
     }
   }
   return counts;
+}
+
+/** Pages of the largest group, which are read one after the other, behind the page of the listing. */
+function longestChain(counts: readonly (readonly string[])[]): number {
+  return Math.max(0, ...counts.map((events) => Math.ceil(events.length / 100)));
 }
 
 /** What the lake holds, as DuckDB reads it, against what the seller has, as multisets of bytes. */
