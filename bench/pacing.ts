@@ -4,9 +4,9 @@ import { virtualRun } from '../test/pacing/virtual-run.js';
  * Prints how near a cold backfill comes to the bound that the quota sets, `(requests - burst) / rate + one answer`, and how
  * many requests it needs against full pages, for answers from 10 ms to 10 s, without and with a tenth of all requests
  * failing. Time is the clock's of the service, which is moved on whenever all of it waits. Compile it with the rest:
- * `npx tsc --noEmit false --outDir dist`, then `node dist/bench/pacing.js [SEEDS]`.
+ * `npx tsc --noEmit false --outDir dist`, then `node dist/bench/pacing.js [SEEDS] [LATENCY_MS]`.
  */
-async function run(seeds: number): Promise<void> {
+async function run(seeds: number, latencies: readonly number[]): Promise<void> {
   const sizes = [
     { events: 12_000, days: 90 },
     { events: 20_000, days: 90 },
@@ -16,7 +16,7 @@ async function run(seeds: number): Promise<void> {
     'pipeline          events  days  latency  faults  requests  /least   wall s  /bound  429s  400s  lost  doubled',
   );
   for (const share of [0, 0.1]) {
-    for (const latencyMs of [10, 400, 3000, 10_000]) {
+    for (const latencyMs of latencies) {
       for (const pipeline of ['financial-events', 'group-events']) {
         for (const size of sizes) {
           for (let seed = 1; seed <= seeds; seed++) {
@@ -25,7 +25,7 @@ async function run(seeds: number): Promise<void> {
               pipelines: [pipeline],
               latencyMs,
               seed,
-              service: share === 0 ? {} : { faults: { all: { share } } },
+              ...(share === 0 ? {} : { timeoutMs: 3000, service: { faults: { all: { share } } } }),
             });
             if (failure instanceof Error) console.log(failure.message);
             const cells = [
@@ -51,4 +51,5 @@ async function run(seeds: number): Promise<void> {
   }
 }
 
-await run(Number(process.argv[2] ?? 1));
+const [seeds = '1', latency] = process.argv.slice(2);
+await run(Number(seeds), latency === undefined ? [10, 400, 3000, 10_000] : [Number(latency)]);

@@ -8,7 +8,7 @@ import { windowWork } from '../src/run/window-work.js';
 import { monthOf } from '../src/run/windows.js';
 
 const name = 'financial-events';
-const cutting = { gridDays: 7, probeDays: 4 };
+const cutting = { gridDays: 7, probeDays: 10 };
 
 /** Events by the date on which they were posted (specification, section 4.2). */
 export const financialEvents: Pipeline<FinancesUpstream, WindowSlice, EventsPage> = {

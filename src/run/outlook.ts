@@ -38,6 +38,9 @@ const mostOpen = 20;
 /** Well inside the 150 pages after which the service refuses a chain. */
 export const mostPages = 100;
 
+/** Pages that a slice may turn out to have more than that, before it is given up after its first pages and cut anew. */
+export const tooManyPages = 130;
+
 /** Sizes that are tried, the largest first: each cut costs half a request on average, for the last page is half empty. */
 const sizes = [mostPages, 60, 40, 30, 22, 16, 12, 9, 7];
 

@@ -3,6 +3,7 @@ import type { Clock } from '../clock.js';
 import { LedgerlakeError, messageOf } from '../errors.js';
 import type { Split } from '../lake/lake.js';
 import { loadAll, type OpenSlice } from './open-slices.js';
+import { tooManyPages } from './outlook.js';
 import type { Job, Noticed, Pipeline, Reading, RequestCounts, Verdict } from './pipeline.js';
 import type { Slice } from './slice.js';
 import { runSlice, type SliceResult } from './slice-stream.js';
@@ -31,6 +32,9 @@ export interface LeftOpen {
 
 /** Slices left open in a row, with none read before, after which there is no point in trying the others. */
 const hopeless = 4;
+
+/** Pages of a slice after which it isn't given up any more for holding more than was expected. */
+const firstPages = 3;
 
 /** What a run tells while it is under way. */
 export interface RunEvents {
@@ -168,13 +172,21 @@ async function loadSlice<Upstream>(
       afterwards.push(then);
     },
   };
+  const tooMuch = new LedgerlakeError('STOPPED', 'it holds far more than was expected');
   let result: SliceResult;
   try {
     const progressed = (progress: Progress): void => {
       open.progressed(progress);
+      const { pages, isWhole } = progress;
+      if (isWhole || pages > firstPages || (work.expected(slice) ?? 0) <= tooManyPages) return;
+      if (work.recut?.(slice) === true) throw tooMuch;
     };
     result = await runSlice(pipeline, slice, reading, { lake, refresh, split, progressed });
   } catch (error) {
+    if (error === tooMuch) {
+      events.setBack(pipeline.name, slice, 'part', messageOf(error));
+      return true;
+    }
     const verdict = signal.aborted ? 'stop' : judge(error);
     if (verdict === 'stop') throw error;
     if (summary.slices === 0 && summary.leftOpen.length >= hopeless) throw error;

@@ -1,4 +1,4 @@
-import { Density } from './density.js';
+import { Density, type Sample } from './density.js';
 import { mostPages, pieces, type Stretch } from './outlook.js';
 import type { Job } from './pipeline.js';
 import { loadedSamples, loadedWindows, windowSlice, type WindowSlice } from './window-slices.js';
@@ -39,7 +39,11 @@ export function windowWork(
   const fixed = inOrder([...again, ...(job.isPaced ? apart(begun) : missing.flatMap((gap) => cut(gap, gridDays)))]);
   let open = uncovered(range, [...loaded, ...fixed]).flatMap(months);
   let longestMs = Infinity;
+  /** How far slices that are being read were, and what they held up to there. */
+  const reached = new Map<string, Sample>();
 
+  // What replaces a loaded window is that window.
+  const isAgain = (window: Window): boolean => again.some(({ start }) => start === window.start);
   const pagesOf = (window: Window): number | undefined => {
     const guess = guessPerDay && guessPerDay * ((window.end - window.start) / dayMs);
     const results = density.expected(window) ?? guess;
@@ -48,9 +52,10 @@ export function windowWork(
   const cutOff = (stretch: Window, pages: number): Window => {
     const expected = pagesOf(stretch);
     const days = (stretch.end - dayStart(stretch.start)) / dayMs;
-    const own =
-      expected === undefined ? probeDays : Math.ceil(days / pieces(expected, Math.min(pages, mostPages)).length);
     // Alike as far as may be, not as many as fit and a rest.
+    const own = Math.ceil(
+      days / (expected === undefined ? pieces(days, probeDays) : pieces(expected, Math.min(pages, mostPages))).length,
+    );
     const length = Math.min(own, Math.ceil(days / Math.ceil(days / Math.max(1, Math.floor(longestMs / dayMs)))));
     const end = Math.min(stretch.end, dayStart(stretch.start) + Math.max(1, length) * dayMs);
     return { start: stretch.start, end: longestMs < dayMs ? Math.min(end, stretch.start + longestMs) : end };
@@ -87,14 +92,28 @@ export function windowWork(
       open = uncovered(stretch, [window]).concat(open.slice(1));
       return windowSlice(window);
     },
-    expected: ({ window }) => pagesOf(window),
+    expected: ({ name, window }) => {
+      const read = reached.get(name);
+      if (read === undefined) return pagesOf(window);
+      const rest = { start: read.window.end, end: window.end };
+      return read.results / pageSize + (rest.end > rest.start ? (pagesOf(rest) ?? 0) : 0);
+    },
     learn: ({ name, window }, { results, reach, isWhole }) => {
       const end = isWhole ? window.end : Math.min(window.end, reach ?? window.start);
-      density.learn(name, { window: { start: window.start, end }, results });
+      const read = { window: { start: window.start, end }, results };
+      density.learn(name, read);
+      if (isWhole) reached.delete(name);
+      else reached.set(name, read);
     },
-    part: ({ window }, isTooLong) => {
-      // What replaces a loaded window is that window.
-      if (again.some(({ start }) => start === window.start)) return false;
+    recut: ({ name, window }) => {
+      if (job.isPaced !== true || isAgain(window) || window.end - window.start <= dayMs) return false;
+      reached.delete(name);
+      open = inOrder([...open, window]);
+      return true;
+    },
+    part: ({ name, window }, isTooLong) => {
+      if (isAgain(window)) return false;
+      reached.delete(name);
       const halves = halvesOf(window, isTooLong ? dayMs : leastMs);
       if (halves === undefined) return false;
       if (isTooLong) longestMs = Math.min(longestMs, Math.max(...halves.map(({ start, end }) => end - start)));

@@ -29,6 +29,11 @@ export interface Work<S extends Slice = Slice> {
   expected(slice: S): number | undefined;
   learn(slice: S, progress: Progress): void;
   /**
+   * Puts back a slice that is found to hold far more than was expected when it was cut; false where it is what it is. It is
+   * cut anew by what is known now.
+   */
+  recut?(slice: S): boolean;
+  /**
    * Puts a slice that was too large back in parts; false where it can't be parted. `isTooLong`: the upstream takes no
    * window of this length, whatever it holds.
    */
