@@ -33,7 +33,7 @@ export function fileSizes(
   if (results === 0) return undefined;
   const models = tables.map((table) => {
     const files = of(table);
-    return { rowsPerResult: rowsOf(files) / results, line: lineThrough(files) };
+    return { rowsPerResult: rowsOf(files) / results, line: lineThrough(files, table.columns.length) };
   });
   return (expected) => {
     // Few expected events may as well be none, which make no file.
@@ -48,12 +48,16 @@ export function fileSizes(
   };
 }
 
-/** The straight line nearest to the files' sizes; where it makes no sense, through 0. */
-function lineThrough(files: readonly { rows: number; size: number }[]): Line {
-  const rows = rowsOf(files);
+/** What a column takes in a file, however few rows there are: its part of the footer, its page headers and indexes. */
+const bytesOfColumn = 350;
+
+/** The straight line nearest to the files' sizes; where they don't tell one, from what a file takes without a row. */
+function lineThrough(files: readonly { rows: number; size: number }[], columns: number): Line {
+  if (files.length === 0) return { fixed: 0, perRow: 0 };
   const size = files.reduce((sum, file) => sum + file.size, 0);
-  const proportional = { fixed: 0, perRow: rows === 0 ? 0 : size / rows };
-  const mean = { rows: rows / files.length, size: size / files.length };
+  const mean = { rows: rowsOf(files) / files.length, size: size / files.length };
+  const least = Math.min(bytesOfColumn * columns, mean.size * 0.9);
+  const usual = { fixed: least, perRow: (mean.size - least) / mean.rows };
   let squares = 0;
   let products = 0;
   for (const file of files) {
@@ -62,7 +66,7 @@ function lineThrough(files: readonly { rows: number; size: number }[]): Line {
   }
   const perRow = products / squares;
   const fixed = mean.size - perRow * mean.rows;
-  return squares > 0 && perRow > 0 && fixed >= 0 ? { fixed, perRow } : proportional;
+  return squares > 0 && perRow > 0 && fixed >= 0 ? { fixed, perRow } : usual;
 }
 
 function rowsOf(files: readonly { rows: number }[]): number {
