@@ -29,7 +29,7 @@ export interface LeftOpen {
   readonly reason: string;
 }
 
-/** Slices left open in a row, with none read before, after which there is no point in trying the others. */
+/** Slices left open, without a single page of any, after which there is no point in trying the others. */
 const hopeless = 4;
 
 /** What a run tells while it is under way. */
@@ -177,7 +177,7 @@ async function loadSlice<Upstream>(
   } catch (error) {
     const verdict = signal.aborted ? 'stop' : judge(error);
     if (verdict === 'stop') throw error;
-    if (summary.slices === 0 && summary.leftOpen.length >= hopeless) throw error;
+    if (summary.pages === 0 && summary.leftOpen.length >= hopeless) throw error;
     const isParted = verdict !== 'leave' && work.part(slice, verdict === 'shorten');
     events.setBack(pipeline.name, slice, isParted ? verdict : 'leave', messageOf(error));
     if (!isParted) summary.leftOpen.push({ label: slice.label, reason: messageOf(error) });
