@@ -5,6 +5,7 @@ import { Lake } from '../../src/lake/lake.js';
 import { openStore } from '../../src/lake/open-store.js';
 import { choosePipelines } from '../../src/options/pipelines.js';
 import { runPipelines } from '../../src/run/runner.js';
+import { Secret } from '../../src/sign-in/secret.js';
 import { database, ran, temporaryFolder } from '../commands/lake-run.js';
 import { runningClock } from '../running-clock.js';
 import { evenLedger } from './even-ledger.js';
@@ -103,4 +104,40 @@ test('with a fault on every tenth request, the service itself fifty times as fas
   const all = { rows: ledger.items.length, raws: ledger.items.length, missing: 0 };
   expect(await lostOrDoubled(folder, 'events', ledger.items)).toEqual(all);
   expect(await lostOrDoubled(folder, 'group_events', ledger.items)).toEqual(all);
+});
+
+test('two accounts side by side on one service: each has its own quota and its own journal, on one lake', async () => {
+  const clock = runningClock(now);
+  const ledger = evenLedger('2026-02-01T00:00:00Z', 14, perDay, 7);
+  const client = { clientId: 'a-client', clientSecret: 'a-secret' };
+  const service = await watchedService(ledger, clock, { quota, signIn: client });
+  onTestFinished(() => service.close());
+  const lake = await temporaryFolder();
+  const runs = ['one', 'two'].map((account) => {
+    const signIn = {
+      account,
+      tokenEndpoint: `${service.url}/auth/o2/token`,
+      clientId: new Secret(client.clientId),
+      clientSecret: new Secret(client.clientSecret),
+      refreshToken: new Secret(`Atzr|${account}`),
+    };
+    const pipelines = ['financial-events'];
+    return ran(
+      { lake, endpoint: service.url, account, signIn, pipelines, ...quota, from: '2026-02-01', to: '2026-02-15' },
+      { clock },
+    );
+  });
+  const ended = await Promise.all(runs);
+  for (const { summary } of ended) {
+    expect(summary.pipelines['financial-events']).toMatchObject({ throttled: 0, events: ledger.items.length });
+  }
+  expect(service.counts.requests(undefined, 429)).toBe(0);
+  const rows = await (
+    await database(lake, clock)
+  ).rows('SELECT account, count(*) AS n, count(DISTINCT raw) AS raws FROM events GROUP BY account ORDER BY account');
+  const n = BigInt(ledger.items.length);
+  expect(rows).toEqual([
+    { account: 'one', n, raws: n },
+    { account: 'two', n, raws: n },
+  ]);
 });
