@@ -3,7 +3,7 @@ import type { Lake } from '../lake/lake.js';
 import { messageOf } from '../errors.js';
 import { readOrders } from '../options/orders.js';
 import { choosePipelines } from '../options/pipelines.js';
-import { rangeMarginMs } from '../options/range.js';
+import { latestBound } from '../options/range.js';
 import { summaryJson, summaryText } from '../output/run-summary.js';
 import { loadedWindows } from '../run/window-slices.js';
 import type { Window } from '../run/windows.js';
@@ -26,6 +26,8 @@ export interface SyncOptions extends LoadOptions {
   /** How old the lake may be after the run, such as `2h`; undefined: as old as it gets. */
   readonly maxLag: string | undefined;
   readonly rules?: readonly LookBackRule[];
+  /** Minutes by which bounds stay behind the present; default 5. */
+  readonly marginMinutes?: number;
 }
 
 /**
@@ -41,7 +43,7 @@ export async function sync(options: SyncOptions, context: CommandContext): Promi
   const orders = options.orders === undefined ? [] : readOrders(options.orders.text, options.orders.source);
   const maxLagMs = options.maxLag === undefined ? undefined : readDuration('--max-lag', options.maxLag);
   const now = clock.now();
-  const end = Math.floor((now - rangeMarginMs) / 1000) * 1000;
+  const end = latestBound(now, options.marginMinutes);
   const names = new Set(chosen.flatMap(({ name, needs = [] }) => [name, ...needs.map((needed) => needed.name)]));
   const used = windowed.filter(({ pipeline }) => names.has(pipeline));
   const ranges = new Map<string, Window>();

@@ -154,7 +154,7 @@ export function connectFinances(options: ConnectionOptions): Connection {
 
 /** What else may help a slice that is left open otherwise. */
 const remedies: Partial<Record<FailureKind, Verdict>> = {
-  'token-expired': 'part',
+  'token-expired': 'again',
   loop: 'part',
   invalid: 'part',
   'window-too-long': 'shorten',

@@ -26,7 +26,7 @@ export interface RangeOptions {
  */
 export function readRange({ from, to, marginMinutes }: RangeOptions, now: number): Window {
   const marginMs = marginMinutes === undefined ? rangeMarginMs : marginMinutes * 60_000;
-  const latest = Math.floor((now - marginMs) / 1000) * 1000;
+  const latest = latestBound(now, marginMinutes);
   const asked = to === undefined ? latest : instant('--to', to);
   const end = Math.min(asked, latest);
   const start = from === undefined ? dayStart(end - defaultDays * dayMs) : instant('--from', from);
@@ -42,6 +42,11 @@ export function readRange({ from, to, marginMinutes }: RangeOptions, now: number
     );
   }
   return { start, end };
+}
+
+/** The latest instant, to the second, that a run at `now` asks for; both in milliseconds since 1970. */
+export function latestBound(now: number, marginMinutes: number = rangeMarginMs / 60_000): number {
+  return Math.floor((now - marginMinutes * 60_000) / 1000) * 1000;
 }
 
 function instant(option: string, text: string): number {

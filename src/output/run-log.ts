@@ -1,5 +1,14 @@
+import type { Verdict } from '../run/pipeline.js';
 import type { RunEvents } from '../run/runner.js';
 import { formatCount } from './amounts.js';
+
+const setBackTexts: Readonly<Record<Verdict, string>> = {
+  stop: 'can not be read',
+  leave: 'is left open',
+  part: 'is read in parts',
+  shorten: 'is read in parts',
+  again: 'is read again from its beginning',
+};
 
 /** Progress as plain lines: one when a pipeline starts and ends, with `verbose` one for each slice as well. */
 export function runLog(log: (line: string) => void, verbose: boolean): RunEvents {
@@ -14,8 +23,7 @@ export function runLog(log: (line: string) => void, verbose: boolean): RunEvents
       log(`${pipeline}: ${slice.label} committed, ${held === '' ? 'empty' : held}, ${after}`);
     },
     setBack: (pipeline, { label }, verdict, reason) => {
-      const what = verdict === 'leave' ? 'is left open' : 'is read in parts';
-      log(`${pipeline}: ${label} ${what}: ${reason}`);
+      log(`${pipeline}: ${label} ${setBackTexts[verdict]}: ${reason}`);
     },
     finished: ({ pipeline, slices, seconds }) => {
       if (slices > 0) log(`${pipeline}: done in ${seconds.toFixed(1)} s`);

@@ -55,6 +55,8 @@ export type Verdict =
   | 'leave'
   /** It holds too much to be read at once. */
   | 'part'
+  /** It can't be gone on with where it broke off: it is read in parts, or from its beginning where it has none. */
+  | 'again'
   /** Nothing of its length is taken, whatever it holds. */
   | 'shorten';
 

@@ -30,11 +30,14 @@ export interface LeftOpen {
   readonly reason: string;
 }
 
-/** Slices left open in a row, with none read before, after which there is no point in trying the others. */
+/** Slices left open, without a single page of any, after which there is no point in trying the others. */
 const hopeless = 4;
 
 /** Pages of a slice after which it isn't given up any more for holding more than was expected. */
 const firstPages = 3;
+
+/** Times that a slice is read from its beginning again. */
+const mostAgain = 2;
 
 /** What a run tells while it is under way. */
 export interface RunEvents {
@@ -154,9 +157,11 @@ async function loadSlice<Upstream>(
   pipeline: Pipeline<Upstream>,
   work: Work,
   open: OpenSlice<Slice>,
-  { job, upstream, signal, events, split, judge }: RunOptions<Upstream>,
+  options: RunOptions<Upstream>,
   summary: PipelineSummary,
+  before = 0,
 ): Promise<boolean> {
+  const { job, upstream, signal, events, split, judge } = options;
   const { slice } = open;
   const { lake, refresh, account } = job;
   const afterwards: (() => Promise<void>)[] = [];
@@ -189,9 +194,12 @@ async function loadSlice<Upstream>(
     }
     const verdict = signal.aborted ? 'stop' : judge(error);
     if (verdict === 'stop') throw error;
-    if (summary.slices === 0 && summary.leftOpen.length >= hopeless) throw error;
+    if (summary.pages === 0 && summary.leftOpen.length >= hopeless) throw error;
     const isParted = verdict !== 'leave' && work.part(slice, verdict === 'shorten');
-    events.setBack(pipeline.name, slice, isParted ? verdict : 'leave', messageOf(error));
+    const isAgain = !isParted && verdict === 'again' && before < mostAgain;
+    const set = isAgain ? 'again' : isParted ? (verdict === 'again' ? 'part' : verdict) : 'leave';
+    events.setBack(pipeline.name, slice, set, messageOf(error));
+    if (isAgain) return loadSlice(pipeline, work, open, options, summary, before + 1);
     if (!isParted) summary.leftOpen.push({ label: slice.label, reason: messageOf(error) });
     return true;
   }

@@ -96,7 +96,7 @@ export function createAnswers(
     const throttled = visit.faults.throttled();
     if (throttled !== undefined) return throttled;
     visit.rate = visit.faults.rate() ?? quotas.rate;
-    if (!quotas.admit(operation.name, now, visit.rate)) return refused(overQuota());
+    if (!quotas.admit(operation.name, now, visit.rate, signIn?.accountOf(request))) return refused(overQuota());
     return visit.faults.instead();
   }
 

@@ -20,9 +20,12 @@ export interface SignIn {
   answer(request: HttpRequest, now: number): Promise<Outcome>;
   /** Why a request may not ask (403); undefined: it carries a valid access token. */
   refusal(request: HttpRequest, now: number): Refusal | undefined;
+  /** Whose request it is, of those that may ask. */
+  accountOf(request: HttpRequest): string;
 }
 
 export const signInPath = '/auth/o2/token';
+const tokenHeader = 'x-amz-access-token';
 
 const usualLifeMs = 3_600_000;
 
@@ -82,7 +85,7 @@ export function createSignIn(options: SignInOptions, tokenKey: string | Uint8Arr
       return failure(400, 'invalid_grant', 'The refresh token is invalid, expired or revoked');
     }
     return outcome(200, {
-      access_token: tokens.issue(now),
+      access_token: tokens.issue(now, refreshToken),
       token_type: 'bearer',
       expires_in: Math.floor(lifeMs / 1000),
       refresh_token: refreshToken,
@@ -90,7 +93,7 @@ export function createSignIn(options: SignInOptions, tokenKey: string | Uint8Arr
   }
 
   function refusal(request: HttpRequest, now: number): Refusal | undefined {
-    const token = headerOf(request, 'x-amz-access-token');
+    const token = headerOf(request, tokenHeader);
     const state = tokens.check(token, now);
     if (state === 'valid') return undefined;
     if (state === 'expired') return denied(accessTokenExpired);
@@ -101,5 +104,5 @@ export function createSignIn(options: SignInOptions, tokenKey: string | Uint8Arr
     );
   }
 
-  return { answer, refusal };
+  return { answer, refusal, accountOf: (request) => tokens.accountOf(headerOf(request, tokenHeader)) };
 }

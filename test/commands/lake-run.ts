@@ -61,13 +61,16 @@ export interface Ran {
   readonly summary: { status: string; pipelines: Record<string, Record<string, number>> };
 }
 
-/** Runs a backfill to its end; throws what it throws. */
+/** Runs a backfill to its end; throws what it throws. `logged`: takes the log's lines, also when it does. */
 export async function ran(
   options: Partial<BackfillOptions>,
-  { clock, signal = new AbortController().signal }: { clock: Clock; signal?: AbortSignal },
+  {
+    clock,
+    signal = new AbortController().signal,
+    logged = [],
+  }: { clock: Clock; signal?: AbortSignal; logged?: string[] },
 ): Promise<Ran> {
   const printed: string[] = [];
-  const logged: string[] = [];
   await backfill(
     { ...defaults, ...options },
     { clock, signal, print: (text) => printed.push(text), log: (line) => logged.push(line) },

@@ -19,16 +19,19 @@ export interface ChildRun {
 export interface ChildOptions {
   readonly killAt?: number;
   readonly stallAt?: number;
+  /** Beside the test's own. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** Starts the built command in a process of its own. */
 export function childRun(words: readonly string[], options: ChildOptions = {}): ChildRun {
   if (!existsSync(cli)) throw new Error(`expected the command at ${cli}: run \`npm run build\` first`);
-  const hooked = Object.keys(options).length > 0;
+  const hooked = options.killAt !== undefined || options.stallAt !== undefined;
   const child = spawn(process.execPath, [...(hooked ? ['--import', killAt] : []), cli, ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...process.env,
+      ...options.environment,
       LEDGERLAKE_TEST_KILL_AT: String(options.killAt ?? 0),
       LEDGERLAKE_TEST_STALL_AT: String(options.stallAt ?? 0),
     },

@@ -1,5 +1,5 @@
 import type { Ledger, LedgerPage, LedgerQuery } from '../../src/service/ledger.js';
-import { startService, type RunningService } from '../../src/service/server.js';
+import { startService, type RunningService, type ServiceOptions } from '../../src/service/server.js';
 import type { Clock } from '../../src/clock.js';
 
 export interface WatchedService extends RunningService {
@@ -11,8 +11,12 @@ export interface WatchedService extends RunningService {
   onRequest: () => void;
 }
 
-/** A service of its own that tells what it is asked for. */
-export async function watchedService(ledger: Ledger, clock: Clock): Promise<WatchedService> {
+/** A service of its own that tells what it is asked for; `more`: its quota, latency, faults. */
+export async function watchedService(
+  ledger: Ledger,
+  clock: Clock,
+  more: Partial<ServiceOptions> = {},
+): Promise<WatchedService> {
   const asked: string[] = [];
   const iso = (ms: number) => new Date(ms).toISOString();
   const answer = async <T>(unit: string, { cursor }: LedgerQuery, work: () => Promise<T>): Promise<T> => {
@@ -30,7 +34,7 @@ export async function watchedService(ledger: Ledger, clock: Clock): Promise<Watc
     eventsOfGroup: (id, query) => answer(`group-events/group/${id}`, query, () => ledger.eventsOfGroup(id, query)),
     eventsOfOrder: (id, query) => answer(`order-events/order/${id}`, query, () => ledger.eventsOfOrder(id, query)),
   };
-  const running = await startService({ ledger: watched, clock });
+  const running = await startService({ ...more, ledger: watched, clock });
   const service: WatchedService = { ...running, asked, slowness: 0, onRequest: () => undefined };
   return service;
 }

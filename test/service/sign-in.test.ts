@@ -29,7 +29,8 @@ async function signedIn(more: Partial<SignInOptions> = {}, options: Parameters<t
     return { status: response.status, headers: response.headers, text: await response.text() };
   };
   const postJson = (body: object) => post(JSON.stringify(body), 'application/json');
-  const token = async () => (JSON.parse((await postJson(right)).text) as Granted).access_token;
+  const token = async (refreshToken = right.refresh_token) =>
+    (JSON.parse((await postJson({ ...right, refresh_token: refreshToken })).text) as Granted).access_token;
   const get = (accessToken?: string) =>
     client.raw(paths.events, accessToken === undefined ? {} : { headers: { 'x-amz-access-token': accessToken } });
   return { ...client, post, postJson, token, get };
@@ -158,15 +159,33 @@ describe('every operation', () => {
     expect((await get(accessToken)).status).toBe(200);
     expect((await get(accessToken)).status).toBe(429);
   });
+
+  test('has a quota for each account, whichever of its access tokens comes', async () => {
+    const { get, token } = await signedIn({}, { quota: { rate: 0.5, burst: 2 } });
+    for (const refreshToken of ['Atzr|one', 'Atzr|two']) {
+      expect((await get(await token(refreshToken))).status).toBe(200);
+      expect((await get(await token(refreshToken))).status).toBe(200);
+      expect((await get(await token(refreshToken))).status).toBe(429);
+    }
+  });
 });
 
 test('access tokens are all different, and those of another key are unknown', () => {
   const tokens = new AccessTokens(1_000, 'key');
-  const issued = Array.from({ length: 50 }, () => tokens.issue(5));
+  const issued = Array.from({ length: 50 }, () => tokens.issue(5, 'Atzr|one'));
   expect(new Set(issued).size).toBe(50);
   for (const token of issued) {
     expect(tokens.check(token, 1_004)).toBe('valid');
     expect(new AccessTokens(1_000, 'key').check(token, 1_005)).toBe('expired');
     expect(new AccessTokens(1_000, 'other').check(token, 5)).toBe('unknown');
   }
+});
+
+test('access tokens tell accounts apart, and nothing of their refresh tokens', () => {
+  const tokens = new AccessTokens(1_000, 'key');
+  const accounts = ['Atzr|one', 'Atzr|one', 'Atzr|two'].map((one) => tokens.accountOf(tokens.issue(5, one)));
+  expect(accounts[0]).toBe(accounts[1]);
+  expect(accounts[0]).not.toBe(accounts[2]);
+  const other = new AccessTokens(1_000, 'other');
+  expect(other.accountOf(other.issue(5, 'Atzr|one'))).not.toBe(accounts[0]);
 });

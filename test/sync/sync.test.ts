@@ -46,6 +46,13 @@ describe('what a sync loads', () => {
     expect(windows[0]).toMatchObject({ window_start: '2026-03-01T00:00:00Z', window_end: '2026-03-06T00:00:00Z' });
   });
 
+  test('ends behind the present by the margin that is set', async () => {
+    const clock = setClock('2026-03-20T02:00:00Z');
+    const { given } = await shop(days(1, 19), clock);
+    const { summary } = await synced({ ...given, marginMinutes: 20 }, { clock });
+    expect(summary).toMatchObject({ status: 'done', lag_seconds: 1200 });
+  });
+
   test('a night later is what is new, and the last two days again: three requests, and nothing is written anew', async () => {
     const clock = setClock('2026-03-20T02:00:00Z');
     const { given, lake } = await shop(days(1, 20), clock);
