@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { usageError } from '../errors.js';
 import { sharedOptions, type CommandDefinition } from './definition.js';
-import { readLake } from './settings.js';
+import { readStatePlace } from './settings.js';
 
 export const forgetCommand: CommandDefinition = {
   name: 'forget',
@@ -13,6 +13,7 @@ export const forgetCommand: CommandDefinition = {
     lake: sharedOptions.lake,
     config: sharedOptions.config,
     account: { type: 'text', about: 'Whose data' },
+    journal: sharedOptions.journal,
     before: { type: 'text', about: 'ISO 8601 date or instant in UTC [default: everything]' },
     yes: { type: 'flag', about: "Don't ask" },
     json: sharedOptions.json,
@@ -22,7 +23,7 @@ export const forgetCommand: CommandDefinition = {
     const account = given.text('account');
     if (account === undefined) throw usageError('expected --account: whose data shall be forgotten?');
     const options = {
-      lake: await readLake(given),
+      ...(await readStatePlace(given)),
       account,
       before: given.text('before'),
       yes: given.flag('yes'),

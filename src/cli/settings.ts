@@ -31,9 +31,16 @@ export async function readSettings(given: Given): Promise<RunSettings> {
 
 /** The lake that a command is about: as on the command line, in the environment or in the configuration. */
 export async function readLake(given: Given): Promise<string> {
+  return (await readStatePlace(given)).lake;
+}
+
+/** The same, and where runs have left pages. */
+export async function readStatePlace(given: Given): Promise<Pick<Settings, 'lake' | 'journal'>> {
   const { readConfiguration, resolveSettings } = await configurationReaders();
   const configuration = await readConfiguration(given.text('config'), process.env, process.cwd());
-  return resolveSettings({ lake: given.text('lake') }, process.env, configuration).lake;
+  const options = { lake: given.text('lake'), journal: given.text('journal') };
+  const { lake, journal } = resolveSettings(options, process.env, configuration);
+  return { lake, journal };
 }
 
 /** Loaded when a command runs: `--help` needs no schema. */

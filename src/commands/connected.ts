@@ -1,6 +1,4 @@
-import { createHash } from 'node:crypto';
-import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { Clock } from '../clock.js';
 import { messageOf } from '../errors.js';
 import { connectFinances, isWorthPacing } from '../finances/connect.js';
@@ -10,9 +8,9 @@ import { openKeptQuota } from '../quota/kept-quota.js';
 import { createSeller } from '../seller/seller.js';
 import { startService } from '../service/server.js';
 import type { SignIn } from '../sign-in/token-request.js';
+import { pagesFolder, quotaFile, stateFolder, type StatePlace } from './state-folder.js';
 
-export interface UpstreamOptions {
-  readonly lake: string;
+export interface UpstreamOptions extends StatePlace {
   /** Undefined: the embedded service. */
   readonly endpoint: string | undefined;
   /** How the account signs in; undefined: the service asks for nothing. */
@@ -22,8 +20,6 @@ export interface UpstreamOptions {
   readonly burst: number;
   /** Minutes that a NextToken is taken; default 3, the shortest that is known. */
   readonly tokenLifeMinutes?: number | undefined;
-  /** Folder for pages of unfinished slices and the level of the quota; undefined: beside the lake. */
-  readonly journal?: string | undefined;
 }
 
 /** The made-up seller behind the embedded service: about 20,000 events in 90 days. */
@@ -57,34 +53,9 @@ export async function withUpstream<T>(
     signIn,
     quota: { rate, burst },
     ...(isWorthPacing(rate) && {
-      journal: await openJournal({ folder: join(folder, 'pages'), clock, tokenLifeMs, warn }),
+      journal: await openJournal({ folder: join(folder, pagesFolder), clock, tokenLifeMs, warn }),
       kept: await openKeptQuota(quotaFile(options, account, endpoint), warn),
     }),
   });
   return use(connection.upstream).finally(() => connection.close());
-}
-
-/**
- * Where an account's pages of unfinished slices and the level of its quota are kept: beside the lake under a name that no
- * table has, for a lake on S3 in the user's cache. Both may be deleted at any time.
- */
-export function stateFolder({ lake, journal }: Pick<UpstreamOptions, 'lake' | 'journal'>, account: string): string {
-  if (journal !== undefined) return join(resolve(journal), account);
-  if (!lake.startsWith('s3://')) return join(resolve(lake), '_journal', account);
-  const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
-  return join(cache, 'ledgerlake', hashOf(lake.replace(/\/+$/, '')), account);
-}
-
-/** Where the level of the quota of an account at an address is kept. */
-export function quotaFile(
-  options: Pick<UpstreamOptions, 'lake' | 'journal'>,
-  account: string,
-  endpoint: string,
-): string {
-  return join(stateFolder(options, account), `quota-${hashOf(endpoint)}.json`);
-}
-
-/** The address itself may hold a password. */
-function hashOf(address: string): string {
-  return createHash('sha256').update(address).digest('hex').slice(0, 16);
 }

@@ -23,9 +23,9 @@ import type { Store } from '../lake/store.js';
 import { withAgedRows } from '../maintenance/age.js';
 import { forgottenRows, forgottenText, type Forgotten } from '../output/forgotten.js';
 import type { CommandContext } from './context.js';
+import { eraseState, type StatePlace } from './state-folder.js';
 
-export interface ForgetOptions {
-  readonly lake: string;
+export interface ForgetOptions extends StatePlace {
   readonly account: string;
   /** ISO 8601 date or instant: only what lies before it goes. Undefined: everything. */
   readonly before: string | undefined;
@@ -63,7 +63,7 @@ export async function forget(options: ForgetOptions, context: ForgetContext): Pr
 export async function forgetIn(
   store: Store,
   before: number | undefined,
-  { account, yes, json }: Omit<ForgetOptions, 'lake' | 'before'>,
+  { lake: address, journal, account, yes, json }: Omit<ForgetOptions, 'before'>,
   { clock, signal, print, log, confirm }: ForgetContext,
 ): Promise<void> {
   const lake = await Lake.open(store, tables, clock);
@@ -83,6 +83,8 @@ export async function forgetIn(
         ? await forgetAll(lake, account, clock.now())
         : await forgetOld(lake, account, before, clock);
     log(`${account}: out of the tables; erasing what is left of it`);
+    // Pages that runs have left may lie elsewhere: a lake on S3 has them on this machine.
+    await eraseState({ lake: address, journal }, account, before === undefined);
     const erased = await eraseTraces(lake, account, forgets, spare, clock.now());
     const forgotten: Forgotten = {
       account,

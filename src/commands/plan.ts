@@ -18,8 +18,9 @@ import { planText } from '../plan/plan-text.js';
 import { probe } from '../plan/probe.js';
 import { openKeptQuota } from '../quota/kept-quota.js';
 import type { Job } from '../run/pipeline.js';
-import { quotaFile, withUpstream, type UpstreamOptions } from './connected.js';
+import { withUpstream, type UpstreamOptions } from './connected.js';
 import type { ReadingContext } from './context.js';
+import { quotaFile } from './state-folder.js';
 
 export interface PlanOptions extends RangeOptions, UpstreamOptions {
   /** Names; empty for the default set. */

@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { forgetIn } from '../../src/commands/forget.js';
 import { tables } from '../../src/finances/tables.js';
@@ -15,7 +17,7 @@ afterAll(() => shops.close());
 async function forgot(store: Store, before: number | undefined): Promise<void> {
   const context = { clock, signal: new AbortController().signal, confirm: undefined };
   const silent = () => undefined;
-  const options = { account: 'shop-a', yes: true, json: false };
+  const options = { lake: join(tmpdir(), 'ledgerlake-forget-crash'), account: 'shop-a', yes: true, json: false };
   await forgetIn(store, before, options, { ...context, print: silent, log: silent });
 }
 

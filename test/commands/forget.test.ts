@@ -169,6 +169,23 @@ describe('an account that is forgotten', () => {
     for (const path of others) expect(left).toContain(path);
   });
 
+  test('takes pages that lie elsewhere, as those of a lake on S3 do; before a date the level of the quota stays', async () => {
+    const { lake } = await shops.copy();
+    const journal = join(lake, '..', 'elsewhere');
+    const write = async (path: string): Promise<void> => {
+      await mkdir(join(journal, path, '..'), { recursive: true });
+      await writeFile(join(journal, path), 'x');
+    };
+    for (const path of ['shop-a/pages/a/1.page', 'shop-a/quota-1.json', 'shop-b/pages/b/1.page']) await write(path);
+    await forgot({ lake, journal, before: '2025-05-28T12:00:00Z' });
+    expect([...(await filesBelow(journal)).keys()].toSorted()).toEqual([
+      'shop-a/quota-1.json',
+      'shop-b/pages/b/1.page',
+    ]);
+    await forgot({ lake, journal });
+    expect([...(await filesBelow(journal)).keys()]).toEqual(['shop-b/pages/b/1.page']);
+  });
+
   test('is known by what a dead run left of it, too', async () => {
     const { lake } = await shops.copy();
     await mkdir(join(lake, 'events/account=shop-c/month=2025-06'), { recursive: true });

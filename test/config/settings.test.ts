@@ -3,7 +3,7 @@ import type { Configuration } from '../../src/config/configuration.js';
 import { nearestName } from '../../src/config/nearest-name.js';
 import { resolveSettings } from '../../src/config/settings.js';
 
-const none: Configuration = { file: undefined, folder: '/work', settings: {}, accounts: new Map() };
+const none: Configuration = { file: undefined, folder: '/srv/lakes', settings: {}, accounts: new Map() };
 
 test('defaults', () => {
   expect(resolveSettings({}, {}, none)).toEqual({
@@ -44,7 +44,7 @@ test('the command line goes before the environment, that before the file, that b
     LEDGERLAKE_JOURNAL: 'ej',
   };
   const given = { lake: 'g', from: '2021-01-01', rate: '1', burst: '1', journal: 'gj' };
-  expect(resolveSettings({}, {}, config)).toEqual({ ...file, lake: '/work/f', journal: '/work/j' });
+  expect(resolveSettings({}, {}, config)).toEqual({ ...file, lake: '/srv/lakes/f', journal: '/srv/lakes/j' });
   expect(resolveSettings({}, environment, config)).toEqual({
     lake: 'e',
     from: '2022-01-01',
