@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { FaultRequest, Faults } from '../../src/service/faults/faults.js';
 import { virtualRun } from './virtual-run.js';
 
-const small = { events: 4000, days: 60, pipelines: ['financial-events'], latencyMs: 50, timeoutMs: 1000 };
+const small = { events: 2500, days: 40, pipelines: ['financial-events'], latencyMs: 50, timeoutMs: 1000 };
 /** The first requests of all, so that each kind is met whatever the numbers come to. */
 const twice = { share: 1, times: 2 };
 
@@ -10,12 +10,12 @@ const cases: readonly (readonly [string, Faults])[] = [
   ['throttled', { throttled: twice }],
   ['throttled-retry-after', { 'throttled-retry-after': twice }],
   ['throttled-spell', { 'throttled-spell': { share: 1, times: 1, forMs: 240_000 } }],
-  ['rate-missing', { 'rate-missing': { share: 0.5 } }],
+  ['rate-missing', { 'rate-missing': { share: 1 } }],
   ['rate-changed', { 'rate-changed': { share: 1, amount: 0.4 } }],
   ['invalid-input', { 'invalid-input': twice }],
   ['page-limit', { 'page-limit': { share: 1, amount: 50 } }],
-  ['window-limit', { 'window-limit': { share: 1, amount: 14 } }],
-  ['chain-limit', { 'chain-limit': { share: 1, amount: 8 } }],
+  ['window-limit', { 'window-limit': { share: 1, amount: 5 } }],
+  ['chain-limit', { 'chain-limit': { share: 1, amount: 2 } }],
   ['token-expired', { 'token-expired': twice }],
   ['server-error', { 'server-error': twice }],
   ['unavailable', { unavailable: twice }],
@@ -33,10 +33,12 @@ const cases: readonly (readonly [string, Faults])[] = [
   ['all', { all: { share: 0.1 } }],
 ];
 
-test.each(cases)('%s: the run ends well, and no row is lost or doubled', async (_kind, faults) => {
+test.each(cases)('%s: the run ends well, and no row is lost or doubled', async (kind, faults) => {
   const outcome = await virtualRun({ ...small, service: { faults } });
   expect(outcome.failure).toBeUndefined();
   expect(outcome).toMatchObject({ lost: 0, doubled: 0 });
+  // A clock that is off hits none in particular.
+  if (!kind.startsWith('clock-')) expect(outcome.struck).toBeGreaterThan(0);
 });
 
 test('denied access stops the run at once, and says what to check', async () => {

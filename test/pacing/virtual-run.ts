@@ -43,6 +43,8 @@ export interface Outcome {
   readonly throttled: number;
   /** Requests that the service found something wrong with. */
   readonly invalid: number;
+  /** Requests that a fault hit. */
+  readonly struck: number;
   /** Events of the seller that the lake lacks, and such that it has too often. */
   readonly lost: number;
   readonly doubled: number;
@@ -65,7 +67,7 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
   const range = { start: today - days * dayMs, end };
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-pacing-'));
   const slow = countedClock(clock);
-  const service = await startService({ ledger: seller, clock: slow.clock, ...quota, latencyMs, ...scenario.service });
+  const service = await startService({ ledger: seller, clock: slow.clock, quota, latencyMs, ...scenario.service });
   const requests = requestsUnderWay();
   const { store, busy } = busyStore(openStore(folder, { clock }));
   const connection = connectFinances({
@@ -109,6 +111,7 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
       ),
       throttled: service.counts.requests(undefined, 429),
       invalid: service.counts.requests(undefined, 400),
+      struck: service.counts.faults(),
       ...(await differences(lake, counts.flat())),
     };
   } finally {

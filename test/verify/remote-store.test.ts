@@ -1,5 +1,6 @@
-import { readdirSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tables } from '../../src/finances/tables.js';
 import { diskStore } from '../../src/lake/disk.js';
@@ -9,10 +10,19 @@ import { verifyLake } from '../../src/verify/verify-lake.js';
 import { loadedLake, type LoadedLake } from './loaded-lake.js';
 
 let loaded: LoadedLake;
+/** The folder for temporary files, for this test alone. */
+let folder: string;
+const usual = process.env['TMPDIR'];
+
 beforeAll(async () => {
   loaded = await loadedLake();
+  folder = mkdtempSync(join(tmpdir(), 'ledgerlake-remote-test-'));
+  process.env['TMPDIR'] = folder;
 });
 afterAll(() => {
+  if (usual === undefined) delete process.env['TMPDIR'];
+  else process.env['TMPDIR'] = usual;
+  rmSync(folder, { recursive: true });
   loaded.remove();
 });
 
@@ -32,7 +42,7 @@ function remote(store: Store): Store & { readonly reads: string[] } {
 }
 
 function copies(): string[] {
-  return readdirSync(tmpdir()).filter((name) => name.startsWith('ledgerlake-verify-'));
+  return readdirSync(folder).filter((name) => name.startsWith('ledgerlake-verify-'));
 }
 
 async function verifyAt(store: Store) {
