@@ -25,12 +25,15 @@ export interface UpstreamOptions extends StatePlace {
 /** The made-up seller behind the embedded service: about 20,000 events in 90 days. */
 const embeddedSeller = { seed: 1, events: 20_000 };
 
-/** Runs with the upstream at an address, or with the embedded service, which is started for the run and not throttled. */
+/**
+ * Runs with the upstream at an address, or with the embedded service, which is started for the run and not throttled. `use`
+ * may `sweep` once all is loaded: then pages that dead runs have left are forgotten.
+ */
 export async function withUpstream<T>(
   options: UpstreamOptions,
   account: string,
   { clock, log }: { readonly clock: Clock; readonly log: (line: string) => void },
-  use: (upstream: FinancesUpstream) => Promise<T>,
+  use: (upstream: FinancesUpstream, sweep: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
   const { endpoint, rate, burst, signIn, tokenLifeMinutes = 3 } = options;
   const tokenLifeMs = tokenLifeMinutes * 60_000;
@@ -38,7 +41,7 @@ export async function withUpstream<T>(
   if (endpoint === undefined) {
     const service = await startService({ ledger: createSeller(embeddedSeller, clock), clock });
     const connection = connectFinances({ ...common, endpoint: service.url, quota: undefined });
-    return use(connection.upstream).finally(async () => {
+    return use(connection.upstream, () => Promise.resolve()).finally(async () => {
       await connection.close();
       await service.close();
     });
@@ -47,15 +50,19 @@ export async function withUpstream<T>(
   const warn = (reason: unknown): void => {
     log(`pages and quota aren't kept for the next run, as ${folder} can't be written: ${messageOf(reason)}`);
   };
+  const journal = isWorthPacing(rate)
+    ? await openJournal({ folder: join(folder, pagesFolder), clock, tokenLifeMs, warn })
+    : undefined;
   const connection = connectFinances({
     ...common,
     endpoint,
     signIn,
     quota: { rate, burst },
+    journal,
     ...(isWorthPacing(rate) && {
-      journal: await openJournal({ folder: join(folder, pagesFolder), clock, tokenLifeMs, warn }),
       kept: await openKeptQuota(quotaFile(options, account, endpoint), warn),
     }),
   });
-  return use(connection.upstream).finally(() => connection.close());
+  const sweep = async (): Promise<void> => journal?.sweep();
+  return use(connection.upstream, sweep).finally(() => connection.close());
 }

@@ -100,9 +100,11 @@ export async function load(
           judge: verdictOn,
           split: splitter(lake, clock),
         });
-      const { summaries, failure: broken } = await withUpstream(options, account, context, (upstream) =>
-        run(upstream, pipelines),
-      );
+      const { summaries, failure: broken } = await withUpstream(options, account, context, async (upstream, sweep) => {
+        const ran = await run(upstream, pipelines);
+        if (ran.failure === undefined) await sweep();
+        return ran;
+      });
       if (broken === undefined) await sweepLake(lake, lease, clock);
       const findings = revisions?.findings ?? { changes: [], emptied: [], uncompared: [] };
       const failure = broken ?? emptyFailure(findings) ?? judge?.(lake, account);

@@ -45,6 +45,11 @@ export interface Journal {
   add(question: string, page: JournalPage): Promise<void>;
   /** Forgets the pages of a question: they are in the lake, or of no use. */
   drop(question: string): Promise<void>;
+  /**
+   * Forgets what dead runs have left and nobody has taken over. A run that came to its end had no use for it: most of it is in
+   * the lake, as a run can die between a commit and dropping the pages.
+   */
+  sweep(): Promise<void>;
 }
 
 /**
@@ -101,6 +106,13 @@ export async function openJournal({ folder, clock, tokenLifeMs, warn }: JournalO
         const entry = own.get(question);
         own.delete(question);
         if (entry !== undefined) await rm(entry.folder, { recursive: true, force: true });
+      }, undefined),
+    sweep: () =>
+      attempt(async () => {
+        for (const [question, found] of left) {
+          left.delete(question);
+          await rm(found.folder, { recursive: true, force: true });
+        }
       }, undefined),
   };
 }

@@ -57,6 +57,21 @@ test('the next run goes on with what a dead one received, and it is there once',
   expect(await readdir(path)).toEqual([]);
 });
 
+test('what nobody has taken over goes when a run has loaded all there is, and what this run is at work on stays', async () => {
+  const path = await folder();
+  const first = await opened(path);
+  await first.add(question, page(0));
+  await first.add('another', page(0));
+  await orphan(path);
+  const second = await opened(path);
+  expect(await second.takeOver(question)).toHaveLength(1);
+  await second.sweep();
+  expect(second.begun()).toEqual([]);
+  expect(await readdir(path)).toHaveLength(1);
+  await orphan(path);
+  expect((await opened(path)).begun()).toEqual([question]);
+});
+
 test('what a living run is at work on is left to it', async () => {
   const path = await folder();
   const first = await opened(path);
