@@ -35,7 +35,7 @@ check: build ## Types and lint
 	npm run --silent types
 	npm run --silent lint
 
-test: check ## Types, lint and the tests: under five minutes, with nothing but Node
+test: check ## Types, lint and the tests: some minutes, with nothing but Node
 	npm test --silent
 
 test-s3: build ## The lake on a real S3 server (Ceph's, from Debian's packages)
