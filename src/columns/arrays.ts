@@ -45,7 +45,7 @@ function negativesAsNull(numbers: Int32Array): Validity {
 }
 
 /** Strings as numbers in a dictionary; below 0 stands for null. The array keeps `numbers`, which is the caller's no longer. */
-export function numberedArray(dictionary: Dictionary, numbers: Int32Array): Data {
+export function numberedArray(dictionary: Pick<Dictionary, 'data'>, numbers: Int32Array): Data {
   const validity = negativesAsNull(numbers);
   const type = new DictionaryType(new Utf8(), new Int32());
   const values = new Vector([dictionary.data()]);
@@ -83,11 +83,17 @@ export function bytesArray(length: number, at: (row: number) => ByteRange): Data
 }
 
 /** Strings that hardly repeat, such as ids; none is null. */
-export function textArray(length: number, at: (row: number) => string): Data {
+export function textArray(length: number, at: (row: number) => string): Data<Utf8> {
+  const texts = Array.from({ length }, (_, row) => at(row));
+  // All at once: a call for each would cost more than the bytes.
+  const joined = texts.join('');
+  const data = Buffer.from(joined);
+  const isAscii = data.length === joined.length;
   const valueOffsets = new Int32Array(length + 1);
-  for (let row = 0, total = 0; row < length; row++) valueOffsets[row + 1] = total += Buffer.byteLength(at(row));
-  const data = Buffer.alloc(valueOffsets[length] ?? 0);
-  for (let row = 0; row < length; row++) data.write(at(row), valueOffsets[row] ?? 0);
+  let total = 0;
+  texts.forEach((text, row) => {
+    valueOffsets[row + 1] = total += isAscii ? text.length : Buffer.byteLength(text);
+  });
   return makeData({ type: new Utf8(), length, nullCount: 0, valueOffsets, data });
 }
 
@@ -160,6 +166,30 @@ export class Int64Values {
     }
     return { data: new BigInt64Array(into.buffer), validity };
   }
+}
+
+/** Millionths as columns of halves, and a 1 where there is a value. */
+export interface DecimalHalves {
+  readonly exact: Int32Array;
+  readonly low: Int32Array;
+  readonly high: Int32Array;
+}
+
+/** Decimals, a row for each number of a value. */
+export function gatheredDecimals({ exact, low, high }: DecimalHalves, numbers: Int32Array): Data {
+  const halves = new Int32Array(numbers.length * 2);
+  const validity = new Validity(numbers.length);
+  for (let row = 0; row < numbers.length; row++) {
+    const at = numbers[row] ?? -1;
+    if (exact[at] === 1) {
+      halves[row * 2] = low[at] ?? 0;
+      halves[row * 2 + 1] = high[at] ?? 0;
+    } else {
+      validity.setNull(row);
+    }
+  }
+  const type = new Decimal(decimalScale, decimalPrecision, 64);
+  return makeData({ type, length: numbers.length, data: halves, ...validity.nulls });
 }
 
 /** Millionths as the halves of 64-bit integers, so that no value becomes an object; `isNull` first. */

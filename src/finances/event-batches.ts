@@ -3,8 +3,8 @@ import {
   Int64Values,
   bigintArray,
   bytesArray,
-  decimalArray,
   gathered,
+  gatheredDecimals,
   integerArray,
   numberedArray,
   textArray,
@@ -79,10 +79,9 @@ export function entryBatch(
   order: readonly number[],
 ): RecordBatch {
   const { events, entries, items } = rows;
-  const { chosen, event, entry } = entriesOf(rows, order);
+  const { chosen, place, event, entry } = entriesOf(rows, order);
   const { length } = chosen;
   const item = gathered(entries.item, chosen);
-  const at = (row: number): number => chosen[row] ?? none;
   const ofEvent = (values: Dictionary, column: Int32List) => numberedArray(values, gathered(column.values, event));
   const ofEntry = (values: Dictionary, column: Int32Array) => numberedArray(values, gathered(column, chosen));
   const ofItem = (values: Dictionary, itemColumn: Int32List, eventColumn: Int32List) =>
@@ -90,13 +89,12 @@ export function entryBatch(
   const path = gathered(entries.path, chosen);
   const places = placeDictionaries(rows);
   const ofPlace = ({ values, numbers }: PlaceTexts) => numberedArray(values, gathered(numbers, path));
-  const eventIds = new Dictionary();
-  const idNumbers = new Int32Array(events.length).fill(none);
-  for (const number of order) idNumbers[number] = eventIds.addString(ids.eventIds[number] ?? '');
+  // No two are equal, so there is nothing to look up.
+  const eventIds = { data: () => textArray(order.length, (place) => ids.eventIds[order[place] ?? none] ?? '') };
   const groupIds = new Dictionary();
   const groupNumbers = Int32Array.from(rows.sources, (source) => numberOf(groupIds, source.groupId));
   return recordBatch(table, length, {
-    event_id: numberedArray(eventIds, gathered(idNumbers, event)),
+    event_id: numberedArray(eventIds, place),
     event_list: ofEvent(rows.lists, events.list),
     posted_at: new Int64Values(events.postedAt).instants(event),
     effective_at: new Int64Values(effective).instants(event),
@@ -113,39 +111,39 @@ export function entryBatch(
     kind: ofPlace(places.kinds),
     name: ofEntry(rows.names, entries.name),
     role: ofPlace(places.roles),
-    amount: decimalArray(
-      length,
-      (row) => entries.exact[at(row)] !== 1,
-      (row) => entries.low[at(row)] ?? 0,
-      (row) => entries.high[at(row)] ?? 0,
-    ),
+    amount: gatheredDecimals(entries, chosen),
     amount_text: ofEntry(rows.amountTexts, entries.text),
     currency: ofEntry(rows.currencies, entries.currency),
   });
 }
 
-/** The amounts of the given events, event by event: a row's number in `rows.entries`, its event, its place in the event. */
+/**
+ * The amounts of the given events, event by event: a row's number in `rows.entries`, the place of its event in the order,
+ * its event, its place in the event.
+ */
 function entriesOf(
   rows: SliceRows,
   order: readonly number[],
-): { chosen: Int32Array; event: Int32Array; entry: Int32Array } {
+): { chosen: Int32Array; place: Int32Array; event: Int32Array; entry: Int32Array } {
   const { firstEntry } = rows.events;
   let length = 0;
   for (const number of order) length += rows.entriesEnd(number) - firstEntry.get(number);
   const chosen = new Int32Array(length);
+  const place = new Int32Array(length);
   const event = new Int32Array(length);
   const entry = new Int32Array(length);
   let row = 0;
-  for (const number of order) {
-    const first = firstEntry.get(number);
-    const end = rows.entriesEnd(number);
-    for (let at = first; at < end; at++, row++) {
-      chosen[row] = at;
-      event[row] = number;
-      entry[row] = at - first;
+  for (const [at, owner] of order.entries()) {
+    const first = firstEntry.get(owner);
+    const end = rows.entriesEnd(owner);
+    for (let number = first; number < end; number++, row++) {
+      chosen[row] = number;
+      place[row] = at;
+      event[row] = owner;
+      entry[row] = number - first;
     }
   }
-  return { chosen, event, entry };
+  return { chosen, place, event, entry };
 }
 
 /** The first ones, and where there is none the others. */
