@@ -1,8 +1,11 @@
 # Ledgerlake: a marketplace seller's financial events as partitioned Parquet.
 .DEFAULT_GOAL := help
-.PHONY: help install build backfill check test test-s3 torture test-all clean
+.PHONY: help install build backfill check test test-s3 torture test-all bench clean
 
 LAKE ?= data/lake
+# Of `make bench`: megabytes of input, and rounds that the medians are of.
+SIZE ?= 200
+ROUNDS ?= 3
 
 # npm writes this file when it has installed what package-lock.json names.
 INSTALLED := node_modules/.package-lock.json
@@ -45,6 +48,10 @@ torture: build ## Kill runs and fail store calls, everywhere: some minutes
 	npx vitest run --config test/torture/vitest.config.ts
 
 test-all: test test-s3 torture ## Everything that this machine can run
+
+bench: $(INSTALLED) ## Time saved pages to Parquet beside DuckDB and others (SIZE in MB, ROUNDS)
+	npx tsc --noEmit false --outDir dist
+	node dist/bench/load/run.js $(SIZE) $(ROUNDS)
 
 clean: ## Remove what was built; the lake stays
 	rm -rf dist coverage

@@ -33,17 +33,31 @@ class Validity {
   }
 }
 
-/** Strings as numbers in a dictionary; below 0 stands for null. */
-export function dictionaryArray(dictionary: Dictionary, length: number, at: (row: number) => number): Data {
-  const indices = new Int32Array(length);
-  const validity = new Validity(length);
-  for (let row = 0; row < length; row++) {
-    const index = at(row);
-    if (index < 0) validity.setNull(row);
-    else indices[row] = index;
+/** Below 0 stands for null: the nulls are marked, and 0 takes their place in `numbers`. */
+function negativesAsNull(numbers: Int32Array): Validity {
+  const validity = new Validity(numbers.length);
+  for (let row = 0; row < numbers.length; row++) {
+    if ((numbers[row] ?? 0) >= 0) continue;
+    validity.setNull(row);
+    numbers[row] = 0;
   }
+  return validity;
+}
+
+/** Strings as numbers in a dictionary; below 0 stands for null. The array keeps `numbers`, which is the caller's no longer. */
+export function numberedArray(dictionary: Pick<Dictionary, 'data'>, numbers: Int32Array): Data {
+  const validity = negativesAsNull(numbers);
   const type = new DictionaryType(new Utf8(), new Int32());
-  return makeData({ type, length, data: indices, dictionary: new Vector([dictionary.data()]), ...validity.nulls });
+  const values = new Vector([dictionary.data()]);
+  return makeData({ type, length: numbers.length, data: numbers, dictionary: values, ...validity.nulls });
+}
+
+/** The same for few rows. */
+export function dictionaryArray(dictionary: Dictionary, length: number, at: (row: number) => number): Data {
+  return numberedArray(
+    dictionary,
+    Int32Array.from({ length }, (_, row) => at(row)),
+  );
 }
 
 /** Where a string's UTF-8 bytes are. */
@@ -69,12 +83,18 @@ export function bytesArray(length: number, at: (row: number) => ByteRange): Data
 }
 
 /** Strings that hardly repeat, such as ids; none is null. */
-export function textArray(length: number, at: (row: number) => string): Data {
-  const bytes = Array.from({ length }, (_, row) => Buffer.from(at(row)));
-  return bytesArray(length, (row) => {
-    const page = bytes[row] ?? Buffer.alloc(0);
-    return { page, start: 0, end: page.length };
+export function textArray(length: number, at: (row: number) => string): Data<Utf8> {
+  const texts = Array.from({ length }, (_, row) => at(row));
+  // All at once: a call for each would cost more than the bytes.
+  const joined = texts.join('');
+  const data = Buffer.from(joined);
+  const isAscii = data.length === joined.length;
+  const valueOffsets = new Int32Array(length + 1);
+  let total = 0;
+  texts.forEach((text, row) => {
+    valueOffsets[row + 1] = total += isAscii ? text.length : Buffer.byteLength(text);
   });
+  return makeData({ type: new Utf8(), length, nullCount: 0, valueOffsets, data });
 }
 
 type OptionalBigint = (row: number) => bigint | undefined;
@@ -90,15 +110,86 @@ function bigints(length: number, at: OptionalBigint): { data: BigInt64Array; val
   return { data, validity };
 }
 
+const instantType = new Timestamp(TimeUnit.MICROSECOND, 'UTC');
+
 /** Microseconds since 1970-01-01T00:00:00Z. */
 export function instantArray(length: number, at: OptionalBigint): Data {
   const { data, validity } = bigints(length, at);
-  return makeData({ type: new Timestamp(TimeUnit.MICROSECOND, 'UTC'), length, data, ...validity.nulls });
+  return makeData({ type: instantType, length, data, ...validity.nulls });
 }
 
 export function bigintArray(length: number, at: OptionalBigint): Data {
   const { data, validity } = bigints(length, at);
   return makeData({ type: new Int64(), length, data, ...validity.nulls });
+}
+
+/** Signed 64-bit integers that rows share: as halves, so that handing one to a row makes no object. */
+export class Int64Values {
+  /** Low and high half of each. */
+  readonly #halves: Int32Array;
+  readonly #isNull: Uint8Array;
+
+  constructor(values: readonly (bigint | undefined)[]) {
+    const all = new BigInt64Array(values.length);
+    this.#isNull = new Uint8Array(values.length);
+    values.forEach((value, index) => {
+      if (value === undefined) this.#isNull[index] = 1;
+      else all[index] = value;
+    });
+    this.#halves = new Int32Array(all.buffer);
+  }
+
+  /** Microseconds since 1970-01-01T00:00:00Z, a row for each number of a value. */
+  instants(numbers: Int32Array): Data {
+    const { data, validity } = this.#gathered(numbers);
+    return makeData({ type: instantType, length: numbers.length, data, ...validity.nulls });
+  }
+
+  /** A row for each number of a value; below 0 stands for null. */
+  bigints(numbers: Int32Array): Data {
+    const { data, validity } = this.#gathered(numbers);
+    return makeData({ type: new Int64(), length: numbers.length, data, ...validity.nulls });
+  }
+
+  #gathered(numbers: Int32Array): { data: BigInt64Array; validity: Validity } {
+    const halves = this.#halves;
+    const into = new Int32Array(numbers.length * 2);
+    const validity = new Validity(numbers.length);
+    for (let row = 0; row < numbers.length; row++) {
+      const at = numbers[row] ?? -1;
+      if (at < 0 || this.#isNull[at] === 1) {
+        validity.setNull(row);
+      } else {
+        into[row * 2] = halves[at * 2] ?? 0;
+        into[row * 2 + 1] = halves[at * 2 + 1] ?? 0;
+      }
+    }
+    return { data: new BigInt64Array(into.buffer), validity };
+  }
+}
+
+/** Millionths as columns of halves, and a 1 where there is a value. */
+export interface DecimalHalves {
+  readonly exact: Int32Array;
+  readonly low: Int32Array;
+  readonly high: Int32Array;
+}
+
+/** Decimals, a row for each number of a value. */
+export function gatheredDecimals({ exact, low, high }: DecimalHalves, numbers: Int32Array): Data {
+  const halves = new Int32Array(numbers.length * 2);
+  const validity = new Validity(numbers.length);
+  for (let row = 0; row < numbers.length; row++) {
+    const at = numbers[row] ?? -1;
+    if (exact[at] === 1) {
+      halves[row * 2] = low[at] ?? 0;
+      halves[row * 2 + 1] = high[at] ?? 0;
+    } else {
+      validity.setNull(row);
+    }
+  }
+  const type = new Decimal(decimalScale, decimalPrecision, 64);
+  return makeData({ type, length: numbers.length, data: halves, ...validity.nulls });
 }
 
 /** Millionths as the halves of 64-bit integers, so that no value becomes an object; `isNull` first. */
@@ -122,14 +213,18 @@ export function decimalArray(
   return makeData({ type, length, data: halves, ...validity.nulls });
 }
 
-/** Below 0 stands for null. */
-export function integerArray(length: number, at: (row: number) => number): Data {
-  const data = new Int32Array(length);
-  const validity = new Validity(length);
-  for (let row = 0; row < length; row++) {
-    const value = at(row);
-    if (value < 0) validity.setNull(row);
-    else data[row] = value;
+/** Below 0 stands for null. The array keeps `numbers`, which is the caller's no longer. */
+export function integerArray(numbers: Int32Array): Data {
+  const validity = negativesAsNull(numbers);
+  return makeData({ type: new Int32(), length: numbers.length, data: numbers, ...validity.nulls });
+}
+
+/** For each row the value with its number; -1 where the number is below 0. */
+export function gathered(values: Int32Array, numbers: Int32Array): Int32Array {
+  const into = new Int32Array(numbers.length);
+  for (let row = 0; row < numbers.length; row++) {
+    const number = numbers[row] ?? -1;
+    into[row] = number < 0 ? -1 : (values[number] ?? -1);
   }
-  return makeData({ type: new Int32(), length, data, ...validity.nulls });
+  return into;
 }

@@ -21,11 +21,9 @@ export class Int32List {
     this.#cells[index] = value;
   }
 
-  /** Puts a value in front of the one at `index`. */
-  insert(index: number, value: number): void {
-    this.push(value);
-    this.#cells.copyWithin(index + 1, index, this.length - 1);
-    this.#cells[index] = value;
+  /** The values as they lie in memory; valid until the next `push`. */
+  get values(): Int32Array {
+    return this.#cells.subarray(0, this.length);
   }
 
   /** Forgets what lies behind the first `length` values. */

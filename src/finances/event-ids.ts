@@ -1,8 +1,9 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isoInstant } from '../exact/instant.js';
 import type { RowSource, SliceRows } from './rows.js';
 
-const zero = Buffer.of(0);
+/** Bytes that an instant and the zero before it take at most: years of more than four digits have a sign. */
+const windowLength = 32;
 /** The first 128 bits of a SHA-256 in hex. */
 const idLength = 32;
 
@@ -19,32 +20,37 @@ export interface EventIds {
  * fees apart; the second, third … identical event of a slice gets `-2`, `-3` …
  */
 export function eventIds(rows: SliceRows): EventIds {
-  const { events, lists } = rows;
+  const { events, lists, sources } = rows;
   const contentHashes: string[] = [];
   const ids: string[] = [];
   const seen = new Map<string, number>();
+  const prefixes = sources.map(prefix);
+  const names = Array.from({ length: lists.length }, (_, list) => Buffer.from(`${lists.value(list)}\0`));
+  let hashed = Buffer.alloc(1 << 16);
   for (let row = 0; row < events.length; row++) {
-    const source = rows.sources[events.source.get(row)];
+    const number = events.source.get(row);
+    const source = sources[number];
     const raw = events.raw[row];
-    if (source === undefined || raw === undefined) throw new Error(`event ${row} has no source`);
-    const hash = createHash('sha256')
-      .update(lists.value(events.list.get(row)))
-      .update(zero);
-    hash.update(raw.page.subarray(raw.start, raw.end));
-    const content = hash.copy().digest('hex').slice(0, idLength);
-    const isDated = events.postedAt[row] !== undefined || source.windowStart === undefined;
-    const own = isDated ? content : windowed(hash.update(zero), source.windowStart);
-    const id = prefix(source) + own;
+    const name = names[events.list.get(row)];
+    if (source === undefined || raw === undefined || name === undefined) throw new Error(`event ${row} has no source`);
+    // One call over one piece of memory: a hash object for each event would cost as much again as the hashing.
+    const length = name.length + raw.end - raw.start;
+    if (length + windowLength > hashed.length) hashed = Buffer.alloc(2 * length + windowLength);
+    hashed.set(name);
+    hashed.set(raw.page.subarray(raw.start, raw.end), name.length);
+    const content = hash('sha256', hashed.subarray(0, length), 'hex').slice(0, idLength);
+    let id = content;
+    if (events.postedAt[row] === undefined && source.windowStart !== undefined) {
+      const end = length + hashed.write(`\0${isoInstant(source.windowStart)}`, length, 'latin1');
+      id = hash('sha256', hashed.subarray(0, end), 'hex').slice(0, idLength);
+    }
+    id = (prefixes[number] ?? '') + id;
     const times = (seen.get(id) ?? 0) + 1;
     seen.set(id, times);
     contentHashes.push(content);
     ids.push(times === 1 ? id : `${id}-${times}`);
   }
   return { contentHashes, eventIds: ids };
-}
-
-function windowed(hash: ReturnType<typeof createHash>, windowStart: number): string {
-  return hash.update(isoInstant(windowStart)).digest('hex').slice(0, idLength);
 }
 
 /** Only by date is an event in one slice alone; elsewhere the group or the order is part of its id. */

@@ -1,6 +1,6 @@
 import type { Int64Halves } from '../exact/decimal.js';
 import { readDecimal } from '../exact/decimal.js';
-import { readInstant } from '../exact/instant.js';
+import { readInstant, readInstantBytes } from '../exact/instant.js';
 import { readInteger } from '../exact/integer.js';
 import type { Dictionary } from '../columns/dictionary.js';
 import type { Tape } from '../json/tape.js';
@@ -37,6 +37,8 @@ export class Flattener {
   #objects = 0;
   #item: number = none;
   #duplicate = false;
+  /** Whether an amount of the event being walked is one to tell of. */
+  #isNotable = false;
   /** Places of the event being walked that hold a value of an unexpected type. */
   #oddFields: string[] = [];
 
@@ -60,7 +62,7 @@ export class Flattener {
       tape.shadowDuplicates(node);
       this.#walkEvent(tape, node, paths.root);
     }
-    this.#noticeAmounts(paths, firstEntry);
+    if (this.#isNotable) this.#noticeAmounts(paths, firstEntry);
     events.list.push(this.#rows.lists.addString(list));
     events.source.push(this.#rows.sources.length - 1);
     events.position.push(this.#rows.position);
@@ -79,7 +81,8 @@ export class Flattener {
 
   #walkEvent(tape: Tape, node: number, root: PathNode): void {
     this.#duplicate = false;
-    this.#oddFields = [];
+    this.#isNotable = false;
+    if (this.#oddFields.length > 0) this.#oddFields = [];
     this.#item = none;
     this.#eventFields.fill(none);
     if (tape.kind(node) !== kind.object) this.#odd(root);
@@ -135,10 +138,12 @@ export class Flattener {
           typeStem = child.stem;
         } else if (child.stem !== typeStem) (further ??= []).push({ stem: child.stem, value });
       }
-      this.#value(tape, value, child, id, level.inner);
+      const valueKind = tape.kind(value);
+      if (valueKind === kind.object) this.#object(tape, value, child, id, level.inner);
+      else if (valueKind === kind.array) this.#array(tape, value, child, id);
     }
     if (currency !== none && amount !== none) this.#addEntry(tape, path, firstEntry, currency, amount, holder);
-    if (type !== none) this.#nameEntries(tape, firstEntry, id, type, further ?? []);
+    if (type !== none) this.#nameEntries(tape, firstEntry, id, type, further);
   }
 
   /** Keeps a field's value for the event or the item that it stands in. */
@@ -159,11 +164,11 @@ export class Flattener {
     const { entries } = this.#rows;
     // Money within money stands behind the money it stands in.
     entries.insert(row);
-    entries.event.set(row, this.#rows.events.length);
-    entries.path.set(row, this.#amountPath(path));
-    entries.item.set(row, this.#item);
-    entries.holder.set(row, holder);
-    if (tape.isString(currency)) entries.currency.set(row, add(tape, currency, this.#rows.currencies));
+    entries.path[row] = this.#amountPath(path);
+    entries.item[row] = this.#item;
+    entries.holder[row] = holder;
+    if (path.role === 'unknown') this.#isNotable = true;
+    if (tape.isString(currency)) entries.currency[row] = add(tape, currency, this.#rows.currencies);
     else this.#odd(path, 'CurrencyCode');
     if (tape.kind(amount) !== kind.number) {
       this.#odd(path, 'CurrencyAmount');
@@ -172,11 +177,12 @@ export class Flattener {
     const start = tape.start(amount);
     const end = tape.end(amount);
     if (readDecimal(tape.bytes, start, end, this.#amount)) {
-      entries.exact.set(row, 1);
-      entries.low.set(row, this.#amount.low);
-      entries.high.set(row, this.#amount.high);
+      entries.exact[row] = 1;
+      entries.low[row] = this.#amount.low;
+      entries.high[row] = this.#amount.high;
     } else {
-      entries.text.set(row, this.#rows.amountTexts.add(tape.bytes, start, end));
+      entries.text[row] = this.#rows.amountTexts.add(tape.bytes, start, end);
+      this.#isNotable = true;
     }
   }
 
@@ -189,13 +195,16 @@ export class Flattener {
    * Gives the types that an object names to the amounts that it holds itself: each the one that is named like it
    * (`feeType` for `feeAmount`), else the first.
    */
-  #nameEntries(tape: Tape, start: number, holder: number, first: number, further: readonly TypeField[]): void {
+  #nameEntries(tape: Tape, start: number, holder: number, first: number, further?: readonly TypeField[]): void {
     const { entries, amountPaths, names } = this.#rows;
     for (let row = start; row < entries.length; row++) {
-      if (entries.holder.get(row) !== holder) continue;
-      const stem = further.length === 0 ? undefined : amountPaths[entries.path.get(row)]?.stem;
-      const own = further.find((type) => type.stem === stem)?.value ?? first;
-      entries.name.set(row, add(tape, own, names));
+      if (entries.holder[row] !== holder) continue;
+      let own = first;
+      if (further !== undefined) {
+        const stem = amountPaths[entries.path[row] ?? none]?.stem;
+        own = further.find((type) => type.stem === stem)?.value ?? first;
+      }
+      entries.name[row] = add(tape, own, names);
     }
   }
 
@@ -230,7 +239,10 @@ export class Flattener {
     for (let rank = 0; rank < fieldsPerAttribute; rank++) {
       const node = this.#eventFields[attribute.date * fieldsPerAttribute + rank] ?? none;
       if (node === none) continue;
-      const instant = readInstant(tape.stringValue(node));
+      const instant =
+        tape.kind(node) === kind.string
+          ? readInstantBytes(tape.bytes, tape.start(node) + 1, tape.end(node) - 1)
+          : readInstant(tape.stringValue(node));
       if (instant !== undefined) return instant;
       this.#odd(root, 'date');
     }
@@ -240,9 +252,9 @@ export class Flattener {
   #noticeAmounts(paths: ListPaths, firstEntry: number): void {
     const { entries, amountPaths } = this.#rows;
     for (let row = firstEntry; row < entries.length; row++) {
-      const place = amountPaths[entries.path.get(row)];
+      const place = amountPaths[entries.path[row] ?? none];
       if (place?.role === 'unknown') count(this.#notices.unknownPaths, `${paths.name}: ${place.path}`);
-      if (entries.text.get(row) !== none) count(this.#notices.inexactAmounts, `${paths.name}: ${place?.path ?? ''}`);
+      if (entries.text[row] !== none) count(this.#notices.inexactAmounts, `${paths.name}: ${place?.path ?? ''}`);
     }
   }
 
@@ -272,9 +284,16 @@ function add(tape: Tape, string: number, dictionary: Dictionary): number {
   return dictionary.add(bytes, 0, bytes.length);
 }
 
+const smallIntegers = Array.from({ length: 10 }, (_, value) => BigInt(value));
+
 /** A whole number as JSON has it, or as a string of digits, as two records of the model have it. */
 function integerOf(tape: Tape, node: number): bigint | undefined {
-  if (tape.kind(node) === kind.number) return readInteger(tape.text(node));
+  if (tape.kind(node) === kind.number) {
+    const start = tape.start(node);
+    const digit = (tape.bytes[start] ?? 0) - 0x30;
+    // Most quantities have one digit.
+    return tape.end(node) - start === 1 ? smallIntegers[digit] : readInteger(tape.text(node));
+  }
   if (!tape.isString(node)) return undefined;
   const text = tape.stringValue(node);
   return /^-?\d+$/.test(text) ? readInteger(text) : undefined;

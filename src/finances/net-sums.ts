@@ -1,20 +1,21 @@
 import { decimalScale } from '../exact/decimal.js';
-import type { SliceRows } from './rows.js';
+import { none, type SliceRows } from './rows.js';
 
 const noCurrency = '';
 
 /** Net sum per currency of the given events, exact, as decimal text: `{"USD":"1234.560000"}`. */
-export function netSums(rows: SliceRows, events: readonly number[]): Record<string, string> {
-  const { entries } = rows;
-  const chosen = new Set(events);
+export function netSums(rows: SliceRows, chosen: readonly number[]): Record<string, string> {
+  const { entries, events } = rows;
   const isNet = rows.amountPaths.map(({ role }) => role === 'net');
   const sums = new Map<number, bigint>();
-  for (let row = 0; row < entries.length; row++) {
-    if (entries.exact.get(row) !== 1 || isNet[entries.path.get(row)] !== true || !chosen.has(entries.event.get(row)))
-      continue;
-    const currency = entries.currency.get(row);
-    const amount = (BigInt(entries.high.get(row)) << 32n) + BigInt(entries.low.get(row) >>> 0);
-    sums.set(currency, (sums.get(currency) ?? 0n) + amount);
+  for (const event of chosen) {
+    const end = rows.entriesEnd(event);
+    for (let row = events.firstEntry.get(event); row < end; row++) {
+      if (entries.exact[row] !== 1 || isNet[entries.path[row] ?? none] !== true) continue;
+      const currency = entries.currency[row] ?? none;
+      const amount = (BigInt(entries.high[row] ?? 0) << 32n) + BigInt((entries.low[row] ?? 0) >>> 0);
+      sums.set(currency, (sums.get(currency) ?? 0n) + amount);
+    }
   }
   const named = [...sums].map(([currency, sum]): [string, string] => [
     currency < 0 ? noCurrency : rows.currencies.value(currency),

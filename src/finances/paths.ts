@@ -73,7 +73,11 @@ export class PathNode {
   amountPath = -1;
   /** The object in which the key was met last, to notice one that comes twice. */
   metIn = -1;
-  readonly #key: Buffer;
+  /** The key's bytes, four in each integer, the last one padded with zeros. */
+  readonly #words: Int32Array;
+  /** Bits of the last word that are the key's. */
+  readonly #lastMask: number;
+  readonly #length: number;
   readonly #children: PathNode[] = [];
   #next = 0;
   #element: PathNode | undefined;
@@ -81,7 +85,10 @@ export class PathNode {
   constructor(list: ListPaths, path: string, name = '', key = Buffer.alloc(0)) {
     this.list = list;
     this.path = path;
-    this.#key = key;
+    this.#length = key.length;
+    this.#words = new Int32Array((key.length + 3) >> 2);
+    new Uint8Array(this.#words.buffer).set(key);
+    this.#lastMask = key.length % 4 === 0 ? -1 : (1 << ((key.length % 4) * 8)) - 1;
     const amount = list.amounts.get(path);
     this.role = amount?.role ?? 'unknown';
     this.kind = amount?.kind ?? 'unknown';
@@ -98,13 +105,14 @@ export class PathNode {
   member(tape: Tape, key: number): PathNode {
     const children = this.#children;
     const plain = tape.kind(key) === nodeKind.string;
-    const bytes = plain ? tape.bytes : tape.keyBytes(key);
+    const bytes = plain ? tape.bytes : padded(tape.keyBytes(key));
+    const view = plain ? tape.view : new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     const start = plain ? tape.start(key) + 1 : 0;
-    const end = plain ? tape.end(key) - 1 : bytes.length;
+    const end = plain ? tape.end(key) - 1 : bytes.length - padding;
     for (let tried = 0, at = this.#next; tried < children.length; tried++, at++) {
       if (at >= children.length) at = 0;
       const child = children[at];
-      if (child?.isNamed(bytes, start, end) === true) {
+      if (child?.isNamed(view, start, end) === true) {
         this.#next = at + 1;
         return child;
       }
@@ -123,12 +131,21 @@ export class PathNode {
     return this.#element;
   }
 
-  isNamed(bytes: Uint8Array, start: number, end: number): boolean {
-    const key = this.#key;
-    if (key.length !== end - start) return false;
-    for (let at = 0; at < key.length; at++) if (key[at] !== bytes[start + at]) return false;
-    return true;
+  /** Whether the bytes from `start` to before `end` are the key; at least three more must lie behind them. */
+  isNamed(view: DataView, start: number, end: number): boolean {
+    if (this.#length !== end - start) return false;
+    const words = this.#words;
+    const last = words.length - 1;
+    for (let at = 0; at < last; at++) if (view.getInt32(start + at * 4, true) !== words[at]) return false;
+    return last < 0 || (view.getInt32(start + last * 4, true) & this.#lastMask) === words[last];
   }
+}
+
+/** Behind a key of a page there always are its quote, a colon and a value. */
+const padding = 3;
+
+function padded(key: Uint8Array): Buffer {
+  return Buffer.concat([key, Buffer.alloc(padding)]);
 }
 
 /** The paths met so far in one list of events. */

@@ -4,6 +4,9 @@ import { Dictionary } from '../columns/dictionary.js';
 /** Stands for null where a dictionary's number is expected. */
 export const none = -1;
 
+/** Rows that there is room for at first. */
+const firstRoom = 1024;
+
 /** Where an event's bytes are. */
 export interface RawEvent {
   readonly page: Buffer;
@@ -38,47 +41,65 @@ export class ItemRows extends AttributeRows {
   }
 }
 
-/** One row per amount, in document order. */
+/** One row per amount, in document order: the columns are as long as there is room, of which `length` rows are in use. */
 export class EntryRows {
-  readonly event = new Int32List();
+  length = 0;
   /** Number in `SliceRows.amountPaths`. */
-  readonly path = new Int32List();
-  readonly item = new Int32List();
-  readonly name = new Int32List();
-  readonly currency = new Int32List();
+  path = new Int32Array(firstRoom);
+  item = new Int32Array(firstRoom);
+  name = new Int32Array(firstRoom);
+  currency = new Int32Array(firstRoom);
   /** Millionths, low and high half, where `exact` is 1. */
-  readonly low = new Int32List();
-  readonly high = new Int32List();
-  readonly exact = new Int32List();
-  readonly text = new Int32List();
+  low = new Int32Array(firstRoom);
+  high = new Int32Array(firstRoom);
+  exact = new Int32Array(firstRoom);
+  text = new Int32Array(firstRoom);
   /** The object that holds the amount, while its event is walked. */
-  readonly holder = new Int32List();
-
-  readonly #columns = [
-    this.event,
-    this.path,
-    this.item,
-    this.name,
-    this.currency,
-    this.low,
-    this.high,
-    this.exact,
-    this.text,
-    this.holder,
-  ];
-
-  get length(): number {
-    return this.event.length;
-  }
+  holder = new Int32Array(firstRoom);
 
   /** Puts an empty row in front of the one at `index`. */
   insert(index: number): void {
-    for (const column of this.#columns) column.insert(index, none);
+    if (this.length === this.path.length) this.#grow();
+    if (index < this.length) this.#shift(index);
+    this.path[index] = none;
+    this.item[index] = none;
+    this.name[index] = none;
+    this.currency[index] = none;
+    this.exact[index] = 0;
+    this.text[index] = none;
+    this.holder[index] = none;
+    this.length++;
   }
 
+  /** Forgets what lies behind the first `length` rows. */
   truncate(length: number): void {
-    for (const column of this.#columns) column.truncate(length);
+    this.length = length;
   }
+
+  #shift(index: number): void {
+    const { path, item, name, currency, low, high, exact, text, holder } = this;
+    for (const column of [path, item, name, currency, low, high, exact, text, holder]) {
+      column.copyWithin(index + 1, index, this.length);
+    }
+  }
+
+  #grow(): void {
+    this.path = grown(this.path);
+    this.item = grown(this.item);
+    this.name = grown(this.name);
+    this.currency = grown(this.currency);
+    this.low = grown(this.low);
+    this.high = grown(this.high);
+    this.exact = grown(this.exact);
+    this.text = grown(this.text);
+    this.holder = grown(this.holder);
+  }
+}
+
+function grown(column: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(column.length * 2);
+  larger.set(column);
+  return larger;
 }
 
 /** One row per event, in order of receipt. */
@@ -152,6 +173,11 @@ export class SliceRows {
   begin(source: RowSource): void {
     this.sources.push(source);
     this.#firstEvent = this.events.length;
+  }
+
+  /** The number behind that of an event's last row in `entries`. */
+  entriesEnd(event: number): number {
+    return event + 1 < this.events.length ? this.events.firstEntry.get(event + 1) : this.entries.length;
   }
 
   /** Position of the next event in its source. */

@@ -58,7 +58,7 @@ function eventColumns(effective: Column): Column[] {
 
 function entryColumns(effective: Column): Column[] {
   return [
-    column('event_id', 'text', 'dictionary', 'The event that the amount stands in.'),
+    column('event_id', 'text', 'delta-length', 'The event that the amount stands in.'),
     eventList,
     postedAt,
     effective,
@@ -67,11 +67,11 @@ function entryColumns(effective: Column): Column[] {
     groupId,
     column('entry', 'integer', 'delta', 'Order within the event, from 0.'),
     column('path', 'text', 'dictionary', 'Where the amount stands: `ShipmentItemList[].ItemFeeList[].FeeAmount`.'),
-    nullable('item', 'integer', 'dictionary', 'Which element of the outermost array on the path, from 0.'),
+    nullable('item', 'integer', 'delta', 'Which element of the outermost array on the path, from 0.'),
     filtered(nullable('sku', 'text', 'dictionary', 'Stock keeping unit of the item, else of the event.')),
     nullable('asin', 'text', 'dictionary', 'Catalogue number of the item, else of the event.'),
-    nullable('order_item_id', 'text', 'dictionary', 'Number of the item within its order.'),
-    nullable('quantity', 'bigint', 'dictionary', 'Units of the item.'),
+    nullable('order_item_id', 'text', 'delta-length', 'Number of the item within its order.'),
+    nullable('quantity', 'bigint', 'delta', 'Units of the item.'),
     column('kind', 'text', 'dictionary', 'Category of the amount: `charge`, `fee`, `tax` …; `unknown` off the model.'),
     nullable('name', 'text', 'dictionary', "The amount's own type: its `ChargeType`, `FeeType`, `PromotionType` …"),
     column('role', 'text', 'dictionary', '`net` counts towards the balance once, `memo` repeats what others count.'),

@@ -6,6 +6,9 @@ import { escapedByte, hexDigit } from './text.js';
 /** Containers may stand in one another this deep (RFC 8259, section 9, lets a parser set its limit). */
 export const maxDepth = 512;
 
+/** Stands for a byte behind the last one; no byte of UTF-8 is it. */
+const end = 0xff;
+
 /** Bytes that end the plain run of a string: the quote, the backslash, control characters. */
 const special = new Uint8Array(256);
 special.fill(1, 0, 0x20);
@@ -30,6 +33,7 @@ export function scan(source: Uint8Array, tape: Tape): void {
   }
   if (!isUtf8(bytes)) throw new LedgerlakeError('JSON_SYNTAX', invalidUtf8(bytes));
   tape.bytes = bytes;
+  tape.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   tape.length = 0;
   new Scanner(bytes, tape).text();
 }
@@ -38,180 +42,183 @@ export function scan(source: Uint8Array, tape: Tape): void {
 class Scanner {
   readonly #bytes: Buffer;
   readonly #tape: Tape;
+  /** Four bytes at once; only strings are long enough for it to pay. */
+  readonly #view: DataView;
   /** The open containers, outermost first. */
-  readonly #open: number[] = [];
-  #at = 0;
+  readonly #open = new Int32Array(maxDepth);
 
   constructor(bytes: Buffer, tape: Tape) {
     this.#bytes = bytes;
     this.#tape = tape;
+    this.#view = tape.view;
   }
 
   text(): void {
-    let due = true;
-    while (due) {
-      const opened = this.#value();
-      due = opened === undefined ? this.#afterValue() : this.#first(opened);
-    }
-    if (this.#skipSpace() !== -1) this.#fail('the end');
-  }
-
-  /** Reads a scalar whole, or the bracket that opens a container, whose node it returns. */
-  #value(): number | undefined {
+    const bytes = this.#bytes;
     const tape = this.#tape;
-    const byte = this.#skipSpace();
-    const start = this.#at;
-    switch (byte) {
-      case 0x7b:
-      case 0x5b: {
-        if (this.#open.length === maxDepth) this.#fail(`nesting of at most ${maxDepth}`);
-        this.#at = start + 1;
-        return tape.push(byte === 0x7b ? kind.object : kind.array, start);
-      }
-      case 0x22:
-        this.#string();
-        return undefined;
-      case 0x74:
-        this.#word('true', kind.true);
-        return undefined;
-      case 0x66:
-        this.#word('false', kind.false);
-        return undefined;
-      case 0x6e:
-        this.#word('null', kind.null);
-        return undefined;
-      default: {
-        if (byte !== 0x2d && !isDigit(byte)) this.#fail('a value');
-        const node = tape.push(kind.number, start);
-        this.#number(byte);
-        tape.close(node, this.#at);
-        return undefined;
-      }
-    }
-  }
-
-  /** Behind an opening bracket: true where a value is due, false where the text's own value is complete. */
-  #first(container: number): boolean {
-    const byte = this.#skipSpace();
-    const isObject = this.#tape.kind(container) === kind.object;
-    if (byte === (isObject ? 0x7d : 0x5d)) {
-      this.#at++;
-      this.#tape.close(container, this.#at);
-      return this.#afterValue();
-    }
-    this.#open.push(container);
-    if (isObject) this.#key(byte, "a key or '}'");
-    return true;
-  }
-
-  /** Behind a value: closes what ends here. True where a further value is due. */
-  #afterValue(): boolean {
+    const open = this.#open;
+    let depth = 0;
+    let isObject = false;
+    let at = 0;
     for (;;) {
-      const container = this.#open.at(-1);
-      if (container === undefined) return false;
-      const byte = this.#skipSpace();
-      const isObject = this.#tape.kind(container) === kind.object;
-      if (byte === 0x2c) {
-        this.#at++;
-        if (isObject) this.#key(this.#skipSpace(), 'a key');
-        return true;
+      // A value is due.
+      let byte = bytes[at] ?? end;
+      if (byte <= 0x20) byte = bytes[(at = this.#skipSpace(at))] ?? end;
+      if (byte === 0x22) {
+        at = this.#string(at);
+      } else if (byte === 0x7b || byte === 0x5b) {
+        if (depth === maxDepth) this.#fail(at, `nesting of at most ${maxDepth}`);
+        const isOpened = byte === 0x7b;
+        const container = tape.push(isOpened ? kind.object : kind.array, at);
+        at = this.#skipSpace(at + 1);
+        byte = bytes[at] ?? end;
+        if (byte !== (isOpened ? 0x7d : 0x5d)) {
+          open[depth++] = container;
+          isObject = isOpened;
+          if (isObject) at = this.#key(at, "a key or '}'");
+          continue;
+        }
+        tape.close(container, ++at);
+      } else {
+        at = this.#scalar(at, byte);
       }
-      if (byte !== (isObject ? 0x7d : 0x5d)) this.#fail(isObject ? "',' or '}'" : "',' or ']'");
-      this.#at++;
-      this.#tape.close(container, this.#at);
-      this.#open.pop();
+      // Behind a value: closes what ends here, until a further one is due.
+      for (;;) {
+        byte = bytes[at] ?? end;
+        if (byte <= 0x20) byte = bytes[(at = this.#skipSpace(at))] ?? end;
+        if (depth === 0) {
+          if (byte !== end) this.#fail(at, 'the end');
+          return;
+        }
+        if (byte === 0x2c) {
+          at++;
+          if (isObject) at = this.#key(this.#skipSpace(at), 'a key');
+          break;
+        }
+        if (byte !== (isObject ? 0x7d : 0x5d)) this.#fail(at, isObject ? "',' or '}'" : "',' or ']'");
+        tape.close(open[--depth] ?? 0, ++at);
+        isObject = depth > 0 && tape.kind(open[depth - 1] ?? 0) === kind.object;
+      }
     }
   }
 
-  #key(byte: number, expected: string): void {
-    if (byte !== 0x22) this.#fail(expected);
-    this.#string();
-    if (this.#skipSpace() !== 0x3a) this.#fail("':'");
-    this.#at++;
+  /** Reads a key and the colon behind it; where its value may begin. */
+  #key(at: number, expected: string): number {
+    if (this.#bytes[at] !== 0x22) this.#fail(at, expected);
+    const colon = this.#skipSpace(this.#string(at));
+    if (this.#bytes[colon] !== 0x3a) this.#fail(colon, "':'");
+    return colon + 1;
   }
 
-  /** Moves to the next byte that isn't white space; that byte, or -1 at the end. */
-  #skipSpace(): number {
+  /** The next byte that isn't white space. */
+  #skipSpace(from: number): number {
     const bytes = this.#bytes;
-    let at = this.#at;
-    let byte = bytes[at] ?? -1;
-    while (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) byte = bytes[++at] ?? -1;
-    this.#at = at;
-    return byte;
+    let at = from;
+    let byte = bytes[at] ?? end;
+    while (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) byte = bytes[++at] ?? end;
+    return at;
   }
 
-  #string(): void {
+  /** Reads a number or a word; where it ends. */
+  #scalar(at: number, byte: number): number {
+    switch (byte) {
+      case 0x74:
+        return this.#word(at, 'true', kind.true);
+      case 0x66:
+        return this.#word(at, 'false', kind.false);
+      case 0x6e:
+        return this.#word(at, 'null', kind.null);
+      default: {
+        if (byte !== 0x2d && !isDigit(byte)) this.#fail(at, 'a value');
+        const node = this.#tape.push(kind.number, at);
+        const behind = this.#number(at, byte);
+        this.#tape.close(node, behind);
+        return behind;
+      }
+    }
+  }
+
+  /** Reads a string; where it ends. */
+  #string(start: number): number {
     const bytes = this.#bytes;
-    const start = this.#at;
+    const last = bytes.length - 4;
     let nodeKind: number = kind.string;
     let at = start + 1;
     for (;;) {
+      while (at <= last && isPlain(this.#view.getInt32(at, true))) at += 4;
       while (special[bytes[at] ?? 0] === 0) at++;
       const byte = bytes[at];
       if (byte === 0x22) break;
-      this.#at = at;
-      if (byte !== 0x5c) this.#fail(at < bytes.length ? 'an escape in place of a control character' : "a closing '\"'");
+      if (byte !== 0x5c)
+        this.#fail(at, at < bytes.length ? 'an escape in place of a control character' : "a closing '\"'");
       nodeKind = kind.escaped;
       at = this.#escape(at + 1);
     }
-    this.#at = at + 1;
-    this.#tape.close(this.#tape.push(nodeKind, start), this.#at);
+    this.#tape.close(this.#tape.push(nodeKind, start), at + 1);
+    return at + 1;
   }
 
   /** Checks the escape whose letter stands at `at`; where the string goes on. */
   #escape(at: number): number {
     const letter = this.#bytes[at] ?? 0;
     if (escapedByte(letter) !== 0) return at + 1;
-    this.#at = at;
-    if (letter !== 0x75) this.#fail('one of "\\/bfnrtu behind a backslash');
+    if (letter !== 0x75) this.#fail(at, 'one of "\\/bfnrtu behind a backslash');
     for (let digit = at + 1; digit <= at + 4; digit++) {
-      this.#at = digit;
-      if (hexDigit(this.#bytes[digit] ?? 0) < 0) this.#fail('four hexadecimal digits behind \\u');
+      if (hexDigit(this.#bytes[digit] ?? 0) < 0) this.#fail(digit, 'four hexadecimal digits behind \\u');
     }
     return at + 5;
   }
 
-  #number(first: number): void {
+  #number(start: number, first: number): number {
+    const bytes = this.#bytes;
+    let at = start;
     let byte = first;
-    if (byte === 0x2d) byte = this.#step();
-    if (!isDigit(byte)) this.#fail('a digit');
-    if (byte === 0x30) byte = this.#step();
-    else while (isDigit(byte)) byte = this.#step();
-    if (byte === 0x2e) byte = this.#digits(this.#step());
-    if ((byte | 0x20) === 0x65) {
-      byte = this.#step();
-      this.#digits(byte === 0x2b || byte === 0x2d ? this.#step() : byte);
-    }
+    if (byte === 0x2d) byte = bytes[++at] ?? end;
+    if (byte === 0x30) at++;
+    else at = this.#digits(at);
+    if (bytes[at] === 0x2e) at = this.#digits(at + 1);
+    byte = bytes[at] ?? end;
+    if (byte !== 0x65 && byte !== 0x45) return at;
+    byte = bytes[++at] ?? end;
+    return this.#digits(byte === 0x2b || byte === 0x2d ? at + 1 : at);
   }
 
-  #digits(first: number): number {
-    let byte = first;
-    if (!isDigit(byte)) this.#fail('a digit');
-    while (isDigit(byte)) byte = this.#step();
-    return byte;
+  #digits(from: number): number {
+    const bytes = this.#bytes;
+    let at = from;
+    while (isDigit(bytes[at] ?? end)) at++;
+    if (at === from) this.#fail(at, 'a digit');
+    return at;
   }
 
-  #step(): number {
-    return this.#bytes[++this.#at] ?? -1;
+  #word(at: number, word: string, nodeKind: number): number {
+    const behind = at + word.length;
+    if (this.#bytes.toString('latin1', at, behind) !== word) this.#fail(at, word);
+    this.#tape.close(this.#tape.push(nodeKind, at), behind);
+    return behind;
   }
 
-  #word(word: string, nodeKind: number): void {
-    const end = this.#at + word.length;
-    if (this.#bytes.toString('latin1', this.#at, end) !== word) this.#fail(word);
-    const node = this.#tape.push(nodeKind, this.#at);
-    this.#at = end;
-    this.#tape.close(node, end);
+  #fail(at: number, expected: string): never {
+    throw new LedgerlakeError('JSON_SYNTAX', `expected ${expected}, found ${this.#found(at)} at byte ${at}`);
   }
 
-  #fail(expected: string): never {
-    throw new LedgerlakeError('JSON_SYNTAX', `expected ${expected}, found ${this.#found()} at byte ${this.#at}`);
-  }
-
-  #found(): string {
-    if (this.#at >= this.#bytes.length) return 'the end';
-    const [character = ''] = this.#bytes.toString('utf8', this.#at, this.#at + 4);
+  #found(at: number): string {
+    if (at >= this.#bytes.length) return 'the end';
+    const [character = ''] = this.#bytes.toString('utf8', at, at + 4);
     return JSON.stringify(character);
   }
+}
+
+/**
+ * Whether none of four bytes ends the plain run of a string. Each line finds a byte that is 0 (here: equal to the quote,
+ * equal to the backslash, below 0x20) by the borrow that it causes; a byte above such a one may be taken for one too.
+ */
+function isPlain(word: number): boolean {
+  const quote = word ^ 0x22222222;
+  const backslash = word ^ 0x5c5c5c5c;
+  const found =
+    ((quote - 0x01010101) & ~quote) | ((backslash - 0x01010101) & ~backslash) | ((word - 0x20202020) & ~word);
+  return (found & 0x80808080) === 0;
 }
 
 function isDigit(byte: number): boolean {

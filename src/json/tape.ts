@@ -24,6 +24,8 @@ const stride = 4;
  */
 export class Tape {
   bytes: Buffer = Buffer.alloc(0);
+  /** The same bytes, to be read several at once. */
+  view = new DataView(this.bytes.buffer);
   /** Nodes in use. */
   length = 0;
   #cells = new Int32Array(stride * 1024);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isoInstant, readInstant } from '../../src/exact/instant.js';
+import { isoInstant, readInstant, readInstantBytes } from '../../src/exact/instant.js';
 import { instantOf } from '../reference/instants.js';
 
 test.each([
@@ -73,4 +73,22 @@ describe('beside the reference', () => {
       }),
     );
   });
+});
+
+test('the bytes of a text say what the text says', () => {
+  const two = (most: number) => fc.integer({ min: 0, max: most }).map((value) => String(value).padStart(2, '0'));
+  const year = fc.integer({ min: 1960, max: 2410 }).map(String);
+  const usual = fc
+    .tuple(year, two(13), two(32), two(24), two(60), two(60), fc.constantFrom('Z', 'z', '+'))
+    .map(([y, m, d, h, min, s, zone]) => `${y}-${m}-${d}T${h}:${min}:${s}${zone}`);
+  const broken = fc
+    .tuple(usual, fc.nat(19), fc.constantFrom('/', ':', '0', ' ', 'é'))
+    .map(([text, at, other]) => text.slice(0, at) + other + text.slice(at + 1));
+  fc.assert(
+    fc.property(fc.oneof(usual, broken), (text) => {
+      const bytes = Buffer.from(`"${text}"`);
+      expect(readInstantBytes(bytes, 1, bytes.length - 1)).toBe(readInstant(text));
+    }),
+    { numRuns: 3000 },
+  );
 });

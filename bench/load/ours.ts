@@ -1,0 +1,51 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { deltaStatistics } from '../../src/columns/statistics.js';
+import { eventCollector } from '../../src/finances/collectors.js';
+import { scanPage } from '../../src/finances/page.js';
+import { windowSource } from '../../src/finances/sources.js';
+import { entries, events } from '../../src/finances/tables.js';
+import { Tape } from '../../src/json/tape.js';
+import { parquetFile } from '../../src/parquet/wasm.js';
+import type { Batch } from '../../src/run/pipeline.js';
+import { fileMetadata } from '../../src/run/slice-stream.js';
+import { dayFiles, dayMs, type DayFile } from './pages.js';
+
+/** Saved bodies as the batches of both tables, a day at a time: the way that a slice goes. */
+export async function* dayBatches(input: string): AsyncGenerator<{ label: string; batches: readonly Batch[] }> {
+  for (const day of await dayFiles(input)) {
+    yield { label: labelOf(day), batches: batchesOf(day, await readFile(day.path)) };
+  }
+}
+
+/** Both tables, on one thread: a file each for every day, with what the log says of it. */
+export async function loadOurs(input: string, output: string): Promise<void> {
+  for await (const { label, batches } of dayBatches(input)) {
+    for (const { table, rows } of batches) {
+      const bytes = await parquetFile(table, [rows], fileMetadata('financial-events', 'demo', label));
+      deltaStatistics(table, rows);
+      await writeFile(join(output, `${table.name}-${label}.parquet`), bytes);
+    }
+  }
+}
+
+function labelOf({ start }: DayFile): string {
+  return new Date(start).toISOString().slice(0, 10);
+}
+
+function batchesOf({ start }: DayFile, bytes: Buffer): readonly Batch[] {
+  const source = windowSource({ start, end: start + dayMs });
+  const collector = eventCollector({ events, entries }, () => new Date(start).toISOString().slice(0, 7));
+  const tape = new Tape();
+  for (const body of lines(bytes)) collector.add({ page: scanPage(body, tape), source });
+  return collector.finish();
+}
+
+function* lines(bytes: Buffer): Generator<Buffer> {
+  for (let from = 0; from < bytes.length;) {
+    const found = bytes.indexOf(0x0a, from);
+    const end = found < 0 ? bytes.length : found;
+    yield bytes.subarray(from, end);
+    from = end + 1;
+  }
+}
