@@ -5,6 +5,7 @@ import { accountsCommand } from './cli/accounts.js';
 import { backfillCommand } from './cli/backfill.js';
 import { Given, type CommandDefinition } from './cli/definition.js';
 import { forgetCommand } from './cli/forget.js';
+import { importCommand } from './cli/import.js';
 import { compactCommand, rebuildCommand } from './cli/maintenance.js';
 import { planCommand } from './cli/plan.js';
 import { serveCommand } from './cli/serve.js';
@@ -24,6 +25,7 @@ const commands: readonly CommandDefinition[] = [
   planCommand,
   statusCommand,
   verifyCommand,
+  importCommand,
   sqlCommand,
   compactCommand,
   rebuildCommand,

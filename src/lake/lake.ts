@@ -11,14 +11,15 @@ import type { RevisionToCommit, Revisions } from './revisions.js';
 import type { SliceCommit, SliceFile } from './slice-commit.js';
 import type { Store } from './store.js';
 import {
+  displacedUnits,
   filesOf,
+  goingFiles,
   isRead,
   lastingNames,
   mixedFiles,
   readUnit,
   replacedUnits,
   standsInTheWay,
-  touchedFiles,
   txns,
 } from './units.js';
 
@@ -174,7 +175,8 @@ export class Lake {
       const revision = replaces ? await this.#revisions?.compare(this, slice) : undefined;
       if (revision?.verdict === 'same') return { taken: true, files: 0, bytes: 0 };
       if (revision?.verdict === 'refused') return { taken: false, files: 0, bytes: 0 };
-      if (replaces && split !== undefined) await this.#part(slice, main, split);
+      const displaces = displacedUnits(this.table(main.name).snapshot, slice).length > 0;
+      if ((replaces || displaces) && split !== undefined) await this.#part(slice, main, split);
       try {
         const { isStale, ...committed } = await this.#commit(slice, main, revision);
         if (committed.taken) revision?.committed();
@@ -230,7 +232,7 @@ export class Lake {
     const [mixed] = mixedFiles(snapshot, slice);
     if (mixed !== undefined)
       throw new MixedFile(`${this.store.location}/${slice.tables.at(-1)?.name ?? ''}/${mixed.path}`, slice);
-    return touchedFiles(snapshot, slice);
+    return goingFiles(snapshot, slice);
   }
 
   /** Removes files that no version of the log names any more. */

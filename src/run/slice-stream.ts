@@ -72,6 +72,7 @@ export async function runSlice<Upstream, S extends Slice>(
     files: whole,
     refresh,
     excludes: slice.excludes,
+    cuts: slice.cuts,
     retires: slice.retires,
     noted: slice.noted,
   };
