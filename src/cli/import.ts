@@ -3,7 +3,11 @@ import { readImportSettings } from './settings.js';
 
 export const importCommand: CommandDefinition = {
   name: 'import',
-  positional: { name: 'FILE', many: true, about: 'Saved response bodies, one a line, gzip or not; - for standard input' },
+  positional: {
+    name: 'FILE',
+    many: true,
+    about: 'Saved response bodies, one a line, gzip or not; - for standard input',
+  },
   about: 'Load saved response bodies',
   more:
     'Loads saved answers of the service, one body a line ({"payload":{...}}), without asking it: events into events and\n' +

@@ -62,7 +62,11 @@ export async function resolveAccount(
  *
  * @throws LedgerlakeError USAGE where it can't be told, or can't be a folder's name
  */
-export function resolveAccountName(config: Configuration, environment: Environment, account: string | undefined): string {
+export function resolveAccountName(
+  config: Configuration,
+  environment: Environment,
+  account: string | undefined,
+): string {
   return readAccountName(accountName(config, environment, { account, endpoint: undefined }) ?? demoAccount);
 }
 

@@ -70,7 +70,12 @@ export function eventCollector(
 }
 
 /** The chosen events of one month as batches: entries first, as events name them. */
-export function eventBatches({ events, entries }: EventTables, of: FinishedEvents, month: string, chosen: number[]): Batch[] {
+export function eventBatches(
+  { events, entries }: EventTables,
+  of: FinishedEvents,
+  month: string,
+  chosen: number[],
+): Batch[] {
   const order = sortedEvents(of.effective, chosen);
   const entryRows = entryBatch(entries, of, order);
   const tags = { net: JSON.stringify(netSums(of.rows, chosen)) };

@@ -58,7 +58,9 @@ export async function addEvents(
     const isNew = held.open.length === staged.days.length && held.files.length + shared.length === 0;
     let added: Chosen;
     try {
-      added = isNew ? { ...staged, known: 0, leftOut: 0 } : await chosen(place, { workspace, files: local }, target.lake, held, staged, shared);
+      added = isNew
+        ? { ...staged, known: 0, leftOut: 0 }
+        : await chosen(place, { workspace, files: local }, target.lake, held, staged, shared);
     } catch (error) {
       // A file that another run has merged or replaced meanwhile.
       if (!(error instanceof LedgerlakeError) || !['LAKE_STORE', 'SQL'].includes(error.code)) throw error;
@@ -141,7 +143,11 @@ async function chosen(
   return { events: main, entries: filled, net: JSON.stringify(net), known, leftOut };
 }
 
-async function newFiles(place: Place, { events: main, entries: derived, net }: Chosen, now: number): Promise<NewFile[]> {
+async function newFiles(
+  place: Place,
+  { events: main, entries: derived, net }: Chosen,
+  now: number,
+): Promise<NewFile[]> {
   const tags = { pipeline: place.family.pipeline, account: place.account, net };
   const named = async (table: typeof events, local: LocalParquet): Promise<NewFile> => {
     const file = await newFile(table, place, local, tags, now);

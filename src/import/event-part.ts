@@ -77,7 +77,11 @@ export class EventPart {
   finish(isTaken: (day: number) => boolean): FinishedPart {
     const rows = this.#rows;
     const { page, postedAt, source, position } = rows.events;
-    const received = { length: this.events, page: (row: number) => page.get(row), date: (row: number) => postedAt[row] };
+    const received = {
+      length: this.events,
+      page: (row: number) => page.get(row),
+      date: (row: number) => postedAt[row],
+    };
     const { instants, last } = placedByPage(received, this.#progress.latest);
     this.#progress.latest = last;
     const sources = new Map<number, number>();

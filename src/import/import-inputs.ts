@@ -44,7 +44,9 @@ export const importLimits: ImportLimits = {
 /** Pages whose days can't be told, as none of them has a date, are held until this many times a part's bytes. */
 const mostUndatedParts = 4;
 
-const families = new Map(familiesOf([financialEvents, financialEventGroups]).map((family) => [family.pipeline, family]));
+const families = new Map(
+  familiesOf([financialEvents, financialEventGroups]).map((family) => [family.pipeline, family]),
+);
 
 function familyOf(pipeline: string): Family {
   const family = families.get(pipeline);

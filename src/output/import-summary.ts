@@ -7,7 +7,8 @@ export function importText(report: RunReport, summaries: ImportSummaries): strin
   const { account, lake, failure, seconds } = report;
   const isNew = summaries.all.some(({ files }) => files > 0);
   const lines = [''];
-  if (failure !== undefined) lines.push(`Not all was imported for ${account}; what is listed here is in ${lake} and stays`);
+  if (failure !== undefined)
+    lines.push(`Not all was imported for ${account}; what is listed here is in ${lake} and stays`);
   else if (isNew) lines.push(`Imported for ${account} into ${lake} in ${seconds.toFixed(1)} s`);
   else lines.push(`Nothing to import: ${lake} holds what was given for ${account} already`);
   if (isNew) lines.push('', ...summaryGrid(summaries.all));
@@ -26,7 +27,11 @@ function keptOut({ pipeline, known, leftOut, leftOutDays }: ImportSummary): stri
 }
 
 function skippedLines({ skippedLines: count }: ImportSummaries): string[] {
-  return count === 0 ? [] : [`Left out: ${formatCount(count, 'line')} that no response bodies are`];
+  return count === 0
+    ? []
+    : [
+        `Left out: ${formatCount(count, 'line')} that ${count === 1 ? 'is no response body' : 'are no response bodies'}`,
+      ];
 }
 
 /** The same for programs, on one line: the keys of every run's, and what an import leaves out. */

@@ -6,6 +6,7 @@ const signs: Readonly<Record<DayState, { readonly sign: string; readonly color: 
   full: { sign: '█', color: 32, about: 'loaded' },
   empty: { sign: '░', color: 32, about: 'loaded, nothing in it' },
   partial: { sign: '▄', color: 33, about: 'loaded in part' },
+  imported: { sign: '▒', color: 36, about: 'imported, not loaded' },
   missing: { sign: '·', color: 31, about: 'missing' },
 };
 

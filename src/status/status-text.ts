@@ -56,6 +56,7 @@ function pipelineLines({ pipeline, unit, loaded, days, gaps }: PipelineStatus, o
   const held = count('full') + count('empty');
   const parts = [`${formatCount(held)} of ${formatCount(days.length, 'day')} loaded`];
   if (count('partial') > 0) parts.push(`${formatCount(count('partial'))} in part`);
+  if (count('imported') > 0) parts.push(`${formatCount(count('imported'))} imported`);
   if (count('missing') > 0) parts.push(`${formatCount(count('missing'))} missing`);
   return [
     `${pipeline}: ${units}, ${parts.join(', ')}`,
