@@ -99,6 +99,7 @@ export async function load(
           openSlices,
           judge: verdictOn,
           split: splitter(lake, clock),
+          acceptsEmpty: options.acceptEmpty === true,
         });
       const { summaries, failure: broken } = await withUpstream(options, account, context, (upstream) =>
         run(upstream, pipelines),

@@ -42,11 +42,12 @@ export function calendarLines(days: readonly Day[], options: CalendarOptions): s
   return [head, ...rows];
 }
 
-/** What the signs mean, on as many lines as the width asks for. */
-export function legendLines({ width, color }: CalendarOptions): string[] {
+/** What the signs mean, on as many lines as the width asks for; `isImporting`: that of imported days is among them. */
+export function legendLines({ width, color }: CalendarOptions, isImporting = false): string[] {
   const lines: string[] = [];
   let used = 0;
-  for (const { sign, color: tone, about } of Object.values(signs)) {
+  for (const [state, { sign, color: tone, about }] of Object.entries(signs)) {
+    if (state === 'imported' && !isImporting) continue;
     const text = `${painted(sign, tone, color)} ${about}`;
     const length = sign.length + 1 + about.length;
     const last = lines.length - 1;

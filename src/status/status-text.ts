@@ -15,7 +15,8 @@ export function accountText(status: AccountStatus, options: CalendarOptions): st
   const { account, range, pipelines, unused, openGroups, groupsToLoad, tables } = status;
   const lines = [`${printable(account)}, ${rangeText(range)}`, ''];
   for (const pipeline of pipelines) lines.push(...pipelineLines(pipeline, options), '');
-  if (pipelines.some(({ days }) => days.length > 0)) lines.push(...legendLines(options), '');
+  const isImporting = pipelines.some(({ days }) => days.some(({ state }) => state === 'imported'));
+  if (pipelines.some(({ days }) => days.length > 0)) lines.push(...legendLines(options, isImporting), '');
   if (unused.length > 0) lines.push(`Nothing loaded yet of: ${unused.join(', ')}`, '');
   const opened = ({ id, start }: { id: string; start: number | null }) =>
     `${printable(id)}${start === null ? '' : `, since ${instantText(start)}`}`;
