@@ -106,22 +106,34 @@ async function chosen(
       ? 'SELECT NULL::TIMESTAMPTZ AS window_start, NULL::VARCHAR AS content_hash, 0 AS times, 0 AS last WHERE false'
       : `SELECT window_start, content_hash, count(*) AS times, max(position) AS last FROM ${rowsIn(paths)} WHERE ${isOpen} GROUP BY ALL`;
   const before = shared.map((part) => part.events.path);
+  const all = rowsIn([staged.events.path]);
+  const places = '(SELECT window_start, max(last) AS last FROM held_ GROUP BY ALL) AS places';
   await database.execute(
-    `CREATE OR REPLACE TEMP TABLE held_ AS ${counted(inLake)}; CREATE OR REPLACE TEMP TABLE before_ AS ${counted(before)};` +
-      `CREATE OR REPLACE TEMP TABLE chosen_ AS SELECT event_id, ` +
+    `CREATE OR REPLACE TEMP TABLE held_ AS ${counted(inLake)}; CREATE OR REPLACE TEMP TABLE before_ AS ${counted(before)}`,
+  );
+  const both = 'SELECT window_start, content_hash FROM held_ UNION ALL SELECT window_start, content_hash FROM before_';
+  const [found] = await database.rows(
+    `SELECT (SELECT count(*) FROM ${all} AS staged SEMI JOIN (${both}) AS known USING (window_start, content_hash)) AS doubles, ` +
+      `(SELECT count(*) FROM ${all} AS staged JOIN ${places} USING (window_start) WHERE position <= last) AS misplaced, ` +
+      `count(*) FILTER (NOT ${isOpen}) AS left_out FROM ${all}`,
+  );
+  const leftOut = Number(found?.['left_out']);
+  // A day that goes on from part to part, say: what follows is for few, and takes memory.
+  if (leftOut + Number(found?.['doubles']) + Number(found?.['misplaced']) === 0)
+    return { ...staged, known: 0, leftOut };
+
+  await database.execute(
+    'CREATE OR REPLACE TEMP TABLE chosen_ AS SELECT event_id, ' +
       "split_part(event_id, '-', 1) || CASE WHEN nth > 1 THEN '-' || nth ELSE '' END AS id_, " +
       'coalesce(places.last, -1) + row_number() OVER (PARTITION BY rows.window_start ORDER BY rows.position) AS position_ ' +
       'FROM (SELECT staged.event_id, staged.window_start, staged.position, coalesce(held_.times, 0) AS held, ' +
       'coalesce(before_.times, 0) + row_number() OVER (PARTITION BY staged.window_start, staged.content_hash ORDER BY staged.position) AS nth ' +
-      `FROM ${rowsIn([staged.events.path])} AS staged LEFT JOIN held_ USING (window_start, content_hash) ` +
+      `FROM ${all} AS staged LEFT JOIN held_ USING (window_start, content_hash) ` +
       `LEFT JOIN before_ USING (window_start, content_hash) WHERE ${isOpen}) AS rows ` +
-      'LEFT JOIN (SELECT window_start, max(last) AS last FROM held_ GROUP BY ALL) AS places USING (window_start) WHERE nth > held',
+      `LEFT JOIN ${places} USING (window_start) WHERE nth > held`,
   );
-  const [counts] = await database.rows(
-    `SELECT (SELECT count(*) FROM chosen_) AS chosen, count(*) FILTER (NOT ${isOpen}) AS left_out FROM ${rowsIn([staged.events.path])}`,
-  );
+  const [counts] = await database.rows('SELECT count(*) AS chosen FROM chosen_');
   const rows = Number(counts?.['chosen']);
-  const leftOut = Number(counts?.['left_out']);
   const known = staged.events.rows - leftOut - rows;
   if (rows === 0) return { events: { ...staged.events, rows: 0 }, entries: undefined, net: '{}', known, leftOut };
 

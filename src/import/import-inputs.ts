@@ -33,12 +33,12 @@ export interface ImportLimits extends Limits {
   readonly partBytes: number;
 }
 
-/** A part is about 25,000 events with ten amounts each, which take about as much again as their pages. */
+/** A part is about 12,000 events with ten amounts each; what is made of it takes several times its bytes for a moment. */
 export const importLimits: ImportLimits = {
-  memory: '512MB',
+  memory: '256MB',
   rangeBytes: 64_000_000,
   rawBytes: 8_000_000,
-  partBytes: 32_000_000,
+  partBytes: 16_000_000,
 };
 
 /** Pages whose days can't be told, as none of them has a date, are held until this many times a part's bytes. */

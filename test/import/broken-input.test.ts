@@ -74,15 +74,30 @@ test('line ends, marks and blank lines make no difference', async () => {
   const lake = await emptyLake();
   const text = `\ufeff${body(1)}\r\n\r\n  \t\n\ufeff${body(2)}\r\n${body(3)}`;
   const { summary } = await imported(lake, [await fileOf(Buffer.from(text))]);
-  expect(summary.pipelines['financial-events']).toMatchObject({ pages: 3, events: 3, requests: 0, retries: 0, throttled: 0 });
+  expect(summary.pipelines['financial-events']).toMatchObject({
+    pages: 3,
+    events: 3,
+    requests: 0,
+    retries: 0,
+    throttled: 0,
+  });
   const raw = await value(await database(lake.root, clock), 'SELECT min(raw) FROM events');
   expect(raw.startsWith('{"AmazonOrderId":"111-0000000-0000001"')).toBe(true);
 });
 
 test('a file without a body, and pages without an event, bring nothing and are no failure', async () => {
   const lake = await emptyLake();
-  const empty = ['{"payload":{}}', '{"payload":{"NextToken":"x"}}', eventsBody([]), '{"payload":{"FinancialEvents":null}}'];
-  const { summary, failure } = await imported(lake, [await fileOf([]), await fileOf(gzipSync('')), await fileOf(empty)]);
+  const empty = [
+    '{"payload":{}}',
+    '{"payload":{"NextToken":"x"}}',
+    eventsBody([]),
+    '{"payload":{"FinancialEvents":null}}',
+  ];
+  const { summary, failure } = await imported(lake, [
+    await fileOf([]),
+    await fileOf(gzipSync('')),
+    await fileOf(empty),
+  ]);
   expect(failure).toBeUndefined();
   expect(summary.pipelines['financial-events']).toMatchObject({ pages: 4, slices: 0, events: 0, files: 0 });
   expect((await fileHashes(lake.root)).size).toBe(0);
@@ -126,7 +141,10 @@ test.each([
   const lake = await emptyLake();
   const good = await fileOf([body(1)]);
   const given = files.length === 0 ? [] : [good, ...files];
-  await expect(imported(lake, given)).rejects.toMatchObject({ exitCode: 2, message: expect.stringMatching(message) as string });
+  await expect(imported(lake, given)).rejects.toMatchObject({
+    exitCode: 2,
+    message: expect.stringMatching(message) as string,
+  });
   expect((await fileHashes(lake.root)).size).toBe(0);
 });
 
