@@ -154,3 +154,10 @@ test("made-up money and somebody's own don't come into one lake", async () => {
   await expect(imported(lake, [await fileOf([body(2)])], { account: 'shop' })).rejects.toMatchObject({ exitCode: 2 });
   expect(await events(lake)).toBe('1');
 });
+
+test('the command line takes a dash for standard input', async () => {
+  const { importCommand } = await import('../../src/cli/import.js');
+  const { Given, keptWords } = await import('../../src/cli/definition.js');
+  expect(importCommand.positional?.name).toBe('FILE');
+  expect(new Given({ FILE: keptWords(['a', '-']) }).all('FILE')).toEqual(['a', '-']);
+});
