@@ -3,8 +3,9 @@ import yargs, { type Argv } from 'yargs';
 import { hideBin } from 'yargs/helpers';
 import { accountsCommand } from './cli/accounts.js';
 import { backfillCommand } from './cli/backfill.js';
-import { Given, type CommandDefinition } from './cli/definition.js';
+import { Given, keptWords, type CommandDefinition } from './cli/definition.js';
 import { forgetCommand } from './cli/forget.js';
+import { importCommand } from './cli/import.js';
 import { compactCommand, rebuildCommand } from './cli/maintenance.js';
 import { planCommand } from './cli/plan.js';
 import { serveCommand } from './cli/serve.js';
@@ -24,6 +25,7 @@ const commands: readonly CommandDefinition[] = [
   planCommand,
   statusCommand,
   verifyCommand,
+  importCommand,
   sqlCommand,
   compactCommand,
   rebuildCommand,
@@ -36,7 +38,7 @@ const commands: readonly CommandDefinition[] = [
 const widest = 110;
 
 function parserOf(words: readonly string[], context: CommandContext): Argv {
-  const parser = yargs([...words])
+  const parser = yargs(keptWords(words))
     .scriptName('ledgerlake')
     .usage("$0 COMMAND\n\nA seller's financial events as Parquet, exact to the cent.")
     .parserConfiguration({ 'parse-positional-numbers': false })

@@ -16,6 +16,8 @@ const codes = {
   SIGN_IN_REFUSED: { exit: 1, retry: false },
   /** The token endpoint can't be reached, has a fault, or doesn't answer as one. */
   SIGN_IN_UNREACHABLE: { exit: 1, retry: true },
+  /** A line of an imported file isn't a body of the service, or the file can't be read to its end. */
+  BROKEN_LINE: { exit: 1, retry: false },
   /** Bytes that aren't JSON. */
   JSON_SYNTAX: { exit: 1, retry: false },
   /** The lake can't be read or written. */

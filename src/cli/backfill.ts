@@ -35,7 +35,7 @@ export const backfillCommand: CommandDefinition = {
   },
   options: {
     ...backfillOptions,
-    'accept-empty': { type: 'flag', about: 'With --refresh: take it that what held events comes back without any' },
+    'accept-empty': { type: 'flag', about: 'Take it that what held events comes back without any' },
     'dry-run': { type: 'flag', about: 'Tell what it would do, as ledgerlake plan does, and do nothing' },
     json: sharedOptions.json,
   },

@@ -15,6 +15,14 @@ export interface PositionalDefinition {
   readonly many: boolean;
 }
 
+/** Stands for a lone `-` while the parser is at work, which would drop it. No argument of a process can hold it. */
+const dash = '\0';
+
+/** Words as the parser keeps all of them; `Given` gives them back as they were. */
+export function keptWords(words: readonly string[]): string[] {
+  return words.map((word) => (word === '-' ? dash : word));
+}
+
 /** What was given on the command line, by name. */
 export class Given {
   readonly #values: Readonly<Record<string, unknown>>;
@@ -27,7 +35,7 @@ export class Given {
   text(name: string): string | undefined {
     const values = this.#values[name];
     const value: unknown = Array.isArray(values) ? values.at(-1) : values;
-    return typeof value === 'string' ? value : undefined;
+    return typeof value === 'string' ? asGiven(value) : undefined;
   }
 
   /** The text of an option that has a default. */
@@ -42,8 +50,12 @@ export class Given {
   /** A positional that may come several times. */
   all(name: string): readonly string[] {
     const value = this.#values[name];
-    return Array.isArray(value) ? value.map(String) : [];
+    return Array.isArray(value) ? value.map((word) => asGiven(String(word))) : [];
   }
+}
+
+function asGiven(word: string): string {
+  return word === dash ? '-' : word;
 }
 
 /** One command, as the parser and the help have it. */

@@ -43,12 +43,20 @@ export async function readStatePlace(given: Given): Promise<Pick<Settings, 'lake
   return { lake, journal };
 }
 
+/** The lake that saved pages come into, and whose events they hold. Throws as `resolveAccountName` does. */
+export async function readImportSettings(given: Given): Promise<{ lake: string; account: string }> {
+  const { readConfiguration, resolveAccountName, resolveSettings } = await configurationReaders();
+  const configuration = await readConfiguration(given.text('config'), process.env, process.cwd());
+  const { lake } = resolveSettings({ lake: given.text('lake') }, process.env, configuration);
+  return { lake, account: resolveAccountName(configuration, process.env, given.text('account')) };
+}
+
 /** Loaded when a command runs: `--help` needs no schema. */
 async function configurationReaders() {
-  const [{ readConfiguration }, { resolveAccount }, { resolveSettings }] = await Promise.all([
+  const [{ readConfiguration }, { resolveAccount, resolveAccountName }, { resolveSettings }] = await Promise.all([
     import('../config/read-configuration.js'),
     import('../config/resolve-account.js'),
     import('../config/settings.js'),
   ]);
-  return { readConfiguration, resolveAccount, resolveSettings };
+  return { readConfiguration, resolveAccount, resolveAccountName, resolveSettings };
 }

@@ -99,6 +99,7 @@ export async function load(
           openSlices,
           judge: verdictOn,
           split: splitter(lake, clock),
+          acceptsEmpty: options.acceptEmpty === true,
         });
       const { summaries, failure: broken } = await withUpstream(options, account, context, async (upstream, sweep) => {
         const ran = await run(upstream, pipelines);

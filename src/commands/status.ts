@@ -32,8 +32,8 @@ const defaultWidth = 80;
  *
  * `table` is for people. `json` is one object: `lake`, `at`, `last_run` (as in `_last-run.json`, or null), `command` (null
  * unless nothing is loaded) and `accounts`, each with `account`, `from`, `to`, `command` (null without gaps), `pipelines`
- * (`pipeline`, `unit`, `loaded`, `gaps` as `{from, to}`, `days` as `{day, state}` with `full`, `empty`, `partial` or
- * `missing`), `not_loaded`, `open_groups` and `groups_to_load` (`group_id`, `started_at`, `ended_at`) and `tables` (`table`,
+ * (`pipeline`, `unit`, `loaded`, `gaps` as `{from, to}`, `days` as `{day, state}` with `full`, `empty`, `partial`,
+ * `imported` or `missing`), `not_loaded`, `open_groups` and `groups_to_load` (`group_id`, `started_at`, `ended_at`) and `tables` (`table`,
  * `files`, `bytes`, `rows`). `csv` and `ndjson` have a row for each account, pipeline and day: `account`, `pipeline`, `day`,
  * `state`.
  *

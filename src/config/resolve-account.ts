@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { usageError } from '../errors.js';
-import { demoAccount, readAccount } from '../options/account.js';
+import { demoAccount, readAccount, readAccountName } from '../options/account.js';
 import { Secret } from '../sign-in/secret.js';
 import { isSecure } from '../sign-in/secure-address.js';
 import type { SignIn } from '../sign-in/token-request.js';
@@ -54,6 +54,20 @@ export async function resolveAccount(
     );
   }
   return { account, endpoint, signIn };
+}
+
+/**
+ * Whose events saved pages hold: the account as `resolveAccount` finds it, else `demo`. No endpoint is needed, and no
+ * secret is read.
+ *
+ * @throws LedgerlakeError USAGE where it can't be told, or can't be a folder's name
+ */
+export function resolveAccountName(
+  config: Configuration,
+  environment: Environment,
+  account: string | undefined,
+): string {
+  return readAccountName(accountName(config, environment, { account, endpoint: undefined }) ?? demoAccount);
 }
 
 function accountName(

@@ -63,14 +63,19 @@ export function eventCollector(
     finish: () => {
       const finished = { rows, ids: eventIds(rows), effective: effectiveInstants(rows) };
       return [...eventsByMonth(rows, monthOfSource)].flatMap(([month, chosen]) =>
-        partition(tables, finished, month, chosen),
+        eventBatches(tables, finished, month, chosen),
       );
     },
   };
 }
 
-/** Batches of one month: entries first, as events name them. */
-function partition({ events, entries }: EventTables, of: FinishedEvents, month: string, chosen: number[]): Batch[] {
+/** The chosen events of one month as batches: entries first, as events name them. */
+export function eventBatches(
+  { events, entries }: EventTables,
+  of: FinishedEvents,
+  month: string,
+  chosen: number[],
+): Batch[] {
   const order = sortedEvents(of.effective, chosen);
   const entryRows = entryBatch(entries, of, order);
   const tags = { net: JSON.stringify(netSums(of.rows, chosen)) };
@@ -130,7 +135,7 @@ export interface GroupSpan {
   readonly open?: true;
 }
 
-function groupSpan({ id, startedAt, endedAt, texts }: GroupRow): GroupSpan {
+export function groupSpan({ id, startedAt, endedAt, texts }: GroupRow): GroupSpan {
   const span = { id, start: milliseconds(startedAt), end: milliseconds(endedAt) };
   return endedAt !== undefined && texts.processing_status === 'Open' ? { ...span, open: true } : span;
 }

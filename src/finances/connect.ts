@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../clock.js';
+import { LedgerlakeError } from '../errors.js';
 import { createTransport, type TransportOptions } from '../http/agent.js';
 import type { Journal } from '../journal/journal.js';
 import type { KeptQuota } from '../quota/kept-quota.js';
@@ -162,6 +163,8 @@ const remedies: Partial<Record<FailureKind, Verdict>> = {
 
 /** What becomes of a slice that fails with this. */
 export function verdictOn(error: unknown): Verdict {
+  // A window that came back empty and would take the place of imported rows: the others go on.
+  if (error instanceof LedgerlakeError && error.code === 'UPSTREAM_EMPTY') return 'leave';
   if (!(error instanceof ReadFailure) || error.consequence === 'stop') return 'stop';
   // Without a single page it may be the window itself that isn't taken.
   if (error.kind === 'invalid' && error.pages === 0) return 'shorten';

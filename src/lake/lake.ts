@@ -6,19 +6,20 @@ import type { Add, Txn } from './actions.js';
 import { DeltaTable, type Snapshot } from './delta-table.js';
 import { namedFiles } from './derived-files.js';
 import { exchange, type Exchanged } from './exchange.js';
-import { isDerivedFile } from './file-tags.js';
+import { isDerivedFile, unitsOf } from './file-tags.js';
 import type { RevisionToCommit, Revisions } from './revisions.js';
 import type { SliceCommit, SliceFile } from './slice-commit.js';
 import type { Store } from './store.js';
 import {
+  displacedUnits,
   filesOf,
+  goingFiles,
   isRead,
   lastingNames,
   mixedFiles,
   readUnit,
   replacedUnits,
   standsInTheWay,
-  touchedFiles,
   txns,
 } from './units.js';
 
@@ -163,7 +164,8 @@ export class Lake {
    * they appear with the replacement, and with it only; and who replaces what was compared first, wins: the other
    * compares again. The number of times that the unit was read stands in their names, so that no two commits share one.
    *
-   * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; LAKE_CONFLICT where a file that it replaces holds other units as
+   * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; UPSTREAM_EMPTY where it would take the place of imported rows and has
+   * none; LAKE_CONFLICT where a file that it replaces holds other units as
    * well, and can't be parted
    */
   async commit(slice: SliceCommit, split?: Split): Promise<Committed> {
@@ -174,7 +176,9 @@ export class Lake {
       const revision = replaces ? await this.#revisions?.compare(this, slice) : undefined;
       if (revision?.verdict === 'same') return { taken: true, files: 0, bytes: 0 };
       if (revision?.verdict === 'refused') return { taken: false, files: 0, bytes: 0 };
-      if (replaces && split !== undefined) await this.#part(slice, main, split);
+      const displaces = displacedUnits(this.table(main.name).snapshot, slice).length > 0;
+      if ((replaces || displaces) && split !== undefined) await this.#part(slice, main, split);
+      this.#refuseEmptying(slice, main);
       try {
         const { isStale, ...committed } = await this.#commit(slice, main, revision);
         if (committed.taken) revision?.committed();
@@ -184,6 +188,21 @@ export class Lake {
         if (!(error instanceof MixedFile) || split === undefined || attempt === mostSplits) throw error;
       }
     }
+  }
+
+  /** What imports brought may be all there is: an upstream that keeps two years answers for older ones with nothing. */
+  #refuseEmptying(slice: SliceCommit, main: Table): void {
+    if (slice.acceptsEmpty === true || slice.files.some(({ table }) => table === main)) return;
+    const { snapshot } = this.table(main.name);
+    const displaced = new Set(displacedUnits(snapshot, slice));
+    const lost = goingFiles(snapshot, slice).filter((add) => unitsOf(add).some((unit) => displaced.has(unit)));
+    const rows = lost.reduce((sum, { tags }) => sum + Number(tags?.['rows'] ?? 0), 0);
+    if (rows === 0) return;
+    throw new LedgerlakeError(
+      'UPSTREAM_EMPTY',
+      `expected something of ${slice.units.join(', ')}, for which imports brought up to ${rows} rows, the service has ` +
+        'none; they stay: --accept-empty takes it that they are no more',
+    );
   }
 
   /** One slice at a time: several of one file would all read it, and all but one in vain. */
@@ -230,7 +249,7 @@ export class Lake {
     const [mixed] = mixedFiles(snapshot, slice);
     if (mixed !== undefined)
       throw new MixedFile(`${this.store.location}/${slice.tables.at(-1)?.name ?? ''}/${mixed.path}`, slice);
-    return touchedFiles(snapshot, slice);
+    return goingFiles(snapshot, slice);
   }
 
   /** Removes files that no version of the log names any more. */

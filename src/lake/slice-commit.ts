@@ -23,4 +23,6 @@ export interface SliceCommit extends SliceUnits {
   readonly files: readonly SliceFile[];
   /** That it was read is to be noted also where nothing of it has changed. */
   readonly noted?: boolean | undefined;
+  /** Takes the place of imported rows though it holds none. */
+  readonly acceptsEmpty?: boolean | undefined;
 }

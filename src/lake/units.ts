@@ -2,6 +2,14 @@ import type { Action, Add, Txn } from './actions.js';
 import type { Snapshot } from './delta-table.js';
 import { unitsOf } from './file-tags.js';
 
+/** What a slice makes of a unit that it takes the place of though it didn't read it. */
+export interface UnitCut {
+  /** What of the unit goes. */
+  readonly inside: string;
+  /** What of it stays; none where all of it goes. */
+  readonly outside: readonly string[];
+}
+
 /** What a slice has read. */
 export interface SliceUnits {
   readonly pipeline: string;
@@ -14,6 +22,11 @@ export interface SliceUnits {
   readonly retires?: readonly string[] | undefined;
   /** Units that can't stand beside the slice's, other than its own: windows that overlap with it. */
   readonly excludes?: ((unit: string) => boolean) | undefined;
+  /**
+   * What the slice takes of a unit that it finds in the lake and that gives way to whatever is read: a day that imports
+   * filled. Undefined for a unit that stays as it is.
+   */
+  readonly cuts?: ((unit: string) => UnitCut | undefined) | undefined;
 }
 
 /** What a slice takes the place of: its own units, and those that it retires. */
@@ -28,10 +41,29 @@ export function touchedFiles(snapshot: Snapshot, slice: SliceUnits): Add[] {
   return filesOf(snapshot, pipeline, account).filter((add) => unitsOf(add).some((unit) => wanted.has(unit)));
 }
 
-/** Those of them that hold others as well. */
+/** The units that give way to the slice (see `SliceUnits.cuts`), in whole or in part. */
+export function displacedUnits(snapshot: Snapshot, { pipeline, account, cuts }: SliceUnits): string[] {
+  if (cuts === undefined) return [];
+  return [...snapshot.txns.values()].flatMap((txn) => {
+    const read = isRead(txn) ? readUnit(txn.appId) : undefined;
+    return read?.pipeline === pipeline && read.account === account && cuts(read.unit) !== undefined ? [read.unit] : [];
+  });
+}
+
+/** The files that hold anything that goes when the slice comes. */
+export function goingFiles(snapshot: Snapshot, slice: SliceUnits): Add[] {
+  const going = new Set([...replacedUnits(slice), ...displacedUnits(snapshot, slice)]);
+  return filesOf(snapshot, slice.pipeline, slice.account).filter((add) => unitsOf(add).some((unit) => going.has(unit)));
+}
+
+/** Those of them that hold something that stays as well. */
 export function mixedFiles(snapshot: Snapshot, slice: SliceUnits): Add[] {
   const wanted = new Set(replacedUnits(slice));
-  return touchedFiles(snapshot, slice).filter((add) => unitsOf(add).some((unit) => !wanted.has(unit)));
+  const stays = (unit: string) => {
+    const cut = slice.cuts?.(unit);
+    return cut === undefined ? !wanted.has(unit) : cut.outside.length > 0;
+  };
+  return goingFiles(snapshot, slice).filter((add) => unitsOf(add).some(stays));
 }
 
 /** Whether another run has read what the slice reads, or what can't stand beside it. */
@@ -69,7 +101,7 @@ export function txns(snapshot: Snapshot, slice: SliceUnits, now: number): Action
   const version = (appId: string) => snapshot.txns.get(appId)?.version ?? 0;
   const id = (unit: string) => unitId(slice.pipeline, slice.account, unit);
   const read = slice.units.map(id).map((appId) => ({ appId, version: Math.abs(version(appId)) + 1 }));
-  const retired = (slice.retires ?? [])
+  const retired = [...(slice.retires ?? []), ...displacedUnits(snapshot, slice)]
     .map(id)
     .filter((appId) => version(appId) > 0)
     .map((appId) => ({ appId, version: -version(appId) }));

@@ -1,11 +1,13 @@
 import type { Clock } from '../clock.js';
 import type { Table } from '../columns/table.js';
+import { countRows } from '../duckdb/rewritten-file.js';
 import { LedgerlakeError } from '../errors.js';
 import type { Add } from '../lake/actions.js';
 import { exchange } from '../lake/exchange.js';
 import { unitsOf } from '../lake/file-tags.js';
 import type { Lake, SliceCommit, Split } from '../lake/lake.js';
 import { restoreSwapped } from '../lake/swapped-files.js';
+import { touchedFiles, txns, type UnitCut } from '../lake/units.js';
 import type { NewFile } from '../lake/written-files.js';
 import { bundlesOf, replacing, type Bundle } from './bundles.js';
 import { familiesOf, type Family } from './families.js';
@@ -16,7 +18,7 @@ import { metadataOf, newFile, type Place } from './new-files.js';
 import { has } from './row-order.js';
 import { groupSpans, netSumsOf } from './row-tags.js';
 import { sortedFile } from './sorted-file.js';
-import { canTellApart, rowsOf } from './unit-rows.js';
+import { canTellApart, instantColumn, rowsOf } from './unit-rows.js';
 import { defaultLimits, withWorkspace, type Workspace } from './workspace.js';
 
 /**
@@ -42,20 +44,37 @@ export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Spli
     if (bundles.length === 0) return;
     await withWorkspace(limits, async (workspace) => {
       const files: NewFile[] = [];
+      const pieces = new Set<string>();
       for (const bundle of bundles) {
-        files.push(...(await partsOf(lake, workspace, family, slice, bundle, clock.now())));
+        files.push(...(await partsOf(lake, workspace, family, slice, bundle, pieces, clock.now())));
         await workspace.clear();
       }
+      const cut = new Set(bundles.flatMap(({ main }) => unitsOf(main).filter((unit) => isCut(slice, unit))));
+      const renamed = { ...slice, units: [...pieces], retires: [...cut], cuts: undefined };
+      const unchanged = replacing(bundles);
       // Where another run has replaced one of them meanwhile nothing is changed, and whoever asked looks again.
       await exchange(lake, clock, {
         operation: 'SPLIT',
         main: family.main,
         files,
         swaps: true,
-        decide: replacing(bundles),
+        decide: (snapshot) => {
+          const decision = unchanged(snapshot);
+          // A unit that is cut is cut in every file that holds some of it.
+          const isElsewhere = touchedFiles(snapshot, { ...slice, units: [...cut], retires: [] }).some(
+            ({ path }) => !paths.has(path),
+          );
+          if (decision === undefined || isElsewhere) return undefined;
+          return { ...decision, actions: txns(snapshot, renamed, clock.now()) };
+        },
       });
     });
   };
+}
+
+/** Whether the slice takes some of a unit and leaves some. */
+function isCut({ cuts }: SliceCommit, unit: string): boolean {
+  return (cuts?.(unit)?.outside.length ?? 0) > 0;
 }
 
 function notParted(lake: Lake, { main }: Family, add: Add): LedgerlakeError {
@@ -67,19 +86,30 @@ function notParted(lake: Lake, { main }: Family, add: Add): LedgerlakeError {
   );
 }
 
-/** The files that take a bundle's place: those with the slice's units, and those with the others. */
+/**
+ * The files that take a bundle's place: those with what goes when the slice comes, and those with the rest. `pieces` takes
+ * in the units that come of cutting others and that have rows.
+ */
 async function partsOf(
   lake: Lake,
   workspace: Workspace,
   family: Family,
   slice: SliceCommit,
   bundle: Bundle,
+  pieces: Set<string>,
   now: number,
 ): Promise<NewFile[]> {
   const wanted = new Set(slice.units);
-  const units = unitsOf(bundle.main);
-  const [own, others] = [units.filter((unit) => wanted.has(unit)), units.filter((unit) => !wanted.has(unit))];
-  const condition = rowsOf(own);
+  const instant = instantColumn(family.main);
+  const units: string[] = [];
+  for (const unit of unitsOf(bundle.main)) {
+    if (!isCut(slice, unit)) units.push(unit);
+    else units.push(...(await piecesOf(lake, workspace, family, bundle, slice.cuts?.(unit))));
+  }
+  for (const piece of units) if (!unitsOf(bundle.main).includes(piece)) pieces.add(piece);
+  const goes = (unit: string) => wanted.has(unit) || slice.cuts?.(unit) !== undefined;
+  const [own, others] = [units.filter(goes), units.filter((unit) => !goes(unit))];
+  const condition = rowsOf(own, instant);
   const source = await sourceOf(lake, workspace, family, bundle, condition);
   const parts = [
     await partOf(workspace, family, bundle, source, { units: own, condition, isOwn: true }, now),
@@ -97,6 +127,23 @@ async function partsOf(
     expectRows(table, rowsInLog(addsOf(family, bundle, table)), rowsInLog(files.map(({ add }) => add)));
   }
   return parts.flat();
+}
+
+/** What a unit is cut into, as far as the bundle has rows of it. */
+async function piecesOf(
+  lake: Lake,
+  workspace: Workspace,
+  { main }: Family,
+  bundle: Bundle,
+  cut: UnitCut | undefined,
+): Promise<string[]> {
+  const [path = ''] = await fetchFiles(lake, workspace, main, [bundle.main]);
+  const pieces: string[] = [];
+  for (const piece of cut === undefined ? [] : [cut.inside, ...cut.outside]) {
+    const rows = await countRows(workspace.database, path, rowsOf([piece], instantColumn(main)));
+    if (rows > 0) pieces.push(piece);
+  }
+  return pieces;
 }
 
 /** A bundle's files in the workspace. */

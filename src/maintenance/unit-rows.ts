@@ -1,10 +1,12 @@
 import type { Table } from '../columns/table.js';
 import { identifier, literal } from '../duckdb/views.js';
+import { dayOf, readImported } from '../run/imported-days.js';
 import { has } from './row-order.js';
 
 /** How the rows of a unit are told from others, by what its name begins with. */
 const columnsOf: Readonly<Record<string, readonly string[]>> = {
   window: ['window_start', 'window_end'],
+  imported: ['window_start', 'window_end'],
   group: ['group_id'],
   order: ['requested_order_id'],
 };
@@ -25,15 +27,35 @@ export function canTellApart(main: Table, derived: readonly Table[], units: read
   return told && [...derived, ...(derived.length === 0 ? [] : [main])].every((table) => has(table, 'event_id'));
 }
 
-/** In SQL: whether a main table's row belongs to one of these units. Never null. */
-export function rowsOf(units: readonly string[]): string {
+/** In SQL: the instant by which a main table's row lies in a day, or in what is left of it. */
+export function instantColumn(main: Table): string {
+  return has(main, 'effective_at') ? 'effective_at' : 'coalesce(started_at, window_start)';
+}
+
+/**
+ * In SQL: whether a main table's row belongs to one of these units. Never null.
+ *
+ * @param instant see `instantColumn`
+ */
+export function rowsOf(units: readonly string[], instant = 'effective_at'): string {
   const conditions = units.map((unit) => {
     const { kind, name } = unitOf(unit);
+    if (kind === 'imported') return importedRows(unit, instant);
     const columns = columnsOf[kind] ?? [];
     const values = columns.length === 1 ? [literal(name)] : name.split('/').map((instant) => instantLiteral(instant));
     return columns.map((column, at) => `${identifier(column)} = ${values[at] ?? 'NULL'}`).join(' AND ');
   });
   return conditions.length === 0 ? 'false' : `coalesce(${conditions.map((of) => `(${of})`).join(' OR ')}, false)`;
+}
+
+/** Rows of what is left of an imported day keep the day as their window: the ids of some are made of it. */
+function importedRows(unit: string, instant: string): string {
+  const { start, end } = readImported(unit) ?? { start: 0, end: 0 };
+  const day = dayOf(start);
+  const iso = (ms: number) => instantLiteral(new Date(ms).toISOString());
+  const whole = `window_start = ${iso(day.start)} AND window_end = ${iso(day.end)}`;
+  if (start === day.start && end === day.end) return whole;
+  return `${whole} AND ${instant} >= ${iso(start)} AND ${instant} < ${iso(end)}`;
 }
 
 /**
@@ -63,19 +85,24 @@ export function labelOf(units: readonly string[]): string {
   const [first] = units;
   if (first === undefined) return '';
   const { kind, name } = unitOf(first);
-  if (!units.every((unit) => unitOf(unit).kind === kind)) return `${units.length} units`;
-  if (kind === 'window') {
+  if (units.every(hasBounds)) {
     const bounds = units.map((unit) => unitOf(unit).name.split('/'));
     const starts = bounds.map(([start = '']) => start).toSorted();
     const ends = bounds.map(([, end = '']) => end).toSorted();
     return `${starts[0] ?? ''}/${ends.at(-1) ?? ''}`;
   }
+  if (!units.every((unit) => unitOf(unit).kind === kind)) return `${units.length} units`;
   return units.length === 1 ? `${kind} ${name}` : `${units.length} ${kind}s`;
+}
+
+/** Whether a unit's name is two instants. */
+function hasBounds(unit: string): boolean {
+  return ['window', 'imported'].includes(unitOf(unit).kind);
 }
 
 /** Where the units begin, as a part of a file's name: `20250304T000000Z`; undefined where they are no windows. */
 export function beginningOf(units: readonly string[]): string | undefined {
-  if (!units.every((unit) => unitOf(unit).kind === 'window')) return undefined;
+  if (!units.every(hasBounds)) return undefined;
   const [start] = labelOf(units).split('/');
   return start?.replace('.000Z', 'Z').replace(/[-:]/g, '');
 }

@@ -13,11 +13,7 @@ export const accountPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
  * account without an endpoint: the embedded service has made-up money, which must not pass for somebody's own
  */
 export function readAccount(account: string | undefined, endpoint: string | undefined): string {
-  if (account !== undefined && !accountPattern.test(account)) {
-    throw usageError(
-      `expected --account to be 1 to 64 letters, digits, dots, dashes or underscores, got ${JSON.stringify(account)}`,
-    );
-  }
+  if (account !== undefined) readAccountName(account);
   if (endpoint === undefined && account !== undefined && account !== demoAccount) {
     throw usageError(
       `expected --endpoint beside --account ${account}: without one the embedded service answers, which serves ` +
@@ -28,6 +24,18 @@ export function readAccount(account: string | undefined, endpoint: string | unde
     throw usageError('expected --account beside --endpoint: whose events does it serve? Any name of yours will do');
   }
   return account ?? demoAccount;
+}
+
+/**
+ * The name of an account whose events come from elsewhere than a service.
+ *
+ * @throws LedgerlakeError USAGE for a name that can't be a folder
+ */
+export function readAccountName(account: string): string {
+  if (accountPattern.test(account)) return account;
+  throw usageError(
+    `expected --account to be 1 to 64 letters, digits, dots, dashes or underscores, got ${JSON.stringify(account)}`,
+  );
 }
 
 /**

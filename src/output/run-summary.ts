@@ -28,7 +28,7 @@ export function summaryText(report: RunReport): string {
     '',
     failure === undefined ? `Loaded ${what}` : `Not done: ${what}; what is listed here is in the lake and stays`,
     '',
-    ...grid([headings, ...summaries.map(summaryRow)]),
+    ...summaryGrid(summaries),
     ...(events === 0 ? [] : ['', speed(events, seconds)]),
     ...noticedLines(summaries),
   ];
@@ -110,6 +110,11 @@ function summaryRow({ pipeline, slices, requests, rows, files, bytes, seconds }:
   ];
 }
 
+/** A line for each pipeline, under headings. */
+export function summaryGrid(summaries: readonly PipelineSummary[]): string[] {
+  return grid([headings, ...summaries.map(summaryRow)]);
+}
+
 /** The first column to the left, the others to the right. */
 function grid(rows: readonly (readonly string[])[]): string[] {
   const widths = headings.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
@@ -129,7 +134,8 @@ const noticeTexts: Readonly<Record<string, string>> = {
   inexactAmounts: 'amounts that DECIMAL(18,6) cannot hold (see amount_text)',
 };
 
-function noticedLines(summaries: readonly PipelineSummary[]): string[] {
+/** What was unexpected in the data, a line for each kind of thing. */
+export function noticedLines(summaries: readonly PipelineSummary[]): string[] {
   const totals = new Map<string, Map<string, number>>();
   for (const { noticed } of summaries) {
     for (const [kind, places] of noticed) {

@@ -63,6 +63,8 @@ export interface RunOptions<Upstream> {
   readonly judge: (error: unknown) => Verdict;
   /** Parts files that hold more than what is read again; without it such a refresh fails. */
   readonly split?: Split;
+  /** Whether a slice that came back empty takes the place of imported rows; left out: it doesn't. */
+  readonly acceptsEmpty?: boolean;
 }
 
 /**
@@ -161,7 +163,7 @@ async function loadSlice<Upstream>(
   summary: PipelineSummary,
   before = 0,
 ): Promise<boolean> {
-  const { job, upstream, signal, events, split, judge } = options;
+  const { job, upstream, signal, events, split, judge, acceptsEmpty } = options;
   const { slice } = open;
   const { lake, refresh, account } = job;
   const afterwards: (() => Promise<void>)[] = [];
@@ -186,7 +188,7 @@ async function loadSlice<Upstream>(
       if (isWhole || pages > firstPages || (work.expected(slice) ?? 0) <= tooManyPages) return;
       if (work.recut?.(slice) === true) throw tooMuch;
     };
-    result = await runSlice(pipeline, slice, reading, { lake, refresh, split, progressed });
+    result = await runSlice(pipeline, slice, reading, { lake, refresh, split, acceptsEmpty, progressed });
   } catch (error) {
     if (error === tooMuch) {
       events.setBack(pipeline.name, slice, 'part', messageOf(error));

@@ -19,6 +19,8 @@ export interface SliceOptions {
   readonly lake: Lake;
   readonly refresh: boolean;
   readonly split: Split | undefined;
+  /** Whether a slice that came back empty takes the place of imported rows. */
+  readonly acceptsEmpty?: boolean | undefined;
   /** Told after each page, and once more when there are no more. */
   readonly progressed: (progress: Progress) => void;
 }
@@ -34,7 +36,7 @@ export async function runSlice<Upstream, S extends Slice>(
   pipeline: Pipeline<Upstream, S>,
   slice: S,
   reading: Reading<Upstream>,
-  { lake, refresh, split, progressed }: SliceOptions,
+  { lake, refresh, split, acceptsEmpty, progressed }: SliceOptions,
 ): Promise<SliceResult> {
   const collector = pipeline.collect(slice);
   let pages = 0;
@@ -72,8 +74,10 @@ export async function runSlice<Upstream, S extends Slice>(
     files: whole,
     refresh,
     excludes: slice.excludes,
+    cuts: slice.cuts,
     retires: slice.retires,
     noted: slice.noted,
+    acceptsEmpty,
   };
   const committed = await lake.commit(commit, split);
   return { ...committed, rows, collector };

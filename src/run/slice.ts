@@ -1,3 +1,5 @@
+import type { UnitCut } from '../lake/units.js';
+
 /** The unit of reading, retrying and committing: what it reads becomes one file per table, in one commit. */
 export interface Slice {
   /** Begins the names of its files: letters, digits, `-`, `.` and `_`. */
@@ -12,4 +14,6 @@ export interface Slice {
   readonly noted?: boolean;
   /** Units of others that can't stand beside these in the lake, as they hold some of the same. */
   readonly excludes?: (unit: string) => boolean;
+  /** What it takes of units that nobody has read; see `SliceUnits`. */
+  readonly cuts?: (unit: string) => UnitCut | undefined;
 }

@@ -3,6 +3,7 @@ import type { Lake } from '../lake/lake.js';
 import type { Sample } from './density.js';
 import type { Slice } from './slice.js';
 import type { Window } from './windows.js';
+import { cutImported, readImported } from './imported-days.js';
 import { overlap } from './windows.js';
 
 /** A slice that reads a window of dates. */
@@ -34,7 +35,9 @@ export function loadedSamples(lake: Lake, pipeline: string, table: string, accou
     const windows = units.flatMap((unit) => readWindow(unit) ?? []);
     const results = Number(add.tags?.['rows'] ?? NaN);
     if (windows.length === 0 || !Number.isFinite(results)) return [];
-    const covered = windows.reduce((sum, { start, end }) => sum + end - start, 0);
+    // A merged file may hold imported days beside them.
+    const spans = [...windows, ...units.flatMap((unit) => readImported(unit) ?? [])];
+    const covered = spans.reduce((sum, { start, end }) => sum + end - start, 0);
     return windows.map((window) => ({ window, results: (results * (window.end - window.start)) / covered }));
   });
   return [
@@ -59,6 +62,7 @@ export function windowSlice(window: Window, retires: readonly Window[] = []): Wi
       const other = unit === own || replaced.includes(unit) ? undefined : readWindow(unit);
       return other !== undefined && overlap(other, window);
     },
+    cuts: (unit) => cutImported(unit, window),
   };
 }
 

@@ -6,6 +6,7 @@ const signs: Readonly<Record<DayState, { readonly sign: string; readonly color: 
   full: { sign: '█', color: 32, about: 'loaded' },
   empty: { sign: '░', color: 32, about: 'loaded, nothing in it' },
   partial: { sign: '▄', color: 33, about: 'loaded in part' },
+  imported: { sign: '▒', color: 36, about: 'imported, not loaded' },
   missing: { sign: '·', color: 31, about: 'missing' },
 };
 
@@ -41,11 +42,12 @@ export function calendarLines(days: readonly Day[], options: CalendarOptions): s
   return [head, ...rows];
 }
 
-/** What the signs mean, on as many lines as the width asks for. */
-export function legendLines({ width, color }: CalendarOptions): string[] {
+/** What the signs mean, on as many lines as the width asks for; `isImporting`: that of imported days is among them. */
+export function legendLines({ width, color }: CalendarOptions, isImporting = false): string[] {
   const lines: string[] = [];
   let used = 0;
-  for (const { sign, color: tone, about } of Object.values(signs)) {
+  for (const [state, { sign, color: tone, about }] of Object.entries(signs)) {
+    if (state === 'imported' && !isImporting) continue;
     const text = `${painted(sign, tone, color)} ${about}`;
     const length = sign.length + 1 + about.length;
     const last = lines.length - 1;

@@ -4,6 +4,7 @@ import type { Add } from '../lake/actions.js';
 import type { Lake } from '../lake/lake.js';
 import type { LastRun } from '../lake/last-run.js';
 import { demoAccount } from '../options/account.js';
+import { importedWindows } from '../run/imported-days.js';
 import { loadedWindows } from '../run/window-slices.js';
 import { dayMs, dayStart, joined, overlap, uncovered, type Window } from '../run/windows.js';
 import { byDate, byGroup, listing, mainTables, type MainTable } from '../verify/main-tables.js';
@@ -86,9 +87,12 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
   };
 }
 
-/** The first instant that any pipeline has loaded for an account, and the end of the last one. */
+/** The first instant that any pipeline has loaded or that was imported for an account, and the end of the last one. */
 export function loadedRange(lake: Lake, account: string): Window | undefined {
-  const windows = [listing, byDate].flatMap(({ pipeline, table }) => loadedWindows(lake, pipeline, table, account));
+  const windows = [listing, byDate].flatMap(({ pipeline, table }) => [
+    ...loadedWindows(lake, pipeline, table, account),
+    ...importedWindows(lake, pipeline, table, account),
+  ]);
   if (windows.length === 0) return undefined;
   return windows.reduce((a, b) => ({ start: Math.min(a.start, b.start), end: Math.max(a.end, b.end) }));
 }
@@ -96,7 +100,8 @@ export function loadedRange(lake: Lake, account: string): Window | undefined {
 function pipelineStatus(main: MainTable, question: StatusQuestion): PipelineStatus {
   const { lake, account, range } = question;
   const { pipeline, table, unit } = main;
-  const loaded = lake.units(pipeline, table, account).size;
+  const imported = importedWindows(lake, pipeline, table, account);
+  const loaded = lake.units(pipeline, table, account).size - imported.length;
   if (unit === 'order') return { pipeline, unit, loaded, days: [], gaps: [] };
   if (unit === 'group') return { pipeline, unit, loaded, ...groupCoverage(question) };
   const gaps = uncovered(range, loadedWindows(lake, pipeline, table, account));
@@ -104,7 +109,7 @@ function pipelineStatus(main: MainTable, question: StatusQuestion): PipelineStat
     main === listing
       ? groupsOf(question).listed.map(({ opened }) => instant(opened))
       : lake.files(pipeline, table, account).flatMap(rowsWithin);
-  return { pipeline, unit, loaded, days: dayStates(range, gaps, held), gaps };
+  return { pipeline, unit, loaded, days: dayStates(range, gaps, held, imported), gaps };
 }
 
 /** A day counts as loaded by group when its groups are listed and all that opened on it are loaded. */

@@ -15,7 +15,8 @@ export function accountText(status: AccountStatus, options: CalendarOptions): st
   const { account, range, pipelines, unused, openGroups, groupsToLoad, tables } = status;
   const lines = [`${printable(account)}, ${rangeText(range)}`, ''];
   for (const pipeline of pipelines) lines.push(...pipelineLines(pipeline, options), '');
-  if (pipelines.some(({ days }) => days.length > 0)) lines.push(...legendLines(options), '');
+  const isImporting = pipelines.some(({ days }) => days.some(({ state }) => state === 'imported'));
+  if (pipelines.some(({ days }) => days.length > 0)) lines.push(...legendLines(options, isImporting), '');
   if (unused.length > 0) lines.push(`Nothing loaded yet of: ${unused.join(', ')}`, '');
   const opened = ({ id, start }: { id: string; start: number | null }) =>
     `${printable(id)}${start === null ? '' : `, since ${instantText(start)}`}`;
@@ -56,6 +57,7 @@ function pipelineLines({ pipeline, unit, loaded, days, gaps }: PipelineStatus, o
   const held = count('full') + count('empty');
   const parts = [`${formatCount(held)} of ${formatCount(days.length, 'day')} loaded`];
   if (count('partial') > 0) parts.push(`${formatCount(count('partial'))} in part`);
+  if (count('imported') > 0) parts.push(`${formatCount(count('imported'))} imported`);
   if (count('missing') > 0) parts.push(`${formatCount(count('missing'))} missing`);
   return [
     `${pipeline}: ${units}, ${parts.join(', ')}`,

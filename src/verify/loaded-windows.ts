@@ -1,5 +1,6 @@
 import type { Lake } from '../lake/lake.js';
-import { dayMs, monthOf, type Window } from '../run/windows.js';
+import { readImported } from '../run/imported-days.js';
+import { dayMs, dayStart, monthOf, type Window } from '../run/windows.js';
 import type { Certificate, Place } from './certificate.js';
 import { mainTable, mainTables, type MainTable } from './main-tables.js';
 import type { LogFile } from './log-files.js';
@@ -29,7 +30,7 @@ export function isWithinMonth({ start, end }: Window): boolean {
   return monthOf(start) === monthOf(end - 1) && end - start <= 31 * dayMs;
 }
 
-/** Checks that what was read doesn't overlap, keeps to its month, and covers every slice that has a file. */
+/** Checks that what was read or imported doesn't overlap, keeps to its month, and covers every slice that has a file. */
 export function checkWindows(
   lake: Lake,
   accounts: Iterable<string>,
@@ -52,8 +53,16 @@ export function checkWindows(
       const windows: ReadWindow[] = [];
       for (const window of readWindows(lake, main, account)) {
         certificate.count('windows');
-        if (typeof window === 'string') add(place(window), `expected a window of two instants for ${account}`);
-        else windows.push(window);
+        if (typeof window !== 'string') {
+          windows.push(window);
+          continue;
+        }
+        const day = readImported(window);
+        if (day === undefined) add(place(window), `expected a window of two instants for ${account}`);
+        else windows.push({ ...day, unit: window });
+        if (day !== undefined && dayStart(day.start) !== dayStart(day.end - 1)) {
+          add(place(window), `the imported rows of ${account} cross the end of a day`);
+        }
       }
       for (const window of windows.toSorted((a, b) => a.start - b.start || a.end - b.end)) {
         if (!isWithinMonth(window)) add(place(window.unit), `the window of ${account} crosses the end of a month`);

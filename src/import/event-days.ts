@@ -1,0 +1,183 @@
+import { literal } from '../duckdb/views.js';
+import { LedgerlakeError } from '../errors.js';
+import { entries, events } from '../finances/tables.js';
+import type { HeldFiles } from '../history/held-rows.js';
+import type { Lake } from '../lake/lake.js';
+import type { NewFile } from '../lake/written-files.js';
+import { newFile, metadataOf, type Place } from '../maintenance/new-files.js';
+import type { Family } from '../maintenance/families.js';
+import { rowsIn, writeRows, type LocalParquet } from '../maintenance/local-parquet.js';
+import { addNets } from '../maintenance/merged-tags.js';
+import { netSumsOf } from '../maintenance/row-tags.js';
+import { beginningOf } from '../maintenance/unit-rows.js';
+import type { Workspace } from '../maintenance/workspace.js';
+import { commitDays, heldDays, type HeldDays, type ImportTarget } from './held-days.js';
+import type { StagedMonth } from './staged-months.js';
+
+/** What became of a month's events. */
+export interface AddedEvents {
+  readonly events: number;
+  readonly entries: number;
+  readonly files: number;
+  readonly bytes: number;
+  /** Events that the lake held as often as the input has them. */
+  readonly known: number;
+  /** Events of days that a window came to be loaded for meanwhile. */
+  readonly leftOut: number;
+}
+
+/** Where files are held while one input is imported. */
+export interface InputFiles {
+  readonly workspace: Workspace;
+  /** Files of the lake. */
+  readonly files: HeldFiles;
+}
+
+/** Changes of other runs that a commit puts up with before it gives up. */
+const mostAttempts = 10;
+/** Rows a row group: what DuckDB reads as one unit. */
+const groupRows = 128 * 1024;
+
+/**
+ * Adds the events of a staged month to the lake, as far as it doesn't hold them: of equal events of a day there are
+ * afterwards as many as the input has that has the most of them.
+ *
+ * @param earlier parts of the same input, which are in the lake by now
+ */
+export async function addEvents(
+  target: ImportTarget,
+  { workspace, files: local }: InputFiles,
+  family: Family,
+  staged: StagedMonth,
+  earlier: readonly StagedMonth[],
+): Promise<AddedEvents> {
+  const shared = earlier.filter(({ days }) => days.some((day) => staged.days.includes(day)));
+  for (let attempt = 1; ; attempt++) {
+    const held = heldDays(target, family, staged.days);
+    const place: Place = { family, account: target.account, month: staged.month, units: held.units };
+    const isNew = held.open.length === staged.days.length && held.files.length + shared.length === 0;
+    let added: Chosen;
+    try {
+      added = isNew
+        ? { ...staged, known: 0, leftOut: 0 }
+        : await chosen(place, { workspace, files: local }, target.lake, held, staged, shared);
+    } catch (error) {
+      // A file that another run has merged or replaced meanwhile.
+      if (!(error instanceof LedgerlakeError) || !['LAKE_STORE', 'SQL'].includes(error.code)) throw error;
+      await target.lake.refresh();
+      const paths = ({ files }: HeldDays) => files.map(({ path }) => path).join();
+      if (attempt === mostAttempts || paths(heldDays(target, family, staged.days)) === paths(held)) throw error;
+      continue;
+    }
+    const { known, leftOut } = added;
+    if (added.events.rows === 0) return { events: 0, entries: 0, files: 0, bytes: 0, known, leftOut };
+    const files = await newFiles(place, added, target.clock.now());
+    const { taken, ...written } = await commitDays(target, family, held, files);
+    if (taken) {
+      return { events: added.events.rows, entries: added.entries?.rows ?? 0, ...written, known, leftOut };
+    }
+    if (attempt === mostAttempts) throw busy(staged.month);
+  }
+}
+
+interface Chosen extends Pick<StagedMonth, 'events' | 'entries' | 'net'> {
+  readonly known: number;
+  readonly leftOut: number;
+}
+
+/**
+ * Those of a month's events that aren't in the lake yet, numbered on from those that are. An event is the n-th of its kind
+ * in its day of the input, earlier parts included, and comes in where the lake holds fewer than n.
+ */
+async function chosen(
+  place: Place,
+  { workspace, files }: InputFiles,
+  lake: Lake,
+  held: HeldDays,
+  staged: StagedMonth,
+  shared: readonly StagedMonth[],
+): Promise<Chosen> {
+  const { database, fresh } = workspace;
+  const inLake = (await files.of(lake, events, held.files)).flatMap(({ paths }) => paths);
+  const days = held.open.map((day) => `TIMESTAMPTZ ${literal(new Date(day).toISOString())}`).join(', ');
+  const isOpen = days === '' ? 'false' : `window_start IN (${days})`;
+  const counted = (paths: readonly string[]) =>
+    paths.length === 0
+      ? 'SELECT NULL::TIMESTAMPTZ AS window_start, NULL::VARCHAR AS content_hash, 0 AS times, 0 AS last WHERE false'
+      : `SELECT window_start, content_hash, count(*) AS times, max(position) AS last FROM ${rowsIn(paths)} WHERE ${isOpen} GROUP BY ALL`;
+  const before = shared.map((part) => part.events.path);
+  const all = rowsIn([staged.events.path]);
+  const places = '(SELECT window_start, max(last) AS last FROM held_ GROUP BY ALL) AS places';
+  await database.execute(
+    `CREATE OR REPLACE TEMP TABLE held_ AS ${counted(inLake)}; CREATE OR REPLACE TEMP TABLE before_ AS ${counted(before)}`,
+  );
+  const both = 'SELECT window_start, content_hash FROM held_ UNION ALL SELECT window_start, content_hash FROM before_';
+  const [found] = await database.rows(
+    `SELECT (SELECT count(*) FROM ${all} AS staged SEMI JOIN (${both}) AS known USING (window_start, content_hash)) AS doubles, ` +
+      `(SELECT count(*) FROM ${all} AS staged JOIN ${places} USING (window_start) WHERE position <= last) AS misplaced, ` +
+      `count(*) FILTER (NOT ${isOpen}) AS left_out FROM ${all}`,
+  );
+  const leftOut = Number(found?.['left_out']);
+  // A day that goes on from part to part, say: what follows is for few, and takes memory.
+  if (leftOut + Number(found?.['doubles']) + Number(found?.['misplaced']) === 0)
+    return { ...staged, known: 0, leftOut };
+
+  await database.execute(
+    'CREATE OR REPLACE TEMP TABLE chosen_ AS SELECT event_id, ' +
+      "split_part(event_id, '-', 1) || CASE WHEN nth > 1 THEN '-' || nth ELSE '' END AS id_, " +
+      'coalesce(places.last, -1) + row_number() OVER (PARTITION BY rows.window_start ORDER BY rows.position) AS position_ ' +
+      'FROM (SELECT staged.event_id, staged.window_start, staged.position, coalesce(held_.times, 0) AS held, ' +
+      'coalesce(before_.times, 0) + row_number() OVER (PARTITION BY staged.window_start, staged.content_hash ORDER BY staged.position) AS nth ' +
+      `FROM ${all} AS staged LEFT JOIN held_ USING (window_start, content_hash) ` +
+      `LEFT JOIN before_ USING (window_start, content_hash) WHERE ${isOpen}) AS rows ` +
+      `LEFT JOIN ${places} USING (window_start) WHERE nth > held`,
+  );
+  const [counts] = await database.rows('SELECT count(*) AS chosen FROM chosen_');
+  const rows = Number(counts?.['chosen']);
+  const known = staged.events.rows - leftOut - rows;
+  if (rows === 0) return { events: { ...staged.events, rows: 0 }, entries: undefined, net: '{}', known, leftOut };
+
+  const metadata = metadataOf(place);
+  const write = (table: typeof events, from: string, replaced: string): Promise<LocalParquet> =>
+    writeRows(database, table, {
+      select:
+        `SELECT staged.* EXCLUDE (file_row_number) REPLACE (${replaced}) FROM ${rowsIn([from], ', file_row_number = true')} ` +
+        'AS staged JOIN chosen_ ON staged.event_id = chosen_.event_id ORDER BY staged.file_row_number',
+      target: fresh(),
+      metadata,
+      groupRows,
+    });
+  const id = 'chosen_.id_ AS event_id';
+  const main = await write(events, staged.events.path, `${id}, chosen_.position_ AS position`);
+  const derived = staged.entries && (await write(entries, staged.entries.path, id));
+  const net = derived === undefined ? {} : addNets([await netSumsOf(database, entries, derived.path)]);
+  const filled = derived !== undefined && derived.rows > 0 ? derived : undefined;
+  return { events: main, entries: filled, net: JSON.stringify(net), known, leftOut };
+}
+
+async function newFiles(
+  place: Place,
+  { events: main, entries: derived, net }: Chosen,
+  now: number,
+): Promise<NewFile[]> {
+  const tags = { pipeline: place.family.pipeline, account: place.account, net };
+  const named = async (table: typeof events, local: LocalParquet): Promise<NewFile> => {
+    const file = await newFile(table, place, local, tags, now);
+    return { ...file, add: { ...file.add, path: importPath(place, file), dataChange: true } };
+  };
+  return [...(derived === undefined ? [] : [await named(entries, derived)]), await named(events, main)];
+}
+
+/** A name that tells an imported file from a merged one. */
+export function importPath({ account, month, units }: Place, { add }: NewFile): string {
+  const hash = (add.tags?.['sha256'] ?? '').slice(0, 16);
+  return `account=${account}/month=${month}/import-${beginningOf(units) ?? month}-${hash}.parquet`;
+}
+
+/** LAKE_CONFLICT: other runs change the same days all the time. */
+export function busy(what: string): LedgerlakeError {
+  return new LedgerlakeError(
+    'LAKE_CONFLICT',
+    `expected to add imported rows of ${what}, other runs changed the same days each time; run the same command again`,
+  );
+}

@@ -1,0 +1,76 @@
+import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { messageOf, usageError } from '../errors.js';
+
+/** Bytes that are read at once. */
+const chunkBytes = 1024 * 1024;
+
+/** Something to import: `name` is what people know it by. */
+export interface Input {
+  readonly name: string;
+  /** Its bytes as they are stored; called once. */
+  open(): AsyncIterable<Buffer>;
+}
+
+/**
+ * The files that a user names, `-` being what `stdin` gives.
+ *
+ * @throws LedgerlakeError USAGE where one can't be read, or where there is none
+ */
+export async function inputsOf(paths: readonly string[], stdin: () => AsyncIterable<Buffer>): Promise<Input[]> {
+  if (paths.length === 0)
+    throw usageError('expected FILE with saved response bodies, or - for standard input, got none');
+  if (paths.filter((path) => path === '-').length > 1) throw usageError('expected - once, it can be read only once');
+  const inputs: Input[] = [];
+  for (const path of paths) {
+    if (path === '-') {
+      inputs.push({ name: 'standard input', open: stdin });
+      continue;
+    }
+    try {
+      const file = await open(path);
+      const isFolder = (await file.stat()).isDirectory();
+      await file.close();
+      if (isFolder) throw new Error('it is a folder');
+    } catch (error) {
+      throw usageError(`expected a file that can be read, got ${path} (${messageOf(error)})`);
+    }
+    inputs.push({ name: path, open: () => createReadStream(path, { highWaterMark: chunkBytes }) });
+  }
+  return inputs;
+}
+
+/**
+ * Bytes as they were before they were compressed: gzip is known by how it begins, whatever the name says.
+ *
+ * @throws Error of zlib where gzip is damaged or cut off
+ */
+export async function* inflated(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const source = bytes[Symbol.asyncIterator]();
+  let begun = Buffer.alloc(0);
+  while (begun.length < 2) {
+    const next = await source.next();
+    if (next.done === true) break;
+    begun = Buffer.concat([begun, next.value]);
+  }
+  const whole = (async function* () {
+    yield begun;
+    yield* { [Symbol.asyncIterator]: () => source };
+  })();
+  if (begun[0] !== 0x1f || begun[1] !== 0x8b) {
+    yield* whole;
+    return;
+  }
+  const gunzip = createGunzip({ chunkSize: chunkBytes });
+  // What fails in here fails in whoever reads on, too.
+  const fed = pipeline(Readable.from(whole), gunzip).catch(() => undefined);
+  try {
+    for await (const chunk of gunzip as AsyncIterable<Buffer>) yield chunk;
+  } finally {
+    gunzip.destroy();
+    await fed;
+  }
+}
