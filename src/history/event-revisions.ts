@@ -13,6 +13,7 @@ import { readWindow } from '../run/window-slices.js';
 import type { Change, Emptied, Findings, Uncompared } from './changes.js';
 import { findDiffering, keyColumn, sameRows } from './differing-rows.js';
 import { HeldFiles, heldAdds, selectRows, withSliceFiles, type MonthFiles } from './held-rows.js';
+import { mendFiles } from './mended-files.js';
 import { historyFiles, keepsHistory } from './history-files.js';
 
 export interface RevisionOptions {
@@ -90,7 +91,12 @@ export class EventRevisions implements Revisions {
 
     const mayStay = units.every(isKnown) && known.length === units.length && slice.noted !== true;
     const isMixed = mixedFiles(snapshot, slice).length > 0;
-    if (mayStay && !isMixed && sameFiles(lake, main, slice)) return { verdict: 'same' };
+    if (mayStay && !isMixed && sameFiles(lake, main, slice)) {
+      for (const reason of await mendFiles(lake, main, slice)) {
+        this.#uncompared.push({ pipeline, units: slice.units, reason });
+      }
+      return { verdict: 'same' };
+    }
     return withSliceFiles(this.#workspace, slice, async (files) => {
       const states = await this.#states(lake, main, slice, known, files);
       const heldRows = await this.#count(states.held);

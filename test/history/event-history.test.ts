@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Lake } from '../../src/lake/lake.js';
@@ -34,6 +34,24 @@ test('a window that is read again and is the same changes no byte of the lake, a
     expect(found).toEqual({ changes: [], emptied: [], uncompared: [] });
     expect(await everyHash(lake)).toEqual(before);
   }
+});
+
+test('a window that is the same, but whose files are missing or were changed, has them again as they were', async () => {
+  const lake = await copied(small.lake);
+  const before = await everyHash(lake);
+  const [events] = await dataFiles(lake, 'events');
+  const [entries] = await dataFiles(lake, 'entries');
+  await rm(join(lake, 'events', events ?? ''));
+  await writeFile(join(lake, 'entries', entries ?? ''), 'not what the log says');
+  expect(await everyHash(lake)).not.toEqual(before);
+  const all = [1, 2, 3].map((number) => [number, shipments(number)] as const);
+  const { changes, uncompared } = await refreshed(lake, new Map(all), { clock });
+  expect(changes).toEqual([]);
+  expect(uncompared.map(({ reason }) => reason).toSorted()).toEqual([
+    expect.stringContaining('its commit has it, it has 21 bytes instead of'),
+    expect.stringContaining('its commit has it, it is missing; it was written again'),
+  ]);
+  expect(await everyHash(lake)).toEqual(before);
 });
 
 test('what a window newly holds and no longer holds is kept, with the bytes and the entries of what has gone', async () => {
