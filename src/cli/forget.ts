@@ -15,7 +15,7 @@ export const forgetCommand: CommandDefinition = {
     account: { type: 'text', about: 'Whose data' },
     journal: sharedOptions.journal,
     before: { type: 'text', about: 'ISO 8601 date or instant in UTC [default: everything]' },
-    yes: { type: 'flag', about: "Don't ask" },
+    yes: { type: 'flag', about: "Don't ask; without a terminal nothing is asked" },
     json: sharedOptions.json,
   },
   examples: [['forget --account my-shop --before 2024-01-01 --yes', 'what is older than 2024']],

@@ -35,7 +35,7 @@ export interface ForgetOptions extends StatePlace {
 }
 
 export interface ForgetContext extends CommandContext {
-  /** Asks the user; undefined where nobody can be asked, as standard input is no terminal. */
+  /** Asks the user; undefined where nobody can be asked, as standard input is no terminal: then it is done. */
   readonly confirm: ((question: string) => Promise<boolean>) | undefined;
 }
 
@@ -51,7 +51,7 @@ export interface ForgetContext extends CommandContext {
  * Killed at any instant it leaves a lake that can be read, and the same command goes on from there.
  *
  * @throws LedgerlakeError USAGE before anything is touched: for a date that is none, for an account that the lake
- * doesn't hold, without `yes` where nobody can be asked; STOPPED when the answer is no; LAKE_CONFLICT while another run
+ * doesn't hold; STOPPED when the answer is no; LAKE_CONFLICT while another run
  * is at work on the lake
  */
 export async function forget(options: ForgetOptions, context: ForgetContext): Promise<void> {
@@ -144,9 +144,8 @@ async function ask(
   before: number | undefined,
   confirm: ForgetContext['confirm'],
 ): Promise<void> {
-  if (confirm === undefined) {
-    throw usageError('expected --yes, as standard input is no terminal to ask at: what is forgotten is gone for good');
-  }
+  // A script that names the account has said what it wants.
+  if (confirm === undefined) return;
   const what = before === undefined ? 'everything' : `everything before ${iso(before)}`;
   if (await confirm(`Remove ${what} of ${account} from ${location} for good?`)) return;
   throw new LedgerlakeError('STOPPED', 'not confirmed; nothing was removed');

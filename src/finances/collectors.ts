@@ -133,11 +133,15 @@ export interface GroupSpan {
   readonly end: number | null;
   /** Its end is known, and it is open all the same. */
   readonly open?: true;
+  /** It is closed, and its total isn't there yet. */
+  readonly awaited?: true;
 }
 
-export function groupSpan({ id, startedAt, endedAt, texts }: GroupRow): GroupSpan {
+export function groupSpan({ id, startedAt, endedAt, texts, money }: GroupRow): GroupSpan {
   const span = { id, start: milliseconds(startedAt), end: milliseconds(endedAt) };
-  return endedAt !== undefined && texts.processing_status === 'Open' ? { ...span, open: true } : span;
+  if (endedAt === undefined) return span;
+  if (texts.processing_status === 'Open') return { ...span, open: true };
+  return money.original.amount === undefined ? { ...span, awaited: true } : span;
 }
 
 function milliseconds(micros: bigint | undefined): number | null {

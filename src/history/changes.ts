@@ -26,12 +26,17 @@ export interface Change {
   readonly examples: readonly ChangeExample[];
 }
 
-/** Units that held rows and came back without any: what the lake holds of them stays, unless that was asked for. */
+/**
+ * Units that held rows and came back without any, or a listing that lacks settlements, which don't vanish: what the lake holds
+ * of them stays, unless that was asked for.
+ */
 export interface Emptied {
   readonly pipeline: string;
   readonly units: readonly string[];
   /** Rows that the lake holds, or held where it was taken as it came. */
   readonly rows: number;
+  /** How many of them the answer lacks. */
+  readonly lacking: number;
   readonly accepted: boolean;
 }
 

@@ -28,7 +28,8 @@ const mostAttempts = 5;
 /**
  * Compares what is read again with what the lake holds, event by event, and keeps the difference in `event_history`.
  *
- * What held rows and comes back without any is refused, so that an upstream that answers with nothing empties no lake.
+ * What held rows and comes back without any is refused, so that an upstream that answers with nothing empties no lake; so is
+ * a listing that lacks settlements which the lake holds.
  * Where nothing differs nothing is written. A file of the lake's own that is damaged can't be compared: it is replaced.
  */
 export class EventRevisions implements Revisions {
@@ -101,12 +102,15 @@ export class EventRevisions implements Revisions {
       const states = await this.#states(lake, main, slice, known, files);
       const heldRows = await this.#count(states.held);
       const isEmptied = heldRows > 0 && !slice.files.some(({ table }) => table === main);
-      if (isEmptied && !this.#options.acceptEmpty) {
-        this.#emptied.push({ pipeline, units: known, rows: heldRows, accepted: false });
+      const refuse = (lacking: number): Revision => {
+        this.#emptied.push({ pipeline, units: known, rows: heldRows, lacking, accepted: false });
         return { verdict: 'refused' };
-      }
+      };
+      if (isEmptied && !this.#options.acceptEmpty) return refuse(heldRows);
       if (keyColumn(main) === undefined) return revision(lake, main, slice, []);
       const found = await findDiffering(this.#workspace.database, states);
+      // The service is known to leave settlements out of a listing, other ones each time; and nothing else would keep them.
+      if (found.vanished > 0 && !keepsHistory(main) && !this.#options.acceptEmpty) return refuse(found.vanished);
       const isChanged = found.vanished + found.appeared + found.differ > 0;
       if (!isChanged && mayStay && (await this.#isSame(main, states))) return { verdict: 'same' };
       const history =
@@ -114,7 +118,8 @@ export class EventRevisions implements Revisions {
           ? await historyFiles(this.#workspace, main, slice, states.entries, this.#options.clock.now())
           : [];
       return revision(lake, main, slice, history, () => {
-        if (isEmptied) this.#emptied.push({ pipeline, units: known, rows: heldRows, accepted: true });
+        if (isEmptied)
+          this.#emptied.push({ pipeline, units: known, rows: heldRows, lacking: heldRows, accepted: true });
         if (isChanged) this.#changes.push({ pipeline, units: known, ...found });
       });
     });

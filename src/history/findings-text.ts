@@ -9,12 +9,13 @@ const mostListed = 10;
 /** What had changed in what was read again, for people; empty where nothing had. */
 export function findingsText({ changes, emptied, uncompared }: Findings): string {
   const lines: string[] = [];
-  for (const { pipeline, units, rows, accepted } of emptied) {
+  for (const { pipeline, units, rows, lacking, accepted } of emptied) {
     const kept = accepted
       ? 'it was taken as it came; event_history has what vanished'
-      : 'the lake keeps what it holds; --accept-empty takes the empty answer for what it is';
+      : 'the lake keeps what it holds; --accept-empty takes the answer for what it is';
     lines.push(
-      `WARNING: ${pipeline}: ${unitsText(units)} held ${formatCount(rows, 'row')} and came back empty: ${kept}`,
+      `WARNING: ${pipeline}: ${unitsText(units)} held ${formatCount(rows, 'row')} and came back ` +
+        `${lacking < rows ? `without ${formatCount(lacking)} of them` : 'empty'}: ${kept}`,
     );
   }
   for (const { pipeline, units, reason } of uncompared) {
@@ -62,9 +63,9 @@ export function emptyFailure({ emptied }: Findings): LedgerlakeError | undefined
   const others = refused.length === 1 ? '' : ` and ${refused.length - 1} more`;
   return new LedgerlakeError(
     'UPSTREAM_EMPTY',
-    `expected events of ${first.pipeline} in ${unitsText(first.units)}${others}, where the lake holds ` +
-      `${formatCount(first.rows, 'row')}, got an empty answer: the lake keeps what it holds; run again, and if the answer ` +
-      'stays empty and is right, with --accept-empty',
+    `expected results of ${first.pipeline} in ${unitsText(first.units)}${others}, where the lake holds ` +
+      `${formatCount(first.rows, 'row')}, got ${first.lacking < first.rows ? `an answer without ${formatCount(first.lacking)} of them` : 'an empty answer'}: ` +
+      'the lake keeps what it holds; run again, and if the answer stays as it is and is right, with --accept-empty',
   );
 }
 

@@ -19,16 +19,18 @@ export async function netSumsOf(database: Database, table: Table, path: string):
 export async function groupSpans(
   database: Database,
   path: string,
-): Promise<{ id: string; start: number | null; end: number | null; open?: true }[]> {
+): Promise<{ id: string; start: number | null; end: number | null; open?: true; awaited?: true }[]> {
   const rows = await database.rows(
     'SELECT group_id, epoch_us(started_at) AS started, epoch_us(ended_at) AS ended, ' +
-      `ended_at IS NOT NULL AND processing_status = 'Open' AS open FROM ${rowsIn([path])}`,
+      `ended_at IS NOT NULL AND processing_status IS NOT DISTINCT FROM 'Open' AS open, ` +
+      `ended_at IS NOT NULL AND processing_status IS DISTINCT FROM 'Open' AND original_total IS NULL AS awaited FROM ${rowsIn([path])}`,
   );
   const milliseconds = (micros: Cell | undefined) => (typeof micros === 'bigint' ? Number(micros / 1000n) : null);
-  return rows.map(({ group_id, started, ended, open }) => ({
+  return rows.map(({ group_id, started, ended, open, awaited }) => ({
     id: String(group_id),
     start: milliseconds(started),
     end: milliseconds(ended),
     ...(open === true && { open }),
+    ...(awaited === true && { awaited }),
   }));
 }

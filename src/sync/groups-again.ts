@@ -1,6 +1,7 @@
 import type { GroupSlice } from '../finances/group-slices.js';
 import type { Txn } from '../lake/actions.js';
 import { rangeMarginMs } from '../options/range.js';
+import { dayMs } from '../run/windows.js';
 
 export interface GroupsQuestion {
   /** Every group that is listed. */
@@ -16,6 +17,14 @@ export interface GroupsQuestion {
 /** Whether a group still takes events in, as far as its listing tells. */
 export function isOpen({ group }: GroupSlice): boolean {
   return group.end === null || group.open === true;
+}
+
+/** Days after its end for which a group's missing total is looked for. */
+const awaitedDays = 60;
+
+/** Whether a group's total is still to come: the service can take a while over it after the end. */
+export function isAwaited({ group }: GroupSlice, now: number): boolean {
+  return group.awaited === true && (group.end ?? 0) >= now - awaitedDays * dayMs;
 }
 
 /**

@@ -11,7 +11,7 @@ import { loadedWindows, windowSlice, type WindowSlice } from '../run/window-slic
 import { cut, dayMs, uncovered, type Window } from '../run/windows.js';
 import { listWork, type Work } from '../run/work.js';
 import { syncRange } from './coverage.js';
-import { groupsToRead, isOpen } from './groups-again.js';
+import { groupsToRead, isAwaited, isOpen } from './groups-again.js';
 import { lookBackDays, type LookBackRule } from './look-back.js';
 import type { LookBacks } from './look-back-note.js';
 import { eventWindows, listingWindows } from './planned-windows.js';
@@ -102,7 +102,7 @@ function workOf(pipeline: Finances, plan: SyncPlan): (job: Job) => Work {
         if (!job.refresh) return missing(job, groups.name, 31);
         const of = question(job, groups.name);
         const starts = listed(job)
-          .filter((slice) => isOpen(slice) || (slice.group.end ?? 0) >= of.again)
+          .filter((slice) => isOpen(slice) || isAwaited(slice, plan.now) || (slice.group.end ?? 0) >= of.again)
           .map(({ opened }) => opened);
         const isWanted = (window: Window) => starts.some((at) => at >= window.start && at < window.end);
         return windowList(listingWindows(of, isWanted).map(({ window, retires }) => windowSlice(window, retires)));

@@ -324,7 +324,6 @@ describe('rows before a date', () => {
 
 describe('nothing is touched', () => {
   test.each([
-    ['without --yes where nobody can be asked', { yes: false }, 'expected --yes'],
     ['for a date that is none', { before: 'May' }, 'expected --before to be an ISO 8601 date'],
     ['for an account that the lake doesn’t hold', { account: '../x' }, 'holds (shop-a, shop-b), got "../x"'],
   ])('%s', async (_, options, message) => {
@@ -336,7 +335,7 @@ describe('nothing is touched', () => {
     expect(hashesOf(await filesBelow(lake))).toEqual(files);
   });
 
-  test('when the answer is no; when it is yes the account goes', async () => {
+  test('when the answer is no; when it is yes, or nobody can be asked, the account goes', async () => {
     const { lake } = await shops.copy();
     const questions: string[] = [];
     const answering = (answer: boolean) => ({
@@ -353,6 +352,8 @@ describe('nothing is touched', () => {
       `Remove everything of shop-a from ${lake} for good?`,
       `Remove everything before 2025-05-01T00:00:00.000Z of shop-a from ${lake} for good?`,
     ]);
+    await forgot({ lake, yes: false });
+    expect([...(await filesBelow(lake)).keys()].join()).not.toContain('shop-a');
   });
 
   test('while another run is at work; one that is dead is in nobody’s way', async () => {

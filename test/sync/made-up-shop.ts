@@ -9,10 +9,13 @@ export function shipment(at: string, order: string, price = '12.34', group?: str
   return { at: Date.parse(at), list: 'ShipmentEventList', json, order, ...(group !== undefined && { group }) };
 }
 
-/** A settlement that began, and closed where an end is given. */
-export function settlement(id: string, start: string, end?: string): DatedItem {
+/** A settlement that began, and closed where an end is given; its total may still be to come. */
+export function settlement(id: string, start: string, end?: string, hasTotal = true): DatedItem {
+  const total = hasTotal ? ',"OriginalTotal":{"CurrencyCode":"USD","CurrencyAmount":12.34}' : '';
   const closed =
-    end === undefined ? '"ProcessingStatus":"Open"' : `"ProcessingStatus":"Closed","FinancialEventGroupEnd":"${end}"`;
+    end === undefined
+      ? '"ProcessingStatus":"Open"'
+      : `"ProcessingStatus":"Closed","FinancialEventGroupEnd":"${end}"${total}`;
   const json = `{"FinancialEventGroupId":"${id}","FinancialEventGroupStart":"${start}",${closed}}`;
   return { at: Date.parse(start), list: '', json, group: id };
 }

@@ -172,6 +172,55 @@ test('what held events and comes back empty stays, and the run says so and fails
   expect(await rows(lake, clock, 'SELECT change FROM event_history')).toEqual([{ change: 'vanished' }]);
 });
 
+test('settlements that a listing leaves out stay, and the run says so and fails, unless that is accepted', async () => {
+  const clock = setClock('2026-03-20T02:00:00Z');
+  const [first, second] = [
+    settlement('first', '2026-03-02T00:00:00Z', '2026-03-09T00:00:00Z'),
+    settlement('second', '2026-03-09T00:00:00Z'),
+  ];
+  const { given, lake, items } = await shop([first, second], clock, ['financial-event-groups']);
+  await synced(given, { clock });
+  const ids = () =>
+    rows(lake, clock, 'SELECT group_id AS id FROM groups ORDER BY started_at').then((all) => all.map(({ id }) => id));
+  items.shift();
+  clock.set('2026-03-21T02:00:00Z');
+  const { failure, printed, summary } = await synced(given, { clock });
+  expect(failure).toMatchObject({ code: 'UPSTREAM_EMPTY', exitCode: 1 });
+  expect(printed).toContain('held 2 rows and came back without 1 of them: the lake keeps what it holds');
+  expect(summary).toMatchObject({ status: 'failed', emptied: [{ lacking: 1, accepted: false }] });
+  expect(await ids()).toEqual(['first', 'second']);
+
+  // Complete again, and with one more, it is taken.
+  items.unshift(first);
+  items.push(settlement('third', '2026-03-16T00:00:00Z'));
+  expect((await synced(given, { clock })).failure).toBeUndefined();
+  expect(await ids()).toEqual(['first', 'second', 'third']);
+  items.shift();
+  expect((await synced({ ...given, acceptEmpty: true }, { clock })).failure).toBeUndefined();
+  expect(await ids()).toEqual(['second', 'third']);
+});
+
+test('a closed settlement whose total is not there yet is listed again until it is', async () => {
+  const clock = setClock('2026-04-04T02:00:00Z');
+  const closed = ['closed', '2026-03-02T00:00:00Z', '2026-04-03T00:00:00Z'] as const;
+  const { given, lake, items } = await shop([settlement(...closed, false)], clock, ['financial-event-groups']);
+  const totals = () => rows(lake, clock, 'SELECT original_total::VARCHAR AS total FROM groups');
+  await synced(given, { clock });
+  // Two nights before the looks back by weeks: the group closed too long ago for those of each night.
+  clock.set('2026-04-09T02:00:00Z');
+  await synced(given, { clock });
+  expect(await totals()).toEqual([{ total: null }]);
+  items.splice(0, 1, settlement(...closed));
+  clock.set('2026-04-10T02:00:00Z');
+  await synced(given, { clock });
+  expect(await totals()).toEqual([{ total: '12.340000' }]);
+  // And then no longer.
+  items.splice(0, 1);
+  clock.set('2026-04-10T14:00:00Z');
+  expect((await synced(given, { clock })).failure).toBeUndefined();
+  expect(await totals()).toHaveLength(1);
+});
+
 test('a day that has begun and comes back empty with the next sync stays, and the rest of it is loaded', async () => {
   const clock = setClock('2026-03-20T14:00:00Z');
   const { given, lake, items } = await shop([...days(1, 20), shipment('2026-03-20T20:00:00Z', 'order-evening')], clock);
