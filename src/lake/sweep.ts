@@ -3,7 +3,7 @@ import type { DeltaTable } from './delta-table.js';
 import { dropLeftovers, leftoversOf, namedFiles } from './derived-files.js';
 import { barring, isDerivedFile, mainOf } from './file-tags.js';
 import type { Lake } from './lake.js';
-import { restoreSwapped } from './swapped-files.js';
+import { restoreSwapped, takenOut } from './swapped-files.js';
 import { otherLeases, type HeldLease, type Lease } from './leases.js';
 import type { StoredFile } from './store.js';
 import { thisWriter } from './writer-name.js';
@@ -35,11 +35,17 @@ export async function sweepLake(lake: Lake, lease: HeldLease, clock: Clock): Pro
     old.map(({ path }) => path),
   );
 
+  const filesOf = (table: DeltaTable): string[] =>
+    (found.get(table) ?? []).filter(({ modifiedAt }) => modifiedAt < before).map(({ path }) => path);
   const fenced = new Set(old.flatMap(({ mains }) => mains));
   for (const table of lake.tables) {
-    const files = (found.get(table) ?? []).filter(({ modifiedAt }) => modifiedAt < before).map(({ path }) => path);
-    const gone = await dropUnnamed(lake, table, files, fenced.has(table.schema.name), clock);
-    swept += gone;
+    const unnamed = unnamedOf(table, filesOf(table));
+    if (unnamed.length > 0) for (const main of (await swappedOf(table, unnamed)).values()) fenced.add(main);
+  }
+  const isFenced = (table: DeltaTable): boolean => fenced.has(table.schema.name);
+  // What those name by their newest versions is known for certain then.
+  for (const table of lake.tables.toSorted((a, b) => Number(isFenced(b)) - Number(isFenced(a)))) {
+    swept += await dropUnnamed(lake, table, filesOf(table), fenced, clock);
   }
   return swept + (await dropLeftovers(lake, leftovers, clock.now()));
 }
@@ -54,21 +60,49 @@ async function filesByTable(lake: Lake): Promise<ReadonlyMap<DeltaTable, readonl
   return found;
 }
 
-/** Deletes those of a table's files that its newest version doesn't name; `fence`: claims a version even where all are. */
+/**
+ * Of files that a derived table's log doesn't name those that a swap took out of it, each with its main table, which may
+ * name it all the same.
+ */
+async function swappedOf(table: DeltaTable, files: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const prefix = `${table.schema.name}/`;
+  const swapped = await takenOut(table, new Set(files.map((path) => path.slice(prefix.length))));
+  const mains = new Map<string, string>();
+  for (const add of swapped) {
+    const main = mainOf(add);
+    if (main !== undefined) mains.set(table.pathOf(add), main);
+  }
+  return mains;
+}
+
+/** Those of the files that a table's newest version doesn't name. */
+function unnamedOf(table: DeltaTable, files: readonly string[]): string[] {
+  const named = new Set([...table.snapshot.files.values()].map((add) => table.pathOf(add)));
+  return files.filter((path) => !named.has(path));
+}
+
+/**
+ * Deletes those of a table's files that its newest version doesn't name; of the `fenced` tables it claims a version even where
+ * there is none. What a swap took out is left alone as long as its main table isn't one of them: that may name it by now.
+ */
 async function dropUnnamed(
   lake: Lake,
   table: DeltaTable,
   files: readonly string[],
-  fence: boolean,
+  fenced: ReadonlySet<string>,
   clock: Clock,
 ): Promise<number> {
   let gone: string[] = [];
-  await table.commit('FENCE', () => {
-    const named = new Set([...table.snapshot.files.values()].map((add) => table.pathOf(add)));
+  await table.commit('FENCE', async () => {
     const counting = namedFiles(lake.tables);
-    gone = files.filter((path) => !named.has(path) && !counting.has(path));
+    const unnamed = unnamedOf(table, files).filter((path) => !counting.has(path));
+    const swapped = unnamed.length === 0 ? new Map<string, string>() : await swappedOf(table, unnamed);
+    gone = unnamed.filter((path) => {
+      const main = swapped.get(path);
+      return main === undefined || fenced.has(main);
+    });
     const prefix = `${table.schema.name}/`;
-    if (gone.length === 0 && !fence) return undefined;
+    if (gone.length === 0 && !fenced.has(table.schema.name)) return undefined;
     return gone.map((path) => barring(path.slice(prefix.length), clock.now()));
   });
   await lake.drop(gone);
