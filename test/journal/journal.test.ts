@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
-import { cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { openJournal, type Journal, type JournalPage } from '../../src/journal/journal.js';
 import { HandClock } from '../clock.js';
+import { temporaryFolder } from '../commands/lake-run.js';
 
 const tokenLifeMs = 180_000;
 const question = '/finances/v0/financialEvents?PostedAfter=2026-01-01';
@@ -14,12 +14,6 @@ const clock = new HandClock('2026-02-01');
 const never = (reason: unknown): void => {
   throw reason as Error;
 };
-
-async function folder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), 'ledgerlake-test-'));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
-  return path;
-}
 
 function opened(path: string, warn = never): Promise<Journal> {
   return openJournal({ folder: path, clock, tokenLifeMs, warn });
@@ -40,7 +34,7 @@ async function orphan(path: string): Promise<void> {
 }
 
 test('the next run goes on with what a dead one received, and it is there once', async () => {
-  const path = await folder();
+  const path = await temporaryFolder();
   const first = await opened(path);
   for (let number = 0; number < 3; number++) await first.add(question, page(number));
   await orphan(path);
@@ -58,7 +52,7 @@ test('the next run goes on with what a dead one received, and it is there once',
 });
 
 test('what nobody has taken over goes when a run has loaded all there is, and what this run is at work on stays', async () => {
-  const path = await folder();
+  const path = await temporaryFolder();
   const first = await opened(path);
   await first.add(question, page(0));
   await first.add('another', page(0));
@@ -73,7 +67,7 @@ test('what nobody has taken over goes when a run has loaded all there is, and wh
 });
 
 test('what a living run is at work on is left to it', async () => {
-  const path = await folder();
+  const path = await temporaryFolder();
   const first = await opened(path);
   await first.add(question, page(0));
   expect((await opened(path)).begun()).toEqual([]);
@@ -81,7 +75,7 @@ test('what a living run is at work on is left to it', async () => {
 });
 
 test('what is older than a token lives is removed', async () => {
-  const path = await folder();
+  const path = await temporaryFolder();
   await (await opened(path)).add(question, page(0, clock.now() - tokenLifeMs - 1));
   await orphan(path);
   expect((await opened(path)).begun()).toEqual([]);
@@ -89,8 +83,8 @@ test('what is older than a token lives is removed', async () => {
 });
 
 test('of two that go as far the other one is removed, and the longer one is taken', async () => {
-  const path = await folder();
-  const other = await folder();
+  const path = await temporaryFolder();
+  const other = await temporaryFolder();
   await (await opened(path)).add(question, page(0));
   const longer = await opened(other);
   await longer.add(question, page(0));
@@ -103,7 +97,7 @@ test('of two that go as far the other one is removed, and the longer one is take
 });
 
 test('a page that was cut off or changed, anywhere, ends what is known', async () => {
-  const path = await folder();
+  const path = await temporaryFolder();
   const first = await opened(path);
   for (let number = 0; number < 3; number++) await first.add(question, page(number));
   await orphan(path);
@@ -119,7 +113,7 @@ test('a page that was cut off or changed, anywhere, ends what is known', async (
         const damaged = Buffer.from(cut ? bytes.subarray(0, at) : bytes);
         if (!cut) damaged[at] = (damaged[at] ?? 0) ^ change;
         await writeFile(file, damaged);
-        const copy = await folder();
+        const copy = await temporaryFolder();
         await cp(path, copy, { recursive: true });
         const known = await (await opened(copy)).takeOver(question);
         // A changed header may still say the same question: its page then is the one that was received, with other notes.
@@ -131,7 +125,7 @@ test('a page that was cut off or changed, anywhere, ends what is known', async (
 });
 
 test('where pages can not be kept that is told once, and nothing fails', async () => {
-  const path = join(await folder(), 'file');
+  const path = join(await temporaryFolder(), 'file');
   await writeFile(path, '');
   const told: unknown[] = [];
   const journal = await opened(path, (reason) => told.push(reason));

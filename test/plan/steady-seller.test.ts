@@ -1,12 +1,12 @@
-import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock, type Clock } from '../../src/clock.js';
 import { createSeller } from '../../src/seller/seller.js';
 import { startService, type RunningService } from '../../src/service/server.js';
 import { database, ran, type Ran } from '../commands/lake-run.js';
+import { everyHash } from '../maintenance/kept-lake.js';
 import { of, planned, planText, type PlannedObject } from './plan-of.js';
 
 /** Now, in June: the seller's history is long enough then. */
@@ -194,20 +194,4 @@ function expectNear(value: unknown, happened: number | undefined): void {
   expect(happened).toBeGreaterThan(0);
   expect(Number(value) / (happened ?? 0)).toBeGreaterThan(0.9);
   expect(Number(value) / (happened ?? 0)).toBeLessThan(1.1);
-}
-
-/** Every file below a folder with the hash of its bytes. */
-async function everyHash(folder: string): Promise<ReadonlyMap<string, string>> {
-  const hashed = new Map<string, string>();
-  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue;
-    const path = join(entry.parentPath, entry.name);
-    hashed.set(
-      relative(folder, path),
-      createHash('sha256')
-        .update(await readFile(path))
-        .digest('hex'),
-    );
-  }
-  return hashed;
 }

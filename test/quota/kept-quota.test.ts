@@ -1,23 +1,17 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { TokenBucket } from '../../src/quota/bucket.js';
 import { openKeptQuota } from '../../src/quota/kept-quota.js';
 import { HandClock } from '../clock.js';
+import { temporaryFolder } from '../commands/lake-run.js';
 
 const never = (reason: unknown): void => {
   throw reason as Error;
 };
 
-async function folder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), 'ledgerlake-test-'));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
-  return path;
-}
-
 test('a bucket goes on where the last run left it, refilled by the time between', async () => {
-  const path = join(await folder(), 'account', 'quota.json');
+  const path = join(await temporaryFolder(), 'account', 'quota.json');
   const clock = new HandClock('2026-01-01');
   const opened = async () => {
     const kept = await openKeptQuota(path, never);
@@ -44,14 +38,14 @@ test('a bucket goes on where the last run left it, refilled by the time between'
 test.each(['', '{"events":', '[]', 'null', '{"events":"soon","groups":null}'])(
   'a file with %j counts as nothing known',
   async (text) => {
-    const path = join(await folder(), 'quota.json');
+    const path = join(await temporaryFolder(), 'quota.json');
     await writeFile(path, text);
     expect((await openKeptQuota(path, never)).stateOf('events')).toBeUndefined();
   },
 );
 
 test('where it can not be written that is told once', async () => {
-  const path = join(await folder(), 'file');
+  const path = join(await temporaryFolder(), 'file');
   await writeFile(path, 'in the way');
   const told: unknown[] = [];
   const kept = await openKeptQuota(join(path, 'quota.json'), (reason) => told.push(reason));
