@@ -1,38 +1,12 @@
 #!/usr/bin/env node
 import yargs, { type Argv } from 'yargs';
 import { hideBin } from 'yargs/helpers';
-import { accountsCommand } from './cli/accounts.js';
-import { backfillCommand } from './cli/backfill.js';
+import { commands } from './cli/commands.js';
 import { Given, keptWords, type CommandDefinition } from './cli/definition.js';
-import { forgetCommand } from './cli/forget.js';
-import { importCommand } from './cli/import.js';
-import { compactCommand, rebuildCommand } from './cli/maintenance.js';
-import { planCommand } from './cli/plan.js';
-import { serveCommand } from './cli/serve.js';
-import { sqlCommand } from './cli/sql.js';
-import { statusCommand } from './cli/status.js';
-import { syncCommand } from './cli/sync.js';
-import { verifyCommand } from './cli/verify.js';
 import { systemClock } from './clock.js';
 import type { CommandContext } from './commands/context.js';
 import { LedgerlakeError, messageOf, usageError } from './errors.js';
 import { version } from './version.js';
-
-/** In the order of the help. */
-const commands: readonly CommandDefinition[] = [
-  backfillCommand,
-  syncCommand,
-  planCommand,
-  statusCommand,
-  verifyCommand,
-  importCommand,
-  sqlCommand,
-  compactCommand,
-  rebuildCommand,
-  forgetCommand,
-  accountsCommand,
-  serveCommand,
-];
 
 /** Wider lines are hard to read. */
 const widest = 110;

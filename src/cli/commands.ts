@@ -1,0 +1,28 @@
+import { accountsCommand } from './accounts.js';
+import { backfillCommand } from './backfill.js';
+import type { CommandDefinition } from './definition.js';
+import { forgetCommand } from './forget.js';
+import { importCommand } from './import.js';
+import { compactCommand, rebuildCommand } from './maintenance.js';
+import { planCommand } from './plan.js';
+import { serveCommand } from './serve.js';
+import { sqlCommand } from './sql.js';
+import { statusCommand } from './status.js';
+import { syncCommand } from './sync.js';
+import { verifyCommand } from './verify.js';
+
+/** In the order of the help. */
+export const commands: readonly CommandDefinition[] = [
+  backfillCommand,
+  syncCommand,
+  planCommand,
+  statusCommand,
+  verifyCommand,
+  importCommand,
+  sqlCommand,
+  compactCommand,
+  rebuildCommand,
+  forgetCommand,
+  accountsCommand,
+  serveCommand,
+];

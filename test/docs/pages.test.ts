@@ -1,0 +1,43 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, join, normalize } from 'node:path';
+import { format, resolveConfig } from 'prettier';
+import { describe, expect, test } from 'vitest';
+import { optionsPage } from './options-page.js';
+import { pages } from './pages.js';
+import { tablesPage } from './tables-page.js';
+
+/** As `prettier --check` wants it. */
+async function formatted(page: string): Promise<string> {
+  return format(page, { ...(await resolveConfig('docs/tables.md')), parser: 'markdown' });
+}
+
+describe('pages that are generated from the code', () => {
+  test('tables and columns', async () => {
+    await expect(await formatted(tablesPage())).toMatchFileSnapshot('../../docs/tables.md');
+  });
+
+  test('commands and options', async () => {
+    await expect(await formatted(await optionsPage())).toMatchFileSnapshot('../../docs/options.md');
+  });
+});
+
+describe('pages that are written by hand', () => {
+  test('errors: every code, with its exit code', async () => {
+    const source = await readFile('src/errors.ts', 'utf8');
+    const inCode = [...source.matchAll(/^ {2}([A-Z_]+): \{ exit: (\d)/gm)].map(([, code, exit]) => `${code} ${exit}`);
+    const page = await readFile('docs/errors.md', 'utf8');
+    const onPage = [...page.matchAll(/^\| `([A-Z_]+)` +\| (\d) /gm)].map(([, code, exit]) => `${code} ${exit}`);
+    expect(inCode.length).toBeGreaterThan(15);
+    expect(onPage.toSorted()).toEqual(inCode.toSorted());
+  });
+
+  test.each(pages)('%s: what it links to is there', async (page) => {
+    const text = await readFile(page, 'utf8');
+    for (const [, target = ''] of text.matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)(?:#[^)]*)?\)/g)) {
+      await expect(
+        readFile(normalize(join(dirname(page), target))),
+        `${page} links to ${target}`,
+      ).resolves.toBeDefined();
+    }
+  });
+});

@@ -1,0 +1,58 @@
+import { sqlTypes, type Table } from '../../src/columns/table.js';
+import { eventLists, recordOf } from '../../src/finances/records.js';
+import { tables } from '../../src/finances/tables.js';
+
+/** `docs/tables.md`: tables and columns, lists and amounts, as the code itself has them. */
+export function tablesPage(): string {
+  return [
+    '# Tables and columns',
+    '',
+    'Generated from the code. Each table also has the columns `account` and `month` (VARCHAR): they are its partitions, folders',
+    "and not columns of its files. `month` is the UTC month of the slice's window; of the settlement's start in `group_*`; of the",
+    "order's first dated event in `order_*`, `unknown` where there is none.",
+    '',
+    ...tables.flatMap(tableSection),
+    '## Ids',
+    '',
+    '- `content_hash` is the first half of SHA-256 over the name of the list, a zero byte and `raw`, in hexadecimal digits.',
+    '- `event_id` is `content_hash`; for an event without a date of its own the same hash with another zero byte and',
+    '  `window_start` (ISO 8601, milliseconds, `Z`) behind it. In `group_*` and `order_*` the settlement or the order that was',
+    '  asked for and a colon stand before it. The second, third … identical event of a slice has `-2`, `-3` … at its end: both may',
+    '  be genuine.',
+    '',
+    '## Lists and amounts',
+    '',
+    'Which amounts count (`net`), and which repeat what others count (`memo`). What is in none of these has the kind and the role',
+    '`unknown`, is kept all the same, and told in the summary of a run.',
+    '',
+    '| `event_list` | date | `path` | `kind` | `role` |',
+    '| --- | --- | --- | --- | --- |',
+    ...Object.keys(eventLists).flatMap(listRows),
+    '',
+  ].join('\n');
+}
+
+function tableSection({ name, about, columns }: Table): string[] {
+  return [
+    `## ${name}`,
+    '',
+    about,
+    '',
+    '| column | type | |',
+    '| --- | --- | --- |',
+    ...columns.map(({ name: column, type, nullable, about: what }) => {
+      return `| \`${column}\` | ${sqlTypes[type]}${nullable ? ', null' : ''} | ${what} |`;
+    }),
+    '',
+  ];
+}
+
+function listRows(list: string): string[] {
+  const record = recordOf(list);
+  if (record === undefined) return [];
+  return record.amounts.map(({ path, kind, role }, index) => {
+    const [name, date] =
+      index === 0 ? [`\`${list}\``, record.date === undefined ? 'none' : `\`${record.date}\``] : ['', ''];
+    return `| ${name} | ${date} | \`${path}\` | ${kind} | ${role} |`;
+  });
+}
