@@ -5,8 +5,7 @@ const importers = {
   'parquet-wasm': 'src/parquet/wasm.ts',
   'p-queue': 'src/quota/queue.ts',
   '@aws-sdk/client-s3': 'src/lake/s3.ts',
-  yargs: 'src/cli.ts',
-  'yargs/helpers': 'src/cli.ts',
+  yargs: 'src/cli/command-line.ts',
   '@duckdb/node-api': 'src/duckdb/connection.ts',
   undici: 'src/http/agent.ts',
 };
