@@ -30,15 +30,16 @@ export function readRange({ from, to, marginMinutes }: RangeOptions, now: number
   const asked = to === undefined ? latest : instant('--to', to);
   const end = Math.min(asked, latest);
   const start = from === undefined ? dayStart(end - defaultDays * dayMs) : instant('--from', from);
+  if (start >= latest) {
+    const when = start > now ? ', which is in the future' : '';
+    throw usageError(
+      `expected --from to be at least ${marginMs / 60_000} minutes ago, got ${iso(start)}${when}; ` +
+        `the service answers only for what is older than that`,
+    );
+  }
   if (start >= asked) {
     throw usageError(
       `expected --from to be earlier than --to, got --from ${iso(start)} and --to ${iso(asked)}; swap or change them`,
-    );
-  }
-  if (start >= end) {
-    throw usageError(
-      `expected --from to be at least ${marginMs / 60_000} minutes ago, got ${iso(start)}; ` +
-        `the service answers only for what is older than that`,
     );
   }
   return { start, end };

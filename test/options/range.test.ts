@@ -64,4 +64,18 @@ describe('refused with exit code 2', () => {
     expect(refused('2026-03-15T12:33:00Z', undefined)).toMatchObject({ code: 'USAGE' });
     expect(refused('2027-01-01', '2027-02-01')).toMatchObject({ code: 'USAGE' });
   });
+
+  test('a beginning in the future is what is wrong, whatever the end is', () => {
+    for (const to of [undefined, '2026-04-01', '2028-01-01']) {
+      expect(refused('2027-01-01', to)).toHaveProperty(
+        'message',
+        expect.stringMatching(
+          /^expected --from to be at least 5 minutes ago, got 2027-01-01.*, which is in the future;/,
+        ),
+      );
+    }
+    const tooNew = refused('2026-03-15T12:33:00Z', undefined);
+    expect(tooNew).toHaveProperty('message', expect.stringContaining('at least 5 minutes ago, got 2026-03-15T12:33'));
+    expect(tooNew).not.toHaveProperty('message', expect.stringContaining('future'));
+  });
 });
