@@ -1,4 +1,4 @@
-import { accountSettings, type PlacedSecret } from '../config/account-settings.js';
+import { accountSettings, checkVariables, type PlacedSecret } from '../config/account-settings.js';
 import type { Configuration } from '../config/configuration.js';
 import type { Environment } from '../config/environment.js';
 import { listedAccounts } from '../config/listed-accounts.js';
@@ -35,6 +35,7 @@ export async function accounts(
   { config, environment, format }: AccountsOptions,
   { output, log }: ReadingContext,
 ): Promise<void> {
+  checkVariables(environment);
   const rows = listedAccounts(config, environment).map((account) => {
     const settings = accountSettings(config, environment, account);
     const { region = null, endpoint, tokenEndpoint, clientId, clientSecret, refreshToken } = settings;

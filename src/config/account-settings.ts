@@ -5,6 +5,7 @@ import { isTokenAddress, tokenAddress } from '../sign-in/secure-address.js';
 import { isBaseAddress } from './base-address.js';
 import type { Configuration } from './configuration.js';
 import { variableOf, type Environment } from './environment.js';
+import { nearestName } from './nearest-name.js';
 import { defaultTokenEndpoint, regionNames, regions, type Region } from './regions.js';
 import type { SecretSource } from './schema.js';
 
@@ -75,9 +76,7 @@ export function accountSettings(config: Configuration, environment: Environment,
     return source === undefined ? undefined : { place: placeOf(source), source };
   };
   const token = variable('tokenEndpoint');
-  if (token !== undefined && !isTokenAddress(token.text)) {
-    throw usageError(`expected ${token.name} to be ${tokenAddress}, got something else: correct it`);
-  }
+  if (token !== undefined) checkTokenEndpoint(token.name, token.text);
   return {
     account,
     ...upstreamOf(file, suffixes, environment),
@@ -94,23 +93,56 @@ function upstreamOf(
   environment: Environment,
 ): Pick<AccountSettings, 'region' | 'endpoint'> {
   for (const suffix of suffixes) {
-    const endpoint = variableOf(environment, `${accountVariables.endpoint}${suffix}`);
+    const names = { endpoint: `${accountVariables.endpoint}${suffix}`, region: `${accountVariables.region}${suffix}` };
+    const endpoint = variableOf(environment, names.endpoint);
     if (endpoint !== undefined) {
-      if (isBaseAddress(endpoint)) return { region: undefined, endpoint };
-      throw usageError(
-        `expected ${accountVariables.endpoint}${suffix} to be a base address such as https://host, got something else: correct it`,
-      );
+      checkEndpoint(names.endpoint, endpoint);
+      return { region: undefined, endpoint };
     }
-    const region = variableOf(environment, `${accountVariables.region}${suffix}`);
-    if (region === undefined) continue;
-    const known = regionNames.find((name) => name === region);
-    if (known !== undefined) return { region: known, endpoint: regions[known] };
-    throw usageError(
-      `expected ${accountVariables.region}${suffix} to be one of ${regionNames.join(', ')}, got something else: correct it`,
-    );
+    const text = variableOf(environment, names.region);
+    if (text === undefined) continue;
+    const region = readRegion(names.region, text);
+    return { region, endpoint: regions[region] };
   }
   if (file.endpoint !== undefined) return { region: undefined, endpoint: file.endpoint };
   return { region: file.region, endpoint: file.region && regions[file.region] };
+}
+
+/**
+ * Checks every variable whose value can be told to be wrong, whichever account it is for: one that nobody reads yet would
+ * be found out only when it is needed.
+ *
+ * @throws LedgerlakeError USAGE naming the first one with a value that isn't one
+ */
+export function checkVariables(environment: Environment): void {
+  const checks = { region: readRegion, endpoint: checkEndpoint, tokenEndpoint: checkTokenEndpoint };
+  for (const key of ['region', 'endpoint', 'tokenEndpoint'] as const) {
+    const bare = accountVariables[key];
+    for (const name of Object.keys(environment).toSorted()) {
+      const text = name === bare || name.startsWith(`${bare}_`) ? variableOf(environment, name) : undefined;
+      if (text !== undefined) checks[key](name, text);
+    }
+  }
+}
+
+// What stands in a variable may be a secret that belongs into another: no value is shown.
+
+function readRegion(name: string, text: string): Region {
+  const known = regionNames.find((region) => region === text);
+  if (known !== undefined) return known;
+  const nearest = nearestName(text, regionNames);
+  const hint = nearest === undefined ? 'correct it' : `did you mean ${nearest}?`;
+  throw usageError(`expected ${name} to be one of ${regionNames.join(', ')}, got something else: ${hint}`);
+}
+
+function checkEndpoint(name: string, text: string): void {
+  if (isBaseAddress(text)) return;
+  throw usageError(`expected ${name} to be a base address such as https://host, got something else: correct it`);
+}
+
+function checkTokenEndpoint(name: string, text: string): void {
+  if (isTokenAddress(text)) return;
+  throw usageError(`expected ${name} to be ${tokenAddress}, got something else: correct it`);
 }
 
 /** Whether the bare variables can mean no other account. */

@@ -118,6 +118,19 @@ describe('accounts', () => {
   });
 });
 
+test.each([
+  ['LEDGERLAKE_REGION', 'xx', /expected LEDGERLAKE_REGION to be one of na, eu, fe, .*got something else: correct it$/],
+  ['LEDGERLAKE_REGION', 'sandbox-e', /expected LEDGERLAKE_REGION to be .*: did you mean sandbox-eu\?$/],
+  ['LEDGERLAKE_REGION_SHOP', 'EU', /expected LEDGERLAKE_REGION_SHOP to be .*: did you mean eu\?$/],
+  ['LEDGERLAKE_ENDPOINT', 'localhost', /expected LEDGERLAKE_ENDPOINT to be a base address/],
+  ['LEDGERLAKE_TOKEN_ENDPOINT_SHOP', 'there', /expected LEDGERLAKE_TOKEN_ENDPOINT_SHOP to be/],
+])('accounts refuses %s=%s though no account is named yet', async (name, value, message) => {
+  const ended = await builtCommand(['accounts'], { folder: await temporaryFolder(), environment: { [name]: value } });
+  expect(ended).toMatchObject({ code: 2, out: '' });
+  expect(ended.err.trimEnd()).toMatch(message);
+  expect(ended.err.trimEnd().split('\n')).toHaveLength(1);
+});
+
 describe('accounts check', () => {
   test('signs in and asks for one settlement of the last day, behind the margin', async () => {
     const tokens = await tokenEndpoint();
