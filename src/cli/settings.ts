@@ -17,16 +17,12 @@ export interface RunSettings extends Settings {
  * @throws LedgerlakeError USAGE for what is wrong in any of them
  */
 export async function readSettings(given: Given): Promise<RunSettings> {
-  const { readConfiguration, resolveAccount, resolveSettings } = await configurationReaders();
-  const configuration = await readConfiguration(given.text('config'), process.env, process.cwd());
-  const options = Object.fromEntries(
-    ['lake', 'from', 'rate', 'burst', 'journal'].map((name) => [name, given.text(name)]),
-  );
+  const { configuration, settings, resolveAccount } = await configured(given);
   const { account, endpoint, signIn } = await resolveAccount(configuration, process.env, {
     account: given.text('account'),
     endpoint: given.text('endpoint'),
   });
-  return { ...resolveSettings(options, process.env, configuration), account, endpoint, signIn };
+  return { ...settings, account, endpoint, signIn };
 }
 
 /** The lake that a command is about: as on the command line, in the environment or in the configuration. */
@@ -36,27 +32,28 @@ export async function readLake(given: Given): Promise<string> {
 
 /** The same, and where runs have left pages. */
 export async function readStatePlace(given: Given): Promise<Pick<Settings, 'lake' | 'journal'>> {
-  const { readConfiguration, resolveSettings } = await configurationReaders();
-  const configuration = await readConfiguration(given.text('config'), process.env, process.cwd());
-  const options = { lake: given.text('lake'), journal: given.text('journal') };
-  const { lake, journal } = resolveSettings(options, process.env, configuration);
+  const { lake, journal } = (await configured(given)).settings;
   return { lake, journal };
 }
 
 /** The lake that saved pages come into, and whose events they hold. Throws as `resolveAccountName` does. */
 export async function readImportSettings(given: Given): Promise<{ lake: string; account: string }> {
-  const { readConfiguration, resolveAccountName, resolveSettings } = await configurationReaders();
-  const configuration = await readConfiguration(given.text('config'), process.env, process.cwd());
-  const { lake } = resolveSettings({ lake: given.text('lake') }, process.env, configuration);
-  return { lake, account: resolveAccountName(configuration, process.env, given.text('account')) };
+  const { configuration, settings, resolveAccountName } = await configured(given);
+  return { lake: settings.lake, account: resolveAccountName(configuration, process.env, given.text('account')) };
 }
 
-/** Loaded when a command runs: `--help` needs no schema. */
-async function configurationReaders() {
-  const [{ readConfiguration }, { resolveAccount, resolveAccountName }, { resolveSettings }] = await Promise.all([
+/** The configuration, the settings that come of it and of the options that a command has, and how accounts are found. */
+async function configured(given: Given) {
+  // Loaded when a command runs: `--help` needs no schema.
+  const [{ readConfiguration }, { resolveSettings }, { resolveAccount, resolveAccountName }] = await Promise.all([
     import('../config/read-configuration.js'),
-    import('../config/resolve-account.js'),
     import('../config/settings.js'),
+    import('../config/resolve-account.js'),
   ]);
-  return { readConfiguration, resolveAccount, resolveAccountName, resolveSettings };
+  const configuration = await readConfiguration(given.text('config'), process.env, process.cwd());
+  const options = Object.fromEntries(
+    ['lake', 'from', 'rate', 'burst', 'journal'].map((name) => [name, given.text(name)]),
+  );
+  const settings = resolveSettings(options, process.env, configuration);
+  return { configuration, settings, resolveAccount, resolveAccountName };
 }

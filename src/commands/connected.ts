@@ -50,19 +50,12 @@ export async function withUpstream<T>(
   const warn = (reason: unknown): void => {
     log(`pages and quota aren't kept for the next run, as ${folder} can't be written: ${messageOf(reason)}`);
   };
-  const journal = isWorthPacing(rate)
+  const keeps = isWorthPacing(rate);
+  const journal = keeps
     ? await openJournal({ folder: join(folder, pagesFolder), clock, tokenLifeMs, warn })
     : undefined;
-  const connection = connectFinances({
-    ...common,
-    endpoint,
-    signIn,
-    quota: { rate, burst },
-    journal,
-    ...(isWorthPacing(rate) && {
-      kept: await openKeptQuota(quotaFile(options, account, endpoint), warn),
-    }),
-  });
+  const kept = keeps ? await openKeptQuota(quotaFile(options, account, endpoint), warn) : undefined;
+  const connection = connectFinances({ ...common, endpoint, signIn, quota: { rate, burst }, journal, kept });
   const sweep = async (): Promise<void> => journal?.sweep();
   return use(connection.upstream, sweep).finally(() => connection.close());
 }
