@@ -89,6 +89,9 @@ export async function sync(options: SyncOptions, context: CommandContext): Promi
         if (found !== '') print(found);
         const lag = lagText(at, clock.now());
         if (lag !== '') print(lag);
+        // Of a run that came to its end the failure itself says so.
+        const late = isBroken(report.failure) ? lagFailure(at, maxLagMs, clock.now()) : undefined;
+        if (late !== undefined) log(late.message);
         if (!options.json) return;
         const lagSeconds = at === undefined ? null : Math.round((clock.now() - at) / 1000);
         print(summaryJson(report, { ...findingsObject(findings), lag_seconds: lagSeconds }));

@@ -259,6 +259,14 @@ describe('--max-lag', () => {
     expect(broken.failure).toBeInstanceOf(Error);
     expect(broken.printed).toContain('The lake is 1 d 3 h old: it holds everything up to 2026-03-20T01:55:00Z');
     expect(broken.summary.lag_seconds).toBe(27 * 3600 + 300);
+    // Who watches the log alone must see it, too.
+    expect(broken.logged).toContain('expected the lake to be at most 1 d old, it is 1 d 3 h old: it holds everything');
+    const none = { ...given, lake: await temporaryFolder(), endpoint: 'http://127.0.0.1:9', maxLag: '1d' };
+    const empty = await synced(none, { clock, signal: AbortSignal.timeout(300) });
+    expect(empty.logged).toContain('expected the lake to be at most 1 d old, it holds nothing with a date');
+    const young = await synced({ ...given, endpoint: 'http://127.0.0.1:9', maxLag: '9d' }, { clock, signal });
+    expect(young.failure).toBeInstanceOf(Error);
+    expect(young.logged).not.toContain('expected the lake to be');
   });
 
   test.each(['2', 'h', '2 hours', '-1h', ''])('takes no %j for a duration', async (maxLag) => {
