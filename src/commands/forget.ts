@@ -14,10 +14,10 @@ import {
   type Erased,
   type Unit,
 } from '../lake/forget.js';
-import { Lake } from '../lake/lake.js';
+import { existingLake } from '../lake/existing-lake.js';
+import type { Lake } from '../lake/lake.js';
 import { settleLasting } from '../lake/settle.js';
 import { holdLakeAlone, leasePath } from '../lake/leases.js';
-import { openStore } from '../lake/open-store.js';
 import { restoreSwapped } from '../lake/swapped-files.js';
 import type { Store } from '../lake/store.js';
 import { withAgedRows } from '../maintenance/age.js';
@@ -56,17 +56,17 @@ export interface ForgetContext extends CommandContext {
  */
 export async function forget(options: ForgetOptions, context: ForgetContext): Promise<void> {
   const before = options.before === undefined ? undefined : readBefore(options.before);
-  await forgetIn(openStore(options.lake, { clock: context.clock }), before, options, context);
+  await forgetIn(await existingLake(options.lake, tables, context.clock), before, options, context);
 }
 
-/** The same over an open store; `before` in milliseconds since 1970. */
+/** The same over an open lake; `before` in milliseconds since 1970. */
 export async function forgetIn(
-  store: Store,
+  lake: Lake,
   before: number | undefined,
   { lake: address, journal, account, yes, json }: Omit<ForgetOptions, 'before'>,
   { clock, signal, print, log, confirm }: ForgetContext,
 ): Promise<void> {
-  const lake = await Lake.open(store, tables, clock);
+  const { store } = lake;
   await checkHeld(lake, account);
   if (!yes) await ask(store, account, before, confirm);
 

@@ -1,7 +1,6 @@
 import { tables } from '../finances/tables.js';
-import { Lake } from '../lake/lake.js';
+import { existingLake } from '../lake/existing-lake.js';
 import { readLastRun, type LastRun } from '../lake/last-run.js';
-import { openStore } from '../lake/open-store.js';
 import { rangeMarginMs, readRange, type RangeOptions } from '../options/range.js';
 import { formatSpan } from '../output/amounts.js';
 import { chunksOf, writeRows, type Format } from '../output/formats.js';
@@ -37,13 +36,13 @@ const defaultWidth = 80;
  * `files`, `bytes`, `rows`). `csv` and `ndjson` have a row for each account, pipeline and day: `account`, `pipeline`, `day`,
  * `state`.
  *
- * @throws LedgerlakeError USAGE for a range that is none, LAKE_STORE and LAKE_LOG where the lake can't be read
+ * @throws LedgerlakeError USAGE for a range that is none and where there is no lake, LAKE_STORE and LAKE_LOG where the lake can't be read
  */
 export async function status(options: StatusOptions, { clock, output }: ReadingContext): Promise<void> {
   const now = clock.now();
   // Given or not, it must be a range before anything is read.
   if (options.from !== undefined) readRange(options, now);
-  const lake = await Lake.open(openStore(options.lake, { clock }), tables, clock);
+  const lake = await existingLake(options.lake, tables, clock);
   const lastRun = await readLastRun(lake.store);
   const accounts = [...lake.accounts()].filter((name) => options.account === undefined || name === options.account);
   const statuses = accounts.toSorted().map((account) => {

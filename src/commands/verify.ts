@@ -1,7 +1,6 @@
 import type { ReadingContext } from './context.js';
 import { tables } from '../finances/tables.js';
-import { Lake } from '../lake/lake.js';
-import { openStore } from '../lake/open-store.js';
+import { existingLake } from '../lake/existing-lake.js';
 import { formatCount } from '../output/amounts.js';
 import { chunksOf, writeRows, type Format } from '../output/formats.js';
 import type { Column, Rows } from '../output/rows.js';
@@ -27,12 +26,12 @@ export interface VerifyOptions {
  * `check`, `kind`, `table`, `file`, `slice`, `problem`; of one check the first 200). `csv` and `ndjson` have a row for
  * each problem, and one for each check without any, whose `kind` and what follows is null.
  *
- * @throws LedgerlakeError LAKE_STORE where the lake can't be read, LAKE_LOG where its log is damaged, cut off or from a
+ * @throws LedgerlakeError USAGE where there is no lake, LAKE_STORE where the lake can't be read, LAKE_LOG where its log is damaged, cut off or from a
  * newer program
  */
 export async function verify(options: VerifyOptions, context: ReadingContext): Promise<0 | 1> {
   const { clock, signal, output, log } = context;
-  const lake = await Lake.open(openStore(options.lake, { clock }), tables, clock);
+  const lake = await existingLake(options.lake, tables, clock);
   const certificate = await verifyLake({ lake, account: options.account, clock, signal, log });
   const results = certificate.results();
   const problems = certificate.problems();

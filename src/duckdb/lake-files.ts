@@ -1,8 +1,7 @@
 import type { Clock } from '../clock.js';
 import { sqlTypes } from '../columns/table.js';
 import { tables } from '../finances/tables.js';
-import { Lake } from '../lake/lake.js';
-import { openStore } from '../lake/open-store.js';
+import { existingLake } from '../lake/existing-lake.js';
 import type { LakeFiles, LakeTable } from './views.js';
 
 /** The tables as DuckDB sees them. */
@@ -14,10 +13,10 @@ export const lakeTables: readonly LakeTable[] = tables.map(({ name, columns }) =
 /**
  * Opens a lake for reading; each call of what is returned gives its committed files as of then.
  *
- * @throws LedgerlakeError where the lake can't be read
+ * @throws LedgerlakeError USAGE where there is none, or where it can't be read
  */
 export async function openLakeFiles(location: string, clock: Clock): Promise<() => Promise<LakeFiles>> {
-  const lake = await Lake.open(openStore(location), tables, clock);
+  const lake = await existingLake(location, tables, clock);
   return async () => {
     await lake.refresh();
     return lake.committedFiles();

@@ -1,9 +1,9 @@
 import type { Clock } from '../clock.js';
 import { usageError } from '../errors.js';
 import { tables } from '../finances/tables.js';
+import { existingLake } from '../lake/existing-lake.js';
 import { Lake } from '../lake/lake.js';
 import { holdLease } from '../lake/leases.js';
-import { openStore } from '../lake/open-store.js';
 import type { Store } from '../lake/store.js';
 import { sweepLake } from '../lake/sweep.js';
 import { familiesOf, type Family, type Tabled } from './families.js';
@@ -38,7 +38,7 @@ type Step = (lake: Lake, families: readonly Family[], work: Map<Family, Work>) =
  * Opens the lake for work on its own files, clears what dead runs left, does the work, clears again and prints a summary,
  * also of work that failed. A lake that holds nothing is left alone.
  *
- * @throws LedgerlakeError USAGE for an unknown pipeline or account, and what the work throws
+ * @throws LedgerlakeError USAGE for an unknown pipeline or account and where there is no lake, and what the work throws
  */
 export async function maintain(
   options: MaintenanceOptions,
@@ -47,7 +47,9 @@ export async function maintain(
   step: Step,
 ): Promise<void> {
   const families = chosenFamilies(options.pipelines, pipelines);
-  const lake = await Lake.open(options.store ?? openStore(options.lake), tables, clock);
+  const lake = await (options.store === undefined
+    ? existingLake(options.lake, tables, clock)
+    : Lake.open(options.store, tables, clock));
   const accounts = lake.accounts();
   if (options.account !== undefined && accounts.size > 0 && !accounts.has(options.account)) {
     throw usageError(

@@ -18,7 +18,11 @@ async function forgot(store: Store, before: number | undefined): Promise<void> {
   const context = { clock, signal: new AbortController().signal, confirm: undefined };
   const silent = () => undefined;
   const options = { lake: join(tmpdir(), 'ledgerlake-forget-crash'), account: 'shop-a', yes: true, json: false };
-  await forgetIn(store, before, options, { ...context, print: silent, log: silent });
+  await forgetIn(await Lake.open(store, tables, context.clock), before, options, {
+    ...context,
+    print: silent,
+    log: silent,
+  });
 }
 
 /** What a process that died leaves: its lease lies there, and nobody holds it. */

@@ -1,0 +1,54 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Clock } from '../clock.js';
+import type { Table } from '../columns/table.js';
+import { usageError } from '../errors.js';
+import { codeOf } from './disk-failure.js';
+import { Lake } from './lake.js';
+import { openStore } from './open-store.js';
+
+/** Files that are looked at to tell whether a place without a log is one of ours at all. */
+const mostFiles = 1000;
+
+/**
+ * Opens a lake that must be there already, for commands that load nothing: a folder that isn't there, or that holds
+ * other things, is a slip of the hand, and `nothing is wrong` would be no answer to it. A folder that is empty is a lake
+ * that holds nothing yet.
+ *
+ * @param location as the user wrote it
+ * @throws LedgerlakeError USAGE where there is none, LAKE_STORE where the place can't be read, LAKE_LOG where its log can't
+ */
+export async function existingLake(location: string, tables: readonly Table[], clock: Clock): Promise<Lake> {
+  const store = openStore(location, { clock });
+  const isFolder = location.startsWith('s3://') ? undefined : await folderAt(location);
+  if (isFolder === false) throw missing(location, 'there is none');
+  const lake = await Lake.open(store, tables, clock);
+  if (lake.tables.some(({ snapshot }) => snapshot.version >= 0)) return lake;
+  const names = new Set(tables.map(({ name }) => name));
+  let files = 0;
+  for await (const { path } of store.list('')) {
+    const [first = ''] = path.split('/', 1);
+    // A run that hasn't committed yet has left its lease, pages or files by now.
+    if (first.startsWith('_') || names.has(first)) return lake;
+    if (++files === mostFiles) break;
+  }
+  if (files > 0) throw missing(location, 'what is there is no lake');
+  if (isFolder === undefined) throw missing(location, 'there is none');
+  return lake;
+}
+
+/** Whether there is a folder at a path. */
+async function folderAt(path: string): Promise<boolean> {
+  try {
+    return (await stat(resolve(path))).isDirectory();
+  } catch (error) {
+    const code = codeOf(error) ?? '';
+    if (code === 'ENOENT' || code === 'ENOTDIR') return false;
+    // What else is wrong with it the store will say.
+    return true;
+  }
+}
+
+function missing(location: string, found: string): Error {
+  return usageError(`expected a lake at ${location}, ${found}: check --lake, or load one with \`ledgerlake backfill\``);
+}
