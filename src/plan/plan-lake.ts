@@ -95,22 +95,27 @@ async function planPipeline(
   const isDone = work.left === '' && isListed;
   const quota = quotaOf(operationOf(pipeline));
   const sizes = fileSizes(lake, name, tables, account);
+  const isKnown = isDone || (isListed && expectation !== undefined);
   let files = 0;
   let fileBytes = 0;
-  const { slices, requests, results, endsAt } = await played(work, expectation ?? nothingKnown, {
-    quota,
-    isPaced,
-    startsAt,
-    latency: latencyOf(learned, name),
-    tokenLifeMs,
-    signal,
-    read: (expected) => {
-      const made = sizes?.(expected);
-      files += made?.files ?? 0;
-      fileBytes += made?.bytes ?? 0;
+  const { slices, requests, results, endsAt } = await played(
+    work,
+    (isKnown ? expectation : undefined) ?? nothingKnown,
+    {
+      quota,
+      isPaced,
+      startsAt,
+      // While the first answer is on its way more slices are opened blindly: answers at once make it the least.
+      latency: isKnown ? latencyOf(learned, name) : 0,
+      tokenLifeMs,
+      signal,
+      read: (expected) => {
+        const made = sizes?.(expected);
+        files += made?.files ?? 0;
+        fileBytes += made?.bytes ?? 0;
+      },
     },
-  });
-  const isKnown = isDone || (isListed && expectation !== undefined);
+  );
   const isSized = isDone || (isKnown && isCounted && sizes !== undefined);
   const perResult = isSized && !isDone ? await rawSize(lake, name, main, account, signal) : 0;
   return {

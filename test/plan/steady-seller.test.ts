@@ -144,6 +144,11 @@ test('an empty lake: the least it can be, and with a probe what a page or two le
     expect(text).toMatch(/^requests +≥ \d +≥ \d +≥ 0$/m);
     expect(text.replaceAll('\n', ' ')).toContain('load a week first, or let --probe ask');
     for (const line of text.split('\n').slice(1)) expect(line.length).toBeLessThanOrEqual(80);
+    // However many slices a run would open before its first answer: a month of nothing takes one request, and of the
+    // first month a part is read first.
+    const year = await planned({ ...common, ...fast, from: '2025-06-01', to: '2026-06-01', lake: empty }, clock);
+    expect(of(year, 'financial-events')['requests']).toBe(13);
+    expect(of(year, 'financial-event-groups')['requests']).toBe(12);
     expect(service.counts.requests()).toBe(before);
     expect(await readdir(empty)).toEqual([]);
 
