@@ -13,7 +13,7 @@ import { chunksOf, writeRows, type Format } from '../output/formats.js';
 import { writeText } from '../output/sink.js';
 import { nothingLearned } from '../plan/learned.js';
 import { planLake, withNeeds } from '../plan/plan-lake.js';
-import { planColumns, planObject, planRows, type PlanReport } from '../plan/plan-rows.js';
+import { planColumns, planObject, planRows, planSummary, type PlanReport } from '../plan/plan-rows.js';
 import { planText } from '../plan/plan-text.js';
 import { probe } from '../plan/probe.js';
 import { openKeptQuota } from '../quota/kept-quota.js';
@@ -32,7 +32,7 @@ export interface PlanOptions extends RangeOptions, UpstreamOptions {
   /** Ask the service for a page where the lake can't tell. */
   readonly probe: boolean;
   readonly format: Format;
-  /** End a table with the plan as one JSON object on a line, as backfills do with their summary. */
+  /** End a table with one JSON object on a line, in the shape of a backfill's summary (`planSummary`). */
   readonly json?: boolean;
 }
 
@@ -94,7 +94,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   };
   switch (options.format) {
     case 'table':
-      await writeText(output, [planText(report), options.json ? `${JSON.stringify(planObject(report))}\n` : '']);
+      await writeText(output, [planText(report), options.json ? `${JSON.stringify(planSummary(report))}\n` : '']);
       return;
     case 'json':
       await writeText(output, [`${JSON.stringify(planObject(report), undefined, 2)}\n`]);

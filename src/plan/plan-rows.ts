@@ -38,19 +38,37 @@ export function planRows({ pipelines }: Plan): Rows {
 
 /** The plan for programs. */
 export function planObject(report: PlanReport): unknown {
+  return { ...headOf(report), pipelines: report.pipelines.map(objectOf) };
+}
+
+/**
+ * The same in the shape of a run's summary (see `summaryJson`), for programs that read either: `status` is `planned`, and
+ * what a run would count is what is expected of it; null where that isn't known.
+ */
+export function planSummary(report: PlanReport): unknown {
+  const pipelines = report.pipelines.map((plan) => {
+    const { pipeline, requests, fileBytes = null } = plan;
+    const counted = { retries: 0, throttled: 0, pages: requests, entries: null, bytes: fileBytes };
+    return [pipeline, { ...objectOf(plan), ...counted }] as const;
+  });
+  return { status: 'planned', ...headOf(report), pipelines: Object.fromEntries(pipelines) };
+}
+
+function headOf({ lake, account, range, isKnown, requests, seconds, probed }: PlanReport) {
   return {
-    lake: report.lake,
-    account: report.account,
-    from: new Date(report.range.start).toISOString(),
-    to: new Date(report.range.end).toISOString(),
-    known: report.isKnown,
-    requests: report.requests,
-    seconds: roundedSeconds(report.seconds) ?? null,
-    probe_requests: report.probed ?? 0,
-    pipelines: report.pipelines.map((plan) =>
-      Object.fromEntries(fields.map(([{ name }, cellOf]) => [name, cellOf(plan) ?? null])),
-    ),
+    lake,
+    account,
+    from: new Date(range.start).toISOString(),
+    to: new Date(range.end).toISOString(),
+    known: isKnown,
+    requests,
+    seconds: roundedSeconds(seconds) ?? null,
+    probe_requests: probed ?? 0,
   };
+}
+
+function objectOf(plan: PipelinePlan): Record<string, Cell> {
+  return Object.fromEntries(fields.map(([{ name }, cellOf]) => [name, cellOf(plan) ?? null]));
 }
 
 function roundedSeconds(seconds: number | undefined): number | undefined {

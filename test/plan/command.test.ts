@@ -16,7 +16,26 @@ test('a dry run tells what a plan tells, and leaves nothing behind', async () =>
   const json = await builtCommand(['backfill', '--dry-run', '--json', ...range], { folder });
   const last = json.out.trimEnd().split('\n').at(-1) ?? '';
   const object = await builtCommand(['plan', '--format', 'json', ...range], { folder });
-  expect(JSON.parse(last)).toEqual(JSON.parse(object.out));
+  const summary = JSON.parse(last) as { status: string; pipelines: Record<string, object> };
+  const planned = JSON.parse(object.out) as { pipelines: { pipeline: string }[] };
+  expect(summary).toMatchObject({ status: 'planned', known: false, account: 'demo', lake: 'data/lake' });
+  expect(Object.keys(summary.pipelines)).toEqual(planned.pipelines.map(({ pipeline }) => pipeline));
+  const counts = [
+    'slices',
+    'requests',
+    'retries',
+    'throttled',
+    'pages',
+    'events',
+    'entries',
+    'files',
+    'bytes',
+    'seconds',
+  ];
+  for (const one of planned.pipelines) {
+    expect(summary.pipelines[one.pipeline]).toMatchObject(one);
+    expect(Object.keys(summary.pipelines[one.pipeline] ?? {})).toEqual(expect.arrayContaining(counts));
+  }
   expect(await readdir(folder)).toEqual([]);
 });
 
