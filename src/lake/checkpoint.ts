@@ -55,7 +55,14 @@ const columns = {
     stats: new Utf8(),
     tags: texts(),
   }),
-  remove: struct({ path: new Utf8(), deletionTimestamp: new Int64(), dataChange: new Bool() }),
+  remove: struct({
+    path: new Utf8(),
+    deletionTimestamp: new Int64(),
+    dataChange: new Bool(),
+    extendedFileMetadata: new Bool(),
+    partitionValues: texts(),
+    size: new Int64(),
+  }),
   metaData: struct({
     id: new Utf8(),
     name: new Utf8(),
@@ -79,9 +86,7 @@ export function encodeCheckpoint({ protocol, metaData, files, txns, removed = []
   for (const txn of txns)
     rows.push({ txn: { ...txn, version: BigInt(txn.version), lastUpdated: long(txn.lastUpdated) } });
   for (const add of files) rows.push({ add: addRow(add) });
-  for (const { path, deletionTimestamp } of removed) {
-    rows.push({ remove: { path, deletionTimestamp: BigInt(deletionTimestamp), dataChange: false } });
-  }
+  for (const remove of removed) rows.push({ remove: removeRow(remove) });
   const vectors = Object.entries(columns).map(([name, type]) => [
     name,
     vectorFromArray(
@@ -103,6 +108,20 @@ function addRow(add: Add): Record<string, unknown> {
     dataChange: false,
     stats: add.stats ?? null,
     tags: add.tags === undefined ? null : new Map(Object.entries(add.tags)),
+  };
+}
+
+/** What a removal takes to be undone (`swappedOut`) isn't for checkpoints: they have only what the protocol asks for. */
+function removeRow({ path, deletionTimestamp, partitionValues, size }: Remove): Record<string, unknown> {
+  // A bar is for a file that no commit has named: nobody knows more of it.
+  const isKnown = partitionValues !== undefined && size !== undefined;
+  return {
+    path,
+    deletionTimestamp: BigInt(deletionTimestamp),
+    dataChange: false,
+    extendedFileMetadata: isKnown,
+    partitionValues: isKnown ? new Map(Object.entries(partitionValues)) : null,
+    size: isKnown ? BigInt(size) : null,
   };
 }
 

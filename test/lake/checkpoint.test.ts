@@ -46,3 +46,21 @@ test('a checkpoint gives back what it was made of', () => {
     { add: { ...bare, partitionValues: { account: 'demo' }, dataChange: false } },
   ]);
 });
+
+test('a removal keeps partition and size where they are known, and says so', () => {
+  const known = {
+    path: 'a',
+    deletionTimestamp: 5,
+    partitionValues: { account: 'demo', month: '2025-06' },
+    size: 2 ** 40,
+  };
+  const bar = { path: 'b', deletionTimestamp: 6 };
+  const swapped = { ...known, path: 'c', dataChange: true, stats: '{}', tags: { rows: '3' } };
+  const removed = [{ ...known, dataChange: true, extendedFileMetadata: true }, { ...bar, dataChange: false }, swapped];
+  const { bytes } = encodeCheckpoint({ protocol, metaData, files: [], txns: [], removed });
+  expect(decodeCheckpoint(bytes, 'c').slice(2)).toEqual([
+    { remove: { ...known, dataChange: false, extendedFileMetadata: true } },
+    { remove: { ...bar, dataChange: false, extendedFileMetadata: false } },
+    { remove: { ...known, path: 'c', dataChange: false, extendedFileMetadata: true } },
+  ]);
+});
