@@ -1,13 +1,18 @@
 import type { Lake } from './lake.js';
+import { isOwnFile } from './own-files.js';
 import type { Store, StoredFile } from './store.js';
 
-/** Files in the tables' folders that no log names, whoever left them and when. */
-export async function leftFiles(lake: Lake): Promise<StoredFile[]> {
+/**
+ * Files in the tables' folders that no log names and that are the lake's own, whoever left them and when; in an account's
+ * folders whatever there is.
+ */
+export async function leftFiles(lake: Lake, account: string): Promise<StoredFile[]> {
   const left: StoredFile[] = [];
   for (const table of lake.tables) {
     const named = new Set([...table.snapshot.files.values()].map((add) => table.pathOf(add)));
     for await (const file of lake.store.list(table.schema.name)) {
-      if (!file.path.includes('/_delta_log/') && !named.has(file.path)) left.push(file);
+      const isOf = file.path.startsWith(`${table.schema.name}/account=${account}/`);
+      if ((isOf || isOwnFile(file.path)) && !named.has(file.path)) left.push(file);
     }
   }
   return left;

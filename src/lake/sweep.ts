@@ -3,16 +3,14 @@ import type { DeltaTable } from './delta-table.js';
 import { dropLeftovers, leftoversOf, namedFiles } from './derived-files.js';
 import { barring, isDerivedFile, mainOf } from './file-tags.js';
 import type { Lake } from './lake.js';
-import { restoreSwapped, takenOut } from './swapped-files.js';
 import { otherLeases, type HeldLease, type Lease } from './leases.js';
+import { isOwnFile } from './own-files.js';
 import type { StoredFile } from './store.js';
+import { restoreSwapped, takenOut } from './swapped-files.js';
 import { thisWriter } from './writer-name.js';
 
-/** Where the tables' own files lie; whatever else is in their folders isn't theirs. */
-const ownFile = /^[^/]+\/account=[^/]+\/month=[^/]+\/[^/]+\.parquet$/;
-
 /**
- * Clears what dead runs left: files that no log names, and files of derived tables that no main table's file names. How
+ * Clears what dead runs left: files of the lake's own (`isOwnFile`) that no log names, and files of derived tables that no main table's file names. How
  * many files went.
  *
  * A dead run's last commit may still be on its way to the store, and a living one may be about to commit what lies here
@@ -54,7 +52,7 @@ async function filesByTable(lake: Lake): Promise<ReadonlyMap<DeltaTable, readonl
   const found = new Map<DeltaTable, StoredFile[]>();
   for (const table of lake.tables) {
     const files: StoredFile[] = [];
-    for await (const file of lake.store.list(table.schema.name)) if (ownFile.test(file.path)) files.push(file);
+    for await (const file of lake.store.list(table.schema.name)) if (isOwnFile(file.path)) files.push(file);
     found.set(table, files);
   }
   return found;

@@ -3,6 +3,7 @@ import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Lake } from '../lake/lake.js';
+import { isOwnFile } from '../lake/own-files.js';
 import type { Store } from '../lake/store.js';
 import type { Certificate } from './certificate.js';
 import type { LogFile } from './log-files.js';
@@ -87,6 +88,11 @@ async function readWhole(
   }
 }
 
+const leftBehind = 'the log does not name it: left by a dead run, the next one clears it';
+const foreign =
+  "a foreign file: the log does not name it, and by its name it is none of Ledgerlake's, so no run deletes it; move it " +
+  "away, as whoever reads the folders takes its rows for the lake's";
+
 /**
  * Looks for files in partition folders that no log names. While a run is at work they may be its own.
  *
@@ -113,15 +119,10 @@ export async function checkUnnamed(
     for (const file of listed) {
       if (named.has(file)) continue;
       const place = { table: name, file, slice: '' };
-      if (isRunning)
+      if (!isOwnFile(file)) certificate.add('unnamed-files', 'lake', place, foreign);
+      else if (isRunning)
         certificate.add('unnamed-files', 'note', place, 'the log does not name it; it may belong to a running run');
-      else
-        certificate.add(
-          'unnamed-files',
-          'lake',
-          place,
-          'the log does not name it: left by a dead run or put there by hand',
-        );
+      else certificate.add('unnamed-files', 'lake', place, leftBehind);
     }
   }
 }

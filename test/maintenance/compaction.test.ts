@@ -1,4 +1,4 @@
-import { appendFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/duckdb/connection.js';
@@ -216,6 +216,18 @@ describe('a compaction', () => {
     await compacted({ lake, pipelines: ['group-events'] }, { clock });
     expect(await dataFiles(lake, 'events')).toEqual(before);
     expect((await dataFiles(lake, 'group_events')).every((file) => file.includes('compact-'))).toBe(true);
+  });
+
+  test('deletes what dead runs left, and nothing that is not the lake’s own', async () => {
+    const lake = await copied(made.lake);
+    const folder = join(lake, 'events', 'account=shop', 'month=2026-02');
+    const left = join(folder, 'left-0123456789abcdef.parquet');
+    const mine = join(folder, 'my copy.parquet');
+    await writeFile(left, 'x');
+    await writeFile(mine, 'none of ours');
+    await compacted({ lake }, { clock });
+    await expect(readFile(left)).rejects.toThrow('ENOENT');
+    expect((await readFile(mine)).toString()).toBe('none of ours');
   });
 
   test('of a lake that holds nothing writes nothing', async () => {

@@ -1,4 +1,4 @@
-import { appendFileSync, copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Add } from '../../src/lake/actions.js';
@@ -119,11 +119,20 @@ describe('the bytes of a file', () => {
 });
 
 describe('a file that the log does not name', () => {
-  const stray = 'events/account=shop/month=2025-03/stray.parquet';
+  const stray = 'events/account=shop/month=2025-03/stray-0123456789abcdef.parquet';
 
   test('is a problem', async () => {
     copyFileSync(pathOf(lake.root, 'events', weekOf('events')), join(lake.root, stray));
-    await expectFailure('unnamed-files', 'events', stray, '', /does not name it/);
+    await expectFailure('unnamed-files', 'events', stray, '', /does not name it: left by a dead run/);
+  });
+
+  test('and that is none of ours is told as such, also while a run is at work', async () => {
+    const foreign = 'events/account=shop/month=2025-03/mine.parquet';
+    copyFileSync(pathOf(lake.root, 'events', weekOf('events')), join(lake.root, foreign));
+    await expectFailure('unnamed-files', 'events', foreign, '', /a foreign file: .*no run deletes it; move it away/);
+    const lease = await holdLease(diskStore(lake.root), lake.clock);
+    await expectFailure('unnamed-files', 'events', foreign, '', /a foreign file/);
+    await lease.release();
   });
 
   test('is only noted while a run is at work', async () => {
@@ -377,8 +386,10 @@ describe('rows that are not what was received', () => {
   });
 });
 
-test('a place without a lake has nothing to verify', async () => {
-  const result = await verified({ root: join(dirname(lake.root), 'absent'), clock: lake.clock });
+test('a lake without anything in it has nothing to verify', async () => {
+  const root = join(dirname(lake.root), 'empty');
+  mkdirSync(root);
+  const result = await verified({ root, clock: lake.clock });
   expect(result).toMatchObject({ code: 0, verdict: 'whole', problems: [] });
   expect(result.checks.every(({ checked }) => checked === 0)).toBe(true);
   expect(addsOf(lake.root, 'events')).not.toEqual([]);
