@@ -1,5 +1,5 @@
-import { mkdir, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { mkdir, readdir, rmdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { codeOf } from './disk-failure.js';
 
 /**
@@ -30,4 +30,44 @@ function isThere(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/** Folders of partitions. */
+const partition = /^(?:account|month)=/;
+
+/** What keeps a folder where it is: somebody has put something into it, or has taken it away already. */
+const keeping = new Set(['ENOTEMPTY', 'EEXIST', 'ENOENT', 'ENOTDIR']);
+
+/**
+ * Removes the folders of partitions (`account=…/month=…`) below a lake's tables that hold nothing, or nothing but such folders.
+ * A writer that is about to put a file into one makes it anew.
+ *
+ * @throws what the system has against it
+ */
+export async function removeEmptyPartitions(root: string): Promise<void> {
+  for (const table of await foldersIn(root)) {
+    if (table.startsWith('_')) continue;
+    for (const name of await foldersIn(join(root, table))) {
+      if (partition.test(name)) await removeEmpty(join(root, table, name));
+    }
+  }
+}
+
+async function removeEmpty(folder: string): Promise<void> {
+  for (const name of await foldersIn(folder)) if (partition.test(name)) await removeEmpty(join(folder, name));
+  try {
+    await rmdir(folder);
+  } catch (error) {
+    if (!keeping.has(codeOf(error) ?? '')) throw error;
+  }
+}
+
+async function foldersIn(folder: string): Promise<string[]> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  } catch (error) {
+    if (keeping.has(codeOf(error) ?? '')) return [];
+    throw error;
+  }
 }

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { Clock } from '../clock.js';
 import { systemClock } from '../clock.js';
 import { codeOf, diskFailure } from './disk-failure.js';
-import { makeFolders } from './disk-folders.js';
+import { makeFolders, removeEmptyPartitions } from './disk-folders.js';
 import { listFiles } from './disk-list.js';
 import type { Store } from './store.js';
 import { checkFolder, checkPath, checkRange, sliceOf, temporaryFolder } from './store-path.js';
@@ -28,7 +28,8 @@ const attempts = 20;
 /**
  * A lake in a folder of the local disk. A file is written under `_tmp`, flushed, and only then given its name, so that
  * nobody ever sees half a file; its folder is flushed too, so that the name outlives a crash. Folders stay when they
- * are empty: one that goes could take another writer's new file's name with it in a crash.
+ * are empty: one that goes could take another writer's new file's name with it in a crash. Only a sweep of somebody who
+ * is alone with the lake takes those of partitions away.
  */
 export function diskStore(location: string, options: DiskOptions = {}): Store {
   const { clock = systemClock, link: giveName = link } = options;
@@ -182,7 +183,12 @@ export function diskStore(location: string, options: DiskOptions = {}): Store {
 
     sweep: async (all = false) => {
       try {
-        return await sweepFolder(temporary, await thisWriter(), all ? Infinity : clock.now());
+        const swept = await sweepFolder(temporary, await thisWriter(), all ? Infinity : clock.now());
+        if (all) {
+          lasting.clear();
+          await removeEmptyPartitions(root);
+        }
+        return swept;
       } catch (error) {
         throw diskFailure('remove', temporary, error);
       }

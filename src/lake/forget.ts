@@ -53,8 +53,8 @@ export interface Erased {
 
 /**
  * Erases what still tells of an account's removed files: derived files that nothing names, the older versions of every
- * table's log and the transactions that `forgets` chooses, every file that no log names, whoever left it, and the
- * lake's own notes that name the account. Nobody else may work on the lake meanwhile.
+ * table's log and the transactions that `forgets` chooses, every file of the lake's own and in the account's folders that
+ * no log names, whoever left it, and the lake's own notes that name the account. Folders that are empty then go too. Nobody else may work on the lake meanwhile.
  *
  * @param spare notes that stay, as paths within the lake
  * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR, LAKE_LOG; called again it goes on from there
@@ -71,7 +71,7 @@ export async function eraseTraces(
   for (const table of lake.tables) await cutLog(table, account, forgets);
 
   // Each log was cut behind a version that was claimed: a dead run's late commit can name nothing of this any more.
-  const files = [...(await leftFiles(lake)), ...(await namingFiles(lake.store, account, spare))];
+  const files = [...(await leftFiles(lake, account)), ...(await namingFiles(lake.store, account, spare))];
   await lake.drop(files.map(({ path }) => path));
   const partial = await lake.store.sweep(true);
   return { files, partial };

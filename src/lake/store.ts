@@ -34,7 +34,8 @@ export interface Store {
   remove(path: string): Promise<void>;
   /**
    * Clears what dead writers left half-written, never what a living one still writes; how many files that were. `all`:
-   * nobody else writes, so that what can't be told to be a dead writer's goes too.
+   * nobody else writes, so that what can't be told to be a dead writer's goes too, and with it empty folders of
+   * partitions, where the place has folders.
    */
   sweep(all?: boolean): Promise<number>;
 }

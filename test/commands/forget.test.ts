@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { forget, type ForgetContext, type ForgetOptions } from '../../src/commands/forget.js';
 import { openDatabase } from '../../src/duckdb/connection.js';
@@ -156,7 +156,10 @@ describe('an account that is forgotten', () => {
 
   test('takes journals, notes and what dead runs left with it, whoever left it', async () => {
     const { lake } = await shops.copy();
-    const dead = ['events/account=shop-a/month=2025-06/dead.parquet', 'entries/account=shop-b/month=2025-06/d.parquet'];
+    const dead = [
+      'events/account=shop-a/month=2025-06/dead.parquet',
+      'entries/account=shop-b/month=2025-06/d-0123456789abcdef.parquet',
+    ];
     const own = ['_journal/shop-a/x/pages', '_runs/shop-a.json', '_notes.json', '_tmp/0123456789abcdef-1-1-00000000-0'];
     const others = ['_journal/shop-b/x/pages', '_other.json'];
     for (const path of [...dead, ...own, ...others]) {
@@ -184,6 +187,22 @@ describe('an account that is forgotten', () => {
     ]);
     await forgot({ lake, journal });
     expect([...(await filesBelow(journal)).keys()]).toEqual(['shop-b/pages/b/1.page']);
+  });
+
+  test('leaves no folder of its own, and what others have put into other folders', async () => {
+    const { lake } = await shops.copy();
+    const foreign = 'events/account=shop-b/month=2025-06/mine.parquet';
+    await writeFile(join(lake, foreign), 'none of ours');
+    await mkdir(join(lake, 'events/account=shop-b/month=1999-01'));
+    await mkdir(join(lake, 'notes/of=mine/kept'), { recursive: true });
+    await forgot({ lake });
+    const folders = (await readdir(lake, { recursive: true, withFileTypes: true }))
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => relative(lake, join(entry.parentPath, entry.name)));
+    expect(folders.filter((folder) => /shop-a|1999/.test(folder))).toEqual([]);
+    expect(folders).toContain('events/account=shop-b/month=2025-06');
+    expect(folders).toContain('notes/of=mine/kept');
+    expect((await readFile(join(lake, foreign))).toString()).toBe('none of ours');
   });
 
   test('is known by what a dead run left of it, too', async () => {
