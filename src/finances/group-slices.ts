@@ -18,7 +18,9 @@ export function groupSlices(job: Job, pipeline: string, table: string, listing: 
   const loaded = job.lake.units(pipeline, table, job.account);
   return listedGroups(job.lake, listing, job.account)
     .map(groupSlice)
-    .filter(({ opened }) => opened >= job.range.start && opened < job.range.end)
+    .filter(({ opened, units: [unit = ''] }) =>
+      job.again === undefined ? opened >= job.range.start && opened < job.range.end : job.again.has(unit),
+    )
     .filter(({ units }) => job.refresh || !units.some((unit) => loaded.has(unit)));
 }
 

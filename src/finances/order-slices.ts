@@ -14,7 +14,8 @@ const prefix = 'order/';
 /** The job's orders that the lake lacks, in batches of `batch` at the most; to refresh, all of them. */
 export function orderWork(job: Job, pipeline: string, table: string, batch: number): Work<OrderSlice> {
   const loaded = job.lake.units(pipeline, table, job.account);
-  const waiting = [...new Set(job.orders)].filter((order) => job.refresh || !loaded.has(prefix + order));
+  const again = job.again && [...job.again].map((unit) => unit.slice(prefix.length));
+  const waiting = [...new Set(again ?? job.orders)].filter((order) => job.refresh || !loaded.has(prefix + order));
   const parts: OrderSlice[] = [];
   return {
     get left() {

@@ -3,11 +3,13 @@ import type { Clock } from '../clock.js';
 import type { Table } from '../columns/table.js';
 import { LedgerlakeError } from '../errors.js';
 import type { Add, Txn } from './actions.js';
+import { DamagedFile } from './damaged-file.js';
 import { DeltaTable, type Snapshot } from './delta-table.js';
 import { namedFiles } from './derived-files.js';
 import { exchange, type Exchanged } from './exchange.js';
 import { isDerivedFile, unitsOf } from './file-tags.js';
-import type { RevisionToCommit, Revisions } from './revisions.js';
+import { HeldBack, together, type ComparedSlice, type Lacking } from './held-back.js';
+import type { Revisions } from './revisions.js';
 import type { SliceCommit, SliceFile } from './slice-commit.js';
 import type { Store } from './store.js';
 import {
@@ -43,6 +45,7 @@ export class Lake {
   readonly #clock: Clock;
   readonly #tables: ReadonlyMap<string, DeltaTable>;
   readonly #revisions: Revisions | undefined;
+  readonly #heldBack = new HeldBack();
   #parting: Promise<unknown> = Promise.resolve();
 
   private constructor(store: Store, tables: readonly Table[], clock: Clock, revisions: Revisions | undefined) {
@@ -157,7 +160,8 @@ export class Lake {
    * Files are written under names made of the slice and their content, so that writing them again changes nothing, and
    * an unchanged file is neither written nor committed again. See `exchange` for how others can't get in between.
    *
-   * A file that also holds other units is never replaced: `split` parts it first.
+   * A file that also holds other units is never replaced: `split` parts it first. Where it is damaged and can't be parted
+   * the slice waits until all that the file holds was read again: see `lacking`.
    *
    * What differs from what the lake held goes into a lasting table (see `Revisions`) in the same exchange: its files
    * come before the main table's commit and count from that commit on, which names them in transactions of its own. So
@@ -177,11 +181,16 @@ export class Lake {
       if (revision?.verdict === 'same') return { taken: true, files: 0, bytes: 0 };
       if (revision?.verdict === 'refused') return { taken: false, files: 0, bytes: 0 };
       const displaces = displacedUnits(this.table(main.name).snapshot, slice).length > 0;
-      if ((replaces || displaces) && split !== undefined) await this.#part(slice, main, split);
-      this.#refuseEmptying(slice, main);
+      const damaged = (replaces || displaces) && split !== undefined ? await this.#part(slice, main, split) : undefined;
+      if (damaged !== undefined && !slice.refresh) throw damaged;
+      const one = { slice, revision };
+      const parts =
+        damaged === undefined ? [one] : this.#heldBack.with(this.table(main.name).snapshot, { ...one, main, damaged });
+      if (parts === undefined) return { taken: true, files: 0, bytes: 0 };
+      this.#refuseEmptying(together(parts), main);
       try {
-        const { isStale, ...committed } = await this.#commit(slice, main, revision);
-        if (committed.taken) revision?.committed();
+        const { isStale, ...committed } = await this.#commit(parts, main);
+        if (committed.taken) for (const part of parts) part.revision?.committed();
         if (!isStale || attempt === mostSplits) return committed;
       } catch (error) {
         // Another run has merged files since they were parted, or before this one knew of it.
@@ -205,40 +214,58 @@ export class Lake {
     );
   }
 
-  /** One slice at a time: several of one file would all read it, and all but one in vain. */
-  async #part(slice: SliceCommit, main: Table, split: Split): Promise<void> {
+  /**
+   * What a pipeline must read again as well, before what it has read can take the place of a damaged file that holds both;
+   * undefined where nothing waits for it. Of what waits nothing is in the lake.
+   */
+  lacking(pipeline: string, account: string): Lacking | undefined {
+    return this.#heldBack.lacking((main) => this.table(main.name).snapshot, pipeline, account);
+  }
+
+  /**
+   * One slice at a time: several of one file would all read it, and all but one in vain.
+   *
+   * @returns the file that is damaged and so can't be parted, as an error; undefined where all went well
+   */
+  async #part(slice: SliceCommit, main: Table, split: Split): Promise<DamagedFile | undefined> {
     const turn = this.#parting.then(async () => {
       const mixed = mixedFiles(this.table(main.name).snapshot, slice);
       if (mixed.length > 0) await split({ ...slice, units: replacedUnits(slice) }, mixed);
     });
     this.#parting = turn.catch(() => undefined);
-    await turn;
+    try {
+      await turn;
+      return undefined;
+    } catch (error) {
+      if (error instanceof DamagedFile) return error;
+      throw error;
+    }
   }
 
-  async #commit(
-    slice: SliceCommit,
-    main: Table,
-    revision: RevisionToCommit | undefined,
-  ): Promise<Committed & { isStale: boolean }> {
+  /** Commits slices as one. */
+  async #commit(parts: readonly ComparedSlice[], main: Table): Promise<Committed & { isStale: boolean }> {
     const now = this.#clock.now();
+    const all = together(parts);
     let isStale = false;
-    const newFile = (file: SliceFile, name: string) => ({
+    const newFile = (slice: SliceCommit, file: SliceFile, name: string) => ({
       table: file.table,
       add: addOf({ ...slice, name }, file, now),
       bytes: file.bytes,
+      // Of several slices each main file names its own entries.
+      ...(parts.length > 1 && { bundle: `${slice.name} ${file.month}` }),
     });
     const committed = await exchange(this, this.#clock, {
       operation: 'WRITE',
       main,
-      files: [
-        ...slice.files.map((file) => newFile(file, slice.name)),
-        ...(revision?.files ?? []).map((file) => newFile(file, revision?.name ?? slice.name)),
-      ],
+      files: parts.flatMap(({ slice, revision }) => [
+        ...slice.files.map((file) => newFile(slice, file, slice.name)),
+        ...(revision?.files ?? []).map((file) => newFile(slice, file, revision?.name ?? slice.name)),
+      ]),
       decide: (snapshot) => {
-        isStale = revision?.holds(snapshot) === false;
-        return isStale || standsInTheWay(snapshot, slice)
+        isStale = parts.some(({ revision }) => revision?.holds(snapshot) === false);
+        return isStale || standsInTheWay(snapshot, all)
           ? undefined
-          : { replaced: this.#replacedBy(snapshot, slice), actions: txns(snapshot, slice, now) };
+          : { replaced: this.#replacedBy(snapshot, all), actions: txns(snapshot, all, now) };
       },
     });
     return { ...committed, isStale };

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { LedgerlakeError } from '../errors.js';
 import type { Add } from '../lake/actions.js';
+import { DamagedFile } from '../lake/damaged-file.js';
 import type { DeltaTable } from '../lake/delta-table.js';
 import type { Store } from '../lake/store.js';
 
@@ -14,11 +14,9 @@ export async function checkedBytes(store: Store, table: DeltaTable, add: Add): P
   const bytes = await store.read(path);
   const fault = faultOf(add, bytes);
   if (bytes === undefined || fault !== undefined) {
-    throw new LedgerlakeError(
-      'LAKE_STORE',
-      `expected ${store.address(path)} as its commit has it, ${fault ?? 'it is missing'}; nothing of it was touched: ` +
-        'restore the file from a copy, or read its window again with --refresh',
-    );
+    const isLasting = table.schema.lasting === true;
+    const advice = `restore the file from a copy${isLasting ? '' : ', or read its window again with `ledgerlake backfill --refresh`'}`;
+    throw new DamagedFile(store.address(path), fault ?? 'it is missing', advice);
   }
   return bytes;
 }

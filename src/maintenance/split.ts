@@ -3,6 +3,7 @@ import type { Table } from '../columns/table.js';
 import { countRows } from '../duckdb/rewritten-file.js';
 import { LedgerlakeError } from '../errors.js';
 import type { Add } from '../lake/actions.js';
+import { DamagedFile } from '../lake/damaged-file.js';
 import { exchange } from '../lake/exchange.js';
 import { unitsOf } from '../lake/file-tags.js';
 import type { Lake, SliceCommit, Split } from '../lake/lake.js';
@@ -23,7 +24,8 @@ import { defaultLimits, withWorkspace, type Workspace } from './workspace.js';
 
 /**
  * How files are parted that came to hold a slice's units beside others, as `compact` puts many into one: each becomes
- * one file with the slice's units and one with the rest, as a commit of its own that changes no row.
+ * one file with the slice's units and one with the rest, as a commit of its own that changes no row. One that is damaged
+ * can't be: it stays, and is thrown as a `DamagedFile` once the others are parted.
  */
 export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Split {
   return async (slice, mixed) => {
@@ -38,17 +40,27 @@ export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Spli
       await lake.refresh();
       await restoreSwapped(lake.tables, Infinity, clock.now());
     }
-    const bundles = chosen();
-    const broken = bundles.find(({ isWhole }) => !isWhole);
+    const found = chosen();
+    const broken = found.find(({ isWhole }) => !isWhole);
     if (broken !== undefined) throw notParted(lake, family, broken.main);
-    if (bundles.length === 0) return;
+    if (found.length === 0) return;
+    const damaged: DamagedFile[] = [];
     await withWorkspace(limits, async (workspace) => {
       const files: NewFile[] = [];
       const pieces = new Set<string>();
-      for (const bundle of bundles) {
-        files.push(...(await partsOf(lake, workspace, family, slice, bundle, pieces, clock.now())));
+      const bundles: Bundle[] = [];
+      for (const bundle of found) {
+        try {
+          files.push(...(await partsOf(lake, workspace, family, slice, bundle, pieces, clock.now())));
+          bundles.push(bundle);
+        } catch (error) {
+          if (!(error instanceof DamagedFile)) throw error;
+          // The others are parted all the same: whoever mends this one finds them ready.
+          damaged.push(error);
+        }
         await workspace.clear();
       }
+      if (bundles.length === 0) return;
       const cut = new Set(bundles.flatMap(({ main }) => unitsOf(main).filter((unit) => isCut(slice, unit))));
       const renamed = { ...slice, units: [...pieces], retires: [...cut], cuts: undefined };
       const unchanged = replacing(bundles);
@@ -69,6 +81,8 @@ export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Spli
         },
       });
     });
+    const [first] = damaged;
+    if (first !== undefined) throw first;
   };
 }
 

@@ -25,6 +25,11 @@ export function runLog(log: (line: string) => void, verbose: boolean): RunEvents
     setBack: (pipeline, { label }, verdict, reason) => {
       log(`${pipeline}: ${label} ${setBackTexts[verdict]}: ${reason}`);
     },
+    widened: (pipeline, units, reason) => {
+      log(
+        `${pipeline}: ${formatCount(units.length, 'slice')} more read again, as a damaged file holds them too: ${reason}`,
+      );
+    },
     finished: ({ pipeline, slices, seconds }) => {
       if (slices > 0) log(`${pipeline}: done in ${seconds.toFixed(1)} s`);
     },

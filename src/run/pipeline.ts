@@ -13,6 +13,8 @@ export interface Job {
   readonly lake: Lake;
   /** Read again what the lake holds. */
   readonly refresh: boolean;
+  /** Units that are read again, and nothing else is; left out: what the rest says. */
+  readonly again?: ReadonlySet<string> | undefined;
   /** Order ids, for the pipelines that read by order. */
   readonly orders: readonly string[];
   /** Whether requests are worth saving: slices are cut by what they hold then, else on a grid. */

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../clock.js';
 import { LedgerlakeError, messageOf } from '../errors.js';
+import type { Lacking } from '../lake/held-back.js';
 import type { Split } from '../lake/lake.js';
 import { loadAll, type OpenSlice } from './open-slices.js';
 import { tooManyPages } from './outlook.js';
@@ -47,6 +48,8 @@ export interface RunEvents {
   committed(pipeline: string, slice: Slice, rows: ReadonlyMap<string, number>, left: string): void;
   /** A slice can't be read and is left open, or is read in parts. */
   setBack(pipeline: string, slice: Slice, verdict: Verdict, reason: string): void;
+  /** More is read again than was asked for, as a damaged file holds it as well. */
+  widened?(pipeline: string, units: readonly string[], reason: string): void;
   /** The pipeline has nothing left to do. */
   finished(summary: PipelineSummary): void;
 }
@@ -130,11 +133,11 @@ async function runPipeline<Upstream>(
   const begun = pipeline.begun?.(upstream);
   const job: Job = { ...options.job, isPaced: pipeline.pace(upstream) !== undefined, begun };
   try {
-    for (let asked = job; ; asked = { ...job, refresh: false }) {
+    let outrun: Slice[] = [];
+    for (let asked = job; ;) {
       const work = pipeline.work(asked);
       if (work.left !== '' || asked === job) events.planned(pipeline.name, work.left);
       const open = summary.leftOpen.length;
-      const outrun: Slice[] = [];
       await loadAll({
         work,
         pace: () => pipeline.pace(upstream),
@@ -146,12 +149,29 @@ async function runPipeline<Upstream>(
           if (!isDone) outrun.push(one.slice);
         },
       });
+      const lacking = job.lake.lacking(pipeline.name, job.account);
+      if (lacking !== undefined) {
+        if (asked.again !== undefined || lacking.units.length === 0) throw notMended(lacking);
+        events.widened?.(pipeline.name, lacking.units, lacking.damaged.message);
+        asked = { ...job, refresh: true, again: new Set(lacking.units) };
+        continue;
+      }
       // What another run has put in the way of a slice may hold only some of it: what is missing then is planned anew.
       if (outrun.length === 0 || summary.leftOpen.length > open) return;
+      outrun = [];
+      asked = { ...job, refresh: false };
     }
   } finally {
     summary.seconds = (clock.now() - began) / 1000;
   }
+}
+
+/** Of what waits for the rest of a damaged file nothing came into the lake. */
+function notMended({ units, damaged }: Lacking): LedgerlakeError {
+  const what =
+    units.length === 0 ? 'another run has changed it meanwhile' : `${units.join(', ').slice(0, 200)} can't be`;
+  const message = `${damaged.message}. It holds more than was read again, and all of it must be: ${what}`;
+  return new LedgerlakeError('LAKE_STORE', message, { cause: damaged });
 }
 
 /** Loads a slice and counts it, or puts it back; false where another run got ahead of it. */

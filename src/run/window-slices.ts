@@ -66,7 +66,8 @@ export function windowSlice(window: Window, retires: readonly Window[] = []): Wi
   };
 }
 
-function unitOf({ start, end }: Window): string {
+/** The unit of a window. */
+export function unitOf({ start, end }: Window): string {
   return `${prefix}${new Date(start).toISOString()}/${new Date(end).toISOString()}`;
 }
 

@@ -1,7 +1,7 @@
 import { Density, type Sample } from './density.js';
 import { mostPages, pieces, type Stretch } from './outlook.js';
 import type { Job } from './pipeline.js';
-import { loadedSamples, loadedWindows, windowSlice, type WindowSlice } from './window-slices.js';
+import { loadedSamples, loadedWindows, unitOf, windowSlice, type WindowSlice } from './window-slices.js';
 import { cut, dayMs, dayStart, months, overlap, uncovered, type Window } from './windows.js';
 import { pageSize, type Work } from './work.js';
 
@@ -31,13 +31,14 @@ export function windowWork(
 ): Work<WindowSlice> {
   const { lake, account, range } = job;
   const loaded = loadedWindows(lake, pipeline, table, account);
-  const again = job.refresh ? loaded.filter((window) => overlap(window, range)) : [];
-  const missing = uncovered(range, loaded);
+  const isWanted = (window: Window): boolean => job.again?.has(unitOf(window)) ?? overlap(window, range);
+  const again = job.refresh ? loaded.filter(isWanted) : [];
+  const missing = job.again === undefined ? uncovered(range, loaded) : [];
   const begun = (job.begun ?? []).filter((window) => missing.some((gap) => isWithin(window, gap)));
   const density = new Density(loadedSamples(lake, pipeline, table, account));
   /** To be read as they are, and to be cut; each in order. */
   const fixed = inOrder([...again, ...(job.isPaced ? apart(begun) : missing.flatMap((gap) => cut(gap, gridDays)))]);
-  let open = uncovered(range, [...loaded, ...fixed]).flatMap(months);
+  let open = missing.flatMap((gap) => uncovered(gap, fixed)).flatMap(months);
   let longestMs = Infinity;
   /** How far slices that are being read were, and what they held up to there. */
   const reached = new Map<string, Sample>();

@@ -44,10 +44,11 @@ export function syncedPipelines(pipelines: readonly Finances[], plan: SyncPlan):
   const synced = (pipeline: Finances): Finances => {
     const known = made.get(pipeline);
     if (known !== undefined) return known;
+    const planned = workOf(pipeline, plan);
     const one: Finances = {
       ...pipeline,
       ...(pipeline.needs && { needs: pipeline.needs.map(synced) }),
-      work: workOf(pipeline, plan),
+      work: (job) => (job.again === undefined ? planned(job) : pipeline.work(job)),
     };
     made.set(pipeline, one);
     return one;
