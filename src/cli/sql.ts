@@ -18,7 +18,7 @@ export const sqlCommand: CommandDefinition = {
   run: async (given, { clock, signal }) => {
     const format = readFormat(given);
     const lake = await readLake(given);
-    const [{ runSql }, { lakeTables, openLakeFiles }, { asKnownMacros }] = await Promise.all([
+    const [{ runSql }, { lakeTables, openLakeReader }, { asKnownMacros }] = await Promise.all([
       import('../commands/sql.js'),
       import('../duckdb/lake-files.js'),
       import('../history/as-known.js'),
@@ -27,7 +27,7 @@ export const sqlCommand: CommandDefinition = {
       query: given.text('QUERY'),
       format,
       location: lake,
-      lakeFiles: await openLakeFiles(lake, clock),
+      ...(await openLakeReader(lake, clock)),
       tables: lakeTables,
       macros: asKnownMacros,
       input: process.stdin,

@@ -18,6 +18,8 @@ export interface SqlOptions {
   readonly location: string;
   /** The committed files of each table as of now, as absolute addresses. Called again when one of them has gone. */
   readonly lakeFiles: () => Promise<LakeFiles>;
+  /** What a file of the lake holds, by its address. */
+  readonly sliceOf?: ((address: string) => string | undefined) | undefined;
   readonly tables: readonly LakeTable[];
   /** Statements that make macros over the views. */
   readonly macros?: readonly string[];

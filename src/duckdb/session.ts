@@ -15,6 +15,8 @@ export interface SessionOptions {
   readonly format: Format;
   /** The committed files as of now. Asked for again when a query met a file that a commit has replaced since. */
   readonly lakeFiles: () => Promise<LakeFiles>;
+  /** What a file of the lake holds, by its address; undefined for any other file. */
+  readonly sliceOf?: ((address: string) => string | undefined) | undefined;
   readonly output: Output;
   readonly errorOutput: Writable;
   readonly signal?: AbortSignal | undefined;
@@ -42,7 +44,7 @@ export class Session {
         for (const macro of macros) await database.execute(macro, { signal });
         return files;
       } catch (error) {
-        if (attempt === 3 || !lostFile(error)) throw error;
+        if (attempt === 3 || !lostFile(error)) throw this.#told(error);
       }
     }
   }
@@ -68,10 +70,27 @@ export class Session {
     try {
       return await started(await database.query(statement, { signal }));
     } catch (error) {
-      if (!lostFile(error)) throw error;
+      if (!lostFile(error)) throw this.#told(error);
       await this.refresh();
       return started(await database.query(statement, { signal }));
     }
+  }
+
+  /** Of what DuckDB has against a file of the lake one line: which file, what it holds, what to do. */
+  #told(error: unknown): unknown {
+    if (!(error instanceof LedgerlakeError) || error.code !== 'SQL') return error;
+    for (const [, address = ''] of error.message.matchAll(/["']([^"'\n]+\.parquet)["']/g)) {
+      const slice = this.#options.sliceOf?.(address);
+      if (slice === undefined) continue;
+      const [words = ''] = error.message.replace(address, 'it').split('\n');
+      const found = lostFile(error) ? 'it is missing' : `it is damaged (${words})`;
+      const advice =
+        '`ledgerlake verify` tells what else is, `ledgerlake backfill --refresh` of its dates writes it again';
+      return new LedgerlakeError('SQL', `expected the file ${address} (${slice}), ${found}: ${advice}`, {
+        cause: error,
+      });
+    }
+    return error;
   }
 
   async #print({ gives, plan, columns, chunks }: QueryResult): Promise<boolean> {

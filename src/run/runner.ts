@@ -152,7 +152,7 @@ async function runPipeline<Upstream>(
       const lacking = job.lake.lacking(pipeline.name, job.account);
       if (lacking !== undefined) {
         if (asked.again !== undefined || lacking.units.length === 0) throw notMended(lacking);
-        events.widened?.(pipeline.name, lacking.units, lacking.damaged.message);
+        events.widened?.(pipeline.name, lacking.units, lacking.damaged.found);
         asked = { ...job, refresh: true, again: new Set(lacking.units) };
         continue;
       }
@@ -168,9 +168,11 @@ async function runPipeline<Upstream>(
 
 /** Of what waits for the rest of a damaged file nothing came into the lake. */
 function notMended({ units, damaged }: Lacking): LedgerlakeError {
-  const what =
-    units.length === 0 ? 'another run has changed it meanwhile' : `${units.join(', ').slice(0, 200)} can't be`;
-  const message = `${damaged.message}. It holds more than was read again, and all of it must be: ${what}`;
+  const why =
+    units.length === 0
+      ? 'another run has changed it meanwhile: run the same command again'
+      : `it holds what could not be read again as well (${units.join(', ').slice(0, 200)}): restore the file from a copy`;
+  const message = `${damaged.found}; nothing took its place, as ${why}`;
   return new LedgerlakeError('LAKE_STORE', message, { cause: damaged });
 }
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
+import { rmSync, truncateSync } from 'node:fs';
 import { PassThrough, Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runSql } from '../../src/commands/sql.js';
@@ -237,4 +237,26 @@ describe('the shell', () => {
     controller.abort();
     expect((await running).code).toBe('STOPPED');
   });
+});
+
+test.each([
+  [
+    'cut off',
+    (file: string) => {
+      truncateSync(file, 200);
+    },
+    /it is damaged \(Invalid Input Error: No magic bytes/,
+  ],
+  ['gone', rmSync, /it is missing: `ledgerlake verify` tells what else is/],
+])('a file of the lake that is %s is named with its slice, in one line', async (_how, damage, message) => {
+  const own = lakeFolder();
+  const address = await own.write('entries/account=a/month=2025-03/f.parquet', entriesQuery('f', 3));
+  damage(address);
+  const lakeFiles = () => Promise.resolve(new Map([['entries', [address]]]));
+  const sliceOf = (of: string) => (of === address ? 'window/x' : undefined);
+  const error = await failure(sql({ query: 'SELECT count(*) FROM entries', lakeFiles, sliceOf }));
+  own.remove();
+  expect(error.message).toContain(`expected the file ${address} (window/x), `);
+  expect(error.message).toMatch(message);
+  expect(error.message.split('\n')).toHaveLength(1);
 });
