@@ -32,7 +32,8 @@ const defaultWidth = 80;
  * `table` is for people. `json` is one object: `lake`, `at`, `last_run` (as in `_last-run.json`, or null), `command` (null
  * unless nothing is loaded) and `accounts`, each with `account`, `from`, `to`, `command` (null without gaps), `pipelines`
  * (`pipeline`, `unit`, `loaded`, `gaps` as `{from, to}`, `days` as `{day, state}` with `full`, `empty`, `partial`,
- * `imported` or `missing`), `not_loaded`, `open_groups` and `groups_to_load` (`group_id`, `started_at`, `ended_at`) and `tables` (`table`,
+ * `imported` or `missing`), `not_loaded`, `open_groups` and `groups_to_load` (`group_id`, `started_at`, `ended_at`),
+ * `missing_settlements` (`at`, `side`: `after` or `before`, `group_id`) and `tables` (`table`,
  * `files`, `bytes`, `rows`). `csv` and `ndjson` have a row for each account, pipeline and day: `account`, `pipeline`, `day`,
  * `state`.
  *
@@ -123,6 +124,7 @@ function accountObject(of: AccountStatus): unknown {
     not_loaded: of.unused,
     open_groups: of.openGroups.map(group),
     groups_to_load: of.groupsToLoad.map(group),
+    missing_settlements: of.holes.map(({ at, side, beside }) => ({ at: iso(at), side, group_id: beside.id })),
     tables: of.tables,
   };
 }

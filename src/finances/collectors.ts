@@ -106,8 +106,12 @@ function eventsByMonth(
   return byMonth;
 }
 
-/** Collects the groups of a window. The log keeps what other pipelines need of them: their ids and when they opened and closed. */
-export function groupCollector(window: Window): Collector<ScannedPage> {
+/**
+ * Collects the groups of a window. The log keeps what other pipelines need of them: their ids and when they opened and closed.
+ *
+ * @param isListedAgain of a group that comes more than once, what came last counts
+ */
+export function groupCollector(window: Window, isListedAgain = false): Collector<ScannedPage> {
   const rows: GroupRow[] = [];
   const notices = newNotices();
   return {
@@ -120,8 +124,9 @@ export function groupCollector(window: Window): Collector<ScannedPage> {
     },
     finish: () => {
       if (rows.length === 0) return [];
-      const tags = { groups: JSON.stringify(rows.map(groupSpan)) };
-      return [{ table: groups, month: monthOf(window.start), rows: groupBatch(rows, window), tags }];
+      const kept = isListedAgain ? [...new Map(rows.map((row) => [row.id, row])).values()] : rows;
+      const tags = { groups: JSON.stringify(kept.map(groupSpan)) };
+      return [{ table: groups, month: monthOf(window.start), rows: groupBatch(kept, window), tags }];
     },
   };
 }

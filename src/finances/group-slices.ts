@@ -42,7 +42,7 @@ export function groupSlice({ group, listedFrom }: { group: GroupSpan; listedFrom
 }
 
 /** Every group that the pipeline `listing` has loaded, oldest first. */
-function listedGroups(lake: Lake, listing: string, account: string): { group: GroupSpan; listedFrom: number }[] {
+export function listedGroups(lake: Lake, listing: string, account: string): { group: GroupSpan; listedFrom: number }[] {
   const listed = lake.files(listing, groups.name, account).flatMap(({ tags, partitionValues }) => {
     // The log is the program's own, and checked when it is read: what stands in this tag is what the collector put there.
     const spans = JSON.parse(tags?.['groups'] ?? '[]') as GroupSpan[];

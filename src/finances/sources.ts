@@ -4,7 +4,7 @@ import type { Window } from '../run/windows.js';
 import { monthOf } from '../run/windows.js';
 import type { EventsPage } from './collectors.js';
 import type { GroupSlice } from './group-slices.js';
-import type { ScannedPage } from './page.js';
+import { scanPage, type ScannedPage } from './page.js';
 import type { RowSource } from './rows.js';
 import type { FinancesUpstream } from './upstream.js';
 
@@ -47,6 +47,15 @@ function orderSource(order: string): RowSource {
 /** Pages with what they answer. */
 export async function* answering(source: RowSource, pages: AsyncIterable<ScannedPage>): AsyncGenerator<EventsPage> {
   for await (const page of pages) yield { page, source };
+}
+
+/** Pages behind one that is held already, where there is one: its body. */
+export async function* heldAndRead(
+  held: (() => Promise<Uint8Array>) | undefined,
+  pages: AsyncIterable<ScannedPage>,
+): AsyncGenerator<ScannedPage> {
+  if (held !== undefined) yield scanPage(await held());
+  yield* pages;
 }
 
 /** The pages of several orders, one order after the other. */

@@ -95,6 +95,7 @@ export async function loadAll<S extends Slice>(options: OpeningOptions<S>): Prom
   while (failures.length === 0) {
     signal.throwIfAborted();
     for (let slice = next(); slice !== undefined; slice = next()) start(slice);
+    if (open.size === 0) for (const slice of work.again?.() ?? []) start(slice);
     if (open.size === 0) return;
     const over = new AbortController();
     const change = new Promise<void>((resolve) => {

@@ -106,6 +106,8 @@ export interface Pipeline<Upstream, S extends Slice = Slice, Page = unknown> {
   pace(upstream: Upstream): Pace | undefined;
   /** Windows that a stopped run had begun to read, and that can be gone on with. */
   begun?(upstream: Upstream): readonly Window[];
+  /** What is to be told of what the lake holds once a run has read some of it. `now`: milliseconds since 1970. */
+  noticed?(job: Job, now: number): Noticed;
   /** The slice's pages in order, until there are no more. */
   pages(slice: S, reading: Reading<Upstream>): AsyncIterable<Page>;
   collect(slice: S): Collector<Page>;

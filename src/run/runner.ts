@@ -157,10 +157,11 @@ async function runPipeline<Upstream>(
         continue;
       }
       // What another run has put in the way of a slice may hold only some of it: what is missing then is planned anew.
-      if (outrun.length === 0 || summary.leftOpen.length > open) return;
+      if (outrun.length === 0 || summary.leftOpen.length > open) break;
       outrun = [];
       asked = { ...job, refresh: false };
     }
+    if (summary.slices > 0) addNoticed(summary.noticed, pipeline.noticed?.(job, clock.now()) ?? {});
   } finally {
     summary.seconds = (clock.now() - began) / 1000;
   }

@@ -72,7 +72,7 @@ export async function runSlice<Upstream, S extends Slice>(
     units: slice.units,
     tables: pipeline.tables,
     files: whole,
-    refresh,
+    refresh: refresh || slice.again === true,
     excludes: slice.excludes,
     cuts: slice.cuts,
     retires: slice.retires,

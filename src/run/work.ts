@@ -25,6 +25,11 @@ export interface Work<S extends Slice = Slice> {
   stretches(): readonly Stretch[] | undefined;
   /** Takes out the oldest slice, of about `pages` at the most where it can be cut; undefined: nothing is left. */
   next(pages: number): S | undefined;
+  /**
+   * Slices to read again, by what the lake holds now that all that was taken out has been read; left out, or none: that was
+   * all.
+   */
+  again?(): readonly S[];
   /** Pages that a slice is expected to have in all; undefined while nothing is known. */
   expected(slice: S): number | undefined;
   learn(slice: S, progress: Progress): void;

@@ -1,5 +1,6 @@
 import type { GroupSpan } from '../finances/collectors.js';
 import { groupSlices, type GroupSlice } from '../finances/group-slices.js';
+import { settlementHoles, type SettlementHole } from '../finances/settlement-holes.js';
 import type { Add } from '../lake/actions.js';
 import type { Lake } from '../lake/lake.js';
 import type { LastRun } from '../lake/last-run.js';
@@ -40,6 +41,8 @@ export interface AccountStatus {
   readonly openGroups: readonly GroupSpan[];
   /** Groups of the range that are listed and whose events aren't loaded by group. */
   readonly groupsToLoad: readonly GroupSpan[];
+  /** Where the listing seems to leave settlements out. */
+  readonly holes: readonly SettlementHole[];
   readonly tables: readonly TableStatus[];
   /** What loads the gaps; undefined where there are none. */
   readonly command: string | undefined;
@@ -82,6 +85,10 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
     unused: defaults.filter((pipeline) => !used.some((main) => main.pipeline === pipeline)),
     openGroups: listed.flatMap(({ group }) => (group.end === null ? [group] : [])),
     groupsToLoad: isListed ? toLoad.filter(({ opened }) => isWithin(opened, range)).map(({ group }) => group) : [],
+    holes: settlementHoles(
+      listed.map(({ group }) => group),
+      loadedWindows(lake, listing.pipeline, listing.table, account),
+    ).filter(({ at }) => isWithin(at, range)),
     tables: tableStatuses(lake, account),
     command: gaps.length === 0 ? undefined : backfillCommand(command),
   };

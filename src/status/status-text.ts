@@ -1,3 +1,4 @@
+import { holeText, type SettlementHole } from '../finances/settlement-holes.js';
 import type { LastRun } from '../lake/last-run.js';
 import { formatBytes, formatCount } from '../output/amounts.js';
 import { printable } from '../output/width.js';
@@ -12,7 +13,7 @@ const mostListed = 10;
 
 /** What an account holds, for people. */
 export function accountText(status: AccountStatus, options: CalendarOptions): string {
-  const { account, range, pipelines, unused, openGroups, groupsToLoad, tables } = status;
+  const { account, range, pipelines, unused, openGroups, groupsToLoad, holes, tables } = status;
   const lines = [`${printable(account)}, ${rangeText(range)}`, ''];
   for (const pipeline of pipelines) lines.push(...pipelineLines(pipeline, options), '');
   const isImporting = pipelines.some(({ days }) => days.some(({ state }) => state === 'imported'));
@@ -22,8 +23,14 @@ export function accountText(status: AccountStatus, options: CalendarOptions): st
     `${printable(id)}${start === null ? '' : `, since ${instantText(start)}`}`;
   lines.push(...listLines('Open groups', openGroups.map(opened)));
   lines.push(...listLines('Groups listed and not loaded by group-events', groupsToLoad.map(opened)));
+  lines.push(...listLines('Settlements that the listing may have left out', holes.map(holeLine)));
   lines.push(...tableLines(tables));
   return `${lines.join('\n')}\n`;
+}
+
+/** A hole's text, whatever characters an id has. */
+function holeLine(hole: SettlementHole): string {
+  return printable(holeText(hole));
 }
 
 /** The run that ended last, for people. */

@@ -4,6 +4,7 @@ import { groupEventsPipeline } from '../../pipelines/group-events.js';
 import { orderEventsPipeline } from '../../pipelines/order-events.js';
 import { groupSlices, spanOfGroup, type GroupSlice } from '../finances/group-slices.js';
 import { events, groupEvents, groups } from '../finances/tables.js';
+import { listingWork } from '../finances/listed-again.js';
 import type { FinancesUpstream } from '../finances/upstream.js';
 import type { Lake } from '../lake/lake.js';
 import type { Job, Pipeline } from '../run/pipeline.js';
@@ -106,7 +107,8 @@ function workOf(pipeline: Finances, plan: SyncPlan): (job: Job) => Work {
           .filter((slice) => isOpen(slice) || isAwaited(slice, plan.now) || (slice.group.end ?? 0) >= of.again)
           .map(({ opened }) => opened);
         const isWanted = (window: Window) => starts.some((at) => at >= window.start && at < window.end);
-        return windowList(listingWindows(of, isWanted).map(({ window, retires }) => windowSlice(window, retires)));
+        const windows = listingWindows(of, isWanted).map(({ window, retires }) => windowSlice(window, retires));
+        return listingWork(windowList(windows), job, pipeline.name);
       };
     case groupEventsPipeline.name:
       return (job) => {
@@ -141,6 +143,6 @@ function listed(job: Job): GroupSlice[] {
   );
 }
 
-function windowList(slices: readonly WindowSlice[]): Work {
+function windowList(slices: readonly WindowSlice[]): Work<WindowSlice> {
   return listWork(slices, 'window', ({ window }) => window);
 }

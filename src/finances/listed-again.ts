@@ -1,0 +1,80 @@
+import type { Lake } from '../lake/lake.js';
+import { filesOf } from '../lake/units.js';
+import { unitsOf } from '../lake/file-tags.js';
+import type { Job, Noticed } from '../run/pipeline.js';
+import { loadedWindows, windowSlice, type WindowSlice } from '../run/window-slices.js';
+import { dayMs } from '../run/windows.js';
+import type { Work } from '../run/work.js';
+import { listedGroups } from './group-slices.js';
+import { holeText, settlementHoles, type SettlementHole } from './settlement-holes.js';
+import { groups } from './tables.js';
+
+/** A window of the list of settlements. */
+export interface ListingSlice extends WindowSlice {
+  /** The settlements of the window that the lake holds, as a page's body: what comes is put to them. */
+  readonly held?: () => Promise<Uint8Array>;
+}
+
+/** Times that a window in which settlements seem to be missing is listed: where it was read in this run, else. */
+const mostRounds = { read: 3, held: 1 };
+
+/** Days before the end of a run's range in which a hole is looked at again, wherever the range begins. */
+const awaitedDays = 60;
+
+/** The holes in the list of settlements that are a run's matter: those of its range, and new ones. */
+function holesOf({ lake, account, range }: Job, listing: string): SettlementHole[] {
+  const from = Math.min(range.start, range.end - awaitedDays * dayMs);
+  const spans = listedGroups(lake, listing, account).map(({ group }) => group);
+  return settlementHoles(spans, loadedWindows(lake, listing, groups.name, account)).filter(({ at }) => at >= from);
+}
+
+/**
+ * The work of listing settlements: once all is read, the windows in which some seem to be missing are read again, a few
+ * times as long as they do, for the service is known to leave settlements out of a listing, other ones each time. A run that
+ * has nothing to read does nothing of this.
+ */
+export function listingWork(work: Work<WindowSlice>, job: Job, listing: string): Work<ListingSlice> {
+  const { lake, account } = job;
+  const read = new Set<string>();
+  const rounds = new Map<string, number>();
+  return {
+    ...work,
+    get left() {
+      return work.left;
+    },
+    next: (pages) => {
+      const slice = work.next(pages);
+      if (slice !== undefined) read.add(slice.name);
+      return slice;
+    },
+    again: () => {
+      if (read.size === 0) return [];
+      const holes = holesOf(job, listing);
+      const windows = loadedWindows(lake, listing, groups.name, account);
+      return windows
+        .filter(({ start, end }) => holes.some(({ at }) => at >= start && at < end))
+        .map((window) => windowSlice(window))
+        .filter(({ name }) => (rounds.get(name) ?? 0) < (read.has(name) ? mostRounds.read : mostRounds.held))
+        .map((slice): ListingSlice => {
+          rounds.set(slice.name, (rounds.get(slice.name) ?? 0) + 1);
+          return { ...slice, again: true, held: () => heldListing(lake, account, listing, slice) };
+        });
+    },
+  };
+}
+
+/** The settlements that seem to be missing still, by where. */
+export function listingNotices(job: Job, listing: string): Noticed {
+  return { missingSettlements: new Map(holesOf(job, listing).map((hole) => [holeText(hole), 1])) };
+}
+
+async function heldListing(lake: Lake, account: string, listing: string, slice: WindowSlice): Promise<Uint8Array> {
+  // Only now: most runs find no hole, and need no DuckDB.
+  const { heldRaws } = await import('../history/held-raws.js');
+  const { snapshot } = lake.table(groups.name);
+  const adds = filesOf(snapshot, listing, account).filter((add) =>
+    unitsOf(add).some((unit) => slice.units.includes(unit)),
+  );
+  const raws = adds.length === 0 ? [] : await heldRaws(lake, groups, adds, slice.units);
+  return Buffer.from(`{"payload":{"FinancialEventGroupList":[${raws.join(',')}]}}`);
+}
