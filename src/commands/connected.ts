@@ -4,6 +4,7 @@ import { messageOf } from '../errors.js';
 import { connectFinances, isWorthPacing } from '../finances/connect.js';
 import type { FinancesUpstream } from '../finances/upstream.js';
 import { openJournal } from '../journal/journal.js';
+import { waitNotice } from '../output/wait-notice.js';
 import { openKeptQuota } from '../quota/kept-quota.js';
 import { createSeller } from '../seller/seller.js';
 import { startService } from '../service/server.js';
@@ -55,7 +56,8 @@ export async function withUpstream<T>(
     ? await openJournal({ folder: join(folder, pagesFolder), clock, tokenLifeMs, warn })
     : undefined;
   const kept = keeps ? await openKeptQuota(quotaFile(options, account, endpoint), warn) : undefined;
-  const connection = connectFinances({ ...common, endpoint, signIn, quota: { rate, burst }, journal, kept });
+  const waiting = waitNotice(clock, log);
+  const connection = connectFinances({ ...common, endpoint, signIn, quota: { rate, burst }, journal, kept, waiting });
   const sweep = async (): Promise<void> => journal?.sweep();
   return use(connection.upstream, sweep).finally(() => connection.close());
 }

@@ -51,7 +51,24 @@ export interface AttemptOptions {
   readonly onThrottled?: (operation: OperationName, waitMs: number) => void;
   /** A page came, so many seconds after the request was sent. */
   readonly onAnswer?: (operation: OperationName, seconds: number) => void;
+  /** A request came to neither. */
+  readonly onFailed?: (operation: OperationName) => void;
+  /** The same request comes again after a wait that lasts, or has lasted, for long: told as often as it goes on. */
+  readonly onWait?: ((wait: Wait) => void) | undefined;
 }
+
+/** A wait for the service. */
+export interface Wait {
+  readonly operation: OperationName;
+  readonly cause: Cause;
+  /** What the service, or the way to it, last said. */
+  readonly reason: string;
+  /** When the request comes again: milliseconds since 1970. */
+  readonly until: number;
+}
+
+/** Milliseconds from which on a wait is told of. */
+const longWaitMs = 30_000;
 
 /** How often a cause was met by one request, and when first. */
 interface Met {
@@ -70,9 +87,13 @@ export function createAttempts({
   table = attemptTable,
   onThrottled,
   onAnswer,
+  onFailed,
+  onWait,
 }: AttemptOptions): RequestPage {
   /** Whether the service itself has ever answered: what then isn't there will come back. */
   let answered = false;
+  /** Of operations that are throttled: waits of all their requests so far, those at the same time counted once. */
+  const spells = new Map<OperationName, { readonly times: number; readonly until: number }>();
 
   const attempt = async (
     operation: OperationName,
@@ -103,25 +124,36 @@ export function createAttempts({
       try {
         const received = await attempt(operation, parameters, asking, tries);
         answered = true;
+        spells.delete(operation);
         return received;
       } catch (error) {
-        signal.throwIfAborted();
         const cause = causeOf(error);
+        if (cause !== 'throttled' || signal.aborted) onFailed?.(operation);
+        signal.throwIfAborted();
         if (cause === 'other' || !(error instanceof LedgerlakeError)) throw error;
         if (error instanceof UpstreamRefusal && cause !== 'stranger' && !error.isWebPage) answered = true;
         const rule = ruleOf(cause);
         const now = clock.now();
         const seen = met.get(rule) ?? { times: 0, since: now };
         met.set(rule, seen);
-        const pause = pauseFor(cause, rule, seen.times, error, operation, parameters);
+        const spell = cause === 'throttled' ? spells.get(operation) : undefined;
+        const before = Math.max(seen.times, spell?.times ?? 0);
+        const pause = pauseFor(cause, rule, before, error, operation, parameters);
         seen.times++;
         if (cause === 'throttled') {
           counts.throttled++;
+          // Which request finds out is chance: the longer it goes on, the longer all of them wait.
+          const isNew = spell === undefined || now >= spell.until;
+          const until = Math.max(spell?.until ?? 0, now + pause);
+          spells.set(operation, { times: (spell?.times ?? 0) + (isNew ? 1 : 0), until });
           onThrottled?.(operation, pause);
         }
         const again = cause === 'invalid' && asking.isGuess === true ? 0 : rule.again;
         if (seen.times > again || now + pause > seen.since + rule.withinMs) {
           throw failureFrom(rule.kind, error, { tries }, moreAbout(cause, error, pause));
+        }
+        if (now + pause - seen.since >= longWaitMs) {
+          onWait?.({ operation, cause, reason: error.message, until: now + pause });
         }
         await clock.sleep(pause, signal);
       }

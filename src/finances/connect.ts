@@ -9,7 +9,7 @@ import { RequestQueue } from '../quota/queue.js';
 import type { Pace, Verdict } from '../run/pipeline.js';
 import { createAccessTokens } from '../sign-in/access-tokens.js';
 import type { SignIn } from '../sign-in/token-request.js';
-import { createAttempts } from './attempts.js';
+import { createAttempts, type Wait } from './attempts.js';
 import { createFinancesClient } from './client.js';
 import { operations, type OperationName } from './operations.js';
 import { scanPage } from './page.js';
@@ -36,6 +36,8 @@ export interface ConnectionOptions {
   /** How long a NextToken is taken. */
   readonly tokenLifeMs: number;
   readonly transport?: TransportOptions | undefined;
+  /** Told of long waits for the service. */
+  readonly waiting?: ((wait: Wait) => void) | undefined;
 }
 
 export interface Connection {
@@ -66,7 +68,7 @@ const newestShare = 0.2;
  * @throws LedgerlakeError USAGE for an endpoint, rate or burst that isn't one
  */
 export function connectFinances(options: ConnectionOptions): Connection {
-  const { endpoint, quota, clock, random, signIn, kept, journal, tokenLifeMs } = options;
+  const { endpoint, quota, clock, random, signIn, kept, journal, tokenLifeMs, waiting } = options;
   const names = Object.keys(operations) as OperationName[];
   const queues = Object.fromEntries(names.map((name) => [name, queueOf(name)])) as Record<OperationName, RequestQueue>;
   const latencies = new Map<OperationName, number>();
@@ -87,6 +89,10 @@ export function connectFinances(options: ConnectionOptions): Connection {
     random,
     onThrottled: (name, waitMs) => {
       queues[name].bucket?.refused(waitMs);
+    },
+    onWait: waiting,
+    onFailed: (name) => {
+      queues[name].bucket?.failed();
     },
     onAnswer: (name, seconds) => {
       queues[name].bucket?.granted();

@@ -51,6 +51,8 @@ export class TokenBucket {
   #heldUntil = -Infinity;
   /** Refusals in a row, those of one spell of waiting counted once. */
   #refusals = 0;
+  /** After a refusal one request finds out whether it is over; what became of it isn't known yet. */
+  #isProbing = false;
   #origin: number;
   #spent: number;
   readonly #waiters: Waiter[] = [];
@@ -109,13 +111,15 @@ export class TokenBucket {
   /**
    * The upstream had no token where there should have been one. One refusal is taken for a slip: nothing is handed out for
    * so many milliseconds. From the second one in a row on, what the bucket seems to hold isn't there: it is empty, and hands
-   * out half as much as before. What else is under way is refused with it, and counts no second time.
+   * out half as much as before. What else is under way is refused with it, and counts no second time. After a refusal one
+   * token is handed out and no other, until it is told what the request came to: `refused`, `granted` or `failed`.
    */
   refused(waitMs: number): void {
     const now = this.#refill();
     const isHeld = now < this.#heldUntil;
     this.#heldUntil = Math.max(this.#heldUntil, now + Math.ceil(waitMs));
     if (!isHeld) this.#refusals++;
+    this.#isProbing = false;
     let rate = this.#rate;
     if (this.#refusals > 1) {
       this.#origin = now;
@@ -128,7 +132,16 @@ export class TokenBucket {
   /** The upstream took a request: after refusals, tokens come a little faster again, until it is the rate that was named. */
   granted(): void {
     if (this.#clock.now() >= this.#heldUntil) this.#refusals = 0;
+    this.#isProbing = false;
     if (this.#rate < this.#named) this.#handOut(Math.min(this.#named, this.#rate * slowing.recovery));
+    else if (this.#alarm === undefined) this.#serve();
+  }
+
+  /** A request came to nothing that tells of the quota: whoever is next finds out. */
+  failed(): void {
+    if (!this.#isProbing) return;
+    this.#isProbing = false;
+    if (this.#alarm === undefined) this.#serve();
   }
 
   #handOut(rate: number): void {
@@ -179,7 +192,7 @@ export class TokenBucket {
 
   /** Hands out the tokens that are there, and comes back when the next one is. */
   #serve(): void {
-    while (this.#waiters.length > 0) {
+    while (this.#waiters.length > 0 && !this.#isProbing) {
       const wait = this.nextTokenAt() - this.#now();
       if (wait > 0) {
         this.#sleep(wait);
@@ -193,12 +206,17 @@ export class TokenBucket {
   #grant({ use, resolve, reject }: Waiter): void {
     // Counted before it is used, because `use` may itself ask for the next one.
     this.#spent += 1;
+    this.#isProbing = this.#refusals > 0;
+    const putBack = (): void => {
+      this.#spent -= 1;
+      this.#isProbing = false;
+    };
     try {
       if (use()) this.#changed();
-      else this.#spent -= 1;
+      else putBack();
       resolve();
     } catch (error) {
-      this.#spent -= 1;
+      putBack();
       reject(error as Error);
     }
   }

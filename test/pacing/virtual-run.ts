@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../src/clock.js';
 import { connectFinances, verdictOn } from '../../src/finances/connect.js';
+import { waitNotice } from '../../src/output/wait-notice.js';
 import { tables } from '../../src/finances/tables.js';
 import { Lake } from '../../src/lake/lake.js';
 import { openStore } from '../../src/lake/open-store.js';
@@ -24,6 +25,8 @@ export interface Scenario {
   readonly events: number;
   readonly days: number;
   readonly seed?: number;
+  /** Default: the live service's. */
+  readonly quota?: { readonly rate: number; readonly burst: number };
   readonly service?: Partial<ServiceOptions>;
   /** Milliseconds of real time after which an answer is given up: what keeps silent is waited for in real time. */
   readonly timeoutMs?: number;
@@ -45,12 +48,14 @@ export interface Outcome {
   readonly invalid: number;
   /** Requests that a fault hit. */
   readonly struck: number;
+  /** What was told of waiting, a line each. */
+  readonly told: readonly string[];
   /** Events of the seller that the lake lacks, and such that it has too often. */
   readonly lost: number;
   readonly doubled: number;
 }
 
-const quota = { rate: 0.5, burst: 30 };
+const liveQuota = { rate: 0.5, burst: 30 };
 const now = '2026-07-01T12:00:00Z';
 
 /** Milliseconds of real time without anything happening after which all that goes on is waiting for the clock … */
@@ -58,7 +63,7 @@ const quietMs = 1;
 
 /** Loads a range from a real service over sockets, both on one clock that is moved on whenever all of it waits. */
 export async function virtualRun(scenario: Scenario): Promise<Outcome> {
-  const { pipelines, latencyMs, events, days, seed = 1, timeoutMs = 60_000 } = scenario;
+  const { pipelines, latencyMs, events, days, seed = 1, timeoutMs = 60_000, quota = liveQuota } = scenario;
   const clock = new HandClock(now);
   const seller = createSeller({ seed, events: Math.round((events * (days + 60)) / 90), days: days + 60 }, clock);
   const today = Math.floor(clock.now() / dayMs) * dayMs;
@@ -70,11 +75,13 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
   const service = await startService({ ledger: seller, clock: slow.clock, quota, latencyMs, ...scenario.service });
   const requests = requestsUnderWay();
   const { store, busy } = busyStore(openStore(folder, { clock }));
+  const told: string[] = [];
   const connection = connectFinances({
     endpoint: service.url,
     quota,
     clock,
     random: Math.random,
+    waiting: waitNotice(clock, (line) => told.push(line)),
     tokenLifeMs: scenario.service?.tokenLifeMs ?? 180_000,
     transport: { headersTimeoutMs: timeoutMs, bodyTimeoutMs: timeoutMs },
   });
@@ -112,6 +119,7 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
       throttled: service.counts.requests(undefined, 429),
       invalid: service.counts.requests(undefined, 400),
       struck: service.counts.faults(),
+      told,
       ...(await differences(lake, counts.flat())),
     };
   } finally {

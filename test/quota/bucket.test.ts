@@ -297,6 +297,61 @@ describe('state', () => {
   });
 });
 
+describe('after a refusal', () => {
+  const ends = [
+    [
+      'a grant',
+      (bucket: TokenBucket) => {
+        bucket.granted();
+      },
+      4,
+    ],
+    [
+      'a failure that says nothing',
+      (bucket: TokenBucket) => {
+        bucket.failed();
+      },
+      1,
+    ],
+    [
+      'another refusal',
+      (bucket: TokenBucket) => {
+        bucket.refused(1000);
+      },
+      0,
+    ],
+  ] as const;
+  test.each(ends)('one request starts, the others behind it once it has come to %s', async (_what, end, further) => {
+    const clock = new HandClock(start);
+    const bucket = new TokenBucket({ rate: 5, burst: 30, clock });
+    bucket.refused(1000);
+    let started = 0;
+    const waiting = Array.from({ length: 5 }, () => bucket.take().then(() => started++));
+    await clock.advance(60_000);
+    expect(started).toBe(1);
+    end(bucket);
+    await clock.advance(0);
+    expect(started).toBe(1 + further);
+    // After as many of them as there are requests, all have had their turn.
+    for (let turn = 0; turn < 5; turn++) {
+      bucket.failed();
+      await clock.advance(2000);
+    }
+    await Promise.all(waiting);
+  });
+
+  test('a token that nobody wants keeps none of the others waiting', async () => {
+    const clock = new HandClock(start);
+    const bucket = new TokenBucket({ rate: 5, burst: 30, clock });
+    bucket.refused(1000);
+    const unwanted = bucket.spend(() => false);
+    const wanted = bucket.take();
+    await clock.advance(1000);
+    await Promise.all([unwanted, wanted]);
+    expect(clock.now()).toBe(start + 1000);
+  });
+});
+
 describe('a refusal', () => {
   test('by itself makes it wait, and takes nothing from it', async () => {
     const clock = new HandClock(start);
