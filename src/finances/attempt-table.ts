@@ -42,6 +42,8 @@ export const attemptTable: AttemptTable = {
   invalid: again('invalid', 3, 20 * minute, 1000, 4000),
   /** The pause lasts until the bound is fine by the service's clock, if that isn't later than this. */
   'bound-too-late': again('invalid', 5, 10 * minute, 10_000, 2 * minute),
+  /** With another access token: at once, and where the service hasn't heard of that one yet, a little later. */
+  'access-expired': again('denied', 3, 10 * minute, 2000, 8000),
   /** Once more, with another access token. */
   'access-refused': again('denied', 1, Infinity, 0, 0),
   denied: notAgain('denied'),

@@ -168,6 +168,7 @@ export function createAttempts({
     operation: OperationName,
     parameters: RequestParameters,
   ): number {
+    if (cause === 'access-expired' && before === 0) return 0;
     const pause = backOff(rule, before, random);
     const skewMs = error instanceof UpstreamRefusal ? (error.skewMs ?? 0) : 0;
     const theirs = clock.now() + skewMs;
@@ -201,6 +202,12 @@ function pageOf(operation: OperationName, body: Uint8Array, requestId: string | 
 /** What a failure's message goes on with. */
 function moreAbout(cause: Cause, error: LedgerlakeError, pause: number): string {
   if (cause === 'throttled') return 'The service has throttled this operation for a long time.';
+  if (cause === 'access-expired') {
+    return (
+      'Access tokens that the sign-in has only just issued are refused as well: please check that it and --endpoint belong ' +
+      "together (region, sandbox), and that the seller's authorization still holds."
+    );
+  }
   if (cause === 'mistake' || cause === 'invalid') {
     return `The request was: ${error.details?.split('\n')[0] ?? 'unknown'}`;
   }

@@ -26,6 +26,8 @@ export type Cause =
   | 'bound-too-late'
   /** `InvalidInput` that says nothing known: at times it passes. */
   | 'invalid'
+  /** The access token that was sent has expired, as the service says. */
+  | 'access-expired'
   /** The service didn't take the access token that was sent. */
   | 'access-refused'
   /** It didn't grant access, and there is no access token that could be renewed. */
@@ -52,11 +54,16 @@ function causeOfRefusal(refusal: UpstreamRefusal): Cause {
   if (status === 429 || /^(QuotaExceeded|RequestThrottled|Throttl\w*)$/.test(reason?.code ?? '')) return 'throttled';
   if (status >= 500 || status === 408) return 'fault';
   if (isWebPage || status < 400) return 'stranger';
-  if (status === 401 || status === 403) return refusal.signedIn ? 'access-refused' : 'denied';
+  if (status === 401 || status === 403) return causeOfDenial(refusal);
   const operation: Operation = operations[refusal.operation];
   if (status === 404) return operation.pathParameter === undefined ? 'mistake' : 'unknown-subject';
   if (status === 413) return 'too-large';
   return status === 400 ? causeOfInvalid(refusal, operation) : 'mistake';
+}
+
+function causeOfDenial({ signedIn, reason }: UpstreamRefusal): Cause {
+  if (!signedIn) return 'denied';
+  return /\bexpired\b/i.test(`${reason?.message ?? ''} ${reason?.details ?? ''}`) ? 'access-expired' : 'access-refused';
 }
 
 const span = 'date range|time range|range|window|span|period|interval';

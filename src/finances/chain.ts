@@ -130,7 +130,7 @@ export class Chain {
     }
     // The service doesn't always say that a page is too large. A size that was good for the token isn't to blame.
     if (kind === 'invalid' && (this.#token === undefined || pageSize <= this.#tokenSize)) {
-      if (this.#size.guess()) return;
+      if (this.#size.shrink()) return;
       if (this.#size.isGuess) throw failure.after(this.#pages);
     }
     if (this.#token === undefined) throw failure.after(this.#pages);

@@ -1,7 +1,5 @@
 /** Sizes that are tried one after the other where a page is too large for the service. */
 const steps = [100, 50, 25, 10, 5, 2, 1];
-/** Where the service gives no reason, its pages are taken to be too large down to this size. */
-const leastGuess = 10;
 /** Pages that must come before a larger one is tried; after each larger one that is refused twice as many, up to … */
 const goodPagesBeforeLarger = 5;
 const mostPagesBeforeLarger = 320;
@@ -67,12 +65,11 @@ export class PageSize {
 
   /** Takes the next smaller size; false where there is none. */
   shrink(): boolean {
-    return this.#shrinkTo(steps.find((step) => step < this.#now));
-  }
-
-  /** The same where it isn't known whether the size is what is wrong: not down to the smallest. */
-  guess(): boolean {
-    return this.#shrinkTo(steps.find((step) => step < this.#now && step >= leastGuess));
+    const smaller = steps.find((step) => step < this.#now);
+    if (smaller === undefined) return false;
+    this.#refused ??= this.#now;
+    this.#now = smaller;
+    return true;
   }
 
   /** A page came. */
@@ -88,12 +85,5 @@ export class PageSize {
     this.#isFixed = true;
     this.#now = size;
     this.#refused = undefined;
-  }
-
-  #shrinkTo(smaller: number | undefined): boolean {
-    if (smaller === undefined) return false;
-    this.#refused ??= this.#now;
-    this.#now = smaller;
-    return true;
   }
 }

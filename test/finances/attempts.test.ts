@@ -246,13 +246,33 @@ describe('an access token', () => {
     expect([of.counts.retries, elapsed(of)]).toEqual([1, 0]);
   });
 
-  test('that is refused twice is denied access, which says what to check', async () => {
+  test.each([2, 3])('that has expired %d times in a row is asked for again, behind a short wait', async (times) => {
+    const { refused, client } = signIn();
+    const of = await setup((number) => (number <= times ? expired : emptyPage), { client });
+    await ask(of);
+    expect(refused).toHaveLength(times);
+    expect(new Set(of.server.requests.map(({ headers }) => headers['x-amz-access-token'])).size).toBe(times + 1);
+    expect(elapsed(of)).toBeGreaterThan(500);
+    expect(elapsed(of)).toBeLessThan(10_000);
+  });
+
+  test('that expires however often it is asked for stops the run, and says what to check', async () => {
     const { refused, client } = signIn();
     const of = await setup(() => expired, { client });
+    const failure = await failureOf(ask(of), ReadFailure);
+    expect(failure).toMatchObject({ kind: 'denied', tries: 4, consequence: 'stop' });
+    expect(failure.message).toContain('--endpoint belong together (region, sandbox), and that the seller');
+    expect(refused).toHaveLength(4);
+  });
+
+  test('that is refused twice without a word of expiry is denied access, which says what to check', async () => {
+    const { refused, client } = signIn();
+    const of = await setup(() => refusal(403, 'Unauthorized', 'Access to requested resource is denied.'), { client });
     const failure = await failureOf(ask(of), ReadFailure);
     expect(failure).toMatchObject({ kind: 'denied', tries: 2, consequence: 'stop' });
     expect(failure.message).toContain("check the account's credentials and what they give access to");
     expect(refused).toHaveLength(2);
+    expect(elapsed(of)).toBe(0);
   });
 
   test('that can not be had is told as it is, and no request is sent or counted', async () => {

@@ -65,7 +65,9 @@ describe('the cause of a refusal', () => {
     ['mistake', { status: 405, code: 'MethodNotAllowed' }],
     ['mistake', { status: 404, code: 'ResourceNotFound' }],
     ['unknown-subject', { status: 404, code: 'ResourceNotFound', operation: 'ListFinancialEventsByGroupId' }],
-    ['access-refused', { status: 403, message: 'The access token you provided has expired.', signedIn: true }],
+    ['access-expired', { status: 403, message: 'The access token you provided has expired.', signedIn: true }],
+    ['access-refused', { status: 403, message: 'Access to requested resource is denied.', signedIn: true }],
+    ['denied', { status: 403, message: 'The access token you provided has expired.' }],
     ['access-refused', { status: 401, signedIn: true }],
     ['denied', { status: 403, message: 'Access to requested resource is denied.' }],
   ])('%s: %j', (cause, told) => {

@@ -210,7 +210,7 @@ describe('pages that are too large', () => {
     const of = await setup((number) => (number < 3 ? pageOf(`t${number}`, number) : vague));
     const failure = await failureOf(read(of, { foundSize }), ReadFailure);
     expect(failure).toMatchObject({ kind: 'invalid', pages: 2, consequence: 'leave-open' });
-    expect(of.server.requests.map(size)).toEqual([100, 100, 100, 100, 100, 100, 50, 25, 10]);
+    expect(of.server.requests.map(size)).toEqual([100, 100, 100, 100, 100, 100, 50, 25, 10, 5, 2, 1]);
     expect(foundSize.size).toBe(Infinity);
   });
 

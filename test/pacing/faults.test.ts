@@ -43,6 +43,40 @@ test.each(cases)('%s: the run ends well, and no row is lost or doubled', async (
   if (!kind.startsWith('clock-')) expect(outcome.struck).toBeGreaterThan(0);
 });
 
+test.each([
+  ['an access token that expires for no reason', { faults: { 'access-token-expired': { share: 1, times: 5 } } }, 5],
+  [
+    'access tokens that live no longer than ten seconds',
+    { signIn: { clientId: 'client', clientSecret: 'its secret', accessTokenLifeMs: 10_000 } },
+    0,
+  ],
+  [
+    'three of them dead one after the other, just as they come',
+    { faults: { 'access-token-expired': { share: 1, times: 3 } } },
+    3,
+  ],
+] as const)('%s: another one is asked for, and no row is lost or doubled', async (_what, service, struck) => {
+  const outcome = await virtualRun({ ...small, signsIn: true, quota: { rate: 0.5, burst: 5 }, service });
+  expect(outcome).toMatchObject({ failure: undefined, lost: 0, doubled: 0, struck });
+  expect(outcome.signIns).toBeGreaterThan(1);
+  expect(outcome.signIns).toBeLessThanOrEqual(Math.max(struck + 1, 1 + outcome.seconds / 8));
+});
+
+test('access tokens that are refused without end stop the run, and it says what to check', async () => {
+  const service = { faults: { 'access-token-expired': { share: 1 } } };
+  const outcome = await virtualRun({ ...small, signsIn: true, service });
+  expect(outcome.failure).toMatchObject({ kind: 'denied' });
+  expect(String(outcome.failure)).toMatch(/please check that it and --endpoint belong together/);
+  expect(outcome.signIns).toBeLessThanOrEqual(12);
+});
+
+test('pages of ten results that are too large are read by less, down to one', async () => {
+  const faults = { 'body-limit': { share: 1, amount: 9000 } };
+  const outcome = await virtualRun({ ...small, events: 300, quota: { rate: 20, burst: 30 }, service: { faults } });
+  expect(outcome).toMatchObject({ failure: undefined, lost: 0, doubled: 0 });
+  expect(outcome.struck).toBeGreaterThan(5);
+});
+
 test('denied access stops the run at once, and says what to check', async () => {
   const outcome = await virtualRun({ ...small, service: { faults: { 'access-denied': { share: 1 } } } });
   expect(outcome.failure).toMatchObject({ kind: 'denied' });

@@ -12,7 +12,9 @@ import { choosePipelines } from '../../src/options/pipelines.js';
 import { runPipelines, type PipelineSummary } from '../../src/run/runner.js';
 import { dayMs, months, type Window } from '../../src/run/windows.js';
 import { createSeller, type Seller } from '../../src/seller/seller.js';
+import { signInPath } from '../../src/service/sign-in.js';
 import { startService, type ServiceOptions } from '../../src/service/server.js';
+import { Secret } from '../../src/sign-in/secret.js';
 import { openDatabase } from '../../src/duckdb/connection.js';
 import { HandClock } from '../clock.js';
 import { busyStore } from './busy-store.js';
@@ -28,6 +30,8 @@ export interface Scenario {
   /** Default: the live service's. */
   readonly quota?: { readonly rate: number; readonly burst: number };
   readonly service?: Partial<ServiceOptions>;
+  /** Whether the service asks for access tokens. */
+  readonly signsIn?: boolean;
   /** Milliseconds of real time after which an answer is given up: what keeps silent is waited for in real time. */
   readonly timeoutMs?: number;
 }
@@ -48,6 +52,8 @@ export interface Outcome {
   readonly invalid: number;
   /** Requests that a fault hit. */
   readonly struck: number;
+  /** Access tokens that were asked for. */
+  readonly signIns: number;
   /** What was told of waiting, a line each. */
   readonly told: readonly string[];
   /** Events of the seller that the lake lacks, and such that it has too often. */
@@ -72,7 +78,15 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
   const range = { start: today - days * dayMs, end };
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-pacing-'));
   const slow = countedClock(clock);
-  const service = await startService({ ledger: seller, clock: slow.clock, quota, latencyMs, ...scenario.service });
+  const client = { clientId: 'client', clientSecret: 'its secret' };
+  const service = await startService({
+    ledger: seller,
+    clock: slow.clock,
+    quota,
+    latencyMs,
+    ...(scenario.signsIn === true && { signIn: client }),
+    ...scenario.service,
+  });
   const requests = requestsUnderWay();
   const { store, busy } = busyStore(openStore(folder, { clock }));
   const told: string[] = [];
@@ -81,6 +95,15 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
     quota,
     clock,
     random: Math.random,
+    ...(scenario.signsIn === true && {
+      signIn: {
+        account: 'shop',
+        tokenEndpoint: `${service.url}${signInPath}`,
+        clientId: new Secret(client.clientId),
+        clientSecret: new Secret(client.clientSecret),
+        refreshToken: new Secret('a refresh token'),
+      },
+    }),
     waiting: waitNotice(clock, (line) => told.push(line)),
     tokenLifeMs: scenario.service?.tokenLifeMs ?? 180_000,
     transport: { headersTimeoutMs: timeoutMs, bodyTimeoutMs: timeoutMs },
@@ -119,6 +142,7 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
       throttled: service.counts.requests(undefined, 429),
       invalid: service.counts.requests(undefined, 400),
       struck: service.counts.faults(),
+      signIns: service.counts.requests('SignIn'),
       told,
       ...(await differences(lake, counts.flat())),
     };
