@@ -1,4 +1,5 @@
 import { eventCollector, type EventsPage } from '../src/finances/collectors.js';
+import { groupPages } from '../src/finances/group-pages.js';
 import { groupSlices, spanOfGroup, type GroupSlice } from '../src/finances/group-slices.js';
 import { answering, groupSource } from '../src/finances/sources.js';
 import { groupEntries, groupEvents } from '../src/finances/tables.js';
@@ -18,10 +19,6 @@ export const groupEventsPipeline: Pipeline<FinancesUpstream, GroupSlice, EventsP
   needs: [financialEventGroups],
   work: (job) => listWork(groupSlices(job, name, groupEvents.name, financialEventGroups.name), 'group', spanOfGroup),
   pace: (upstream) => upstream.pace('ListFinancialEventsByGroupId'),
-  pages: (slice, reading) =>
-    answering(
-      groupSource(slice),
-      reading.upstream.pages('ListFinancialEventsByGroupId', { eventGroupId: slice.group.id }, reading),
-    ),
+  pages: (slice, reading) => answering(groupSource(slice), groupPages(slice, reading)),
   collect: ({ opened }) => eventCollector({ events: groupEvents, entries: groupEntries }, () => monthOf(opened)),
 };

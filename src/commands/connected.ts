@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Clock } from '../clock.js';
 import { messageOf } from '../errors.js';
 import { connectFinances, isWorthPacing } from '../finances/connect.js';
+import { openLargeGroups } from '../finances/large-groups.js';
 import type { FinancesUpstream } from '../finances/upstream.js';
 import { openJournal } from '../journal/journal.js';
 import { waitNotice } from '../output/wait-notice.js';
@@ -9,7 +10,7 @@ import { openKeptQuota } from '../quota/kept-quota.js';
 import { createSeller } from '../seller/seller.js';
 import { startService } from '../service/server.js';
 import type { SignIn } from '../sign-in/token-request.js';
-import { pagesFolder, quotaFile, stateFolder, type StatePlace } from './state-folder.js';
+import { largeGroupsFile, pagesFolder, quotaFile, stateFolder, type StatePlace } from './state-folder.js';
 
 export interface UpstreamOptions extends StatePlace {
   /** Undefined: the embedded service. */
@@ -19,6 +20,8 @@ export interface UpstreamOptions extends StatePlace {
   /** Requests a second and at once, as long as the upstream says nothing else. */
   readonly rate: number;
   readonly burst: number;
+  /** Reads again what the lake holds, and tries what could not be read before however recently that was. */
+  readonly refresh?: boolean;
   /** Minutes that a NextToken is taken; default 3, the shortest that is known. */
   readonly tokenLifeMinutes?: number | undefined;
 }
@@ -56,8 +59,11 @@ export async function withUpstream<T>(
     ? await openJournal({ folder: join(folder, pagesFolder), clock, tokenLifeMs, warn })
     : undefined;
   const kept = keeps ? await openKeptQuota(quotaFile(options, account, endpoint), warn) : undefined;
+  const path = largeGroupsFile(options, account, endpoint);
+  const largeGroups = await openLargeGroups({ path, clock, isForgotten: options.refresh === true, warn });
   const waiting = waitNotice(clock, log);
-  const connection = connectFinances({ ...common, endpoint, signIn, quota: { rate, burst }, journal, kept, waiting });
+  const service = { ...common, endpoint, signIn, quota: { rate, burst } };
+  const connection = connectFinances({ ...service, journal, kept, largeGroups, waiting });
   const sweep = async (): Promise<void> => journal?.sweep();
   return use(connection.upstream, sweep).finally(() => connection.close());
 }

@@ -29,6 +29,11 @@ export function quotaFile(place: StatePlace, account: string, endpoint: string):
   return join(stateFolder(place, account), `quota-${hashOf(endpoint)}.json`);
 }
 
+/** Where settlements of an account at an address are kept that were found to be too large to be read. */
+export function largeGroupsFile(place: StatePlace, account: string, endpoint: string): string {
+  return join(stateFolder(place, account), `large-groups-${hashOf(endpoint)}.json`);
+}
+
 /** Deletes an account's pages, and with `all` the level of its quota too. */
 export async function eraseState(place: StatePlace, account: string, all: boolean): Promise<void> {
   const folder = stateFolder(place, account);

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.js';
 import { continuationOf, ReceivedSoFar } from './alignment.js';
 import { contentsOf } from './contents.js';
 import type { Asking, ReceivedPage, RequestPage } from './attempts.js';
-import { limits, operations, type OperationName } from './operations.js';
+import { limits, operations, type Operation, type OperationName } from './operations.js';
 import { resultsOf } from './page-results.js';
 import { FoundSize, PageSize } from './page-sizes.js';
 import type { ScannedPage } from './page.js';
@@ -209,14 +209,20 @@ export class Chain {
     if (what === false) return;
     const message =
       `Expected page ${this.#pages} of ${this.#question.operation} to end the list or to lead to a new page, ${what}: ` +
-      'the service runs in a circle. Please try again later, or with a shorter range.';
+      `the service runs in a circle. Please try again later${this.#orShorter()}.`;
     throw new ReadFailure('loop', 'UPSTREAM_BODY', message, { pages: this.#pages });
+  }
+
+  /** A settlement or an order has no range that could be shorter. */
+  #orShorter(): string {
+    const { range }: Operation = operations[this.#question.operation];
+    return range === undefined ? '' : ', or with a shorter range';
   }
 
   #lost(failure: ReadFailure | undefined): ReadFailure {
     const message =
       `Expected ${this.#question.operation} to go on after page ${this.#pages}, but its token has expired, ` +
-      'and where the pages end can not be found again for certain. Please run it again, or with a shorter range.';
+      `and where the pages end can not be found again for certain. Please run it again${this.#orShorter()}.`;
     const code = failure?.code ?? 'UPSTREAM_STATUS';
     return new ReadFailure('token-expired', code, message, {
       pages: this.#pages,

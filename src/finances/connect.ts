@@ -11,6 +11,7 @@ import { createAccessTokens } from '../sign-in/access-tokens.js';
 import type { SignIn } from '../sign-in/token-request.js';
 import { createAttempts, type Wait } from './attempts.js';
 import { createFinancesClient } from './client.js';
+import type { LargeGroups } from './large-groups.js';
 import { operations, type OperationName } from './operations.js';
 import { scanPage } from './page.js';
 import type { KnownPage } from './chain.js';
@@ -33,6 +34,7 @@ export interface ConnectionOptions {
   readonly kept?: KeptQuota | undefined;
   /** Pages of slices that are open, for the next run should this one die. */
   readonly journal?: Journal | undefined;
+  readonly largeGroups?: LargeGroups | undefined;
   /** How long a NextToken is taken. */
   readonly tokenLifeMs: number;
   readonly transport?: TransportOptions | undefined;
@@ -119,6 +121,7 @@ export function connectFinances(options: ConnectionOptions): Connection {
       await kept?.flush();
     },
     upstream: {
+      largeGroups: options.largeGroups,
       pages: async function* (operation, parameters, reading) {
         const question = questionOf(operation, parameters);
         reading.committed(async () => journal?.drop(question));
@@ -165,6 +168,7 @@ const remedies: Partial<Record<FailureKind, Verdict>> = {
   loop: 'part',
   invalid: 'part',
   'window-too-long': 'shorten',
+  known: 'known',
 };
 
 /** What becomes of a slice that fails with this. */

@@ -23,6 +23,8 @@ export const consequences = {
   fault: 'leave-open',
   /** The pages don't come to an end. */
   loop: 'leave-open',
+  /** It failed not long ago, and there is no point in trying again so soon. */
+  known: 'leave-open',
   /** No such group or order. */
   'unknown-subject': 'leave-open',
   /** The credentials don't give access: no slice can be read. */
@@ -63,6 +65,12 @@ export class ReadFailure extends LedgerlakeError {
   /** What the rest of the run does. */
   get consequence(): Consequence {
     return consequences[this.kind];
+  }
+
+  /** The same failure, whose message goes on with a sentence more. */
+  saying(more: string): ReadFailure {
+    const { tries, pages } = this;
+    return new ReadFailure(this.kind, this.code, `${this.message} ${more}`, { ...optionsOf(this), tries, pages });
   }
 
   /** The same failure, told by the chain that it ended. */

@@ -1,5 +1,6 @@
 import type { Pace, Reading } from '../run/pipeline.js';
 import type { Window } from '../run/windows.js';
+import type { LargeGroups } from './large-groups.js';
 import type { OperationName } from './operations.js';
 import type { ScannedPage } from './page.js';
 import type { RequestParameters } from './request-path.js';
@@ -18,6 +19,8 @@ export interface FinancesUpstream {
   ): AsyncIterable<ScannedPage>;
   /** How fast an operation can be asked; undefined: as fast as it answers. */
   pace(operation: OperationName): Pace | undefined;
+  /** Settlements that were found to be too large to be read; left out: nobody keeps them in mind. */
+  readonly largeGroups?: LargeGroups | undefined;
   /** The windows of an operation that a run which was stopped had begun to read, as far as it can be gone on with. */
   begun(operation: OperationName): readonly Window[];
 }

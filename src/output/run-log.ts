@@ -5,6 +5,7 @@ import { formatCount } from './amounts.js';
 const setBackTexts: Readonly<Record<Verdict, string>> = {
   stop: 'can not be read',
   leave: 'is left open',
+  known: 'is left open',
   part: 'is read in parts',
   shorten: 'is read in parts',
   again: 'is read again from its beginning',

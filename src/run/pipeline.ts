@@ -55,6 +55,8 @@ export type Verdict =
   | 'stop'
   /** It is left open, and the others go on. */
   | 'leave'
+  /** It is left open as it was before: nothing was asked, so that it tells nothing of the others. */
+  | 'known'
   /** It holds too much to be read at once. */
   | 'part'
   /** It can't be gone on with where it broke off: it is read in parts, or from its beginning where it has none. */

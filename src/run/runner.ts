@@ -29,6 +29,8 @@ export interface PipelineSummary extends RequestCounts {
 export interface LeftOpen {
   readonly label: string;
   readonly reason: string;
+  /** Nobody has tried. */
+  readonly isKnown: boolean;
 }
 
 /** Slices left open, without a single page of any, after which there is no point in trying the others. */
@@ -219,13 +221,15 @@ async function loadSlice<Upstream>(
     }
     const verdict = signal.aborted ? 'stop' : judge(error);
     if (verdict === 'stop') throw error;
-    if (summary.pages === 0 && summary.leftOpen.length >= hopeless) throw error;
-    const isParted = verdict !== 'leave' && work.part(slice, verdict === 'shorten');
+    const failed = summary.leftOpen.filter(({ isKnown }) => !isKnown).length;
+    const isKnown = verdict === 'known';
+    if (!isKnown && summary.pages === 0 && failed >= hopeless) throw error;
+    const isParted = !isKnown && verdict !== 'leave' && work.part(slice, verdict === 'shorten');
     const isAgain = !isParted && verdict === 'again' && before < mostAgain;
-    const set = isAgain ? 'again' : isParted ? (verdict === 'again' ? 'part' : verdict) : 'leave';
+    const set = isAgain ? 'again' : isParted ? (verdict === 'again' ? 'part' : verdict) : isKnown ? 'known' : 'leave';
     events.setBack(pipeline.name, slice, set, messageOf(error));
     if (isAgain) return loadSlice(pipeline, work, open, options, summary, before + 1);
-    if (!isParted) summary.leftOpen.push({ label: slice.label, reason: messageOf(error) });
+    if (!isParted) summary.leftOpen.push({ label: slice.label, reason: messageOf(error), isKnown });
     return true;
   }
   for (const then of afterwards) await then();
