@@ -64,6 +64,5 @@ export async function withUpstream<T>(
   const waiting = waitNotice(clock, log);
   const service = { ...common, endpoint, signIn, quota: { rate, burst } };
   const connection = connectFinances({ ...service, journal, kept, largeGroups, waiting });
-  const sweep = async (): Promise<void> => journal?.sweep();
-  return use(connection.upstream, sweep).finally(() => connection.close());
+  return use(connection.upstream, () => connection.sweep()).finally(() => connection.close());
 }

@@ -18,7 +18,7 @@ import type { KnownPage } from './chain.js';
 import { FoundSize } from './page-sizes.js';
 import { readChain } from './pages.js';
 import { ReadFailure, type FailureKind } from './read-failure.js';
-import { requestPath, windowIn, type RequestParameters } from './request-path.js';
+import { isPathOf, requestPath, windowIn, type RequestParameters } from './request-path.js';
 import type { FinancesUpstream } from './upstream.js';
 
 export interface ConnectionOptions {
@@ -44,6 +44,11 @@ export interface ConnectionOptions {
 
 export interface Connection {
   readonly upstream: FinancesUpstream;
+  /**
+   * Forgets the pages that dead runs have left, once a run has come to its end: of operations that it had a look at. What
+   * another run may go on with stays.
+   */
+  sweep(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -81,6 +86,7 @@ export function connectFinances(options: ConnectionOptions): Connection {
   const transport = createTransport(options.transport);
   // Another service's tokens are of no use here. The address itself may hold a password.
   const service = `${createHash('sha256').update(endpoint).digest('hex').slice(0, 16)} `;
+  const lookedAt = new Set<OperationName>();
   const questionOf = (name: OperationName, parameters: RequestParameters): string =>
     service + requestPath(name, parameters);
   const accessTokens = signIn && createAccessTokens({ ...signIn, transport, clock, random });
@@ -116,6 +122,11 @@ export function connectFinances(options: ConnectionOptions): Connection {
   }
 
   return {
+    sweep: async () => {
+      const isOver = (question: string): boolean =>
+        question.startsWith(service) && [...lookedAt].some((name) => isPathOf(name, question.slice(service.length)));
+      await journal?.sweep(isOver);
+    },
     close: async () => {
       await transport.close();
       await kept?.flush();
@@ -150,6 +161,8 @@ export function connectFinances(options: ConnectionOptions): Connection {
         }
       },
       pace: (name): Pace | undefined => {
+        // The first that a pipeline asks for, also where it has nothing to read.
+        lookedAt.add(name);
         const { bucket } = queues[name];
         if (bucket === undefined || !isWorthPacing(bucket.rate)) return undefined;
         return { rate: bucket.rate, burst: bucket.burst, level: bucket.level(), latency: latencies.get(name) };

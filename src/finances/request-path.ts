@@ -102,6 +102,15 @@ function unsendable(parameter: string, expected: string, got: unknown): Ledgerla
   return usageError(`Expected ${parameter} to be ${expected}, got \`${String(got)}\` (${typeof got})`);
 }
 
+/** Whether a request path is one of an operation's, whatever is asked for. */
+export function isPathOf(name: OperationName, path: string): boolean {
+  const { path: template }: Operation = operations[name];
+  const [own = ''] = path.split('?');
+  const steps = own.split('/');
+  const wanted = template.split('/');
+  return steps.length === wanted.length && wanted.every((step, at) => step.startsWith('{') || step === steps[at]);
+}
+
 /** The window that a request path asks an operation for; undefined for a path of another one, or without both dates. */
 export function windowIn(name: OperationName, path: string): { start: number; end: number } | undefined {
   const { range, path: own }: Operation = operations[name];

@@ -46,10 +46,11 @@ export interface Journal {
   /** Forgets the pages of a question: they are in the lake, or of no use. */
   drop(question: string): Promise<void>;
   /**
-   * Forgets what dead runs have left and nobody has taken over. A run that came to its end had no use for it: most of it is in
-   * the lake, as a run can die between a commit and dropping the pages.
+   * Forgets what dead runs have left and nobody has taken over, of questions that are over, and what has grown too old to be
+   * gone on with. A run that came to its end had no use for it: most of it is in the lake, as a run can die between a commit
+   * and dropping the pages.
    */
-  sweep(): Promise<void>;
+  sweep(isOver: (question: string) => boolean): Promise<void>;
 }
 
 /**
@@ -107,9 +108,12 @@ export async function openJournal({ folder, clock, tokenLifeMs, warn }: JournalO
         own.delete(question);
         if (entry !== undefined) await rm(entry.folder, { recursive: true, force: true });
       }, undefined),
-    sweep: () =>
+    sweep: (isOver) =>
       attempt(async () => {
+        const since = clock.now() - tokenLifeMs;
         for (const [question, found] of left) {
+          const isAlive = (found.pages.at(-1)?.receivedAt ?? -Infinity) >= since;
+          if (isAlive && !isOver(question)) continue;
           left.delete(question);
           await rm(found.folder, { recursive: true, force: true });
         }

@@ -59,11 +59,27 @@ test('what nobody has taken over goes when a run has loaded all there is, and wh
   await orphan(path);
   const second = await opened(path);
   expect(await second.takeOver(question)).toHaveLength(1);
-  await second.sweep();
+  await second.sweep(() => true);
   expect(second.begun()).toEqual([]);
   expect(await readdir(path)).toHaveLength(1);
   await orphan(path);
   expect((await opened(path)).begun()).toEqual([question]);
+});
+
+test('what another run may go on with stays, until its token is dead', async () => {
+  const path = await temporaryFolder();
+  const moving = new HandClock('2026-02-01');
+  const first = await opened(path);
+  await first.add(question, page(0));
+  await first.add('another', page(0));
+  await orphan(path);
+  const second = await openJournal({ folder: path, clock: moving, tokenLifeMs, warn: never });
+  await second.sweep((left) => left === 'another');
+  expect(second.begun()).toEqual([question]);
+  expect(await readdir(path)).toHaveLength(1);
+  await moving.advance(tokenLifeMs + 1);
+  await second.sweep(() => false);
+  expect(await readdir(path)).toEqual([]);
 });
 
 test('what a living run is at work on is left to it', async () => {

@@ -94,6 +94,10 @@ test('whatever becomes of the journal and of its tokens, no row is lost and none
     Promise.all(pages.map(change));
 
   expect(await goneOn('whole', () => Promise.resolve())).toBeLessThanOrEqual(-kept);
+  // A run of another pipeline has nothing to do with it.
+  const listing = { endpoint: service.url, pipelines: ['financial-event-groups'] };
+  const behind = await goneOn('behind another', () => loaded({ lake: join(top, 'behind another'), ...listing }));
+  expect(behind).toBeLessThanOrEqual(-kept);
   await goneOn('deleted', () => rm(join(top, 'deleted', '_journal'), { recursive: true }));
   await goneOn(
     'past its life',
