@@ -1,4 +1,5 @@
 import { groupCollector } from '../src/finances/collectors.js';
+import { historyNotices } from '../src/finances/history-limit.js';
 import { listingNotices, listingWork, type ListingSlice } from '../src/finances/listed-again.js';
 import type { ScannedPage } from '../src/finances/page.js';
 import { heldAndRead } from '../src/finances/sources.js';
@@ -19,7 +20,7 @@ export const financialEventGroups: Pipeline<FinancesUpstream, ListingSlice, Scan
   work: (job) => listingWork(windowWork(job, { pipeline: name, table: groups.name, ...cutting }), job, name),
   pace: (upstream) => upstream.pace('ListFinancialEventGroups'),
   begun: (upstream) => upstream.begun('ListFinancialEventGroups'),
-  noticed: (job) => listingNotices(job, name),
+  noticed: (job, now) => ({ ...listingNotices(job, name), ...historyNotices(job, name, groups.name, now) }),
   pages: ({ window, held }, reading) =>
     heldAndRead(
       held,

@@ -1,4 +1,5 @@
 import { eventCollector, type EventsPage } from '../src/finances/collectors.js';
+import { historyNotices } from '../src/finances/history-limit.js';
 import { answering, windowSource } from '../src/finances/sources.js';
 import { entries, events } from '../src/finances/tables.js';
 import type { FinancesUpstream } from '../src/finances/upstream.js';
@@ -18,6 +19,7 @@ export const financialEvents: Pipeline<FinancesUpstream, WindowSlice, EventsPage
   work: (job) => windowWork(job, { pipeline: name, table: events.name, ...cutting }),
   pace: (upstream) => upstream.pace('ListFinancialEvents'),
   begun: (upstream) => upstream.begun('ListFinancialEvents'),
+  noticed: (job, now) => historyNotices(job, name, events.name, now),
   pages: ({ window }, reading) =>
     answering(
       windowSource(window),

@@ -131,6 +131,7 @@ const noticeTexts: Readonly<Record<string, string>> = {
   unknownPaths: 'amounts at paths that the model does not know (role unknown)',
   oddFields: 'values of an unexpected type (null in their column, whole in raw)',
   unknownOrders: 'orders that the service does not know',
+  beyondHistory: 'ranges older than two years that came back empty (the service keeps about two years)',
   missingSettlements: 'places where the listing seems to leave settlements out, also when it was asked again',
   inexactAmounts: 'amounts that DECIMAL(18,6) cannot hold (see amount_text)',
 };
