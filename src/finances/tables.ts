@@ -26,8 +26,14 @@ const effectiveAt = filtered(
   ),
 );
 const amazonOrderId = filtered(
-  nullable('amazon_order_id', 'text', 'dictionary', 'The order, as the marketplace numbers it.'),
+  nullable('amazon_order_id', 'text', 'delta-length', 'The order, as the marketplace numbers it.'),
 );
+
+/** What an event has once and its entries often: DuckDB computes with each value of a dictionary once. */
+function repeated(of: Column): Column {
+  return { ...of, encoding: 'dictionary' };
+}
+
 const marketplace = nullable('marketplace', 'text', 'dictionary', 'The marketplace of the sale.');
 const groupId = nullable(
   'group_id',
@@ -44,7 +50,7 @@ function eventColumns(effective: Column): Column[] {
     postedAt,
     effective,
     amazonOrderId,
-    nullable('seller_order_id', 'text', 'dictionary', 'The order, as the seller numbers it.'),
+    nullable('seller_order_id', 'text', 'delta-length', 'The order, as the seller numbers it.'),
     marketplace,
     nullable('store', 'text', 'dictionary', 'The store of the sale.'),
     groupId,
@@ -60,9 +66,9 @@ function entryColumns(effective: Column): Column[] {
   return [
     column('event_id', 'text', 'delta-length', 'The event that the amount stands in.'),
     eventList,
-    postedAt,
-    effective,
-    amazonOrderId,
+    repeated(postedAt),
+    repeated(effective),
+    repeated(amazonOrderId),
     marketplace,
     groupId,
     column('entry', 'integer', 'delta', 'Order within the event, from 0.'),
