@@ -23,10 +23,11 @@ async function readOptions(given: Given) {
 export const compactCommand: CommandDefinition = {
   name: 'compact',
   positional,
-  about: 'Merge small files',
+  about: 'Merge small files, and write what was landed smaller',
   more:
-    'Merges the small files of each month into files of about 128 MB. Readers see the small ones or the large one, never\n' +
-    'both. It can be stopped at any instant, and a second one changes nothing.',
+    'Merges the small files of each month into files of about 128 MB, compressed as small as it gets; so are larger ones\n' +
+    'that are as they were landed. Readers see the files before or the file after, never both. It can be stopped at any\n' +
+    'instant, and a second one changes nothing.',
   options,
   examples: [['compact financial-events', 'the events by date and their entries']],
   run: async (given, context) => {

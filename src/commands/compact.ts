@@ -13,8 +13,8 @@ export interface CompactOptions extends MaintenanceOptions {
 }
 
 /**
- * `ledgerlake compact`: merges the small files of each account and month, and prints a summary. No upstream, no quota;
- * other runs may be at work on the lake.
+ * `ledgerlake compact`: merges the small files of each account and month, writes larger ones smaller, and prints a
+ * summary. No upstream, no quota; other runs may be at work on the lake.
  *
  * @throws LedgerlakeError USAGE for an unknown pipeline or a bad account, LAKE_STORE naming a file that is missing or was
  *   changed behind the lake's back, STOPPED; the summary is printed by then, and what was merged stays
@@ -22,7 +22,7 @@ export interface CompactOptions extends MaintenanceOptions {
 export async function compact(options: CompactOptions, context: CommandContext): Promise<void> {
   const words = {
     done: 'Compacted',
-    nothing: () => `\nNothing to do: ${options.lake} has no small files to merge.\n`,
+    nothing: () => `\nNothing to do: ${options.lake} has no small files to merge, and none to write smaller.\n`,
     slices: 'merges',
   };
   const tabled = [...pipelines, historyFamily];

@@ -5,8 +5,9 @@ import type { Lake } from '../lake/lake.js';
 import { bundlesOf, fileCountOf, currentFiles, replacing, sizesOf, type Bundle } from './bundles.js';
 import type { Family } from './families.js';
 import { mergedFiles } from './merge.js';
-import { planMerges } from './merge-plan.js';
+import { planMerges, type Sized } from './merge-plan.js';
 import { leadingColumn } from './row-order.js';
+import { isRewritten } from './new-files.js';
 import { newWork, type Work } from './work.js';
 import { canTellApart } from './unit-rows.js';
 import { withWorkspace, type Limits, type Workspace } from './workspace.js';
@@ -33,7 +34,7 @@ export interface CompactionOptions {
 
 /**
  * Merges the small files of each partition of account and month into files of about the target size, until no two small
- * ones are left. Each merge is in the lake whole or not at all; one whose files another run replaces meanwhile is dropped,
+ * ones are left, and writes what else is as it was landed once more, smaller. Each merge is in the lake whole or not at all; one whose files another run replaces meanwhile is dropped,
  * and what is there then is looked at again.
  *
  * @param work takes what was done per family, also where it fails
@@ -128,13 +129,24 @@ function partitionsOf(bundles: readonly Bundle[]): Map<string, Bundle[]> {
 }
 
 /** Those that can be merged and taken apart again, by where their rows begin. */
-function sized(family: Family, bundles: readonly Bundle[]): { bundle: Bundle; bytes: number }[] {
+function sized(family: Family, bundles: readonly Bundle[]): (Sized & { bundle: Bundle })[] {
   return bundles
     .filter(({ main, isWhole }) => isWhole && canTellApart(family.main, family.derived, unitsOf(main)))
-    .map((bundle) => ({ bundle, bytes: Math.max(...sizesOf(bundle)), first: firstOf(family, bundle) }))
+    .map((bundle) => ({
+      bundle,
+      bytes: Math.max(...sizesOf(bundle)),
+      landedBytes: landedBytesOf(bundle),
+      first: firstOf(family, bundle),
+    }))
     .toSorted((a, b) =>
       a.first === b.first ? (a.bundle.main.path < b.bundle.main.path ? -1 : 1) : a.first < b.first ? -1 : 1,
     );
+}
+
+/** Bytes of a bundle's files that are as slices have landed them. */
+function landedBytesOf({ main, derived }: Bundle): number {
+  const landed = [main, ...derived.map(({ add }) => add)].filter((add) => !isRewritten(add));
+  return landed.reduce((sum, { size }) => sum + size, 0);
 }
 
 /** The least value of the column that files are sorted by; empty where the log doesn't say. */

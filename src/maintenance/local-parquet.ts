@@ -48,6 +48,8 @@ export interface WriteOptions {
   readonly metadata: ReadonlyMap<string, string>;
   /** Rows a row group. */
   readonly groupRows: number;
+  /** Of zstd, 1 to 22; left out: DuckDB's own, 3. */
+  readonly compressionLevel?: number | undefined;
 }
 
 /**
@@ -59,11 +61,13 @@ export interface WriteOptions {
 export async function writeRows(
   database: Database,
   table: Table,
-  { select, target, metadata, groupRows }: WriteOptions,
+  { select, target, metadata, groupRows, compressionLevel }: WriteOptions,
   options: QueryOptions = {},
 ): Promise<LocalParquet> {
   const pairs = [...metadata].map(([key, value]) => `${literal(key)}: ${literal(value)}`);
-  const settings = ['FORMAT parquet', 'COMPRESSION zstd', `ROW_GROUP_SIZE ${groupRows}`];
+  // With version 2 what has no dictionary is stored as differences or by lengths, as slices store it.
+  const settings = ['FORMAT parquet', 'PARQUET_VERSION v2', 'COMPRESSION zstd', `ROW_GROUP_SIZE ${groupRows}`];
+  if (compressionLevel !== undefined) settings.push(`COMPRESSION_LEVEL ${compressionLevel}`);
   if (pairs.length > 0) settings.push(`KV_METADATA {${pairs.join(', ')}}`);
   const [copied] = await database.rows(`COPY (${select}) TO ${literal(target)} (${settings.join(', ')})`, options);
   const rows = await countRows(database, target, 'true');

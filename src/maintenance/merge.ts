@@ -16,6 +16,9 @@ import { sortedFile, type Sorting } from './sorted-file.js';
 import { namingColumn } from './unit-rows.js';
 import type { Workspace } from './workspace.js';
 
+/** Of zstd: files come out an eighth smaller than at DuckDB's own level, for a twentieth more of the whole time. */
+const compressionLevel = 6;
+
 /** Brings committed files of a table into the workspace; their names there. Throws as `checkedBytes` does. */
 export async function fetchFiles(
   lake: Lake,
@@ -48,7 +51,7 @@ export async function mergedFiles(
   const place = await placeOf(database, family, mains, paths);
   const metadata = metadataOf(place);
   const write = async (table: Table, adds: readonly Add[], own: readonly string[], select: Sorting['select']) => {
-    const local = await sortedFile(workspace, table, { paths: own, select, metadata }, options);
+    const local = await sortedFile(workspace, table, { paths: own, select, metadata, compressionLevel }, options);
     expectRows(table, rowsInLog(adds), local.rows);
     return { local, file: await newFile(table, place, local, mergedTags(adds), now) };
   };

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import { basename } from 'node:path';
 import type { Table } from '../columns/table.js';
+import type { Add } from '../lake/actions.js';
 import type { NewFile } from '../lake/written-files.js';
 import { fileMetadata } from '../run/slice-stream.js';
 import type { Family } from './families.js';
@@ -21,6 +23,14 @@ export function metadataOf({ family, account, units }: Place): ReadonlyMap<strin
   return fileMetadata(family.pipeline, account, labelOf(units));
 }
 
+/** What the names of files begin with that were made from others. */
+const prefix = 'compact-';
+
+/** Whether a file was made from others, and not landed by a slice. */
+export function isRewritten({ path }: Add): boolean {
+  return basename(path).startsWith(prefix);
+}
+
 /**
  * A local file as one on its way into the lake, named by where its windows begin, else by its month, and by the hash of
  * its content. Rows and hash are added to its tags.
@@ -38,7 +48,7 @@ export async function newFile(
     table,
     bytes,
     add: {
-      path: `account=${account}/month=${month}/compact-${beginningOf(units) ?? month}-${sha256.slice(0, 16)}.parquet`,
+      path: `account=${account}/month=${month}/${prefix}${beginningOf(units) ?? month}-${sha256.slice(0, 16)}.parquet`,
       partitionValues: { account, month },
       size: bytes.length,
       modificationTime: now,

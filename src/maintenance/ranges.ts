@@ -9,6 +9,11 @@ const leastValueBytes = 16;
 
 /** Rows of a row group where rows are narrow, as in the files of slices. */
 const mostGroupRows = 128 * 1024;
+/**
+ * Bytes of a row group where rows are wide. DuckDB unpacks the whole of a column's part in a group to get at one `raw`:
+ * an order's events come three times as fast out of groups of this size as out of four times larger ones.
+ */
+const mostGroupBytes = 16_000_000;
 /** DuckDB counts rows by so many. */
 const vectorRows = 2048;
 
@@ -16,6 +21,8 @@ const vectorRows = 2048;
 export interface Extent {
   readonly rows: number;
   readonly bytes: number;
+  /** As the files have them, unpacked. */
+  readonly storedBytes: number;
 }
 
 /** How large the rows of local Parquet files of a table are, by what the files say. */
@@ -26,12 +33,17 @@ export async function extentOf(database: Database, { columns }: Table, paths: re
     `SELECT sum(total_uncompressed_size)::BIGINT AS bytes FROM parquet_metadata(${list})`,
   );
   const rows = Number(counted?.['rows'] ?? 0);
-  return { rows, bytes: Math.max(Number(sized?.['bytes'] ?? 0), rows * columns.length * leastValueBytes) };
+  const storedBytes = Number(sized?.['bytes'] ?? 0);
+  return { rows, bytes: Math.max(storedBytes, rows * columns.length * leastValueBytes), storedBytes };
 }
 
-/** Rows a row group: fewer where they are wide, because a group is held in memory while it is written. */
-export function groupRows({ rows, bytes }: Extent, rangeBytes: number): number {
-  const fitting = bytes === 0 ? mostGroupRows : Math.floor((rangeBytes / bytes) * rows);
+/**
+ * Rows a row group: fewer where they are wide, because a group is held in memory while it is written, and its columns are
+ * unpacked as a whole when something of them is read.
+ */
+export function groupRows({ rows, bytes, storedBytes }: Extent, rangeBytes: number): number {
+  if (bytes === 0) return mostGroupRows;
+  const fitting = rows * Math.min(rangeBytes / bytes, mostGroupBytes / storedBytes);
   return Math.min(mostGroupRows, Math.max(vectorRows, Math.floor(fitting / vectorRows) * vectorRows));
 }
 

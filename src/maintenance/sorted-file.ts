@@ -12,6 +12,8 @@ export interface Sorting {
   /** A query in SQL for those of the rows that meet a condition, in order; it may leave out some. */
   readonly select: (condition: string) => string;
   readonly metadata: ReadonlyMap<string, string>;
+  /** See `WriteOptions`. */
+  readonly compressionLevel?: number;
 }
 
 /**
@@ -23,13 +25,14 @@ export interface Sorting {
 export async function sortedFile(
   { database, fresh, limits: { rangeBytes } }: Workspace,
   table: Table,
-  { paths, select, metadata }: Sorting,
+  { paths, select, metadata, compressionLevel }: Sorting,
   options: QueryOptions,
 ): Promise<LocalParquet> {
   const extent = await extentOf(database, table, paths);
   const target = fresh();
+  const rows = groupRows(extent, rangeBytes);
   const write = (query: string) =>
-    writeRows(database, table, { select: query, target, metadata, groupRows: groupRows(extent, rangeBytes) }, options);
+    writeRows(database, table, { select: query, target, metadata, groupRows: rows, compressionLevel }, options);
   const ranges = await rangesOf(database, table, paths, extent, rangeBytes);
   if (ranges.length === 1) return write(select('true'));
   const parts: string[] = [];
@@ -37,7 +40,7 @@ export async function sortedFile(
     const part = fresh();
     parts.push(part);
     await database.execute(
-      `COPY (${select(range)}) TO ${literal(part)} (FORMAT parquet, COMPRESSION snappy, ROW_GROUP_SIZE ${groupRows(extent, rangeBytes)})`,
+      `COPY (${select(range)}) TO ${literal(part)} (FORMAT parquet, COMPRESSION snappy, ROW_GROUP_SIZE ${rows})`,
       options,
     );
   }

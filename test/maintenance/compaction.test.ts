@@ -1,4 +1,4 @@
-import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../src/duckdb/connection.js';
@@ -194,7 +194,7 @@ describe('a compaction', () => {
     }
   });
 
-  test('merges up to the size that is aimed at, and leaves larger files alone', async () => {
+  test('merges up to the size that is aimed at', async () => {
     const lake = await copied(made.lake);
     const contents = await contentsOf(lake, clock);
     const sizes = async () => {
@@ -208,6 +208,38 @@ describe('a compaction', () => {
     await compacted({ lake, targetBytes: largest }, { clock });
     expect(await everyHash(lake)).toEqual(before);
     expect(await contents.differences()).toEqual({});
+  });
+
+  test('writes a file that has nothing to be merged with once more, smaller, and never again', async () => {
+    const lake = await copied(made.lake);
+    const contents = await contentsOf(lake, clock);
+    const bytes = async () => {
+      const files = await dataFiles(lake, 'events');
+      const sizes = await Promise.all(files.map(async (file) => (await stat(join(lake, 'events', file))).size));
+      return { files: files.length, sum: sizes.reduce((sum, size) => sum + size, 0) };
+    };
+    const codecs = async () => {
+      const database = await openDatabase();
+      const rows = await database.rows(
+        `SELECT DISTINCT compression FROM parquet_metadata('${join(lake, 'events')}/*/*/*.parquet') WHERE path_in_schema = 'raw'`,
+      );
+      database.close();
+      return rows.map(({ compression }) => compression);
+    };
+    const before = await bytes();
+    expect(await codecs()).toEqual(['SNAPPY']);
+    // So little is aimed at that no two files are small.
+    const { summary } = await compacted({ lake, targetBytes: 1000 }, { clock });
+    expect(summary.pipelines['financial-events']).toMatchObject({ slices: before.files });
+    expect(await codecs()).toEqual(['ZSTD']);
+    const after = await bytes();
+    expect(after.files).toBe(before.files);
+    expect(after.sum).toBeLessThan(before.sum * 0.8);
+    expect(await contents.differences()).toEqual({});
+    const hashes = await everyHash(lake);
+    const { printed } = await compacted({ lake, targetBytes: 1000 }, { clock });
+    expect(printed).toContain('Nothing to do');
+    expect(await everyHash(lake)).toEqual(hashes);
   });
 
   test('touches only the pipelines that are named', async () => {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { planMerges } from '../../src/maintenance/merge-plan.js';
 
 const sizes = fc.array(fc.integer({ min: 1, max: 200 }), { maxLength: 40 });
-const things = (bytes: readonly number[]) => bytes.map((size, at) => ({ bytes: size, at }));
+const things = (bytes: readonly number[]) => bytes.map((size, at) => ({ bytes: size, landedBytes: 0, at }));
 
 test('merges neighbours up to the target, each thing once and none that is half as large', () => {
   fc.assert(
@@ -30,10 +30,27 @@ test('ends, however small a merge comes out, with one small thing at most', () =
         if (merge === undefined) break;
         const sum = merge.reduce((total, thing) => total + thing.bytes, 0);
         const at = merge[0]?.at ?? 0;
-        left = [...left.filter((thing) => !merge.includes(thing)), { bytes: Math.max(1, sum * shrunk), at }];
+        left = [
+          ...left.filter((thing) => !merge.includes(thing)),
+          { bytes: Math.max(1, sum * shrunk), landedBytes: 0, at },
+        ];
         left.sort((a, b) => a.at - b.at);
       }
       expect(left.filter((thing) => thing.bytes < 50).length).toBeLessThanOrEqual(1);
     }),
   );
+});
+
+test('what is large enough is written again for its landed bytes alone, behind the merges and once', () => {
+  const landed = (bytes: number, landedBytes: number) => ({ bytes, landedBytes });
+  const [one, other, large, written, small] = [
+    landed(30e6, 30e6),
+    landed(31e6, 0),
+    landed(90e6, 90e6),
+    landed(90e6, 0),
+    landed(90e6, 700_000),
+  ];
+  expect(planMerges([one, large, other, written, small], 100e6)).toEqual([[one, other], [large]]);
+  expect(planMerges([one, written], 100e6)).toEqual([[one]]);
+  expect(planMerges([other, written, small], 100e6)).toEqual([]);
 });

@@ -42,13 +42,16 @@ test('small files are one range, and so are those of a table without anything to
     expect(extent.rows).toBe(1);
     expect(await rangesOf(database, entries, [path], extent, 64_000_000)).toEqual(['true']);
     const bare = { ...groups, columns: groups.columns.slice(1, 2) };
-    expect(await rangesOf(database, bare, [path], { rows: 1000, bytes: 1e12 }, 1)).toEqual(['true']);
+    expect(await rangesOf(database, bare, [path], { rows: 1000, bytes: 1e12, storedBytes: 1e12 }, 1)).toEqual(['true']);
   });
 });
 
 test('row groups hold fewer rows the wider these are, in whole vectors of 2,048', () => {
-  expect(groupRows({ rows: 1_000_000, bytes: 100_000_000 }, 64_000_000)).toBe(131_072);
-  expect(groupRows({ rows: 1_000_000, bytes: 1_000_000_000 }, 64_000_000)).toBe(63_488);
-  expect(groupRows({ rows: 10, bytes: 1_000_000_000 }, 64_000_000)).toBe(2048);
-  expect(groupRows({ rows: 0, bytes: 0 }, 64_000_000)).toBe(131_072);
+  const rowsOf = (rows: number, bytes: number, storedBytes: number) =>
+    groupRows({ rows, bytes, storedBytes }, 64_000_000);
+  expect(rowsOf(1_000_000, 100_000_000, 100_000_000)).toBe(131_072);
+  expect(rowsOf(1_000_000, 1_000_000_000, 60_000_000)).toBe(63_488);
+  expect(rowsOf(1_000_000, 1_000_000_000, 1_000_000_000)).toBe(14_336);
+  expect(rowsOf(10, 1_000_000_000, 1_000_000_000)).toBe(2048);
+  expect(rowsOf(0, 0, 0)).toBe(131_072);
 });
