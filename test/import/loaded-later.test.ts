@@ -7,6 +7,7 @@ import { clockAt, database, ran, serving, temporaryFolder } from '../commands/la
 import { Kept } from '../output/streams.js';
 import { arrayLedger, type DatedItem } from '../service/array-ledger.js';
 import { settlement, shipment } from '../sync/made-up-shop.js';
+import { synced } from '../sync/synced.js';
 import { found, verified } from '../verify/verified.js';
 import { eventsBody, fileOf, groupsBody, imported, value } from './imported.js';
 
@@ -91,6 +92,28 @@ test('a loaded window takes the place of the imported days that it covers, and o
   expect(await days(lake)).toMatch(/^(\d\d:4x2 ?){16}$/);
   expect(await states(lake)).toBe('ffffffffffffffff');
   await expectWhole(lake);
+});
+
+async function syncedAll(lake: Lake): Promise<void> {
+  const endpoint = await serving({ ledger: arrayLedger(shipments('2.00')), clock });
+  const given = { pipelines: ['financial-events'], account: 'shop', endpoint, lake: lake.root };
+  expect((await synced(given, { clock })).failure).toBeUndefined();
+}
+
+test('a sync asks for the days that only imports cover', async () => {
+  const lake = await importedLake();
+  await syncedAll(lake);
+  expect(await days(lake)).toMatch(/^(\d\d:4x2 ?){16}$/);
+  expect(await states(lake)).toBe('ffffffffffffffff');
+  await expectWhole(lake);
+});
+
+test('a sync asks for them behind the first loaded instant, as for any gap', async () => {
+  const lake = await importedLake();
+  await backfilled(lake, '2025-03-03', '2025-03-05');
+  await syncedAll(lake);
+  expect(await days(lake)).toMatch(/^01:4x1 02:4x1 03:4x2 (\d\d:4x2 ?){13}$/);
+  expect(await states(lake)).toBe('iiffffffffffffff');
 });
 
 test('a window that ends within an imported day takes its rows and leaves those behind it', async () => {
