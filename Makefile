@@ -1,11 +1,13 @@
 # Ledgerlake: a marketplace seller's financial events as partitioned Parquet.
 .DEFAULT_GOAL := help
-.PHONY: help install build backfill check test test-s3 torture test-all bench clean
+.PHONY: help install build backfill check test test-s3 torture test-all bench bench-queries clean
 
 LAKE ?= data/lake
 # Of `make bench`: megabytes of input, and rounds that the medians are of.
 SIZE ?= 200
 ROUNDS ?= 3
+# Of `make bench-queries`: events in 90 days, each of about ten amounts.
+EVENTS ?= 150000
 
 # npm writes this file when it has installed what package-lock.json names.
 INSTALLED := node_modules/.package-lock.json
@@ -13,7 +15,7 @@ BUILT := dist/.built
 SOURCES := $(shell find src pipelines -name '*.ts' 2>/dev/null) tsconfig.json tsconfig.build.json
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "  make backfill FROM=2025-01-01 TO=2025-02-01 LAKE=data/lake ENDPOINT=https://… ACCOUNT=my-shop"
 
@@ -52,6 +54,10 @@ test-all: test test-s3 torture ## Everything that this machine can run
 bench: $(INSTALLED) ## Time saved pages to Parquet beside DuckDB and others (SIZE in MB, ROUNDS)
 	npx tsc --noEmit false --outDir dist
 	node dist/bench/load/run.js $(SIZE) $(ROUNDS)
+
+bench-queries: $(INSTALLED) ## Time the README's queries beside DuckDB's own copy (EVENTS, ROUNDS)
+	npx tsc --noEmit false --outDir dist
+	node dist/bench/queries/run.js $(EVENTS) $(ROUNDS)
 
 clean: ## Remove what was built; the lake stays
 	rm -rf dist coverage
