@@ -34,8 +34,8 @@ export interface CompactionOptions {
 
 /**
  * Merges the small files of each partition of account and month into files of about the target size, until no two small
- * ones are left, and writes what else is as it was landed once more, smaller. Each merge is in the lake whole or not at all; one whose files another run replaces meanwhile is dropped,
- * and what is there then is looked at again.
+ * ones are left, and writes what else is as it was landed once more, smaller. Each merge is in the lake whole or not at
+ * all; one whose files another run replaces meanwhile is dropped, and what is there then is looked at again.
  *
  * @param work takes what was done per family, also where it fails
  * @throws LedgerlakeError LAKE_STORE naming a file that is missing or was changed behind the lake's back, STOPPED
