@@ -34,6 +34,9 @@ function elementOf({ name, type }: Column) {
     case 'instant':
     case 'bigint':
       return { name, type: 'INT64' as const };
+    case 'date':
+    case 'boolean':
+      throw new Error(`${name}: events and entries have no such column`);
   }
 }
 

@@ -14,7 +14,7 @@ import { decimalPrecision, decimalScale } from '../exact/decimal.js';
 import type { Dictionary } from './dictionary.js';
 
 /** Marks which values are there; Arrow's bitmap has a bit for each, least significant first. */
-class Validity {
+export class Validity {
   nullCount = 0;
   readonly #bits: Uint8Array;
 

@@ -2,16 +2,24 @@ import { Field, RecordBatch, Schema, Struct, makeData, type Data } from 'apache-
 import { decimalPrecision, decimalScale } from '../exact/decimal.js';
 
 /** The types that a column can have, named by what they hold. */
-export type ColumnType = 'text' | 'instant' | 'decimal' | 'bigint' | 'integer';
+export type ColumnType = 'text' | 'instant' | 'date' | 'decimal' | 'bigint' | 'integer' | 'boolean';
 
 /** How Parquet stores a column's values; chosen for each by what they look like. */
 export type Encoding = 'dictionary' | 'plain' | 'delta' | 'delta-length';
+
+/** How many digits a decimal has. */
+export interface Digits {
+  readonly precision: number;
+  readonly scale: number;
+}
 
 export interface Column {
   readonly name: string;
   readonly type: ColumnType;
   readonly nullable: boolean;
   readonly encoding: Encoding;
+  /** Of a decimal: digits in all, 18 at the most, and digits behind the point; left out: as amounts have them. */
+  readonly digits?: Digits;
   /** Whether people filter by it: the log then keeps its least and greatest value for each file. */
   readonly filtered?: true;
   /** For the reference of tables: what the column holds, in a sentence. */
@@ -25,16 +33,32 @@ export interface Table {
   readonly columns: readonly Column[];
   /** Its files come with a main table's commit, as those of derived tables do, and count for good once it has named them. */
   readonly lasting?: true;
+  /** The columns that its rows are sorted by first; left out: those that `maintenance/row-order.ts` names. */
+  readonly sort?: readonly string[];
+  /** Of a table that a user's definition describes: the pipeline that fills it, window by window. */
+  readonly ownPipeline?: string;
 }
 
-/** As DuckDB names them. */
-export const sqlTypes: Readonly<Record<ColumnType, string>> = {
+const sqlTypes: Readonly<Record<Exclude<ColumnType, 'decimal'>, string>> = {
   text: 'VARCHAR',
   instant: 'TIMESTAMP WITH TIME ZONE',
-  decimal: `DECIMAL(${decimalPrecision},${decimalScale})`,
+  date: 'DATE',
   bigint: 'BIGINT',
   integer: 'INTEGER',
+  boolean: 'BOOLEAN',
 };
+
+/** The column's type as DuckDB names it. */
+export function sqlType(column: Pick<Column, 'type' | 'digits'>): string {
+  if (column.type !== 'decimal') return sqlTypes[column.type];
+  const { precision, scale } = digitsOf(column);
+  return `DECIMAL(${precision},${scale})`;
+}
+
+/** How many digits a decimal column has. */
+export function digitsOf({ digits }: Pick<Column, 'digits'>): Digits {
+  return digits ?? { precision: decimalPrecision, scale: decimalScale };
+}
 
 /**
  * Puts one array per column together.

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js';
-import { sqlTypes } from '../columns/table.js';
+import { sqlType } from '../columns/table.js';
 import { tables } from '../finances/tables.js';
 import { existingLake } from '../lake/existing-lake.js';
 import { unitsOf } from '../lake/file-tags.js';
@@ -8,7 +8,7 @@ import type { LakeFiles, LakeTable } from './views.js';
 /** The tables as DuckDB sees them. */
 export const lakeTables: readonly LakeTable[] = tables.map(({ name, columns }) => ({
   name,
-  columns: columns.map((column) => ({ name: column.name, type: sqlTypes[column.type] })),
+  columns: columns.map((column) => ({ name: column.name, type: sqlType(column) })),
 }));
 
 /**

@@ -1,4 +1,4 @@
-import { sqlTypes, type Column, type Table } from '../columns/table.js';
+import { sqlType, type Column, type Table } from '../columns/table.js';
 import { identifier, literal } from '../duckdb/views.js';
 import { entries, eventHistory } from '../finances/tables.js';
 
@@ -20,7 +20,7 @@ export function entriesJson({ columns }: Table, select: string): string {
 
 /** In SQL: the type of such a list, for `from_json`. */
 export const entriesType = literal(
-  JSON.stringify([Object.fromEntries(entryColumns.map(({ name, type }) => [name, jsonType(type)]))]),
+  JSON.stringify([Object.fromEntries(entryColumns.map((column) => [column.name, jsonType(column)]))]),
 );
 
 // DuckDB's JSON goes through floating point.
@@ -28,6 +28,6 @@ function jsonValue(name: string, type: Column['type']): string {
   return type === 'decimal' ? `CAST(${identifier(name)} AS VARCHAR)` : identifier(name);
 }
 
-function jsonType(type: Column['type']): string {
-  return type === 'decimal' ? 'VARCHAR' : sqlTypes[type];
+function jsonType(column: Column): string {
+  return column.type === 'decimal' ? 'VARCHAR' : sqlType(column);
 }

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
-import { sqlTypes, type Table } from '../columns/table.js';
+import { sqlType, type Table } from '../columns/table.js';
 import type { Database } from '../duckdb/connection.js';
 import { identifier, literal } from '../duckdb/views.js';
 import type { Add } from '../lake/actions.js';
@@ -80,7 +80,7 @@ export async function selectRows(
   condition: string,
 ): Promise<string> {
   if (files.length === 0) {
-    const columns = table.columns.map(({ name, type }) => `CAST(NULL AS ${sqlTypes[type]}) AS ${identifier(name)}`);
+    const columns = table.columns.map((column) => `CAST(NULL AS ${sqlType(column)}) AS ${identifier(column.name)}`);
     return `SELECT ${columns.join(', ')}, CAST(NULL AS VARCHAR) AS month_ WHERE false`;
   }
   const selects: string[] = [];

@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import { sqlTypes, type Table } from '../columns/table.js';
+import { sqlType, type Table } from '../columns/table.js';
 import { identifier, literal } from '../duckdb/views.js';
 import { eventHistory } from '../finances/tables.js';
 import type { SliceCommit, SliceFile } from '../lake/lake.js';
@@ -54,9 +54,10 @@ export async function historyFiles(
       entries: isGone ? 'entries_.entries' : 'NULL',
       ...(isGone ? {} : { raw: 'NULL' }),
     };
-    const columns = own.map(({ name, type }) => {
+    const columns = own.map((column) => {
+      const { name } = column;
       const value = values[name] ?? `rows.${identifier(name)}`;
-      return `CAST(${value} AS ${sqlTypes[type]}) AS ${identifier(name)}`;
+      return `CAST(${value} AS ${sqlType(column)}) AS ${identifier(name)}`;
     });
     const join = isGone ? ' LEFT JOIN entries_ USING (event_id)' : '';
     return `SELECT ${columns.join(', ')}, month_ FROM ${change}_ AS rows${join}`;

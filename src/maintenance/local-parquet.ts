@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { sqlTypes, type Table } from '../columns/table.js';
+import { sqlType, type Table } from '../columns/table.js';
 import type { Database, QueryOptions } from '../duckdb/connection.js';
 import { countRows, statistics } from '../duckdb/rewritten-file.js';
 import { fileLiteral, identifier, literal } from '../duckdb/views.js';
@@ -31,9 +31,10 @@ export async function columnList(
 ): Promise<string> {
   const described = await database.rows(`SELECT column_name FROM (DESCRIBE SELECT * FROM ${rowsIn(paths)})`);
   const stored = new Set(described.map((row) => String(row['column_name'])));
-  const known = columns.map(({ name, type }) => {
+  const known = columns.map((column) => {
+    const { name } = column;
     const value = stored.has(name) ? `${prefix}${identifier(name)}` : 'NULL';
-    return `CAST(${value} AS ${sqlTypes[type]}) AS ${identifier(name)}`;
+    return `CAST(${value} AS ${sqlType(column)}) AS ${identifier(name)}`;
   });
   const names = new Set(columns.map(({ name }) => name));
   const more = [...stored].filter((name) => !names.has(name)).map((name) => `${prefix}${identifier(name)}`);

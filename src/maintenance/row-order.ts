@@ -2,7 +2,7 @@ import type { Table } from '../columns/table.js';
 import { identifier } from '../duckdb/views.js';
 
 /**
- * The columns that rows of a main table are sorted by, as far as the table has them: by time, then by what was read,
+ * The columns that rows of a main table are sorted by, behind those that it names itself, as far as it has them: by time, then by what was read,
  * then by order of receipt. That is the order of a slice's own file too.
  */
 const sortColumns = [
@@ -17,15 +17,18 @@ const sortColumns = [
 
 /** The column by which files of a table are laid side by side; undefined where it has none of them. */
 export function leadingColumn(table: Table): string | undefined {
-  return sortColumns.find((name) => has(table, name));
+  return orderOf(table)[0];
 }
 
 /** What stands behind ORDER BY for a main table. */
 export function mainOrder(table: Table): string {
-  return sortColumns
-    .filter((name) => has(table, name))
+  return orderOf(table)
     .map((name) => `${identifier(name)} NULLS LAST`)
     .join(', ');
+}
+
+function orderOf(table: Table): readonly string[] {
+  return [...new Set([...(table.sort ?? []), ...sortColumns.filter((name) => has(table, name))])];
 }
 
 export function has(table: Table, column: string): boolean {

@@ -1,4 +1,4 @@
-import { sqlTypes } from '../columns/table.js';
+import { sqlType } from '../columns/table.js';
 import type { Database } from '../duckdb/connection.js';
 import { LedgerlakeError } from '../errors.js';
 import { fileLiteral, identifier, literal } from '../duckdb/views.js';
@@ -47,12 +47,13 @@ export async function checkContents(
 async function checkShape({ delta }: LogFile, path: string, database: Database, signal: AbortSignal): Promise<void> {
   const described = await database.rows(`DESCRIBE FROM ${parquet(path)}`, { signal });
   const types = new Map(described.map((row) => [row['column_name'], row['column_type']]));
-  for (const { name, type } of delta.schema.columns) {
+  for (const column of delta.schema.columns) {
+    const { name } = column;
     const found = types.get(name);
-    if (found === sqlTypes[type]) continue;
+    if (found === sqlType(column)) continue;
     throw new LedgerlakeError(
       'SQL',
-      `expected the column ${name} as ${sqlTypes[type]}, found ${String(found ?? 'none')}`,
+      `expected the column ${name} as ${sqlType(column)}, found ${String(found ?? 'none')}`,
     );
   }
 }
@@ -68,13 +69,13 @@ async function checkStatistics(
   const bounds = [
     ...Object.entries(minValues).map(([name, value]) => ({ name, value, test: 'min', sign: '>=' })),
     ...Object.entries(maxValues).map(([name, value]) => ({ name, value, test: 'max', sign: '<=' })),
-  ].map((bound) => ({ ...bound, type: file.delta.schema.columns.find(({ name }) => name === bound.name)?.type }));
+  ].map((bound) => ({ ...bound, column: file.delta.schema.columns.find(({ name }) => name === bound.name) }));
   const tests = [
     // Without a value there is nothing to bound.
-    ...bounds.map(({ name, value, test, sign, type }) =>
-      type === undefined
+    ...bounds.map(({ name, value, test, sign, column }) =>
+      column === undefined
         ? 'false'
-        : `coalesce(${test}(${identifier(name)}) ${sign} TRY_CAST(${literal(String(value))} AS ${sqlTypes[type]}), count(${identifier(name)}) = 0)`,
+        : `coalesce(${test}(${identifier(name)}) ${sign} TRY_CAST(${literal(String(value))} AS ${sqlType(column)}), count(${identifier(name)}) = 0)`,
     ),
     ...Object.entries(nullCount).map(
       ([name, count]) => `count(*) - count(${identifier(name)}) = ${literal(String(count))}::BIGINT`,
