@@ -1,14 +1,16 @@
 import type { Clock } from '../clock.js';
 import { LedgerlakeError } from '../errors.js';
 import type { RequestCounts } from '../run/pipeline.js';
-import { attemptTable, type AttemptRule, type AttemptTable } from './attempt-table.js';
-import { causeOf, type Cause } from './causes.js';
+import { attemptTable, type AttemptRule, type AttemptTable } from '../attempts/attempt-table.js';
+import type { Cause } from '../attempts/cause.js';
+import { backOff, retryAfterMs } from '../attempts/pauses.js';
+import { failureFrom } from '../attempts/read-failure.js';
+import { causeOf } from './causes.js';
 import type { FinancesClient } from './client.js';
 import { operations, type OperationName } from './operations.js';
 import { resultsOf } from './page-results.js';
 import { scanPage, type ScannedPage } from './page.js';
-import { backOff, retryAfterMs, untilBoundsAreFine } from './pauses.js';
-import { failureFrom } from './read-failure.js';
+import { untilBoundsAreFine } from './pauses.js';
 import { UpstreamRefusal } from './refused.js';
 import type { RequestParameters } from './request-path.js';
 

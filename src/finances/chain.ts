@@ -7,7 +7,7 @@ import { limits, operations, type Operation, type OperationName } from './operat
 import { resultsOf } from './page-results.js';
 import { FoundSize, PageSize } from './page-sizes.js';
 import type { ScannedPage } from './page.js';
-import { ReadFailure } from './read-failure.js';
+import { ReadFailure } from '../attempts/read-failure.js';
 import { followUp, type RequestParameters } from './request-path.js';
 
 /** A question: everything that a first request holds but the size of its page. */

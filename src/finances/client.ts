@@ -1,11 +1,12 @@
 import type { Clock } from '../clock.js';
+import { isHtml } from '../attempts/excerpt.js';
 import type { AccessTokens } from '../sign-in/access-tokens.js';
 import { LedgerlakeError } from '../errors.js';
 import type { HttpAnswer, Transport } from '../http/agent.js';
 import type { RequestQueue } from '../quota/queue.js';
 import { readEndpoint } from './endpoint.js';
 import type { OperationName } from './operations.js';
-import { isHtml, UpstreamRefusal, WebPage } from './refused.js';
+import { UpstreamRefusal, WebPage } from './refused.js';
 import { requestPath, type ParametersOf, type RequestParameters } from './request-path.js';
 
 /** An answer with status 200. */

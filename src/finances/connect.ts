@@ -17,7 +17,7 @@ import { scanPage } from './page.js';
 import type { KnownPage } from './chain.js';
 import { FoundSize } from './page-sizes.js';
 import { readChain } from './pages.js';
-import { ReadFailure, type FailureKind } from './read-failure.js';
+import { ReadFailure, type FailureKind } from '../attempts/read-failure.js';
 import { isPathOf, requestPath, windowIn, type RequestParameters } from './request-path.js';
 import type { FinancesUpstream } from './upstream.js';
 

@@ -5,7 +5,7 @@ import { patienceMs, type LargeGroup } from './large-groups.js';
 import { operations } from './operations.js';
 import { resultsOf } from './page-results.js';
 import type { ScannedPage } from './page.js';
-import { ReadFailure } from './read-failure.js';
+import { ReadFailure } from '../attempts/read-failure.js';
 import type { FinancesUpstream } from './upstream.js';
 
 /** Events from which on a settlement that is refused isn't asked for again at once. */

@@ -2,7 +2,7 @@ import { Chain, type ChainOptions, type Question } from './chain.js';
 import { usageError } from '../errors.js';
 import { limits, operations, type Operation } from './operations.js';
 import type { ScannedPage } from './page.js';
-import { ReadFailure } from './read-failure.js';
+import { ReadFailure } from '../attempts/read-failure.js';
 
 /** A token must last until its request has had its turn. */
 const tokenMarginMs = 30_000;

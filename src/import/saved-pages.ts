@@ -1,6 +1,6 @@
 import { LedgerlakeError, messageOf } from '../errors.js';
 import { scanPage, type ScannedPage } from '../finances/page.js';
-import { excerpt, isHtml } from '../finances/refused.js';
+import { excerpt, isHtml } from '../attempts/excerpt.js';
 import { Tape } from '../json/tape.js';
 import type { Input } from './input-bytes.js';
 import { inflated } from './input-bytes.js';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { eachEvent } from '../../src/finances/page.js';
 import { readChain } from '../../src/finances/pages.js';
-import { ReadFailure } from '../../src/finances/read-failure.js';
+import { ReadFailure } from '../../src/attempts/read-failure.js';
 import { setup } from './scripted-service.js';
 import { rowOf, simulatedLedger, type SmallEvent, type Troubles } from './simulated-ledger.js';
 

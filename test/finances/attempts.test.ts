@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { RequestParameters } from '../../src/finances/request-path.js';
-import { ReadFailure, type FailureKind } from '../../src/finances/read-failure.js';
+import { ReadFailure, type FailureKind } from '../../src/attempts/read-failure.js';
 import { TokenBucket } from '../../src/quota/bucket.js';
 import { RequestQueue } from '../../src/quota/queue.js';
 import { HandClock } from '../clock.js';

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LedgerlakeError } from '../../src/errors.js';
-import { attemptTable } from '../../src/finances/attempt-table.js';
-import { causeOf, type Cause } from '../../src/finances/causes.js';
+import { attemptTable } from '../../src/attempts/attempt-table.js';
+import type { Cause } from '../../src/attempts/cause.js';
+import { causeOf } from '../../src/finances/causes.js';
 import { operations, type OperationName } from '../../src/finances/operations.js';
-import { consequences, ReadFailure } from '../../src/finances/read-failure.js';
+import { consequences, ReadFailure } from '../../src/attempts/read-failure.js';
 import { UpstreamRefusal, WebPage } from '../../src/finances/refused.js';
 import { failureOf } from '../../src/http/failure.js';
 

@@ -4,7 +4,7 @@ import type { OperationName } from '../../src/finances/operations.js';
 import { FoundSize } from '../../src/finances/page-sizes.js';
 import { scanPage } from '../../src/finances/page.js';
 import { readChain } from '../../src/finances/pages.js';
-import { ReadFailure, type FailureKind } from '../../src/finances/read-failure.js';
+import { ReadFailure, type FailureKind } from '../../src/attempts/read-failure.js';
 import type { RequestParameters } from '../../src/finances/request-path.js';
 import type { Recorded } from '../http/recording-server.js';
 import {

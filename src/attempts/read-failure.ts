@@ -1,5 +1,5 @@
 import { LedgerlakeError, type ErrorCode } from '../errors.js';
-import { excerpt, withCutToken } from './refused.js';
+import { excerpt, withCutToken } from './excerpt.js';
 
 /** Why reading was given up, once everything that may help was tried. */
 export type FailureKind = keyof typeof consequences;

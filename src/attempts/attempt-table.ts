@@ -1,4 +1,4 @@
-import type { Cause } from './causes.js';
+import type { Cause } from './cause.js';
 import type { FailureKind } from './read-failure.js';
 
 /** What is done about one cause. */
