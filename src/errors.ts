@@ -32,6 +32,8 @@ const codes = {
   LAKE_LAG: { exit: 1, retry: false },
   /** What was written isn't what was handed over. */
   PARQUET_MISMATCH: { exit: 1, retry: false },
+  /** What a user's definition of a pipeline does isn't what it says, or it threw. */
+  DEFINITION: { exit: 1, retry: false },
   /** A query failed. */
   SQL: { exit: 1, retry: false },
   /** Some slices could not be read and are left open; all others are in the lake. */

@@ -18,6 +18,7 @@ export const backfillOptions = {
   rate: sharedOptions.rate,
   burst: sharedOptions.burst,
   journal: sharedOptions.journal,
+  pipelines: sharedOptions.pipelines,
   config: sharedOptions.config,
 } as const satisfies CommandDefinition['options'];
 
@@ -31,6 +32,8 @@ export const backfillCommand: CommandDefinition = {
       'Loads what the lake lacks of a date range. No pipeline named: the first three.',
       '',
       ...pipelines.map(({ name, about }) => `  ${name.padEnd(24)} ${about}`),
+      '',
+      'and those that --pipelines adds, where they are named.',
     ].join('\n');
   },
   options: {

@@ -88,6 +88,7 @@ export const sharedOptions = {
   rate: { type: 'text', about: 'Requests a second for each operation [default: 0.5]' },
   burst: { type: 'text', about: 'Requests at once for each operation [default: 30]' },
   journal: { type: 'text', about: 'Folder for pages of unfinished slices [default: LAKE/_journal; on S3 your cache]' },
+  pipelines: { type: 'text', about: 'Folder with definitions of pipelines of your own' },
   json: { type: 'flag', about: 'End standard output with the summary as one JSON object' },
 } as const satisfies Record<string, OptionDefinition>;
 

@@ -1,4 +1,5 @@
 import type { Settings } from '../config/settings.js';
+import type { OwnPipeline } from '../own/own-pipeline.js';
 import type { SignIn } from '../sign-in/token-request.js';
 import type { Given } from './definition.js';
 
@@ -8,6 +9,8 @@ export interface RunSettings extends Settings {
   /** Undefined: the embedded service. */
   readonly endpoint: string | undefined;
   readonly signIn: SignIn | undefined;
+  /** Pipelines of the user's own, whether or not they are named. */
+  readonly own: readonly OwnPipeline[];
 }
 
 /**
@@ -17,12 +20,18 @@ export interface RunSettings extends Settings {
  * @throws LedgerlakeError USAGE for what is wrong in any of them
  */
 export async function readSettings(given: Given): Promise<RunSettings> {
-  const { configuration, settings, resolveAccount } = await configured(given);
+  const { configuration, settings, resolveAccount, resolveOwnAccount } = await configured(given);
+  const own = settings.pipelineFolder === undefined ? [] : await loadOwn(settings.pipelineFolder);
+  const named = given.all('PIPELINE');
+  if (named.length > 0 && named.every((name) => own.some((pipeline) => pipeline.name === name))) {
+    const account = resolveOwnAccount(configuration, process.env, given.text('account'));
+    return { ...settings, account, endpoint: undefined, signIn: undefined, own };
+  }
   const { account, endpoint, signIn } = await resolveAccount(configuration, process.env, {
     account: given.text('account'),
     endpoint: given.text('endpoint'),
   });
-  return { ...settings, account, endpoint, signIn };
+  return { ...settings, account, endpoint, signIn, own };
 }
 
 /** The lake that a command is about: as on the command line, in the environment or in the configuration. */
@@ -45,15 +54,30 @@ export async function readImportSettings(given: Given): Promise<{ lake: string; 
 /** The configuration, the settings that come of it and of the options that a command has, and how accounts are found. */
 async function configured(given: Given) {
   // Loaded when a command runs: `--help` needs no schema.
-  const [{ readConfiguration }, { resolveSettings }, { resolveAccount, resolveAccountName }] = await Promise.all([
-    import('../config/read-configuration.js'),
-    import('../config/settings.js'),
-    import('../config/resolve-account.js'),
-  ]);
+  const [{ readConfiguration }, { resolveSettings }, { resolveAccount, resolveAccountName, resolveOwnAccount }] =
+    await Promise.all([
+      import('../config/read-configuration.js'),
+      import('../config/settings.js'),
+      import('../config/resolve-account.js'),
+    ]);
   const configuration = await readConfiguration(given.text('config'), process.env, process.cwd());
   const options = Object.fromEntries(
-    ['lake', 'from', 'rate', 'burst', 'journal'].map((name) => [name, given.text(name)]),
+    ['lake', 'from', 'rate', 'burst', 'journal', 'pipelines'].map((name) => [name, given.text(name)]),
   );
   const settings = resolveSettings(options, process.env, configuration);
-  return { configuration, settings, resolveAccount, resolveAccountName };
+  return { configuration, settings, resolveAccount, resolveAccountName, resolveOwnAccount };
+}
+
+/** The pipelines that a folder defines. Throws as `loadDefinitions` does. */
+async function loadOwn(folder: string): Promise<readonly OwnPipeline[]> {
+  const [{ loadDefinitions }, { ownPipeline }, { pipelines }, { historyFamily }, { tables }] = await Promise.all([
+    import('../own/load-definitions.js'),
+    import('../own/own-pipeline.js'),
+    import('../options/pipelines.js'),
+    import('../history/family.js'),
+    import('../finances/tables.js'),
+  ]);
+  const taken = [...pipelines, historyFamily].map(({ name }) => name);
+  const definitions = await loadDefinitions(folder, { pipelines: taken, tables: tables.map(({ name }) => name) });
+  return definitions.map((definition) => ownPipeline(definition));
 }

@@ -18,7 +18,7 @@ export const sqlCommand: CommandDefinition = {
   run: async (given, { clock, signal }) => {
     const format = readFormat(given);
     const lake = await readLake(given);
-    const [{ runSql }, { lakeTables, openLakeReader }, { asKnownMacros }] = await Promise.all([
+    const [{ runSql }, { openLakeReader }, { asKnownMacros }] = await Promise.all([
       import('../commands/sql.js'),
       import('../duckdb/lake-files.js'),
       import('../history/as-known.js'),
@@ -28,7 +28,6 @@ export const sqlCommand: CommandDefinition = {
       format,
       location: lake,
       ...(await openLakeReader(lake, clock)),
-      tables: lakeTables,
       macros: asKnownMacros,
       input: process.stdin,
       output: process.stdout,

@@ -11,6 +11,7 @@ export const statusCommand: CommandDefinition = {
     config: sharedOptions.config,
     account: { type: 'text', about: 'Whose part of the lake [default: all]' },
     from: { type: 'text', about: 'First instant, ISO 8601 in UTC [default: the first one loaded]' },
+    pipelines: sharedOptions.pipelines,
     to: { type: 'text', about: 'End, exclusive [default: now, less five minutes]' },
     format: { type: 'text', default: 'table', choices: formats, about: 'How it is written' },
   },
@@ -20,6 +21,7 @@ export const statusCommand: CommandDefinition = {
     const options = {
       lake: await readLake(given),
       account: given.text('account'),
+      pipelineFolder: given.text('pipelines'),
       from: given.text('from'),
       to: given.text('to'),
       format: readFormat(given),

@@ -25,6 +25,7 @@ export const syncCommand: CommandDefinition = {
     rate: sharedOptions.rate,
     burst: sharedOptions.burst,
     journal: sharedOptions.journal,
+    pipelines: sharedOptions.pipelines,
     config: sharedOptions.config,
     json: sharedOptions.json,
   },

@@ -1,8 +1,9 @@
 import { findingsObject, findingsText } from '../history/findings-text.js';
 import { readOrders } from '../options/orders.js';
-import { choosePipelines } from '../options/pipelines.js';
+import { areOwn, choosePipelines } from '../options/pipelines.js';
 import { readRange, type RangeOptions } from '../options/range.js';
 import { nextSteps, summaryJson, summaryText } from '../output/run-summary.js';
+import { isOwn } from '../own/own-pipeline.js';
 import type { CommandContext } from './context.js';
 import { load, type LoadOptions } from './loading.js';
 
@@ -22,7 +23,7 @@ export interface BackfillOptions extends RangeOptions, LoadOptions {
 export async function backfill(options: BackfillOptions, context: CommandContext): Promise<void> {
   const { clock, print } = context;
   const { refresh } = options;
-  const pipelines = choosePipelines(options.pipelines, options.orders !== undefined);
+  const pipelines = choosePipelines(options.pipelines, options.orders !== undefined, options.own);
   const orders = options.orders === undefined ? [] : readOrders(options.orders.text, options.orders.source);
   const range = readRange(options, clock.now());
   await load(
@@ -30,6 +31,8 @@ export async function backfill(options: BackfillOptions, context: CommandContext
       command: 'backfill',
       options,
       refresh,
+      own: pipelines.filter(isOwn),
+      isOwn: areOwn(pipelines),
       plan: () => ({ pipelines, range, orders, refresh }),
       tell: ({ report, findings }) => {
         print(summaryText(report));

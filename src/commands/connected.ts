@@ -1,12 +1,13 @@
 import { join } from 'node:path';
 import type { Clock } from '../clock.js';
 import { messageOf } from '../errors.js';
-import { connectFinances, isWorthPacing } from '../finances/connect.js';
+import { connectFinances } from '../finances/connect.js';
 import { openLargeGroups } from '../finances/large-groups.js';
 import type { FinancesUpstream } from '../finances/upstream.js';
 import { openJournal } from '../journal/journal.js';
 import { waitNotice } from '../output/wait-notice.js';
 import { openKeptQuota } from '../quota/kept-quota.js';
+import { isWorthPacing } from '../quota/worth-pacing.js';
 import { createSeller } from '../seller/seller.js';
 import { startService } from '../service/server.js';
 import type { SignIn } from '../sign-in/token-request.js';

@@ -15,6 +15,7 @@ import {
   type Unit,
 } from '../lake/forget.js';
 import { existingLake } from '../lake/existing-lake.js';
+import { keptPath } from '../lake/kept-tables.js';
 import type { Lake } from '../lake/lake.js';
 import { settleLasting } from '../lake/settle.js';
 import { holdLakeAlone, leasePath } from '../lake/leases.js';
@@ -76,7 +77,8 @@ export async function forgetIn(
     // What a run that died took out of a derived table, and that still counts, must not pass for a leftover.
     await restoreSwapped(lake.tables, Infinity, clock.now());
     const held = accountFiles(lake, account);
-    const spare = new Set([notePath(account), leasePath(lease.id)]);
+    const described = lake.tables.flatMap(({ schema: { ownPipeline } }) => ownPipeline ?? []).map(keptPath);
+    const spare = new Set([notePath(account), leasePath(lease.id), ...described]);
     signal.throwIfAborted();
     const forgets =
       before === undefined

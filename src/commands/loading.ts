@@ -7,6 +7,7 @@ import type { FinancesUpstream } from '../finances/upstream.js';
 import type { Findings } from '../history/changes.js';
 import { EventRevisions } from '../history/event-revisions.js';
 import { emptyFailure } from '../history/findings-text.js';
+import { keepTables, keptTables } from '../lake/kept-tables.js';
 import { Lake } from '../lake/lake.js';
 import { holdLease } from '../lake/leases.js';
 import { openStore } from '../lake/open-store.js';
@@ -14,12 +15,15 @@ import type { Store } from '../lake/store.js';
 import { sweepLake } from '../lake/sweep.js';
 import { splitter } from '../maintenance/split.js';
 import { defaultLimits, withWorkspace } from '../maintenance/workspace.js';
-import { readAccount, refuseMixing } from '../options/account.js';
+import { readAccount, readOwnAccount, refuseMixing } from '../options/account.js';
 import { runLog } from '../output/run-log.js';
 import type { RunReport } from '../output/run-summary.js';
+import { refuseChanged } from '../own/changed-table.js';
+import type { OwnPipeline } from '../own/own-pipeline.js';
 import type { Pipeline } from '../run/pipeline.js';
 import { runPipelines } from '../run/runner.js';
 import type { Window } from '../run/windows.js';
+import { noUpstream, ownAddress, withOwnConnections } from './connected-own.js';
 import { withUpstream, type UpstreamOptions } from './connected.js';
 import type { CommandContext } from './context.js';
 import { noteRun } from './note-run.js';
@@ -29,6 +33,8 @@ export interface LoadOptions extends UpstreamOptions {
   readonly account: string | undefined;
   /** Takes it that what held rows is empty now. */
   readonly acceptEmpty?: boolean;
+  /** Pipelines of the user's own, whether or not they are named. */
+  readonly own?: readonly OwnPipeline[];
   readonly json: boolean;
   readonly verbose: boolean;
   /** In the place of the one that `lake` names. */
@@ -56,6 +62,9 @@ export interface Load {
   readonly command: string;
   readonly options: LoadOptions;
   readonly refresh: boolean;
+  /** Which pipelines of the user's own take part, and whether no others do. */
+  readonly own: readonly OwnPipeline[];
+  readonly isOwn: boolean;
   /** What to load, given the lake as it is once the run holds its lease. */
   readonly plan: (lake: Lake, account: string) => LoadPlan | Promise<LoadPlan>;
   /** What is wrong with the lake after a run that came to its end; undefined where nothing is. */
@@ -73,20 +82,26 @@ const openSlices = 4;
  * @throws LedgerlakeError USAGE before anything is touched, or the failure that ended the run, told by then
  */
 export async function load(
-  { command, options, refresh, plan, judge, tell }: Load,
+  { command, options, refresh, own, isOwn, plan, judge, tell }: Load,
   context: CommandContext,
 ): Promise<void> {
   const { clock, signal, log } = context;
-  const account = readAccount(options.account, options.endpoint);
+  const account = isOwn ? readOwnAccount(options.account) : readAccount(options.account, options.endpoint);
   if (options.endpoint !== undefined) readEndpoint(options.endpoint);
+  own.forEach(ownAddress);
+  const store = options.store ?? openStore(options.lake, { clock });
+  const kept = own.length === 0 ? [] : await keptTables(store);
+  for (const { loaded } of own) refuseChanged(loaded, kept, options.lake);
+  const ownTables = own.map(({ loaded }) => loaded.table);
 
   await withRevisions(refresh, options.acceptEmpty === true, clock, async (revisions) => {
-    const lake = await Lake.open(options.store ?? openStore(options.lake, { clock }), tables, clock, revisions);
+    const lake = await Lake.open(store, [...tables, ...ownTables], clock, revisions);
     refuseMixing(account, lake.accounts(), options.lake);
     const lease = await holdLease(lake.store, clock);
     try {
       // Once the lease is held nothing is forgotten any more: what was until then, the plan must know.
       await lake.refresh();
+      await keepTables(lake.store, ownTables);
       const began = clock.now();
       const { pipelines, range, ...job } = await plan(lake, account);
       const run = (upstream: FinancesUpstream, chosen: readonly Pipeline<FinancesUpstream>[]) =>
@@ -101,11 +116,15 @@ export async function load(
           split: splitter(lake, clock),
           acceptsEmpty: options.acceptEmpty === true,
         });
-      const { summaries, failure: broken } = await withUpstream(options, account, context, async (upstream, sweep) => {
-        const ran = await run(upstream, pipelines);
-        if (ran.failure === undefined) await sweep();
-        return ran;
-      });
+      const loadFrom = (upstream: FinancesUpstream, sweep: () => Promise<void>) =>
+        withOwnConnections(pipelines, options, account, context, async (connected, sweepOwn) => {
+          const ran = await run(upstream, connected);
+          if (ran.failure === undefined) await Promise.all([sweep(), sweepOwn()]);
+          return ran;
+        });
+      const { summaries, failure: broken } = isOwn
+        ? await loadFrom(noUpstream, () => Promise.resolve())
+        : await withUpstream(options, account, context, loadFrom);
       if (broken === undefined) await sweepLake(lake, lease, clock);
       const findings = revisions?.findings ?? { changes: [], emptied: [], uncompared: [] };
       const failure = broken ?? emptyFailure(findings) ?? judge?.(lake, account);

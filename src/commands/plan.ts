@@ -1,23 +1,28 @@
 import { financialEventGroups } from '../../pipelines/financial-event-groups.js';
 import { financialEvents } from '../../pipelines/financial-events.js';
-import { isWorthPacing } from '../finances/connect.js';
 import { readEndpoint } from '../finances/endpoint.js';
 import { tables } from '../finances/tables.js';
+import { keptTables } from '../lake/kept-tables.js';
 import { Lake } from '../lake/lake.js';
 import { openStore } from '../lake/open-store.js';
-import { readAccount, refuseMixing } from '../options/account.js';
+import { readAccount, readOwnAccount, refuseMixing } from '../options/account.js';
 import { readOrders } from '../options/orders.js';
-import { choosePipelines } from '../options/pipelines.js';
+import { areOwn, choosePipelines } from '../options/pipelines.js';
 import { readRange, type RangeOptions } from '../options/range.js';
 import { chunksOf, writeRows, type Format } from '../output/formats.js';
 import { writeText } from '../output/sink.js';
+import { refuseChanged } from '../own/changed-table.js';
+import { isOwn, type OwnPipeline } from '../own/own-pipeline.js';
 import { nothingLearned } from '../plan/learned.js';
-import { planLake, withNeeds } from '../plan/plan-lake.js';
+import { operationOf, planLake, withNeeds } from '../plan/plan-lake.js';
 import { planColumns, planObject, planRows, planSummary, type PlanReport } from '../plan/plan-rows.js';
 import { planText } from '../plan/plan-text.js';
+import type { PlayedQuota } from '../plan/played.js';
 import { probe } from '../plan/probe.js';
 import { openKeptQuota } from '../quota/kept-quota.js';
+import { isWorthPacing } from '../quota/worth-pacing.js';
 import type { Job } from '../run/pipeline.js';
+import { ownAddress, ownQuotaFile } from './connected-own.js';
 import { withUpstream, type UpstreamOptions } from './connected.js';
 import type { ReadingContext } from './context.js';
 import { quotaFile } from './state-folder.js';
@@ -29,6 +34,8 @@ export interface PlanOptions extends RangeOptions, UpstreamOptions {
   readonly refresh: boolean;
   /** The text of the file with order ids, and its name. */
   readonly orders: { readonly text: string; readonly source: string } | undefined;
+  /** Pipelines of the user's own, whether or not they are named. */
+  readonly own?: readonly OwnPipeline[];
   /** Ask the service for a page where the lake can't tell. */
   readonly probe: boolean;
   readonly format: Format;
@@ -49,15 +56,19 @@ export interface PlanOptions extends RangeOptions, UpstreamOptions {
  */
 export async function plan(options: PlanOptions, context: ReadingContext): Promise<void> {
   const { clock, signal, output, log } = context;
-  const pipelines = choosePipelines(options.pipelines, options.orders !== undefined);
+  const pipelines = choosePipelines(options.pipelines, options.orders !== undefined, options.own);
+  const own = pipelines.filter(isOwn);
   const orders = options.orders === undefined ? [] : readOrders(options.orders.text, options.orders.source);
   const now = clock.now();
   const range = readRange(options, now);
   const { endpoint, rate, burst, tokenLifeMinutes = 3 } = options;
-  const account = readAccount(options.account, endpoint);
+  const account = areOwn(pipelines) ? readOwnAccount(options.account) : readAccount(options.account, endpoint);
   if (endpoint !== undefined) readEndpoint(endpoint);
 
-  const lake = await Lake.open(openStore(options.lake, { clock }), tables, clock);
+  const store = openStore(options.lake, { clock });
+  const described = own.length === 0 ? [] : await keptTables(store);
+  for (const { loaded } of own) refuseChanged(loaded, described, options.lake);
+  const lake = await Lake.open(store, [...tables, ...own.map(({ loaded }) => loaded.table)], clock);
   refuseMixing(account, lake.accounts(), options.lake);
   const job: Job = { account, range, lake, refresh: options.refresh, orders };
   const asked = {
@@ -68,18 +79,31 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
     now,
     signal,
   };
-  const learned = options.probe
-    ? await withUpstream(options, account, { clock, log }, (upstream) => probe({ ...asked, upstream }))
-    : nothingLearned;
+  const learned =
+    options.probe && !areOwn(pipelines)
+      ? await withUpstream(options, account, { clock, log }, (upstream) => probe({ ...asked, upstream }))
+      : nothingLearned;
 
-  const isPaced = endpoint !== undefined && isWorthPacing(rate);
   // Nothing is written to it here.
-  const kept = isPaced ? await openKeptQuota(quotaFile(options, account, endpoint), () => undefined) : undefined;
+  const keptIn = async (file: string) => openKeptQuota(file, () => undefined);
+  const isPaced = endpoint !== undefined && isWorthPacing(rate);
+  const kept = isPaced ? await keptIn(quotaFile(options, account, endpoint)) : undefined;
+  const ownQuotas = new Map<string, PlayedQuota>();
+  for (const pipeline of own) {
+    const { name, api } = pipeline.loaded.definition;
+    if (api.quota === undefined) continue;
+    const { rate: ownRate, burst: ownBurst } = api.quota;
+    const level = await keptIn(ownQuotaFile(options, account, name, ownAddress(pipeline)));
+    ownQuotas.set(name, { rate: ownRate, burst: ownBurst, state: level.stateOf(name) });
+  }
   const planned = await planLake({
     job,
     pipelines,
-    quotaOf: (name) => (endpoint === undefined ? undefined : { rate, burst, state: kept?.stateOf(name) }),
-    isPaced,
+    quotaOf: (pipeline) => {
+      if (isOwn(pipeline)) return ownQuotas.get(pipeline.name);
+      return endpoint === undefined ? undefined : { rate, burst, state: kept?.stateOf(operationOf(pipeline)) };
+    },
+    isPaced: (pipeline) => (isOwn(pipeline) ? isWorthPacing(ownQuotas.get(pipeline.name)?.rate ?? Infinity) : isPaced),
     tokenLifeMs: tokenLifeMinutes * 60_000,
     now: clock.now(),
     learned,

@@ -16,6 +16,8 @@ export interface StatusOptions extends RangeOptions {
   readonly lake: string;
   /** Undefined: every account. */
   readonly account: string | undefined;
+  /** Where the user's own pipelines are defined, if that was said. */
+  readonly pipelineFolder?: string | undefined;
   readonly format: Format;
   /** Whether a terminal is shown colours; without them it says the same. */
   readonly color: boolean;
@@ -48,13 +50,20 @@ export async function status(options: StatusOptions, { clock, output }: ReadingC
   const accounts = [...lake.accounts()].filter((name) => options.account === undefined || name === options.account);
   const statuses = accounts.toSorted().map((account) => {
     const range = rangeOf(options, loadedRange(lake, account), now);
-    return accountStatus({ lake, location: options.lake, account, range, lastRun });
+    return accountStatus({
+      lake,
+      location: options.lake,
+      account,
+      range,
+      lastRun,
+      pipelineFolder: options.pipelineFolder,
+    });
   });
   const first = statuses.length > 0 ? undefined : firstCommand(options);
   switch (options.format) {
     case 'table': {
       const style = { width: terminalWidth(output) ?? defaultWidth, color: options.color };
-      const text = (of: AccountStatus) => `${accountText(of, style)}\n${commandText(of, lastRun, now)}\n`;
+      const text = (of: AccountStatus) => `${accountText(of, style)}\n${commandText(of, options, lastRun, now)}\n`;
       const emptyText = `${options.lake} holds nothing${options.account === undefined ? '' : ` of ${options.account}`} yet. Load it with\n  ${first ?? ''}\n\n`;
       await writeText(output, [...(first === undefined ? statuses.map(text) : [emptyText]), lastRunText(lastRun)]);
       return;
@@ -95,11 +104,22 @@ function firstCommand({ lake, account }: StatusOptions): string {
   return words.map(shellWord).join(' ');
 }
 
-function commandText({ command, account, range }: AccountStatus, lastRun: LastRun | undefined, now: number): string {
+function commandText(
+  { command, account, range, lackingOwn, isOwnOnly }: AccountStatus,
+  { pipelineFolder }: StatusOptions,
+  lastRun: LastRun | undefined,
+  now: number,
+): string {
   if (command === undefined) {
     return `No gap: everything in the range is loaded, up to ${formatSpan(now - range.end)} ago.\n`;
   }
-  const hint = needsEndpoint(account, lastRun) ? '\nbeside the --endpoint that serves the account' : '';
+  const lines = [
+    ...(!isOwnOnly && needsEndpoint(account, lastRun) ? ['beside the --endpoint that serves the account'] : []),
+    ...(lackingOwn.length > 0 && pipelineFolder === undefined
+      ? [`beside the --pipelines that defines ${lackingOwn.join(', ')}, unless it is configured`]
+      : []),
+  ];
+  const hint = lines.map((line) => `\n${line}`).join('');
   return `To load the gaps:\n  ${command}${hint}\n`;
 }
 

@@ -2,9 +2,10 @@ import { findingsObject, findingsText } from '../history/findings-text.js';
 import type { Lake } from '../lake/lake.js';
 import { messageOf } from '../errors.js';
 import { readOrders } from '../options/orders.js';
-import { choosePipelines } from '../options/pipelines.js';
+import { areOwn, choosePipelines } from '../options/pipelines.js';
 import { latestBound } from '../options/range.js';
 import { summaryJson, summaryText } from '../output/run-summary.js';
+import { isOwn } from '../own/own-pipeline.js';
 import { loadedWindows } from '../run/window-slices.js';
 import type { Window } from '../run/windows.js';
 import { instantText } from '../status/backfill-command.js';
@@ -12,7 +13,7 @@ import { olderGaps, syncRange } from '../sync/coverage.js';
 import { lagFailure, lagText, lakeCoveredTo, readDuration } from '../sync/lag.js';
 import { defaultLookBack, type LookBackRule } from '../sync/look-back.js';
 import { readLookBacks, writeLookBacks } from '../sync/look-back-note.js';
-import { daysBack, syncedPipelines, windowed, type SyncPlan } from '../sync/synced-pipelines.js';
+import { daysBack, syncedPipelines, windowedOf, type SyncPlan } from '../sync/synced-pipelines.js';
 import type { CommandContext } from './context.js';
 import { load, type LoadOptions } from './loading.js';
 
@@ -39,13 +40,13 @@ export interface SyncOptions extends LoadOptions {
  */
 export async function sync(options: SyncOptions, context: CommandContext): Promise<void> {
   const { clock, print, log } = context;
-  const chosen = choosePipelines(options.pipelines, options.orders !== undefined);
+  const chosen = choosePipelines(options.pipelines, options.orders !== undefined, options.own);
   const orders = options.orders === undefined ? [] : readOrders(options.orders.text, options.orders.source);
   const maxLagMs = options.maxLag === undefined ? undefined : readDuration('--max-lag', options.maxLag);
   const now = clock.now();
   const end = latestBound(now, options.marginMinutes);
   const names = new Set(chosen.flatMap(({ name, needs = [] }) => [name, ...needs.map((needed) => needed.name)]));
-  const used = windowed.filter(({ pipeline }) => names.has(pipeline));
+  const used = windowedOf(chosen).filter(({ pipeline }) => names.has(pipeline));
   const ranges = new Map<string, Window>();
   const days = new Map<string, number>();
   let plan: SyncPlan = {
@@ -55,13 +56,15 @@ export async function sync(options: SyncOptions, context: CommandContext): Promi
     rules: options.rules ?? defaultLookBack,
     done: new Map(),
   };
-  const covered = (lake: Lake, account: string) => lakeCoveredTo(lake, account, names, ranges, end);
+  const covered = (lake: Lake, account: string) => lakeCoveredTo(lake, account, used, ranges, end);
 
   await load(
     {
       command: 'sync',
       options,
       refresh: true,
+      own: chosen.filter(isOwn),
+      isOwn: areOwn(chosen),
       plan: async (lake, account) => {
         plan = { ...plan, done: await readLookBacks(lake.store, account) };
         for (const { pipeline, table } of used) {

@@ -11,6 +11,8 @@ const hidden: ReadonlySet<PropertyKey> = new Set([
   'refreshToken',
   'endpoint',
   'tokenEndpoint',
+  'headers',
+  'address',
 ]);
 
 /** What is wrong at one place of the configuration: where, what was expected, what came. Never a secret. */

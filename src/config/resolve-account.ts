@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { usageError } from '../errors.js';
-import { demoAccount, readAccount, readAccountName } from '../options/account.js';
+import { demoAccount, readAccount, readAccountName, readOwnAccount } from '../options/account.js';
 import { Secret } from '../sign-in/secret.js';
 import { isSecure } from '../sign-in/secure-address.js';
 import type { SignIn } from '../sign-in/token-request.js';
@@ -68,6 +68,20 @@ export function resolveAccountName(
   account: string | undefined,
 ): string {
   return readAccountName(accountName(config, environment, { account, endpoint: undefined }) ?? demoAccount);
+}
+
+/**
+ * The account that pipelines of a user's own load for, found as `resolveAccount` finds it. No endpoint is needed, and no
+ * secret is read.
+ *
+ * @throws LedgerlakeError USAGE where it can't be told, or is the made-up seller's
+ */
+export function resolveOwnAccount(
+  config: Configuration,
+  environment: Environment,
+  account: string | undefined,
+): string {
+  return readOwnAccount(accountName(config, environment, { account, endpoint: undefined }));
 }
 
 function accountName(

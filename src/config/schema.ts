@@ -62,6 +62,7 @@ const settings = object('an object of settings', {
   marginMinutes: number(margin).min(2, margin).max(1440, margin).describe('How far bounds stay behind the present'),
   tokenLifeMinutes: number(life).positive(life).describe("How long the service's NextToken is taken to live"),
   journal: text('a folder').describe('Folder for the pages of slices that are not finished'),
+  pipelines: text('a folder').describe('Folder with definitions of pipelines of your own'),
   lookBack: z
     .array(lookBack, { error: 'a list of {"days", "everyDays"}' })
     .describe('What `sync` reads again, and how often'),

@@ -20,6 +20,8 @@ export interface Settings {
   readonly tokenLifeMinutes: number;
   /** Folder for the pages of unfinished slices; undefined: beside the lake. */
   readonly journal: string | undefined;
+  /** Folder with definitions of pipelines of the user's own; undefined: there are none. */
+  readonly pipelineFolder: string | undefined;
   /** What `sync` reads again. */
   readonly lookBack: readonly LookBack[];
 }
@@ -31,6 +33,7 @@ export interface GivenSettings {
   readonly rate?: string | undefined;
   readonly burst?: string | undefined;
   readonly journal?: string | undefined;
+  readonly pipelines?: string | undefined;
 }
 
 /** The last two days on each run, the last two weeks weekly, the last 35 days monthly. */
@@ -42,7 +45,7 @@ const defaultLookBack: readonly LookBack[] = [
 
 /**
  * The settings of a run: the command line goes before the environment (`LEDGERLAKE_LAKE`, `_FROM`, `_RATE`, `_BURST`,
- * `_MARGIN_MINUTES`, `_TOKEN_LIFE_MINUTES`, `_JOURNAL`), that before the file, and that before the defaults.
+ * `_MARGIN_MINUTES`, `_TOKEN_LIFE_MINUTES`, `_JOURNAL`, `_PIPELINES`), that before the file, and that before the defaults.
  *
  * @throws LedgerlakeError USAGE for a value of the command line or the environment that isn't one
  */
@@ -62,6 +65,8 @@ export function resolveSettings(
     // The shortest life that the service's tokens are known for.
     tokenLifeMinutes: first([variable('LEDGERLAKE_TOKEN_LIFE_MINUTES')], amount) ?? settings.tokenLifeMinutes ?? 3,
     journal: given.journal ?? variableOf(environment, 'LEDGERLAKE_JOURNAL') ?? seenFrom(folder, settings.journal),
+    pipelineFolder:
+      given.pipelines ?? variableOf(environment, 'LEDGERLAKE_PIPELINES') ?? seenFrom(folder, settings.pipelines),
     lookBack: settings.lookBack ?? defaultLookBack,
   };
 }

@@ -1,18 +1,23 @@
 import type { Clock } from '../clock.js';
-import { sqlType } from '../columns/table.js';
+import { sqlType, type Table } from '../columns/table.js';
 import { tables } from '../finances/tables.js';
 import { existingLake } from '../lake/existing-lake.js';
 import { unitsOf } from '../lake/file-tags.js';
 import type { LakeFiles, LakeTable } from './views.js';
 
-/** The tables as DuckDB sees them. */
-export const lakeTables: readonly LakeTable[] = tables.map(({ name, columns }) => ({
-  name,
-  columns: columns.map((column) => ({ name: column.name, type: sqlType(column) })),
-}));
+/** Tables as DuckDB sees them. */
+export function sqlTables(tables: readonly Table[]): readonly LakeTable[] {
+  return tables.map(({ name, columns }) => ({
+    name,
+    columns: columns.map((column) => ({ name: column.name, type: sqlType(column) })),
+  }));
+}
+
+/** This program's own. */
+export const lakeTables = sqlTables(tables);
 
 /**
- * Opens a lake for reading; each call of what is returned gives its committed files as of then.
+ * Opens a lake for reading.
  *
  * @throws LedgerlakeError USAGE where there is none, or where it can't be read
  */
@@ -22,6 +27,8 @@ export async function openLakeFiles(location: string, clock: Clock): Promise<() 
 
 /** A lake as queries need it. */
 export interface LakeReader {
+  /** Those of this program, and those that users' own pipelines have filled. */
+  readonly tables: readonly LakeTable[];
   /** Its committed files as of then. */
   readonly lakeFiles: () => Promise<LakeFiles>;
   /** What a file holds, by its address: `window/…`, of several the first and how many more; undefined for none of ours. */
@@ -32,6 +39,7 @@ export interface LakeReader {
 export async function openLakeReader(location: string, clock: Clock): Promise<LakeReader> {
   const lake = await existingLake(location, tables, clock);
   return {
+    tables: sqlTables(lake.tables.map(({ schema }) => schema)),
     lakeFiles: async () => {
       await lake.refresh();
       return lake.committedFiles();

@@ -1,3 +1,4 @@
+import type { Table } from '../columns/table.js';
 import type { Database } from '../duckdb/connection.js';
 import { read } from '../duckdb/rewritten-file.js';
 import type { Add } from '../lake/actions.js';
@@ -26,12 +27,21 @@ export function financialAging(lake: Lake, account: string, before: number): Agi
     [groupEvents.name, { column: 'effective_at', unit: "'group/' || group_id", tags: netTags }],
     [orderEvents.name, { column: 'effective_at', unit: "'order/' || requested_order_id", tags: netTags }],
     [eventHistory.name, { column: 'effective_at', unit: undefined, tags: () => Promise.resolve({}) }],
+    ...lake.tables.flatMap(({ schema }) => ownRule(schema)),
   ];
   return {
     before,
     rules: new Map(rules),
     outlives: (unit, hadRows) => (unit.startsWith('group/') ? listed.has(unit) : !hadRows),
   };
+}
+
+/** A table of the user's own grows old window by window: one that reaches beyond the instant stays whole. */
+function ownRule({ name, ownPipeline }: Table): [string, AgingRule][] {
+  if (ownPipeline === undefined) return [];
+  return [
+    [name, { column: "window_end - INTERVAL '1 microsecond'", unit: undefined, tags: () => Promise.resolve({}) }],
+  ];
 }
 
 function staysListed({ end }: GroupSpan, before: number): boolean {

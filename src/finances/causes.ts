@@ -1,6 +1,5 @@
 import type { Cause } from '../attempts/cause.js';
-import { LedgerlakeError } from '../errors.js';
-import { neverConnected } from '../http/failure.js';
+import { transportCause } from '../attempts/transport-cause.js';
 import { operations, type Operation } from './operations.js';
 import { UpstreamRefusal, WebPage } from './refused.js';
 
@@ -8,9 +7,7 @@ import { UpstreamRefusal, WebPage } from './refused.js';
 export function causeOf(error: unknown): Cause {
   if (error instanceof UpstreamRefusal) return causeOfRefusal(error);
   if (error instanceof WebPage) return 'stranger';
-  if (!(error instanceof LedgerlakeError)) return 'other';
-  if (error.code === 'UPSTREAM_UNREACHABLE') return neverConnected(error) ? 'no-connection' : 'fault';
-  return error.code === 'UPSTREAM_BODY' || error.code === 'JSON_SYNTAX' ? 'fault' : 'other';
+  return transportCause(error);
 }
 
 function causeOfRefusal(refusal: UpstreamRefusal): Cause {

@@ -6,6 +6,7 @@ import type { Journal } from '../journal/journal.js';
 import type { KeptQuota } from '../quota/kept-quota.js';
 import { TokenBucket } from '../quota/bucket.js';
 import { RequestQueue } from '../quota/queue.js';
+import { isWorthPacing } from '../quota/worth-pacing.js';
 import type { Pace, Verdict } from '../run/pipeline.js';
 import { createAccessTokens } from '../sign-in/access-tokens.js';
 import type { SignIn } from '../sign-in/token-request.js';
@@ -54,14 +55,6 @@ export interface Connection {
 
 /** Requests of one operation under way at once: as many as slices are open at the most. */
 const concurrency = 20;
-
-/** Requests a second beyond which a run never waits for the quota, and saves none. */
-const unpacedRate = 100;
-
-/** Whether slices are cut and opened by the quota, and pages kept for the next run. */
-export function isWorthPacing(rate: number): boolean {
-  return rate <= unpacedRate;
-}
 
 /** Seconds by which a request may overtake the one before it on its way, and tokens that this costs at the most. */
 const overtaking = { seconds: 0.6, tokens: 3 };

@@ -107,7 +107,9 @@ export class EventRevisions implements Revisions {
         return { verdict: 'refused' };
       };
       if (isEmptied && !this.#options.acceptEmpty) return refuse(heldRows);
-      if (keyColumn(main) === undefined) return revision(lake, main, slice, []);
+      if (keyColumn(main) === undefined) {
+        return mayStay && (await this.#isSame(main, states)) ? { verdict: 'same' } : revision(lake, main, slice, []);
+      }
       const found = await findDiffering(this.#workspace.database, states);
       // The service is known to leave settlements out of a listing, other ones each time; and nothing else would keep them.
       if (found.vanished > 0 && !keepsHistory(main) && !this.#options.acceptEmpty) return refuse(found.vanished);

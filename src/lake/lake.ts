@@ -9,6 +9,7 @@ import { namedFiles } from './derived-files.js';
 import { exchange, type Exchanged } from './exchange.js';
 import { isDerivedFile, unitsOf } from './file-tags.js';
 import { HeldBack, together, type ComparedSlice, type Lacking } from './held-back.js';
+import { keptTables } from './kept-tables.js';
 import type { Revisions } from './revisions.js';
 import type { SliceCommit, SliceFile } from './slice-commit.js';
 import type { Store } from './store.js';
@@ -56,13 +57,16 @@ export class Lake {
   }
 
   /**
-   * Opens a lake, or a place where one will be, at the newest version of each table. `revisions` compares what is read
+   * Opens a lake, or a place where one will be, at the newest version of each table: of those given, and of those that
+   * the lake itself describes. `revisions` compares what is read
    * again; without it a refresh replaces what is there, and nothing tells of it.
    *
    * @throws LedgerlakeError LAKE_STORE where the place can't be read, LAKE_LOG where its log can't
    */
   static async open(store: Store, tables: readonly Table[], clock: Clock, revisions?: Revisions): Promise<Lake> {
-    const lake = new Lake(store, tables, clock, revisions);
+    const names = new Set(tables.map(({ name }) => name));
+    const kept = (await keptTables(store)).filter(({ name }) => !names.has(name));
+    const lake = new Lake(store, [...tables, ...kept], clock, revisions);
     await lake.refresh();
     return lake;
   }

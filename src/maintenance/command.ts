@@ -46,10 +46,10 @@ export async function maintain(
   { words, pipelines }: { readonly words: WorkWords; readonly pipelines: readonly Tabled[] },
   step: Step,
 ): Promise<void> {
-  const families = chosenFamilies(options.pipelines, pipelines);
   const lake = await (options.store === undefined
     ? existingLake(options.lake, tables, clock)
     : Lake.open(options.store, tables, clock));
+  const families = chosenFamilies(options.pipelines, [...pipelines, ...ownPipelines(lake)]);
   const accounts = lake.accounts();
   if (options.account !== undefined && accounts.size > 0 && !accounts.has(options.account)) {
     throw usageError(
@@ -86,6 +86,13 @@ export async function maintain(
     await lease.release();
   }
   end(undefined);
+}
+
+/** The tables that users' own pipelines have filled. */
+function ownPipelines(lake: Lake): Tabled[] {
+  return lake.tables.flatMap(({ schema }) =>
+    schema.ownPipeline === undefined ? [] : [{ name: schema.ownPipeline, tables: [schema] }],
+  );
 }
 
 function chosenFamilies(names: readonly string[], pipelines: readonly Tabled[]): Family[] {

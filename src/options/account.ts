@@ -27,6 +27,18 @@ export function readAccount(account: string | undefined, endpoint: string | unde
 }
 
 /**
+ * The account that pipelines of a user's own load for: any name but the made-up seller's.
+ *
+ * @throws LedgerlakeError USAGE where none is named, or one that can't be
+ */
+export function readOwnAccount(account: string | undefined): string {
+  if (account !== undefined && account !== demoAccount) return readAccountName(account);
+  throw usageError(
+    `expected --account beside pipelines of your own: whose data do they load? Any name but ${demoAccount} will do`,
+  );
+}
+
+/**
  * The name of an account whose events come from elsewhere than a service.
  *
  * @throws LedgerlakeError USAGE for a name that can't be a folder

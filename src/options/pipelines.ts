@@ -4,6 +4,7 @@ import { groupEventsPipeline } from '../../pipelines/group-events.js';
 import { orderEventsPipeline } from '../../pipelines/order-events.js';
 import { usageError } from '../errors.js';
 import type { FinancesUpstream } from '../finances/upstream.js';
+import { isOwn, type OwnPipeline } from '../own/own-pipeline.js';
 import type { Pipeline } from '../run/pipeline.js';
 
 /** What a backfill loads when no pipeline is named. */
@@ -13,15 +14,20 @@ const defaultSet: readonly Pipeline<FinancesUpstream>[] = [financialEventGroups,
 export const pipelines: readonly Pipeline<FinancesUpstream>[] = [...defaultSet, orderEventsPipeline];
 
 /**
- * The pipelines of the given names, each once, or the default set where there is none.
+ * The pipelines of the given names, each once, or the default set where there is none; `own` are those of `--pipelines`.
  *
  * @throws LedgerlakeError USAGE for an unknown name, and where order ids and the pipeline that reads them don't meet
  */
-export function choosePipelines(names: readonly string[], hasOrders: boolean): readonly Pipeline<FinancesUpstream>[] {
+export function choosePipelines(
+  names: readonly string[],
+  hasOrders: boolean,
+  own: readonly OwnPipeline[] = [],
+): readonly Pipeline<FinancesUpstream>[] {
+  const all: readonly Pipeline<FinancesUpstream>[] = [...pipelines, ...own];
   const chosen = names.map((name) => {
-    const pipeline = pipelines.find((candidate) => candidate.name === name);
+    const pipeline = all.find((candidate) => candidate.name === name);
     if (pipeline === undefined) {
-      const known = pipelines.map((candidate) => candidate.name).join(', ');
+      const known = all.map((candidate) => candidate.name).join(', ');
       throw usageError(`expected a pipeline (${known}), got ${JSON.stringify(name)}`);
     }
     return pipeline;
@@ -36,4 +42,9 @@ export function choosePipelines(names: readonly string[], hasOrders: boolean): r
     throw usageError(`expected the pipeline ${orderEventsPipeline.name} beside --orders: name it in the command`);
   }
   return chosen.length === 0 ? defaultSet : [...new Set(chosen)];
+}
+
+/** Whether nothing of the finances is asked for, but users' own pipelines are. */
+export function areOwn(chosen: readonly Pipeline<FinancesUpstream>[]): boolean {
+  return chosen.length > 0 && chosen.every(isOwn);
 }

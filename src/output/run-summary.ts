@@ -41,7 +41,11 @@ function speed(events: number, seconds: number): string {
 }
 
 /** What to try on the lake next. */
-export function nextSteps({ lake }: RunReport): string {
+export function nextSteps({ lake, summaries }: RunReport): string {
+  const [table] = summaries.flatMap(({ rows }) => [...rows.keys()]);
+  if (table !== undefined && !/(?:events|entries|groups)$/.test(table)) {
+    return `Next:\n  npx ledgerlake sql --lake ${lake} "SELECT month, count(*) FROM ${table} GROUP BY ALL ORDER BY ALL"\n`;
+  }
   const query =
     "SELECT month, currency, kind, sum(amount) AS net FROM entries WHERE role = 'net' GROUP BY ALL ORDER BY ALL";
   const files = `read_parquet('${lake}/entries/account=*/month=*/*.parquet', hive_partitioning = true)`;
@@ -97,17 +101,22 @@ function rowsOf(rows: ReadonlyMap<string, number>, what: 'events' | 'entries'): 
 }
 
 function summaryRow({ pipeline, slices, requests, rows, files, bytes, seconds }: PipelineSummary): string[] {
-  const groups = rows.get('groups');
   return [
     pipeline,
     formatCount(slices),
     formatCount(requests),
-    groups === undefined ? formatCount(rowsOf(rows, 'events')) : formatCount(groups, 'group'),
-    groups === undefined ? formatCount(rowsOf(rows, 'entries')) : '',
+    ...countCells(rows),
     formatCount(files),
     formatBytes(bytes),
     `${seconds.toFixed(1)} s`,
   ];
+}
+
+/** Events and entries; of a table that holds neither its rows. */
+function countCells(rows: ReadonlyMap<string, number>): readonly [string, string] {
+  const [other] = [...rows].filter(([table]) => !/(?:events|entries)$/.test(table));
+  if (other === undefined) return [formatCount(rowsOf(rows, 'events')), formatCount(rowsOf(rows, 'entries'))];
+  return [formatCount(other[1], other[0] === 'groups' ? 'group' : 'row'), ''];
 }
 
 /** A line for each pipeline, under headings. */
@@ -129,6 +138,7 @@ function grid(rows: readonly (readonly string[])[]): string[] {
 const noticeTexts: Readonly<Record<string, string>> = {
   unknownLists: 'events in lists that the model does not know',
   unknownPaths: 'amounts at paths that the model does not know (role unknown)',
+  unfitValues: 'values that their column cannot hold exactly (null there, whole in raw)',
   oddFields: 'values of an unexpected type (null in their column, whole in raw)',
   unknownOrders: 'orders that the service does not know',
   beyondHistory: 'ranges older than two years that came back empty (the service keeps about two years)',

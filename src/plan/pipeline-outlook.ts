@@ -68,7 +68,7 @@ export function outlookOf(pipeline: Pipeline<FinancesUpstream>, question: Outloo
       for (const { window, results } of asked) {
         work.learn(windowSlice(window), { pages: 1, results, reach: window.end, isWhole: true });
       }
-      const expectation = windowExpectation([...loadedSamples(lake, name, main, account), ...asked]);
+      const expectation = windowExpectation([...loadedSamples(lake, name, main, account), ...asked], pipeline.perPage);
       return { ...usual, work, expectation, held: heldWindows(lake, name, main, account, range) };
     }
   }

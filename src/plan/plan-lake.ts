@@ -40,9 +40,10 @@ export interface Plan {
 export interface PlanQuestion {
   readonly job: Job;
   readonly pipelines: readonly Pipeline<FinancesUpstream>[];
-  /** Of an operation; undefined: not throttled. */
-  readonly quotaOf: (operation: OperationName) => PlayedQuota | undefined;
-  readonly isPaced: boolean;
+  /** Of what a pipeline asks; undefined: not throttled. */
+  readonly quotaOf: (pipeline: Pipeline<FinancesUpstream>) => PlayedQuota | undefined;
+  /** Whether slices are cut and opened by the quota. */
+  readonly isPaced: (pipeline: Pipeline<FinancesUpstream>) => boolean;
   readonly tokenLifeMs: number;
   /** Milliseconds since 1970. */
   readonly now: number;
@@ -85,15 +86,16 @@ export function withNeeds(pipelines: readonly Pipeline<FinancesUpstream>[]): Pip
 async function planPipeline(
   pipeline: Pipeline<FinancesUpstream>,
   startsAt: number,
-  { job, learned, now, isPaced, quotaOf, tokenLifeMs, signal }: PlanQuestion,
+  { job, learned, now, isPaced: isPacedOf, quotaOf, tokenLifeMs, signal }: PlanQuestion,
 ): Promise<{ plan: PipelinePlan; endsAt: number }> {
   const { lake, account } = job;
   const { name, tables } = pipeline;
   const main = tables.at(-1)?.name ?? '';
+  const isPaced = isPacedOf(pipeline);
   const outlook = outlookOf(pipeline, { job: { ...job, isPaced }, learned, now });
   const { work, expectation, isListed, isCounted } = outlook;
   const isDone = work.left === '' && isListed;
-  const quota = quotaOf(operationOf(pipeline));
+  const quota = quotaOf(pipeline);
   const sizes = fileSizes(lake, name, tables, account);
   const isKnown = isDone || (isListed && expectation !== undefined);
   let files = 0;
@@ -136,8 +138,8 @@ async function planPipeline(
   };
 }
 
-/** The operation that a pipeline reads: the one whose pace it asks for. */
-function operationOf(pipeline: Pipeline<FinancesUpstream>): OperationName {
+/** The operation that a pipeline of the finances reads: the one whose pace it asks for. */
+export function operationOf(pipeline: Pipeline<FinancesUpstream>): OperationName {
   let operation: OperationName = 'ListFinancialEvents';
   pipeline.pace({
     pages: () => {

@@ -100,6 +100,8 @@ export interface Pipeline<Upstream, S extends Slice = Slice, Page = unknown> {
   readonly about: string;
   /** Those derived from the main table first, the main table last. */
   readonly tables: readonly Table[];
+  /** Results on a full page; left out: `pageSize` of `work.ts`. */
+  readonly perPage?: number;
   /** Pipelines whose slices must be loaded for the same range first. */
   readonly needs?: readonly Pipeline<Upstream>[];
   /** What the lake lacks of the job (or, to refresh, holds of it too). */
@@ -113,4 +115,6 @@ export interface Pipeline<Upstream, S extends Slice = Slice, Page = unknown> {
   /** The slice's pages in order, until there are no more. */
   pages(slice: S, reading: Reading<Upstream>): AsyncIterable<Page>;
   collect(slice: S): Collector<Page>;
+  /** What becomes of a slice that can't be read; left out: what the run says for all. */
+  judge?(error: unknown): Verdict;
 }

@@ -219,7 +219,7 @@ async function loadSlice<Upstream>(
       events.setBack(pipeline.name, slice, 'part', messageOf(error));
       return true;
     }
-    const verdict = signal.aborted ? 'stop' : judge(error);
+    const verdict = signal.aborted ? 'stop' : (pipeline.judge?.(error) ?? judge(error));
     if (verdict === 'stop') throw error;
     const failed = summary.leftOpen.filter(({ isKnown }) => !isKnown).length;
     const isKnown = verdict === 'known';

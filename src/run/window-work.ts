@@ -18,6 +18,8 @@ export interface WindowSource {
   readonly probeDays: number;
   /** Results that a day is taken to have while nothing is known; left out: nothing is taken for granted. */
   readonly guessPerDay?: number | undefined;
+  /** Results on a full page; left out: `pageSize`. */
+  readonly perPage?: number | undefined;
 }
 
 /**
@@ -27,7 +29,7 @@ export interface WindowSource {
  */
 export function windowWork(
   job: Job,
-  { pipeline, table, gridDays, probeDays, guessPerDay }: WindowSource,
+  { pipeline, table, gridDays, probeDays, guessPerDay, perPage = pageSize }: WindowSource,
 ): Work<WindowSlice> {
   const { lake, account, range } = job;
   const loaded = loadedWindows(lake, pipeline, table, account);
@@ -48,7 +50,7 @@ export function windowWork(
   const pagesOf = (window: Window): number | undefined => {
     const guess = guessPerDay && guessPerDay * ((window.end - window.start) / dayMs);
     const results = density.expected(window) ?? guess;
-    return results === undefined ? undefined : Math.max(results / pageSize, 0.01);
+    return results === undefined ? undefined : Math.max(results / perPage, 0.01);
   };
   const cutOff = (stretch: Window, pages: number): Window => {
     const expected = pagesOf(stretch);
@@ -97,7 +99,7 @@ export function windowWork(
       const read = reached.get(name);
       if (read === undefined) return pagesOf(window);
       const rest = { start: read.window.end, end: window.end };
-      return read.results / pageSize + (rest.end > rest.start ? (pagesOf(rest) ?? 0) : 0);
+      return read.results / perPage + (rest.end > rest.start ? (pagesOf(rest) ?? 0) : 0);
     },
     learn: ({ name, window }, { results, reach, isWhole }) => {
       const end = isWhole ? window.end : Math.min(window.end, reach ?? window.start);

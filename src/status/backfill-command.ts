@@ -7,14 +7,17 @@ export interface BackfillWords {
   readonly lake: string;
   readonly account: string;
   readonly range: Window;
+  /** Where the user's own pipelines are defined, if that was said. */
+  readonly pipelineFolder?: string | undefined;
   /** Undefined: the embedded service. */
   readonly endpoint: string | undefined;
 }
 
 /** The command line of a backfill, to be pasted into a shell. */
-export function backfillCommand({ pipelines, lake, account, range, endpoint }: BackfillWords): string {
+export function backfillCommand({ pipelines, lake, account, range, endpoint, pipelineFolder }: BackfillWords): string {
   const words = [
     ...['ledgerlake', 'backfill', ...pipelines, '--lake', lake, '--account', account],
+    ...(pipelineFolder === undefined ? [] : ['--pipelines', pipelineFolder]),
     ...(endpoint === undefined ? [] : ['--endpoint', endpoint]),
     ...['--from', instantText(range.start), '--to', instantText(range.end)],
   ];

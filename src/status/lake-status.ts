@@ -1,14 +1,16 @@
 import type { GroupSpan } from '../finances/collectors.js';
 import { groupSlices, type GroupSlice } from '../finances/group-slices.js';
 import { settlementHoles, type SettlementHole } from '../finances/settlement-holes.js';
+import type { Table } from '../columns/table.js';
 import type { Add } from '../lake/actions.js';
+import { unitsOf } from '../lake/file-tags.js';
 import type { Lake } from '../lake/lake.js';
 import type { LastRun } from '../lake/last-run.js';
 import { demoAccount } from '../options/account.js';
 import { importedWindows } from '../run/imported-days.js';
-import { loadedWindows } from '../run/window-slices.js';
+import { loadedWindows, readWindow } from '../run/window-slices.js';
 import { dayMs, dayStart, joined, overlap, uncovered, type Window } from '../run/windows.js';
-import { byDate, byGroup, listing, mainTables, type MainTable } from '../verify/main-tables.js';
+import { byDate, byGroup, listing, mainTablesOf, type MainTable } from '../verify/main-tables.js';
 import { backfillCommand } from './backfill-command.js';
 import { dayStates, type Day } from './day-states.js';
 
@@ -46,6 +48,9 @@ export interface AccountStatus {
   readonly tables: readonly TableStatus[];
   /** What loads the gaps; undefined where there are none. */
   readonly command: string | undefined;
+  /** Those of the pipelines with gaps that are the user's own, and whether no others have any. */
+  readonly lackingOwn: readonly string[];
+  readonly isOwnOnly: boolean;
 }
 
 export interface StatusQuestion {
@@ -56,18 +61,22 @@ export interface StatusQuestion {
   /** From the first loaded instant on; `start` or `end` undefined: as said there. */
   readonly range: Window;
   readonly lastRun: LastRun | undefined;
+  /** Where the user's own pipelines are defined, if that was said. */
+  readonly pipelineFolder?: string | undefined;
 }
 
 /** What a lake holds for an account and what of a range it lacks, from the logs alone. */
 export function accountStatus(question: StatusQuestion): AccountStatus {
   const { lake, location, account, range, lastRun } = question;
-  const used = mainTables.filter(({ pipeline, table }) => lake.units(pipeline, table, account).size > 0);
+  const used = mainTablesOf(lake).filter(({ pipeline, table }) => lake.units(pipeline, table, account).size > 0);
   const pipelines = used.map((main) => pipelineStatus(main, question));
   const lacking = pipelines.filter(({ gaps }) => gaps.length > 0);
   const gaps = lacking.flatMap((status) => status.gaps);
   const defaults = [listing, byDate, byGroup].map(({ pipeline }) => pipeline);
   const named = lacking.map(({ pipeline }) => pipeline);
-  const isDefault = defaults.every((pipeline) => named.includes(pipeline));
+  const own = new Set(used.filter(({ isOwn }) => isOwn).map(({ pipeline }) => pipeline));
+  const lackingOwn = named.filter((pipeline) => own.has(pipeline));
+  const isDefault = lackingOwn.length === 0 && defaults.every((pipeline) => named.includes(pipeline));
   const known = lastRun?.account === account ? (lastRun.endpoint ?? undefined) : undefined;
   const command = {
     pipelines: isDefault ? [] : named,
@@ -75,6 +84,7 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
     account,
     range: { start: Math.min(...gaps.map(({ start }) => start)), end: Math.max(...gaps.map(({ end }) => end)) },
     endpoint: known,
+    pipelineFolder: question.pipelineFolder,
   };
   const { listed, lacking: toLoad } = groupsOf(question);
   const isListed = used.includes(byGroup);
@@ -82,7 +92,10 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
     account,
     range,
     pipelines,
-    unused: defaults.filter((pipeline) => !used.some((main) => main.pipeline === pipeline)),
+    // Who loads nothing but pipelines of their own has no use for these.
+    unused: used.every(({ isOwn }) => isOwn)
+      ? []
+      : defaults.filter((pipeline) => !used.some((main) => main.pipeline === pipeline)),
     openGroups: listed.flatMap(({ group }) => (group.end === null ? [group] : [])),
     groupsToLoad: isListed ? toLoad.filter(({ opened }) => isWithin(opened, range)).map(({ group }) => group) : [],
     holes: settlementHoles(
@@ -91,15 +104,20 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
     ).filter(({ at }) => isWithin(at, range)),
     tables: tableStatuses(lake, account),
     command: gaps.length === 0 ? undefined : backfillCommand(command),
+    lackingOwn,
+    isOwnOnly: lackingOwn.length === named.length,
   };
 }
 
-/** The first instant that any pipeline has loaded or that was imported for an account, and the end of the last one. */
+/** The first instant that any pipeline (of the user's own only where no others have) has loaded or that was imported for an account, and the end of the last one. */
 export function loadedRange(lake: Lake, account: string): Window | undefined {
-  const windows = [listing, byDate].flatMap(({ pipeline, table }) => [
-    ...loadedWindows(lake, pipeline, table, account),
-    ...importedWindows(lake, pipeline, table, account),
-  ]);
+  const windowsOf = (mains: readonly MainTable[]): Window[] =>
+    mains.flatMap(({ pipeline, table }) => [
+      ...loadedWindows(lake, pipeline, table, account),
+      ...importedWindows(lake, pipeline, table, account),
+    ]);
+  const dated = windowsOf([listing, byDate]);
+  const windows = dated.length > 0 ? dated : windowsOf(mainTablesOf(lake).filter(({ isOwn }) => isOwn));
   if (windows.length === 0) return undefined;
   return windows.reduce((a, b) => ({ start: Math.min(a.start, b.start), end: Math.max(a.end, b.end) }));
 }
@@ -115,7 +133,7 @@ function pipelineStatus(main: MainTable, question: StatusQuestion): PipelineStat
   const held =
     main === listing
       ? groupsOf(question).listed.map(({ opened }) => instant(opened))
-      : lake.files(pipeline, table, account).flatMap(rowsWithin);
+      : lake.files(pipeline, table, account).flatMap((add) => rowsWithin(add, lake.table(table).schema));
   return { pipeline, unit, loaded, days: dayStates(range, gaps, held, imported), gaps };
 }
 
@@ -165,8 +183,10 @@ function tableStatuses(lake: Lake, account: string): TableStatus[] {
   return [...statuses.values()];
 }
 
-/** The time that a file has rows of, by its statistics; its own window where it has none. */
-function rowsWithin({ stats }: Add): Window[] {
+/** The time that a file has rows of, by its statistics; of a user's own table the windows that it holds. */
+function rowsWithin(add: Add, { ownPipeline }: Table): Window[] {
+  if (ownPipeline !== undefined) return unitsOf(add).flatMap((unit) => readWindow(unit) ?? []);
+  const { stats } = add;
   // The log's own, checked when it is verified; what isn't there leaves the day as loaded and empty.
   const { minValues, maxValues } = JSON.parse(stats ?? '{}') as {
     readonly minValues?: Readonly<Record<string, string>>;

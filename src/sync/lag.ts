@@ -3,7 +3,7 @@ import { formatSpan } from '../output/amounts.js';
 import type { Lake } from '../lake/lake.js';
 import { loadedWindows } from '../run/window-slices.js';
 import { coveredTo, syncRange } from './coverage.js';
-import { windowed } from './synced-pipelines.js';
+import type { Windowed } from './synced-pipelines.js';
 
 const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
@@ -23,7 +23,7 @@ export function readDuration(option: string, text: string): number {
 }
 
 /**
- * Up to which instant the lake holds everything that a sync of these pipelines sees to, milliseconds since 1970; undefined
+ * Up to which instant the lake holds everything that a sync of these pipelines with dates sees to, milliseconds since 1970; undefined
  * where they have no dates, or nothing of one is loaded.
  *
  * @param end up to which the run was to load
@@ -31,16 +31,14 @@ export function readDuration(option: string, text: string): number {
 export function lakeCoveredTo(
   lake: Lake,
   account: string,
-  pipelines: ReadonlySet<string>,
+  pipelines: readonly Windowed[],
   ranges: ReadonlyMap<string, { start: number; end: number }>,
   end: number,
 ): number | undefined {
-  const covered = windowed
-    .filter(({ pipeline }) => pipelines.has(pipeline))
-    .map(({ pipeline, table }) => {
-      const loaded = loadedWindows(lake, pipeline, table, account);
-      return coveredTo(loaded, ranges.get(pipeline) ?? syncRange(loaded, end));
-    });
+  const covered = pipelines.map(({ pipeline, table }) => {
+    const loaded = loadedWindows(lake, pipeline, table, account);
+    return coveredTo(loaded, ranges.get(pipeline) ?? syncRange(loaded, end));
+  });
   if (covered.length === 0 || covered.includes(undefined)) return undefined;
   return Math.min(...covered.filter((instant) => instant !== undefined));
 }

@@ -8,6 +8,7 @@ import { listingWork } from '../finances/listed-again.js';
 import type { FinancesUpstream } from '../finances/upstream.js';
 import type { Lake } from '../lake/lake.js';
 import type { Job, Pipeline } from '../run/pipeline.js';
+import { isOwn } from '../own/own-pipeline.js';
 import { loadedWindows, windowSlice, type WindowSlice } from '../run/window-slices.js';
 import { cut, dayMs, uncovered, type Window } from '../run/windows.js';
 import { listWork, type Work } from '../run/work.js';
@@ -33,11 +34,21 @@ export interface SyncPlan {
 /** Days of a window that is missing and older than those that are windows of their own. */
 const daysOfOld = 7;
 
-/** Pipelines that read windows of dates, with the table that holds them. */
-export const windowed = [
-  { pipeline: financialEventGroups.name, table: groups.name },
-  { pipeline: financialEvents.name, table: events.name },
-] as const;
+/** A pipeline that reads windows of dates, and the table that holds them. */
+export interface Windowed {
+  readonly pipeline: string;
+  readonly table: string;
+}
+
+/** Pipelines of this package that read windows of dates, and users' own among those that are asked for. */
+export function windowedOf(chosen: readonly Finances[]): readonly Windowed[] {
+  const own = chosen.filter(isOwn).map(({ name, loaded }) => ({ pipeline: name, table: loaded.table.name }));
+  return [
+    { pipeline: financialEventGroups.name, table: groups.name },
+    { pipeline: financialEvents.name, table: events.name },
+    ...own,
+  ];
+}
 
 /** The pipelines with what a sync reads in the place of what a backfill does; one that isn't known here reads what it lacks. */
 export function syncedPipelines(pipelines: readonly Finances[], plan: SyncPlan): Finances[] {
@@ -91,14 +102,17 @@ function workOf(pipeline: Finances, plan: SyncPlan): (job: Job) => Work {
         .map((window) => windowSlice(window)),
     );
 
+  const dayByDay = (table: string) => (job: Job) => {
+    if (!job.refresh) return missing(job, table, 1);
+    const old = (gap: Window) => cut(gap, daysOfOld);
+    const windows = eventWindows(question(job, table), old);
+    return windowList(windows.map(({ window, retires }) => windowSlice(window, retires)));
+  };
+
+  if (isOwn(pipeline)) return dayByDay(pipeline.loaded.table.name);
   switch (pipeline.name) {
     case financialEvents.name:
-      return (job) => {
-        if (!job.refresh) return missing(job, events.name, 1);
-        const old = (gap: Window) => cut(gap, daysOfOld);
-        const windows = eventWindows(question(job, events.name), old);
-        return windowList(windows.map(({ window, retires }) => windowSlice(window, retires)));
-      };
+      return dayByDay(events.name);
     case financialEventGroups.name:
       return (job) => {
         if (!job.refresh) return missing(job, groups.name, 31);

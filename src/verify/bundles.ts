@@ -27,7 +27,7 @@ export function bundlesOf(files: readonly LogFile[], isRunning: boolean, certifi
         const member = derived.get(path);
         if (member === undefined) {
           isWhole = false;
-          const table = mainTable(main.table)?.entries ?? main.table;
+          const table = mainTable(main.delta.schema)?.entries ?? main.table;
           const place = { table, file: path, slice: main.slice };
           const kind = isRunning ? 'note' : 'lake';
           certificate.add('derived-files', kind, place, `${main.file} names it, and its table's log does not`);

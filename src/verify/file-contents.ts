@@ -38,10 +38,14 @@ export async function checkContents(
   const { file, path } = readable;
   await checkShape(file, path, database, signal);
   await checkStatistics(file, path, database, certificate, signal);
-  const main = mainTable(file.table);
+  const main = mainTable(file.delta.schema);
   if (main === undefined) return;
   await checkPartition(file, path, database, certificate, signal);
-  if (main.entries !== undefined) await checkPositions(file, path, database, certificate, signal);
+  const { ownPipeline } = file.delta.schema;
+  if (main.entries !== undefined) await checkPositions(file, path, eventKeys, database, certificate, signal);
+  if (ownPipeline === undefined) return;
+  await checkPositions(file, path, windowKeys, database, certificate, signal);
+  await checkHashes(file, path, database, certificate, signal);
 }
 
 async function checkShape({ delta }: LogFile, path: string, database: Database, signal: AbortSignal): Promise<void> {
@@ -109,7 +113,7 @@ async function checkPartition(
   signal: AbortSignal,
 ): Promise<void> {
   certificate.count('partitions');
-  const unit = mainTable(file.table)?.unit;
+  const unit = mainTable(file.delta.schema)?.unit;
   const sql =
     unit === 'order'
       ? `SELECT requested_order_id AS owner, epoch_ms(min(posted_at)) AS instant FROM ${parquet(path)} GROUP BY ALL`
@@ -166,21 +170,43 @@ function ownerFault(
   return expected === month ? undefined : `rows of ${unit}, which belongs to ${expected}, in the folder of ${month}`;
 }
 
+const windowKeys = ['window_start', 'window_end'];
+/** A file may hold the rows of several slices. */
+const eventKeys = [...windowKeys, 'group_id', 'requested_order_id'];
+
 async function checkPositions(
   file: LogFile,
   path: string,
+  keys: readonly string[],
   database: Database,
   certificate: Certificate,
   signal: AbortSignal,
 ): Promise<void> {
   certificate.count('positions', file.rows);
   const twice =
-    `SELECT position FROM ${parquet(path)} GROUP BY window_start, window_end, group_id, requested_order_id, position ` +
+    `SELECT position FROM ${parquet(path)} GROUP BY ${keys.join(', ')}, position ` +
     'HAVING count(*) > 1 OR position IS NULL OR position < 0';
   const [row] = await database.rows(`SELECT count(*) AS found, min(position) AS first FROM (${twice})`, { signal });
   if (Number(row?.['found']) === 0) return;
   const text = `${String(row?.['found'])} places of a slice are none or come twice, such as ${String(row?.['first'])}`;
   certificate.add('positions', 'lake', file, text);
+}
+
+/** The hashes of a user's own table, where it keeps its records. */
+async function checkHashes(
+  file: LogFile,
+  path: string,
+  database: Database,
+  certificate: Certificate,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!file.delta.schema.columns.some(({ name }) => name === 'raw')) return;
+  certificate.count('event-ids', file.rows);
+  const wrong = `FROM ${parquet(path)} WHERE content_hash IS DISTINCT FROM substr(sha256(raw), 1, 32)`;
+  const [row] = await database.rows(`SELECT count(*) AS found, min(content_hash) AS first ${wrong}`, { signal });
+  if (Number(row?.['found']) === 0) return;
+  const text = `${String(row?.['found'])} rows whose content_hash isn't that of raw, such as ${String(row?.['first'])}`;
+  certificate.add('event-ids', 'lake', file, text);
 }
 
 function iso(ms: number): string {

@@ -2,7 +2,7 @@ import type { Lake } from '../lake/lake.js';
 import { readImported } from '../run/imported-days.js';
 import { dayMs, dayStart, monthOf, type Window } from '../run/windows.js';
 import type { Certificate, Place } from './certificate.js';
-import { mainTable, mainTables, type MainTable } from './main-tables.js';
+import { mainTable, mainTablesOf, type MainTable } from './main-tables.js';
 import type { LogFile } from './log-files.js';
 
 /** A window that was read. */
@@ -41,7 +41,7 @@ export function checkWindows(
     certificate.add('windows', 'lake', place, problem);
   };
   for (const account of accounts) {
-    for (const main of mainTables) {
+    for (const main of mainTablesOf(lake)) {
       const filesOf = (unit: string) =>
         files.find((file) => file.table === main.table && file.account === account && file.units.includes(unit))?.file;
       const place = (unit: string): Place => ({ table: main.table, file: filesOf(unit) ?? '', slice: unit });
@@ -75,7 +75,7 @@ export function checkWindows(
   }
   const read = new Map<string, ReadonlySet<string>>();
   for (const file of files) {
-    if (mainTable(file.table) === undefined) continue;
+    if (mainTable(file.delta.schema) === undefined) continue;
     const { pipeline, table, account } = file;
     const key = `${table} ${pipeline} ${account}`;
     const units = read.get(key) ?? new Set(lake.units(pipeline, table, account).keys());

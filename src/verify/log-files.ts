@@ -75,7 +75,7 @@ function readFile(delta: DeltaTable, add: Add, named: ReadonlySet<string>): LogF
   if (!/^[0-9a-f]{64}$/.test(tags['sha256'] ?? '')) return `expected the tag sha256, got ${shown(tags['sha256'])}`;
   if (tags['account'] !== account) return `expected the tag account to be ${account}, got ${shown(tags['account'])}`;
   if (stats === undefined) return `expected statistics, got ${shown(add.stats)}`;
-  const main = mainTable(table);
+  const main = mainTable(delta.schema);
   if (main !== undefined && derived === undefined) return `expected the tag derived, got ${shown(tags['derived'])}`;
   if (main?.entries !== undefined && net === undefined) return `expected the tag net, got ${shown(tags['net'])}`;
   if (!file.startsWith(`${table}/account=${account}/month=${month}/`)) {

@@ -108,7 +108,7 @@ class BundleReader {
       // Its rows can't be compared with anything then.
       if (!isWhole) this.damaged.push(...bundle.mains);
       for (const readable of [...mains, ...derived]) await this.#compare(readable, isWhole ? derived : []);
-      if (isWhole && bundle.mains.some(({ table }) => mainTable(table)?.entries !== undefined)) {
+      if (isWhole && bundle.mains.some(({ delta }) => mainTable(delta.schema)?.entries !== undefined)) {
         const { events } = this.#databases;
         const { signal } = this.#options;
         await this.#guarded(bundle.mains[0], () =>
@@ -147,7 +147,7 @@ class BundleReader {
       if (file.table === byGroup.entries) await this.#index.addNets(readable);
       else if (file.table === listing.table) {
         this.settlements.push(...(await settlementsOf(readable, this.#databases.events, signal)));
-      } else if (mainTable(file.table) !== undefined) await this.#index.addEvents(readable, derived);
+      } else if (mainTable(file.delta.schema)?.entries !== undefined) await this.#index.addEvents(readable, derived);
     });
   }
 

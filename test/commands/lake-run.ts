@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 import type { Clock } from '../../src/clock.js';
 import { backfill, type BackfillOptions } from '../../src/commands/backfill.js';
 import { openDatabase, type Database } from '../../src/duckdb/connection.js';
-import { lakeTables, openLakeFiles } from '../../src/duckdb/lake-files.js';
+import { openLakeReader } from '../../src/duckdb/lake-files.js';
 import { createViews } from '../../src/duckdb/views.js';
 import { asKnownMacros } from '../../src/history/as-known.js';
 import { startService, type ServiceOptions } from '../../src/service/server.js';
@@ -101,9 +101,9 @@ export async function database(lake: string, clock: Clock, query?: string): Prom
   onTestFinished(() => {
     opened.close();
   });
-  const files = await (await openLakeFiles(lake, clock))();
-  const named = lakeTables.filter(({ name }) => query === undefined || new RegExp(`\\b${name}\\b`).test(query));
-  await createViews(opened, named, files);
+  const { tables, lakeFiles } = await openLakeReader(lake, clock);
+  const named = tables.filter(({ name }) => query === undefined || new RegExp(`\\b${name}\\b`).test(query));
+  await createViews(opened, named, await lakeFiles());
   if (query !== undefined) return opened;
   for (const macro of asKnownMacros) await opened.execute(macro);
   return opened;

@@ -1,0 +1,97 @@
+import { join } from 'node:path';
+import type { Clock } from '../clock.js';
+import { messageOf } from '../errors.js';
+import type { FinancesUpstream } from '../finances/upstream.js';
+import { openJournal } from '../journal/journal.js';
+import { readApiAddress, type ApiAddress } from '../own/api-settings.js';
+import { connectOwn, cursorLifeMs, type OwnConnection } from '../own/connect.js';
+import type { LoadedDefinition } from '../own/load-definitions.js';
+import { isOwn, ownPipeline, type OwnPipeline } from '../own/own-pipeline.js';
+import { openKeptQuota } from '../quota/kept-quota.js';
+import { isWorthPacing } from '../quota/worth-pacing.js';
+import type { Pipeline } from '../run/pipeline.js';
+import { pagesFolder, quotaFile, stateFolder, type StatePlace } from './state-folder.js';
+
+interface Surroundings {
+  readonly clock: Clock;
+  readonly log: (line: string) => void;
+}
+
+type Finances = Pipeline<FinancesUpstream>;
+type Sweep = () => Promise<void>;
+
+/** For runs that ask nothing of the finances. */
+export const noUpstream: FinancesUpstream = {
+  pages: () => {
+    throw new Error('nothing is asked of the finances');
+  },
+  pace: () => undefined,
+  begun: () => [],
+};
+
+/**
+ * Runs with users' own pipelines connected to their APIs; the others are as they were. `use` may `sweep` once all is
+ * loaded, as with `withUpstream`.
+ *
+ * @throws LedgerlakeError USAGE where an address or a header isn't there
+ */
+export async function withOwnConnections<T>(
+  pipelines: readonly Finances[],
+  place: StatePlace,
+  account: string,
+  surroundings: Surroundings,
+  use: (connected: readonly Finances[], sweep: Sweep) => Promise<T>,
+): Promise<T> {
+  const connections: OwnConnection[] = [];
+  const sweeps: Sweep[] = [];
+  try {
+    const connected: Finances[] = [];
+    for (const pipeline of pipelines) {
+      if (!isOwn(pipeline)) {
+        connected.push(pipeline);
+        continue;
+      }
+      const address = ownAddress(pipeline);
+      const { connection, sweep } = await connect(pipeline.loaded, address, place, account, surroundings);
+      connections.push(connection);
+      sweeps.push(sweep);
+      // What is to be done may be another's word: a sync's.
+      connected.push({ ...ownPipeline(pipeline.loaded, connection), work: pipeline.work });
+    }
+    return await use(connected, async () => {
+      for (const sweep of sweeps) await sweep();
+    });
+  } finally {
+    for (const connection of connections) await connection.close();
+  }
+}
+
+/** @throws LedgerlakeError USAGE where an address or a header isn't there */
+export function ownAddress({ loaded: { definition, file } }: OwnPipeline): ApiAddress {
+  return readApiAddress(definition.api, file, process.env);
+}
+
+/** Where the level of a pipeline's quota is kept. */
+export function ownQuotaFile(place: StatePlace, account: string, name: string, { origin, prefix }: ApiAddress): string {
+  return quotaFile(place, account, `${origin}${prefix} ${name}`);
+}
+
+async function connect(
+  loaded: LoadedDefinition,
+  address: ApiAddress,
+  place: StatePlace,
+  account: string,
+  { clock, log }: Surroundings,
+): Promise<{ connection: OwnConnection; sweep: Sweep }> {
+  const { name, api } = loaded.definition;
+  const folder = stateFolder(place, account);
+  const warn = (reason: unknown): void => {
+    log(`${name}: pages and quota aren't kept for the next run, as ${folder} can't be written: ${messageOf(reason)}`);
+  };
+  const isKept = api.quota !== undefined && isWorthPacing(api.quota.rate);
+  const pages = { folder: join(folder, pagesFolder, name), clock, tokenLifeMs: cursorLifeMs(loaded), warn };
+  const journal = isKept ? await openJournal(pages) : undefined;
+  const kept = isKept ? await openKeptQuota(ownQuotaFile(place, account, name, address), warn) : undefined;
+  const connection = connectOwn(loaded, { address, clock, random: Math.random, kept, journal });
+  return { connection, sweep: async () => journal?.sweep() };
+}
