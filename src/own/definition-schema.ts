@@ -65,7 +65,10 @@ const table = object('an object with `name`, `about` and `columns`', {
 });
 
 const api = object('an object with `address`', {
-  address: z.union([z.string().refine(isBaseAddress), object(base, { env: text(base) })], { error: base }),
+  address: z.union(
+    [z.string({ error: base }).refine(isBaseAddress, { error: base }), object(base, { env: text(base) })],
+    { error: base },
+  ),
   headers: z
     .record(
       named(/^[\w-]{1,64}$/, headerName),

@@ -75,7 +75,7 @@ export interface Refusal {
  * - `fault`: passes; asked again up to seven times, with growing pauses
  * - `invalid`: may pass; asked again up to three times; the window is left open then
  * - `too-large`: the window holds too much; it is read in parts
- * - `cursor-expired`: what `next` gave isn't taken any more; the window is read from its beginning
+ * - `cursor-expired`: what `next` gave isn't taken any more; the window is read again, in two parts where it can be
  * - `denied`, `mistake`: the run ends
  */
 export type RefusalCause = 'throttled' | 'fault' | 'invalid' | 'too-large' | 'cursor-expired' | 'denied' | 'mistake';
