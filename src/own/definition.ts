@@ -26,7 +26,29 @@ export interface Json {
 }
 
 /** A text of the definition's own, or the environment variable that holds it, which `before` is put in front of. */
-export type HeaderValue = string | { readonly env: string; readonly before?: string };
+export type HeaderValue = string | HeaderVariable;
+
+/** A header's value from the environment. */
+export interface HeaderVariable extends Variable {
+  /** What goes before it: `Bearer `. */
+  readonly before?: string;
+}
+
+/** A text from the environment. */
+export interface Variable {
+  /** Name of the variable. */
+  readonly env: string;
+}
+
+/** How fast an API may be asked: a token bucket. */
+export interface Quota {
+  /** Requests a second: the first guess where answers name it. */
+  readonly rate: number;
+  /** Requests at once. */
+  readonly burst: number;
+  /** The header in which answers name the rate, in requests a second. */
+  readonly rateHeader?: string;
+}
 
 /** An HTTP API that answers with JSON. */
 export interface Api {
@@ -34,16 +56,11 @@ export interface Api {
    * Base address (`https://host` or `https://host/prefix`), or the environment variable that holds it. Headers from the
    * environment go over `https://` only, or to loopback.
    */
-  readonly address: string | { readonly env: string };
+  readonly address: string | Variable;
   /** Headers of every request. Secrets come from the environment: `{ env: 'SHOP_TOKEN', before: 'Bearer ' }`. */
   readonly headers?: Readonly<Record<string, HeaderValue>>;
   /** Requests a second, and at once, that the API allows; left out: as fast as it answers. */
-  readonly quota?: {
-    readonly rate: number;
-    readonly burst: number;
-    /** The header in which answers name the rate, in requests a second. */
-    readonly rateHeader?: string;
-  };
+  readonly quota?: Quota;
   /** Records on a full page; default 100. */
   readonly pageSize?: number;
   /** How long what `next` gives can be gone on with, after a crash for instance; default 3. */
@@ -61,6 +78,7 @@ export interface Api {
 
 /** An answer with a status other than 200. */
 export interface Refusal {
+  /** Any but 200. */
   readonly status: number;
   /** Undefined where it isn't JSON. */
   readonly body: Json | undefined;
@@ -90,8 +108,11 @@ export interface ApiRequest {
 
 /** A window of dates that is to be read: `from` is included, `to` is not. It never crosses a UTC month. */
 export interface AskedWindow {
+  /** Inclusive. */
   readonly from: Date;
+  /** Exclusive. */
   readonly to: Date;
+  /** Whose data is loaded: `--account`. */
   readonly account: string;
   /** `api.pageSize`. */
   readonly pageSize: number;
@@ -99,11 +120,13 @@ export interface AskedWindow {
 
 /** A page as it was received, with status 200. */
 export interface Page {
+  /** The whole of it. */
   readonly body: Json;
   /** The value of a header, whatever its case. */
   header(name: string): string | undefined;
   /** Path and query that it answers, as they were sent. */
   readonly request: string;
+  /** What it is a page of. */
   readonly window: AskedWindow;
 }
 
@@ -122,7 +145,9 @@ export type Cell = Json | string | bigint | number | boolean | Date | null | und
 export type ColumnType =
   'varchar' | 'timestamp' | 'date' | 'boolean' | 'bigint' | 'integer' | `decimal(${number},${number})`;
 
+/** A column of a table; every one may be null. */
 export interface ColumnDefinition {
+  /** What it holds, as DuckDB names it. */
   readonly type: ColumnType;
   /** What it holds, in a sentence; it stands in the table's schema. */
   readonly about?: string;
@@ -136,6 +161,7 @@ export interface ColumnDefinition {
 export interface TableDefinition {
   /** Small letters, digits and `_`: it names a folder. */
   readonly name: string;
+  /** What a row is, in a sentence. */
   readonly about: string;
   /** By name, in their order. */
   readonly columns: Readonly<Record<string, ColumnDefinition>>;
@@ -161,7 +187,9 @@ export interface PipelineDefinition {
   readonly name: string;
   /** For people, in a sentence. */
   readonly about: string;
+  /** Where it is read from. */
   readonly api: Api;
+  /** How a range is cut while nobody knows what days hold. */
   readonly windows?: Cutting;
   /** What a window's first page is asked with. */
   first(window: AskedWindow): ApiRequest;
@@ -174,5 +202,6 @@ export interface PipelineDefinition {
   records(page: Page): readonly Json[];
   /** A record as rows of the table, by column; what is left out is null. */
   rows(record: Json): Readonly<Record<string, Cell>> | readonly Readonly<Record<string, Cell>>[];
+  /** Where it comes into. */
   readonly table: TableDefinition;
 }

@@ -14,9 +14,10 @@ const perDay = 8;
 const clock = ownClock();
 
 function quietly() {
+  const confirm = undefined;
   const output = new Kept();
   const signal = new AbortController().signal;
-  return { clock, signal, output, print: (text: string) => output.write(`${text}\n`), log: () => undefined };
+  return { clock, signal, output, confirm, print: (text: string) => output.write(`${text}\n`), log: () => undefined };
 }
 
 async function loadedTwice() {

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Packs the package, installs it in an empty folder, and uses it there as its users do.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+root=$PWD
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+npm pack --silent --ignore-scripts --pack-destination "$folder" >/dev/null
+cd "$folder"
+npm init --yes >/dev/null
+npm install --prefer-offline --no-audit --no-fund --silent ./ledgerlake-*.tgz
+
+from=$(node -p 'new Date(Date.now() - 4 * 86400000).toISOString().slice(0, 10)')
+npx --no-install ledgerlake --help | grep -q 'ledgerlake backfill'
+npx --no-install ledgerlake backfill financial-events --lake lake --from "$from" --json 2>/dev/null |
+  tail -n 1 | grep -q '"status":"done"'
+rows=$(npx --no-install ledgerlake sql --lake lake --format csv 'SELECT count(*) > 0 AS n FROM entries' | tail -n 1)
+test "$rows" = true
+
+# A definition in JavaScript is loaded, and one in TypeScript finds its types.
+mkdir pipelines
+cp "$root/test/own/pipelines/shipments.js" pipelines/shipments.mjs
+PARCELS_URL=http://127.0.0.1:9 PARCELS_TOKEN=none npx --no-install ledgerlake plan shipments --pipelines pipelines \
+  --account depot --lake other --from 2026-01-01 --to 2026-01-04 | grep -q shipments
+cp "$root/test/own/typescript/shipments.ts" shipments.ts
+"$root/node_modules/.bin/tsc" --noEmit --strict --module nodenext --target es2023 shipments.ts
+echo 'The package installs and works in an empty folder.'
