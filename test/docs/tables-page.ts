@@ -1,4 +1,4 @@
-import { sqlTypes, type Table } from '../../src/columns/table.js';
+import { sqlType, type Table } from '../../src/columns/table.js';
 import { eventLists, recordOf } from '../../src/finances/records.js';
 import { tables } from '../../src/finances/tables.js';
 
@@ -40,8 +40,8 @@ function tableSection({ name, about, columns }: Table): string[] {
     '',
     '| column | type | |',
     '| --- | --- | --- |',
-    ...columns.map(({ name: column, type, nullable, about: what }) => {
-      return `| \`${column}\` | ${sqlTypes[type]}${nullable ? ', null' : ''} | ${what} |`;
+    ...columns.map((column) => {
+      return `| \`${column.name}\` | ${sqlType(column)}${column.nullable ? ', null' : ''} | ${column.about} |`;
     }),
     '',
   ];

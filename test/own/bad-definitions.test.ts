@@ -126,9 +126,8 @@ describe('a definition that is wrong is refused in one line that names the file 
 
   test('TypeScript runs where Node runs it, and is refused with a way out where it doesn’t', async () => {
     const folder = await folderWith({ 'shipments.ts': await readFile('test/own/typescript/shipments.ts', 'utf8') });
-    const features: { readonly typescript?: unknown } = process.features;
     const loading = loadDefinitions(folder, taken);
-    if (features.typescript !== undefined && features.typescript !== false) {
+    if ('typescript' in process.features && process.features.typescript !== false) {
       expect((await loading).map(({ definition }) => definition.name)).toEqual(['shipments']);
     } else await expect(loading).rejects.toThrow(/shipments\.ts: expected Node 22\.18 or later.*npx tsc/);
   });
