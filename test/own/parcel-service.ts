@@ -18,6 +18,8 @@ export interface ParcelService {
   shipments: Shipment[];
   /** Asked for each request before it is answered; undefined: it is answered. */
   strike: (request: string, number: number) => Struck | undefined;
+  /** Asked for each request; it is answered once that has come about. */
+  hold: (request: string) => Promise<void> | undefined;
 }
 
 export interface Shipment {
@@ -51,7 +53,12 @@ export function shipmentsOf(from: string, days: number, perDay: number): Shipmen
 export async function parcelService(shipments: Shipment[]): Promise<ParcelService> {
   const requests: string[] = [];
   const server = createServer((request, response) => {
-    answer(service, request, response);
+    const path = request.url ?? '';
+    requests.push(path);
+    const number = requests.length;
+    void Promise.resolve(service.hold(path)).then(() => {
+      answer(service, number, request, response);
+    });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -61,11 +68,11 @@ export async function parcelService(shipments: Shipment[]): Promise<ParcelServic
     await once(server, 'close');
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api`;
-  const service: ParcelService = { url, requests, shipments, strike: () => undefined };
+  const service: ParcelService = { url, requests, shipments, strike: () => undefined, hold: () => undefined };
   return service;
 }
 
-function answer(service: ParcelService, request: IncomingMessage, response: ServerResponse): void {
+function answer(service: ParcelService, number: number, request: IncomingMessage, response: ServerResponse): void {
   const send = (status: number, body: string, headers: Readonly<Record<string, string>> = {}) => {
     response
       .writeHead(status, { 'content-type': 'application/json', 'x-requests-per-second': '50', ...headers })
@@ -75,8 +82,7 @@ function answer(service: ParcelService, request: IncomingMessage, response: Serv
     send(status, JSON.stringify({ error: { kind, text } }));
   };
   const path = request.url ?? '';
-  service.requests.push(path);
-  const struck = service.strike(path, service.requests.length);
+  const struck = service.strike(path, number);
   if (struck !== undefined) {
     send(struck.status, struck.body, struck.headers);
     return;
@@ -99,6 +105,7 @@ function answer(service: ParcelService, request: IncomingMessage, response: Serv
   const found = service.shipments.filter(({ shippedAt }) => shippedAt >= asked.from && shippedAt < asked.to);
   const page = found.slice(asked.at, asked.at + size).map(({ json }) => json);
   const next = asked.at + size < found.length ? { ...asked, at: asked.at + size } : undefined;
-  const token_ = next === undefined ? 'null' : JSON.stringify(Buffer.from(JSON.stringify(next)).toString('base64url'));
-  send(200, `{"shipments":[${page.join(', ')}],"next_cursor":${token_}}`);
+  const nextCursor =
+    next === undefined ? 'null' : JSON.stringify(Buffer.from(JSON.stringify(next)).toString('base64url'));
+  send(200, `{"shipments":[${page.join(', ')}],"next_cursor":${nextCursor}}`);
 }

@@ -19,7 +19,6 @@ test('the package has what it needs and nothing else', async () => {
     'CHANGELOG.md',
     'LICENSE',
     'README.md',
-    'docs/pipelines.md',
     'ledgerlake.schema.json',
     'package.json',
   ]);
