@@ -56,7 +56,7 @@ export async function withOwnConnections<T>(
       connections.push(connection);
       sweeps.push(sweep);
       // What is to be done may be another's word: a sync's.
-      connected.push({ ...ownPipeline(pipeline.loaded, connection), work: pipeline.work });
+      connected.push({ ...ownPipeline(pipeline.loaded, connection), work: (job) => pipeline.work(job) });
     }
     return await use(connected, async () => {
       for (const sweep of sweeps) await sweep();

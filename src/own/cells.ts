@@ -75,7 +75,7 @@ function stringOf(cell: Cell): string | undefined {
 
 /** The text of a number. One of JavaScript's own may have lost digits unless it is whole and small enough. */
 function numberOf(cell: Cell): string | undefined {
-  if (typeof cell === 'bigint' || Number.isSafeInteger(cell)) return String(cell);
+  if (typeof cell === 'bigint' || (typeof cell === 'number' && Number.isSafeInteger(cell))) return String(cell);
   const text =
     typeof cell === 'string' || (cell instanceof JsonNode && cell.kind !== 'boolean') ? textOf(cell) : undefined;
   return text !== undefined && numberText.test(text) ? text : undefined;

@@ -31,7 +31,7 @@ export function requestAddress(
 function checked(file: string, request: Partial<ApiRequest> | null | undefined): ApiRequest {
   const { path, query = {} } = request ?? {};
   if (typeof path !== 'string' || !/^\/[^\s?#]*$/.test(path)) {
-    const found = JSON.stringify(path) ?? 'none';
+    const found = path === undefined ? 'nothing' : JSON.stringify(path);
     throw definitionError(file, 'first or next', `expected a path that begins with / and has no ? in it, got ${found}`);
   }
   const odd = Object.entries(query).find(
