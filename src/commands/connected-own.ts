@@ -93,5 +93,5 @@ async function connect(
   const journal = isKept ? await openJournal(pages) : undefined;
   const kept = isKept ? await openKeptQuota(ownQuotaFile(place, account, name, address), warn) : undefined;
   const connection = connectOwn(loaded, { address, clock, random: Math.random, kept, journal });
-  return { connection, sweep: async () => journal?.sweep() };
+  return { connection, sweep: async () => journal?.sweep(() => true) };
 }

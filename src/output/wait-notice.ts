@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js';
-import type { Cause } from '../finances/causes.js';
+import type { Cause } from '../attempts/cause.js';
 import type { Wait } from '../finances/attempts.js';
 
 /** No line comes sooner after the one before. */
