@@ -8,6 +8,8 @@ const importers = {
   yargs: 'src/cli/command-line.ts',
   '@duckdb/node-api': 'src/duckdb/connection.ts',
   undici: 'src/http/agent.ts',
+  pino: 'src/output/json-log.ts',
+  'prom-client': 'src/metrics/run-metrics.ts',
 };
 const names = Object.keys(importers);
 const restricted = (allowed) => [
