@@ -31,9 +31,8 @@ async function run(): Promise<void> {
           burst: 10_000,
           orders: undefined,
           json: true,
-          verbose: false,
         },
-        { clock, signal: new AbortController().signal, print: (text) => printed.push(text), log: () => undefined },
+        { clock, signal: new AbortController().signal, print: (text) => printed.push(text), tell: () => undefined },
       );
       const last = printed.join('\n').trimEnd().split('\n').at(-1) ?? '{}';
       const { pipelines } = JSON.parse(last) as { pipelines: Record<string, { slices: number }> };

@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import { systemClock, type Clock } from '../../src/clock.js';
 import { backfill } from '../../src/commands/backfill.js';
 import { compact } from '../../src/commands/compact.js';
-import type { CommandContext } from '../../src/commands/context.js';
+import type { RunContext } from '../../src/commands/context.js';
 import { openDatabase } from '../../src/duckdb/connection.js';
 import { openLakeFiles } from '../../src/duckdb/lake-files.js';
 import { fileLiteral, literal, type LakeFiles } from '../../src/duckdb/views.js';
@@ -12,11 +12,11 @@ import { startService } from '../../src/service/server.js';
 
 /** The bench's day, so that the same seed gives the same lake. */
 const clock: Clock = { ...systemClock, now: () => Date.parse('2026-03-15T12:00:00Z') };
-const context: CommandContext = {
+const context: RunContext = {
   clock,
   signal: new AbortController().signal,
   print: () => undefined,
-  log: () => undefined,
+  tell: () => undefined,
 };
 
 /** Loads 90 days of a made-up seller as a first backfill does, from a service that isn't throttled. */
@@ -24,14 +24,14 @@ export async function landedLake(lake: string, events: number, seed: number): Pr
   const service = await startService({ ledger: createSeller({ seed, events }, clock), clock });
   const range = { from: undefined, to: undefined, refresh: false, pipelines: [], orders: undefined };
   const upstream = { endpoint: service.url, account: 'shop', rate: 1e6, burst: 1e6 };
-  await backfill({ lake, ...range, ...upstream, json: false, verbose: false }, context);
+  await backfill({ lake, ...range, ...upstream, json: false }, context);
   await service.close();
 }
 
 /** A copy of a lake, compacted. */
 export async function compactedLake(landed: string, lake: string): Promise<void> {
   await cp(landed, lake, { recursive: true });
-  await compact({ lake, pipelines: [], account: undefined, json: false, verbose: false }, context);
+  await compact({ lake, pipelines: [], account: undefined, json: false }, context);
 }
 
 /** The files of a lake by table. */

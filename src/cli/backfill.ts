@@ -40,6 +40,9 @@ export const backfillCommand: CommandDefinition = {
     ...backfillOptions,
     'accept-empty': { type: 'flag', about: 'Take it that what held events comes back without any' },
     'dry-run': { type: 'flag', about: 'Tell what it would do, as ledgerlake plan does, and do nothing' },
+    'metrics-port': sharedOptions['metrics-port'],
+    'metrics-host': sharedOptions['metrics-host'],
+    'metrics-file': sharedOptions['metrics-file'],
     json: sharedOptions.json,
   },
   examples: [
@@ -55,8 +58,7 @@ export const backfillCommand: CommandDefinition = {
       return 0;
     }
     const { backfill } = await import('../commands/backfill.js');
-    const told = { json, verbose: given.flag('verbose'), acceptEmpty: given.flag('accept-empty') };
-    await backfill({ ...options, ...told }, context);
+    await backfill({ ...options, json, acceptEmpty: given.flag('accept-empty') }, context);
     return 0;
   },
 };

@@ -1,20 +1,26 @@
 import yargs, { type Argv } from 'yargs';
 import { commands } from './commands.js';
 import { Given, keptWords, type CommandDefinition } from './definition.js';
+import { failureOf } from './failure.js';
+import { fallbackTelling, openTelling, type Telling } from './telling.js';
 import { systemClock } from '../clock.js';
 import type { CommandContext } from '../commands/context.js';
-import { LedgerlakeError, messageOf, usageError } from '../errors.js';
+import { usageError } from '../errors.js';
 import { version } from '../version.js';
+
+type Surroundings = Pick<CommandContext, 'clock' | 'signal'>;
 
 /** Wider lines are hard to read. */
 const widest = 110;
 
-function parserOf(words: readonly string[], context: CommandContext): Argv {
+function parserOf(words: readonly string[], surroundings: Surroundings): Argv {
   const parser = yargs(keptWords(words))
     .scriptName('ledgerlake')
     .usage("$0 COMMAND\n\nA seller's financial events as Parquet, exact to the cent.")
     .parserConfiguration({ 'parse-positional-numbers': false })
     .option('verbose', { type: 'boolean', default: false, describe: 'Tell more, and of an error everything' })
+    .option('quiet', { type: 'boolean', default: false, describe: 'Tell nothing but errors' })
+    .option('log-format', { type: 'string', requiresArg: true, describe: 'How progress is told: text, or json' })
     .version(version)
     .help()
     .alias({ h: 'help' })
@@ -25,11 +31,11 @@ function parserOf(words: readonly string[], context: CommandContext): Argv {
       const line = (message ?? 'the command line is wrong').replaceAll(/\s*\n\s*/g, ' ');
       throw error ?? usageError(`${line}; see ledgerlake --help`);
     });
-  for (const command of commands) define(parser, command, context);
+  for (const command of commands) define(parser, command, surroundings);
   return parser;
 }
 
-function define(parser: Argv, command: CommandDefinition, context: CommandContext): void {
+function define(parser: Argv, command: CommandDefinition, surroundings: Surroundings): void {
   const { name, positional, about, more, options, examples } = command;
   const shape = positional === undefined ? name : `${name} [${positional.name}${positional.many ? '..' : ''}]`;
   parser.command(
@@ -47,21 +53,30 @@ function define(parser: Argv, command: CommandDefinition, context: CommandContex
       for (const [line, does] of examples) own.example(`$0 ${line}`, does);
       return own;
     },
-    async (given) => {
-      process.exitCode = await command.run(new Given(given), context);
+    async (values) => {
+      const given = new Given(values);
+      const telling = await openTelling(given, command, surroundings);
+      const { tell } = telling;
+      const log = (message: string): void => {
+        tell({ event: 'message', message });
+      };
+      const print = (text: string) => process.stdout.write(`${text}\n`);
+      try {
+        process.exitCode = await command.run(given, { ...surroundings, print, log, tell });
+      } catch (error) {
+        process.exitCode = failed(error, telling);
+      } finally {
+        await telling.close();
+      }
     },
   );
 }
 
-/** Tells what went wrong in one line; with --verbose everything that is known of it. */
-function report(error: unknown, verbose: boolean): 1 | 2 {
-  const lines = [`ledgerlake: ${messageOf(error)}`];
-  if (verbose) {
-    if (error instanceof LedgerlakeError && error.details !== undefined) lines.push(error.details);
-    for (let cause = error; cause instanceof Error; cause = cause.cause) lines.push(cause.stack ?? cause.message);
-  }
-  process.stderr.write(`${lines.join('\n')}\n`);
-  return error instanceof LedgerlakeError ? error.exitCode : 1;
+/** Tells what went wrong; the exit code. */
+function failed(error: unknown, { tell }: Telling): number {
+  const failure = failureOf(error);
+  tell(failure);
+  return failure.exitCode;
 }
 
 /**
@@ -76,17 +91,11 @@ export async function runCommandLine(words: readonly string[], signal: AbortSign
     if (error.code === 'EPIPE') process.exit(process.exitCode);
     throw error;
   });
-  const context: CommandContext = {
-    clock: systemClock,
-    signal,
-    print: (text) => process.stdout.write(`${text}\n`),
-    log: (line) => process.stderr.write(`${line}\n`),
-  };
   try {
     // It may have come while this was loaded.
     signal.throwIfAborted();
-    await parserOf(words, context).parseAsync();
+    await parserOf(words, { clock: systemClock, signal }).parseAsync();
   } catch (error) {
-    process.exitCode = report(error, words.includes('--verbose'));
+    process.exitCode = failed(error, await fallbackTelling(words, systemClock));
   }
 }

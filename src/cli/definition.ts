@@ -1,4 +1,4 @@
-import type { CommandContext, ReadingContext } from '../commands/context.js';
+import type { CommandContext, ReadingContext, RunContext } from '../commands/context.js';
 import { isFormat, type Format } from '../output/formats.js';
 
 /** An option of the command line. All values come as text: the command reads numbers and dates itself, and says what is wrong. */
@@ -70,7 +70,7 @@ export interface CommandDefinition {
   /** Command line and what it does. */
   readonly examples: readonly (readonly [string, string])[];
   /** Runs it; the exit code where it isn't 0. What it needs is imported only now: `--help` shouldn't load DuckDB. */
-  run(given: Given, context: CommandContext): Promise<number>;
+  run(given: Given, context: CommandContext & RunContext): Promise<number>;
 }
 
 /** Options that several commands share. */
@@ -89,6 +89,12 @@ export const sharedOptions = {
   burst: { type: 'text', about: 'Requests at once for each operation [default: 30]' },
   journal: { type: 'text', about: 'Folder for pages of unfinished slices [default: LAKE/_journal; on S3 your cache]' },
   pipelines: { type: 'text', about: 'Folder with definitions of pipelines of your own' },
+  'metrics-port': { type: 'text', about: 'Serve metrics to Prometheus while it runs; 0 picks a free port' },
+  'metrics-host': { type: 'text', about: 'Where to serve them [default: 127.0.0.1]' },
+  'metrics-file': {
+    type: 'text',
+    about: "Write the metrics to a file at the end, for node exporter's textfile collector",
+  },
   json: { type: 'flag', about: 'End standard output with the summary as one JSON object' },
 } as const satisfies Record<string, OptionDefinition>;
 

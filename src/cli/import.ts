@@ -32,7 +32,6 @@ export const importCommand: CommandDefinition = {
         files: given.all('FILE'),
         skipBroken: given.flag('skip-broken'),
         json: given.flag('json'),
-        verbose: given.flag('verbose'),
         stdin: () => process.stdin,
       },
       context,

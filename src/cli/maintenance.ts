@@ -16,7 +16,6 @@ async function readOptions(given: Given) {
     pipelines: given.all('PIPELINE'),
     account: given.text('account'),
     json: given.flag('json'),
-    verbose: given.flag('verbose'),
   };
 }
 

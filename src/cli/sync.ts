@@ -27,6 +27,9 @@ export const syncCommand: CommandDefinition = {
     journal: sharedOptions.journal,
     pipelines: sharedOptions.pipelines,
     config: sharedOptions.config,
+    'metrics-port': sharedOptions['metrics-port'],
+    'metrics-host': sharedOptions['metrics-host'],
+    'metrics-file': sharedOptions['metrics-file'],
     json: sharedOptions.json,
   },
   examples: [
@@ -46,7 +49,6 @@ export const syncCommand: CommandDefinition = {
       acceptEmpty: given.flag('accept-empty'),
       orders: source === undefined ? undefined : await readSource(source),
       json: given.flag('json'),
-      verbose: given.flag('verbose'),
     };
     const { sync } = await import('../commands/sync.js');
     await sync(options, context);

@@ -4,7 +4,7 @@ import { areOwn, choosePipelines } from '../options/pipelines.js';
 import { readRange, type RangeOptions } from '../options/range.js';
 import { nextSteps, summaryJson, summaryText } from '../output/run-summary.js';
 import { isOwn } from '../own/own-pipeline.js';
-import type { CommandContext } from './context.js';
+import type { RunContext } from './context.js';
 import { load, type LoadOptions } from './loading.js';
 
 export interface BackfillOptions extends RangeOptions, LoadOptions {
@@ -20,7 +20,7 @@ export interface BackfillOptions extends RangeOptions, LoadOptions {
  *
  * @throws LedgerlakeError USAGE before anything is touched, or the failure that ended the run, its summary printed
  */
-export async function backfill(options: BackfillOptions, context: CommandContext): Promise<void> {
+export async function backfill(options: BackfillOptions, context: RunContext): Promise<void> {
   const { clock, print } = context;
   const { refresh } = options;
   const pipelines = choosePipelines(options.pipelines, options.orders !== undefined, options.own);
@@ -34,7 +34,7 @@ export async function backfill(options: BackfillOptions, context: CommandContext
       own: pipelines.filter(isOwn),
       isOwn: areOwn(pipelines),
       plan: () => ({ pipelines, range, orders, refresh }),
-      tell: ({ report, findings }) => {
+      present: ({ report, findings }) => {
         print(summaryText(report));
         const found = findingsText(findings);
         if (found !== '') print(found);

@@ -4,8 +4,7 @@ import { pipelines } from '../options/pipelines.js';
 import { compactLake, defaultTargetBytes } from '../maintenance/compaction.js';
 import { maintain, type MaintenanceOptions } from '../maintenance/command.js';
 import { defaultLimits } from '../maintenance/workspace.js';
-import { formatCount } from '../output/amounts.js';
-import type { CommandContext } from './context.js';
+import type { RunContext } from './context.js';
 
 export interface CompactOptions extends MaintenanceOptions {
   /** What files are merged up to, in bytes; default 128 MB. */
@@ -19,14 +18,14 @@ export interface CompactOptions extends MaintenanceOptions {
  * @throws LedgerlakeError USAGE for an unknown pipeline or a bad account, LAKE_STORE naming a file that is missing or was
  *   changed behind the lake's back, STOPPED; the summary is printed by then, and what was merged stays
  */
-export async function compact(options: CompactOptions, context: CommandContext): Promise<void> {
+export async function compact(options: CompactOptions, context: RunContext): Promise<void> {
   const words = {
     done: 'Compacted',
     nothing: () => `\nNothing to do: ${options.lake} has no small files to merge, and none to write smaller.\n`,
     slices: 'merges',
   };
   const tabled = [...pipelines, historyFamily];
-  await maintain(options, context, { words, pipelines: tabled }, async (lake, families, work) => {
+  await maintain(options, context, { command: 'compact', words, pipelines: tabled }, async (lake, families, work) => {
     if (families.some(({ main }) => main.lasting)) await settleLasting(lake, context.clock.now());
     await compactLake(
       {
@@ -37,9 +36,7 @@ export async function compact(options: CompactOptions, context: CommandContext):
         account: options.account,
         limits: options.limits ?? defaultLimits,
         targetBytes: options.targetBytes ?? defaultTargetBytes,
-        merged: ({ pipeline }, partition, count) => {
-          if (options.verbose) context.log(`${pipeline}: ${formatCount(count, 'slice')} of ${partition} merged`);
-        },
+        tell: context.tell,
       },
       work,
     );

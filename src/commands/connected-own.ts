@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Clock } from '../clock.js';
 import { messageOf } from '../errors.js';
+import type { Tell } from '../events/run-event.js';
 import type { FinancesUpstream } from '../finances/upstream.js';
 import { openJournal } from '../journal/journal.js';
 import { readApiAddress, type ApiAddress } from '../own/api-settings.js';
@@ -14,7 +15,7 @@ import { pagesFolder, quotaFile, stateFolder, type StatePlace } from './state-fo
 
 interface Surroundings {
   readonly clock: Clock;
-  readonly log: (line: string) => void;
+  readonly tell: Tell;
 }
 
 type Finances = Pipeline<FinancesUpstream>;
@@ -81,12 +82,12 @@ async function connect(
   address: ApiAddress,
   place: StatePlace,
   account: string,
-  { clock, log }: Surroundings,
+  { clock, tell }: Surroundings,
 ): Promise<{ connection: OwnConnection; sweep: Sweep }> {
   const { name, api } = loaded.definition;
   const folder = stateFolder(place, account);
   const warn = (reason: unknown): void => {
-    log(`${name}: pages and quota aren't kept for the next run, as ${folder} can't be written: ${messageOf(reason)}`);
+    tell({ event: 'state-not-kept', folder, reason: messageOf(reason) });
   };
   const isKept = api.quota !== undefined && isWorthPacing(api.quota.rate);
   const pages = { folder: join(folder, pagesFolder, name), clock, tokenLifeMs: cursorLifeMs(loaded), warn };

@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import type { Clock } from '../clock.js';
 import { messageOf } from '../errors.js';
+import type { Tell } from '../events/run-event.js';
 import { connectFinances } from '../finances/connect.js';
 import { openLargeGroups } from '../finances/large-groups.js';
 import type { FinancesUpstream } from '../finances/upstream.js';
+import { waitNotice } from '../finances/wait-notice.js';
 import { openJournal } from '../journal/journal.js';
-import { waitNotice } from '../output/wait-notice.js';
 import { openKeptQuota } from '../quota/kept-quota.js';
 import { isWorthPacing } from '../quota/worth-pacing.js';
 import { createSeller } from '../seller/seller.js';
@@ -37,12 +38,12 @@ const embeddedSeller = { seed: 1, events: 20_000 };
 export async function withUpstream<T>(
   options: UpstreamOptions,
   account: string,
-  { clock, log }: { readonly clock: Clock; readonly log: (line: string) => void },
+  { clock, tell }: { readonly clock: Clock; readonly tell: Tell },
   use: (upstream: FinancesUpstream, sweep: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
   const { endpoint, rate, burst, signIn, tokenLifeMinutes = 3 } = options;
   const tokenLifeMs = tokenLifeMinutes * 60_000;
-  const common = { clock, tokenLifeMs, random: Math.random };
+  const common = { clock, tokenLifeMs, random: Math.random, tell };
   if (endpoint === undefined) {
     const service = await startService({ ledger: createSeller(embeddedSeller, clock), clock });
     const connection = connectFinances({ ...common, endpoint: service.url, quota: undefined });
@@ -53,7 +54,7 @@ export async function withUpstream<T>(
   }
   const folder = stateFolder(options, account);
   const warn = (reason: unknown): void => {
-    log(`pages and quota aren't kept for the next run, as ${folder} can't be written: ${messageOf(reason)}`);
+    tell({ event: 'state-not-kept', folder, reason: messageOf(reason) });
   };
   const keeps = isWorthPacing(rate);
   const journal = keeps
@@ -62,7 +63,7 @@ export async function withUpstream<T>(
   const kept = keeps ? await openKeptQuota(quotaFile(options, account, endpoint), warn) : undefined;
   const path = largeGroupsFile(options, account, endpoint);
   const largeGroups = await openLargeGroups({ path, clock, isForgotten: options.refresh === true, warn });
-  const waiting = waitNotice(clock, log);
+  const waiting = waitNotice(clock, tell);
   const service = { ...common, endpoint, signIn, quota: { rate, burst } };
   const connection = connectFinances({ ...service, journal, kept, largeGroups, waiting });
   return use(connection.upstream, () => connection.sweep()).finally(() => connection.close());

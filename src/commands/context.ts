@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.js';
+import type { Tell } from '../events/run-event.js';
 import type { Output } from '../output/sink.js';
 
 /** Where a command reads the time, writes, and is told to stop. */
@@ -9,6 +10,11 @@ export interface CommandContext {
   readonly print: (text: string) => void;
   /** Takes progress: a line. */
   readonly log: (line: string) => void;
+}
+
+/** The same for a run, which tells what happens and leaves to others what becomes of that. */
+export interface RunContext extends Omit<CommandContext, 'log'> {
+  readonly tell: Tell;
 }
 
 /** The same for a command that writes its results piece by piece. */

@@ -1,6 +1,6 @@
 import { LedgerlakeError } from '../errors.js';
 import { tables } from '../finances/tables.js';
-import { importInputs, importLimits, type ImportLimits } from '../import/import-inputs.js';
+import { importedPipelines, importInputs, importLimits, type ImportLimits } from '../import/import-inputs.js';
 import { inputsOf } from '../import/input-bytes.js';
 import { ImportSummaries } from '../import/summaries.js';
 import { Lake } from '../lake/lake.js';
@@ -12,7 +12,7 @@ import { sweepLake } from '../lake/sweep.js';
 import { refuseMixing } from '../options/account.js';
 import { importJson, importText } from '../output/import-summary.js';
 import type { RunReport } from '../output/run-summary.js';
-import type { CommandContext } from './context.js';
+import type { RunContext } from './context.js';
 import { noteRun } from './note-run.js';
 
 export interface ImportPagesOptions {
@@ -23,7 +23,6 @@ export interface ImportPagesOptions {
   readonly stdin: () => AsyncIterable<Buffer>;
   readonly skipBroken: boolean;
   readonly json: boolean;
-  readonly verbose: boolean;
   /** In the place of the one that `lake` names. */
   readonly store?: Store;
   /** What the import may hold in memory, where it isn't the default. */
@@ -36,9 +35,9 @@ export interface ImportPagesOptions {
  * @throws LedgerlakeError USAGE before anything is touched, BROKEN_LINE where a file was left out, or the failure that ended
  *   the import; its summary is printed by then, and what was committed stays
  */
-export async function importPages(options: ImportPagesOptions, context: CommandContext): Promise<void> {
-  const { account, skipBroken, verbose } = options;
-  const { clock, signal, log } = context;
+export async function importPages(options: ImportPagesOptions, context: RunContext): Promise<void> {
+  const { account, skipBroken } = options;
+  const { clock, signal, tell } = context;
   const inputs = await inputsOf(options.files, options.stdin);
   const store = options.store ?? openStore(options.lake, { clock });
   const lake = await Lake.open(store, tables, clock);
@@ -50,19 +49,16 @@ export async function importPages(options: ImportPagesOptions, context: CommandC
   try {
     // Once the lease is held nothing is forgotten any more: what was until then must be known.
     await lake.refresh();
+    tell({
+      ...{ event: 'run-started', command: 'import', account, lake: options.lake },
+      ...{ pipelines: importedPipelines, from: null, to: null },
+    });
     let failure: unknown;
     try {
       const failures = await importInputs(
         inputs,
         {
-          ...{ lake, clock, account, signal, skipBroken, limits: options.limits ?? importLimits },
-          skipped: (message) => {
-            log(`left out: ${message}`);
-          },
-          done: (input, error) => {
-            if (error !== undefined) log(`left out ${input}, nothing of it was imported: ${error.message}`);
-            else if (verbose) log(`imported ${input}`);
-          },
+          ...{ lake, clock, account, signal, skipBroken, limits: options.limits ?? importLimits, tell },
         },
         summaries,
       );
@@ -71,7 +67,7 @@ export async function importPages(options: ImportPagesOptions, context: CommandC
     } catch (error) {
       failure = error;
     }
-    await tell({ options, summaries, failure, began, store }, context);
+    await present({ options, summaries, failure, began, store }, context);
     if (failure !== undefined) throw failure instanceof Error ? failure : new Error('stopped');
   } finally {
     await lease.release();
@@ -88,7 +84,7 @@ function leftOut(failures: ReadonlyMap<string, LedgerlakeError>, inputs: number)
   return new LedgerlakeError('BROKEN_LINE', message);
 }
 
-interface Told {
+interface Ended {
   readonly options: ImportPagesOptions;
   readonly summaries: ImportSummaries;
   readonly failure: unknown;
@@ -96,7 +92,7 @@ interface Told {
   readonly store: Store;
 }
 
-async function tell({ options, summaries, failure, began, store }: Told, { clock, print, log }: CommandContext) {
+async function present({ options, summaries, failure, began, store }: Ended, { clock, print, tell }: RunContext) {
   const { account, lake } = options;
   const ranges = summaries.all.flatMap(({ range }) => range ?? []);
   const endedAt = clock.now();
@@ -115,7 +111,8 @@ async function tell({ options, summaries, failure, began, store }: Told, { clock
   // Where the account's events are read from stays known.
   const last = await readLastRun(store);
   const endpoint = last?.account === account ? (last.endpoint ?? undefined) : undefined;
-  await noteRun(store, report, { command: 'import', startedAt: began, endedAt, endpoint }, log);
+  await noteRun(store, report, { command: 'import', startedAt: began, endedAt, endpoint }, tell);
+  tell({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds: report.seconds });
   print(importText(report, summaries));
   if (options.json) print(importJson(report, summaries));
 }

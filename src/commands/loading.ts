@@ -16,16 +16,18 @@ import { sweepLake } from '../lake/sweep.js';
 import { splitter } from '../maintenance/split.js';
 import { defaultLimits, withWorkspace } from '../maintenance/workspace.js';
 import { readAccount, readOwnAccount, refuseMixing } from '../options/account.js';
-import { runLog } from '../output/run-log.js';
+import { withNeeds } from '../options/pipelines.js';
 import type { RunReport } from '../output/run-summary.js';
 import { refuseChanged } from '../own/changed-table.js';
 import type { OwnPipeline } from '../own/own-pipeline.js';
 import type { Pipeline } from '../run/pipeline.js';
 import { runPipelines } from '../run/runner.js';
 import type { Window } from '../run/windows.js';
+import { tellingReach } from '../sync/reach.js';
+import { windowedOf } from '../sync/synced-pipelines.js';
 import { noUpstream, ownAddress, withOwnConnections } from './connected-own.js';
 import { withUpstream, type UpstreamOptions } from './connected.js';
-import type { CommandContext } from './context.js';
+import type { RunContext } from './context.js';
 import { noteRun } from './note-run.js';
 
 /** What `backfill` and `sync` have in common. */
@@ -36,7 +38,6 @@ export interface LoadOptions extends UpstreamOptions {
   /** Pipelines of the user's own, whether or not they are named. */
   readonly own?: readonly OwnPipeline[];
   readonly json: boolean;
-  readonly verbose: boolean;
   /** In the place of the one that `lake` names. */
   readonly store?: Store;
 }
@@ -69,8 +70,8 @@ export interface Load {
   readonly plan: (lake: Lake, account: string) => LoadPlan | Promise<LoadPlan>;
   /** What is wrong with the lake after a run that came to its end; undefined where nothing is. */
   readonly judge?: (lake: Lake, account: string) => LedgerlakeError | undefined;
-  /** Tells of the run, which may have failed. */
-  readonly tell: (loaded: Loaded) => void | Promise<void>;
+  /** Prints what came of the run, which may have failed. */
+  readonly present: (loaded: Loaded) => void | Promise<void>;
 }
 
 /** Slices of one pipeline that are open at once where there is no quota: while one waits, another is flattened. */
@@ -82,10 +83,10 @@ const openSlices = 4;
  * @throws LedgerlakeError USAGE before anything is touched, or the failure that ended the run, told by then
  */
 export async function load(
-  { command, options, refresh, own, isOwn, plan, judge, tell }: Load,
-  context: CommandContext,
+  { command, options, refresh, own, isOwn, plan, judge, present }: Load,
+  context: RunContext,
 ): Promise<void> {
-  const { clock, signal, log } = context;
+  const { clock, signal, tell } = context;
   const account = isOwn ? readOwnAccount(options.account) : readAccount(options.account, options.endpoint);
   if (options.endpoint !== undefined) readEndpoint(options.endpoint);
   own.forEach(ownAddress);
@@ -104,13 +105,19 @@ export async function load(
       await keepTables(lake.store, ownTables);
       const began = clock.now();
       const { pipelines, range, ...job } = await plan(lake, account);
+      tell({
+        ...{ event: 'run-started', command, account, lake: options.lake },
+        pipelines: withNeeds(pipelines).map(({ name }) => name),
+        ...{ from: new Date(range.start).toISOString(), to: new Date(range.end).toISOString() },
+      });
+      const telling = tellingReach(lake, account, windowedOf(pipelines), range.end, tell);
       const run = (upstream: FinancesUpstream, chosen: readonly Pipeline<FinancesUpstream>[]) =>
         runPipelines(chosen, {
           job: { account, range, lake, ...job },
           upstream,
           clock,
           signal,
-          events: runLog(log, options.verbose),
+          tell: telling,
           openSlices,
           judge: verdictOn,
           split: splitter(lake, clock),
@@ -131,8 +138,9 @@ export async function load(
       const seconds = (clock.now() - began) / 1000;
       const report: RunReport = { account, range, lake: options.lake, seconds, summaries, failure };
       const note = { command, startedAt: began, endedAt: clock.now(), endpoint: options.endpoint };
-      await noteRun(lake.store, report, note, log);
-      await tell({ lake, report, findings });
+      await noteRun(lake.store, report, note, tell);
+      tell({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds });
+      await present({ lake, report, findings });
       if (failure !== undefined) throw failure instanceof LedgerlakeError ? failure : asError(failure);
     } finally {
       await lease.release();

@@ -1,4 +1,5 @@
 import { messageOf } from '../errors.js';
+import type { Tell } from '../events/run-event.js';
 import { readEndpoint } from '../finances/endpoint.js';
 import { writeLastRun, type LastPipeline } from '../lake/last-run.js';
 import type { Store } from '../lake/store.js';
@@ -15,13 +16,13 @@ export interface RunNote {
 
 /**
  * Leaves word of a run in the lake, for `ledgerlake status`. The note is disposable: a lake that can't take it is told
- * of through `log`, and what the run itself came to stands.
+ * of, and what the run itself came to stands.
  */
 export async function noteRun(
   store: Store,
   { account, range, summaries, failure }: RunReport,
   { command, startedAt, endedAt, endpoint }: RunNote,
-  log: (line: string) => void,
+  tell: Tell,
 ): Promise<void> {
   const pipelines = Object.fromEntries(
     summaries.map(({ pipeline, slices, requests, files, bytes, rows }): [string, LastPipeline] => [
@@ -43,7 +44,7 @@ export async function noteRun(
       pipelines,
     });
   } catch (error) {
-    log(`the note for \`ledgerlake status\` could not be written: ${messageOf(error)}`);
+    tell({ event: 'note-not-written', note: 'last-run', reason: messageOf(error) });
   }
 }
 

@@ -7,14 +7,15 @@ import { Lake } from '../lake/lake.js';
 import { openStore } from '../lake/open-store.js';
 import { readAccount, readOwnAccount, refuseMixing } from '../options/account.js';
 import { readOrders } from '../options/orders.js';
-import { areOwn, choosePipelines } from '../options/pipelines.js';
+import { areOwn, choosePipelines, withNeeds } from '../options/pipelines.js';
 import { readRange, type RangeOptions } from '../options/range.js';
 import { chunksOf, writeRows, type Format } from '../output/formats.js';
+import { plainLog } from '../output/plain-log.js';
 import { writeText } from '../output/sink.js';
 import { refuseChanged } from '../own/changed-table.js';
 import { isOwn, type OwnPipeline } from '../own/own-pipeline.js';
 import { nothingLearned } from '../plan/learned.js';
-import { operationOf, planLake, withNeeds } from '../plan/plan-lake.js';
+import { operationOf, planLake } from '../plan/plan-lake.js';
 import { planColumns, planObject, planRows, planSummary, type PlanReport } from '../plan/plan-rows.js';
 import { planText } from '../plan/plan-text.js';
 import type { PlayedQuota } from '../plan/played.js';
@@ -81,7 +82,9 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   };
   const learned =
     options.probe && !areOwn(pipelines)
-      ? await withUpstream(options, account, { clock, log }, (upstream) => probe({ ...asked, upstream }))
+      ? await withUpstream(options, account, { clock, tell: plainLog(log) }, (upstream) =>
+          probe({ ...asked, upstream }),
+        )
       : nothingLearned;
 
   // Nothing is written to it here.

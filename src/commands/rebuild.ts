@@ -3,7 +3,7 @@ import { rebuildLake } from '../maintenance/rebuild.js';
 import { defaultLimits } from '../maintenance/workspace.js';
 import { pipelines } from '../options/pipelines.js';
 import { formatCount } from '../output/amounts.js';
-import type { CommandContext } from './context.js';
+import type { RunContext } from './context.js';
 
 export type RebuildOptions = MaintenanceOptions;
 
@@ -14,7 +14,7 @@ export type RebuildOptions = MaintenanceOptions;
  * @throws LedgerlakeError USAGE for an unknown pipeline or account, LAKE_STORE naming a file of events that is missing or
  *   was changed behind the lake's back, STOPPED; the summary is printed by then, and what was committed stays
  */
-export async function rebuild(options: RebuildOptions, context: CommandContext): Promise<void> {
+export async function rebuild(options: RebuildOptions, context: RunContext): Promise<void> {
   const words = {
     done: 'Made again what has changed in',
     nothing: (works: readonly { slices: number }[]) => {
@@ -23,7 +23,7 @@ export async function rebuild(options: RebuildOptions, context: CommandContext):
     },
     slices: 'files read',
   };
-  await maintain(options, context, { words, pipelines }, (lake, families, work) =>
+  await maintain(options, context, { command: 'rebuild', words, pipelines }, (lake, families, work) =>
     rebuildLake(
       {
         lake,
@@ -32,9 +32,7 @@ export async function rebuild(options: RebuildOptions, context: CommandContext):
         signal: context.signal,
         account: options.account,
         limits: options.limits ?? defaultLimits,
-        changed: ({ pipeline }, path) => {
-          if (options.verbose) context.log(`${pipeline}: entries of ${path} made again`);
-        },
+        tell: context.tell,
       },
       work,
     ),

@@ -1,6 +1,7 @@
 import { findingsObject, findingsText } from '../history/findings-text.js';
 import type { Lake } from '../lake/lake.js';
 import { messageOf } from '../errors.js';
+import type { Tell } from '../events/run-event.js';
 import { readOrders } from '../options/orders.js';
 import { areOwn, choosePipelines } from '../options/pipelines.js';
 import { latestBound } from '../options/range.js';
@@ -14,7 +15,7 @@ import { lagFailure, lagText, lakeCoveredTo, readDuration } from '../sync/lag.js
 import { defaultLookBack, type LookBackRule } from '../sync/look-back.js';
 import { readLookBacks, writeLookBacks } from '../sync/look-back-note.js';
 import { daysBack, syncedPipelines, windowedOf, type SyncPlan } from '../sync/synced-pipelines.js';
-import type { CommandContext } from './context.js';
+import type { RunContext } from './context.js';
 import { load, type LoadOptions } from './loading.js';
 
 export interface SyncOptions extends LoadOptions {
@@ -38,8 +39,8 @@ export interface SyncOptions extends LoadOptions {
  * @throws LedgerlakeError USAGE before anything is touched, UPSTREAM_EMPTY where a window came back empty that held rows,
  * LAKE_LAG where the lake is older than it may be, or the failure that ended the run, its summary printed
  */
-export async function sync(options: SyncOptions, context: CommandContext): Promise<void> {
-  const { clock, print, log } = context;
+export async function sync(options: SyncOptions, context: RunContext): Promise<void> {
+  const { clock, print, tell } = context;
   const chosen = choosePipelines(options.pipelines, options.orders !== undefined, options.own);
   const orders = options.orders === undefined ? [] : readOrders(options.orders.text, options.orders.source);
   const maxLagMs = options.maxLag === undefined ? undefined : readDuration('--max-lag', options.maxLag);
@@ -73,20 +74,18 @@ export async function sync(options: SyncOptions, context: CommandContext): Promi
           ranges.set(pipeline, range);
           days.set(pipeline, daysBack(lake, account, pipeline, table, plan));
           for (const gap of olderGaps(loaded, range)) {
-            log(
-              `${pipeline}: ${instantText(gap.start)} to ${instantText(gap.end)} isn't loaded; \`backfill\` loads it`,
-            );
+            tell({ event: 'gap-left', pipeline, from: instantText(gap.start), to: instantText(gap.end) });
           }
         }
         const start = Math.min(end, ...[...ranges.values()].map((range) => range.start));
         return { pipelines: syncedPipelines(chosen, plan), range: { start, end }, orders, refresh: true };
       },
       judge: (lake, account) => lagFailure(covered(lake, account), maxLagMs, clock.now()),
-      tell: async ({ lake, report, findings }) => {
+      present: async ({ lake, report, findings }) => {
         const at = covered(lake, report.account);
         // A window that came back empty was looked at as well; what the lake's age is has nothing to do with it.
         const isRead = report.summaries.length > 0 && !isBroken(report.failure);
-        if (isRead) await noteLookBacks(lake, report.account, plan, days, log);
+        if (isRead) await noteLookBacks(lake, report.account, plan, days, tell);
         print(summaryText(report));
         const found = findingsText(findings);
         if (found !== '') print(found);
@@ -94,7 +93,7 @@ export async function sync(options: SyncOptions, context: CommandContext): Promi
         if (lag !== '') print(lag);
         // Of a run that came to its end the failure itself says so.
         const late = isBroken(report.failure) ? lagFailure(at, maxLagMs, clock.now()) : undefined;
-        if (late !== undefined) log(late.message);
+        if (late !== undefined) tell({ event: 'lake-lags', reason: late.message });
         if (!options.json) return;
         const lagSeconds = at === undefined ? null : Math.round((clock.now() - at) / 1000);
         print(summaryJson(report, { ...findingsObject(findings), lag_seconds: lagSeconds }));
@@ -116,7 +115,7 @@ async function noteLookBacks(
   account: string,
   { done, rules, now }: SyncPlan,
   days: ReadonlyMap<string, number>,
-  log: (line: string) => void,
+  tell: Tell,
 ): Promise<void> {
   const lookBacks = new Map(done);
   for (const [pipeline, back] of days) {
@@ -129,6 +128,6 @@ async function noteLookBacks(
   try {
     await writeLookBacks(lake.store, account, lookBacks);
   } catch (error) {
-    log(`the note of how far back was read could not be written: ${messageOf(error)}`);
+    tell({ event: 'note-not-written', note: 'look-back', reason: messageOf(error) });
   }
 }

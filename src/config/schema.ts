@@ -4,6 +4,7 @@ import { accountPattern } from '../options/account.js';
 import { Secret } from '../sign-in/secret.js';
 import { isTokenAddress, tokenAddress } from '../sign-in/secure-address.js';
 import { isBaseAddress } from './base-address.js';
+import { logFormats } from './log-settings.js';
 import { regionNames } from './regions.js';
 
 /** A node's `error` is what was expected there, in words; an object's for an unknown key is the keys it has. */
@@ -43,6 +44,7 @@ const margin = 'a number of minutes from 2 to 1440';
 const life = 'a number of minutes greater than 0';
 const days = 'a whole number of days from 1';
 const everyDays = 'a number of days from 0';
+const port = 'a port from 0 to 65535';
 const base = 'a base address such as "https://host" or "http://127.0.0.1:8080/prefix"';
 
 const lookBack = object('an object with `days` and `everyDays`', {
@@ -66,6 +68,14 @@ const settings = object('an object of settings', {
   lookBack: z
     .array(lookBack, { error: 'a list of {"days", "everyDays"}' })
     .describe('What `sync` reads again, and how often'),
+  logFormat: z.enum(logFormats, { error: `one of ${logFormats.join(', ')}` }).describe('How progress is told'),
+  metricsPort: number(port)
+    .int(port)
+    .min(0, port)
+    .max(65_535, port)
+    .describe('Serves metrics to Prometheus; 0: any port'),
+  metricsHost: text('an address').describe('Where metrics are served; 127.0.0.1 unless it is set'),
+  metricsFile: text('a file').describe('Takes the metrics when a run ends, as the node exporter reads them'),
 }).partial();
 
 const account = object('an object with the settings of an account', {

@@ -19,6 +19,7 @@ export type RunEvent =
   | SliceOutrun
   | RefreshWidened
   | (OfSlice & UpstreamEvent)
+  | ServiceAwaited
   | BucketChanged
   | LakeReaches
   | LakeLags
@@ -62,6 +63,7 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'request-sent': 'debug',
   'request-answered': 'debug',
   'request-failed': 'debug',
+  'service-awaited': 'warn',
   'bucket-changed': 'debug',
   'lake-reaches': 'debug',
   'lake-lags': 'error',
@@ -187,7 +189,7 @@ interface SliceCommitted extends OfSlice {
 /** A slice can't be read in the way that was tried. */
 interface SliceSetBack extends OfSlice {
   readonly event: 'slice-set-back';
-  readonly verdict: 'stop' | 'leave' | 'part' | 'shorten' | 'again';
+  readonly verdict: 'stop' | 'leave' | 'known' | 'part' | 'shorten' | 'again';
   readonly reason: string;
 }
 
@@ -234,6 +236,17 @@ interface RequestFailed {
   /** Whether the same is asked again, and after how long. */
   readonly again: boolean;
   readonly waitSeconds: number;
+}
+
+/** A long wait for the service has begun; told at most once a minute. */
+interface ServiceAwaited {
+  readonly event: 'service-awaited';
+  readonly operation: string;
+  readonly cause: string;
+  /** What the service, or the way to it, last said. */
+  readonly reason: string;
+  /** When the request comes again. */
+  readonly until: string;
 }
 
 /** A token has gone, or the rate is another one. */

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js';
 import { LedgerlakeError } from '../errors.js';
+import type { UpstreamEvent } from '../events/run-event.js';
 import type { RequestCounts } from '../run/pipeline.js';
 import { attemptTable, type AttemptRule, type AttemptTable } from '../attempts/attempt-table.js';
 import type { Cause } from '../attempts/cause.js';
@@ -20,6 +21,8 @@ export interface Asking {
   readonly priority: number;
   readonly signal: AbortSignal;
   readonly counts: RequestCounts;
+  /** Takes what becomes of each request; left out: nobody listens. */
+  readonly tell?: ((event: UpstreamEvent) => void) | undefined;
   /** Another way to ask for what was refused without a reason: where it is refused too, yet another is tried at once. */
   readonly isGuess?: boolean;
 }
@@ -100,19 +103,22 @@ export function createAttempts({
   const attempt = async (
     operation: OperationName,
     parameters: RequestParameters,
-    { priority, signal, counts }: Asking,
+    { priority, signal, counts, tell }: Asking,
     tries: number,
+    after: Cause | null,
   ): Promise<ReceivedPage> => {
     let sentAt = clock.now();
     const onStart = (): void => {
       counts.requests++;
       if (tries > 1) counts.retries++;
+      tell?.({ event: 'request-sent', operation, attempt: tries, cause: after });
       sentAt = clock.now();
     };
     const { body, requestId } = await client.request(operation, parameters, { priority, signal, onStart });
     const seconds = Math.max(0, clock.now() - sentAt) / 1000;
     const page = pageOf(operation, body, requestId);
     onAnswer?.(operation, seconds);
+    tell?.({ event: 'request-answered', operation, seconds, bytes: body.length, requestId: requestId ?? null });
     return { page, body, requestId };
   };
 
@@ -122,9 +128,10 @@ export function createAttempts({
   return async (operation, parameters, asking) => {
     const { signal, counts } = asking;
     const met = new Map<AttemptRule, Met>();
+    let after: Cause | null = null;
     for (let tries = 1; ; tries++) {
       try {
-        const received = await attempt(operation, parameters, asking, tries);
+        const received = await attempt(operation, parameters, asking, tries, after);
         answered = true;
         spells.delete(operation);
         return received;
@@ -151,12 +158,23 @@ export function createAttempts({
           onThrottled?.(operation, pause);
         }
         const again = cause === 'invalid' && asking.isGuess === true ? 0 : rule.again;
-        if (seen.times > again || now + pause > seen.since + rule.withinMs) {
+        const isLast = seen.times > again || now + pause > seen.since + rule.withinMs;
+        asking.tell?.({
+          event: 'request-failed',
+          operation,
+          cause,
+          status: error.status ?? null,
+          requestId: error instanceof UpstreamRefusal ? (error.requestId ?? null) : null,
+          again: !isLast,
+          waitSeconds: isLast ? 0 : pause / 1000,
+        });
+        if (isLast) {
           throw failureFrom(rule.kind, error, { tries }, moreAbout(cause, error, pause));
         }
         if (now + pause - seen.since >= longWaitMs) {
           onWait?.({ operation, cause, reason: error.message, until: now + pause });
         }
+        after = cause;
         await clock.sleep(pause, signal);
       }
     }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../clock.js';
 import { LedgerlakeError } from '../errors.js';
+import type { Tell } from '../events/run-event.js';
 import { createTransport, type TransportOptions } from '../http/agent.js';
 import type { Journal } from '../journal/journal.js';
 import type { KeptQuota } from '../quota/kept-quota.js';
@@ -41,6 +42,8 @@ export interface ConnectionOptions {
   readonly transport?: TransportOptions | undefined;
   /** Told of long waits for the service. */
   readonly waiting?: ((wait: Wait) => void) | undefined;
+  /** Takes what becomes of the buckets; left out: nobody listens. */
+  readonly tell?: Tell | undefined;
 }
 
 export interface Connection {
@@ -68,7 +71,7 @@ const newestShare = 0.2;
  * @throws LedgerlakeError USAGE for an endpoint, rate or burst that isn't one
  */
 export function connectFinances(options: ConnectionOptions): Connection {
-  const { endpoint, quota, clock, random, signIn, kept, journal, tokenLifeMs, waiting } = options;
+  const { endpoint, quota, clock, random, signIn, kept, journal, tokenLifeMs, waiting, tell } = options;
   const names = Object.keys(operations) as OperationName[];
   const queues = Object.fromEntries(names.map((name) => [name, queueOf(name)])) as Record<OperationName, RequestQueue>;
   const latencies = new Map<OperationName, number>();
@@ -109,7 +112,13 @@ export function connectFinances(options: ConnectionOptions): Connection {
       clock,
       reserve: Math.min(overtaking.tokens, overtaking.seconds * quota.rate),
       state: kept?.stateOf(name),
-      changed: () => kept?.keep(name, bucket.state),
+      changed: () => {
+        kept?.keep(name, bucket.state);
+        const { rate, burst } = bucket;
+        const nextTokenSeconds = (bucket.nextTokenAt() - clock.now()) / 1000;
+        const state = { rate, burst, tokens: bucket.level(), nextTokenSeconds: Math.max(0, nextTokenSeconds) };
+        tell?.({ event: 'bucket-changed', operation: name, ...state });
+      },
     });
     return new RequestQueue({ concurrency, bucket, patience: { ms: tokenLifeMs / 4, clock } });
   }
@@ -139,6 +148,9 @@ export function connectFinances(options: ConnectionOptions): Connection {
             priority: reading.priority,
             signal: reading.signal,
             counts: reading.counts,
+            tell: (event) => {
+              reading.tell(event);
+            },
             tokenLifeMs,
             foundSize: foundSizes[operation],
             resume: kept.map((page): KnownPage => ({ ...page, page: scanPage(page.body) })),

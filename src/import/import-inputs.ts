@@ -1,6 +1,7 @@
 import { financialEventGroups } from '../../pipelines/financial-event-groups.js';
 import { financialEvents } from '../../pipelines/financial-events.js';
 import { LedgerlakeError } from '../errors.js';
+import type { Tell } from '../events/run-event.js';
 import { newNotices, type Notices } from '../finances/notices.js';
 import { HeldFiles } from '../history/held-rows.js';
 import { familiesOf, type Family } from '../maintenance/families.js';
@@ -21,10 +22,7 @@ export interface ImportOptions extends ImportTarget {
   /** Leaves out lines that are no bodies of the service, in the place of the whole input. */
   readonly skipBroken: boolean;
   readonly limits: ImportLimits;
-  /** Told of each line that is left out. */
-  readonly skipped: (message: string) => void;
-  /** Told of each input that is done with, or was given up. */
-  readonly done: (input: string, failure: LedgerlakeError | undefined) => void;
+  readonly tell: Tell;
 }
 
 /** What an import may hold in memory. */
@@ -48,6 +46,9 @@ const families = new Map(
   familiesOf([financialEvents, financialEventGroups]).map((family) => [family.pipeline, family]),
 );
 
+/** Whose tables saved pages come into. */
+export const importedPipelines: readonly string[] = [...families.keys()];
+
 function familyOf(pipeline: string): Family {
   const family = families.get(pipeline);
   if (family === undefined) throw new Error(`no pipeline ${pipeline}`);
@@ -68,6 +69,9 @@ export async function importInputs(
   summaries: ImportSummaries,
 ): Promise<ReadonlyMap<string, LedgerlakeError>> {
   const failures = new Map<string, LedgerlakeError>();
+  const sizes = inputs.map(({ bytes }) => bytes);
+  const bytes = sizes.reduce<number | null>((sum, size) => (sum === null || size === undefined ? null : sum + size), 0);
+  options.tell({ event: 'inputs-planned', inputs: inputs.length, bytes });
   await withWorkspace(options.limits, async (workspace) => {
     for (const input of inputs) {
       options.signal.throwIfAborted();
@@ -80,7 +84,9 @@ export async function importInputs(
         failures.set(input.name, error);
       }
       await workspace.clear();
-      options.done(input.name, failure);
+      const outcome = failure === undefined ? 'imported' : 'left-out';
+      const reason = failure?.message ?? null;
+      options.tell({ event: 'input-ended', input: input.name, status: outcome, reason });
     }
   });
   return failures;
@@ -92,9 +98,9 @@ async function importInput(
   workspace: Workspace,
   summaries: ImportSummaries,
 ): Promise<void> {
-  const { clock, signal } = options;
+  const { clock, signal, tell } = options;
   const began = clock.now();
-  const read = await readInput(input, options, workspace);
+  const read = await readInput(watched(input, tell), options, workspace);
   summaries.skippedLines += read.skipped;
   const files = { workspace, files: new HeldFiles(workspace) };
   const seconds = (since: number) => (clock.now() - since) / 1000;
@@ -106,7 +112,9 @@ async function importInput(
     signal.throwIfAborted();
     const earlier = read.months.slice(0, at);
     const added = await addEvents(options, files, familyOf(financialEvents.name), staged, earlier);
-    events.add({ events: added.events, entries: added.entries }, added);
+    const rows = { events: added.events, entries: added.entries };
+    events.add(rows, added);
+    tellImported(tell, financialEvents.name, rows, added);
     events.touch(staged.days);
   }
   events.seconds += seconds(began);
@@ -118,10 +126,33 @@ async function importInput(
     signal.throwIfAborted();
     const added = await addGroups(options, files, familyOf(financialEventGroups.name), day, rows);
     groups.add({ groups: added.groups }, added);
+    tellImported(tell, financialEventGroups.name, { groups: added.groups }, added);
     if (added.leftOut > 0) leaveOut(groups, day, added.leftOut);
     else groups.touch([day]);
   }
   groups.seconds += seconds(listed);
+}
+
+/** The input, whose bytes are told of as they are read. */
+function watched(input: Input, tell: Tell): Input {
+  const open = async function* (): AsyncGenerator<Buffer> {
+    let bytes = 0;
+    for await (const chunk of input.open()) {
+      bytes += chunk.length;
+      yield chunk;
+      tell({ event: 'input-read', input: input.name, bytes });
+    }
+  };
+  return { ...input, open };
+}
+
+function tellImported(
+  tell: Tell,
+  pipeline: string,
+  rows: Readonly<Record<string, number>>,
+  { files, bytes }: { readonly files: number; readonly bytes: number },
+): void {
+  if (files > 0) tell({ event: 'rows-imported', pipeline, rows, files, bytes });
 }
 
 function leaveOut(summary: ImportSummary, day: number, rows: number): void {
@@ -161,7 +192,7 @@ async function readInput(input: Input, options: ImportOptions, workspace: Worksp
     const error = brokenLine(input.name, line, found);
     if (!skipBroken) throw error;
     counts.skipped++;
-    options.skipped(error.message);
+    options.tell({ event: 'line-left-out', reason: error.message });
   };
   const stage = async (): Promise<void> => {
     const finished = part.finish(isTaken);

@@ -11,6 +11,8 @@ const chunkBytes = 1024 * 1024;
 /** Something to import: `name` is what people know it by. */
 export interface Input {
   readonly name: string;
+  /** How many bytes it has, as they are stored; undefined: nobody knows. */
+  readonly bytes?: number;
   /** Its bytes as they are stored; called once. */
   open(): AsyncIterable<Buffer>;
 }
@@ -30,15 +32,17 @@ export async function inputsOf(paths: readonly string[], stdin: () => AsyncItera
       inputs.push({ name: 'standard input', open: stdin });
       continue;
     }
+    let bytes: number;
     try {
       const file = await open(path);
-      const isFolder = (await file.stat()).isDirectory();
+      const stat = await file.stat();
       await file.close();
-      if (isFolder) throw new Error('it is a folder');
+      if (stat.isDirectory()) throw new Error('it is a folder');
+      bytes = stat.size;
     } catch (error) {
       throw usageError(`expected a file that can be read, got ${path} (${messageOf(error)})`);
     }
-    inputs.push({ name: path, open: () => createReadStream(path, { highWaterMark: chunkBytes }) });
+    inputs.push({ name: path, bytes, open: () => createReadStream(path, { highWaterMark: chunkBytes }) });
   }
   return inputs;
 }

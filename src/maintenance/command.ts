@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js';
 import { usageError } from '../errors.js';
+import type { Tell } from '../events/run-event.js';
 import { tables } from '../finances/tables.js';
 import { existingLake } from '../lake/existing-lake.js';
 import { Lake } from '../lake/lake.js';
@@ -19,7 +20,6 @@ export interface MaintenanceOptions {
   /** Undefined: every account of the lake. */
   readonly account: string | undefined;
   readonly json: boolean;
-  readonly verbose: boolean;
   /** In the place of the one that `lake` names. */
   readonly store?: Store;
   /** What the work may hold in memory, where it isn't the default. */
@@ -29,6 +29,15 @@ export interface MaintenanceOptions {
 interface Surroundings {
   readonly clock: Clock;
   readonly print: (text: string) => void;
+  readonly tell: Tell;
+}
+
+/** Which of the commands it is. */
+interface MaintenanceKind {
+  readonly command: string;
+  readonly words: WorkWords;
+  /** Whose tables it can work on. */
+  readonly pipelines: readonly Tabled[];
 }
 
 /** Does the work on the families of the pipelines that were asked for, notes it per family, and goes on until it fails. */
@@ -42,8 +51,8 @@ type Step = (lake: Lake, families: readonly Family[], work: Map<Family, Work>) =
  */
 export async function maintain(
   options: MaintenanceOptions,
-  { clock, print }: Surroundings,
-  { words, pipelines }: { readonly words: WorkWords; readonly pipelines: readonly Tabled[] },
+  { clock, print, tell }: Surroundings,
+  { command, words, pipelines }: MaintenanceKind,
   step: Step,
 ): Promise<void> {
   const lake = await (options.store === undefined
@@ -58,6 +67,10 @@ export async function maintain(
   }
   const began = clock.now();
   const work = new Map<Family, Work>();
+  tell({
+    ...{ event: 'run-started', command, account: options.account ?? null, lake: options.lake },
+    ...{ pipelines: families.map(({ pipeline }) => pipeline), from: null, to: null },
+  });
   const end = (failure: unknown): void => {
     const report: WorkReport = {
       lake: options.lake,
@@ -65,6 +78,7 @@ export async function maintain(
       works: [...work.values()],
       failure,
     };
+    tell({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds: report.seconds });
     print(workText(report, words));
     if (options.json) print(workJson(report));
   };

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js';
 import { LedgerlakeError } from '../errors.js';
+import type { Tell } from '../events/run-event.js';
 import { exchange } from '../lake/exchange.js';
 import type { Lake } from '../lake/lake.js';
 import { bundlesOf, fileCountOf, currentFiles, replacing, sizesOf, type Bundle } from './bundles.js';
@@ -28,8 +29,7 @@ export interface CompactionOptions {
   readonly account: string | undefined;
   readonly targetBytes: number;
   readonly limits: Limits;
-  /** Told of each merge that is in the lake. */
-  readonly merged?: (family: Family, partition: string, files: number) => void;
+  readonly tell: Tell;
 }
 
 /**
@@ -56,9 +56,13 @@ async function compactFamily(
   family: Family,
   done: Work,
 ): Promise<void> {
-  const { lake, clock, account, targetBytes, signal } = options;
+  const { lake, clock, account, targetBytes, signal, tell } = options;
   const began = clock.now();
-  for (const partition of partitionsOf(bundlesOf(lake, family, account)).keys()) {
+  const partitions = partitionsOf(bundlesOf(lake, family, account));
+  const planned = [...partitions.values()].flatMap((held) => planMerges(sized(family, held), targetBytes).flat());
+  const bytes = planned.reduce((sum, { bundle }) => sum + bytesOf(bundle), 0);
+  tell({ event: 'files-planned', pipeline: family.pipeline, files: planned.length, bytes });
+  for (const partition of partitions.keys()) {
     for (let lost = 0; lost < mostAttempts;) {
       const bundles = partitionsOf(bundlesOf(lake, family, account)).get(partition) ?? [];
       const [merge] = planMerges(sized(family, bundles), targetBytes);
@@ -66,7 +70,9 @@ async function compactFamily(
       signal.throwIfAborted();
       const chosen = merge.map(({ bundle }) => bundle);
       if (await mergeOnce(options, workspace, family, chosen, done)) {
-        options.merged?.(family, partition, chosen.length);
+        const merged = chosen.reduce((sum, bundle) => sum + bytesOf(bundle), 0);
+        const { pipeline } = family;
+        tell({ event: 'files-merged', pipeline, partition, files: chosen.length, bytes: merged });
       } else {
         lost++;
         await lake.refresh();
@@ -109,12 +115,16 @@ async function mergeOnce(
   done.bytes += written.bytes;
   for (const bundle of bundles) {
     done.replacedFiles += fileCountOf(bundle);
-    done.replacedBytes += bundle.main.size + bundle.derived.reduce((sum, { add }) => sum + add.size, 0);
+    done.replacedBytes += bytesOf(bundle);
   }
   for (const { table, add } of files) {
     done.rows.set(table.name, (done.rows.get(table.name) ?? 0) + Number(add.tags?.['rows'] ?? 0));
   }
   return true;
+}
+
+function bytesOf({ main, derived }: Bundle): number {
+  return main.size + derived.reduce((sum, { add }) => sum + add.size, 0);
 }
 
 /** By account and month, in order. */

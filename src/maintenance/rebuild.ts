@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../clock.js';
 import type { Table } from '../columns/table.js';
+import type { Tell } from '../events/run-event.js';
 import { entries, groupEntries, orderEntries } from '../finances/tables.js';
 import type { Add } from '../lake/actions.js';
 import { exchange } from '../lake/exchange.js';
@@ -27,8 +28,7 @@ export interface RebuildOptions {
   /** Undefined: every account. */
   readonly account: string | undefined;
   readonly limits: Limits;
-  /** Told of each file whose entries have changed. */
-  readonly changed?: (family: Family, path: string) => void;
+  readonly tell: Tell;
 }
 
 /**
@@ -57,8 +57,11 @@ async function rebuildFamily(
   table: Table,
   done: Work,
 ): Promise<void> {
-  const { lake, clock, account, signal } = options;
+  const { lake, clock, account, signal, tell } = options;
   const began = clock.now();
+  const planned = bundlesOf(lake, family, account);
+  const bytes = planned.reduce((sum, { main }) => sum + main.size, 0);
+  tell({ event: 'files-planned', pipeline: family.pipeline, files: planned.length, bytes });
   const seen = new Set<string>();
   // Looked at anew each time: another run may put a file in the place of others that hasn't been gone through.
   for (;;) {
@@ -82,13 +85,17 @@ function keyOf({ main }: Pick<Bundle, 'main'>): string {
 
 /** Makes the entries of one file again; false where another run replaced the file meanwhile. */
 async function rebuildBundle(
-  { lake, clock, signal, changed }: RebuildOptions,
+  { lake, clock, signal, tell }: RebuildOptions,
   workspace: Workspace,
   family: Family,
   table: Table,
   bundle: Bundle,
   done: Work,
 ): Promise<boolean> {
+  const told = (changed: boolean): void => {
+    const file = lake.table(family.main.name).pathOf(bundle.main);
+    tell({ event: 'entries-checked', pipeline: family.pipeline, file, bytes: bundle.main.size, changed });
+  };
   const isLive = () => currentFiles(lake.table(family.main.name).snapshot.files, [bundle]) !== undefined;
   let made: Made;
   try {
@@ -102,11 +109,12 @@ async function rebuildBundle(
   const stored = await storedEntries(lake, workspace, table, bundle);
   if (stored.isWhole && (await sameRows(workspace, table, made, stored.paths))) {
     noteRows(done, family, table, made);
+    told(false);
     return true;
   }
   if (!(await commitMade({ lake, clock }, family, table, bundle, made, done))) return false;
   noteRows(done, family, table, made);
-  changed?.(family, lake.table(family.main.name).pathOf(bundle.main));
+  told(true);
   return true;
 }
 

@@ -48,3 +48,13 @@ export function choosePipelines(
 export function areOwn(chosen: readonly Pipeline<FinancesUpstream>[]): boolean {
   return chosen.length > 0 && chosen.every(isOwn);
 }
+
+/** Those that a run starts: each after what it needs. */
+export function withNeeds(pipelines: readonly Pipeline<FinancesUpstream>[]): Pipeline<FinancesUpstream>[] {
+  const all = new Set<Pipeline<FinancesUpstream>>();
+  for (const pipeline of pipelines) {
+    for (const needed of withNeeds(pipeline.needs ?? [])) all.add(needed);
+    all.add(pipeline);
+  }
+  return [...all];
+}

@@ -29,10 +29,16 @@ export function plainLog(
 const setBackTexts = {
   stop: 'can not be read',
   leave: 'is left open',
+  known: 'is left open',
   part: 'is read in parts',
   shorten: 'is read in parts',
   again: 'is read again from its beginning',
 } as const;
+
+const awaitedTexts: Readonly<Record<string, string>> = {
+  throttled: 'the service throttles it (429)',
+  'bound-too-late': 'the date bounds are too near to the present by the clock of the service',
+};
 
 const noteTexts = {
   'last-run': 'the note for `ledgerlake status`',
@@ -52,6 +58,8 @@ const lines: Handlers<string | undefined> = {
     `${pipeline}: ${slice} ${setBackTexts[verdict]}: ${reason}`,
   'refresh-widened': ({ pipeline, slices, reason }) =>
     `${pipeline}: ${formatCount(slices, 'slice')} more read again, as a damaged file holds them too: ${reason}`,
+  'service-awaited': ({ operation, cause, reason, until }) =>
+    `${operation}: waiting until ${until.slice(0, 19)}Z, then it is tried again: ${awaitedTexts[cause] ?? reason}`,
   'lake-lags': ({ reason }) => reason,
   'gap-left': ({ pipeline, from, to }) => `${pipeline}: ${from} to ${to} isn't loaded; \`backfill\` loads it`,
   'state-not-kept': ({ folder, reason }) =>

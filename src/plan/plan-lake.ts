@@ -1,3 +1,4 @@
+import { withNeeds } from '../options/pipelines.js';
 import type { OperationName } from '../finances/operations.js';
 import type { FinancesUpstream } from '../finances/upstream.js';
 import type { Job, Pipeline } from '../run/pipeline.js';
@@ -71,16 +72,6 @@ export async function planLake(question: PlanQuestion): Promise<Plan> {
     requests: plans.reduce((sum, { requests }) => sum + requests, 0),
     seconds: isThrottled ? (Math.max(now, ...ends.values()) - now) / 1000 : undefined,
   };
-}
-
-/** Those that a run starts: each after what it needs. */
-export function withNeeds(pipelines: readonly Pipeline<FinancesUpstream>[]): Pipeline<FinancesUpstream>[] {
-  const all = new Set<Pipeline<FinancesUpstream>>();
-  for (const pipeline of pipelines) {
-    for (const needed of withNeeds(pipeline.needs ?? [])) all.add(needed);
-    all.add(pipeline);
-  }
-  return [...all];
 }
 
 async function planPipeline(

@@ -11,6 +11,8 @@ export interface OpenSlice<S extends Slice> {
   readonly priority: number;
   /** To be told after each page. */
   progressed(progress: Progress): void;
+  /** Pages that all that is open or isn't begun is expected to have left; null while nothing is known. */
+  pagesLeft(): number | null;
 }
 
 export interface OpeningOptions<S extends Slice> {
@@ -22,6 +24,12 @@ export interface OpeningOptions<S extends Slice> {
   readonly signal: AbortSignal;
   /** Loads a slice. Once it throws no further one is opened. */
   readonly load: (open: OpenSlice<S>) => Promise<void>;
+}
+
+/** How far an open slice has been read. */
+interface OpenState {
+  pages: number;
+  isWhole: boolean;
 }
 
 /** Seconds that an answer is taken to need before there was one. */
@@ -39,7 +47,7 @@ const settledPages = 40;
  */
 export async function loadAll<S extends Slice>(options: OpeningOptions<S>): Promise<void> {
   const { work, pace, unpaced, clock, signal, load } = options;
-  const open = new Map<S, { pages: number; readonly loading: Promise<void> }>();
+  const open = new Map<S, OpenState & { readonly loading: Promise<void> }>();
   const failures: unknown[] = [];
   let opening: Opening | undefined;
   let isStale = true;
@@ -47,21 +55,32 @@ export async function loadAll<S extends Slice>(options: OpeningOptions<S>): Prom
   let openedAt = -Infinity;
   let wake = (): void => undefined;
 
+  const pagesLeft = (): number | null => {
+    const stretches = work.stretches();
+    if (stretches === undefined) return null;
+    let left = stretches.reduce((sum, { pages: some }) => sum + Math.max(1, some), 0);
+    for (const [slice, { pages: read, isWhole }] of open) {
+      if (!isWhole) left += Math.max(1, (work.expected(slice) ?? 1) - read);
+    }
+    return Math.ceil(left);
+  };
+
   const start = (slice: S): void => {
-    const state = { pages: 0 };
-    const pagesLeft = (): number => Math.max(1, (work.expected(slice) ?? 1) - state.pages);
+    const state: OpenState = { pages: 0, isWhole: false };
     const loading = load({
       slice,
       get priority() {
-        return -pagesLeft();
+        return -Math.max(1, (work.expected(slice) ?? 1) - state.pages);
       },
       progressed: (progress) => {
         state.pages = progress.pages;
+        state.isWhole = progress.isWhole;
         work.learn(slice, progress);
         pages++;
         if (pages <= settledPages) isStale = true;
         wake();
       },
+      pagesLeft,
     })
       .catch((error: unknown) => {
         failures.push(error);

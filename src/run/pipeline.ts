@@ -1,5 +1,6 @@
 import type { RecordBatch } from 'apache-arrow';
 import type { Table } from '../columns/table.js';
+import type { UpstreamEvent } from '../events/run-event.js';
 import type { Lake } from '../lake/lake.js';
 import type { Quota } from './outlook.js';
 import type { Slice } from './slice.js';
@@ -41,6 +42,8 @@ export interface Reading<Upstream> {
   readonly signal: AbortSignal;
   /** Has something done once the slice is in the lake. */
   committed(then: () => Promise<void>): void;
+  /** Takes what becomes of each request, for logs and metrics. */
+  tell(event: UpstreamEvent): void;
 }
 
 /** What is known of how fast an upstream answers, and what it allows. */

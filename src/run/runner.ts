@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../clock.js';
 import { LedgerlakeError, messageOf } from '../errors.js';
+import type { RunEvent, Tell } from '../events/run-event.js';
 import type { Lacking } from '../lake/held-back.js';
 import type { Split } from '../lake/lake.js';
 import { loadAll, type OpenSlice } from './open-slices.js';
@@ -42,26 +43,12 @@ const firstPages = 3;
 /** Times that a slice is read from its beginning again. */
 const mostAgain = 2;
 
-/** What a run tells while it is under way. */
-export interface RunEvents {
-  /** The pipeline knows what there is to do: `92 days`, empty for nothing. */
-  planned(pipeline: string, left: string): void;
-  /** A slice is in the lake. `left`: what isn't begun yet. */
-  committed(pipeline: string, slice: Slice, rows: ReadonlyMap<string, number>, left: string): void;
-  /** A slice can't be read and is left open, or is read in parts. */
-  setBack(pipeline: string, slice: Slice, verdict: Verdict, reason: string): void;
-  /** More is read again than was asked for, as a damaged file holds it as well. */
-  widened?(pipeline: string, units: readonly string[], reason: string): void;
-  /** The pipeline has nothing left to do. */
-  finished(summary: PipelineSummary): void;
-}
-
 export interface RunOptions<Upstream> {
   readonly job: Job;
   readonly upstream: Upstream;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  readonly events: RunEvents;
+  readonly tell: Tell;
   /** Slices of one pipeline that are open at once where there is no quota. */
   readonly openSlices: number;
   /** What becomes of a slice that can't be read, by what was thrown. */
@@ -102,7 +89,7 @@ export async function runPipelines<Upstream>(
     summaries.push(summary);
     try {
       await runPipeline(pipeline, { ...options, signal }, summary);
-      options.events.finished(summary);
+      options.tell(endOf(summary));
     } catch (error) {
       failures.push(error);
       stop.abort(new LedgerlakeError('STOPPED', 'another slice failed'));
@@ -130,7 +117,7 @@ async function runPipeline<Upstream>(
   options: RunOptions<Upstream>,
   summary: PipelineSummary,
 ): Promise<void> {
-  const { upstream, clock, signal, events, openSlices } = options;
+  const { upstream, clock, signal, tell, openSlices } = options;
   const began = clock.now();
   const begun = pipeline.begun?.(upstream);
   const job: Job = { ...options.job, isPaced: pipeline.pace(upstream) !== undefined, begun };
@@ -138,7 +125,9 @@ async function runPipeline<Upstream>(
     let outrun: Slice[] = [];
     for (let asked = job; ;) {
       const work = pipeline.work(asked);
-      if (work.left !== '' || asked === job) events.planned(pipeline.name, work.left);
+      if (work.left !== '' || asked === job) {
+        tell({ event: 'pipeline-planned', pipeline: pipeline.name, left: work.left });
+      }
       const open = summary.leftOpen.length;
       await loadAll({
         work,
@@ -154,7 +143,8 @@ async function runPipeline<Upstream>(
       const lacking = job.lake.lacking(pipeline.name, job.account);
       if (lacking !== undefined) {
         if (asked.again !== undefined || lacking.units.length === 0) throw notMended(lacking);
-        events.widened?.(pipeline.name, lacking.units, lacking.damaged.found);
+        const [slices, reason] = [lacking.units.length, lacking.damaged.found];
+        tell({ event: 'refresh-widened', pipeline: pipeline.name, slices, reason });
         asked = { ...job, refresh: true, again: new Set(lacking.units) };
         continue;
       }
@@ -188,9 +178,10 @@ async function loadSlice<Upstream>(
   summary: PipelineSummary,
   before = 0,
 ): Promise<boolean> {
-  const { job, upstream, signal, events, split, judge, acceptsEmpty } = options;
+  const { job, upstream, signal, tell, split, judge, acceptsEmpty } = options;
   const { slice } = open;
   const { lake, refresh, account } = job;
+  const place = { pipeline: pipeline.name, slice: slice.label };
   const afterwards: (() => Promise<void>)[] = [];
   const reading: Reading<Upstream> = {
     upstream,
@@ -203,20 +194,29 @@ async function loadSlice<Upstream>(
     committed: (then) => {
       afterwards.push(then);
     },
+    tell: (event) => {
+      tell({ ...place, ...event });
+    },
   };
   const tooMuch = new LedgerlakeError('STOPPED', 'it holds far more than was expected');
   let result: SliceResult;
+  let results = 0;
+  tell({ event: 'slice-opened', ...place, pagesLeft: open.pagesLeft() });
   try {
     const progressed = (progress: Progress): void => {
       open.progressed(progress);
       const { pages, isWhole } = progress;
+      if (!isWhole) {
+        tell({ event: 'page-read', ...place, results: progress.results - results, pagesLeft: open.pagesLeft() });
+        results = progress.results;
+      }
       if (isWhole || pages > firstPages || (work.expected(slice) ?? 0) <= tooManyPages) return;
       if (work.recut?.(slice) === true) throw tooMuch;
     };
     result = await runSlice(pipeline, slice, reading, { lake, refresh, split, acceptsEmpty, progressed });
   } catch (error) {
     if (error === tooMuch) {
-      events.setBack(pipeline.name, slice, 'part', messageOf(error));
+      tell({ event: 'slice-set-back', ...place, verdict: 'part', reason: messageOf(error) });
       return true;
     }
     const verdict = signal.aborted ? 'stop' : (pipeline.judge?.(error) ?? judge(error));
@@ -227,15 +227,19 @@ async function loadSlice<Upstream>(
     const isParted = !isKnown && verdict !== 'leave' && work.part(slice, verdict === 'shorten');
     const isAgain = !isParted && verdict === 'again' && before < mostAgain;
     const set = isAgain ? 'again' : isParted ? (verdict === 'again' ? 'part' : verdict) : isKnown ? 'known' : 'leave';
-    events.setBack(pipeline.name, slice, set, messageOf(error));
+    tell({ event: 'slice-set-back', ...place, verdict: set, reason: messageOf(error) });
     if (isAgain) return loadSlice(pipeline, work, open, options, summary, before + 1);
     if (!isParted) summary.leftOpen.push({ label: slice.label, reason: messageOf(error), isKnown });
     return true;
   }
   for (const then of afterwards) await then();
-  if (!result.taken) return false;
+  if (!result.taken) {
+    tell({ event: 'slice-outrun', ...place });
+    return false;
+  }
   addResult(summary, result);
-  events.committed(pipeline.name, slice, result.rows, work.left);
+  const { files, bytes, rows } = result;
+  tell({ event: 'slice-committed', ...place, rows: Object.fromEntries(rows), files, bytes, left: work.left });
   return true;
 }
 
@@ -245,6 +249,12 @@ function addResult(summary: PipelineSummary, { files, bytes, rows, collector }: 
   summary.bytes += bytes;
   for (const [table, count] of rows) summary.rows.set(table, (summary.rows.get(table) ?? 0) + count);
   addNoticed(summary.noticed, collector.noticed);
+}
+
+function endOf(summary: PipelineSummary): RunEvent {
+  const { pipeline, slices, requests, retries, throttled, pages, rows, files, bytes, seconds } = summary;
+  const counts = { slices, requests, retries, throttled, pages, rows: Object.fromEntries(rows), files, bytes, seconds };
+  return { event: 'pipeline-ended', pipeline, ...counts };
 }
 
 function newSummary(pipeline: string): PipelineSummary {

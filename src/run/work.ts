@@ -65,7 +65,10 @@ export function listWork<S extends Slice>(
     get left() {
       return waiting.length === 0 ? '' : `${waiting.length} ${noun}${waiting.length === 1 ? '' : 's'}`;
     },
-    stretches: () => waiting.map(() => ({ pages: average(), isCuttable: false })),
+    stretches: () => {
+      const pages = average();
+      return waiting.map(() => ({ pages, isCuttable: false }));
+    },
     next: () => waiting.shift(),
     expected: (slice) => found.get(slice) ?? average(),
     learn: (slice, { pages, reach, isWhole }) => {

@@ -10,6 +10,7 @@ import { openLakeReader } from '../../src/duckdb/lake-files.js';
 import { createViews } from '../../src/duckdb/views.js';
 import { asKnownMacros } from '../../src/history/as-known.js';
 import { startService, type ServiceOptions } from '../../src/service/server.js';
+import { plainLog } from '../../src/output/plain-log.js';
 
 /** A clock that stands still at an instant: who sleeps on it sleeps until it is woken by its signal. */
 export function clockAt(iso: string): Clock {
@@ -51,7 +52,6 @@ const defaults: BackfillOptions = {
   burst: 1000,
   orders: undefined,
   json: true,
-  verbose: false,
 };
 
 export interface Ran {
@@ -73,7 +73,7 @@ export async function ran(
   const printed: string[] = [];
   await backfill(
     { ...defaults, ...options },
-    { clock, signal, print: (text) => printed.push(text), log: (line) => logged.push(line) },
+    { clock, signal, print: (text) => printed.push(text), tell: plainLog((line) => logged.push(line)) },
   );
   const last = printed.join('\n').trimEnd().split('\n').at(-1) ?? '';
   return { printed: printed.join('\n'), logged: logged.join('\n'), summary: JSON.parse(last) as Ran['summary'] };

@@ -54,6 +54,7 @@ async function backfill(
     LEDGERLAKE_CLIENT_ID: given.clientId,
     LEDGERLAKE_CLIENT_SECRET: given.clientSecret,
     LEDGERLAKE_REFRESH_TOKEN: given.refreshToken,
+    LEDGERLAKE_LOG_FORMAT: 'json',
   };
   // A rate that is worth pacing, so that there are a journal and a quota file.
   const words = ['backfill', '--from', '2026-02-25', '--to', '2026-03-08', '--rate', '50', '--verbose', '--json'];

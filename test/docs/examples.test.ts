@@ -37,7 +37,7 @@ test('every query runs, and those of the README give rows', async () => {
 
 describe('command lines name commands and options that there are', () => {
   const known = new Map(commands.map(({ name, options }) => [name, new Set(Object.keys(options))]));
-  const everywhere = new Set(['verbose', 'help', 'version']);
+  const everywhere = new Set(['verbose', 'quiet', 'log-format', 'help', 'version']);
   // As a person would type them; a name in running text has no option behind it.
   const line = /\bledgerlake ([a-z]+)((?: [^\n`|&>]+)?)/g;
 

@@ -5,6 +5,7 @@ import { importPages, type ImportPagesOptions } from '../../src/commands/import.
 import type { Database } from '../../src/duckdb/connection.js';
 import { temporaryFolder } from '../commands/lake-run.js';
 import type { DatedItem } from '../service/array-ledger.js';
+import { plainLog } from '../../src/output/plain-log.js';
 
 /** What a service answered on every page of a question, asked with nothing but `fetch`. */
 export async function fetchedBodies(
@@ -77,14 +78,13 @@ export async function imported(
         },
         skipBroken: false,
         json: true,
-        verbose: true,
         ...options,
       },
       {
         clock,
         signal: new AbortController().signal,
         print: (text) => printed.push(text),
-        log: (line) => logged.push(line),
+        tell: plainLog((line) => logged.push(line), { verbose: true }),
       },
     );
   } catch (error) {

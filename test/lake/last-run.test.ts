@@ -6,6 +6,7 @@ import { noteRun } from '../../src/commands/note-run.js';
 import { LedgerlakeError } from '../../src/errors.js';
 import { diskStore } from '../../src/lake/disk.js';
 import { readLastRun, writeLastRun, type LastRun } from '../../src/lake/last-run.js';
+import { plainLog } from '../../src/output/plain-log.js';
 
 let root: string;
 beforeEach(() => {
@@ -76,7 +77,12 @@ const note = { command: 'backfill', startedAt: Date.parse(run.startedAt), endedA
 
 test('a note holds no password', async () => {
   const store = diskStore(root);
-  await noteRun(store, report, { ...note, endpoint: 'https://user:secret@host:8080/prefix/' }, expect.unreachable);
+  await noteRun(
+    store,
+    report,
+    { ...note, endpoint: 'https://user:secret@host:8080/prefix/' },
+    plainLog(expect.unreachable),
+  );
   expect(await readLastRun(store)).toMatchObject({ endpoint: 'https://host:8080/prefix', failure: run.failure });
   expect(Buffer.from((await store.read('_last-run.json')) ?? []).toString()).not.toMatch(/user|secret/);
 });
@@ -87,6 +93,11 @@ test('a lake that cannot take the note is told of, and the run goes on', async (
     write: () => Promise.reject(new LedgerlakeError('LAKE_STORE', 'no space left on the disk')),
   };
   const lines: string[] = [];
-  await noteRun(full, report, { ...note, endpoint: undefined }, (line) => lines.push(line));
+  await noteRun(
+    full,
+    report,
+    { ...note, endpoint: undefined },
+    plainLog((line) => lines.push(line)),
+  );
   expect(lines).toEqual(['the note for `ledgerlake status` could not be written: no space left on the disk']);
 });

@@ -15,6 +15,7 @@ import type { Store } from '../../src/lake/store.js';
 import { createSeller } from '../../src/seller/seller.js';
 import { startService } from '../../src/service/server.js';
 import { ran, temporaryFolder } from '../commands/lake-run.js';
+import { plainLog } from '../../src/output/plain-log.js';
 
 /** A clock that goes on by a second each time that it is read, so that what comes later is later. */
 export function steppingClock(iso = '2026-03-15T12:00:00Z'): Clock {
@@ -52,7 +53,7 @@ export interface Kept {
   readonly summary: { status: string; pipelines: Record<string, Record<string, number>> };
 }
 
-const defaults = { pipelines: [], account: undefined, json: true, verbose: true };
+const defaults = { pipelines: [], account: undefined, json: true };
 
 async function printedBy(run: (print: (text: string) => void) => Promise<void>): Promise<Kept> {
   const printed: string[] = [];
@@ -72,7 +73,9 @@ export function compacted(
   options: Partial<CompactOptions> & { lake: string },
   { clock, signal = new AbortController().signal, log = () => undefined }: RunWith,
 ): Promise<Kept> {
-  return printedBy((print) => compact({ ...defaults, ...options }, { clock, signal, print, log }));
+  return printedBy((print) =>
+    compact({ ...defaults, ...options }, { clock, signal, print, tell: plainLog(log, { verbose: true }) }),
+  );
 }
 
 /** Runs `rebuild` to its end; throws what it throws. */
@@ -80,7 +83,9 @@ export function rebuilt(
   options: Partial<RebuildOptions> & { lake: string },
   { clock, signal = new AbortController().signal, log = () => undefined }: RunWith,
 ): Promise<Kept> {
-  return printedBy((print) => rebuild({ ...defaults, ...options }, { clock, signal, print, log }));
+  return printedBy((print) =>
+    rebuild({ ...defaults, ...options }, { clock, signal, print, tell: plainLog(log, { verbose: true }) }),
+  );
 }
 
 /** Runs `backfill` against a service with the dates of these tests. */

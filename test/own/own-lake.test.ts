@@ -17,7 +17,8 @@ function quietly() {
   const confirm = undefined;
   const output = new Kept();
   const signal = new AbortController().signal;
-  return { clock, signal, output, confirm, print: (text: string) => output.write(`${text}\n`), log: () => undefined };
+  const print = (text: string) => output.write(`${text}\n`);
+  return { clock, signal, output, confirm, print, log: () => undefined, tell: () => undefined };
 }
 
 async function loadedTwice() {
@@ -57,7 +58,7 @@ test('verify counts and hashes a table of one’s own, and finds what was change
 
 test('compact merges it, a refresh parts what was merged, and what is the same writes nothing', async () => {
   const { lake, service, own } = await loadedTwice();
-  await compact({ lake, pipelines: ['shipments'], account: undefined, json: false, verbose: false }, quietly());
+  await compact({ lake, pipelines: ['shipments'], account: undefined, json: false }, quietly());
   expect([...(await fileHashes(lake)).keys()].filter((path) => path.includes('month=2025-01'))).toHaveLength(1);
   expect(await verified({ root: lake, clock })).toMatchObject(isWhole);
 
@@ -69,7 +70,7 @@ test('compact merges it, a refresh parts what was merged, and what is the same w
   expect(await rowOf(lake, late)).toEqual({ late: 1n, n: BigInt(14 * perDay + 1) });
   expect(await verified({ root: lake, clock })).toMatchObject(isWhole);
 
-  await compact({ lake, pipelines: [], account: 'depot', json: false, verbose: false }, quietly());
+  await compact({ lake, pipelines: [], account: 'depot', json: false }, quietly());
   const held = await fileHashes(lake);
   await loaded(own, day);
   expect(await fileHashes(lake)).toEqual(held);

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../src/clock.js';
 import { connectFinances, verdictOn } from '../../src/finances/connect.js';
-import { waitNotice } from '../../src/output/wait-notice.js';
+import { waitNotice } from '../../src/finances/wait-notice.js';
+import { plainLog } from '../../src/output/plain-log.js';
 import { tables } from '../../src/finances/tables.js';
 import { Lake } from '../../src/lake/lake.js';
 import { openStore } from '../../src/lake/open-store.js';
@@ -104,20 +105,22 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
         refreshToken: new Secret('a refresh token'),
       },
     }),
-    waiting: waitNotice(clock, (line) => told.push(line)),
+    waiting: waitNotice(
+      clock,
+      plainLog((line) => told.push(line)),
+    ),
     tokenLifeMs: scenario.service?.tokenLifeMs ?? 180_000,
     transport: { headersTimeoutMs: timeoutMs, bodyTimeoutMs: timeoutMs },
   });
   try {
     const lake = await Lake.open(store, tables, clock);
-    const ignored = (): undefined => undefined;
     const began = clock.now();
     const run = runPipelines(choosePipelines(pipelines, false), {
       job: { account: 'shop', range, lake, refresh: false, orders: [] },
       upstream: connection.upstream,
       clock,
       signal: new AbortController().signal,
-      events: { planned: ignored, committed: ignored, finished: ignored, setBack: ignored },
+      tell: () => undefined,
       openSlices: 4,
       judge: verdictOn,
     });

@@ -82,7 +82,6 @@ test('with a fault on every tenth request, the service itself fifty times as fas
     transport: { headersTimeoutMs: 1000, bodyTimeoutMs: 1000 },
   });
   onTestFinished(() => connection.close());
-  const nobody = (): undefined => undefined;
   const { failure, summaries } = await runPipelines(choosePipelines([], false), {
     job: {
       account: 'shop',
@@ -94,7 +93,7 @@ test('with a fault on every tenth request, the service itself fifty times as fas
     upstream: connection.upstream,
     clock,
     signal: new AbortController().signal,
-    events: { planned: nobody, committed: nobody, finished: nobody, setBack: nobody },
+    tell: () => undefined,
     openSlices: 4,
     judge: verdictOn,
   });

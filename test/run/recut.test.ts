@@ -22,7 +22,6 @@ test('a first slice that holds far more than a chain of pages may have is given 
   expect(items.length).toBeGreaterThan(13_500);
 
   const told: string[] = [];
-  const ignored = (): undefined => undefined;
   const { summaries, failure } = await runPipelines(choosePipelines(['financial-events'], false), {
     job: {
       account: 'shop',
@@ -37,17 +36,14 @@ test('a first slice that holds far more than a chain of pages may have is given 
     },
     clock,
     signal: new AbortController().signal,
-    events: {
-      planned: ignored,
-      committed: ignored,
-      finished: ignored,
-      setBack: (_pipeline, { name }, verdict, reason) => told.push(`${name} ${verdict}: ${reason}`),
+    tell: (event) => {
+      if (event.event === 'slice-set-back') told.push(`${event.slice} ${event.verdict}: ${event.reason}`);
     },
     openSlices: 4,
     judge: () => 'stop',
   });
   expect(failure).toBeUndefined();
-  expect(told).toEqual(['20260310T000000Z-20260320T000000Z part: it holds far more than was expected']);
+  expect(told).toEqual(['2026-03-10T00:00:00.000Z/2026-03-20T00:00:00.000Z part: it holds far more than was expected']);
   const [summary] = summaries;
   expect(summary?.slices).toBeGreaterThan(1);
   expect(summary?.rows.get('events')).toBe(items.length);

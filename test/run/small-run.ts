@@ -85,12 +85,7 @@ export async function run(store: Store, upstream: FinancesUpstream, refresh = fa
       upstream,
       clock,
       signal: new AbortController().signal,
-      events: {
-        planned: () => undefined,
-        committed: () => undefined,
-        finished: () => undefined,
-        setBack: () => undefined,
-      },
+      tell: () => undefined,
       judge: () => 'stop',
       openSlices: 4,
     });

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../../src/clock.js';
 import { sync, type SyncOptions } from '../../src/commands/sync.js';
 import type { Ledger, LedgerItem, LedgerPage, LedgerQuery } from '../../src/service/ledger.js';
+import { plainLog } from '../../src/output/plain-log.js';
 
 /** A clock that a test sets; who sleeps on it sleeps until its signal wakes it. */
 export interface SetClock extends Clock {
@@ -35,7 +36,6 @@ const defaults: SyncOptions = {
   lookBack: undefined,
   maxLag: undefined,
   json: true,
-  verbose: false,
 };
 
 export interface Synced {
@@ -66,7 +66,7 @@ export async function synced(
     clock,
     signal,
     print: (text: string) => printed.push(text),
-    log: (line: string) => logged.push(line),
+    tell: plainLog((line) => logged.push(line)),
   };
   const failure: unknown = await sync({ ...defaults, ...options }, context).then(
     () => undefined,

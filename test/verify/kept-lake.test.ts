@@ -14,12 +14,13 @@ afterEach(() => {
   lake.remove();
 });
 
-const maintained = () => ({ lake: lake.root, pipelines: [], account: undefined, json: false, verbose: false });
+const maintained = () => ({ lake: lake.root, pipelines: [], account: undefined, json: false });
 const context = () => ({
   clock: lake.clock,
   signal: new AbortController().signal,
   print: () => undefined,
   log: () => undefined,
+  tell: () => undefined,
   confirm: undefined,
 });
 

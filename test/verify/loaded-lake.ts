@@ -54,11 +54,10 @@ export async function loadedLake(
           burst: 1000,
           orders: undefined,
           json: false,
-          verbose: false,
           ...range,
           ...run,
         },
-        { clock, signal: new AbortController().signal, print: () => undefined, log: () => undefined },
+        { clock, signal: new AbortController().signal, print: () => undefined, tell: () => undefined },
       );
     }
   } finally {

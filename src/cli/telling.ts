@@ -1,0 +1,163 @@
+import type { Clock } from '../clock.js';
+import type { LogFormat, LogSettings } from '../config/log-settings.js';
+import { messageOf } from '../errors.js';
+import type { Level, Tell } from '../events/run-event.js';
+import { plainLog } from '../output/plain-log.js';
+import { isColoured, paintIn, paintLevel } from '../terminal/paint.js';
+import type { CommandDefinition, Given } from './definition.js';
+
+/** Who is told what happens: log or live view, metrics. */
+export interface Telling {
+  readonly tell: Tell;
+  /** Ends what was opened for it; never throws. */
+  close(): Promise<void>;
+}
+
+interface Verbosity {
+  readonly verbose: boolean;
+  readonly quiet: boolean;
+}
+
+/**
+ * Opens what the command line, the environment and the configuration ask for.
+ *
+ * @throws LedgerlakeError USAGE for what is wrong in any of them, also where metrics can't be served
+ */
+export async function openTelling(
+  given: Given,
+  command: CommandDefinition,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<Telling> {
+  const settings = await readLogSettings(given, command);
+  const verbosity = { verbose: given.flag('verbose'), quiet: given.flag('quiet') };
+  const log = await openLog(settings.format, verbosity, clock);
+  const metrics = await openMetrics(settings, clock, log.tell).catch(async (error: unknown) => {
+    await log.close();
+    throw error;
+  });
+  const tell: Tell = (event) => {
+    log.tell(event);
+    metrics?.tell(event);
+  };
+  const stopping = (): void => {
+    tell({ event: 'stopping' });
+  };
+  return {
+    tell: (event) => {
+      if (event.event === 'run-started') signal.addEventListener('abort', stopping, { once: true });
+      if (event.event === 'run-ended') signal.removeEventListener('abort', stopping);
+      tell(event);
+    },
+    close: async () => {
+      await metrics?.close();
+      await log.close();
+    },
+  };
+}
+
+/** The log for what goes wrong before a command line is understood. */
+export async function fallbackTelling(words: readonly string[], clock: Clock): Promise<Telling> {
+  const named = words.findLast((word, at) => words[at - 1] === '--log-format' || word.startsWith('--log-format='));
+  const format = named?.replace('--log-format=', '') ?? process.env['LEDGERLAKE_LOG_FORMAT'];
+  const verbosity = { verbose: words.includes('--verbose'), quiet: false };
+  return openLog(format === 'json' ? 'json' : 'text', verbosity, clock);
+}
+
+async function readLogSettings(given: Given, { options }: CommandDefinition): Promise<LogSettings> {
+  const [{ resolveLogSettings }, { readConfiguration }] = await Promise.all([
+    import('../config/log-settings.js'),
+    import('../config/read-configuration.js'),
+  ]);
+  const configuration =
+    options['config'] === undefined
+      ? { folder: process.cwd(), settings: {} }
+      : await readConfiguration(given.text('config'), process.env, process.cwd());
+  const asked = {
+    format: given.text('log-format'),
+    metricsPort: given.text('metrics-port'),
+    metricsHost: given.text('metrics-host'),
+    metricsFile: given.text('metrics-file'),
+  };
+  const settings = resolveLogSettings(asked, process.env, configuration);
+  if (options['metrics-port'] !== undefined) return settings;
+  return { ...settings, metricsPort: undefined, metricsFile: undefined };
+}
+
+async function openLog(format: LogFormat, { verbose, quiet }: Verbosity, clock: Clock): Promise<Telling> {
+  const least: Level = quiet ? 'error' : verbose ? 'debug' : 'info';
+  if (format === 'json') {
+    const { jsonLog } = await import('../output/json-log.js');
+    return { tell: jsonLog({ fd: process.stderr.fd, clock, least }), close: () => Promise.resolve() };
+  }
+  const terminal = process.stderr;
+  const paint = paintIn(isColoured(process.env, terminal.isTTY));
+  const isLive = terminal.isTTY && !quiet && process.env['TERM'] !== 'dumb' && !isTrue(process.env['CI']);
+  if (!isLive) {
+    const write = (line: string): void => {
+      terminal.write(`${line}\n`);
+    };
+    const options = { verbose, least, paint: paintLevel(paint) };
+    return { tell: plainLog(write, options), close: () => Promise.resolve() };
+  }
+  const { liveView } = await import('../terminal/live-view.js');
+  const view = liveView({ terminal, process, clock, paint });
+  // What the view shows anyway needs no lines of its own.
+  let isShown = false;
+  const lines = (most: Level): Tell =>
+    plainLog(
+      (line) => {
+        view.above(line);
+      },
+      { verbose, least: most, paint: paintLevel(paint) },
+    );
+  const [all, more] = [lines(least), lines(verbose ? least : 'warn')];
+  return {
+    tell: (event) => {
+      if (event.event === 'run-started') isShown = true;
+      view.tell(event);
+      (isShown && event.event !== 'stopping' ? more : all)(event);
+    },
+    close: () => {
+      view.close();
+      return Promise.resolve();
+    },
+  };
+}
+
+/** CI services set it to `true` or `1`. */
+function isTrue(text: string | undefined): boolean {
+  return text !== undefined && text !== '' && text !== '0' && text !== 'false';
+}
+
+async function openMetrics(
+  { metricsPort, metricsHost, metricsFile }: LogSettings,
+  clock: Clock,
+  tell: Tell,
+): Promise<Telling | undefined> {
+  if (metricsPort === undefined && metricsFile === undefined) return undefined;
+  const [{ createRunMetrics }, { checkMetricsFile, writeMetricsFile }, { serveMetrics }] = await Promise.all([
+    import('../metrics/run-metrics.js'),
+    import('../metrics/metrics-file.js'),
+    import('../metrics/metrics-server.js'),
+  ]);
+  if (metricsFile !== undefined) await checkMetricsFile(metricsFile);
+  const metrics = createRunMetrics(clock);
+  const server = metricsPort === undefined ? undefined : await serveMetrics(metrics, metricsHost, metricsPort);
+  if (server !== undefined) tell({ event: 'metrics-served', address: server.address });
+  let hasRun = false;
+  return {
+    tell: (event) => {
+      hasRun ||= event.event === 'run-started';
+      metrics.tell(event);
+    },
+    close: async () => {
+      server?.close();
+      if (metricsFile === undefined || !hasRun) return;
+      try {
+        await writeMetricsFile(metricsFile, await metrics.text());
+      } catch (error) {
+        tell({ event: 'metrics-not-written', file: metricsFile, reason: messageOf(error) });
+      }
+    },
+  };
+}
