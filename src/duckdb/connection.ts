@@ -64,6 +64,8 @@ export interface Database {
   execute(sql: string, options?: QueryOptions): Promise<void>;
   /** All rows of a query that gives few, by column name. */
   rows(sql: string, options?: QueryOptions): Promise<readonly Readonly<Record<string, Cell>>[]>;
+  /** Another one over the same memory, which runs a query of its own at the same time. It is closed before this one. */
+  beside(): Promise<Database>;
   /** Ends what runs and frees the memory. */
   close(): void;
 }
@@ -75,6 +77,12 @@ export async function openDatabase(): Promise<Database> {
     // Where queries larger than memory spill; DuckDB's default is a folder in the user's own.
     temp_directory: join(tmpdir(), `ledgerlake-${randomUUID()}`),
   });
+  return connected(instance, () => {
+    instance.closeSync();
+  });
+}
+
+async function connected(instance: DuckDBInstance, closed: () => void): Promise<Database> {
   const connection = await instance.connect();
   await connection.run("SET TimeZone = 'UTC'");
 
@@ -107,9 +115,10 @@ export async function openDatabase(): Promise<Database> {
       }
       return all;
     },
+    beside: () => connected(instance, () => undefined),
     close: () => {
       connection.closeSync();
-      instance.closeSync();
+      closed();
     },
   };
 }

@@ -1,6 +1,7 @@
 import { LedgerlakeError } from '../errors.js';
 import { writeRows } from '../output/formats.js';
 import { writeText } from '../output/sink.js';
+import { lostFile } from './lost-file.js';
 import { createViews } from './views.js';
 import type { Writable } from 'node:stream';
 import type { Format } from '../output/formats.js';
@@ -124,13 +125,4 @@ async function* joined(first: IteratorResult<Rows>, rest: AsyncIterator<Rows>): 
 /** A plan's last column, as it was drawn. */
 async function* planText(chunks: QueryResult['chunks']): AsyncGenerator<string> {
   for await (const rows of chunks) yield rows.map((row) => `${String(row.at(-1)).trimEnd()}\n`).join('');
-}
-
-/** Whether DuckDB missed a file: one that a commit replaced after the views were made. */
-function lostFile(error: unknown): boolean {
-  return (
-    error instanceof LedgerlakeError &&
-    error.code === 'SQL' &&
-    /^(?:IO|HTTP) Error: .*(?:No files found|Cannot open file|Could not open|No such file|404)/s.test(error.message)
-  );
 }
