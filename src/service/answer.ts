@@ -38,6 +38,9 @@ export interface HttpRequest extends Exchange {
   readonly target: string;
 }
 
+/** A resource beside the operations and the sign-in, for GET and HEAD: it asks for no access token and uses no quota. */
+export type SidePage = () => Promise<Outcome>;
+
 /** The headers that every answer carries. */
 export function answerHeaders(body: string, requestId: string): Record<string, string> {
   return {
@@ -47,6 +50,7 @@ export function answerHeaders(body: string, requestId: string): Record<string, s
   };
 }
 
-export function refused(refusal: Refusal): Outcome {
-  return { status: refusal.status, body: refusal.body, ...(refusal.status === 405 && { headers: { Allow: 'GET' } }) };
+/** `allow`: the methods that a resource takes, for a method that it doesn't. */
+export function refused({ status, body }: Refusal, allow = 'GET'): Outcome {
+  return { status, body, ...(status === 405 && { headers: { Allow: allow } }) };
 }

@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.js';
 import { usageError } from '../errors.js';
-import { type Answer, answerHeaders, type Exchange, type HttpRequest, type Outcome, refused } from './answer.js';
+import {
+  type Answer,
+  answerHeaders,
+  type Exchange,
+  type HttpRequest,
+  type Outcome,
+  refused,
+  type SidePage,
+} from './answer.js';
 import { pageBody } from './bodies.js';
 import { readRequest, type TokenRules } from './chain.js';
 import { type Counted, Tally } from './counts.js';
@@ -36,6 +44,8 @@ export interface AnswerOptions {
   readonly latencyMs?: Latency | undefined;
   /** Decides every chance of faults and latencies; default 1. */
   readonly seed?: number | undefined;
+  /** Resources beside the operations, by path. */
+  readonly sidePages?: ReadonlyMap<string, SidePage> | undefined;
   /** Told of every fault of its own that was answered with 500, whose answer says nothing of it. */
   readonly onFault?: ((fault: unknown, requestId: string) => void) | undefined;
 }
@@ -65,7 +75,7 @@ export function createAnswers(
   options: AnswerOptions,
   tally = new Tally(),
 ): (method: string, target: string, exchange?: Exchange) => Promise<Answer> {
-  const { tokenLifeMs, onFault, seed = 1 } = options;
+  const { tokenLifeMs, onFault, sidePages, seed = 1 } = options;
   if (tokenLifeMs !== undefined && !(tokenLifeMs > 0)) {
     throw usageError(`The life of tokens must be above 0 milliseconds, not ${tokenLifeMs}`);
   }
@@ -120,6 +130,12 @@ export function createAnswers(
     if (signIn !== undefined && path === signInPath) {
       await wait(enter(visit, request, 'SignIn', query), request.signal);
       return visit.faults.instead() ?? signIn.answer(request, clock.now());
+    }
+    const sidePage = sidePages?.get(path);
+    if (sidePage !== undefined) {
+      visit.rate = undefined;
+      if (['GET', 'HEAD'].includes(request.method)) return sidePage();
+      return refused(new Refusal(405, 'This resource takes GET and HEAD.', request.method), 'GET, HEAD');
     }
     const route = routeOf(request.method, path);
     const number = enter(visit, request, route.operation.name, query);

@@ -6,6 +6,15 @@ function hangUp(response: ServerResponse): void {
   response.socket?.destroySoon();
 }
 
+export interface DeliveryOptions {
+  /** Aborts when nobody waits for an answer that never ends any more. */
+  readonly signal: AbortSignal;
+  /** A client that takes nothing of a whole answer for so many milliseconds loses the rest. */
+  readonly stallMs: number;
+  /** Called once all of a whole answer has gone out. */
+  readonly onWhole: () => void;
+}
+
 /**
  * Sends an answer the way it is to go out. One that never ends holds its connection until the client leaves or the
  * signal aborts.
@@ -13,8 +22,9 @@ function hangUp(response: ServerResponse): void {
 export function deliver(
   { status, headers, body, delivery }: Answer,
   response: ServerResponse,
-  signal: AbortSignal,
+  { signal, stallMs, onWhole }: DeliveryOptions,
 ): void {
+  const { socket } = response;
   const bytes = Buffer.from(body);
   const hold = () => {
     const end = () => response.destroy();
@@ -23,7 +33,14 @@ export function deliver(
   };
   switch (delivery) {
     case 'whole':
-      response.writeHead(status, headers).end(bytes);
+      response.setTimeout(stallMs, () => {
+        response.destroy();
+      });
+      // Node calls one written and finished that was broken off: only its socket tells.
+      response.writeHead(status, headers).write(bytes, () => {
+        if (socket?.destroyed === false) onWhole();
+      });
+      response.end();
       return;
     case 'reset':
       response.socket?.resetAndDestroy();

@@ -4,6 +4,7 @@ const codes = {
   404: 'ResourceNotFound',
   405: 'MethodNotAllowed',
   408: 'InvalidInput',
+  421: 'InvalidInput',
   429: 'QuotaExceeded',
   431: 'InvalidInput',
   500: 'InternalFailure',

@@ -1,19 +1,38 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { isIPv6 } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { messageOf, usageError } from '../errors.js';
-import { answerHeaders } from './answer.js';
+import type { Access } from './access.js';
+import { type Answer, answerHeaders } from './answer.js';
 import { type AnswerOptions, createAnswers } from './answers.js';
 import { type Counts, Tally } from './counts.js';
 import { deliver } from './delivery.js';
-import { Refusal, type RefusalStatus } from './refusal.js';
+import { hostRefusal } from './host-rule.js';
+import { refuseBytes } from './parser-refusal.js';
+import { bodyOf } from './request-body.js';
+
+/** How long clients may take, milliseconds. */
+export interface ServerLimits {
+  /** To send a request's line and headers; default 10 seconds. */
+  readonly headersMs: number;
+  /** To send all of a request; default 30 seconds. */
+  readonly requestMs: number;
+  /** To take more of an answer that is going out; default 30 seconds. */
+  readonly stallMs: number;
+  /** To take the last answers, once the service closes; default 5 seconds. */
+  readonly closeMs: number;
+}
 
 export interface ServiceOptions extends AnswerOptions {
   /** Where to listen; default 127.0.0.1. */
   readonly host?: string | undefined;
   /** Default 0: a free one. */
   readonly port?: number | undefined;
+  /** Names to answer to beside those of this machine and of the service itself; undefined: any name. */
+  readonly allowedHosts?: readonly string[] | undefined;
+  readonly limits?: Partial<ServerLimits> | undefined;
+  /** Told of each request once it is over. */
+  readonly onAccess?: ((access: Access) => void) | undefined;
 }
 
 export interface RunningService {
@@ -24,57 +43,18 @@ export interface RunningService {
   readonly counts: Counts;
   /**
    * Takes no further requests, answers those that are running at once, latency or not, and resolves once every
-   * connection is closed.
+   * connection is closed: soon, as who doesn't take the answer loses it.
    */
   close(): Promise<void>;
 }
 
 /** Bytes of a request's line and headers; a NextToken has to fit in. */
 const maxHeaderBytes = 32 * 1024;
-/** The operations have no request body: one is read past up to here, and beyond it the connection ends. */
-const maxBodyBytes = 1024 * 1024;
-/** Of a sign-in's body. */
-const keptBodyBytes = 64 * 1024;
 
-const parserRefusals: Readonly<Record<string, readonly [RefusalStatus, string, string]>> = {
-  HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large', 'The request line and its headers are too long.'],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'The request took too long to arrive.'],
-};
+const usualLimits: ServerLimits = { headersMs: 10_000, requestMs: 30_000, stallMs: 30_000, closeMs: 5_000 };
 
-/** Answers what isn't HTTP: there is no response object then, so the bytes are written by hand. */
-function refuseBytes(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const [status, reason, message] = parserRefusals[error.code ?? ''] ?? [400, 'Bad Request', 'This is not HTTP/1.1.'];
-  const { body } = new Refusal(status, message);
-  const headers = Object.entries({ ...answerHeaders(body, randomUUID()), Connection: 'close' });
-  const head = [`HTTP/1.1 ${status} ${reason}`, ...headers.map(([name, value]) => `${name}: ${value}`)].join('\r\n');
-  socket.end(`${head}\r\n\r\n${body}`, () => {
-    socket.destroy();
-  });
-}
-
-/** Reads a request's body as it comes in, whoever wants it; undefined once it is too long to keep. */
-function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
-  let received = 0;
-  request.on('data', (chunk: Buffer) => {
-    received += chunk.length;
-    if (received <= keptBodyBytes) chunks.push(chunk);
-    if (received > maxBodyBytes) request.socket.destroy();
-  });
-  const body = new Promise<Buffer | undefined>((resolve, reject) => {
-    request.once('end', () => {
-      resolve(received > keptBodyBytes ? undefined : Buffer.concat(chunks));
-    });
-    request.once('error', reject);
-  });
-  // Most requests are answered without a look at it, and a client that breaks off mid-body has nothing to be told.
-  body.catch(() => undefined);
-  return body;
-}
+/** How often Node looks for requests that take too long, milliseconds. */
+const checkMs = 1000;
 
 function listen(server: Server, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -95,7 +75,8 @@ function listen(server: Server, host: string, port: number): Promise<number> {
  * Throws a USAGE error when it can't listen there or for a quota that can't be.
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
-  const { host = '127.0.0.1', port = 0 } = options;
+  const { host = '127.0.0.1', port = 0, allowedHosts, onAccess, clock } = options;
+  const { headersMs, requestMs, stallMs, closeMs } = { ...usualLimits, ...options.limits };
   if (!(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
     throw usageError(`The port must be a whole number from 0 (a free one) to 65535, not ${port}`);
   }
@@ -105,13 +86,45 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const underWay = new Set<AbortController>();
   let closed: Promise<void> | undefined;
 
-  async function respond(request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> {
-    const { method = '', url: target = '', headers } = request;
+  async function answerOf(request: IncomingMessage, signal: AbortSignal): Promise<Answer> {
+    const { method = '', url: target = '', headers, httpVersion, headersDistinct } = request;
+    const refusal = hostRefusal(httpVersion, headersDistinct['host'] ?? [], allowedHosts);
+    if (refusal !== undefined) {
+      const { status, body } = refusal;
+      tally.answered('none', status);
+      return { status, body, headers: answerHeaders(body, randomUUID()), delivery: 'whole' };
+    }
     const body = bodyOf(request);
-    const answer = await answerTo(method, target, { headers, body: () => body, signal });
+    return answerTo(method, target, { headers, body: () => body, signal });
+  }
+
+  async function respond(request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> {
+    const began = clock.now();
+    const answer = await answerOf(request, signal);
+    let isWhole = false;
+    const over = () => {
+      const { method = '', url: target = '' } = request;
+      onAccess?.({
+        method,
+        target,
+        status: response.headersSent ? answer.status : 0,
+        ms: clock.now() - began,
+        bytes: isWhole ? Buffer.byteLength(answer.body) : undefined,
+        requestId: answer.headers['x-amzn-RequestId'] ?? '',
+      });
+    };
+    // The client may have left before there was an answer.
+    if (response.closed) over();
+    else response.once('close', over);
     // After an upgrade that is passed over, Node's parser may leave what follows on the connection unread.
-    if (closed !== undefined || headers.upgrade !== undefined) response.shouldKeepAlive = false;
-    deliver(answer, response, signal);
+    if (closed !== undefined || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
+    deliver(answer, response, {
+      signal,
+      stallMs,
+      onWhole: () => {
+        isWhole = true;
+      },
+    });
   }
   const serve = (request: IncomingMessage, response: ServerResponse) => {
     const left = new AbortController();
@@ -127,13 +140,24 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     void respond(request, response, left.signal);
   };
 
-  // Longer than the two seconds between requests at the usual rate, so that clients keep their connections.
   const server = createServer(
-    { maxHeaderSize: maxHeaderBytes, keepAliveTimeout: 60_000, requireHostHeader: false },
+    {
+      maxHeaderSize: maxHeaderBytes,
+      // Longer than the two seconds between requests at the usual rate, so that clients keep their connections.
+      keepAliveTimeout: 60_000,
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      connectionsCheckingInterval: Math.min(checkMs, headersMs, requestMs),
+      // Node's own refusal has no body.
+      requireHostHeader: false,
+    },
     serve,
   );
   server.on('checkExpectation', serve);
-  server.on('clientError', refuseBytes);
+  server.on('clientError', (error, socket) => {
+    const access = refuseBytes(error, socket);
+    if (access !== undefined) onAccess?.(access);
+  });
   const boundPort = await listen(server, host, port);
 
   return {
@@ -142,7 +166,11 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     counts: tally,
     close: () =>
       (closed ??= new Promise((resolve) => {
+        const late = setTimeout(() => {
+          server.closeAllConnections();
+        }, closeMs);
         server.close(() => {
+          clearTimeout(late);
           resolve();
         });
         // Connections that hold no whole request, idle or half-sent, have nothing to wait for.
