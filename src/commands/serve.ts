@@ -1,28 +1,74 @@
 import { once } from 'node:events';
+import { messageOf } from '../errors.js';
+import { accessLine } from '../service/access.js';
+import { isLoopback } from '../service/host-rule.js';
+import type { Ledger } from '../service/ledger.js';
 import { startService, type ServiceOptions } from '../service/server.js';
+import { frontPage, healthPage, type Health } from '../service/side-pages.js';
 
 export interface ServeOptions {
-  readonly service: ServiceOptions;
+  readonly served: {
+    readonly ledger: Ledger;
+    /** What the ledger is, for people. */
+    readonly name: string;
+    /** What `/healthz` tells of it; throws where it can't answer. */
+    readonly look: () => Promise<Health>;
+  };
+  readonly service: Omit<ServiceOptions, 'ledger' | 'sidePages' | 'onFault' | 'onAccess'>;
   /** Ends the service when it aborts. */
   readonly signal: AbortSignal;
   /** Takes each line of standard output, without its line end. */
   readonly print: (line: string) => void;
+  /** Takes a line for each request, and what people should know. */
+  readonly log: (line: string) => void;
 }
 
 /**
  * Serves until the signal aborts, then finishes the requests that are running and resolves. The first line printed is
  * `listening on http://HOST:PORT`, once requests are taken. Throws a USAGE error when it can't listen there.
  */
-export async function serve({ service, signal, print }: ServeOptions): Promise<void> {
+export async function serve({ served, service, signal, print, log }: ServeOptions): Promise<void> {
   if (signal.aborted) return;
-  const running = await startService(service);
+  const { host = '127.0.0.1', allowedHosts = [], clock } = service;
+  const failed = (what: string, fault: unknown) => {
+    log(`${what} failed: ${messageOf(fault).replaceAll(/\s*\n\s*/g, ' ')}`);
+  };
+  const running = await startService({
+    ...service,
+    ledger: served.ledger,
+    // Who opens the service up has a name for it that nobody here knows.
+    allowedHosts: isLoopback(host) ? allowedHosts : undefined,
+    sidePages: new Map([
+      ['/', frontPage(served.name)],
+      [
+        '/healthz',
+        healthPage(served.look, (fault) => {
+          failed('/healthz', fault);
+        }),
+      ],
+    ]),
+    onAccess: (access) => {
+      log(accessLine(access, clock.now()));
+    },
+    onFault: (fault, requestId) => {
+      failed(`request ${requestId}`, fault);
+    },
+  });
   try {
     print(`listening on ${running.url}`);
+    if (!isLoopback(host) && service.signIn === undefined) log(openWarning(host));
     // It may have aborted while the service started, and then no event comes any more.
     if (!isAborted(signal)) await once(signal, 'abort');
   } finally {
     await running.close();
   }
+}
+
+function openWarning(host: string): string {
+  return (
+    `anyone who reaches ${host} can read all of this: there is no sign-in. Set LEDGERLAKE_SERVE_CLIENT_ID and ` +
+    'LEDGERLAKE_SERVE_CLIENT_SECRET, or leave out --host to listen on loopback'
+  );
 }
 
 /** As a call, because the compiler takes a checked property to stay as it was. */

@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { request } from 'node:http';
 import { createInterface } from 'node:readline';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { latencyOf, signInOf } from '../../src/cli/serve.js';
 import { faultKinds } from '../../src/service/faults/kinds.js';
+import { temporaryFolder } from '../commands/lake-run.js';
+import { orderId, shopsTemplate, type ShopsTemplate } from '../commands/two-shops.js';
 
 /** Starts the built command; its child, and all that it has said so far. */
 function command(words: readonly string[], environment: Readonly<Record<string, string>> = {}) {
@@ -83,7 +86,72 @@ describe('serve', () => {
     expect(said.out + said.err).not.toMatch(/hidden|Atza/);
   });
 
+  test('tells of each request without its tokens, says when it is open to all, and ends with SIGTERM', async () => {
+    const { url, said, child } = await started(['--events', '500', '--host', '0.0.0.0']);
+    const address = url.replace('0.0.0.0', '127.0.0.1');
+    const first = await fetch(`${address}${events}?MaxResultsPerPage=1`);
+    const { payload } = (await first.json()) as { payload: { NextToken: string } };
+    expect((await fetch(`${address}${events}?NextToken=${payload.NextToken}`)).status).toBe(200);
+    expect(await (await fetch(`${address}/healthz`)).json()).toMatchObject({ status: 'ok', serves: 'seller' });
+    child.kill('SIGTERM');
+    await once(child, 'close');
+    expect(child.exitCode).toBe(0);
+    expect(said.err).toMatch(/^anyone who reaches 0\.0\.0\.0 can read all of this: there is no sign-in/);
+    const id = first.headers.get('x-amzn-requestid') ?? 'none';
+    expect(said.err).toMatch(new RegExp(`Z GET ${events}\\?MaxResultsPerPage=1 200 \\d+ms \\d+B ${id}\n`));
+    expect(said.err).toContain(`${events}?NextToken=… 200 `);
+    expect(said.err).not.toContain(payload.NextToken);
+  });
+
+  test('on loopback it answers to names of this machine, and to those that it is told', async () => {
+    const { url } = await started(['--events', '500', '--allow-host', 'Shop.example']);
+    const status = async (host: string) =>
+      (await once(request(`${url}/healthz`, { headers: { host } }).end(), 'response')) as [{ statusCode: number }];
+    const statuses = await Promise.all(['shop.example:80', 'localhost', 'evil.example'].map(status));
+    expect(statuses.map(([{ statusCode }]) => statusCode)).toEqual([200, 200, 421]);
+  });
+
+  describe('over a lake', () => {
+    let shops: ShopsTemplate;
+    beforeAll(async () => {
+      shops = await shopsTemplate();
+    });
+    afterAll(() => shops.close());
+
+    test('serves the account that it is told, from the stored bytes', async () => {
+      const { lake } = await shops.copy();
+      const { url, said } = await started(['--lake', lake, '--account', 'shop-b', '--rate', '1000']);
+      const answer = await fetch(`${url}/finances/v0/orders/${orderId('shop-b', 0)}/financialEvents`);
+      expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('"SellerSKU":"SKU-B0"')]);
+      const other = await fetch(`${url}/finances/v0/orders/${orderId('shop-a', 0)}/financialEvents`);
+      expect(other.status).toBe(404);
+      const health = { status: 'ok', serves: 'lake', account: 'shop-b', tables: expect.any(Object) as object };
+      expect(await (await fetch(`${url}/healthz`)).json()).toMatchObject(health);
+      expect(said.err).not.toContain('failed');
+    });
+
+    test('that holds several accounts asks which one, and refuses others', async () => {
+      const { lake } = await shops.copy();
+      for (const words of [[], ['--account', 'shop-c']]) {
+        const { code, out, err } = await ended(['--lake', lake, ...words]);
+        expect({ code, out }).toEqual({ code: 2, out: '' });
+        expect(err).toMatch(/^ledgerlake: expected --account to say .* holds shop-a, shop-b\n$/);
+      }
+    });
+
+    test('that holds nothing is refused', async () => {
+      const { code, err } = await ended(['--lake', await temporaryFolder()]);
+      expect([code, err]).toEqual([
+        2,
+        expect.stringMatching(/^ledgerlake: expected a lake with events .*backfill.*\n$/),
+      ]);
+    });
+  });
+
   test.each<[string, string[], Readonly<Record<string, string>>, RegExp]>([
+    ['an account of a made-up seller', ['--account', 'shop'], {}, /--account only beside --lake/],
+    ['events of a lake', ['--lake', 'nowhere', '--events', '5'], {}, /--events only without --lake/],
+    ['a host with a port', ['--allow-host', 'a.example,b.example:80'], {}, /--allow-host.*"b.example:80"/],
     ['a fault that is none', ['--faults', 'throtled'], {}, /--faults.*"throtled".*throttled-spell/],
     ['a share that is none', ['--faults', 'throttled=2'], {}, /--faults.*"throttled=2".*from 0 to 1/],
     ['a latency that is none', ['--latency', 'slow'], {}, /--latency.*"slow"/],

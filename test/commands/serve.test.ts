@@ -1,22 +1,29 @@
 import { expect, test } from 'vitest';
-import { serve } from '../../src/commands/serve.js';
+import { serve, type ServeOptions } from '../../src/commands/serve.js';
 import { arrayLedger, event } from '../service/array-ledger.js';
 import { paths, start } from '../service/client.js';
 import { gate } from '../service/gate.js';
 import { handClock } from '../service/hand-clock.js';
 
-const service = { ledger: arrayLedger([event('2025-06-01', 1)]), clock: handClock(start) };
+const served = {
+  ledger: arrayLedger([event('2025-06-01', 1)]),
+  name: 'an array',
+  look: () => Promise.resolve({ serves: 'array' }),
+};
+const service = { clock: handClock(start) };
 
 /** Runs the command until it says where it listens. */
-async function started(signal: AbortSignal) {
+async function started(signal: AbortSignal, more: Partial<ServeOptions> = {}) {
   const lines: string[] = [];
+  const logged: string[] = [];
   const first = gate<string>();
   const print = (line: string) => {
     lines.push(line);
     first.open(line);
   };
-  const done = serve({ service, signal, print });
-  return { lines, done, line: await Promise.race([first.opened, done.then(() => '')]) };
+  const log = (line: string) => logged.push(line);
+  const done = serve({ served, service, signal, print, log, ...more });
+  return { lines, logged, done, line: await Promise.race([first.opened, done.then(() => '')]) };
 }
 
 test('says where it listens once it takes requests, and stops with the signal', async () => {
@@ -50,6 +57,7 @@ test('closes the service when printing fails', async () => {
     url = line.replace('listening on ', '');
     throw new Error('stdout is gone');
   };
-  await expect(serve({ service, signal: new AbortController().signal, print })).rejects.toThrow('stdout is gone');
+  const { signal } = new AbortController();
+  await expect(serve({ served, service, signal, print, log: () => undefined })).rejects.toThrow('stdout is gone');
   await expect(fetch(url + paths.events)).rejects.toThrow();
 });

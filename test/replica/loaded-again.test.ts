@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { loaded, steppingClock } from '../maintenance/kept-lake.js';
+import { makeLake, type MadeLake } from '../maintenance/made-lake.js';
+import { database, temporaryFolder } from '../commands/lake-run.js';
+import { servingLake } from './served-lake.js';
+
+const clock = steppingClock();
+let made: MadeLake;
+
+beforeAll(async () => {
+  made = await makeLake(clock, { events: 1000, orders: 30 });
+});
+
+afterAll(() => made.remove());
+
+/** What of a table's rows came over the wire, as one hash of their multiset. */
+const contents = (table: string, columns: string) =>
+  `SELECT '${table}' AS "table", count(*) AS rows, sha256(string_agg(sha256(concat_ws(chr(0), ${columns}, raw)), '' ORDER BY ${columns}, raw)) AS hash FROM ${table}`;
+const tables = [
+  contents('groups', 'group_id'),
+  contents('events', 'event_list, content_hash'),
+  contents('group_events', 'group_id, event_list, content_hash'),
+  contents('order_events', 'requested_order_id, event_list, content_hash'),
+].join(' UNION ALL ');
+
+test('a lake that is loaded from a replica of a lake holds the same bytes', async () => {
+  const endpoint = await servingLake(made.lake, clock);
+  const again = await temporaryFolder();
+  await loaded(again, endpoint, clock);
+  await loaded(again, endpoint, clock, {
+    pipelines: ['order-events'],
+    orders: { text: made.orders.join('\n'), source: 'orders' },
+  });
+
+  const [was, is] = [await database(made.lake, clock), await database(again, clock)];
+  const held = await was.rows(tables);
+  for (const { rows } of held) expect(Number(rows)).toBeGreaterThan(5);
+  expect(await is.rows(tables)).toEqual(held);
+  const money =
+    "SELECT currency, role, kind, sum(amount) AS total FROM entries GROUP BY ALL HAVING currency != '' ORDER BY ALL";
+  expect(await is.rows(money)).toEqual(await was.rows(money));
+});
