@@ -1,0 +1,10 @@
+import { defineConfig } from 'vitest/config';
+
+/** A replica of a lake read by all of the clients that others wrote: `make test-clients`. */
+export default defineConfig({
+  test: {
+    include: ['test/clients/*.clients.ts', 'test/clients/*.test.ts'],
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+  },
+});
