@@ -49,7 +49,7 @@ async function flattenedOtherwise(lake: string, query: string): Promise<void> {
       const bytes = await readFile(target);
       const sha256 = createHash('sha256').update(bytes).digest('hex');
       const [{ rows } = { rows: 0n }] = await database.rows(`SELECT count(*) AS rows FROM '${target}'`);
-      const other = { ...old, path: old.path.replace('.parquet', '-old.parquet'), size: bytes.length };
+      const other = { ...old, path: old.path.replace('.parquet', '-0123456789abcdef.parquet'), size: bytes.length };
       const tags = { ...old.tags, sha256, rows: String(rows) };
       await exchange(opened, clock, {
         operation: 'WRITE',
@@ -117,7 +117,7 @@ describe('a rebuild after the flattening has changed', () => {
     expect(printed).toContain('Made again');
     expect(summary.pipelines['financial-events']?.['files']).toBe((await dataFiles(lake, 'entries')).length);
     expect(await nets()).toEqual(net);
-    expect((await dataFiles(lake, 'entries')).some((file) => file.includes('-old'))).toBe(false);
+    expect((await dataFiles(lake, 'entries')).some((file) => file.includes('-0123456789abcdef'))).toBe(false);
     const before = await everyHash(lake);
     await rebuilt({ lake }, { clock });
     expect(await everyHash(lake)).toEqual(before);

@@ -86,7 +86,7 @@ test('a dead run’s lease and leftovers stand in nobody’s way, and are gone a
   try {
     await mkdir(month, { recursive: true });
     await mkdir(join(lake, '_runs'));
-    await writeFile(join(month, 'left.parquet'), 'half a file');
+    await writeFile(join(month, '20250601T000000Z-20250608T000000Z-0123456789abcdef.parquet'), 'half a file');
     const dead = { host: hostname(), machine: '0123456789abcdef', pid: 1, start: '1', startedAt: 0, renewedAt: 0 };
     await writeFile(join(lake, '_runs', 'dead.json'), JSON.stringify(dead));
     // One that may still be alive on another host, as far as anybody can know here.
