@@ -62,26 +62,26 @@ export function eventCollector(
     },
     finish: () => {
       const finished = { rows, ids: eventIds(rows), effective: effectiveInstants(rows) };
-      return [...eventsByMonth(rows, monthOfSource)].flatMap(([month, chosen]) =>
-        eventBatches(tables, finished, month, chosen),
-      );
+      return [...eventsByMonth(rows, monthOfSource)].flatMap(([month, chosen]) => [
+        ...eventBatches(tables, finished, month, chosen),
+      ]);
     },
   };
 }
 
-/** The chosen events of one month as batches: entries first, as events name them. */
-export function eventBatches(
+/** The chosen events of one month as batches: entries first, as events name them. Each is made when it is asked for. */
+export function* eventBatches(
   { events, entries }: EventTables,
   of: FinishedEvents,
   month: string,
   chosen: number[],
-): Batch[] {
+): Generator<Batch> {
   const order = sortedEvents(of.effective, chosen);
-  const entryRows = entryBatch(entries, of, order);
   const tags = { net: JSON.stringify(netSums(of.rows, chosen)) };
-  const batches: Batch[] = [{ table: events, month, rows: eventBatch(events, of, order), tags }];
   // Events without any amount give no entries, and no file without a row.
-  return entryRows.numRows === 0 ? batches : [{ table: entries, month, rows: entryRows, tags }, ...batches];
+  const rows = entryBatch(entries, of, order);
+  if (rows.numRows > 0) yield { table: entries, month, rows, tags };
+  yield { table: events, month, rows: eventBatch(events, of, order), tags };
 }
 
 function eventsByMonth(

@@ -14,16 +14,28 @@ export interface EventIds {
   readonly eventIds: readonly string[];
 }
 
+/** The how many-th event with this id the event of a row is, from 1; asked once for each row, in order of receipt. */
+export type EventCount = (row: number, id: string) => number;
+
+/** Counts within one slice. */
+function withinSlice(): EventCount {
+  const seen = new Map<string, number>();
+  return (_, id) => {
+    const times = (seen.get(id) ?? 0) + 1;
+    seen.set(id, times);
+    return times;
+  };
+}
+
 /**
  * The ids of a slice's events (PRODUCT.md, "Columns"): hashes of what was received, so that the same event has the same
  * id on every run. An event without a date also hashes the start of its window, as nothing else tells two months' equal
  * fees apart; the second, third … identical event of a slice gets `-2`, `-3` …
  */
-export function eventIds(rows: SliceRows): EventIds {
+export function eventIds(rows: SliceRows, count: EventCount = withinSlice()): EventIds {
   const { events, lists, sources } = rows;
   const contentHashes: string[] = [];
   const ids: string[] = [];
-  const seen = new Map<string, number>();
   const prefixes = sources.map(prefix);
   const names = Array.from({ length: lists.length }, (_, list) => Buffer.from(`${lists.value(list)}\0`));
   let hashed = Buffer.alloc(1 << 16);
@@ -45,8 +57,7 @@ export function eventIds(rows: SliceRows): EventIds {
       id = hash('sha256', hashed.subarray(0, end), 'hex').slice(0, idLength);
     }
     id = (prefixes[number] ?? '') + id;
-    const times = (seen.get(id) ?? 0) + 1;
-    seen.set(id, times);
+    const times = count(row, id);
     contentHashes.push(content);
     ids.push(times === 1 ? id : `${id}-${times}`);
   }

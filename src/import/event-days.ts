@@ -31,6 +31,8 @@ export interface InputFiles {
   readonly workspace: Workspace;
   /** Files of the lake. */
   readonly files: HeldFiles;
+  /** Hashes of the files of events that this input has brought into the lake so far. */
+  readonly own: Set<string>;
 }
 
 /** Changes of other runs that a commit puts up with before it gives up. */
@@ -46,7 +48,7 @@ const groupRows = 128 * 1024;
  */
 export async function addEvents(
   target: ImportTarget,
-  { workspace, files: local }: InputFiles,
+  input: InputFiles,
   family: Family,
   staged: StagedMonth,
   earlier: readonly StagedMonth[],
@@ -55,12 +57,13 @@ export async function addEvents(
   for (let attempt = 1; ; attempt++) {
     const held = heldDays(target, family, staged.days);
     const place: Place = { family, account: target.account, month: staged.month, units: held.units };
-    const isNew = held.open.length === staged.days.length && held.files.length + shared.length === 0;
+    const isOwn = held.files.every(({ tags }) => input.own.has(tags?.['sha256'] ?? ''));
+    const isNew = staged.isNumbered && isOwn && held.open.length === staged.days.length;
     let added: Chosen;
     try {
       added = isNew
         ? { ...staged, known: 0, leftOut: 0 }
-        : await chosen(place, { workspace, files: local }, target.lake, held, staged, shared);
+        : await chosen(place, input, target.lake, held, staged, shared);
     } catch (error) {
       // A file that another run has merged or replaced meanwhile.
       if (!(error instanceof LedgerlakeError) || !['LAKE_STORE', 'SQL'].includes(error.code)) throw error;
@@ -74,6 +77,7 @@ export async function addEvents(
     const files = await newFiles(place, added, target.clock.now());
     const { taken, ...written } = await commitDays(target, family, held, files);
     if (taken) {
+      for (const { table, add } of files) if (table === family.main) input.own.add(add.tags?.['sha256'] ?? '');
       return { events: added.events.rows, entries: added.entries?.rows ?? 0, ...written, known, leftOut };
     }
     if (attempt === mostAttempts) throw busy(staged.month);

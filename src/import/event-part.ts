@@ -9,14 +9,20 @@ import { entries, events } from '../finances/tables.js';
 import type { Batch } from '../run/pipeline.js';
 import { dayOf } from '../run/imported-days.js';
 import { monthOf } from '../run/windows.js';
+import { DayCounts } from './day-counts.js';
 import { placedByPage } from './page-order.js';
 
-/** What the parts of one input share: it is small, however much the input holds. */
+/** What the parts of one input share: it is bounded, however much the input holds. */
 export class EventProgress {
   /** The latest date of the nearest page that has one, in microseconds since 1970. */
   latest: bigint | undefined;
   /** Events so far by the start of their day. */
   readonly events = new Map<number, number>();
+  readonly counts: DayCounts;
+
+  constructor(mostCounted: number) {
+    this.counts = new DayCounts(mostCounted);
+  }
 }
 
 /** A month of a part, as batches: its entries first, if it has any. */
@@ -24,8 +30,10 @@ export interface MonthBatches {
   readonly month: string;
   /** Starts of the days that have events, in order. */
   readonly days: readonly number[];
+  /** Whether ids tell equal events of the whole input apart; where they don't, those of earlier parts must be looked up. */
+  readonly isNumbered: boolean;
   /** Made when they are asked for, so that one month's are in memory at a time. */
-  readonly batches: () => readonly Batch[];
+  readonly batches: () => Iterable<Batch>;
 }
 
 export interface FinishedPart {
@@ -76,43 +84,74 @@ export class EventPart {
   /** All of it by month, without the days that `isTaken`. */
   finish(isTaken: (day: number) => boolean): FinishedPart {
     const rows = this.#rows;
-    const { page, postedAt, source, position } = rows.events;
-    const received = {
-      length: this.events,
-      page: (row: number) => page.get(row),
-      date: (row: number) => postedAt[row],
-    };
-    const { instants, last } = placedByPage(received, this.#progress.latest);
-    this.#progress.latest = last;
-    const sources = new Map<number, number>();
-    const months = new Map<string, { days: Set<number>; chosen: number[] }>();
+    const { counts } = this.#progress;
+    counts.forget();
+    const { days, dayOfRow, instants } = this.#placed();
+    const ids = eventIds(rows, (row, id) => counts.count(dayOfRow[row] ?? 0, id));
+    const finished = { rows, ids, effective: instants };
     const leftOut = new Map<number, number>();
-    for (let row = 0; row < this.events; row++) {
-      const { start, end } = dayOf(Number((instants[row] ?? 0n) / 1000n));
-      let number = sources.get(start);
-      if (number === undefined) sources.set(start, (number = rows.sources.push(windowSource({ start, end })) - 1));
-      source.set(row, number);
-      const place = this.#progress.events.get(start) ?? 0;
-      position.set(row, place);
-      this.#progress.events.set(start, place + 1);
-      if (isTaken(start)) {
-        leftOut.set(start, (leftOut.get(start) ?? 0) + 1);
-        continue;
-      }
-      const name = monthOf(start);
-      const month = months.get(name) ?? { days: new Set<number>(), chosen: [] };
-      months.set(name, month);
-      month.days.add(start);
-      month.chosen.push(row);
+    const months = new Map<string, number[]>();
+    for (const [start, { chosen }] of [...days].toSorted(([a], [b]) => a - b)) {
+      if (isTaken(start)) leftOut.set(start, chosen.length);
+      else months.set(monthOf(start), [...(months.get(monthOf(start)) ?? []), start]);
     }
-    const finished = { rows, ids: eventIds(rows), effective: instants };
     return {
       leftOut,
-      months: [...months].map(([month, { days, chosen }]) => ({
+      months: [...months].map(([month, starts]) => ({
         month,
-        days: [...days].toSorted((a, b) => a - b),
-        batches: () => eventBatches({ events, entries }, finished, month, chosen),
+        days: starts,
+        isNumbered: starts.every((start) => counts.knows(start)),
+        batches: () => {
+          const chosen = starts.flatMap((start) => days.get(start)?.chosen ?? []);
+          return eventBatches({ events, entries }, finished, month, chosen);
+        },
       })),
     };
   }
+
+  /** Gives each event its instant, its day as its window, and its place in the day. */
+  #placed(): {
+    readonly days: ReadonlyMap<number, PartDay>;
+    /** Start of the day of each row. */
+    readonly dayOfRow: Float64Array;
+    readonly instants: readonly (bigint | undefined)[];
+  } {
+    const { events: received, sources } = this.#rows;
+    const progress = this.#progress;
+    const { instants, last } = placedByPage(
+      {
+        length: this.events,
+        page: (row) => received.page.get(row),
+        date: (row) => received.postedAt[row],
+      },
+      progress.latest,
+    );
+    progress.latest = last;
+    const days = new Map<number, PartDay>();
+    const dayOfRow = new Float64Array(this.events);
+    for (let row = 0; row < this.events; row++) {
+      const { start, end } = dayOf(Number((instants[row] ?? 0n) / 1000n));
+      let day = days.get(start);
+      if (day === undefined) {
+        const source = sources.push(windowSource({ start, end })) - 1;
+        days.set(start, (day = { source, first: progress.events.get(start) ?? 0, chosen: [] }));
+      }
+      dayOfRow[row] = start;
+      received.source.set(row, day.source);
+      received.position.set(row, day.first + day.chosen.length);
+      day.chosen.push(row);
+    }
+    for (const [start, { first, chosen }] of days) progress.events.set(start, first + chosen.length);
+    return { days, dayOfRow, instants };
+  }
+}
+
+/** A part's events of a day. */
+interface PartDay {
+  /** Number in `SliceRows.sources`. */
+  readonly source: number;
+  /** Position of the first one. */
+  readonly first: number;
+  /** Their rows. */
+  readonly chosen: number[];
 }

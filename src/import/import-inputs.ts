@@ -29,14 +29,17 @@ export interface ImportOptions extends ImportTarget {
 export interface ImportLimits extends Limits {
   /** Bytes of pages that are flattened at once. */
   readonly partBytes: number;
+  /** Distinct events that are known while an input is read, to tell equal ones apart. */
+  readonly countedEvents: number;
 }
 
-/** A part is about 12,000 events with ten amounts each; what is made of it takes several times its bytes for a moment. */
+/** A part is about 6,000 events with ten amounts each; what is made of it takes several times its bytes for a moment. */
 export const importLimits: ImportLimits = {
   memory: '256MB',
   rangeBytes: 64_000_000,
   rawBytes: 8_000_000,
-  partBytes: 16_000_000,
+  partBytes: 8_000_000,
+  countedEvents: 500_000,
 };
 
 /** Pages whose days can't be told, as none of them has a date, are held until this many times a part's bytes. */
@@ -102,7 +105,7 @@ async function importInput(
   const began = clock.now();
   const read = await readInput(watched(input, tell), options, workspace);
   summaries.skippedLines += read.skipped;
-  const files = { workspace, files: new HeldFiles(workspace) };
+  const files = { workspace, files: new HeldFiles(workspace), own: new Set<string>() };
   const seconds = (since: number) => (clock.now() - since) / 1000;
 
   const events = summaries.of(financialEvents.name, read.eventNotices);
@@ -180,7 +183,7 @@ async function readInput(input: Input, options: ImportOptions, workspace: Worksp
   const isTaken = takenDays(options, family);
   const eventNotices = newNotices();
   const groupNotices = newNotices();
-  const progress = new EventProgress();
+  const progress = new EventProgress(limits.countedEvents);
   const list = new GroupList(groupNotices);
   const months: StagedMonth[] = [];
   const leftOut = new Map<number, number>();

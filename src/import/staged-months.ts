@@ -13,6 +13,8 @@ export interface StagedMonth {
   readonly month: string;
   /** Starts of the days that have events, in order. */
   readonly days: readonly number[];
+  /** As in `MonthBatches`. */
+  readonly isNumbered: boolean;
   readonly events: LocalParquet;
   /** Undefined where no event has an amount. */
   readonly entries: LocalParquet | undefined;
@@ -25,7 +27,7 @@ export async function stagedMonth(
   { keep }: Workspace,
   family: Family,
   account: string,
-  { month, days, batches }: MonthBatches,
+  { month, days, isNumbered, batches }: MonthBatches,
 ): Promise<StagedMonth | undefined> {
   const metadata = metadataOf({ family, account, month, units: days.map((day) => importedUnit(dayOf(day))) });
   const files = new Map<string, LocalParquet>();
@@ -37,5 +39,5 @@ export async function stagedMonth(
   }
   const main = files.get(events.name);
   const [derived] = [...files].filter(([table]) => table !== events.name);
-  return main === undefined ? undefined : { month, days, events: main, entries: derived?.[1], net };
+  return main === undefined ? undefined : { month, days, isNumbered, events: main, entries: derived?.[1], net };
 }

@@ -40,15 +40,17 @@ export async function withWorkspace<T>(limits: Limits, use: (workspace: Workspac
   };
   try {
     await clear();
-    // Only now: a backfill of what is new needs no DuckDB, which takes longer to load than all the rest of it.
-    const { openDatabase } = await import('../duckdb/connection.js');
-    const database = await openDatabase();
-    try {
+    const database = databaseWhenNeeded(async () => {
+      const { openDatabase } = await import('../duckdb/connection.js');
+      const opened = await openDatabase();
       // One thread: the same rows give the same bytes then, whatever machine they are written on.
-      await database.execute(
+      await opened.execute(
         `SET threads = 1; SET memory_limit = ${literal(limits.memory)}; SET preserve_insertion_order = true; ` +
           `SET temp_directory = ${literal(join(folder, 'spill'))}`,
       );
+      return opened;
+    });
+    try {
       const keep = async (bytes: Uint8Array) => {
         const path = fresh();
         await writeFile(path, bytes);
@@ -61,4 +63,19 @@ export async function withWorkspace<T>(limits: Limits, use: (workspace: Workspac
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Opened by the first query: loading DuckDB takes longer, and more memory, than all that a small backfill or import does. */
+function databaseWhenNeeded(open: () => Promise<Database>): Database {
+  let opening: Promise<Database> | undefined;
+  let opened: Database | undefined;
+  const database = async () => (opened = await (opening ??= open()));
+  return {
+    query: async (...of) => (await database()).query(...of),
+    execute: async (...of) => (await database()).execute(...of),
+    rows: async (...of) => (await database()).rows(...of),
+    close: () => {
+      opened?.close();
+    },
+  };
 }
