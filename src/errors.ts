@@ -34,6 +34,8 @@ const codes = {
   PARQUET_MISMATCH: { exit: 1, retry: false },
   /** What a user's definition of a pipeline does isn't what it says, or it threw. */
   DEFINITION: { exit: 1, retry: false },
+  /** Parquet could not be written: the encoder, or the thread that it runs on, failed or ran out of memory. */
+  ENCODER: { exit: 1, retry: false },
   /** A query failed. */
   SQL: { exit: 1, retry: false },
   /** Some slices could not be read and are left open; all others are in the lake. */

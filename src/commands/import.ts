@@ -1,6 +1,7 @@
 import { LedgerlakeError } from '../errors.js';
 import { tables } from '../finances/tables.js';
-import { importedPipelines, importInputs, importLimits, type ImportLimits } from '../import/import-inputs.js';
+import { importedPipelines, importInputs } from '../import/import-inputs.js';
+import { importLimits, type ImportLimits } from '../import/import-options.js';
 import { inputsOf } from '../import/input-bytes.js';
 import { ImportSummaries } from '../import/summaries.js';
 import { Lake } from '../lake/lake.js';

@@ -1,10 +1,9 @@
-import { deltaStatistics } from '../columns/statistics.js';
-import { events } from '../finances/tables.js';
+import { entries, events } from '../finances/tables.js';
 import type { Family } from '../maintenance/families.js';
 import type { LocalParquet } from '../maintenance/local-parquet.js';
 import { metadataOf } from '../maintenance/new-files.js';
 import type { Workspace } from '../maintenance/workspace.js';
-import { parquetFile } from '../parquet/wasm.js';
+import type { EncodedFile, ParquetWriter } from '../parquet/writer.js';
 import { dayOf, importedUnit } from '../run/imported-days.js';
 import type { MonthBatches } from './event-part.js';
 
@@ -22,22 +21,49 @@ export interface StagedMonth {
   readonly net: string;
 }
 
-/** Writes a month of a part to the workspace, in the bytes that it will have in the lake. */
-export async function stagedMonth(
+/** A month on its way to the local disk. */
+export interface StagingMonth {
+  /** Undefined where it holds nothing. Never unhandled where nobody waits for it any more. */
+  readonly month: Promise<StagedMonth | undefined>;
+}
+
+/**
+ * Writes a month of a part to the workspace, in the bytes that it will have in the lake. Comes back once the writer has all of
+ * its rows.
+ */
+export async function stageMonth(
   { keep }: Workspace,
+  writer: ParquetWriter,
   family: Family,
   account: string,
   { month, days, isNumbered, batches }: MonthBatches,
-): Promise<StagedMonth | undefined> {
+): Promise<StagingMonth> {
   const metadata = metadataOf({ family, account, month, units: days.map((day) => importedUnit(dayOf(day))) });
-  const files = new Map<string, LocalParquet>();
+  const files = new Map<string, Promise<LocalParquet>>();
   let net = '{}';
   for (const { table, rows, tags } of batches()) {
-    const path = await keep(await parquetFile(table, [rows], metadata));
-    files.set(table.name, { path, rows: rows.numRows, stats: deltaStatistics(table, rows) });
+    const { file } = await writer.take(table, rows, metadata);
+    files.set(table.name, kept(file, keep));
     net = tags['net'] ?? net;
   }
-  const main = files.get(events.name);
-  const [derived] = [...files].filter(([table]) => table !== events.name);
-  return main === undefined ? undefined : { month, days, isNumbered, events: main, entries: derived?.[1], net };
+  const staged = async (): Promise<StagedMonth | undefined> => {
+    const main = await files.get(events.name);
+    const derived = await files.get(entries.name);
+    return main && { month, days, isNumbered, events: main, entries: derived, net };
+  };
+  return { month: handled(staged()) };
+}
+
+function kept(file: Promise<EncodedFile>, keep: Workspace['keep']): Promise<LocalParquet> {
+  const local = async (): Promise<LocalParquet> => {
+    const { bytes, rows, stats } = await file;
+    return { path: await keep(bytes), rows, stats };
+  };
+  return handled(local());
+}
+
+/** Whoever gives up waits for nothing: what fails then is told by what it gave up for. */
+function handled<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
 }

@@ -6,11 +6,12 @@ import {
   Table as WasmTable,
   WriterPropertiesBuilder,
   readParquet,
+  wasmMemory,
   writeParquet,
   type WriterProperties,
 } from 'parquet-wasm';
 import type { Encoding, Table } from '../columns/table.js';
-import { LedgerlakeError } from '../errors.js';
+import { LedgerlakeError, messageOf } from '../errors.js';
 import { version } from '../version.js';
 
 /** Rows a row group: what DuckDB reads as one unit, and about what WASM holds while it encodes. */
@@ -37,7 +38,8 @@ const codecs: Readonly<Record<Encoding, Compression>> = {
  * Writes batches of one table as one Parquet file: compressed, with statistics, and with `metadata` as key-value pairs.
  * The same rows and metadata give the same bytes, as long as `metadata` is one pair: several come in any order.
  *
- * @throws LedgerlakeError PARQUET_MISMATCH where the file doesn't hold the rows that were handed over
+ * @throws LedgerlakeError PARQUET_MISMATCH where the file doesn't hold the rows that were handed over, ENCODER where none
+ *   could be written
  */
 export async function parquetFile(
   table: Table,
@@ -45,16 +47,45 @@ export async function parquetFile(
   metadata: ReadonlyMap<string, string>,
 ): Promise<Uint8Array> {
   const arrow = new ArrowTable([...batches]);
-  // Ownership passes along: the writer frees the table, which frees the stream's copy.
-  const bytes = writeParquet(WasmTable.fromIPCStream(tableToIPC(arrow, 'stream')), properties(table, metadata));
+  return parquetOfStream(table, tableToIPC(arrow, 'stream'), arrow.numRows, metadata);
+}
+
+/** The same of an Arrow stream that holds so many rows. */
+export async function parquetOfStream(
+  table: Table,
+  stream: Uint8Array,
+  rows: number,
+  metadata: ReadonlyMap<string, string>,
+): Promise<Uint8Array> {
+  const bytes = encoded(table, stream, metadata);
   const written = await rowsOf(bytes);
-  if (written !== arrow.numRows) {
+  if (written !== rows) {
     throw new LedgerlakeError(
       'PARQUET_MISMATCH',
-      `expected ${arrow.numRows} rows in the Parquet file for ${table.name}, its footer says ${written}; nothing was committed`,
+      `expected ${rows} rows in the Parquet file for ${table.name}, its footer says ${written}; nothing was committed`,
     );
   }
   return bytes;
+}
+
+function encoded(table: Table, stream: Uint8Array, metadata: ReadonlyMap<string, string>): Uint8Array {
+  try {
+    // Ownership passes along: the writer frees the table, which frees the stream's copy.
+    return writeParquet(WasmTable.fromIPCStream(stream), properties(table, metadata));
+  } catch (error) {
+    throw new LedgerlakeError(
+      'ENCODER',
+      `expected a Parquet file for ${table.name} of ${stream.length} bytes of rows, the encoder failed (${messageOf(error)}); it may have run out of memory`,
+      { cause: error },
+    );
+  }
+}
+
+/** What WASM holds of the memory. */
+export function wasmBytes(): number {
+  const memory: unknown = wasmMemory();
+  const isMemory = typeof memory === 'object' && memory !== null && 'buffer' in memory;
+  return isMemory && memory.buffer instanceof ArrayBuffer ? memory.buffer.byteLength : 0;
 }
 
 /** An Arrow table as one Parquet file, as it is: for the checkpoints of a log, whose columns are nested. */

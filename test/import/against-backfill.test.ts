@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { importLimits } from '../../src/import/import-inputs.js';
+import { importLimits } from '../../src/import/import-options.js';
 import { cut } from '../../src/run/windows.js';
 import { createSeller } from '../../src/seller/seller.js';
 import { clockAt, database, fileHashes, ran, serving, temporaryFolder } from '../commands/lake-run.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { importLimits } from '../../src/import/import-inputs.js';
+import { importLimits } from '../../src/import/import-options.js';
 import { clockAt, database, fileHashes, temporaryFolder } from '../commands/lake-run.js';
 import type { DatedItem } from '../service/array-ledger.js';
 import { shipment } from '../sync/made-up-shop.js';

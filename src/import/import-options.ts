@@ -1,0 +1,31 @@
+import type { Tell } from '../events/run-event.js';
+import type { Limits } from '../maintenance/workspace.js';
+import { threadLimits, type ThreadLimits } from '../parquet/sized-writer.js';
+import type { ImportTarget } from './held-days.js';
+
+export interface ImportOptions extends ImportTarget {
+  readonly signal: AbortSignal;
+  /** Leaves out lines that are no bodies of the service, in the place of the whole input. */
+  readonly skipBroken: boolean;
+  readonly limits: ImportLimits;
+  readonly tell: Tell;
+}
+
+/** What an import may hold in memory. */
+export interface ImportLimits extends Limits {
+  /** Bytes of pages that are flattened at once. */
+  readonly partBytes: number;
+  /** Distinct events that are known while an input is read, to tell equal ones apart. */
+  readonly countedEvents: number;
+  readonly thread: ThreadLimits;
+}
+
+/** A part is about 6,000 events with ten amounts each; what is made of it takes several times its bytes for a moment. */
+export const importLimits: ImportLimits = {
+  memory: '256MB',
+  rangeBytes: 64_000_000,
+  rawBytes: 8_000_000,
+  partBytes: 8_000_000,
+  countedEvents: 500_000,
+  thread: threadLimits,
+};

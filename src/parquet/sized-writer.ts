@@ -1,0 +1,55 @@
+import { availableParallelism } from 'node:os';
+import type { RecordBatch } from 'apache-arrow';
+import type { Table } from '../columns/table.js';
+import { ParquetThread, type ThreadOptions } from './thread.js';
+import { sameThread, type ParquetWriter, type TakenRows } from './writer.js';
+
+/** When a thread is worth its start. */
+export interface ThreadLimits {
+  /** Bytes of input from which on one is used; Infinity: never. */
+  readonly from: number;
+  /** What it runs, where it isn't the program's own. */
+  readonly script?: URL | undefined;
+}
+
+/** By measurement (docs/performance.md): below, compiling WASM once more takes longer than is gained. */
+export const threadLimits: ThreadLimits = { from: availableParallelism() > 1 ? 48_000_000 : Infinity };
+
+/** Writes on its caller's thread as long as the input is small, and on a thread of its own from then on. */
+export class SizedWriter implements ParquetWriter {
+  readonly #limits: ThreadLimits;
+  readonly #options: ThreadOptions;
+  #thread: ParquetThread | undefined;
+
+  constructor(limits: ThreadLimits, signal: AbortSignal) {
+    this.#limits = limits;
+    this.#options = { signal, script: limits.script };
+  }
+
+  /** Tells how many bytes the input has at least, as soon as that is known. */
+  expect(bytes: number): void {
+    if (bytes >= this.#limits.from) this.#thread ??= new ParquetThread(this.#options);
+  }
+
+  take(table: Table, rows: RecordBatch, metadata: ReadonlyMap<string, string>): Promise<TakenRows> {
+    return (this.#thread ?? sameThread).take(table, rows, metadata);
+  }
+
+  async close(): Promise<void> {
+    await this.#thread?.close();
+  }
+}
+
+/** Uses a writer and ends it. Throws what `use` throws. */
+export async function withWriter<T>(
+  limits: ThreadLimits,
+  signal: AbortSignal,
+  use: (writer: SizedWriter) => Promise<T>,
+): Promise<T> {
+  const writer = new SizedWriter(limits, signal);
+  try {
+    return await use(writer);
+  } finally {
+    await writer.close();
+  }
+}

@@ -1,0 +1,147 @@
+import { Worker, type Transferable } from 'node:worker_threads';
+import type { RecordBatch } from 'apache-arrow';
+import type { Table } from '../columns/table.js';
+import { LedgerlakeError, messageOf, type ErrorCode } from '../errors.js';
+import { piecesOf } from './pieces.js';
+import type { EncodedFile, ParquetWriter, TakenRows } from './writer.js';
+
+/** Files under way at once: one that is being written, and one that waits so that the thread never does. */
+const mostUnderWay = 2;
+/** Memory of WASM never shrinks: a thread whose memory has grown beyond so many bytes is replaced by a new one. */
+const mostWasmBytes = 160_000_000;
+
+/** A file to be written: its rows as an Arrow stream in pieces, which come over without being copied. */
+export interface Job {
+  readonly id: number;
+  readonly table: Table;
+  readonly metadata: ReadonlyMap<string, string>;
+  readonly rows: number;
+  readonly pieces: readonly Uint8Array[];
+}
+
+/** What the thread says of a job. */
+export type Answer = { readonly id: number } & (
+  { readonly file: EncodedFile; readonly wasmBytes: number } | { readonly message: string; readonly code: ErrorCode }
+);
+
+interface UnderWay extends TakenRows {
+  readonly resolve: (file: EncodedFile) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface ThreadOptions {
+  /** What is under way fails with its reason. */
+  readonly signal: AbortSignal;
+  /** What the thread runs: by default `thread-main.js`, built. */
+  readonly script?: URL | undefined;
+}
+
+const ownScript = new URL('./thread-main.js', import.meta.url);
+
+/**
+ * A thread with a parquet-wasm of its own, which writes files while its owner makes the rows of the next ones. If it dies,
+ * whatever of, every file that isn't there yet fails with ENCODER. It starts with the first rows.
+ */
+export class ParquetThread implements ParquetWriter {
+  readonly #script: URL;
+  readonly #signal: AbortSignal;
+  readonly #underWay = new Map<number, UnderWay>();
+  #worker: Worker | undefined;
+  #jobs = 0;
+  #isLarge = false;
+  #ended: { readonly reason: unknown } | undefined;
+
+  constructor({ signal, script = ownScript }: ThreadOptions) {
+    this.#script = script;
+    this.#signal = signal;
+    signal.addEventListener('abort', this.#stop);
+  }
+
+  async take(table: Table, rows: RecordBatch, metadata: ReadonlyMap<string, string>): Promise<TakenRows> {
+    while (this.#underWay.size >= (this.#isLarge ? 1 : mostUnderWay)) {
+      const [first] = this.#underWay.values();
+      await first?.file.catch(() => undefined);
+    }
+    if (this.#ended !== undefined) throw this.#ended.reason;
+    if (this.#isLarge || this.#worker === undefined) this.#start();
+    const id = this.#jobs++;
+    const job = underWay();
+    this.#underWay.set(id, job);
+    const pieces = await piecesOf(rows);
+    const message: Job = { id, table, metadata, rows: rows.numRows, pieces };
+    this.#worker?.postMessage(message, transferred(pieces));
+    return job;
+  }
+
+  async close(): Promise<void> {
+    this.#signal.removeEventListener('abort', this.#stop);
+    this.#fail(ended('it was closed'));
+    const worker = this.#worker;
+    this.#worker = undefined;
+    await worker?.terminate();
+  }
+
+  /** Takes the place of the thread before, if there is one, which has nothing to do. */
+  #start(): void {
+    void this.#worker?.terminate();
+    this.#isLarge = false;
+    const worker = new Worker(this.#script);
+    this.#worker = worker;
+    worker.on('message', (answer: Answer) => {
+      this.#answered(answer);
+    });
+    const fail = (error: unknown): void => {
+      this.#fail(ended(messageOf(error)));
+    };
+    worker.on('messageerror', fail);
+    worker.on('error', fail);
+    worker.on('exit', (code) => {
+      if (worker === this.#worker) fail(`exit code ${code}`);
+    });
+  }
+
+  #answered(answer: Answer): void {
+    const job = this.#underWay.get(answer.id);
+    this.#underWay.delete(answer.id);
+    if ('file' in answer) {
+      this.#isLarge = answer.wasmBytes > mostWasmBytes;
+      job?.resolve(answer.file);
+    } else {
+      job?.reject(new LedgerlakeError(answer.code, answer.message));
+    }
+  }
+
+  #fail(reason: unknown): void {
+    this.#ended ??= { reason };
+    for (const { reject } of this.#underWay.values()) reject(this.#ended.reason);
+    this.#underWay.clear();
+  }
+
+  readonly #stop = (): void => {
+    this.#fail(this.#signal.reason);
+  };
+}
+
+function underWay(): UnderWay {
+  let settle: Pick<UnderWay, 'resolve' | 'reject'> | undefined;
+  const file = new Promise<EncodedFile>((resolve, reject) => {
+    settle = { resolve, reject };
+  });
+  file.catch(() => undefined);
+  return {
+    file,
+    resolve: (of) => settle?.resolve(of),
+    reject: (error) => settle?.reject(error),
+  };
+}
+
+function ended(why: string): LedgerlakeError {
+  return new LedgerlakeError(
+    'ENCODER',
+    `expected the thread that writes Parquet to go on to the end, it ended (${why}); run the same command again`,
+  );
+}
+
+function transferred(pieces: readonly Uint8Array[]): Transferable[] {
+  return [...new Set(pieces.map(({ buffer }) => buffer))].filter((buffer) => buffer instanceof ArrayBuffer);
+}
