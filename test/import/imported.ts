@@ -60,7 +60,11 @@ export interface Imported {
 
 /** Imports files into a lake; what it throws once it has begun is in what comes back. */
 export async function imported(
-  { root, clock }: { readonly root: string; readonly clock: Clock },
+  {
+    root,
+    clock,
+    signal = new AbortController().signal,
+  }: { readonly root: string; readonly clock: Clock; readonly signal?: AbortSignal },
   files: readonly string[],
   options: Partial<ImportPagesOptions> = {},
 ): Promise<Imported> {
@@ -82,7 +86,7 @@ export async function imported(
       },
       {
         clock,
-        signal: new AbortController().signal,
+        signal,
         print: (text) => printed.push(text),
         tell: plainLog((line) => logged.push(line), { verbose: true }),
       },

@@ -52,7 +52,8 @@ test('whatever files hold, a lake has of each event as many as the file that has
     fc.asyncProperty(
       fc.array(file, { minLength: 1, maxLength: 3 }),
       fc.constantFrom(1, 900, 32_000_000),
-      async (files, partBytes) => {
+      fc.constantFrom(0, 2, 500_000),
+      async (files, partBytes, countedEvents) => {
         const lake = { root: await temporaryFolder(), clock };
         const most = new Map<string, number>();
         const paths: string[] = [];
@@ -63,7 +64,7 @@ test('whatever files hold, a lake has of each event as many as the file that has
           for (const [json, count] of own) most.set(json, Math.max(count, most.get(json) ?? 0));
           paths.push(await fileOf(items.map((page) => eventsBody(page))));
         }
-        const limits = { ...importLimits, partBytes };
+        const limits = { ...importLimits, partBytes, countedEvents };
         for (const path of [...paths, ...paths])
           expect((await imported(lake, [path], { limits })).failure).toBeUndefined();
         expect(await times(lake.root)).toEqual(most);
@@ -76,6 +77,8 @@ test('whatever files hold, a lake has of each event as many as the file that has
             "OR effective_at < window_start OR effective_at >= window_end OR month <> strftime(window_start, '%Y-%m')",
         );
         expect(odd).toEqual([]);
+        const ids = await opened.rows('SELECT event_id FROM events GROUP BY event_id HAVING count(*) > 1');
+        expect(ids).toEqual([]);
         const positions = await opened.rows(
           'SELECT window_start FROM events GROUP BY window_start HAVING max(position) + 1 <> count(DISTINCT position)',
         );
