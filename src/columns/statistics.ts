@@ -94,7 +94,7 @@ function texts(vector: Vector): ColumnStatistics {
 type Nulls = Readonly<Pick<Data, 'nullCount' | 'nullBitmap' | 'offset'>>;
 
 /** Off the bitmap: Arrow's own method costs as much as all the rest. Where nothing is null there is none. */
-function isNull({ nullCount, nullBitmap, offset }: Nulls, row: number): boolean {
+export function isNull({ nullCount, nullBitmap, offset }: Nulls, row: number): boolean {
   const at = row + offset;
   return nullCount > 0 && (((nullBitmap[at >> 3] ?? 0) >> (at & 7)) & 1) === 0;
 }

@@ -1,9 +1,10 @@
 import { entries, events } from '../finances/tables.js';
 import type { Family } from '../maintenance/families.js';
+import { handled, keptFile } from '../maintenance/kept-file.js';
 import type { LocalParquet } from '../maintenance/local-parquet.js';
 import { metadataOf } from '../maintenance/new-files.js';
 import type { Workspace } from '../maintenance/workspace.js';
-import type { EncodedFile, ParquetWriter } from '../parquet/writer.js';
+import type { ParquetWriter } from '../parquet/writer.js';
 import { dayOf, importedUnit } from '../run/imported-days.js';
 import type { MonthBatches } from './event-part.js';
 
@@ -42,8 +43,7 @@ export async function stageMonth(
   const files = new Map<string, Promise<LocalParquet>>();
   let net = '{}';
   for (const { table, rows, tags } of batches()) {
-    const { file } = await writer.take(table, rows, metadata);
-    files.set(table.name, kept(file, keep));
+    files.set(table.name, keptFile(await writer.take(table, rows, metadata), keep));
     net = tags['net'] ?? net;
   }
   const staged = async (): Promise<StagedMonth | undefined> => {
@@ -52,18 +52,4 @@ export async function stageMonth(
     return main && { month, days, isNumbered, events: main, entries: derived, net };
   };
   return { month: handled(staged()) };
-}
-
-function kept(file: Promise<EncodedFile>, keep: Workspace['keep']): Promise<LocalParquet> {
-  const local = async (): Promise<LocalParquet> => {
-    const { bytes, rows, stats } = await file;
-    return { path: await keep(bytes), rows, stats };
-  };
-  return handled(local());
-}
-
-/** Whoever gives up waits for nothing: what fails then is told by what it gave up for. */
-function handled<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => undefined);
-  return promise;
 }

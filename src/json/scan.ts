@@ -1,10 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { LedgerlakeError } from '../errors.js';
-import { kind, type Tape } from './tape.js';
+import { kind, maxDepth, type Tape } from './tape.js';
 import { escapedByte, hexDigit } from './text.js';
-
-/** Containers may stand in one another this deep (RFC 8259, section 9, lets a parser set its limit). */
-export const maxDepth = 512;
 
 /** Stands for a byte behind the last one; no byte of UTF-8 is it. */
 const end = 0xff;
@@ -44,8 +41,6 @@ class Scanner {
   readonly #tape: Tape;
   /** Four bytes at once; only strings are long enough for it to pay. */
   readonly #view: DataView;
-  /** The open containers, outermost first. */
-  readonly #open = new Int32Array(maxDepth);
 
   constructor(bytes: Buffer, tape: Tape) {
     this.#bytes = bytes;
@@ -56,7 +51,7 @@ class Scanner {
   text(): void {
     const bytes = this.#bytes;
     const tape = this.#tape;
-    const open = this.#open;
+    const { open } = tape;
     let depth = 0;
     let isObject = false;
     let at = 0;

@@ -17,6 +17,9 @@ export const kind = {
 /** Integers a node: its kind, first byte, end (one behind its last byte), and the node behind its subtree. */
 const stride = 4;
 
+/** Containers may stand in one another this deep (RFC 8259, section 9, lets a parser set its limit). */
+export const maxDepth = 512;
+
 /**
  * One JSON text as a flat list of nodes in document order: a container is followed by its content, a key by its value.
  * Node 0 is the text's value. Nothing is copied or decoded: nodes are offsets into the bytes that were scanned.
@@ -28,6 +31,8 @@ export class Tape {
   view = new DataView(this.bytes.buffer);
   /** Nodes in use. */
   length = 0;
+  /** For whoever scans: the open containers, outermost first. */
+  readonly open = new Int32Array(maxDepth);
   #cells = new Int32Array(stride * 1024);
   #scratch = Buffer.alloc(256);
 

@@ -1,6 +1,8 @@
 import type { RecordBatch } from 'apache-arrow';
+import type { ByteRange } from '../columns/arrays.js';
+import { instantCells, textCells } from '../columns/cells.js';
+import type { Dictionary } from '../columns/dictionary.js';
 import type { Table } from '../columns/table.js';
-import type { Database, QueryOptions } from '../duckdb/connection.js';
 import { entryBatch } from '../finances/event-batches.js';
 import { Flattener } from '../finances/flatten.js';
 import { netSums } from '../finances/net-sums.js';
@@ -8,20 +10,15 @@ import { newNotices } from '../finances/notices.js';
 import { none, SliceRows } from '../finances/rows.js';
 import { scan } from '../json/scan.js';
 import { Tape } from '../json/tape.js';
-import { rowsIn } from './local-parquet.js';
+import { parquetBatches } from '../parquet/wasm.js';
 import type { NetSums } from './merged-tags.js';
 
 /** What entries take of their events as they are stored, and the bytes that the rest is made from. */
-const eventColumns = [
-  'event_id',
-  'event_list',
-  'epoch_us(posted_at) AS posted_at',
-  'epoch_us(effective_at) AS effective_at',
-  'amazon_order_id',
-  'marketplace',
-  'group_id',
-  'raw',
-].join(', ');
+const textColumns = ['event_id', 'event_list', 'amazon_order_id', 'marketplace', 'group_id', 'raw'] as const;
+const instantColumns = ['posted_at', 'effective_at'] as const;
+
+type Cells = Record<(typeof textColumns)[number], (row: number) => ByteRange | undefined> &
+  Record<(typeof instantColumns)[number], (row: number) => bigint | undefined>;
 
 /** The entries of some events, and what they come to. */
 export interface EntryBatch {
@@ -31,32 +28,38 @@ export interface EntryBatch {
 }
 
 /**
- * The entries of a local file of events, made again from `raw` in the order of the events, by the one way by which they were
- * made when these were received. In batches of about `batchBytes` of `raw`: they bound the memory, whatever the file's size.
+ * The entries of a file of events, made again from `raw` in the order of the events, by the one way by which they were made
+ * when these were received. In batches of about `batchBytes` of `raw`: they bound the memory, whatever the file's size.
+ *
+ * @throws Error where the bytes are no Parquet file of events
  */
-export async function* entriesAgain(
-  database: Database,
-  table: Table,
-  path: string,
-  batchBytes: number,
-  options: QueryOptions,
-): AsyncGenerator<EntryBatch> {
-  const { columns, chunks } = await database.query(`SELECT ${eventColumns} FROM ${rowsIn([path])}`, options);
-  const at = new Map(columns.map(({ name }, index) => [name, index]));
+export async function* entriesAgain(table: Table, file: Uint8Array, batchBytes: number): AsyncGenerator<EntryBatch> {
   let events = new StoredEvents();
-  for await (const rows of chunks) {
-    for (const row of rows) {
-      const cell = (name: string): string | undefined => {
-        const value = row[at.get(name) ?? none];
-        return value === null || value === undefined ? undefined : String(value);
-      };
-      events.add(cell);
+  for await (const batch of parquetBatches(file, [...textColumns, ...instantColumns], batchBytes)) {
+    const cells = cellsOf(batch);
+    for (let row = 0; row < batch.numRows; row++) {
+      events.add(cells, row);
       if (events.bytes < batchBytes) continue;
       yield events.finish(table);
       events = new StoredEvents();
     }
   }
   if (events.count > 0) yield events.finish(table);
+}
+
+function cellsOf(batch: RecordBatch): Cells {
+  const texts = (name: (typeof textColumns)[number]) => textCells(batch, name);
+  const instants = (name: (typeof instantColumns)[number]) => instantCells(batch, name);
+  return {
+    event_id: texts('event_id'),
+    event_list: texts('event_list'),
+    amazon_order_id: texts('amazon_order_id'),
+    marketplace: texts('marketplace'),
+    group_id: texts('group_id'),
+    raw: texts('raw'),
+    posted_at: instants('posted_at'),
+    effective_at: instants('effective_at'),
+  };
 }
 
 /** Events read back from the lake, on their way to entries. */
@@ -73,23 +76,22 @@ class StoredEvents {
     return this.#ids.length;
   }
 
-  /** Takes one event in; `cell` gives the text of a column, undefined for null. */
-  add(cell: (name: string) => string | undefined): void {
+  /** Takes one event in. */
+  add(cells: Cells, row: number): void {
     const { events, orders, places } = this.#rows;
-    this.#beginSource(cell('group_id'));
-    const raw = Buffer.from(cell('raw') ?? 'null');
-    scan(raw, this.#tape);
-    const row = this.count;
-    this.#flattener.add(this.#tape, cell('event_list') ?? '', 0);
+    this.#beginSource(text(cells.group_id(row)));
+    const raw = cells.raw(row);
+    const bytes = raw === undefined ? Buffer.from('null') : raw.page.subarray(raw.start, raw.end);
+    scan(bytes, this.#tape);
+    const own = this.count;
+    this.#flattener.add(this.#tape, text(cells.event_list(row)) ?? '', 0);
     // An entry repeats these of its event: what the event's row says, even if it would be read otherwise today.
-    const order = cell('amazon_order_id');
-    const marketplace = cell('marketplace');
-    events.amazonOrderId.set(row, order === undefined ? none : orders.addString(order));
-    events.marketplace.set(row, marketplace === undefined ? none : places.addString(marketplace));
-    events.postedAt[row] = instant(cell('posted_at'));
-    this.#effective.push(instant(cell('effective_at')));
-    this.#ids.push(cell('event_id') ?? '');
-    this.bytes += raw.length;
+    events.amazonOrderId.set(own, number(orders, cells.amazon_order_id(row)));
+    events.marketplace.set(own, number(places, cells.marketplace(row)));
+    events.postedAt[own] = cells.posted_at(row);
+    this.#effective.push(cells.effective_at(row));
+    this.#ids.push(text(cells.event_id(row)) ?? '');
+    this.bytes += bytes.length;
   }
 
   finish(table: Table): EntryBatch {
@@ -117,6 +119,12 @@ class StoredEvents {
   }
 }
 
-function instant(micros: string | undefined): bigint | undefined {
-  return micros === undefined ? undefined : BigInt(micros);
+function text(range: ByteRange | undefined): string | undefined {
+  if (range === undefined) return undefined;
+  const { page, start, end } = range;
+  return Buffer.from(page.buffer, page.byteOffset + start, end - start).toString();
+}
+
+function number(dictionary: Dictionary, range: ByteRange | undefined): number {
+  return range === undefined ? none : dictionary.add(range.page, range.start, range.end);
 }

@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
-import { deltaStatistics } from '../columns/statistics.js';
 import type { Table } from '../columns/table.js';
-import type { Database, QueryOptions } from '../duckdb/connection.js';
-import { keyValues } from '../duckdb/rewritten-file.js';
+import type { Database } from '../duckdb/connection.js';
 import { identifier } from '../duckdb/views.js';
 import type { Add } from '../lake/actions.js';
 import { unitsOf } from '../lake/file-tags.js';
-import { parquetFile } from '../parquet/wasm.js';
+import { keyValueMetadata } from '../parquet/wasm.js';
+import type { ParquetWriter } from '../parquet/writer.js';
 import { fileMetadata } from '../run/slice-stream.js';
 import { entriesAgain } from './entries-again.js';
+import { handled, keptFile } from './kept-file.js';
 import { bytesOf, rowsIn, type LocalParquet } from './local-parquet.js';
 import { addNets, type NetSums } from './merged-tags.js';
 import { extentOf, rangesOf } from './ranges.js';
@@ -30,34 +30,58 @@ export interface Made {
   stats(): Promise<string>;
 }
 
+/** Entries on their way: all of them are made, some of their files may not be there yet. */
+export interface Making {
+  /** Never unhandled where nobody waits for it any more. */
+  readonly made: Promise<Made>;
+}
+
 /**
- * Makes the entries of a file of events again, whose commit is `main` and whose local copy is `path`: in batches, so that
- * memory doesn't grow with the file.
+ * Makes the entries of a file of events again, whose commit is `main`: in batches, so that memory doesn't grow with the file.
+ * Comes back once the writer has all of their rows.
+ *
+ * @throws Error where the bytes are no Parquet file of events, what the writer throws, or the signal's reason
  */
-export async function madeAgain(
+export async function makeAgain(
   workspace: Workspace,
+  writer: ParquetWriter,
   table: Table,
   main: Add,
-  path: string,
-  options: QueryOptions,
-): Promise<Made> {
-  const { database, keep, limits } = workspace;
-  const metadata = await metadataLike(database, main, path);
-  const paths: string[] = [];
+  file: Uint8Array,
+  signal: AbortSignal,
+): Promise<Making> {
+  const metadata = await metadataLike(main, file);
+  const files: Promise<LocalParquet>[] = [];
   const nets: NetSums[] = [];
-  let rows = 0;
   let events = 0;
-  let stats = '';
-  for await (const batch of entriesAgain(database, table, path, limits.rawBytes, options)) {
+  for await (const batch of entriesAgain(table, file, workspace.limits.rawBytes)) {
+    signal.throwIfAborted();
     events += batch.events;
-    rows += batch.rows.numRows;
     nets.push(batch.net);
     if (batch.rows.numRows === 0) continue;
-    paths.push(await keep(await parquetFile(table, [batch.rows], metadata)));
-    stats = deltaStatistics(table, batch.rows);
+    const taken = await writer.take(table, batch.rows, metadata);
+    files.push(keptFile(taken, workspace.keep));
   }
+  return { made: handled(madeOf(workspace, table, metadata, { files, events, net: addNets(nets) }, signal)) };
+}
+
+interface Handed {
+  readonly files: readonly Promise<LocalParquet>[];
+  readonly events: number;
+  readonly net: NetSums;
+}
+
+async function madeOf(
+  workspace: Workspace,
+  table: Table,
+  metadata: ReadonlyMap<string, string>,
+  { files, events, net }: Handed,
+  signal: AbortSignal,
+): Promise<Made> {
+  const locals = await Promise.all(files);
+  const paths = locals.map(({ path }) => path);
+  const [single] = locals.length === 1 ? locals : [];
   let joined: Promise<LocalParquet> | undefined;
-  const single = paths.length === 1 ? paths[0] : undefined;
   const join = () =>
     (joined ??= sortedFile(
       workspace,
@@ -67,25 +91,24 @@ export async function madeAgain(
         metadata,
         select: (range) => `SELECT * FROM ${rowsIn(paths)} WHERE ${range}`,
       },
-      options,
+      { signal },
     ));
   return {
     paths,
     events,
-    rows,
-    net: addNets(nets),
+    rows: locals.reduce((sum, { rows }) => sum + rows, 0),
+    net,
     bytes: async () => {
-      if (single !== undefined) return readFile(single);
+      if (single !== undefined) return bytesOf(single);
       return paths.length === 0 ? undefined : bytesOf(await join());
     },
-    stats: async () => (single === undefined ? (await join()).stats : stats),
+    stats: async () => (single ?? (await join())).stats,
   };
 }
 
 /** The metadata that the file's own slice gave it, by this version of the program. */
-async function metadataLike(database: Database, main: Add, path: string): Promise<ReadonlyMap<string, string>> {
-  const pairs = new Map(await keyValues(database, path));
-  const told: unknown = JSON.parse(pairs.get('ledgerlake') ?? '{}');
+async function metadataLike(main: Add, file: Uint8Array): Promise<ReadonlyMap<string, string>> {
+  const told: unknown = JSON.parse((await keyValueMetadata(file)).get('ledgerlake') ?? '{}');
   const { window = labelOf(unitsOf(main)) } = told as { window?: string };
   return fileMetadata(main.tags?.['pipeline'] ?? '', main.tags?.['account'] ?? '', window);
 }

@@ -8,17 +8,21 @@ import { exchange } from '../lake/exchange.js';
 import { unitsOf } from '../lake/file-tags.js';
 import type { Lake } from '../lake/lake.js';
 import type { NewFile } from '../lake/written-files.js';
+import { threadLimits, withWriter, type ThreadLimits } from '../parquet/sized-writer.js';
+import type { ParquetWriter } from '../parquet/writer.js';
 import { bundlesOf, currentFiles, replacing, type Bundle } from './bundles.js';
-import { faultOf } from './checked-bytes.js';
+import { checkedBytes, faultOf } from './checked-bytes.js';
 import type { Family } from './families.js';
-import { fetchFiles } from './merge.js';
-import { madeAgain, sameRows, type Made } from './made-again.js';
+import { makeAgain, sameRows, type Made, type Making } from './made-again.js';
 import { sharedTags } from './merged-tags.js';
 import { newWork, type Work } from './work.js';
-import { withWorkspace, type Limits, type Workspace } from './workspace.js';
+import { ownFiles, withWorkspace, type Limits, type Workspace } from './workspace.js';
 
 /** Tables whose rows are made from the `raw` of a main table's rows. */
 const entryTables: ReadonlySet<Table> = new Set([entries, groupEntries, orderEntries]);
+
+/** How many bytes of pages a byte of a file of events stands for, about. */
+const pageBytesPerByte = 4;
 
 export interface RebuildOptions {
   readonly lake: Lake;
@@ -29,6 +33,8 @@ export interface RebuildOptions {
   readonly account: string | undefined;
   readonly limits: Limits;
   readonly tell: Tell;
+  /** Where it isn't the default. */
+  readonly thread?: ThreadLimits | undefined;
 }
 
 /**
@@ -39,20 +45,45 @@ export interface RebuildOptions {
  *   STOPPED; what was committed by then stays
  */
 export async function rebuildLake(options: RebuildOptions, work: Map<Family, Work>): Promise<void> {
-  await withWorkspace(options.limits, async (workspace) => {
-    for (const family of options.families) {
-      const [table] = family.derived.filter((derived) => entryTables.has(derived));
-      if (table === undefined) continue;
-      const done = newWork(family.pipeline);
-      work.set(family, done);
-      await rebuildFamily(options, workspace, family, table, done);
-    }
+  const { limits, thread, signal, lake, account } = options;
+  const rebuilt = options.families.flatMap((family) => {
+    const [table] = family.derived.filter((derived) => entryTables.has(derived));
+    return table === undefined ? [] : [{ family, table }];
   });
+  await withWorkspace(limits, (workspace) =>
+    withWriter(thread ?? threadLimits, signal, async (writer) => {
+      let bytes = 0;
+      for (const { family } of rebuilt) {
+        for (const { main } of bundlesOf(lake, family, account)) bytes += main.size * pageBytesPerByte;
+      }
+      writer.expect(bytes);
+      for (const { family, table } of rebuilt) {
+        const done = newWork(family.pipeline);
+        work.set(family, done);
+        await rebuildFamily(options, { workspace, writer }, family, table, done);
+      }
+    }),
+  );
+}
+
+/** Where new files are on their way. */
+interface Places {
+  readonly workspace: Workspace;
+  readonly writer: ParquetWriter;
+}
+
+/** A bundle whose entries are made, and handed over to the writer. */
+interface Begun {
+  readonly bundle: Bundle;
+  /** Holds its files alone. */
+  readonly workspace: Workspace;
+  /** Undefined where another run replaced the file meanwhile. */
+  readonly making: Making | undefined;
 }
 
 async function rebuildFamily(
   options: RebuildOptions,
-  workspace: Workspace,
+  { workspace, writer }: Places,
   family: Family,
   table: Table,
   done: Work,
@@ -63,18 +94,33 @@ async function rebuildFamily(
   const bytes = planned.reduce((sum, { main }) => sum + main.size, 0);
   tell({ event: 'files-planned', pipeline: family.pipeline, files: planned.length, bytes });
   const seen = new Set<string>();
-  // Looked at anew each time: another run may put a file in the place of others that hasn't been gone through.
-  for (;;) {
-    const bundle = bundlesOf(lake, family, account).find((candidate) => !seen.has(keyOf(candidate)));
-    if (bundle === undefined) break;
-    signal.throwIfAborted();
-    seen.add(keyOf(bundle));
-    const isDone = await rebuildBundle(options, workspace, family, table, bundle, done);
-    const live = lake.table(family.main.name).snapshot.files.get(bundle.main.path);
+  const finish = async (begun: Begun): Promise<void> => {
+    const isDone = await finishBundle(options, begun, family, table, done);
+    const live = lake.table(family.main.name).snapshot.files.get(begun.bundle.main.path);
     // It names other files of entries now, and these are what they should be.
     if (isDone && live !== undefined) seen.add(keyOf({ main: live }));
     if (!isDone) await lake.refresh();
-    await workspace.clear();
+    await begun.workspace.clear();
+  };
+  let before: Begun | undefined;
+  // Looked at anew each time: another run may put a file in the place of others that hasn't been gone through.
+  for (;;) {
+    const bundle = bundlesOf(lake, family, account).find((candidate) => !seen.has(keyOf(candidate)));
+    if (bundle === undefined && before === undefined) break;
+    signal.throwIfAborted();
+    let begun: Begun | undefined;
+    if (bundle !== undefined) {
+      seen.add(keyOf(bundle));
+      // While the writer is at the one before.
+      try {
+        begun = await beginBundle(options, { workspace: ownFiles(workspace), writer }, family, table, bundle);
+      } catch (error) {
+        if (before !== undefined) await finish(before);
+        throw error;
+      }
+    }
+    if (before !== undefined) await finish(before);
+    before = begun;
   }
   done.seconds = (clock.now() - began) / 1000;
 }
@@ -83,29 +129,38 @@ function keyOf({ main }: Pick<Bundle, 'main'>): string {
   return `${main.path} ${main.tags?.['derived'] ?? ''}`;
 }
 
-/** Makes the entries of one file again; false where another run replaced the file meanwhile. */
-async function rebuildBundle(
-  { lake, clock, signal, tell }: RebuildOptions,
-  workspace: Workspace,
+async function beginBundle(
+  { lake, signal }: RebuildOptions,
+  { workspace, writer }: Places,
   family: Family,
   table: Table,
   bundle: Bundle,
+): Promise<Begun> {
+  let making: Making | undefined;
+  try {
+    const file = await checkedBytes(lake.store, lake.table(family.main.name), bundle.main);
+    making = await makeAgain(workspace, writer, table, bundle.main, file, signal);
+  } catch (error) {
+    await lake.refresh();
+    if (isLive(lake, family, bundle)) throw error;
+  }
+  return { bundle, workspace, making };
+}
+
+/** Commits what is another now; false where another run replaced the file meanwhile. */
+async function finishBundle(
+  { lake, clock, tell }: RebuildOptions,
+  { bundle, workspace, making }: Begun,
+  family: Family,
+  table: Table,
   done: Work,
 ): Promise<boolean> {
+  if (making === undefined) return false;
   const told = (changed: boolean): void => {
     const file = lake.table(family.main.name).pathOf(bundle.main);
     tell({ event: 'entries-checked', pipeline: family.pipeline, file, bytes: bundle.main.size, changed });
   };
-  const isLive = () => currentFiles(lake.table(family.main.name).snapshot.files, [bundle]) !== undefined;
-  let made: Made;
-  try {
-    const [main = ''] = await fetchFiles(lake, workspace, family.main, [bundle.main]);
-    made = await madeAgain(workspace, table, bundle.main, main, { signal });
-  } catch (error) {
-    await lake.refresh();
-    if (isLive()) throw error;
-    return false;
-  }
+  const made = await making.made;
   const stored = await storedEntries(lake, workspace, table, bundle);
   if (stored.isWhole && (await sameRows(workspace, table, made, stored.paths))) {
     noteRows(done, family, table, made);
@@ -116,6 +171,10 @@ async function rebuildBundle(
   noteRows(done, family, table, made);
   told(true);
   return true;
+}
+
+function isLive(lake: Lake, family: Family, bundle: Bundle): boolean {
+  return currentFiles(lake.table(family.main.name).snapshot.files, [bundle]) !== undefined;
 }
 
 /** What of a bundle's entries is in the lake as its commit says. */

@@ -65,6 +65,29 @@ export async function withWorkspace<T>(limits: Limits, use: (workspace: Workspac
   }
 }
 
+/** The same workspace for one of several works at once, of which each removes its own files. */
+export function ownFiles(workspace: Workspace): Workspace {
+  const own = new Set<string>();
+  const fresh = () => {
+    const path = workspace.fresh();
+    own.add(path);
+    return path;
+  };
+  return {
+    ...workspace,
+    fresh,
+    keep: async (bytes) => {
+      const path = fresh();
+      await writeFile(path, bytes);
+      return path;
+    },
+    clear: async () => {
+      for (const path of own) await rm(path, { force: true });
+      own.clear();
+    },
+  };
+}
+
 /** Opened by the first query: loading DuckDB takes longer, and more memory, than all that a small backfill or import does. */
 function databaseWhenNeeded(open: () => Promise<Database>): Database {
   let opening: Promise<Database> | undefined;

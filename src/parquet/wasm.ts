@@ -127,3 +127,40 @@ async function rowsOf(bytes: Uint8Array): Promise<number> {
     file.free();
   }
 }
+
+/**
+ * Some columns of a Parquet file as batches of about so many bytes, so that memory doesn't grow with the file. None goes
+ * beyond a row group.
+ *
+ * @throws Error where the bytes are no Parquet file, or lack a column
+ */
+export async function* parquetBatches(
+  bytes: Uint8Array,
+  columns: readonly string[],
+  batchBytes: number,
+): AsyncGenerator<RecordBatch> {
+  const file = await ParquetFile.fromFile(new Blob([new Uint8Array(bytes)]));
+  try {
+    for (const [number, group] of file.metadata().rowGroups().entries()) {
+      const rows = group.numRows();
+      const limit = Math.max(1, Math.ceil((rows * batchBytes) / Math.max(1, group.totalByteSize())));
+      for (let offset = 0; offset < rows; offset += limit) {
+        const read = await file.read({ columns: [...columns], rowGroups: [number], offset, limit, batchSize: limit });
+        yield* tableFromIPC(read.intoIPCStream()).batches;
+      }
+    }
+  } finally {
+    file.free();
+  }
+}
+
+/** A Parquet file's key-value metadata. Throws an Error where the bytes are no Parquet file. */
+export async function keyValueMetadata(bytes: Uint8Array): Promise<ReadonlyMap<string, string>> {
+  const file = await ParquetFile.fromFile(new Blob([new Uint8Array(bytes)]));
+  try {
+    const pairs: ReadonlyMap<unknown, unknown> = file.metadata().fileMetadata().keyValueMetadata();
+    return new Map([...pairs].map(([key, value]) => [String(key), String(value)]));
+  } finally {
+    file.free();
+  }
+}

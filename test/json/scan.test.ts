@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LedgerlakeError } from '../../src/errors.js';
-import { maxDepth, scan } from '../../src/json/scan.js';
-import { kind, Tape } from '../../src/json/tape.js';
+import { scan } from '../../src/json/scan.js';
+import { kind, maxDepth, Tape } from '../../src/json/tape.js';
 import { brokenBytes, brokenJsonText, jsonText } from '../reference/arbitraries.js';
 
 function scanned(bytes: Uint8Array): Tape {
