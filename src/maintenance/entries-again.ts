@@ -17,6 +17,9 @@ import type { NetSums } from './merged-tags.js';
 const textColumns = ['event_id', 'event_list', 'amazon_order_id', 'marketplace', 'group_id', 'raw'] as const;
 const instantColumns = ['posted_at', 'effective_at'] as const;
 
+/** Bytes that are read at once: WASM holds them several times over, and never gives memory back. */
+const readBytes = 2_000_000;
+
 type Cells = Record<(typeof textColumns)[number], (row: number) => ByteRange | undefined> &
   Record<(typeof instantColumns)[number], (row: number) => bigint | undefined>;
 
@@ -35,7 +38,7 @@ export interface EntryBatch {
  */
 export async function* entriesAgain(table: Table, file: Uint8Array, batchBytes: number): AsyncGenerator<EntryBatch> {
   let events = new StoredEvents();
-  for await (const batch of parquetBatches(file, [...textColumns, ...instantColumns], batchBytes)) {
+  for await (const batch of parquetBatches(file, [...textColumns, ...instantColumns], readBytes)) {
     const cells = cellsOf(batch);
     for (let row = 0; row < batch.numRows; row++) {
       events.add(cells, row);

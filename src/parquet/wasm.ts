@@ -13,6 +13,7 @@ import {
 import type { Encoding, Table } from '../columns/table.js';
 import { LedgerlakeError, messageOf } from '../errors.js';
 import { version } from '../version.js';
+import { BytesBlob } from './bytes-blob.js';
 
 /** Rows a row group: what DuckDB reads as one unit, and about what WASM holds while it encodes. */
 const rowGroupRows = 128 * 1024;
@@ -120,7 +121,7 @@ function properties(table: Table, metadata: ReadonlyMap<string, string>): Writer
 }
 
 async function rowsOf(bytes: Uint8Array): Promise<number> {
-  const file = await ParquetFile.fromFile(new Blob([new Uint8Array(bytes)]));
+  const file = await ParquetFile.fromFile(new BytesBlob(bytes));
   try {
     return file.metadata().fileMetadata().numRows();
   } finally {
@@ -139,7 +140,7 @@ export async function* parquetBatches(
   columns: readonly string[],
   batchBytes: number,
 ): AsyncGenerator<RecordBatch> {
-  const file = await ParquetFile.fromFile(new Blob([new Uint8Array(bytes)]));
+  const file = await ParquetFile.fromFile(new BytesBlob(bytes));
   try {
     for (const [number, group] of file.metadata().rowGroups().entries()) {
       const rows = group.numRows();
@@ -156,7 +157,7 @@ export async function* parquetBatches(
 
 /** A Parquet file's key-value metadata. Throws an Error where the bytes are no Parquet file. */
 export async function keyValueMetadata(bytes: Uint8Array): Promise<ReadonlyMap<string, string>> {
-  const file = await ParquetFile.fromFile(new Blob([new Uint8Array(bytes)]));
+  const file = await ParquetFile.fromFile(new BytesBlob(bytes));
   try {
     const pairs: ReadonlyMap<unknown, unknown> = file.metadata().fileMetadata().keyValueMetadata();
     return new Map([...pairs].map(([key, value]) => [String(key), String(value)]));
