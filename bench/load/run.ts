@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,11 +16,15 @@ interface Peer {
   readonly share: number;
   /** Its amounts have gone through floating point, so that its sums are right only nearly. */
   readonly isFloat?: true;
+  /** What has to be there first. */
+  readonly after?: LoadName;
 }
 
 const ours: Peer = { name: 'ours', about: 'ours, one thread', share: 1 };
 const peers: readonly Peer[] = [
   ours,
+  { name: 'import', about: '`ledgerlake import`, from its start to its end', share: 1 },
+  { name: 'rebuild', about: '`ledgerlake rebuild` of that lake', share: 1, after: 'import' },
   { name: 'fromJson', about: 'DuckDB from_json + unnest, 2 threads', share: 1 },
   { name: 'readJson', about: 'DuckDB read_json(columns) + unnest, 2 threads', share: 1 },
   { name: 'objects', about: 'JSON.parse + tableFromJSON + writeParquet', share: 0.2, isFloat: true },
@@ -50,6 +55,9 @@ async function run(megabytes: number, rounds: number): Promise<void> {
       for (const peer of peers) {
         const output = join(folder, peer.name);
         await mkdir(output);
+        if (peer.after !== undefined) {
+          await measure({ name: peer.after }, inputs.get(peer.share) ?? '', output);
+        }
         const measured = await measure(peer, inputs.get(peer.share) ?? '', output);
         await expectRows(peer, output);
         runs.get(peer)?.push({ ...measured, bytes: await sizes(output) });
@@ -80,7 +88,7 @@ async function run(megabytes: number, rounds: number): Promise<void> {
   }
 }
 
-async function measure({ name }: Peer, input: string, output: string): Promise<Measured> {
+async function measure({ name }: Pick<Peer, 'name'>, input: string, output: string): Promise<Measured> {
   const script = fileURLToPath(new URL('measure.js', import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [script, name, input, output]);
   return JSON.parse(stdout) as Measured;
@@ -96,9 +104,9 @@ async function rowsIn(folder: string): Promise<RowsText> {
   const database = await openDatabase();
   try {
     const text = async (sum: string) => {
-      const events = await database.rows(`SELECT count(*)::VARCHAR AS events FROM '${folder}/events*.parquet'`);
+      const events = await database.rows(`SELECT count(*)::VARCHAR AS events FROM '${glob(folder, 'events')}'`);
       const sums = await database.rows(
-        `SELECT currency, count(*)::VARCHAR AS entries, ${sum} AS total FROM '${folder}/entries*.parquet' GROUP BY 1 ORDER BY 1`,
+        `SELECT currency, count(*)::VARCHAR AS entries, ${sum} AS total FROM '${glob(folder, 'entries')}' GROUP BY 1 ORDER BY 1`,
       );
       return JSON.stringify([...events, ...sums]);
     };
@@ -111,10 +119,18 @@ async function rowsIn(folder: string): Promise<RowsText> {
   }
 }
 
+/** A table's files: those of a lake, or those that lie in the folder itself. */
+function glob(folder: string, table: string): string {
+  const lake = join(folder, 'lake');
+  return existsSync(lake) ? join(lake, table, '*', '*', '*.parquet') : join(folder, `${table}*.parquet`);
+}
+
 async function sizes(folder: string): Promise<Run['bytes']> {
   const bytes = { events: 0, entries: 0 };
-  for (const name of await readdir(folder)) {
-    bytes[name.startsWith('events') ? 'events' : 'entries'] += (await stat(join(folder, name))).size;
+  const root = existsSync(join(folder, 'lake')) ? join(folder, 'lake') : folder;
+  for (const name of await readdir(root, { recursive: true })) {
+    if (!name.endsWith('.parquet') || name.includes('_delta_log')) continue;
+    bytes[name.startsWith('events') ? 'events' : 'entries'] += (await stat(join(root, name))).size;
   }
   return bytes;
 }

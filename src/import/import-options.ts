@@ -24,7 +24,7 @@ export interface ImportLimits extends Limits {
 export const importLimits: ImportLimits = {
   memory: '256MB',
   rangeBytes: 64_000_000,
-  rawBytes: 8_000_000,
+  rawBytes: 10_000_000,
   partBytes: 8_000_000,
   countedEvents: 500_000,
   thread: threadLimits,

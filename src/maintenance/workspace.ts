@@ -10,11 +10,11 @@ export interface Limits {
   readonly memory: string;
   /** Bytes of rows that DuckDB sorts, compares or writes at once: over wide rows it runs out of memory before it spills. */
   readonly rangeBytes: number;
-  /** Bytes of `raw` that are flattened at once. */
+  /** Bytes of `raw` that are flattened at once: more than a part of an import has, so that each of its files is one. */
   readonly rawBytes: number;
 }
 
-export const defaultLimits: Limits = { memory: '1GB', rangeBytes: 64_000_000, rawBytes: 8_000_000 };
+export const defaultLimits: Limits = { memory: '1GB', rangeBytes: 64_000_000, rawBytes: 10_000_000 };
 
 /** A DuckDB and a folder of the local disk, for files on their way out of a lake and back into it. */
 export interface Workspace {
