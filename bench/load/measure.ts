@@ -28,7 +28,7 @@ export type LoadName = keyof typeof loads;
 
 /** Runs the command line here: what it prints goes to standard error. */
 async function command(words: readonly string[]): Promise<void> {
-  const { write } = process.stdout;
+  const write = process.stdout.write.bind(process.stdout);
   process.stdout.write = process.stderr.write.bind(process.stderr);
   process.argv.splice(2, Infinity, ...words);
   await import('../../src/cli.js');

@@ -1,4 +1,4 @@
-import { DataType, TimeUnit, Timestamp, type Data, type RecordBatch } from 'apache-arrow';
+import { DataType, TimeUnit, Timestamp, Type, type Data, type RecordBatch } from 'apache-arrow';
 import type { ByteRange } from './arrays.js';
 import { isNull } from './statistics.js';
 
@@ -30,11 +30,11 @@ export function instantCells(batch: RecordBatch, name: string): (row: number) =>
 }
 
 function columnOf(batch: RecordBatch, name: string): Data {
-  const [data] = batch.getChild(name)?.data ?? [];
+  const [data]: readonly (Data | undefined)[] = batch.getChild(name)?.data ?? [];
   if (data === undefined) throw new Error(`expected a column ${name}, found none`);
   return data;
 }
 
-function odd(name: string, expected: string, { type }: Data): Error {
-  return new Error(`expected ${name} to hold ${expected}, found ${String(type)}`);
+function odd(name: string, expected: string, { typeId }: Data): Error {
+  return new Error(`expected ${name} to hold ${expected}, found ${Type[typeId]}`);
 }

@@ -12,7 +12,7 @@ export async function piecesOf(rows: RecordBatch): Promise<Uint8Array[]> {
   writer.write(rows);
   writer.finish();
   const pieces: Uint8Array[] = [];
-  for await (const piece of writer) {
+  for await (const piece of writer as AsyncIterable<Uint8Array>) {
     // Small texts lie in memory that Node shares out to everybody.
     pieces.push(piece.byteLength >= piece.buffer.byteLength * leastShare ? piece : piece.slice());
   }
