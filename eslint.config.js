@@ -10,6 +10,8 @@ const importers = {
   undici: 'src/http/agent.ts',
   pino: 'src/output/json-log.ts',
   'prom-client': 'src/metrics/run-metrics.ts',
+  '@observablehq/plot': 'src/report/charts.ts',
+  '@mixmark-io/domino': 'src/report/drawing.ts',
 };
 const names = Object.keys(importers);
 const restricted = (allowed) => [

@@ -5,6 +5,7 @@ import { forgetCommand } from './forget.js';
 import { importCommand } from './import.js';
 import { compactCommand, rebuildCommand } from './maintenance.js';
 import { planCommand } from './plan.js';
+import { reportCommand } from './report.js';
 import { serveCommand } from './serve.js';
 import { sqlCommand } from './sql.js';
 import { statusCommand } from './status.js';
@@ -20,6 +21,7 @@ export const commands: readonly CommandDefinition[] = [
   verifyCommand,
   importCommand,
   sqlCommand,
+  reportCommand,
   compactCommand,
   rebuildCommand,
   forgetCommand,

@@ -5,6 +5,8 @@ import { isFormat, type Format } from '../output/formats.js';
 export interface OptionDefinition {
   readonly about: string;
   readonly type: 'text' | 'flag';
+  /** One letter that stands for it. */
+  readonly alias?: string;
   readonly default?: string;
   readonly choices?: readonly string[];
 }

@@ -15,8 +15,8 @@ export interface RunNote {
 }
 
 /**
- * Leaves word of a run in the lake, for `ledgerlake status`. The note is disposable: a lake that can't take it is told
- * of, and what the run itself came to stands.
+ * Leaves word of a run in the lake, for `ledgerlake status` and `ledgerlake report`. The note is disposable: a lake that
+ * can't take it is told of, and what the run itself came to stands.
  */
 export async function noteRun(
   store: Store,
@@ -25,9 +25,9 @@ export async function noteRun(
   tell: Tell,
 ): Promise<void> {
   const pipelines = Object.fromEntries(
-    summaries.map(({ pipeline, slices, requests, files, bytes, rows }): [string, LastPipeline] => [
+    summaries.map(({ pipeline, slices, requests, files, bytes, rows, noticed }): [string, LastPipeline] => [
       pipeline,
-      { slices, requests, files, bytes, rows: Object.fromEntries(rows) },
+      { slices, requests, files, bytes, rows: Object.fromEntries(rows), noticed: mostNoticed(noticed) },
     ]),
   );
   try {
@@ -46,6 +46,15 @@ export async function noteRun(
   } catch (error) {
     tell({ event: 'note-not-written', note: 'last-run', reason: messageOf(error) });
   }
+}
+
+/** Places that are kept of each kind of thing noticed: the note stays small whatever came. */
+const mostPlaces = 20;
+
+function mostNoticed(noticed: RunReport['summaries'][number]['noticed']): Record<string, Record<string, number>> {
+  const most = (places: ReadonlyMap<string, number>) =>
+    Object.fromEntries([...places].toSorted(([, one], [, other]) => other - one).slice(0, mostPlaces));
+  return Object.fromEntries([...noticed].map(([kind, places]) => [kind, most(places)]));
 }
 
 /** The address as it may be shown: without user and password. */

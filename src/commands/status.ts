@@ -1,14 +1,14 @@
 import { tables } from '../finances/tables.js';
 import { existingLake } from '../lake/existing-lake.js';
 import { readLastRun, type LastRun } from '../lake/last-run.js';
-import { rangeMarginMs, readRange, type RangeOptions } from '../options/range.js';
+import { readRange, type RangeOptions } from '../options/range.js';
 import { formatSpan } from '../output/amounts.js';
 import { chunksOf, writeRows, type Format } from '../output/formats.js';
 import { terminalWidth, writeText } from '../output/sink.js';
 import type { Column, Rows } from '../output/rows.js';
-import { dayMs, type Window } from '../run/windows.js';
 import { instantText, shellWord } from '../status/backfill-command.js';
 import { accountStatus, loadedRange, needsEndpoint, type AccountStatus } from '../status/lake-status.js';
+import { reportedRange } from '../status/reported-range.js';
 import { accountText, lastRunText } from '../status/status-text.js';
 import type { ReadingContext } from './context.js';
 
@@ -49,7 +49,7 @@ export async function status(options: StatusOptions, { clock, output }: ReadingC
   const lastRun = await readLastRun(lake.store);
   const accounts = [...lake.accounts()].filter((name) => options.account === undefined || name === options.account);
   const statuses = accounts.toSorted().map((account) => {
-    const range = rangeOf(options, loadedRange(lake, account), now);
+    const range = reportedRange(options, loadedRange(lake, account), now);
     return accountStatus({
       lake,
       location: options.lake,
@@ -88,15 +88,6 @@ export async function status(options: StatusOptions, { clock, output }: ReadingC
 /** Whether a terminal may be shown colours: unless NO_COLOR says otherwise, or it can't. */
 export function wantsColor(isTerminal: boolean, environment: Readonly<Record<string, string | undefined>>): boolean {
   return isTerminal && (environment['NO_COLOR'] ?? '') === '' && environment['TERM'] !== 'dumb';
-}
-
-function rangeOf(options: RangeOptions, loaded: Window | undefined, now: number): Window {
-  // Orders alone have no dates: then the default range shows what there could be.
-  if (loaded === undefined || options.from !== undefined) return readRange(options, now);
-  if (options.to !== undefined) return readRange({ ...options, from: iso(loaded.start) }, now);
-  const latest = Math.floor((now - rangeMarginMs) / 1000) * 1000;
-  // A clock that was put back must not hide what is there.
-  return { start: loaded.start, end: latest - loaded.end >= dayMs ? latest : loaded.end };
 }
 
 function firstCommand({ lake, account }: StatusOptions): string {

@@ -1,4 +1,3 @@
-import { LedgerlakeError } from '../errors.js';
 import { writeRows } from '../output/formats.js';
 import { writeText } from '../output/sink.js';
 import { lostFile } from './lost-file.js';

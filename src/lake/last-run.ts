@@ -10,6 +10,8 @@ export interface LastPipeline {
   readonly bytes: number;
   /** Rows read, by table. */
   readonly rows: Readonly<Record<string, number>>;
+  /** What nobody expected in the data: how often, by kind and place, of each kind the most frequent places. */
+  readonly noticed?: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
 /** The run that ended last, as it told at its end. Instants are ISO 8601 in UTC. */
@@ -78,6 +80,20 @@ function isPipelines(value: unknown): boolean {
     if (typeof pipeline !== 'object' || pipeline === null) return false;
     const fields = pipeline as Record<string, unknown>;
     const numbers = ['slices', 'requests', 'files', 'bytes'];
-    return numbers.every((name) => typeof fields[name] === 'number') && typeof fields['rows'] === 'object';
+    return (
+      numbers.every((name) => typeof fields[name] === 'number') &&
+      typeof fields['rows'] === 'object' &&
+      (fields['noticed'] === undefined || isNoticed(fields['noticed']))
+    );
   });
+}
+
+function isNoticed(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.values(value).every(
+    (places: unknown) =>
+      typeof places === 'object' &&
+      places !== null &&
+      Object.values(places).every((times) => typeof times === 'number'),
+  );
 }

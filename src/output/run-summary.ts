@@ -135,7 +135,8 @@ function grid(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-const noticeTexts: Readonly<Record<string, string>> = {
+/** What each kind of thing that a run noticed is, behind its number. */
+export const noticeTexts: Readonly<Record<string, string>> = {
   unknownLists: 'events in lists that the model does not know',
   unknownPaths: 'amounts at paths that the model does not know (role unknown)',
   unfitValues: 'values that their column cannot hold exactly (null there, whole in raw)',

@@ -5,6 +5,10 @@ import type { Certificate } from './certificate.js';
 import { byDate, byGroup } from './main-tables.js';
 import { parquet, type ReadableFile } from './file-contents.js';
 import type { LogFile } from './log-files.js';
+import { netSums } from './settlement-total.js';
+
+/** In SQL: groups whose events don't stand in places from 0 on without a gap. */
+export const haveGaps = 'GROUP BY account, group_id HAVING count(*) <> max(position) + 1';
 
 /**
  * What must be compared across files, kept by DuckDB, which spills it: a few numbers and ids for each event, and net
@@ -59,17 +63,15 @@ export class IndexTables {
   /** Adds the net sums of a file with entries by group. */
   async addNets({ file, path }: ReadableFile): Promise<void> {
     await this.#execute(
-      `INSERT INTO nets SELECT ${literal(file.account)}, group_id, currency, ` +
-        "sum(amount) FILTER (role = 'net'), count(*) FILTER (role = 'net' AND amount_text IS NOT NULL), " +
-        `count(*) FILTER (role = 'unknown') FROM ${parquet(path)} GROUP BY group_id, currency`,
+      `INSERT INTO nets SELECT ${literal(file.account)}, group_id, currency, ${netSums} ` +
+        `FROM ${parquet(path)} GROUP BY group_id, currency`,
     );
   }
 
   /** Groups, by `groupKey`, whose events don't stand in places from 0 on without a gap. */
   async brokenGroups(): Promise<ReadonlySet<string>> {
     const rows = await this.#rows(
-      `SELECT account, group_id FROM seen WHERE tab = ${literal(byGroup.table)} ` +
-        'GROUP BY account, group_id HAVING count(*) <> max(position) + 1',
+      `SELECT account, group_id FROM seen WHERE tab = ${literal(byGroup.table)} ${haveGaps}`,
     );
     return new Set(rows.map((row) => groupKey(String(row['account']), String(row['group_id']))));
   }

@@ -8,6 +8,7 @@ import { byDate, byGroup, listing } from './main-tables.js';
 import { parquet, type ReadableFile } from './file-contents.js';
 import { readWindows } from './loaded-windows.js';
 import type { LogFile } from './log-files.js';
+import { totalFault, type NetSum } from './settlement-total.js';
 
 /** A settlement as its listing has it. */
 export interface Settlement extends Place {
@@ -30,17 +31,27 @@ export async function settlementsOf(
   database: Database,
   signal: AbortSignal,
 ): Promise<Settlement[]> {
+  return settlementsFrom(parquet(path), file, database, signal);
+}
+
+/** Reads the groups of one account that a FROM clause gives, in its order. */
+export async function settlementsFrom(
+  source: string,
+  { table, file, account }: Pick<LogFile, 'table' | 'file' | 'account'>,
+  database: Database,
+  signal: AbortSignal | undefined,
+): Promise<Settlement[]> {
   const rows = await database.rows(
     'SELECT group_id, processing_status, epoch_ms(started_at) AS started, epoch_ms(ended_at) AS ended, ' +
       'original_total::VARCHAR AS total, original_currency, beginning_balance::VARCHAR AS beginning, ' +
-      `beginning_currency FROM ${parquet(path)}`,
+      `beginning_currency FROM ${source}`,
     { signal },
   );
   return rows.map((row) => ({
-    table: file.table,
-    file: file.file,
+    table,
+    file,
     slice: `group/${String(row['group_id'])}`,
-    account: file.account,
+    account,
     id: String(row['group_id']),
     isClosed: row['processing_status'] === 'Closed' || (row['ended'] ?? null) !== null,
     start: numberOrNull(row['started']),
@@ -136,7 +147,7 @@ export async function checkTotals(
   certificate: Certificate,
   signal: AbortSignal,
 ): Promise<void> {
-  const nets = new Map<string, { currency: string | null; net: string | null; inexact: number; unknown: number }[]>();
+  const nets = new Map<string, NetSum[]>();
   const sums =
     'SELECT account, group_id, currency, sum(net)::VARCHAR AS net, sum(inexact) AS inexact, sum(unknown) AS unknown ' +
     'FROM nets GROUP BY account, group_id, currency ORDER BY ALL';
@@ -158,40 +169,6 @@ export async function checkTotals(
     const fault = totalFault(settlement, found);
     if (fault !== undefined) certificate.add('group-totals', 'upstream', settlement, fault);
   }
-}
-
-function totalFault(
-  { total, beginning, currency, beginningCurrency }: Settlement,
-  nets: readonly { currency: string | null; net: string | null; inexact: number; unknown: number }[],
-): string | undefined {
-  if (total === null) return 'the group is closed and has no OriginalTotal';
-  if (nets.some(({ inexact }) => inexact > 0)) return 'net amounts do not fit DECIMAL(18,6): they cannot be added up';
-  if (beginning !== null && beginningCurrency !== currency) {
-    return `OriginalTotal is in ${currency ?? 'none'}, BeginningBalance in ${beginningCurrency ?? 'none'}`;
-  }
-  const expected = millionths(total) - millionths(beginning ?? '0');
-  const net = millionths(nets.find((sum) => sum.currency === currency)?.net ?? '0');
-  const foreign = nets.filter((sum) => sum.currency !== currency && millionths(sum.net ?? '0') !== 0n);
-  const unknown = nets.reduce((sum, { unknown: more }) => sum + more, 0);
-  const hint = unknown === 0 ? '' : `; ${unknown} amounts are at paths of unknown role`;
-  const of = currency ?? 'no currency';
-  if (net !== expected) {
-    const difference = decimal(net - expected);
-    return `net is ${decimal(net)} ${of}, total less beginning balance ${decimal(expected)}: ${difference} apart${hint}`;
-  }
-  if (foreign.length === 0) return undefined;
-  return `the group is in ${of} and has net amounts in ${foreign.map((sum) => sum.currency ?? 'none').join(', ')}`;
-}
-
-/** Decimal text of up to six places, in millionths. */
-function millionths(text: string): bigint {
-  const [, sign = '', whole = '0', fraction = ''] = /^(-?)(\d+)(?:\.(\d{1,6}))?$/.exec(text) ?? [];
-  return BigInt(`${sign}${whole}${fraction.padEnd(6, '0')}`);
-}
-
-function decimal(value: bigint): string {
-  const digits = (value < 0n ? -value : value).toString().padStart(7, '0');
-  return `${value < 0n ? '-' : ''}${digits.slice(0, -6)}.${digits.slice(-6)}`;
 }
 
 function textOrNull(cell: Cell | undefined): string | null {

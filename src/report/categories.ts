@@ -1,0 +1,70 @@
+/** What the net amounts of a lake are told apart by: each belongs to exactly one. */
+export interface Category {
+  readonly id: CategoryId;
+  readonly label: string;
+  /** What belongs to it, for a reader who wants to check. */
+  readonly about: string;
+  /** `kind` of the entries; those of the lists that give money back belong to `refunds` whatever their kind is. */
+  readonly kinds: readonly string[];
+}
+
+export type CategoryId = 'charges' | 'promotions' | 'fees' | 'taxes' | 'refunds' | 'reimbursements' | 'transfers';
+
+/** Lists whose events give a buyer's money back, with all that comes back to the seller beside it. */
+export const refundLists = ['RefundEventList', 'GuaranteeClaimEventList', 'ChargebackEventList'] as const;
+
+/** In the order in which they are shown. */
+export const categories: readonly Category[] = [
+  {
+    id: 'charges',
+    label: 'Charges',
+    about: 'What buyers were charged: prices, shipping, gift wrap, and the tax in them.',
+    kinds: ['charge'],
+  },
+  {
+    id: 'promotions',
+    label: 'Promotions',
+    about: 'Rebates on prices and shipping, and the cost of points.',
+    kinds: ['promotion', 'points'],
+  },
+  {
+    id: 'fees',
+    label: 'Fees',
+    about: 'What the marketplace took for selling, shipping, storing, advertising.',
+    kinds: ['fee'],
+  },
+  {
+    id: 'taxes',
+    label: 'Taxes',
+    about: 'Tax that the marketplace withheld or settled; tax that buyers paid is part of the charges.',
+    kinds: ['tax', 'tax_withheld'],
+  },
+  {
+    id: 'refunds',
+    label: 'Refunds',
+    about: 'Every amount of refunds, guarantee claims and chargebacks, with fees that were given back.',
+    kinds: [],
+  },
+  {
+    id: 'reimbursements',
+    label: 'Reimbursements',
+    about: 'What the marketplace made good, and its adjustments, such as for lost stock.',
+    kinds: ['reimbursement', 'adjustment'],
+  },
+  {
+    id: 'transfers',
+    label: 'Loans and transfers',
+    about: 'Loans, debts, credits, disbursements and direct payments: money that was moved, not earned.',
+    kinds: ['credit', 'debt', 'loan', 'disbursement', 'direct_payment'],
+  },
+];
+
+/** Amounts as decimal texts, by category; one that is lacking is 0. */
+export type CategoryAmounts = ReadonlyMap<CategoryId, string>;
+
+export function isCategory(id: string): id is CategoryId {
+  return categories.some((category) => category.id === id);
+}
+
+/** What selling brought and cost: all but loans and transfers. */
+export const tradeCategories = categories.filter(({ id }) => id !== 'transfers');

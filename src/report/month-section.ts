@@ -1,0 +1,133 @@
+import { amountsIn, drawn, ofHundred, signOf, sumOf } from './amounts.js';
+import { categories, tradeCategories, type Category } from './categories.js';
+import { stackedChart, stepsChart, type Step } from './charts.js';
+import type { CurrencyFigures, MonthFigures } from './figures.js';
+import { html, type Html } from './html.js';
+import { figureTable } from './tables.js';
+
+/** More months than these are only in the table. */
+const mostMonths = 60;
+
+/** Net proceeds by month: what they are made of as stacked bars, and the figures. */
+export function monthSection({ currency, months, totals, net }: CurrencyFigures): Html {
+  const amount = amountsIn(currency);
+  const used = categories.filter(({ id }) => signOf(totals.get(id) ?? '0') !== 0 || id === 'charges');
+  const columns = [
+    { label: 'Month', kind: 'text' },
+    ...used.map(({ label }) => ({ label, kind: 'number' }) as const),
+    { label: 'Net proceeds', kind: 'number' },
+  ] as const;
+  const cells = (amounts: MonthFigures['amounts']) => used.map(({ id }) => amount(amounts.get(id) ?? '0'));
+  const table = figureTable({
+    caption: html`Net proceeds by month, in ${currencyText(currency)}`,
+    columns,
+    rows: months.map(({ month, amounts, net: own }) => [month, ...cells(amounts), html`<b>${amount(own)}</b>`]),
+    foot: months.length < 2 ? undefined : ['All', ...cells(totals), html`<b>${amount(net)}</b>`],
+  });
+  return html`${monthChart(currency, months, used)}${table}`;
+}
+
+function monthChart(currency: string, months: readonly MonthFigures[], used: readonly Category[]): Html {
+  const amount = amountsIn(currency);
+  const traded = used.filter(({ id }) => id !== 'transfers');
+  const isWhole = traded.length === used.length;
+  const shown = months.slice(-mostMonths);
+  const what = isWhole ? 'net proceeds' : 'net proceeds before loans and transfers';
+  const parts = shown.flatMap(({ month, amounts }) =>
+    traded.flatMap(({ id, label }) => {
+      const text = amounts.get(id) ?? '0';
+      const title = `${month}, ${label}: ${amount(text)} ${currency}`;
+      return signOf(text) === 0 ? [] : [{ place: month, series: id, value: drawn(text), title }];
+    }),
+  );
+  if (parts.length === 0) return html``;
+  const nets = shown.map(({ month, amounts }) => {
+    const text = sumOf(traded.map(({ id }) => amounts.get(id) ?? '0'));
+    return { place: month, value: drawn(text), title: `${month}, ${what}: ${amount(text)} ${currency}` };
+  });
+  const keys = traded.map(({ id, label }) => html`<li><span class="key ${id}"></span>${label}</li>`);
+  const left = isWhole ? undefined : 'Loans and transfers stand in the table only. ';
+  const older = months.length > shown.length ? `The chart has the last ${shown.length} months. ` : undefined;
+  return html`<figure>
+    <ul class="keys">
+      ${keys}
+      <li><span class="key net"></span>${isWhole ? 'Net' : 'Net of these'}</li>
+    </ul>
+    ${stackedChart(
+      `Bar chart of ${what} by month in ${currency}; the table below it has the figures.`,
+      filled(shown.map(({ month }) => month)),
+      parts,
+      nets,
+    )}
+    <figcaption>${currencyText(currency)}. ${left}${older}</figcaption>
+  </figure>`;
+}
+
+/** Months with those between them that hold nothing, so that a gap shows; as they are where that would be too many. */
+function filled(months: readonly string[]): readonly string[] {
+  const number = (month: string) => Number(month.slice(0, 4)) * 12 + Number(month.slice(5)) - 1;
+  const [first = '', last = ''] = [months[0], months.at(-1)];
+  if (!/^\d{4}-\d\d$/.test(first) || number(last) - number(first) >= mostMonths) return months;
+  return Array.from({ length: number(last) - number(first) + 1 }, (_, at) => {
+    const of = number(first) + at;
+    return `${String(Math.floor(of / 12)).padStart(4, '0')}-${String((of % 12) + 1).padStart(2, '0')}`;
+  });
+}
+
+/** Where each 100 of what buyers were charged went. */
+export function hundredSection({ currency, totals, net }: CurrencyFigures): Html {
+  const charges = totals.get('charges') ?? '0';
+  if (signOf(charges) <= 0)
+    return html`<p class="none">Nothing was charged in this time, so there is nothing to part.</p>`;
+  const amount = amountsIn(currency);
+  const used = tradeCategories.filter(({ id }) => signOf(totals.get(id) ?? '0') !== 0);
+  const left = sumOf(used.map(({ id }) => totals.get(id) ?? '0'));
+  const share = (text: string) => ofHundred(text, charges) ?? '';
+  const steps: Step[] = [];
+  let at = '0';
+  for (const { id, label } of used) {
+    const text = totals.get(id) ?? '0';
+    const next = sumOf([at, text]);
+    const title = `${label}: ${amount(text)} ${currency}`;
+    steps.push({ label, series: id, from: drawn(at), to: drawn(next), figure: share(text), title });
+    at = next;
+  }
+  steps.push({
+    label: 'Left',
+    series: 'left',
+    from: 0,
+    to: drawn(left),
+    figure: share(left),
+    title: `Left: ${amount(left)} ${currency}`,
+  });
+  const transfers = totals.get('transfers') ?? '0';
+  return html`<figure>
+      ${stepsChart(`Bar chart of where each 100 ${currency} of charges went; the table below it has the figures.`, steps)}
+    </figure>
+    ${figureTable({
+      caption: html`Where each 100 of charges went, in ${currencyText(currency)}`,
+      columns: [
+        { label: '', kind: 'text' },
+        { label: 'Amount', kind: 'number' },
+        { label: 'Of each 100', kind: 'number' },
+      ],
+      rows: used.map(({ id, label, about }) => {
+        const text = totals.get(id) ?? '0';
+        return [html`${label}<small>${about}</small>`, amount(text), share(text)];
+      }),
+      foot: ['Left', amount(left), share(left)],
+    })}
+    ${
+      signOf(transfers) === 0
+        ? undefined
+        : html`<p class="note">
+            Left, ${amount(left)}, and loans and transfers, ${amount(transfers)}, make the net proceeds of
+            ${amount(net)} ${currency}.
+          </p>`
+    }`;
+}
+
+/** A currency's code, or what stands for the lack of one. */
+export function currencyText(currency: string): string {
+  return currency === '' ? 'no currency' : currency;
+}

@@ -1,0 +1,134 @@
+/**
+ * The page's only style sheet. Series keep their order of lightness too, so that they stay apart for eyes that see fewer
+ * colours: the palette has at least 3 to 1 against the page, text at least 4.5 to 1.
+ */
+export const style = `
+:root {
+  color-scheme: light dark;
+  --page: #ffffff; --ink: #1c2126; --soft: #59626b; --rule: #dfe3e7; --band: #f5f7f9; --link: #17529c;
+  --good: #17633f; --bad: #a51d2d; --warn-page: #fdf6e7; --warn-rule: #e5c88a;
+  --charges: #17366f; --promotions: #528fc6; --fees: #a8542b; --taxes: #889096; --refunds: #560c1c;
+  --reimbursements: #1a615a; --left: #17366f;
+  --day-full: #3f7d6b; --day-full-edge: #3f7d6b; --day-empty: #e3eeea; --day-empty-edge: #3f7d6b;
+  --day-partial: #f6dfae; --day-partial-edge: #8a6410; --day-imported: #d7e5f5; --day-imported-edge: #38618f;
+  --day-missing: #ffffff; --day-missing-edge: #a51d2d;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --page: #17191c; --ink: #e4e7ea; --soft: #a2abb4; --rule: #33383e; --band: #1f2226; --link: #8fbcf0;
+    --good: #6fcf9f; --bad: #ff8d8d; --warn-page: #2a2416; --warn-rule: #6a5521;
+    --charges: #a3caf2; --promotions: #3577a5; --fees: #ea8740; --taxes: #9a9a9a; --refunds: #cc2a52;
+    --reimbursements: #4ce0a3; --left: #a3caf2;
+    --day-full: #4f9a84; --day-full-edge: #4f9a84; --day-empty: #20332e; --day-empty-edge: #4f9a84;
+    --day-partial: #4a3a12; --day-partial-edge: #d9ac4a; --day-imported: #1f3550; --day-imported-edge: #7fa9d8;
+    --day-missing: #17191c; --day-missing-edge: #ff8d8d;
+  }
+}
+* { box-sizing: border-box; }
+html { scroll-behavior: smooth; }
+body {
+  margin: 0 auto; padding: 2.5rem 1.5rem 4rem; max-width: 62rem; background: var(--page); color: var(--ink);
+  font: 1rem/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif; overflow-wrap: anywhere;
+}
+h1, h2, h3, h4 { line-height: 1.2; font-weight: 600; text-wrap: balance; }
+h1 { font-size: 1.9rem; margin: 0 0 .4rem; letter-spacing: -.01em; }
+h2 { font-size: 1.5rem; margin: 3.5rem 0 1rem; padding-top: 1rem; border-top: 3px solid var(--ink); }
+h3 { font-size: 1.3rem; margin: 0 0 1.2rem; }
+h3 small { font-weight: 400; color: var(--soft); font-size: 1rem; margin-left: .3rem; }
+h4 { font-size: 1.02rem; margin: 2.4rem 0 .8rem; }
+p { margin: .6rem 0; max-width: 44rem; }
+a { color: var(--link); text-underline-offset: .15em; }
+:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
+code { font: .86em/1.4 ui-monospace, 'SF Mono', Menlo, Consolas, monospace; }
+pre { padding: .8rem 1rem; background: var(--band); overflow-x: auto; border-radius: 4px; }
+.lead, .note, figcaption, .none { color: var(--soft); }
+.note, figcaption { font-size: .88rem; }
+.skip { position: absolute; left: -99rem; }
+.skip:focus { left: 1rem; top: 1rem; background: var(--page); padding: .5rem 1rem; }
+.spoken { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+nav ul, .keys { list-style: none; display: flex; flex-wrap: wrap; gap: .3rem 1.1rem; padding: 0; margin: .6rem 0; }
+nav { font-size: .93rem; margin-top: 1.4rem; padding: .7rem 0; border: solid var(--rule); border-width: 1px 0; }
+nav ul { margin: 0; }
+.chapter { margin-top: 3rem; padding-top: 1.4rem; border-top: 1px solid var(--rule); scroll-margin-top: 1rem; }
+.look { background: var(--warn-page); border: 1px solid var(--warn-rule); border-radius: 6px; padding: .9rem 1.2rem; margin: 1.6rem 0; }
+.look h3 { font-size: 1rem; margin: 0 0 .4rem; }
+.look ul { margin: 0; padding-left: 1.2rem; }
+.well { margin: 1.4rem 0; }
+.well .sign { color: var(--good); font-weight: 700; }
+.fault { color: var(--bad); }
+.scroll { overflow-x: auto; margin: .8rem 0 1.4rem; }
+table { border-collapse: collapse; width: 100%; font-size: .9rem; font-variant-numeric: tabular-nums lining-nums; }
+caption { text-align: left; color: var(--soft); font-size: .85rem; padding-bottom: .4rem; }
+th, td { padding: .34rem .6rem; text-align: left; vertical-align: baseline; border-bottom: 1px solid var(--rule); font-weight: 400; }
+th:first-child, td:first-child { padding-left: 0; }
+th:last-child, td:last-child { padding-right: 0; }
+thead th { color: var(--soft); font-size: .8rem; vertical-align: bottom; border-bottom-color: var(--soft); }
+td.n, th.n { text-align: right; overflow-wrap: normal; }
+td.n { white-space: nowrap; }
+tfoot th, tfoot td { font-weight: 600; border-top: 1px solid var(--soft); border-bottom: 3px double var(--soft); }
+th small { display: block; color: var(--soft); font-size: .82rem; max-width: 30rem; }
+tbody th { min-width: 6.2rem; }
+.settlements > tbody > tr:first-child > * { border-bottom: 0; padding-top: .55rem; }
+.settlements .more td { padding: 0 0 .45rem; }
+.verdict { white-space: nowrap; }
+.v-adds-up .verdict, .good { color: var(--good); }
+.v-differs .verdict, .bad { color: var(--bad); font-weight: 600; white-space: normal; }
+.v-open .verdict, .v-not-loaded .verdict, .v-forgotten .verdict { color: var(--soft); }
+summary { cursor: pointer; color: var(--link); font-size: .85rem; width: fit-content; padding: .1rem .3rem .1rem 0; }
+details[open] > summary { margin-bottom: .6rem; }
+.settlements details[open] { background: var(--band); border-left: 3px solid var(--rule); padding: .5rem .9rem; }
+.settlements details p { margin: .3rem 0; font-size: .88rem; }
+.settlements details table { font-size: .84rem; }
+figure { margin: .6rem 0 1rem; }
+.chart { display: block; width: 100%; height: auto; color: var(--ink); font-family: inherit; font-variant-numeric: tabular-nums; }
+.chart.narrow { display: none; }
+.calendar .chart.wide { max-width: 45rem; }
+.key { display: inline-block; width: .8em; height: .8em; margin-right: .4em; border-radius: 2px; vertical-align: -.05em; }
+.keys { font-size: .88rem; color: var(--ink); }
+.key.charges { background: var(--charges); } .key.promotions { background: var(--promotions); }
+.key.fees { background: var(--fees); } .key.taxes { background: var(--taxes); }
+.key.refunds { background: var(--refunds); } .key.reimbursements { background: var(--reimbursements); }
+.key.net { background: var(--ink); transform: rotate(45deg) scale(.8); border-radius: 0; }
+[class*='key day-'] { width: 1.25em; height: 1.25em; font-size: .78rem; line-height: 1.2em; text-align: center; font-weight: 600; border: 1px solid; vertical-align: -.25em; }
+.day-full { background: var(--day-full); border-color: var(--day-full-edge); }
+.day-empty { background: var(--day-empty); border-color: var(--day-empty-edge); }
+.day-partial { background: var(--day-partial); border-color: var(--day-partial-edge); }
+.day-imported { background: var(--day-imported); border-color: var(--day-imported-edge); }
+.day-missing { background: var(--day-missing); border-color: var(--day-missing-edge); }
+footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--rule); color: var(--soft); font-size: .85rem; }
+@media (max-width: 40rem) {
+  body { padding: 1.4rem 1rem 3rem; }
+  h1 { font-size: 1.5rem; }
+  .chart.wide { display: none; }
+  .chart.narrow { display: block; }
+  .x { display: none; }
+  th, td { padding: .3rem .4rem; }
+  .settlements details[open] { padding: .4rem .5rem; }
+}
+@media (prefers-reduced-motion: reduce) { html { scroll-behavior: auto; } }
+@media print {
+  :root {
+    color-scheme: light;
+    --page: #ffffff; --ink: #000000; --soft: #444444; --rule: #cccccc; --band: #ffffff; --link: #000000;
+    --good: #17633f; --bad: #a51d2d; --warn-page: #ffffff; --warn-rule: #999999;
+    --charges: #17366f; --promotions: #528fc6; --fees: #a8542b; --taxes: #889096; --refunds: #560c1c;
+    --reimbursements: #1a615a; --left: #17366f;
+    --day-full: #3f7d6b; --day-full-edge: #3f7d6b; --day-empty: #e3eeea; --day-empty-edge: #3f7d6b;
+    --day-partial: #f6dfae; --day-partial-edge: #8a6410; --day-imported: #d7e5f5; --day-imported-edge: #38618f;
+    --day-missing: #ffffff; --day-missing-edge: #a51d2d;
+  }
+  @page { margin: 16mm 14mm; }
+  body { max-width: none; padding: 0; font-size: 9.5pt; }
+  nav, .skip { display: none; }
+  a { text-decoration: none; }
+  .scroll { overflow: visible; }
+  .chart.wide { display: block; }
+  .chart.narrow { display: none; }
+  .x { display: table-cell; }
+  .chart, .key { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  h2, h3, h4, caption { break-after: avoid; }
+  figure, tr { break-inside: avoid; }
+  .chapter { break-before: page; border-top: 0; }
+  details:not([open]) { display: none; }
+}
+`;
