@@ -38,7 +38,6 @@ export interface CalendarDay {
 
 const ink = 'currentColor';
 const page = 'var(--page)';
-const font = 12;
 const widths = { wide: 880, narrow: 330 } as const;
 type Fit = keyof typeof widths;
 
@@ -59,7 +58,7 @@ export function stackedChart(
   const mark = { symbol: 'diamond', r: 5, fill: ink, stroke: page, strokeWidth: 1.5, title: 'title' } as const;
   const values = { grid: true, label: null, tickFormat: shortNumber, tickSize: 0 };
   return both(label, (fits) => {
-    const shared = { document: newDocument(), width: widths[fits], style: { fontSize: `${font}px` } };
+    const shared = { document: newDocument(), width: widths[fits] };
     if (fits === 'narrow') {
       return Plot.plot({
         ...shared,
@@ -104,7 +103,7 @@ export function stepsChart(label: string, steps: readonly Step[]): Html {
   const least = Math.min(0, ...ends);
   const most = Math.max(0, ...ends);
   return both(label, (fits) => {
-    const letters = fits === 'wide' ? 30 : 16;
+    const letters = fits === 'wide' ? 27 : 15;
     return Plot.plot({
       document: newDocument(),
       width: widths[fits],
@@ -113,7 +112,6 @@ export function stepsChart(label: string, steps: readonly Step[]): Html {
       marginRight: fits === 'wide' ? 130 : 84,
       marginTop: 4,
       marginBottom: 8,
-      style: { fontSize: `${font}px` },
       x: { axis: null, domain: [least, most] },
       y: {
         type: 'band',
@@ -154,7 +152,6 @@ export function rateChart(label: string, points: readonly StackedNet[]): Html {
       height: fits === 'wide' ? 200 : 180,
       marginLeft: 44,
       marginRight: 12,
-      style: { fontSize: `${font}px` },
       x: { type: 'point', domain: places, ticks: thinned(places, fits === 'wide' ? 12 : 4), label: null, tickSize: 0 },
       y: { grid: true, label: null, tickSize: 0, zero: true, ticks: 4, tickFormat: (value: number) => `${value} %` },
       marks: [
@@ -187,7 +184,6 @@ export function calendarChart(label: string, days: readonly CalendarDay[]): Html
       marginTop: 20,
       marginBottom: 4,
       marginRight: 2,
-      style: { fontSize: `${fits === 'wide' ? font : 9}px` },
       x: {
         type: 'band',
         domain: Array.from({ length: 31 }, (_, at) => at + 1),

@@ -15,8 +15,14 @@ export function feeSection({ currency, fees, totals }: CurrencyFigures): Html {
   const label = ({ name, fees: many }: (typeof fees)[number]) => name ?? `${countText(many)} other fees`;
   const steps = fees.map((fee) => {
     const title = `${printable(label(fee))}: ${amount(fee.total)} ${currency}`;
-    const size = Math.abs(drawn(fee.total));
-    return { label: printable(label(fee)), series: 'fees', from: 0, to: size, figure: amount(fee.total), title };
+    return {
+      label: printable(label(fee)),
+      series: 'fees',
+      from: 0,
+      to: -drawn(fee.total),
+      figure: amount(fee.total),
+      title,
+    };
   });
   return html`<figure>
       ${stepsChart(`Bar chart of fees in ${currency}; the table below it has the figures.`, steps)}
@@ -25,18 +31,21 @@ export function feeSection({ currency, fees, totals }: CurrencyFigures): Html {
       caption: html`Fees by name, in ${currencyText(currency)}; those of refunds are part of the refunds`,
       columns: [
         { label: 'Fee', kind: 'text' },
+        { label: 'List', kind: 'text', isExtra: true },
         { label: 'Times', kind: 'number' },
         { label: 'Amount', kind: 'number' },
         { label: 'Of each 100 charged', kind: 'number' },
       ],
       rows: fees.map((fee) => [
         fee.name === null ? label(fee) : lakeText(fee.name),
+        fee.list === null ? '' : lakeText(fee.list),
         countText(fee.times),
         amount(fee.total),
         ofHundred(fee.total, totals.get('charges') ?? '0') ?? '–',
       ]),
       foot: [
         'All fees',
+        '',
         countText(fees.reduce((sum, { times }) => sum + times, 0)),
         amount(totals.get('fees') ?? '0'),
         ofHundred(totals.get('fees') ?? '0', totals.get('charges') ?? '0') ?? '–',

@@ -15,6 +15,8 @@ export interface MonthFigures {
 export interface FeeFigures {
   /** Null: all fees that aren't listed by themselves. */
   readonly name: string | null;
+  /** The list that they come from; null where there are several. */
+  readonly list: string | null;
   /** Fees that are in this line. */
   readonly fees: number;
   readonly times: number;
@@ -117,6 +119,7 @@ function amountsOf(pairs: readonly (readonly [string, string])[]): CategoryAmoun
 function feeOf(row: Row): FeeFigures {
   return {
     name: row.textOrNull('fee'),
+    list: row.textOrNull('list'),
     fees: row.count('fees'),
     times: row.count('times'),
     total: row.decimal('total'),

@@ -14,15 +14,15 @@ export function monthSection({ currency, months, totals, net }: CurrencyFigures)
   const used = categories.filter(({ id }) => signOf(totals.get(id) ?? '0') !== 0 || id === 'charges');
   const columns = [
     { label: 'Month', kind: 'text' },
-    ...used.map(({ label }) => ({ label, kind: 'number' }) as const),
     { label: 'Net proceeds', kind: 'number' },
+    ...used.map(({ label }) => ({ label, kind: 'number' }) as const),
   ] as const;
   const cells = (amounts: MonthFigures['amounts']) => used.map(({ id }) => amount(amounts.get(id) ?? '0'));
   const table = figureTable({
     caption: html`Net proceeds by month, in ${currencyText(currency)}`,
     columns,
-    rows: months.map(({ month, amounts, net: own }) => [month, ...cells(amounts), html`<b>${amount(own)}</b>`]),
-    foot: months.length < 2 ? undefined : ['All', ...cells(totals), html`<b>${amount(net)}</b>`],
+    rows: months.map(({ month, amounts, net: own }) => [month, html`<b>${amount(own)}</b>`, ...cells(amounts)]),
+    foot: months.length < 2 ? undefined : ['All', amount(net), ...cells(totals)],
   });
   return html`${monthChart(currency, months, used)}${table}`;
 }
@@ -111,9 +111,9 @@ export function hundredSection({ currency, totals, net }: CurrencyFigures): Html
         { label: 'Amount', kind: 'number' },
         { label: 'Of each 100', kind: 'number' },
       ],
-      rows: used.map(({ id, label, about }) => {
+      rows: used.map(({ id, label }) => {
         const text = totals.get(id) ?? '0';
-        return [html`${label}<small>${about}</small>`, amount(text), share(text)];
+        return [label, amount(text), share(text)];
       }),
       foot: ['Left', amount(left), share(left)],
     })}

@@ -25,12 +25,12 @@ export function overview(
       { label: 'Charges', kind: 'number', isExtra: true },
       { label: 'Fees', kind: 'number', isExtra: true },
       { label: 'Refunds', kind: 'number', isExtra: true },
-      { label: 'Refund rate', kind: 'number' },
+      { label: 'Refund rate', kind: 'number', isExtra: true },
       { label: 'Settlements', kind: 'text' },
     ],
     rows: chapters.map(overviewRow),
   });
-  return html`${chapters.length === 0 ? html`<p class="none">No amounts in this time.</p>` : table}
+  return html`${chapters.length === 0 ? html`<p class="none">No amounts and no settlements in this time.</p>` : table}
   ${
     concerns.length === 0
       ? html`<p class="well">
@@ -48,7 +48,8 @@ export function overview(
 
 function overviewRow({ id, currency, figures, settlements }: CurrencyChapter) {
   const amount = amountsIn(currency);
-  const money = (text: string | undefined) => (figures === undefined ? '–' : `${amount(text ?? '0')} ${currency}`);
+  const unit = html`<span class="x"> ${currency}</span>`;
+  const money = (text: string | undefined) => (figures === undefined ? '–' : html`${amount(text ?? '0')}${unit}`);
   const all = figures?.refunds.find(({ month }) => month === null);
   return [
     html`<a href="#${id}">${currencyText(currency)}</a>`,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { instantText, shellWord } from '../status/backfill-command.js';
 import { version } from '../version.js';
+import { categories } from './categories.js';
 import { chaptersOf, currencyChapter, dataChapter } from './chapters.js';
 import { html, Html } from './html.js';
 import type { AccountFigures, LakeFigures } from './lake-figures.js';
@@ -65,10 +66,8 @@ export function reportHtml({ accounts, lastRun }: LakeFigures, { location, now, 
       ${accounts.length === 0 ? undefined : html`<nav aria-label="Contents">${links}</nav>`}
     </header>
     <main id="content">${accounts.length === 0 ? nothing(location) : bodies}</main>
-    <footer>
-      Made by Ledgerlake ${version} from the lake alone. Net proceeds are the sum of all amounts of the role net, by the
-      month in which they stand; refunds are all amounts of refunds, guarantee claims and chargebacks.
-    </footer>
+    ${accounts.length === 0 ? undefined : words()}
+    <footer>Made by Ledgerlake ${version} from what the lake holds; nothing was asked of the service.</footer>
   </body>`;
   return `<!doctype html>\n${new Html(`<html lang="en">${head(location)}${content.text}</html>`).text}\n`;
 }
@@ -85,9 +84,7 @@ function head(location: string): string {
     <meta name="referrer" content="no-referrer" />
     <link rel="icon" href="data:," />
     <title>Financial report of ${location}</title>
-    <style>
-      ${new Html(style)}
-    </style>
+    ${new Html(`<style>${style}</style>`)}
   </head>`.text;
 }
 
@@ -96,6 +93,27 @@ function rangeText({ status: { range } }: AccountFigures, isPart: boolean): Html
   return html`<p class="lead">
     ${isPart ? `What stands from ${dates}, the end excluded.` : `All that the lake holds: ${dates}.`}
   </p>`;
+}
+
+/** What the figures are made of, so that each of them can be checked with a query. */
+function words(): Html {
+  const meanings = categories.map(
+    ({ label, about }) =>
+      html`<dt>${label}</dt>
+        <dd>${about}</dd>`,
+  );
+  return html`<section class="chapter" id="words" aria-labelledby="words-h">
+    <h2 class="small" id="words-h">What the words mean</h2>
+    <dl>
+      <dt>Net proceeds</dt>
+      <dd>The sum of all amounts whose role is net, in the month in which their event stands.</dd>
+      ${meanings}
+      <dt>Refund rate</dt>
+      <dd>Orders with a refund, of each 100 orders with a shipment.</dd>
+      <dt>Entry</dt>
+      <dd>One amount of one event. An amount of the role memo repeats what others count, and is in no sum.</dd>
+    </dl>
+  </section>`;
 }
 
 function nothing(location: string): Html {

@@ -75,9 +75,10 @@ function settlementBody(id: string, of: SettlementFigures, amount: AmountText): 
 }
 
 /** `2025-02-20 to 2025-03-06`; UTC. */
-function periodText({ settlement: { start, end } }: SettlementFigures): string {
-  const from = start === null ? '?' : instantText(start).slice(0, 10);
-  return end === null ? `${from}, open` : `${from} to ${instantText(end).slice(0, 10)}`;
+function periodText({ settlement: { start, end } }: SettlementFigures): Html {
+  const date = (at: number) => html`<span class="date">${instantText(at).slice(0, 10)}</span>`;
+  const from = start === null ? '?' : date(start);
+  return end === null ? html`${from}, open` : html`${from} to ${date(end)}`;
 }
 
 function verdictText({ verdict, apart }: SettlementFigures, amount: AmountText): Html {

@@ -33,10 +33,12 @@ export function statementsOf(scope: Scope) {
       'SELECT currency, month, category, sum(total) AS total FROM totals GROUP BY currency, month, category ORDER BY ALL',
     /** Fees by their own name: the largest ones, the others as one line without a name. */
     fees:
-      'WITH named AS (SELECT currency, coalesce(name, event_list) AS fee, sum(times) AS times, sum(total) AS total ' +
+      'WITH named AS (SELECT currency, coalesce(name, event_list) AS fee, sum(times) AS times, sum(total) AS total, ' +
+      'CASE WHEN min(event_list) = max(event_list) THEN min(event_list) END AS list ' +
       "FROM totals WHERE category = 'fees' GROUP BY ALL), " +
       'ranked AS (SELECT *, row_number() OVER (PARTITION BY currency ORDER BY abs(total) DESC, fee) AS rank FROM named) ' +
-      `SELECT currency, CASE WHEN rank <= ${mostFees} THEN fee END AS fee, count(*) AS fees, sum(times) AS times, ` +
+      `SELECT currency, CASE WHEN rank <= ${mostFees} THEN fee END AS fee, CASE WHEN min(rank) <= ${mostFees} THEN min(list) END AS list, ` +
+      'count(*) AS fees, sum(times) AS times, ' +
       `sum(total) AS total, min(rank) AS place FROM ranked GROUP BY currency, CASE WHEN rank <= ${mostFees} THEN fee END ` +
       'ORDER BY currency, place',
     makeSkus:

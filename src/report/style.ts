@@ -27,18 +27,20 @@ export const style = `
 * { box-sizing: border-box; }
 html { scroll-behavior: smooth; }
 body {
-  margin: 0 auto; padding: 2.5rem 1.5rem 4rem; max-width: 62rem; background: var(--page); color: var(--ink);
-  font: 1rem/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif; overflow-wrap: anywhere;
+  margin: 0 auto; padding: 2.5rem 1.5rem 4rem; max-width: 66rem; background: var(--page); color: var(--ink);
+  font: 1rem/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif; overflow-wrap: break-word;
 }
 h1, h2, h3, h4 { line-height: 1.2; font-weight: 600; text-wrap: balance; }
 h1 { font-size: 1.9rem; margin: 0 0 .4rem; letter-spacing: -.01em; }
 h2 { font-size: 1.5rem; margin: 3.5rem 0 1rem; padding-top: 1rem; border-top: 3px solid var(--ink); }
+h2.small { font-size: 1.3rem; border: 0; margin: 0 0 1rem; padding: 0; }
 h3 { font-size: 1.3rem; margin: 0 0 1.2rem; }
 h3 small { font-weight: 400; color: var(--soft); font-size: 1rem; margin-left: .3rem; }
 h4 { font-size: 1.02rem; margin: 2.4rem 0 .8rem; }
 p { margin: .6rem 0; max-width: 44rem; }
 a { color: var(--link); text-underline-offset: .15em; }
 :focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
+bdi, code { overflow-wrap: anywhere; }
 code { font: .86em/1.4 ui-monospace, 'SF Mono', Menlo, Consolas, monospace; }
 pre { padding: .8rem 1rem; background: var(--band); overflow-x: auto; border-radius: 4px; }
 .lead, .note, figcaption, .none { color: var(--soft); }
@@ -66,11 +68,11 @@ thead th { color: var(--soft); font-size: .8rem; vertical-align: bottom; border-
 td.n, th.n { text-align: right; overflow-wrap: normal; }
 td.n { white-space: nowrap; }
 tfoot th, tfoot td { font-weight: 600; border-top: 1px solid var(--soft); border-bottom: 3px double var(--soft); }
-th small { display: block; color: var(--soft); font-size: .82rem; max-width: 30rem; }
+td bdi, th bdi { display: inline-block; min-width: min(8rem, 100%); max-width: 22rem; }
 tbody th { min-width: 6.2rem; }
 .settlements > tbody > tr:first-child > * { border-bottom: 0; padding-top: .55rem; }
-.settlements .more td { padding: 0 0 .45rem; }
-.verdict { white-space: nowrap; }
+.settlements > tbody > .more > td { padding: 0 0 .45rem; }
+.verdict, .date { white-space: nowrap; }
 .v-adds-up .verdict, .good { color: var(--good); }
 .v-differs .verdict, .bad { color: var(--bad); font-weight: 600; white-space: normal; }
 .v-open .verdict, .v-not-loaded .verdict, .v-forgotten .verdict { color: var(--soft); }
@@ -80,21 +82,26 @@ details[open] > summary { margin-bottom: .6rem; }
 .settlements details p { margin: .3rem 0; font-size: .88rem; }
 .settlements details table { font-size: .84rem; }
 figure { margin: .6rem 0 1rem; }
-.chart { display: block; width: 100%; height: auto; color: var(--ink); font-family: inherit; font-variant-numeric: tabular-nums; }
+.chart { display: block; width: 100%; height: auto; color: var(--ink); font-family: inherit; font-size: 12px; font-variant-numeric: tabular-nums; }
 .chart.narrow { display: none; }
 .calendar .chart.wide { max-width: 45rem; }
-.key { display: inline-block; width: .8em; height: .8em; margin-right: .4em; border-radius: 2px; vertical-align: -.05em; }
-.keys { font-size: .88rem; color: var(--ink); }
+.calendar .chart.narrow { font-size: 9px; }
+.key { display: inline-block; width: .8em; height: .8em; margin-right: .4em; border-radius: 2px; }
+.keys { font-size: .88rem; }
+.keys li { display: flex; align-items: center; }
 .key.charges { background: var(--charges); } .key.promotions { background: var(--promotions); }
 .key.fees { background: var(--fees); } .key.taxes { background: var(--taxes); }
 .key.refunds { background: var(--refunds); } .key.reimbursements { background: var(--reimbursements); }
 .key.net { background: var(--ink); transform: rotate(45deg) scale(.8); border-radius: 0; }
-[class*='key day-'] { width: 1.25em; height: 1.25em; font-size: .78rem; line-height: 1.2em; text-align: center; font-weight: 600; border: 1px solid; vertical-align: -.25em; }
+[class*='key day-'] { width: 1.25em; height: 1.25em; font-size: .78rem; line-height: 1.2em; text-align: center; font-weight: 600; border: 1px solid; }
 .day-full { background: var(--day-full); border-color: var(--day-full-edge); }
 .day-empty { background: var(--day-empty); border-color: var(--day-empty-edge); }
 .day-partial { background: var(--day-partial); border-color: var(--day-partial-edge); }
 .day-imported { background: var(--day-imported); border-color: var(--day-imported-edge); }
 .day-missing { background: var(--day-missing); border-color: var(--day-missing-edge); }
+dl { font-size: .9rem; display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1.2rem; max-width: 50rem; }
+dt { font-weight: 600; }
+dd { margin: 0; color: var(--soft); }
 footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--rule); color: var(--soft); font-size: .85rem; }
 @media (max-width: 40rem) {
   body { padding: 1.4rem 1rem 3rem; }
@@ -102,7 +109,11 @@ footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--rule);
   .chart.wide { display: none; }
   .chart.narrow { display: block; }
   .x { display: none; }
+  dl { grid-template-columns: 1fr; gap: .1rem; }
+  dd { margin-bottom: .5rem; }
   th, td { padding: .3rem .4rem; }
+  .verdict { white-space: normal; }
+  tbody th { min-width: 5.4rem; }
   .settlements details[open] { padding: .4rem .5rem; }
 }
 @media (prefers-reduced-motion: reduce) { html { scroll-behavior: auto; } }
@@ -124,7 +135,8 @@ footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--rule);
   .scroll { overflow: visible; }
   .chart.wide { display: block; }
   .chart.narrow { display: none; }
-  .x { display: table-cell; }
+  td.x, th.x { display: table-cell; }
+  span.x { display: inline; }
   .chart, .key { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   h2, h3, h4, caption { break-after: avoid; }
   figure, tr { break-inside: avoid; }

@@ -61,7 +61,7 @@ export function cellOf(cell: Part, at: number, columns: readonly TableColumn[]):
 
 /** What may be wider than the page. The keyboard scrolls it too. */
 export function scrolling(content: Html): Html {
-  return html`<div class="scroll" tabindex="0">${content}</div>`;
+  return html`<div class="scroll" tabindex="0" role="group" aria-label="Scrolls sideways">${content}</div>`;
 }
 
 function classOf({ kind, isExtra }: TableColumn): Html | undefined {
