@@ -1,4 +1,5 @@
 import type { LastRun } from '../lake/last-run.js';
+import { formatCount } from '../output/amounts.js';
 import { amountsIn, countText } from './amounts.js';
 import { coverageText } from './coverage-section.js';
 import { percentText, rateText } from './fee-section.js';
@@ -90,23 +91,17 @@ function concernsOf(
   const concerns: Html[] = [];
   for (const { id: own, currency, settlements, figures } of chapters) {
     const of = currencyText(currency);
+    const inSettlements = (count: number, what: string) =>
+      concerns.push(html`<a href="#${own}-settlements">${formatCount(count, 'settlement')} in ${of}</a> ${what}.`);
     const differing = settlements.filter(({ verdict }) => verdict === 'differs').length;
-    if (differing > 0) {
-      concerns.push(
-        html`<a href="#${own}-settlements">${countText(differing)} settlements in ${of}</a> do not add up.`,
-      );
-    }
+    if (differing > 0) inSettlements(differing, `${differing === 1 ? 'does' : 'do'} not add up`);
     const unloaded = settlements.filter(({ verdict }) => verdict === 'not-loaded' || verdict === 'forgotten').length;
-    if (unloaded > 0) {
+    if (unloaded > 0) inSettlements(unloaded, 'could not be compared: not all entries are loaded');
+    const inexact = figures?.inexact ?? 0;
+    if (inexact > 0) {
       concerns.push(
-        html`<a href="#${own}-settlements">${countText(unloaded)} closed settlements in ${of}</a> could not be compared:
-          their entries are not all loaded.`,
-      );
-    }
-    if (figures !== undefined && figures.inexact > 0) {
-      concerns.push(
-        html`<a href="#${id}-noticed">${countText(figures.inexact)} net amounts in ${of}</a> do not fit a decimal of 18
-          digits and are in no figure.`,
+        html`<a href="#${id}-noticed">${formatCount(inexact, 'net amount')} in ${of}</a>
+          ${inexact === 1 ? 'does' : 'do'} not fit a decimal of 18 digits and ${areIs(inexact)} in no figure.`,
       );
     }
   }
@@ -120,22 +115,28 @@ function concernsOf(
   const unknown = noticed.unknownAmounts.reduce((sum, { times }) => sum + times, 0);
   if (unknown > 0) {
     concerns.push(
-      html`<a href="#${id}-noticed">${countText(unknown)} amounts</a> are of a role that nobody knows, and in no figure.`,
+      html`<a href="#${id}-noticed">${formatCount(unknown, 'amount')}</a> ${areIs(unknown)} of a role that nobody knows,
+        and in no figure.`,
     );
   }
-  if (noticed.unknownLists.length > 0) {
+  const lists = noticed.unknownLists.length;
+  if (lists > 0) {
     concerns.push(
-      html`<a href="#${id}-noticed">${countText(noticed.unknownLists.length)} lists of events</a> are new to the model.`,
+      html`<a href="#${id}-noticed">${formatCount(lists, 'list')} of events</a> ${areIs(lists)} new to the model.`,
     );
   }
   if (late.runCount > 0) {
     concerns.push(
-      html`<a href="#${id}-late">Events arrived late or vanished</a>: ${countText(late.runCount)} runs found changes in
-        what they read again.`,
+      html`<a href="#${id}-late">Events arrived late or vanished</a>: ${formatCount(late.runCount, 'run')} found changes
+        in what they read again.`,
     );
   }
   if (lastRun?.account === status.account && lastRun.status === 'failed') {
     concerns.push(html`<a href="#${id}-noticed">The last run failed.</a>`);
   }
   return concerns;
+}
+
+function areIs(count: number): string {
+  return count === 1 ? 'is' : 'are';
 }

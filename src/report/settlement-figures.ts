@@ -79,7 +79,7 @@ export async function readSettlements(
 ): Promise<SettlementFigures[]> {
   const sql = statementsOf(scope);
   const place = { table: listing.table, file: '', account: scope.account };
-  const settlements = await settlementsFrom(sql.settlements, place, database, signal);
+  const settlements = (await settlementsFrom(sql.settlements, place, database, signal)).toSorted(newestFirst);
   const loaded = new Set(loadedSettlements({ lake, settlements, damaged: [], obscure: new Set() }));
   const broken = new Set((await rowsOf(database, sql.brokenGroups, signal)).map((row) => row.text('group_id')));
   const nets = groupedBy(await rowsOf(database, sql.nets, signal), (row) => row.text('group_id'));
@@ -98,6 +98,11 @@ export async function readSettlements(
     const entries = { lines: (lines.get(id) ?? []).map(lineOf), largest: (largest.get(id) ?? []).map(largestOf) };
     return { ...of, entries };
   });
+}
+
+function newestFirst(one: Settlement, other: Settlement): number {
+  const later = (other.start ?? -Infinity) - (one.start ?? -Infinity);
+  return later > 0 || later < 0 ? later : one.id < other.id ? -1 : 1;
 }
 
 /** What can't be compared; undefined: the sums decide. */

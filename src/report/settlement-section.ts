@@ -1,4 +1,5 @@
 import { instantText } from '../status/backfill-command.js';
+import { formatCount } from '../output/amounts.js';
 import { amountsIn, countText, difference, type AmountText } from './amounts.js';
 import { html, type Html, type Part } from './html.js';
 import { currencyText } from './month-section.js';
@@ -99,7 +100,7 @@ function behind(of: SettlementFigures, amount: AmountText): Html {
     ${
       unknown === 0
         ? undefined
-        : html`<p class="fault">${countText(unknown)} amounts of unknown role are in no sum; see what was noticed.</p>`
+        : html`<p class="fault">${formatCount(unknown, 'amount')} of unknown role in no sum: see what was noticed.</p>`
     }
     ${reckoning(of, amount)} ${entries === undefined ? undefined : entriesHtml(of, entries, amount)}
   </details>`;

@@ -59,8 +59,8 @@ export function statementsOf(scope: Scope) {
       `WHERE event_list IN ('ShipmentEventList', 'RefundEventList') AND role = 'net' AND ${dated} ` +
       "GROUP BY GROUPING SETS ((coalesce(currency, ''), month), (coalesce(currency, ''))) ORDER BY currency, of_month NULLS LAST",
 
-    /** FROM clause of the settlements that opened in the range, the newest one first. */
-    settlements: `(SELECT * FROM groups WHERE ${opened} ORDER BY started_at DESC NULLS LAST, group_id)`,
+    /** FROM clause of the settlements that opened in the range. */
+    settlements: `(SELECT * FROM groups WHERE ${opened})`,
     nets:
       `SELECT group_id, currency, ${netSums}, count(*) AS times FROM group_entries WHERE ${account} ` +
       'GROUP BY group_id, currency ORDER BY ALL',
