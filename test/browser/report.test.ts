@@ -1,0 +1,148 @@
+import { writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { database } from '../commands/lake-run.js';
+import { read, reported, reportedItems } from '../report/reported-lake.js';
+import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
+import { smallLedger } from '../verify/small-ledger.js';
+import { opened, startBrowser } from './chromium.js';
+
+let browser: Browser;
+let lake: LoadedLake;
+let folder: string;
+let file: string;
+
+beforeAll(async () => {
+  lake = await loadedLake(smallLedger(reportedItems()), [{}]);
+  folder = await mkdtemp(join(tmpdir(), 'ledgerlake-browser-'));
+  file = join(folder, 'report.html');
+  writeFileSync(file, (await reported(lake)).html);
+  browser = await startBrowser();
+});
+afterAll(async () => {
+  await browser.close();
+  await rm(folder, { recursive: true });
+  lake.remove();
+});
+afterEach(async () => {
+  for (const context of browser.contexts()) await context.close();
+});
+
+const open = (options?: Parameters<typeof opened>[2]) => opened(browser, file, options);
+
+test('the page asks for nothing and the console stays empty', async () => {
+  const { page, requests, complaints } = await open();
+  await page.waitForLoadState('networkidle');
+  expect([requests, complaints]).toEqual([[], []]);
+  // The policy really is in force: neither a script nor a style of somebody else's runs.
+  const policy = await page.locator('meta[http-equiv=Content-Security-Policy]').getAttribute('content');
+  expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-/);
+  expect(await page.evaluate(`getComputedStyle(document.querySelector('td.n')).textAlign`)).toBe('right');
+  await page.evaluate(`document.body.insertAdjacentHTML('beforeend', '<p id="intruder" style="color: red">x</p>')`);
+  expect(await page.evaluate(`getComputedStyle(document.querySelector('#intruder')).color`)).not.toBe('rgb(255, 0, 0)');
+  expect(complaints.join()).toContain('Content Security Policy');
+});
+
+test('figures on the page are those of SQL', async () => {
+  const { page } = await open();
+  const rows = await (
+    await database(lake.root, lake.clock)
+  ).rows(
+    "SELECT currency, month, sum(amount)::VARCHAR AS net FROM entries WHERE role = 'net' GROUP BY ALL ORDER BY ALL",
+  );
+  expect(rows).toHaveLength(4);
+  for (const { currency, month, net } of rows) {
+    const chapter = page.locator('section.chapter', { has: page.locator('h3', { hasText: String(currency) }) });
+    const row = chapter.locator('section[id$=-months] tr', { has: page.locator('th', { hasText: String(month) }) });
+    expect(read(await row.locator('td').first().innerText())).toBe(net);
+  }
+});
+
+describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
+  test('text stands out from the page by 4.5 to 1, bars by 3 to 1', async () => {
+    const { page } = await open({ colorScheme });
+    const contrastsOf = async (selector: string, property: string) =>
+      (await page.evaluate(`(${contrasts})(${JSON.stringify(selector)}, ${JSON.stringify(property)})`)) as number[];
+    const texts = await contrastsOf('h1, p, td, th, caption, a, summary, li, figcaption, dd, .verdict, text', 'color');
+    expect(texts.length).toBeGreaterThan(100);
+    expect(Math.min(...texts)).toBeGreaterThan(4.5);
+    const bars = await contrastsOf('section[id$=-months] rect, section[id$=-hundred] rect', 'fill');
+    expect(bars.length).toBeGreaterThan(10);
+    expect(Math.min(...bars)).toBeGreaterThan(3);
+  });
+});
+
+/** Runs in the page: how an element's colour stands out from the background behind it. */
+const contrasts = `(selector, property) => {
+  const parse = (text) => text.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, at) => sum + v * [0.2126, 0.7152, 0.0722][at], 0);
+  const behind = (element) => {
+    for (let of = element; of; of = of.parentElement) {
+      const [r, g, b, a = 1] = parse(getComputedStyle(of).backgroundColor);
+      if (a > 0) return [r, g, b];
+    }
+    return [255, 255, 255];
+  };
+  return [...document.querySelectorAll(selector)].map((element) => {
+    const [one, other] = [light(parse(getComputedStyle(element)[property])), light(behind(element))].sort((a, b) => b - a);
+    return (one + 0.05) / (other + 0.05);
+  });
+}`;
+
+test.each([360, 320])('a page of %i pixels never scrolls sideways, also with everything open', async (width) => {
+  const { page } = await open({ viewport: { width, height: 740 } });
+  await page.evaluate(`document.querySelectorAll('details').forEach((details) => { details.open = true })`);
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+  // A chart for this width stands in the place of the wide one.
+  const chart = page.locator('section[id$=-months] svg');
+  expect([await chart.nth(0).isVisible(), await chart.nth(1).isVisible()]).toEqual([false, true]);
+});
+
+test('the keyboard opens a settlement', async () => {
+  const { page } = await open();
+  const closed = page.locator('.settlements details').first();
+  const reached = async () =>
+    (await page.evaluate(`document.activeElement === document.querySelector('.settlements summary')`)) === true;
+  for (let presses = 0; presses < 60 && !(await reached()); presses++) await page.keyboard.press('Tab');
+  expect(await reached()).toBe(true);
+  expect(await closed.locator('table').first().isVisible()).toBe(false);
+  await page.keyboard.press('Enter');
+  expect(await closed.locator('table').first().isVisible()).toBe(true);
+  expect(await closed.locator('caption').allInnerTexts()).toContain('How it adds up, in USD');
+  await page.keyboard.press('Space');
+  expect(await closed.locator('table').first().isVisible()).toBe(false);
+});
+
+test('a screen reader finds headings in order, named tables and charts with a label', async () => {
+  const { page } = await open();
+  const levels = (await page.evaluate(
+    `[...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].map((of) => Number(of.tagName[1]))`,
+  )) as number[];
+  expect(levels.length).toBeGreaterThan(10);
+  levels.forEach((level, at, all) => {
+    expect(level - (all[at - 1] ?? 0)).toBeLessThanOrEqual(1);
+  });
+  expect(await page.locator('table:not(:has(> caption))').count()).toBe(0);
+  expect(await page.locator('svg:not([role=img][aria-label])').count()).toBe(0);
+  expect(await page.getByRole('navigation', { name: 'Contents' }).getByRole('link').count()).toBe(6);
+  expect(await page.getByRole('img', { name: /Bar chart of net proceeds before loans/ }).count()).toBe(1);
+  const summaries = page.locator('.settlements summary');
+  expect(await summaries.first().textContent()).toMatch(/entries\s+of the settlement\s+2025-03-06, open\s+in USD/);
+});
+
+test('on paper there are figures only: no contents, no closed entries, the wide charts, black on white', async () => {
+  const { page } = await open({ colorScheme: 'dark' });
+  await page.locator('.settlements summary').first().click();
+  await page.emulateMedia({ media: 'print' });
+  expect(await page.locator('nav').isVisible()).toBe(false);
+  expect(await page.locator('.settlements details[open]').isVisible()).toBe(true);
+  expect(await page.locator('.settlements details:not([open])').first().isVisible()).toBe(false);
+  expect(await page.evaluate('getComputedStyle(document.body).color')).toBe('rgb(0, 0, 0)');
+  expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(255, 255, 255)');
+  const pdf = await page.pdf({ format: 'A4' });
+  expect(pdf.subarray(0, 5).toString()).toBe('%PDF-');
+});
