@@ -1,6 +1,6 @@
 # Ledgerlake: a marketplace seller's financial events as partitioned Parquet.
 .DEFAULT_GOAL := help
-.PHONY: help install build backfill check test test-s3 test-clients test-package torture test-all docs-api bench bench-queries clean
+.PHONY: help install build backfill check test test-s3 test-clients test-browser test-package torture test-all docs-api bench bench-queries clean
 
 LAKE ?= data/lake
 # Of `make bench`: megabytes of input, and rounds that the medians are of.
@@ -52,10 +52,13 @@ test-clients: build ## A replica of a lake read by clients that others wrote
 test-package: build ## Pack, install in an empty folder, and use what is installed
 	bash test/installed/run.sh
 
+test-browser: build ## The report in a real Chromium (Debian's package)
+	sh test/browser/run.sh
+
 torture: build ## Kill runs and fail store calls, everywhere: some minutes
 	npx vitest run --config test/torture/vitest.config.ts
 
-test-all: test test-s3 test-clients test-package torture ## Everything that this machine can run
+test-all: test test-s3 test-clients test-browser test-package torture ## Everything that this machine can run
 
 docs-api: $(INSTALLED) ## Pages on the types that pipelines of one's own are written against, in docs/api
 	npm run --silent docs:api

@@ -3,6 +3,7 @@ import { sqlType, type Table } from '../columns/table.js';
 import { tables } from '../finances/tables.js';
 import { existingLake } from '../lake/existing-lake.js';
 import { unitsOf } from '../lake/file-tags.js';
+import type { Lake } from '../lake/lake.js';
 import type { LakeFiles, LakeTable } from './views.js';
 
 /** Tables as DuckDB sees them. */
@@ -31,7 +32,7 @@ export interface LakeReader {
   readonly tables: readonly LakeTable[];
   /** Its committed files as of then. */
   readonly lakeFiles: () => Promise<LakeFiles>;
-  /** What a file holds, by its address: `window/…`, of several the first and how many more; undefined for none of ours. */
+  /** As `sliceAt`. */
   readonly sliceOf: (address: string) => string | undefined;
 }
 
@@ -44,11 +45,14 @@ export async function openLakeReader(location: string, clock: Clock): Promise<La
       await lake.refresh();
       return lake.committedFiles();
     },
-    sliceOf: (address) => {
-      const found = lake.committedAdds().find(({ table, add }) => lake.store.address(table.pathOf(add)) === address);
-      if (found === undefined) return undefined;
-      const [first = 'no slice', ...others] = unitsOf(found.add);
-      return others.length === 0 ? first : `${first} and ${others.length} more`;
-    },
+    sliceOf: (address) => sliceAt(lake, address),
   };
+}
+
+/** What the file at an address holds: `window/…`, of several the first and how many more; undefined for none of ours. */
+export function sliceAt(lake: Lake, address: string): string | undefined {
+  const found = lake.committedAdds().find(({ table, add }) => lake.store.address(table.pathOf(add)) === address);
+  if (found === undefined) return undefined;
+  const [first = 'no slice', ...others] = unitsOf(found.add);
+  return others.length === 0 ? first : `${first} and ${others.length} more`;
 }

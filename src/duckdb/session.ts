@@ -1,6 +1,6 @@
 import { writeRows } from '../output/formats.js';
 import { writeText } from '../output/sink.js';
-import { lostFile } from './lost-file.js';
+import { fileFault, lostFile } from './lost-file.js';
 import { createViews } from './views.js';
 import type { Writable } from 'node:stream';
 import type { Format } from '../output/formats.js';
@@ -44,7 +44,7 @@ export class Session {
         for (const macro of macros) await database.execute(macro, { signal });
         return files;
       } catch (error) {
-        if (attempt === 3 || !lostFile(error)) throw this.#told(error);
+        if (attempt === 3 || !lostFile(error)) throw fileFault(error, this.#options.sliceOf);
       }
     }
   }
@@ -70,27 +70,10 @@ export class Session {
     try {
       return await started(await database.query(statement, { signal }));
     } catch (error) {
-      if (!lostFile(error)) throw this.#told(error);
+      if (!lostFile(error)) throw fileFault(error, this.#options.sliceOf);
       await this.refresh();
       return started(await database.query(statement, { signal }));
     }
-  }
-
-  /** Of what DuckDB has against a file of the lake one line: which file, what it holds, what to do. */
-  #told(error: unknown): unknown {
-    if (!(error instanceof LedgerlakeError) || error.code !== 'SQL') return error;
-    for (const [, address = ''] of error.message.matchAll(/["']([^"'\n]+\.parquet)["']/g)) {
-      const slice = this.#options.sliceOf?.(address);
-      if (slice === undefined) continue;
-      const [words = ''] = error.message.replace(address, 'it').split('\n');
-      const found = lostFile(error) ? 'it is missing' : `it is damaged (${words})`;
-      const advice =
-        '`ledgerlake verify` tells what else is, `ledgerlake backfill --refresh` of its dates writes it again';
-      return new LedgerlakeError('SQL', `expected the file ${address} (${slice}), ${found}: ${advice}`, {
-        cause: error,
-      });
-    }
-    return error;
   }
 
   async #print({ gives, plan, columns, chunks }: QueryResult): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { openDatabase, type Database } from '../duckdb/connection.js';
-import { lakeTables } from '../duckdb/lake-files.js';
-import { lostFile } from '../duckdb/lost-file.js';
+import { lakeTables, sliceAt } from '../duckdb/lake-files.js';
+import { fileFault, lostFile } from '../duckdb/lost-file.js';
 import { createViews } from '../duckdb/views.js';
 import type { Lake } from '../lake/lake.js';
 import { readLastRun, type LastRun } from '../lake/last-run.js';
@@ -66,7 +66,7 @@ export async function readLakeFigures(question: FiguresQuestion): Promise<LakeFi
       await createViews(database, lakeTables, lake.committedFiles(), signal);
       return await figuresOf(database, question);
     } catch (error) {
-      if (attempt === mostAttempts || !lostFile(error)) throw error;
+      if (attempt === mostAttempts || !lostFile(error)) throw fileFault(error, (address) => sliceAt(lake, address));
       await lake.refresh();
     } finally {
       database.close();

@@ -1,10 +1,18 @@
 import { millionths, millionthsText } from '../exact/millionths.js';
-import type { Settlement } from './settlements.js';
 
 /** In SQL: what is summed of the entries of each settlement and currency. */
 export const netSums =
   "sum(amount) FILTER (role = 'net') AS net, count(*) FILTER (role = 'net' AND amount_text IS NOT NULL) AS inexact, " +
   "count(*) FILTER (role = 'unknown') AS unknown";
+
+/** What a settlement's listing says of its money. */
+export interface SettlementMoney {
+  readonly currency: string | null;
+  /** Decimal texts. */
+  readonly total: string | null;
+  readonly beginning: string | null;
+  readonly beginningCurrency: string | null;
+}
 
 /** The entries of one settlement in one currency. */
 export interface NetSum {
@@ -19,7 +27,7 @@ export interface NetSum {
 
 /** Why the net sums of a closed settlement don't make its total, to the millionth; undefined where they do. */
 export function totalFault(
-  { total, beginning, currency, beginningCurrency }: Settlement,
+  { total, beginning, currency, beginningCurrency }: SettlementMoney,
   nets: readonly NetSum[],
 ): string | undefined {
   if (total === null) return 'the group is closed and has no OriginalTotal';

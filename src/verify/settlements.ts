@@ -8,21 +8,16 @@ import { byDate, byGroup, listing } from './main-tables.js';
 import { parquet, type ReadableFile } from './file-contents.js';
 import { readWindows } from './loaded-windows.js';
 import type { LogFile } from './log-files.js';
-import { totalFault, type NetSum } from './settlement-total.js';
+import { totalFault, type NetSum, type SettlementMoney } from './settlement-total.js';
 
 /** A settlement as its listing has it. */
-export interface Settlement extends Place {
+export interface Settlement extends Place, SettlementMoney {
   readonly account: string;
   readonly id: string;
   readonly isClosed: boolean;
   /** Milliseconds since 1970. */
   readonly start: number | null;
   readonly end: number | null;
-  readonly currency: string | null;
-  /** Decimal texts. */
-  readonly total: string | null;
-  readonly beginning: string | null;
-  readonly beginningCurrency: string | null;
 }
 
 /** Reads the groups of a file. */

@@ -79,8 +79,10 @@ test('what is wrong with the question writes nothing', async () => {
 test('an empty lake is a report too', async () => {
   const folder = await temporaryFolder();
   const output = join(folder, 'report.html');
+  mkdirSync(join(folder, 'lake'));
   expect(await run({ lake: join(folder, 'lake'), output })).toContain(
     'the lake holds nothing yet, and the report says so',
   );
-  expect(readdirSync(folder)).toEqual(['report.html']);
+  expect(readdirSync(folder)).toEqual(['lake', 'report.html']);
+  await expect(run({ lake: join(folder, 'none'), output })).rejects.toMatchObject({ code: 'USAGE' });
 });
