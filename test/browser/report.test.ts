@@ -64,8 +64,8 @@ test('figures on the page are those of SQL', async () => {
 describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
   test('text stands out from the page by 4.5 to 1, bars by 3 to 1', async () => {
     const { page } = await open({ colorScheme });
-    const contrastsOf = async (selector: string, property: string) =>
-      (await page.evaluate(`(${contrasts})(${JSON.stringify(selector)}, ${JSON.stringify(property)})`)) as number[];
+    const contrastsOf = (selector: string, property: string) =>
+      page.evaluate<number[]>(`(${contrasts})(${JSON.stringify(selector)}, ${JSON.stringify(property)})`);
     const texts = await contrastsOf('h1, p, td, th, caption, a, summary, li, figcaption, dd, .verdict, text', 'color');
     expect(texts.length).toBeGreaterThan(100);
     expect(Math.min(...texts)).toBeGreaterThan(4.5);
@@ -119,9 +119,9 @@ test('the keyboard opens a settlement', async () => {
 
 test('a screen reader finds headings in order, named tables and charts with a label', async () => {
   const { page } = await open();
-  const levels = (await page.evaluate(
+  const levels = await page.evaluate<number[]>(
     `[...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].map((of) => Number(of.tagName[1]))`,
-  )) as number[];
+  );
   expect(levels.length).toBeGreaterThan(10);
   levels.forEach((level, at, all) => {
     expect(level - (all[at - 1] ?? 0)).toBeLessThanOrEqual(1);

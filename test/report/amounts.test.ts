@@ -62,7 +62,7 @@ test('sums and differences are exact', () => {
 
 test('every kind of net amount belongs to one category by name', () => {
   const kinds = Object.values(records).flatMap(({ amounts: paths }) =>
-    paths.filter(({ role }) => role === 'net').map(({ kind }) => kind as string),
+    paths.filter(({ role }) => role === 'net').map(({ kind }) => kind),
   );
   expect(categories.flatMap((category) => category.kinds).toSorted()).toEqual([...new Set(kinds)].toSorted());
 });

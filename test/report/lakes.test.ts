@@ -92,7 +92,7 @@ test('accounts stand one after the other, and one of them alone', async () => {
 });
 
 test('twenty currencies have a chapter each, and a month that lost money is below zero', async () => {
-  const codes = [...'ABCDEFGHIJKLMNOPQRST'].map((letter) => `X${letter}${letter}`);
+  const codes = Array.from('ABCDEFGHIJKLMNOPQRST', (letter) => `X${letter}${letter}`);
   lake = await loadedLake(arrayLedger(manyCurrencies(codes)));
   const { page, currencies } = await reported(lake);
   expect(currencies).toBe(21);
