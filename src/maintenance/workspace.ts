@@ -97,6 +97,7 @@ function databaseWhenNeeded(open: () => Promise<Database>): Database {
     query: async (...of) => (await database()).query(...of),
     execute: async (...of) => (await database()).execute(...of),
     rows: async (...of) => (await database()).rows(...of),
+    beside: async () => (await database()).beside(),
     close: () => {
       opened?.close();
     },
