@@ -3,6 +3,7 @@ import { scan } from '../json/scan.js';
 import { kind, Tape } from '../json/tape.js';
 import { faultLine } from './fault-line.js';
 import { configurationSchema, type FileAccount, type FileSettings } from './schema.js';
+import { withoutComments } from './without-comments.js';
 
 /** What `ledgerlake.config.json` says; without such a file, nothing. */
 export interface Configuration {
@@ -15,11 +16,12 @@ export interface Configuration {
 }
 
 /**
- * Reads the text of a configuration. Nothing of its values is in an error that could be a secret.
+ * Reads the text of a configuration: JSON, which may have comments. Nothing of its values is in an error that could be a secret.
  *
  * @throws LedgerlakeError USAGE with file, path, what was expected and what came; further faults are in the details
  */
-export function parseConfiguration(bytes: Uint8Array, file: string, folder: string): Configuration {
+export function parseConfiguration(text: Uint8Array, file: string, folder: string): Configuration {
+  const bytes = withoutComments(text);
   const tape = new Tape();
   try {
     scan(bytes, tape);

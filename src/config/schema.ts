@@ -119,6 +119,8 @@ export type SecretSource = NonNullable<FileAccount['clientId']>;
 export function configurationJsonSchema(): object {
   return {
     title: 'Configuration of Ledgerlake',
+    // Not of the draft: editors (VS Code and its like) go by it.
+    allowComments: true,
     ...z.toJSONSchema(configurationSchema, { io: 'input', target: 'draft-2020-12' }),
   };
 }

@@ -60,6 +60,37 @@ test('an empty object is a configuration', () => {
   expect(parsed('{}')).toEqual({ file: 'c.json', folder: '/home/me', settings: {}, accounts: new Map() });
 });
 
+describe('comments', () => {
+  test('of both kinds, anywhere between values, and what looks like one in a text', () => {
+    const text = '// ä\n{ /* é\n */ "settings": { "lake": "s3://bucket/*x*/", // "rate": 1,\n "burst" /**/ : 3 } } //';
+    expect(parsed(text).settings).toEqual({ lake: 's3://bucket/*x*/', burst: 3 });
+  });
+
+  test('wherever they stand, change neither what is read nor where a fault is told', () => {
+    const tokens = ['{', '"settings"', ':', '{', '"rate"', ':', '2', ',', '"burst"', ':', '3', '}', '}'];
+    const comment = fc.oneof(
+      fc.constant(' '),
+      fc.string({ unit: 'binary' }).map((words) => `//${words.replaceAll(/[\r\n\u2028\u2029]/g, '')}\n`),
+      fc.string({ unit: 'binary' }).map((words) => `/*${words.replaceAll('*/', '')}*/`),
+    );
+    const between = fc.array(comment, { minLength: tokens.length, maxLength: tokens.length });
+    fc.assert(
+      fc.property(between, (comments) => {
+        const before = tokens.map((token, at) => `${comments[at] ?? ''}${token}`).join('');
+        expect(parsed(before).settings).toEqual({ rate: 2, burst: 3 });
+        const lines = before.split('\n');
+        expect(faultOf(`${before}x`).message).toContain(
+          `in line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1}`,
+        );
+      }),
+    );
+  });
+
+  test('that never end hide the rest', () => {
+    expect(faultOf('{\n"settings": {} /* }').message).toMatch(/found the end in line 2, column 20/);
+  });
+});
+
 describe('a fault is one line: file, path, expected, came', () => {
   const long = 'x'.repeat(50);
   const account = (text: string): string => `{"accounts":{"a":${text}}}`;
