@@ -46,10 +46,10 @@ function define(parser: Argv, command: CommandDefinition, surroundings: Surround
       if (positional !== undefined) {
         own.positional(positional.name, { type: 'string', array: positional.many, describe: positional.about });
       }
-      for (const [option, { type, alias, about: describe, default: value, choices }] of Object.entries(options)) {
-        const rest = { ...(choices && { choices }), ...(alias !== undefined && { alias }) };
-        const text = { type: 'string', requiresArg: true, default: value, ...rest } as const;
+      for (const [option, { type, about: describe, default: value, choices, short }] of Object.entries(options)) {
+        const text = { type: 'string', requiresArg: true, default: value, ...(choices && { choices }) } as const;
         own.option(option, type === 'flag' ? { type: 'boolean', default: false, describe } : { ...text, describe });
+        if (short !== undefined) own.alias(option, short);
       }
       for (const [line, does] of examples) own.example(`$0 ${line}`, does);
       return own;

@@ -1,8 +1,10 @@
 import { accountsCommand } from './accounts.js';
 import { backfillCommand } from './backfill.js';
+import { completionCommand } from './completion.js';
 import type { CommandDefinition } from './definition.js';
 import { forgetCommand } from './forget.js';
 import { importCommand } from './import.js';
+import { initCommand } from './init.js';
 import { compactCommand, rebuildCommand } from './maintenance.js';
 import { planCommand } from './plan.js';
 import { reportCommand } from './report.js';
@@ -27,4 +29,6 @@ export const commands: readonly CommandDefinition[] = [
   forgetCommand,
   accountsCommand,
   serveCommand,
+  initCommand,
+  completionCommand(() => commands),
 ];

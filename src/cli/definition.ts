@@ -5,15 +5,17 @@ import { isFormat, type Format } from '../output/formats.js';
 export interface OptionDefinition {
   readonly about: string;
   readonly type: 'text' | 'flag';
-  /** One letter that stands for it. */
-  readonly alias?: string;
   readonly default?: string;
   readonly choices?: readonly string[];
+  /** One letter, for a form with one dash. */
+  readonly short?: string;
 }
 
 export interface PositionalDefinition {
   readonly name: string;
   readonly about: string;
+  /** What the shell offers; the command itself says what it takes. */
+  readonly choices?: readonly string[];
   readonly many: boolean;
 }
 

@@ -16,7 +16,7 @@ export const reportCommand: CommandDefinition = {
     to: { type: 'text', about: 'End, exclusive [default: now, less five minutes]' },
     output: {
       type: 'text',
-      alias: 'o',
+      short: 'o',
       default: 'ledgerlake-report.html',
       about: 'Where it is written; - for standard output',
     },

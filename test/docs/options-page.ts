@@ -44,11 +44,11 @@ async function commandSection({ name, positional, more, options, examples }: Com
   ].join('\n');
 }
 
-function optionRow(option: string, { about, type, alias, default: value, choices }: OptionDefinition): string {
+function optionRow(option: string, { about, type, default: value, choices, short }: OptionDefinition): string {
   const argument = type === 'flag' ? '' : ` ${choices?.join('|') ?? '…'}`;
   const preset = value === undefined ? '' : ` [default: ${value}]`;
-  const short = alias === undefined ? '' : `\`-${alias}\`, `;
-  return `| ${short}\`--${option}${argument}\` | ${cell(about + preset)} |`;
+  const spelled = short === undefined ? `--${option}` : `-${short}, --${option}`;
+  return `| \`${spelled}${argument}\` | ${cell(about + preset)} |`;
 }
 
 /** A bar would end the cell, and what looks like a tag would be one. */
