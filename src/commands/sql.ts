@@ -1,4 +1,6 @@
+import { readCatalog } from '../duckdb/catalog.js';
 import { openDatabase } from '../duckdb/connection.js';
+import { Destination } from '../duckdb/destination.js';
 import { Session } from '../duckdb/session.js';
 import { runShell } from '../duckdb/shell.js';
 import { statementsOf } from '../duckdb/statements.js';
@@ -27,15 +29,19 @@ export interface SqlOptions {
   readonly output: Output;
   readonly errorOutput: Writable;
   readonly signal?: AbortSignal | undefined;
+  /** File that results go to, instead of the output; it is there whole or not at all. */
+  readonly outputFile?: string | undefined;
+  /** Keeps what is typed into a shell on a terminal; undefined: nothing does. */
+  readonly historyFile?: string | undefined;
 }
 
 /**
  * `ledgerlake sql`: DuckDB over the committed files of a lake, one view a table. The exit code: 1 if a statement of the
  * shell failed. Throws a LedgerlakeError: SQL when a query fails (DuckDB's message), STOPPED when the signal aborts,
- * USAGE when the query holds no statement. When the output's reader leaves early (`| head`) the rest is dropped: 0.
+ * USAGE when the query holds no statement, or the file for results can't be written. When the output's reader leaves early (`| head`) the rest is dropped: 0.
  */
 export async function runSql(options: SqlOptions): Promise<0 | 1> {
-  const { query, location, errorOutput } = options;
+  const { query, location, errorOutput, outputFile } = options;
   const statements = query === undefined ? undefined : statementsOf(query);
   const last = statements?.at(-1);
   if (statements !== undefined && last === undefined) {
@@ -43,16 +49,24 @@ export async function runSql(options: SqlOptions): Promise<0 | 1> {
   }
 
   const database = await openDatabase();
+  const session = new Session({ ...options, database });
+  const destination = new Destination(session);
   try {
-    const session = new Session({ ...options, database });
+    if (outputFile !== undefined) await destination.to(outputFile);
     if (fileCount(await session.refresh()) === 0) {
       await writeText(errorOutput, [`The lake ${location} is empty: run \`ledgerlake backfill\` to load it.\n`]);
     }
-    if (statements === undefined || last === undefined) return await runShell({ ...options, session });
-    for (const statement of statements.slice(0, -1)) await session.runSilently(statement);
-    await session.run(last);
-    return 0;
+    let code: 0 | 1 = 0;
+    if (statements === undefined || last === undefined) {
+      code = await runShell({ ...options, session, destination, catalog: () => readCatalog(database) });
+    } else {
+      for (const statement of statements.slice(0, -1)) await session.runSilently(statement);
+      await session.run(last);
+    }
+    await destination.to(undefined);
+    return code;
   } finally {
+    await destination.drop();
     database.close();
   }
 }

@@ -27,11 +27,14 @@ export interface SessionOptions {
 /** Statements over a lake's views, and where their results go. */
 export class Session {
   format: Format;
+  /** Where results go from now on. */
+  output: Output;
   readonly #options: SessionOptions;
 
   constructor(options: SessionOptions) {
     this.#options = options;
     this.format = options.format;
+    this.output = options.output;
   }
 
   /** Makes the views from the lake's newest version, which is returned. */
@@ -51,10 +54,10 @@ export class Session {
 
   /**
    * Runs one statement and prints what it gives. False when the output's reader has gone, which is no error. Throws a
-   * LedgerlakeError: SQL with DuckDB's message, or STOPPED.
+   * LedgerlakeError: SQL with DuckDB's message, or STOPPED; when `signal`, instead of the session's, aborts, its reason.
    */
-  async run(statement: string): Promise<boolean> {
-    return this.#print(await this.#query(statement));
+  async run(statement: string, signal = this.#options.signal): Promise<boolean> {
+    return this.#print(await this.#query(statement, signal));
   }
 
   /** Runs one statement and drops what it gives. */
@@ -65,8 +68,8 @@ export class Session {
   }
 
   /** Starts a query up to its first rows; where it misses a file until then, once more over the lake's newest version. */
-  async #query(statement: string): Promise<QueryResult> {
-    const { database, signal } = this.#options;
+  async #query(statement: string, signal = this.#options.signal): Promise<QueryResult> {
+    const { database } = this.#options;
     try {
       return await started(await database.query(statement, { signal }));
     } catch (error) {
@@ -77,7 +80,8 @@ export class Session {
   }
 
   async #print({ gives, plan, columns, chunks }: QueryResult): Promise<boolean> {
-    const { output, errorOutput } = this.#options;
+    const { output } = this;
+    const { errorOutput } = this.#options;
     if (gives === 'rows' && plan && this.format === 'table') return writeText(output, planText(chunks));
     if (gives === 'rows') return writeRows(output, this.format, columns, chunks);
     let count: unknown;

@@ -1,57 +1,110 @@
-import { createInterface } from 'node:readline';
+import { createInterface, type CompleterResult } from 'node:readline';
 import { LedgerlakeError } from '../errors.js';
-import { formats, isFormat } from '../output/formats.js';
 import { writeText } from '../output/sink.js';
+import { dotCommand } from './dot-commands.js';
+import { openHistory } from './history-file.js';
 import { StatementReader } from './statements.js';
-import { identifier } from './views.js';
+import { suggestions, type Catalog } from './suggestions.js';
 import type { Readable, Writable } from 'node:stream';
 import type { Output } from '../output/sink.js';
+import type { Destination } from './destination.js';
 import type { Session } from './session.js';
 
 export interface ShellOptions {
   readonly session: Session;
+  readonly destination: Destination;
   readonly input: Readable & { readonly isTTY?: boolean };
   readonly output: Output;
   readonly errorOutput: Writable;
+  /** The names that Tab completes; asked for when no statement runs. */
+  readonly catalog: () => Promise<Catalog>;
+  /** Keeps what is typed on a terminal; undefined: nothing does. */
+  readonly historyFile?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 const prompt = 'ledgerlake> ';
-const help = `Statements end with a semicolon and may take several lines. Commands take one line:
-.format [NAME]    how results are printed: ${formats.join(', ')}
-.help             this text
-.quit             leaves
-.schema [TABLE]   columns and their types
-.tables           the tables
-`;
 
 /**
  * Reads statements and commands from the input until its end or `.quit`, each printed as it comes. On a terminal it
- * prompts, and leaving it is no failure. A statement that fails is reported on the error output and the next one is read;
- * off a terminal the exit code is then 1, and a last statement without a semicolon is run at the end of the input.
+ * prompts, keeps a history, completes, and cancels on Ctrl-C; leaving it is no failure. A statement that fails is reported
+ * on the error output and the next one is read; off a terminal the exit code is then 1, and a last statement without a
+ * semicolon is run at the end of the input.
  */
 export async function runShell(options: ShellOptions): Promise<0 | 1> {
-  const { session, input, output, errorOutput, signal } = options;
+  const { session, destination, input, output, errorOutput, signal } = options;
   const interactive = input.isTTY === true;
   // Prompts stay out of results that go to a file.
   const screen = output.isTTY === true ? output : errorOutput;
+  const tell = (line: string): Promise<boolean> => writeText(errorOutput, [`${line}\n`]);
+  const history = interactive ? await openHistory(options.historyFile, tell) : undefined;
+  const reader = new StatementReader();
+  let running: AbortController | undefined;
+  let catalog: Promise<Catalog> | undefined;
+  const completed = async (line: string): Promise<CompleterResult> => {
+    // DuckDB runs one query at a time.
+    if (running !== undefined) return [[], line];
+    catalog ??= options.catalog();
+    const { words, typed } = suggestions(reader.text + line, await catalog);
+    return [[...words], typed];
+  };
   const lines = createInterface({
     input,
-    ...(interactive ? { output: screen, terminal: true, prompt } : { terminal: false, crlfDelay: Infinity }),
+    ...(interactive
+      ? {
+          output: screen,
+          terminal: true,
+          prompt,
+          history: history?.newestFirst ?? [],
+          historySize: 1000,
+          removeHistoryDuplicates: true,
+          completer: (line: string, done: (error: Error | null, result?: CompleterResult) => void) => {
+            completed(line).then(
+              (result) => {
+                done(null, result);
+              },
+              () => {
+                done(null, [[], line]);
+              },
+            );
+          },
+        }
+      : { terminal: false, crlfDelay: Infinity }),
     ...(signal && { signal }),
   });
   // Lines that come before somebody asks for them would be lost.
   const asked = lines[Symbol.asyncIterator]();
-  lines.on('SIGINT', () => {
-    lines.close();
-  });
-  const reader = new StatementReader();
   const ask = (): void => {
     if (!interactive) return;
     lines.setPrompt(reader.pending ? '...> '.padStart(prompt.length) : prompt);
     lines.prompt();
   };
+  lines.on('SIGINT', () => {
+    if (running?.signal.aborted === false) {
+      running.abort(new LedgerlakeError('SQL', 'The statement was cancelled.'));
+    } else if (running === undefined && (reader.pending || lines.line !== '')) {
+      // To the end of the line, and what stands before it away.
+      lines.write(null, { ctrl: true, name: 'e' });
+      lines.write(null, { ctrl: true, name: 'u' });
+      reader.rest();
+      history?.forget();
+      screen.write('^C\n');
+      ask();
+    } else lines.close();
+  });
 
+  const run = async (statement: string): Promise<boolean> => {
+    // What Tab has asked for comes to its end first; a statement may make other names.
+    await catalog?.catch(() => undefined);
+    catalog = undefined;
+    const cancel = (running = new AbortController());
+    const either = signal === undefined ? cancel.signal : AbortSignal.any([signal, cancel.signal]);
+    try {
+      return await destination.whole(() => session.run(statement, either));
+    } finally {
+      running = undefined;
+    }
+  };
   let failures = 0;
   /** False where nobody reads the output any more. */
   const attempt = async (work: () => Promise<boolean>): Promise<boolean> => {
@@ -60,7 +113,7 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
     } catch (error) {
       if (!(error instanceof LedgerlakeError) || error.code === 'STOPPED') throw error;
       failures++;
-      return writeText(errorOutput, [`${error.message}\n`]);
+      return tell(error.message);
     }
   };
 
@@ -70,11 +123,14 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
     for await (const line of asked) {
       const command = reader.pending ? undefined : /^\s*\.(.*)$/.exec(line)?.[1];
       if (command === undefined) {
-        for (const statement of reader.push(line)) if (!(await attempt(() => session.run(statement)))) return 0;
+        const statements = reader.push(line);
+        await history?.add(line, !reader.pending);
+        for (const statement of statements) if (!(await attempt(() => run(statement)))) return 0;
       } else {
-        const [name = '', argument = ''] = command.replace(/[\s;]+$/, '').split(/\s+/, 2);
+        await history?.add(line, true);
+        const [, name = '', argument = ''] = /^(\S*)\s*(.*)$/.exec(command.replace(/[\s;]+$/, '')) ?? [];
         if (name === 'quit' || name === 'exit') return failures > 0 && !interactive ? 1 : 0;
-        if (!(await attempt(() => dotCommand(options, name, argument)))) return 0;
+        if (!(await attempt(() => dotCommand({ ...options, run }, name, argument)))) return 0;
       }
       ask();
     }
@@ -82,41 +138,9 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
       throw new LedgerlakeError('STOPPED', 'The shell was stopped.', { cause: signal.reason });
     if (interactive) await writeText(screen, ['\n']);
     const rest = interactive ? undefined : reader.rest();
-    if (rest !== undefined && !(await attempt(() => session.run(rest)))) return 0;
+    if (rest !== undefined && !(await attempt(() => run(rest)))) return 0;
     return failures > 0 && !interactive ? 1 : 0;
   } finally {
     lines.close();
   }
-}
-
-async function dotCommand({ session, output }: ShellOptions, name: string, argument: string): Promise<boolean> {
-  switch (name) {
-    case 'help':
-      return writeText(output, [help]);
-    case 'tables':
-      return session.run('SELECT table_name AS "table" FROM information_schema.tables ORDER BY ALL');
-    case 'schema':
-      return session.run(schemaQuery(argument));
-    case 'format':
-      if (argument === '') return writeText(output, [`${session.format}\n`]);
-      if (!isFormat(argument)) {
-        throw new LedgerlakeError('SQL', `Expected a format (${formats.join(', ')}), got "${argument}".`);
-      }
-      session.format = argument;
-      return true;
-    default:
-      throw new LedgerlakeError('SQL', `There is no command ".${name}": .help lists those there are.`);
-  }
-}
-
-/** The columns of a table, or of all; a table that isn't there is DuckDB's error. */
-function schemaQuery(table: string): string {
-  if (table === '') {
-    return (
-      'SELECT table_name AS "table", column_name AS "column", data_type AS type FROM information_schema.columns ' +
-      'ORDER BY table_name, ordinal_position'
-    );
-  }
-  const name = identifier(table.replace(/^"(.*)"$/, '$1'));
-  return `SELECT column_name AS "column", column_type AS type FROM (DESCRIBE ${name})`;
 }

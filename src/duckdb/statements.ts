@@ -47,6 +47,11 @@ export class StatementReader {
     return text;
   }
 
+  /** What has come since the last statement's end. */
+  get text(): string {
+    return this.#before;
+  }
+
   /** Whether a statement or a comment has begun and not ended. */
   get pending(): boolean {
     return this.#begun || this.#inside !== undefined;

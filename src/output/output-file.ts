@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import { open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { Writable } from 'node:stream';
+import { messageOf, usageError } from '../errors.js';
+
+/** A file that gets its name only when it is whole; until then what had the name stays. */
+export interface OutputFile {
+  /** As the user wrote it. */
+  readonly path: string;
+  readonly stream: Writable;
+  /** Runs work that writes to the stream: all of what it writes stays, or where it throws nothing. */
+  whole<T>(work: () => Promise<T>): Promise<T>;
+  /** Gives the file its name, in place of what had it. */
+  keep(): Promise<void>;
+  /** Drops what was written, unless it was kept. */
+  drop(): Promise<void>;
+}
+
+/**
+ * Opens a file beside `path`, under a name of its own.
+ *
+ * @throws LedgerlakeError USAGE where `path` is a folder, a device or the like, or can't be written
+ */
+export async function openOutputFile(path: string): Promise<OutputFile> {
+  const target = await regularFile(path);
+  const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}.part`);
+  const handle = await open(temporary, 'ax').catch((error: unknown) => {
+    throw usageError(`expected a file that can be written, got ${path} (${messageOf(error)})`);
+  });
+  let size = 0;
+  const stream = new Writable({
+    decodeStrings: true,
+    write: (chunk: Buffer, _encoding, done) => {
+      handle.appendFile(chunk).then(() => {
+        size += chunk.length;
+        done();
+      }, done);
+    },
+  });
+  let isOpen = true;
+  return {
+    path,
+    stream,
+    whole: async (work) => {
+      const before = size;
+      try {
+        return await work();
+      } catch (error) {
+        await handle.truncate(before);
+        size = before;
+        throw error;
+      }
+    },
+    keep: async () => {
+      await handle.sync();
+      await handle.close();
+      isOpen = false;
+      await rename(temporary, target);
+    },
+    drop: async () => {
+      if (!isOpen) return;
+      isOpen = false;
+      await handle.close();
+      await rm(temporary, { force: true });
+    },
+  };
+}
+
+/** Where a path leads: renaming over a link would leave its file as it was, and over a device would end it. */
+async function regularFile(path: string): Promise<string> {
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined) return path;
+  if (!found.isFile()) throw usageError(`expected a file to write, got ${path}, which is none: name another`);
+  return realpath(path);
+}
