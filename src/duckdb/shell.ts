@@ -39,11 +39,13 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
   const tell = (line: string): Promise<boolean> => writeText(errorOutput, [`${line}\n`]);
   const history = interactive ? await openHistory(options.historyFile, tell) : undefined;
   const reader = new StatementReader();
-  let running: AbortController | undefined;
+  /** Lines that were typed and aren't done with, and what cancels the one at work. */
+  let waiting = 0;
+  let cancel = new AbortController();
   let catalog: Promise<Catalog> | undefined;
   const completed = async (line: string): Promise<CompleterResult> => {
     // DuckDB runs one query at a time.
-    if (running !== undefined) return [[], line];
+    if (waiting > 0) return [[], line];
     catalog ??= options.catalog();
     const { words, typed } = suggestions(reader.text + line, await catalog);
     return [[...words], typed];
@@ -79,10 +81,13 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
     lines.setPrompt(reader.pending ? '...> '.padStart(prompt.length) : prompt);
     lines.prompt();
   };
+  lines.on('line', () => {
+    waiting++;
+  });
   lines.on('SIGINT', () => {
-    if (running?.signal.aborted === false) {
-      running.abort(new LedgerlakeError('SQL', 'The statement was cancelled.'));
-    } else if (running === undefined && (reader.pending || lines.line !== '')) {
+    if (waiting > 0 && !cancel.signal.aborted) {
+      cancel.abort(new LedgerlakeError('SQL', 'The statement was cancelled.'));
+    } else if (waiting === 0 && (reader.pending || lines.line !== '')) {
       // To the end of the line, and what stands before it away.
       lines.write(null, { ctrl: true, name: 'e' });
       lines.write(null, { ctrl: true, name: 'u' });
@@ -97,13 +102,8 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
     // What Tab has asked for comes to its end first; a statement may make other names.
     await catalog?.catch(() => undefined);
     catalog = undefined;
-    const cancel = (running = new AbortController());
     const either = signal === undefined ? cancel.signal : AbortSignal.any([signal, cancel.signal]);
-    try {
-      return await destination.whole(() => session.run(statement, either));
-    } finally {
-      running = undefined;
-    }
+    return destination.whole(() => session.run(statement, either));
   };
   let failures = 0;
   /** False where nobody reads the output any more. */
@@ -132,6 +132,8 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
         if (name === 'quit' || name === 'exit') return failures > 0 && !interactive ? 1 : 0;
         if (!(await attempt(() => dotCommand({ ...options, run }, name, argument)))) return 0;
       }
+      waiting--;
+      if (cancel.signal.aborted) cancel = new AbortController();
       ask();
     }
     if (signal?.aborted === true)

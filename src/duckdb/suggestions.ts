@@ -16,14 +16,14 @@ const beforeTable = /\b(?:from|join|into|update|table|describe|summarize)\s+$/i;
  * @param text the statement up to the cursor, its earlier lines included; or a line with a command
  */
 export function suggestions(text: string, catalog: Catalog): { readonly words: readonly string[]; readonly typed: string } {
-  const command = /^\s*\.(\w*)(\s+)?(\S*)$/.exec(text);
+  const command = /^\s*\.(\w*)(?:\s+(\S*))?$/.exec(text);
   if (command !== null) {
-    const [, name = '', space, argument = ''] = command;
-    if (space === undefined) return { words: beginning(dotCommands, name).map((word) => `.${word}`), typed: `.${name}` };
+    const [, name = '', argument] = command;
+    if (argument === undefined) return { words: beginning(dotCommands, name).map((word) => `.${word}`), typed: `.${name}` };
     const values = name === 'format' ? formats : name === 'schema' ? [...catalog.tables.keys()] : [];
     return { words: beginning(values, argument), typed: argument };
   }
-  const typed = /[\p{L}_][\p{L}\p{N}_]*$/u.exec(text)?.[0] ?? '';
+  const typed = /(?<![\p{L}\p{N}_])[\p{L}_][\p{L}\p{N}_]*$/u.exec(text)?.[0] ?? '';
   const before = text.slice(0, text.length - typed.length);
   if (isQuoted(before)) return { words: [], typed };
   const qualifier = /([\p{L}_][\p{L}\p{N}_]*)\.$/u.exec(before)?.[1];

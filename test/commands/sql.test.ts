@@ -1,12 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync, truncateSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runSql } from '../../src/commands/sql.js';
 import { LedgerlakeError } from '../../src/errors.js';
 import { entriesQuery, lakeFolder, tables } from '../duckdb/lake-fixture.js';
 import { Kept } from '../output/streams.js';
+import { temporaryFolder } from './lake-run.js';
 import type { SqlOptions } from '../../src/commands/sql.js';
 import type { LakeFiles } from '../../src/duckdb/views.js';
 import type { LakeFolder } from '../duckdb/lake-fixture.js';
@@ -110,6 +112,30 @@ describe('a query', () => {
     expect(read).toBe('range\n');
   });
 
+  test('goes to a file, in place of what was there, only when it is whole', async () => {
+    const own = await temporaryFolder();
+    const outputFile = join(own, 'out.csv');
+    writeFileSync(outputFile, 'before');
+    const failing = 'SELECT CASE WHEN range = 5000 THEN error(\'late\') END AS x FROM range(10000)';
+    expect((await failure(sql({ query: failing, outputFile }))).message).toContain('late');
+    expect(readFileSync(outputFile, 'utf8')).toBe('before');
+    expect(await sql({ query: 'SELECT range AS x FROM range(3)', outputFile })).toEqual({ code: 0, out: '', err: '' });
+    expect(readFileSync(outputFile, 'utf8')).toBe('x\n0\n1\n2\n');
+    for (const nowhere of [own, '/dev/null', join(own, 'no/such/folder')]) {
+      expect((await failure(sql({ query: 'SELECT 1', outputFile: nowhere }))).exitCode).toBe(2);
+    }
+    expect(readdirSync(own)).toEqual(['out.csv']);
+  });
+
+  test('goes through a link to the file that it leads to', async () => {
+    const own = await temporaryFolder();
+    writeFileSync(join(own, 'real.csv'), 'before');
+    symlinkSync('real.csv', join(own, 'link.csv'));
+    await sql({ query: 'SELECT 1 AS x', outputFile: join(own, 'link.csv') });
+    expect(readFileSync(join(own, 'real.csv'), 'utf8')).toBe('x\n1\n');
+    expect(readdirSync(own)).toEqual(['link.csv', 'real.csv']);
+  });
+
   test('stops with the signal', async () => {
     const controller = new AbortController();
     const query = 'SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b';
@@ -187,6 +213,29 @@ describe('the shell', () => {
     const { out, code } = await sql({ typed });
     expect(out).toMatch(/^csv\n\{"x":1\}\nStatements end with a semicolon.*\.tables.*\n$/s);
     expect(code).toBe(0);
+  });
+
+  test('writes results to files, each statement’s whole or not at all, and back', async () => {
+    const own = await temporaryFolder();
+    const failing = 'SELECT CASE WHEN range = 5000 THEN error(\'late\') END AS x FROM range(10000);';
+    const typed = [
+      `.output ${own}/a file.csv`,
+      'SELECT 1 AS x;',
+      failing,
+      'SELECT 2 AS x;',
+      `.output ${own}/other.csv`,
+      'SELECT 3 AS x;',
+      '.output',
+      'SELECT 4 AS x;',
+      `.output ${own}/no/such/file`,
+      'SELECT 5 AS x;',
+    ].join('\n');
+    const { code, out, err } = await sql({ typed });
+    expect([code, out]).toEqual([1, 'x\n4\nx\n5\n']);
+    expect(err).toMatch(/late.*wrote .*a file\.csv\nwrote .*other\.csv\nexpected a file that can be written/s);
+    expect(readFileSync(join(own, 'a file.csv'), 'utf8')).toBe('x\n1\nx\n2\n');
+    expect(readFileSync(join(own, 'other.csv'), 'utf8')).toBe('x\n3\n');
+    expect(readdirSync(own)).toEqual(['a file.csv', 'other.csv']);
   });
 
   test('knows what it doesn’t know', async () => {
