@@ -66,7 +66,9 @@ async function create(file: string, text: string): Promise<void> {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'EEXIST') {
-      throw usageError(`expected no file ${file}, there is one: it is not overwritten; move it, or name another --config`);
+      throw usageError(
+        `expected no file ${file}, there is one: it is not overwritten; move it, or name another --config`,
+      );
     }
     // A full disk leaves a part: it is this run's own, as `wx` opened it.
     if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EIO') await rm(file, { force: true });

@@ -15,11 +15,15 @@ const beforeTable = /\b(?:from|join|into|update|table|describe|summarize)\s+$/i;
  *
  * @param text the statement up to the cursor, its earlier lines included; or a line with a command
  */
-export function suggestions(text: string, catalog: Catalog): { readonly words: readonly string[]; readonly typed: string } {
+export function suggestions(
+  text: string,
+  catalog: Catalog,
+): { readonly words: readonly string[]; readonly typed: string } {
   const command = /^\s*\.(\w*)(?:\s+(\S*))?$/.exec(text);
   if (command !== null) {
     const [, name = '', argument] = command;
-    if (argument === undefined) return { words: beginning(dotCommands, name).map((word) => `.${word}`), typed: `.${name}` };
+    if (argument === undefined)
+      return { words: beginning(dotCommands, name).map((word) => `.${word}`), typed: `.${name}` };
     const values = name === 'format' ? formats : name === 'schema' ? [...catalog.tables.keys()] : [];
     return { words: beginning(values, argument), typed: argument };
   }

@@ -99,7 +99,12 @@ describe.runIf(has('fish'))('fish', () => {
     const script = `ledgerlake completion fish | source; complete -C 'ledgerlake ${line}'`;
     const ran = spawnSync('fish', ['-Nc', script], { cwd: folder, env: environment(folder), encoding: 'utf8' });
     expect(ran.status).toBe(0);
-    expect(ran.stdout.trimEnd().split('\n').map((text) => text.split('\t')[0])).toEqual(expected);
+    expect(
+      ran.stdout
+        .trimEnd()
+        .split('\n')
+        .map((text) => text.split('\t')[0]),
+    ).toEqual(expected);
   });
 });
 
@@ -111,7 +116,8 @@ test('the scripts of all shells know every command and option', async () => {
     expect(out).toContain(`ledgerlake completion ${shell}`);
     for (const { name, options } of commands) {
       expect(out).toContain(name);
-      for (const option of Object.keys(options)) expect(out).toContain(shell === 'fish' ? `-l ${option}` : `--${option}`);
+      for (const option of Object.keys(options))
+        expect(out).toContain(shell === 'fish' ? `-l ${option}` : `--${option}`);
     }
   }
 });

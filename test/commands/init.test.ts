@@ -54,7 +54,11 @@ test('what it writes is taken by every command, and never overwritten', async ()
 
 test('a name or a region that is none writes nothing', async () => {
   const folder = await temporaryFolder();
-  for (const words of [['--account', '../x'], ['--region', 'us'], ['--config', 'no/such/folder/c.json']]) {
+  for (const words of [
+    ['--account', '../x'],
+    ['--region', 'us'],
+    ['--config', 'no/such/folder/c.json'],
+  ]) {
     const ended = await builtCommand(['init', ...words], { folder });
     expect(ended).toMatchObject({ code: 2, out: '' });
     expect(ended.err.trimEnd().split('\n')).toHaveLength(1);
@@ -95,16 +99,19 @@ test('each line that is commented out is valid once it isn’t, alone and all to
   for (const line of commented) expect(() => switchedOn((other) => other === line)).not.toThrow();
 
   const all = switchedOn(() => true);
-  expect(Object.keys(all.settings).toSorted()).toEqual(
-    [...Object.keys(settingsOf()), 'account'].toSorted(),
-  );
+  expect(Object.keys(all.settings).toSorted()).toEqual([...Object.keys(settingsOf()), 'account'].toSorted());
   expect(Object.keys(all.accounts.get('my-shop') ?? {}).toSorted()).toEqual(
     ['clientId', 'clientSecret', 'endpoint', 'refreshToken', 'region', 'tokenEndpoint'].toSorted(),
   );
 });
 
 test('what is commented out stands at its default', () => {
-  const uncommented = parsed(text.split('\n').map((line) => line.replace(off, '$1$2')).join('\n'));
+  const uncommented = parsed(
+    text
+      .split('\n')
+      .map((line) => line.replace(off, '$1$2'))
+      .join('\n'),
+  );
   const { rate, burst, marginMinutes, tokenLifeMinutes, lookBack } = settingsOf();
   expect(uncommented.settings).toMatchObject({ rate, burst, marginMinutes, tokenLifeMinutes, lookBack });
 });

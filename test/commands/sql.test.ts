@@ -116,7 +116,7 @@ describe('a query', () => {
     const own = await temporaryFolder();
     const outputFile = join(own, 'out.csv');
     writeFileSync(outputFile, 'before');
-    const failing = 'SELECT CASE WHEN range = 5000 THEN error(\'late\') END AS x FROM range(10000)';
+    const failing = "SELECT CASE WHEN range = 5000 THEN error('late') END AS x FROM range(10000)";
     expect((await failure(sql({ query: failing, outputFile }))).message).toContain('late');
     expect(readFileSync(outputFile, 'utf8')).toBe('before');
     expect(await sql({ query: 'SELECT range AS x FROM range(3)', outputFile })).toEqual({ code: 0, out: '', err: '' });
@@ -217,7 +217,7 @@ describe('the shell', () => {
 
   test('writes results to files, each statement’s whole or not at all, and back', async () => {
     const own = await temporaryFolder();
-    const failing = 'SELECT CASE WHEN range = 5000 THEN error(\'late\') END AS x FROM range(10000);';
+    const failing = "SELECT CASE WHEN range = 5000 THEN error('late') END AS x FROM range(10000);";
     const typed = [
       `.output ${own}/a file.csv`,
       'SELECT 1 AS x;',

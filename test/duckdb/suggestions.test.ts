@@ -44,13 +44,16 @@ describe('Tab offers', () => {
     );
     let offered = 0;
     fc.assert(
-      fc.property(fc.array(piece).map((pieces) => pieces.join('')), (text) => {
-        const { words, typed } = suggestions(text, catalog);
-        expect(text.endsWith(typed)).toBe(true);
-        for (const word of words) expect(word.toLowerCase().startsWith(typed.toLowerCase())).toBe(true);
-        expect(new Set(words).size).toBe(words.length);
-        offered += words.length;
-      }),
+      fc.property(
+        fc.array(piece).map((pieces) => pieces.join('')),
+        (text) => {
+          const { words, typed } = suggestions(text, catalog);
+          expect(text.endsWith(typed)).toBe(true);
+          for (const word of words) expect(word.toLowerCase().startsWith(typed.toLowerCase())).toBe(true);
+          expect(new Set(words).size).toBe(words.length);
+          offered += words.length;
+        },
+      ),
       { numRuns: 500 },
     );
     expect(offered).toBeGreaterThan(0);

@@ -57,9 +57,7 @@ function action({ words, from }: Choice): string {
     case 'folders':
       return '_files -/';
     case 'accounts':
-      return some === undefined
-        ? '_ledgerlake_accounts'
-        : `{compadd ${words.join(' ')}; _ledgerlake_accounts}`;
+      return some === undefined ? '_ledgerlake_accounts' : `{compadd ${words.join(' ')}; _ledgerlake_accounts}`;
     case undefined:
       return some ?? ' ';
   }
