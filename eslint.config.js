@@ -12,6 +12,7 @@ const importers = {
   'prom-client': 'src/metrics/run-metrics.ts',
   '@observablehq/plot': 'src/report/charts.ts',
   '@mixmark-io/domino': 'src/report/drawing.ts',
+  'jsonc-parser': 'src/config/without-comments.ts',
 };
 const names = Object.keys(importers);
 const restricted = (allowed) => [

@@ -5,8 +5,8 @@ import { createInterface } from 'node:readline';
  * once the input has ended; asking throws the signal's reason once that aborts.
  */
 export function askOnTerminal(signal: AbortSignal): {
-  ask(question: string): Promise<string | undefined>;
-  close(): void;
+  readonly ask: (question: string) => Promise<string | undefined>;
+  readonly close: () => void;
 } {
   // Not as a terminal: it stays the system's, with whose Ctrl-C the signal comes.
   const lines = createInterface({ input: process.stdin, terminal: false });

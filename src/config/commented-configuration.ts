@@ -37,6 +37,8 @@ export function commentedConfiguration({ account, region }: FirstAccount): strin
     // "tokenLifeMinutes": 3,
     // Folder for pages of unfinished slices; left out: _journal in the lake's folder, for S3 in your cache.
     // "journal": "data/journal",
+    // Folder with definitions of pipelines of your own (docs/pipelines.md).
+    // "pipelines": "pipelines",
     // What sync reads again for what arrived late: the last days, and how many days go by in between (0: on each run).
     // "lookBack": [{ "days": 2, "everyDays": 0 }, { "days": 14, "everyDays": 7 }, { "days": 35, "everyDays": 30 }],
     // Where the Delta tables are: a folder, seen from this file, or s3://BUCKET/PREFIX.

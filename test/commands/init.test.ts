@@ -1,12 +1,14 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { init } from '../../src/commands/init.js';
 import { commentedConfiguration } from '../../src/config/commented-configuration.js';
 import { parseConfiguration, type Configuration } from '../../src/config/configuration.js';
-import { resolveSettings, type Settings } from '../../src/config/settings.js';
+import { configurationJsonSchema } from '../../src/config/schema.js';
+import { resolveSettings } from '../../src/config/settings.js';
 import { builtCommand } from './built-command.js';
 import { temporaryFolder } from './lake-run.js';
+import { hasTerminal, onTerminal } from './terminal.js';
 
 const text = commentedConfiguration({ account: 'my-shop', region: 'eu' });
 /** A line that is commented out: it looks like a member. */
@@ -85,9 +87,9 @@ test('asks where there is somebody, and keeps to the example where there is no a
   await expect(init({ file, account: 'a', region: 'eu' }, { print: () => undefined })).rejects.toThrow(/there is one/);
 });
 
-/** Every setting that there is, but for the account. */
-function settingsOf(): Settings {
-  return resolveSettings({}, {}, parsed(text));
+/** The keys of an object in the schema. */
+interface Keys {
+  readonly properties: Record<string, unknown>;
 }
 
 test('each line that is commented out is valid once it isn’t, alone and all together', () => {
@@ -99,9 +101,13 @@ test('each line that is commented out is valid once it isn’t, alone and all to
   for (const line of commented) expect(() => switchedOn((other) => other === line)).not.toThrow();
 
   const all = switchedOn(() => true);
-  expect(Object.keys(all.settings).toSorted()).toEqual([...Object.keys(settingsOf()), 'account'].toSorted());
-  expect(Object.keys(all.accounts.get('my-shop') ?? {}).toSorted()).toEqual(
-    ['clientId', 'clientSecret', 'endpoint', 'refreshToken', 'region', 'tokenEndpoint'].toSorted(),
+  const { properties } = configurationJsonSchema() as {
+    properties: { settings: Keys; accounts: { additionalProperties: Keys } };
+  };
+  const keysOf = (object: object): string[] => Object.keys(object).toSorted();
+  expect(keysOf(all.settings)).toEqual(keysOf(properties.settings.properties));
+  expect(keysOf(all.accounts.get('my-shop') ?? {})).toEqual(
+    keysOf(properties.accounts.additionalProperties.properties),
   );
 });
 
@@ -112,6 +118,27 @@ test('what is commented out stands at its default', () => {
       .map((line) => line.replace(off, '$1$2'))
       .join('\n'),
   );
-  const { rate, burst, marginMinutes, tokenLifeMinutes, lookBack } = settingsOf();
+  const { rate, burst, marginMinutes, tokenLifeMinutes, lookBack } = resolveSettings({}, {}, parsed(text));
   expect(uncommented.settings).toMatchObject({ rate, burst, marginMinutes, tokenLifeMinutes, lookBack });
+});
+
+describe.runIf(hasTerminal)('on a terminal', () => {
+  test('asks for name and region; Ctrl-C leaves no file', async () => {
+    const folder = await temporaryFolder();
+    const stopped = onTerminal(['init'], { folder });
+    await stopped.shows(/Name of the account/);
+    stopped.type('\x03');
+    expect(await stopped.ended()).toBe(1);
+    expect(await readdir(folder)).toEqual([]);
+
+    const answered = onTerminal(['init'], { folder });
+    await answered.shows(/Name of the account/);
+    answered.type('north\n');
+    await answered.shows(/Region \(na/);
+    answered.type('fe\n');
+    expect(await answered.ended()).toBe(0);
+    expect(await readFile(join(folder, 'ledgerlake.config.json'), 'utf8')).toBe(
+      commentedConfiguration({ account: 'north', region: 'fe' }),
+    );
+  });
 });

@@ -1,55 +1,9 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { readFile, stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
 import { createSeller } from '../../src/seller/seller.js';
 import { clockAt, ran, serving, temporaryFolder } from './lake-run.js';
-
-/** `script` of util-linux gives a child a terminal. Where it isn't there, these tests are skipped, and say so. */
-const script = spawnSync('script', ['--version'], { encoding: 'utf8' });
-const hasTerminal = script.status === 0 && script.stdout.includes('util-linux');
-
-interface Terminal {
-  type(keys: string): void;
-  /** Waits until what is shown from now on matches. */
-  shows(pattern: RegExp): Promise<string>;
-  ended(): Promise<number | null>;
-}
-
-/** The built command on a terminal of its own. */
-function onTerminal(words: readonly string[], environment: Readonly<Record<string, string>>): Terminal {
-  const line = [process.execPath, resolve('dist/src/cli.js'), ...words].map((word) => `'${word}'`).join(' ');
-  const child = spawn('script', ['-qec', `stty cols 200; exec ${line}`, '/dev/null'], {
-    env: { PATH: process.env['PATH'], TERM: 'xterm', SHELL: '/bin/sh', ...environment },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  onTestFinished(() => {
-    child.kill('SIGKILL');
-  });
-  const closed = once(child, 'close');
-  let shown = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text));
-  return {
-    type: (keys) => {
-      shown = '';
-      child.stdin.write(keys);
-    },
-    shows: async (pattern) => {
-      const end = Date.now() + 20_000;
-      while (!pattern.test(shown)) {
-        if (Date.now() > end || child.exitCode !== null)
-          throw new Error(`expected ${pattern}, got ${JSON.stringify(shown)}`);
-        await new Promise((resume) => setTimeout(resume, 20));
-      }
-      return shown;
-    },
-    ended: async () => {
-      await closed;
-      return child.exitCode;
-    },
-  };
-}
+import { hasTerminal, onTerminal } from './terminal.js';
 
 const tab = '\t';
 const up = '\x1b[A';
@@ -67,7 +21,7 @@ describe.runIf(hasTerminal)('the shell on a terminal', () => {
     const environment = { HOME: folder, XDG_STATE_HOME: join(folder, 'state') };
     const history = join(folder, 'state/ledgerlake/sql_history');
 
-    const first = onTerminal(['sql', '--lake', lake, '--format', 'csv'], environment);
+    const first = onTerminal(['sql', '--lake', lake, '--format', 'csv'], { folder, environment });
     await first.shows(ready);
     first.type(`SELECT count(*) > 99 AS many FROM entr${tab}`);
     await first.shows(/entries/);
@@ -103,7 +57,7 @@ describe.runIf(hasTerminal)('the shell on a terminal', () => {
     expect(typed).not.toContain('half a statement');
     expect((await stat(history)).mode & 0o777).toBe(0o600);
 
-    const second = onTerminal(['sql', '--lake', lake, '--format', 'csv'], environment);
+    const second = onTerminal(['sql', '--lake', lake, '--format', 'csv'], { folder, environment });
     await second.shows(ready);
     second.type(up + up);
     await second.shows(/SELECT 2 AS x;/);

@@ -26,6 +26,7 @@ export interface CompletedCommand {
 export const namingOptions: Readonly<Record<string, Choice['from']>> = {
   lake: 'folders',
   journal: 'folders',
+  pipelines: 'folders',
   config: 'files',
   orders: 'files',
   output: 'files',
