@@ -17,6 +17,7 @@ export function completionCommand(commands: () => readonly CommandDefinition[]):
       '  fish  ledgerlake completion fish | source           in ~/.config/fish/config.fish\n\n' +
       'It asks `ledgerlake completion accounts` for the names of the configured accounts.',
     options: { config: sharedOptions.config },
+    passesConfiguration: true,
     examples: [['completion bash', "bash's"]],
     run: async (given, { print }) => {
       const shell = given.text('SHELL') ?? basename(process.env['SHELL'] ?? '');

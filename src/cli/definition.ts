@@ -71,6 +71,8 @@ export interface CommandDefinition {
   /** A few sentences, for the command's own help; a function where it takes loading. */
   readonly more: string | (() => Promise<string>);
   readonly options: Readonly<Record<string, OptionDefinition>>;
+  /** Whether it runs without what the configuration says, though it has --config. */
+  readonly passesConfiguration?: boolean;
   /** Command line and what it does. */
   readonly examples: readonly (readonly [string, string])[];
   /** Runs it; the exit code where it isn't 0. What it needs is imported only now: `--help` shouldn't load DuckDB. */

@@ -13,6 +13,7 @@ export const initCommand: CommandDefinition = {
     account: { type: 'text', about: "The account's name [default: my-shop]" },
     region: { type: 'text', choices: regionNames, about: 'Which public endpoint serves it [default: eu]' },
   },
+  passesConfiguration: true,
   examples: [['init --account my-shop --region na', 'without a question']],
   run: async (given, context) => {
     const [{ init }, { askOnTerminal }] = await Promise.all([

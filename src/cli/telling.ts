@@ -63,13 +63,16 @@ export async function fallbackTelling(words: readonly string[], clock: Clock): P
   return openLog(format === 'json' ? 'json' : 'text', verbosity, clock);
 }
 
-async function readLogSettings(given: Given, { options }: CommandDefinition): Promise<LogSettings> {
+async function readLogSettings(
+  given: Given,
+  { options, passesConfiguration }: CommandDefinition,
+): Promise<LogSettings> {
   const [{ resolveLogSettings }, { readConfiguration }] = await Promise.all([
     import('../config/log-settings.js'),
     import('../config/read-configuration.js'),
   ]);
   const configuration =
-    options['config'] === undefined
+    options['config'] === undefined || passesConfiguration === true
       ? { folder: process.cwd(), settings: {} }
       : await readConfiguration(given.text('config'), process.env, process.cwd());
   const asked = {

@@ -39,6 +39,12 @@ export function commentedConfiguration({ account, region }: FirstAccount): strin
     // "journal": "data/journal",
     // Folder with definitions of pipelines of your own (docs/pipelines.md).
     // "pipelines": "pipelines",
+    // How progress is told: text, or json, a line for each event (docs/logs.md).
+    // "logFormat": "text",
+    // Metrics for Prometheus, while a run goes on and at its end (docs/metrics.md); left out: none.
+    // "metricsPort": 9464,
+    // "metricsHost": "127.0.0.1",
+    // "metricsFile": "data/ledgerlake.prom",
     // What sync reads again for what arrived late: the last days, and how many days go by in between (0: on each run).
     // "lookBack": [{ "days": 2, "everyDays": 0 }, { "days": 14, "everyDays": 7 }, { "days": 35, "everyDays": 30 }],
     // Where the Delta tables are: a folder, seen from this file, or s3://BUCKET/PREFIX.

@@ -1,3 +1,4 @@
+import { logFormats } from '../../config/log-settings.js';
 import type { CommandDefinition, OptionDefinition } from '../definition.js';
 
 /** What a word of the command line can be: one of some, a file, a folder, a configured account; undefined: anything. */
@@ -30,6 +31,7 @@ export const namingOptions: Readonly<Record<string, Choice['from']>> = {
   config: 'files',
   orders: 'files',
   output: 'files',
+  'metrics-file': 'files',
   account: 'accounts',
 };
 
@@ -39,6 +41,13 @@ const nothing: Choice = { words: [], from: undefined };
 const everywhere: readonly CompletedOption[] = [
   { name: 'help', short: 'h', about: 'Show help', value: undefined },
   { name: 'verbose', short: undefined, about: 'Tell more, and of an error everything', value: undefined },
+  { name: 'quiet', short: undefined, about: 'Tell nothing but errors', value: undefined },
+  {
+    name: 'log-format',
+    short: undefined,
+    about: 'How progress is told',
+    value: { words: logFormats, from: undefined },
+  },
 ];
 
 /** What the shells complete, from the definitions of the commands and the names of the pipelines. */
