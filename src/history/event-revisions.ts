@@ -3,6 +3,7 @@ import type { Clock } from '../clock.js';
 import type { Table } from '../columns/table.js';
 import { literal } from '../duckdb/views.js';
 import { LedgerlakeError } from '../errors.js';
+import { DamagedFile } from '../lake/damaged-file.js';
 import type { SliceCommit, SliceFile } from '../lake/slice-commit.js';
 import type { ComparedLake, Revision, Revisions, RevisionToCommit } from '../lake/revisions.js';
 import { mixedFiles, replacedUnits, unitVersion } from '../lake/units.js';
@@ -76,7 +77,9 @@ export class EventRevisions implements Revisions {
         // Another run may have merged or parted the files meanwhile; what is where it should be is damaged.
         await lake.refresh();
         if (pathsHeld() !== before && attempt < mostAttempts) continue;
-        const told = { pipeline: slice.pipeline, units: slice.units, reason: error.message };
+        // It is replaced: what to do about a damaged file, and that nothing was touched, would be wrong here.
+        const reason = error instanceof DamagedFile ? error.found : error.message;
+        const told = { pipeline: slice.pipeline, units: slice.units, reason };
         return revision(lake, main, slice, [], () => this.#uncompared.push(told));
       }
     }
