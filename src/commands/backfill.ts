@@ -2,7 +2,7 @@ import { findingsObject, findingsText } from '../history/findings-text.js';
 import { readOrders } from '../options/orders.js';
 import { areOwn, choosePipelines } from '../options/pipelines.js';
 import { readRange, type RangeOptions } from '../options/range.js';
-import { nextSteps, summaryJson, summaryText } from '../output/run-summary.js';
+import { nextSteps, nothingCame, summaryJson, summaryText } from '../output/run-summary.js';
 import { isOwn } from '../own/own-pipeline.js';
 import type { RunContext } from './context.js';
 import { load, type LoadOptions } from './loading.js';
@@ -38,7 +38,9 @@ export async function backfill(options: BackfillOptions, context: RunContext): P
         print(summaryText(report));
         const found = findingsText(findings);
         if (found !== '') print(found);
-        if (report.failure === undefined) print(nextSteps(report));
+        const nothing = nothingCame(report);
+        if (nothing !== '') print(nothing);
+        else if (report.failure === undefined) print(nextSteps(report));
         if (options.json) print(summaryJson(report, refresh ? findingsObject(findings) : {}));
       },
     },

@@ -38,6 +38,8 @@ export interface Emptied {
   /** How many of them the answer lacks. */
   readonly lacking: number;
   readonly accepted: boolean;
+  /** The file that tells of them is damaged and holds rows of other units too: it may be fewer. */
+  readonly atMost?: true;
 }
 
 /** Units that could not be compared, as the lake's own file of them is damaged: they were replaced all the same. */

@@ -3,9 +3,11 @@ import type { Clock } from '../clock.js';
 import type { Table } from '../columns/table.js';
 import { literal } from '../duckdb/views.js';
 import { LedgerlakeError } from '../errors.js';
+import { DamagedFile } from '../lake/damaged-file.js';
 import type { SliceCommit, SliceFile } from '../lake/slice-commit.js';
 import type { ComparedLake, Revision, Revisions, RevisionToCommit } from '../lake/revisions.js';
 import { mixedFiles, replacedUnits, unitVersion } from '../lake/units.js';
+import { rowsInLog } from '../maintenance/merged-tags.js';
 import { has } from '../maintenance/row-order.js';
 import { canTellApart, rowsOf } from '../maintenance/unit-rows.js';
 import type { Workspace } from '../maintenance/workspace.js';
@@ -76,10 +78,30 @@ export class EventRevisions implements Revisions {
         // Another run may have merged or parted the files meanwhile; what is where it should be is damaged.
         await lake.refresh();
         if (pathsHeld() !== before && attempt < mostAttempts) continue;
-        const told = { pipeline: slice.pipeline, units: slice.units, reason: error.message };
-        return revision(lake, main, slice, [], () => this.#uncompared.push(told));
+        // It is replaced: what to do about a damaged file, and that nothing was touched, would be wrong here.
+        const reason = error instanceof DamagedFile ? error.found : error.message;
+        return this.#unread(lake, main, slice, reason);
       }
     }
+  }
+
+  /** The verdict on a slice whose rows in the lake can't be read: what the log tells of them has to do. */
+  #unread(lake: ComparedLake, main: Table, slice: SliceCommit, reason: string): Revision {
+    const { pipeline, units } = slice;
+    const { mains } = heldAdds(lake, main, slice);
+    // A unit that held nothing has no file.
+    const isEmptied = mains.length > 0 && !slice.files.some(({ table }) => table === main);
+    const rows = rowsInLog(mains);
+    const isShared = mixedFiles(lake.table(main.name).snapshot, slice).length > 0;
+    const emptied = { pipeline, units, rows, lacking: rows, ...(isShared && { atMost: true as const }) };
+    if (isEmptied && !this.#options.acceptEmpty) {
+      this.#emptied.push({ ...emptied, accepted: false });
+      return { verdict: 'refused' };
+    }
+    return revision(lake, main, slice, [], () => {
+      if (isEmptied) this.#emptied.push({ ...emptied, accepted: true });
+      this.#uncompared.push({ pipeline, units, reason });
+    });
   }
 
   async #verdict(lake: ComparedLake, main: Table, slice: SliceCommit): Promise<Revision> {

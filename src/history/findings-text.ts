@@ -9,12 +9,12 @@ const mostListed = 10;
 /** What had changed in what was read again, for people; empty where nothing had. */
 export function findingsText({ changes, emptied, uncompared }: Findings): string {
   const lines: string[] = [];
-  for (const { pipeline, units, rows, lacking, accepted } of emptied) {
+  for (const { pipeline, units, rows, lacking, accepted, atMost } of emptied) {
     const kept = accepted
       ? 'it was taken as it came; event_history has what vanished'
       : 'the lake keeps what it holds; --accept-empty takes the answer for what it is';
     lines.push(
-      `WARNING: ${pipeline}: ${unitsText(units)} held ${formatCount(rows, 'row')} and came back ` +
+      `WARNING: ${pipeline}: ${unitsText(units)} held ${rowsText(rows, atMost)} and came back ` +
         `${lacking < rows ? `without ${formatCount(lacking)} of them` : 'empty'}: ${kept}`,
     );
   }
@@ -64,9 +64,13 @@ export function emptyFailure({ emptied }: Findings): LedgerlakeError | undefined
   return new LedgerlakeError(
     'UPSTREAM_EMPTY',
     `expected results of ${first.pipeline} in ${unitsText(first.units)}${others}, where the lake holds ` +
-      `${formatCount(first.rows, 'row')}, got ${first.lacking < first.rows ? `an answer without ${formatCount(first.lacking)} of them` : 'an empty answer'}: ` +
+      `${rowsText(first.rows, first.atMost)}, got ${first.lacking < first.rows ? `an answer without ${formatCount(first.lacking)} of them` : 'an empty answer'}: ` +
       'the lake keeps what it holds; run again, and if the answer stays as it is and is right, with --accept-empty',
   );
+}
+
+function rowsText(rows: number, atMost = false): string {
+  return `${atMost ? 'up to ' : ''}${formatCount(rows, 'row')}`;
 }
 
 function byPipeline(changes: readonly Change[]): Map<string, Change[]> {

@@ -40,6 +40,20 @@ function speed(events: number, seconds: number): string {
   return `${formatCount(events)} events in ${seconds.toFixed(1)} s, ${rate} a second`;
 }
 
+/**
+ * That the service was asked and had nothing at all, which looks like success, and what to check; empty where something came.
+ * A shop that is new, and one that is asked for in the wrong region, look alike.
+ */
+export function nothingCame({ account, summaries, failure }: RunReport): string {
+  const requests = summaries.reduce((sum, summary) => sum + summary.requests, 0);
+  const rows = summaries.flatMap((summary) => [...summary.rows.values()]).reduce((sum, count) => sum + count, 0);
+  if (failure !== undefined || requests === 0 || rows > 0) return '';
+  return (
+    `WARNING: nothing came: ${formatCount(requests, 'request')} in this range brought no row. Please check that ${account} ` +
+    'had sales then, and that its region or --endpoint is the right one.\n'
+  );
+}
+
 /** What to try on the lake next. */
 export function nextSteps({ lake, summaries }: RunReport): string {
   const [table] = summaries.flatMap(({ rows }) => [...rows.keys()]);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Lake } from '../../src/lake/lake.js';
 import { openStore } from '../../src/lake/open-store.js';
 import { tables } from '../../src/finances/tables.js';
+import { emptyFailure } from '../../src/history/findings-text.js';
 import { failingStore, interruptedStore } from '../maintenance/failing-store.js';
 import { compacted, copied, dataFiles, everyHash, steppingClock } from '../maintenance/kept-lake.js';
 import { shipment, shipments, smallLake, within } from '../maintenance/small-lake.js';
@@ -115,6 +116,33 @@ test('an event that comes and goes and comes leaves each of its steps, also wher
     'vanished order-late',
   ]);
 });
+
+test.each([
+  ['events', false],
+  ['entries', false],
+  ['events', true],
+])(
+  'what came back without any event stays, also where nobody can read its %s (merged: %s)',
+  async (table, isMerged) => {
+    const lake = await copied(small.lake);
+    if (isMerged) await compacted({ lake }, { clock });
+    for (const file of await dataFiles(lake, table)) {
+      await writeFile(join(lake, table, file), 'not what the log says');
+    }
+    const damaged = await everyHash(lake);
+    const refused = await refreshed(lake, new Map([[2, []]]), { clock });
+    expect(refused.emptied).toMatchObject([{ accepted: false, pipeline: 'financial-events' }]);
+    expect(refused.emptied[0]?.atMost).toBe(isMerged ? true : undefined);
+    expect(refused.emptied[0]?.rows).toBe(isMerged ? 9 : 3);
+    expect(refused.uncompared).toEqual([]);
+    expect(emptyFailure(refused)?.message).toContain(isMerged ? 'holds up to 9 rows' : 'holds 3 rows');
+    expect(await everyHash(lake)).toEqual(damaged);
+    if (isMerged) return;
+    const accepted = await refreshed(lake, new Map([[2, []]]), { clock, acceptEmpty: true });
+    expect(accepted.emptied).toMatchObject([{ rows: 3, accepted: true }]);
+    expect(accepted.uncompared).toHaveLength(1);
+  },
+);
 
 test('what came back without any event stays, unless that is accepted', async () => {
   const lake = await copied(small.lake);

@@ -59,8 +59,10 @@ describe('a merged file that is damaged', () => {
         : pipeline === 'order-events'
           ? { refresh: true, orders: { text: order, source: 'orders' } }
           : february;
-    const { summary, logged } = await loaded(lake, made.endpoint, clock, { pipelines: [pipeline], ...what });
+    const { summary, logged, printed } = await loaded(lake, made.endpoint, clock, { pipelines: [pipeline], ...what });
     expect(summary.status).toBe('done');
+    expect(printed).toMatch(/was replaced without being compared: expected .* as its commit has it, it/);
+    expect(printed).not.toContain('nothing of it was touched');
     expect(logged).toMatch(new RegExp(`${pipeline}: \\d+ slices? more read again, as a damaged file holds them too: `));
     expect(await contents.differences()).toEqual({});
     expect(await verified({ root: lake, clock })).toMatchObject({ code: 0, problems: [] });

@@ -55,6 +55,20 @@ describe('nothing came', () => {
     expect([answer.status, (await answer.text()).includes('order-')]).toEqual([200, false]);
   });
 
+  test('in a range that has nothing at all: it is said, with what to check, and not once the lake has it', async () => {
+    const service = await serviceOver(arrayLedger([]));
+    const lake = await temporaryFolder();
+    const given = { lake, endpoint: service.url, account: 'shop', from: '2026-03-01', to: '2026-03-10' };
+    const first = await ran(given, { clock: runningClock(now) });
+    expect(first.summary.status).toBe('done');
+    expect(first.printed).toMatch(/WARNING: nothing came: \d requests in this range brought no row\. .*--endpoint/);
+    // DuckDB fails where there is no file to read.
+    expect(first.printed).not.toContain('read_parquet');
+    const second = await ran(given, { clock: runningClock(now) });
+    expect(second.printed).toContain('Nothing to do');
+    expect(second.printed).not.toContain('nothing came');
+  });
+
   test.each([
     ['as ours', {}],
     ['two minutes slow', { 'clock-slow': { amount: 2 } }],
