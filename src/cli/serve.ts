@@ -59,7 +59,8 @@ export const serveCommand: CommandDefinition = {
   more:
     'Serves the Financial Events Service from the stored bytes of the lake that --lake names; without it, from a\n' +
     'made-up seller, the same for the same seed. The first line of standard output is the address; standard error\n' +
-    `has a line for each request. GET /healthz tells whether it is well. With ${idName}\n` +
+    'has a line for each request. GET /healthz tells whether it is well, and GET / shows the report of the lake, unless\n' +
+    `there is a sign-in. With ${idName}\n` +
     `and ${secretName} in the environment, POST /auth/o2/token issues access tokens, which\n` +
     'every operation then asks for.\n\n' +
     '--faults makes it fail as the live service does: a list of KIND, KIND=SHARE or KIND:N=SHARE with commas\n' +
@@ -114,9 +115,9 @@ export const serveCommand: CommandDefinition = {
       return 0;
     }
     const { openServedLake } = await import('../commands/serve-lake.js');
-    const { ledger, account, look } = await openServedLake(lake, given.text('account'), clock);
+    const { ledger, account, look, report } = await openServedLake(lake, given.text('account'), clock);
     try {
-      await serve({ ...serving, served: { ledger, name: `a lake, account ${account}`, look } });
+      await serve({ ...serving, served: { ledger, name: `a lake, account ${account}`, look, report } });
     } finally {
       await ledger.close();
     }

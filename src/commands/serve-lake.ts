@@ -1,5 +1,7 @@
 import type { Clock } from '../clock.js';
 import { usageError } from '../errors.js';
+import { tables as allTables } from '../finances/tables.js';
+import { Lake } from '../lake/lake.js';
 import { openStore } from '../lake/open-store.js';
 import { readAccountName } from '../options/account.js';
 import { LakeLedger } from '../replica/lake-ledger.js';
@@ -12,7 +14,12 @@ export interface ServedLake {
   readonly account: string;
   /** Reads the lake's newest version. Throws where it can't be read. */
   readonly look: () => Promise<Health>;
+  /** The report of the lake's newest version, as HTML. Throws as `lakeReport` does. */
+  readonly report: () => Promise<string>;
 }
+
+/** A report is made anew once an hour, where nothing was committed: it says how old the lake is. */
+const reportLifeMs = 3_600_000;
 
 /**
  * Opens a lake to serve one account's events.
@@ -28,7 +35,31 @@ export async function openServedLake(location: string, account: string | undefin
     await tables.refresh();
     return { serves: 'lake', account: served, tables: tables.versions() };
   };
-  return { ledger: await LakeLedger.open(tables, served), account: served, look };
+  const ledger = await LakeLedger.open(tables, served);
+  return { ledger, account: served, look, report: newestReport(location, served, clock) };
+}
+
+/** Makes reports one at a time, and none twice: a page that is loaded again and again must not take the machine. */
+function newestReport(location: string, account: string, clock: Clock): () => Promise<string> {
+  let lake: Lake | undefined;
+  let made: { readonly of: string; readonly html: string } | undefined;
+  let before: Promise<unknown> = Promise.resolve();
+  const make = async (): Promise<string> => {
+    if (lake === undefined) lake = await Lake.open(openStore(location, { clock }), allTables, clock);
+    else await lake.refresh();
+    const versions = lake.tables.map(({ snapshot }) => snapshot.version);
+    const of = [...versions, Math.floor(clock.now() / reportLifeMs)].join();
+    if (made?.of !== of) {
+      const { lakeReport } = await import('../report/lake-report.js');
+      made = { of, html: (await lakeReport({ lake, location, account, clock })).html };
+    }
+    return made.html;
+  };
+  return () => {
+    const page = before.then(make);
+    before = page.catch(() => undefined);
+    return page;
+  };
 }
 
 function chosenAccount(location: string, account: string | undefined, held: readonly string[]): string {

@@ -4,7 +4,7 @@ import { accessLine } from '../service/access.js';
 import { isLoopback } from '../service/host-rule.js';
 import type { Ledger } from '../service/ledger.js';
 import { startService, type ServiceOptions } from '../service/server.js';
-import { frontPage, healthPage, type Health } from '../service/side-pages.js';
+import { frontPage, healthPage, reportPage, type Health } from '../service/side-pages.js';
 
 export interface ServeOptions {
   readonly served: {
@@ -13,6 +13,8 @@ export interface ServeOptions {
     readonly name: string;
     /** What `/healthz` tells of it; throws where it can't answer. */
     readonly look: () => Promise<Health>;
+    /** A page of HTML about all that is served; left out: there is none. */
+    readonly report?: () => Promise<string>;
   };
   readonly service: Omit<ServiceOptions, 'ledger' | 'sidePages' | 'onFault' | 'onAccess'>;
   /** Ends the service when it aborts. */
@@ -33,16 +35,25 @@ export async function serve({ served, service, signal, print, log }: ServeOption
   const failed = (what: string, fault: unknown) => {
     log(`${what} failed: ${messageOf(fault).replaceAll(/\s*\n\s*/g, ' ')}`);
   };
+  const { name, report, look } = served;
+  // A browser has no access token to show.
+  const isOpen = service.signIn === undefined;
+  const front =
+    report !== undefined && isOpen
+      ? reportPage(report, name, (fault) => {
+          failed('the report', fault);
+        })
+      : frontPage(name);
   const running = await startService({
     ...service,
     ledger: served.ledger,
     // Who opens the service up has a name for it that nobody here knows.
     allowedHosts: isLoopback(host) ? allowedHosts : undefined,
     sidePages: new Map([
-      ['/', frontPage(served.name)],
+      ['/', front],
       [
         '/healthz',
-        healthPage(served.look, (fault) => {
+        healthPage(look, (fault) => {
           failed('/healthz', fault);
         }),
       ],
@@ -56,7 +67,7 @@ export async function serve({ served, service, signal, print, log }: ServeOption
   });
   try {
     print(`listening on ${running.url}`);
-    if (!isLoopback(host) && service.signIn === undefined) log(openWarning(host));
+    if (!isLoopback(host) && isOpen) log(openWarning(host));
     // It may have aborted while the service started, and then no event comes any more.
     if (!isAborted(signal)) await once(signal, 'abort');
   } finally {

@@ -25,8 +25,25 @@ export function healthPage(look: () => Promise<Health>, onFault: (fault: unknown
 }
 
 /** `/`: what answers here. It says nothing of any event: it is shown without a sign-in. */
-export function frontPage(what: string): SidePage {
+export function frontPage(what: string, more = ''): SidePage {
   const paths = Object.values(operations).map(({ path }) => `GET ${path}\n`);
-  const body = `Ledgerlake ${version}: the Financial Events Service over ${what}.\n\n${paths.join('')}GET /healthz\n`;
+  const body = `Ledgerlake ${version}: the Financial Events Service over ${what}.\n\n${paths.join('')}GET /healthz\n${more}`;
   return () => Promise.resolve({ status: 200, body, headers: { 'Content-Type': 'text/plain; charset=utf-8' } });
+}
+
+/**
+ * `/` for people who may see all that is served: a page of HTML, or the plain one where `make` throws, whose reason goes to
+ * `onFault`.
+ */
+export function reportPage(make: () => Promise<string>, what: string, onFault: (fault: unknown) => void): SidePage {
+  const plain = frontPage(what, "\nThe report can't be shown: the service's log says why.\n");
+  const headers = { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' };
+  return async () => {
+    try {
+      return { status: 200, body: await make(), headers };
+    } catch (fault) {
+      onFault(fault);
+      return plain();
+    }
+  };
 }

@@ -130,6 +130,24 @@ describe('serve', () => {
       expect(said.err).not.toContain('failed');
     });
 
+    test('shows the report of the account at /, and nothing of it where there is a sign-in', async () => {
+      const { lake } = await shops.copy();
+      const { url, said } = await started(['--lake', lake, '--account', 'shop-b']);
+      const [page, again] = await Promise.all([fetch(url), fetch(url)]);
+      expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+      const html = await page.text();
+      expect(html).toContain('shop-b');
+      expect(html).toContain('SKU-B0');
+      expect(html).not.toContain('shop-a');
+      expect(await again.text()).toBe(html);
+      expect(said.err).not.toContain('failed');
+
+      const closed = await started(['--lake', lake, '--account', 'shop-b'], secrets);
+      const plain = await (await fetch(closed.url)).text();
+      expect(plain).toContain('GET /healthz');
+      expect(plain).not.toContain('SKU');
+    });
+
     test('that holds several accounts asks which one, and refuses others', async () => {
       const { lake } = await shops.copy();
       for (const words of [[], ['--account', 'shop-c']]) {
