@@ -86,7 +86,7 @@ export function summaryJson(
     seconds,
     pipelines: Object.fromEntries(
       summaries.map(
-        ({ pipeline, rows, noticed, slices, requests, retries, throttled, pages, files, bytes, seconds }) => [
+        ({ pipeline, rows, noticed, leftOpen, slices, requests, retries, throttled, pages, files, bytes, seconds }) => [
           pipeline,
           {
             slices,
@@ -101,6 +101,7 @@ export function summaryJson(
             seconds,
             rows: Object.fromEntries(rows),
             noticed: Object.fromEntries([...noticed].map(([kind, places]) => [kind, Object.fromEntries(places)])),
+            left_open: leftOpen.map(({ label, reason }) => ({ slice: label, reason })),
           },
         ],
       ),
