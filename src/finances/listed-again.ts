@@ -3,10 +3,10 @@ import { filesOf } from '../lake/units.js';
 import { unitsOf } from '../lake/file-tags.js';
 import type { Job, Noticed } from '../run/pipeline.js';
 import { loadedWindows, windowSlice, type WindowSlice } from '../run/window-slices.js';
-import { dayMs } from '../run/windows.js';
+import { dayMs, type Window } from '../run/windows.js';
 import type { Work } from '../run/work.js';
 import { listedGroups } from './group-slices.js';
-import { holeText, settlementHoles, type SettlementHole } from './settlement-holes.js';
+import { holeText, possibleBeginnings, settlementHoles, type SettlementHole } from './settlement-holes.js';
 import { groups } from './tables.js';
 
 /** A window of the list of settlements. */
@@ -18,14 +18,18 @@ export interface ListingSlice extends WindowSlice {
 /** Times that a window in which settlements seem to be missing is listed: where it was read in this run, else. */
 const mostRounds = { read: 3, held: 1 };
 
+/** The same for windows of this run in which one more may have opened before the first settlement of all. */
+const mostFirstRounds = 1;
+
 /** Days before the end of a run's range in which a hole is looked at again, wherever the range begins. */
 const awaitedDays = 60;
 
 /** The holes in the list of settlements that are a run's matter: those of its range, and new ones. */
-function holesOf({ lake, account, range }: Job, listing: string): SettlementHole[] {
+function holesOf(job: Job, listing: string, find = settlementHoles): SettlementHole[] {
+  const { lake, account, range } = job;
   const from = Math.min(range.start, range.end - awaitedDays * dayMs);
   const spans = listedGroups(lake, listing, account).map(({ group }) => group);
-  return settlementHoles(spans, loadedWindows(lake, listing, groups.name, account)).filter(({ at }) => at >= from);
+  return find(spans, loadedWindows(lake, listing, groups.name, account)).filter(({ at }) => at >= from);
 }
 
 /**
@@ -50,12 +54,17 @@ export function listingWork(work: Work<WindowSlice>, job: Job, listing: string):
     again: () => {
       if (read.size === 0) return [];
       const holes = holesOf(job, listing);
-      const windows = loadedWindows(lake, listing, groups.name, account);
-      return windows
-        .filter(({ start, end }) => holes.some(({ at }) => at >= start && at < end))
-        .map((window) => windowSlice(window))
-        .filter(({ name }) => (rounds.get(name) ?? 0) < (read.has(name) ? mostRounds.read : mostRounds.held))
-        .map((slice): ListingSlice => {
+      const beginnings = holesOf(job, listing, possibleBeginnings);
+      const isIn = ({ start, end }: Window, some: readonly SettlementHole[]) =>
+        some.some(({ at }) => at >= start && at < end);
+      const mostOf = (window: Window, { name }: WindowSlice): number => {
+        if (isIn(window, holes)) return read.has(name) ? mostRounds.read : mostRounds.held;
+        return read.has(name) && isIn(window, beginnings) ? mostFirstRounds : 0;
+      };
+      return loadedWindows(lake, listing, groups.name, account)
+        .map((window) => ({ window, slice: windowSlice(window) }))
+        .filter(({ window, slice }) => (rounds.get(slice.name) ?? 0) < mostOf(window, slice))
+        .map(({ slice }): ListingSlice => {
           rounds.set(slice.name, (rounds.get(slice.name) ?? 0) + 1);
           return { ...slice, again: true, held: () => heldListing(lake, account, listing, slice) };
         });

@@ -24,6 +24,24 @@ const slackMs = 36 * 3_600_000;
  * @param loaded windows whose settlements were listed
  */
 export function settlementHoles(groups: readonly GroupSpan[], loaded: readonly Window[]): SettlementHole[] {
+  return breaks(groups, loaded).flatMap(({ hole, isFirst }) => (isFirst ? [] : [hole]));
+}
+
+/**
+ * Where one may have opened before the first settlement of all, though it was listed what opened there. Most often the
+ * account is new: that is worth another look, and nothing to tell.
+ */
+export function possibleBeginnings(groups: readonly GroupSpan[], loaded: readonly Window[]): SettlementHole[] {
+  return breaks(groups, loaded).flatMap(({ hole, isFirst }) => (isFirst ? [hole] : []));
+}
+
+interface Break {
+  readonly hole: SettlementHole;
+  /** Whether it is before all settlements that are known. */
+  readonly isFirst: boolean;
+}
+
+function breaks(groups: readonly GroupSpan[], loaded: readonly Window[]): Break[] {
   const dated = groups.flatMap((group) => (group.start === null ? [] : [{ ...group, start: group.start }]));
   const closed = dated.flatMap((group) =>
     group.end === null || group.open === true || group.end <= group.start ? [] : [{ ...group, end: group.end }],
@@ -39,12 +57,13 @@ export function settlementHoles(groups: readonly GroupSpan[], loaded: readonly W
   return [
     ...ends
       .filter(({ at }) => isListed(at, at + slackMs))
-      .map(({ at, group }): SettlementHole => ({ at, beside: group, side: 'after' })),
-    ...starts.flatMap(({ at, group }): SettlementHole[] => {
+      .map(({ at, group }): Break => ({ hole: { at, beside: group, side: 'after' }, isFirst: false })),
+    ...starts.flatMap(({ at, group }): Break[] => {
       const before = at - (lengthOf.get(group.id) ?? Infinity);
-      return before >= first && isListed(before, at) ? [{ at: before, beside: group, side: 'before' }] : [];
+      if (!isListed(before, at)) return [];
+      return [{ hole: { at: before, beside: group, side: 'before' }, isFirst: before < first }];
     }),
-  ].toSorted((a, b) => a.at - b.at);
+  ].toSorted((a, b) => a.hole.at - b.hole.at);
 }
 
 /** `after group ID, which ended 2026-02-15T00:00:00Z`. */

@@ -58,6 +58,39 @@ test('settlements that a first listing leaves out are found, as the row of them 
   expect(printed).not.toContain('Noticed');
 });
 
+test('the first settlement of all is found, where a listing leaves it out, and a new account is not told of', async () => {
+  const clock = setClock('2026-04-20T12:00:00Z');
+  const seller = createSeller({ seed: 5, events: 900, days: 150 }, clock);
+  const range = { from: Date.parse('2026-02-01'), to: clock.now() };
+  const { items } = await seller.groups(range, { cursor: undefined, limit: 1000, asOf: clock.now() });
+  const [first] = items;
+  const isFirst = (json: string) => json === first?.json;
+  for (const hidden of [1, Infinity]) {
+    let left = hidden;
+    let struck = 0;
+    // An account that began in February: nothing opened before.
+    const ledger: Ledger = {
+      ...seller,
+      groups: async (asked, query) => {
+        const page = await seller.groups({ ...asked, from: Math.max(asked.from, range.from) }, query);
+        if (!page.items.some(({ json }) => isFirst(json)) || left-- <= 0) return page;
+        struck++;
+        return { ...page, items: page.items.filter(({ json }) => !isFirst(json)) };
+      },
+    };
+    const service = await startService({ ledger, clock });
+    onTestFinished(() => service.close());
+    const lake = await temporaryFolder();
+    const given = { lake, endpoint: service.url, account: 'shop', pipelines };
+    const { printed } = await ran({ ...given, from }, { clock });
+    expect(struck).toBe(hidden === 1 ? 1 : 2);
+    expect((await held(lake, clock)).length).toBe(items.length - (hidden === 1 ? 0 : 1));
+    // Four months, and January and February once more: before each row's first settlement one may have opened there.
+    expect(requestsOf(service)).toBe(6);
+    expect(printed).not.toContain('Noticed');
+  }
+});
+
 test('where each listing leaves out others, several together are whole, and nothing that was listed is lost', async () => {
   const clock = setClock('2026-04-20T12:00:00Z');
   const { seller, service, lake, given } = await shop({ 'groups-missing': { amount: 3 } }, clock);
