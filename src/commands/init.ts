@@ -40,9 +40,9 @@ export async function init(
       `Wrote ${file}. Next:`,
       '',
       `  1. set ${secretVariables(chosen.account).join(',\n     ')}`,
-      `  2. ledgerlake accounts check${given}`,
-      `  3. ledgerlake plan${given}`,
-      `  4. ledgerlake backfill${given}`,
+      `  2. npx ledgerlake accounts check${given}`,
+      `  3. npx ledgerlake plan${given}`,
+      `  4. npx ledgerlake backfill${given}`,
     ].join('\n'),
   );
 }

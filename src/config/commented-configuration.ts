@@ -47,8 +47,8 @@ export function commentedConfiguration({ account, region }: FirstAccount): strin
     // "metricsFile": "data/ledgerlake.prom",
     // What sync reads again for what arrived late: the last days, and how many days go by in between (0: on each run).
     // "lookBack": [{ "days": 2, "everyDays": 0 }, { "days": 14, "everyDays": 7 }, { "days": 35, "everyDays": 30 }],
-    // Where the Delta tables are: a folder, seen from this file, or s3://BUCKET/PREFIX.
-    "lake": "data/lake"
+    // Where the Delta tables are: a folder, seen from this file, or s3://BUCKET/PREFIX. Not that of the made-up seller (data/lake).
+    "lake": ${JSON.stringify(`data/${account}`)}
   },
 
   "accounts": {

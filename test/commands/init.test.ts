@@ -50,7 +50,7 @@ test('what it writes is taken by every command, and never overwritten', async ()
   for (const command of ['status', 'verify', 'sql']) {
     const ended = await run(command);
     expect(ended.err).not.toContain('config');
-    expect(ended.err).toContain('data/lake');
+    expect(ended.err).toContain('data/acme-2');
   }
 });
 
