@@ -96,13 +96,14 @@ function firstCommand({ lake, account }: StatusOptions): string {
 }
 
 function commandText(
-  { command, account, range, lackingOwn, isOwnOnly }: AccountStatus,
+  { command, account, range, lackingOwn, isOwnOnly, unused }: AccountStatus,
   { pipelineFolder }: StatusOptions,
   lastRun: LastRun | undefined,
   now: number,
 ): string {
   if (command === undefined) {
-    return `No gap: everything in the range is loaded, up to ${formatSpan(now - range.end)} ago.\n`;
+    const what = unused.length === 0 ? 'everything in the range' : 'what it has begun with';
+    return `No gap: ${what} is loaded, up to ${formatSpan(now - range.end)} ago.\n`;
   }
   const lines = [
     ...(!isOwnOnly && needsEndpoint(account, lastRun) ? ['beside the --endpoint that serves the account'] : []),

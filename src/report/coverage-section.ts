@@ -29,7 +29,7 @@ const contents: Readonly<Record<string, string>> = {
 
 /** Which days the lake holds, and the command that loads the others. */
 export function coverageSection(status: AccountStatus, lastRun: LastRun | undefined): Html {
-  const { pipelines, range, command, account } = status;
+  const { pipelines, range, command, account, unused } = status;
   const dated = pipelines.filter(({ days }) => days.length > 0);
   if (dated.length === 0) return html`<p class="none">Nothing of this account was read by date.</p>`;
   const states = (Object.keys(stateTexts) as DayState[]).filter((state) =>
@@ -46,7 +46,10 @@ export function coverageSection(status: AccountStatus, lastRun: LastRun | undefi
     ${dated.map(pipelineHtml)}
     ${
       command === undefined
-        ? html`<p>No gap: everything in this time is loaded.</p>`
+        ? html`<p>
+            No gap:
+            ${unused.length === 0 ? 'everything in this time is loaded' : `what was begun with is loaded; nothing yet of ${unused.join(', ')}`}.
+          </p>`
         : html`<p>This loads the gaps${hint}:</p>
             <pre tabindex="0"><code>${command}</code></pre>`
     }`;

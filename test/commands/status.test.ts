@@ -112,7 +112,9 @@ test('tells groups that are listed and not loaded, and names only the pipelines 
 
 test('says which pipelines have loaded nothing yet', async () => {
   extra = await loadedLake(smallLedger(), [{ pipelines: ['financial-events'] }]);
-  expect(await shown(extra)).toContain('Nothing loaded yet of: financial-event-groups, group-events\n');
+  const text = await shown(extra);
+  expect(text).toContain('Nothing loaded yet of: financial-event-groups, group-events\n');
+  expect(text).toContain('No gap: what it has begun with is loaded');
 });
 
 describe('json', () => {
