@@ -71,7 +71,7 @@ const quietMs = 1;
 /** Loads a range from a real service over sockets, both on one clock that is moved on whenever all of it waits. */
 export async function virtualRun(scenario: Scenario): Promise<Outcome> {
   const { pipelines, latencyMs, events, days, seed = 1, timeoutMs = 60_000, quota = liveQuota } = scenario;
-  const clock = new HandClock(now);
+  const clock = new WholeClock(now);
   const seller = createSeller({ seed, events: Math.round((events * (days + 60)) / 90), days: days + 60 }, clock);
   const today = Math.floor(clock.now() / dayMs) * dayMs;
   // A group that is still open has more events whenever it is asked for.
@@ -186,6 +186,13 @@ async function movedUntil<T>(
     if (clock.nextWake !== undefined) await clock.advanceTo(clock.nextWake);
   }
   return work;
+}
+
+/** A clock of whole milliseconds, as a machine's is. */
+class WholeClock extends HandClock {
+  override sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return super.sleep(Math.ceil(ms), signal);
+  }
 }
 
 /** A clock that tells how many sleep by it. */
