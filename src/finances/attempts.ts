@@ -5,7 +5,7 @@ import type { RequestCounts } from '../run/pipeline.js';
 import { attemptTable, type AttemptRule, type AttemptTable } from '../attempts/attempt-table.js';
 import type { Cause } from '../attempts/cause.js';
 import { backOff, retryAfterMs } from '../attempts/pauses.js';
-import { failureFrom } from '../attempts/read-failure.js';
+import { requestText, retried } from '../attempts/retried.js';
 import { causeOf } from './causes.js';
 import type { FinancesClient } from './client.js';
 import { operations, type OperationName } from './operations.js';
@@ -75,12 +75,6 @@ export interface Wait {
 /** Milliseconds from which on a wait is told of. */
 const longWaitMs = 30_000;
 
-/** How often a cause was met by one request, and when first. */
-interface Met {
-  times: number;
-  readonly since: number;
-}
-
 /**
  * Requests that are sent again by cause, as `attempt-table.ts` says: each attempt is a request of its own, for a token
  * of the quota. Between two attempts the request holds no place in the queue.
@@ -122,43 +116,45 @@ export function createAttempts({
     return { page, body, requestId };
   };
 
-  const ruleOf = (cause: Exclude<Cause, 'other'>): AttemptRule =>
-    table[!answered && (cause === 'stranger' || cause === 'no-connection') ? 'never-there' : cause];
-
   return async (operation, parameters, asking) => {
     const { signal, counts } = asking;
-    const met = new Map<AttemptRule, Met>();
-    let after: Cause | null = null;
-    for (let tries = 1; ; tries++) {
+    const send = async (tries: number, after: Cause | null): Promise<ReceivedPage> => {
       try {
         const received = await attempt(operation, parameters, asking, tries, after);
         answered = true;
         spells.delete(operation);
         return received;
       } catch (error) {
-        const cause = causeOf(error);
-        if (cause !== 'throttled' || signal.aborted) onFailed?.(operation);
-        signal.throwIfAborted();
-        if (cause === 'other' || !(error instanceof LedgerlakeError)) throw error;
+        if (causeOf(error) !== 'throttled' || signal.aborted) onFailed?.(operation);
+        throw error;
+      }
+    };
+    return retried(send, {
+      clock,
+      signal,
+      table,
+      causeOf,
+      isKnown: () => answered,
+      cameFrom: (cause, error) => {
         if (error instanceof UpstreamRefusal && cause !== 'stranger' && !error.isWebPage) answered = true;
-        const rule = ruleOf(cause);
+      },
+      pauseFor: (cause, rule, before, error) => {
+        // Which request finds out is chance: the longer it goes on, the longer all of them wait.
+        const spell = cause === 'throttled' ? (spells.get(operation)?.times ?? 0) : 0;
+        return pauseFor(cause, rule, Math.max(before, spell), error, operation, parameters);
+      },
+      met: (cause, pause) => {
+        if (cause !== 'throttled') return;
+        counts.throttled++;
         const now = clock.now();
-        const seen = met.get(rule) ?? { times: 0, since: now };
-        met.set(rule, seen);
-        const spell = cause === 'throttled' ? spells.get(operation) : undefined;
-        const before = Math.max(seen.times, spell?.times ?? 0);
-        const pause = pauseFor(cause, rule, before, error, operation, parameters);
-        seen.times++;
-        if (cause === 'throttled') {
-          counts.throttled++;
-          // Which request finds out is chance: the longer it goes on, the longer all of them wait.
-          const isNew = spell === undefined || now >= spell.until;
-          const until = Math.max(spell?.until ?? 0, now + pause);
-          spells.set(operation, { times: (spell?.times ?? 0) + (isNew ? 1 : 0), until });
-          onThrottled?.(operation, pause);
-        }
-        const again = cause === 'invalid' && asking.isGuess === true ? 0 : rule.again;
-        const isLast = seen.times > again || now + pause > seen.since + rule.withinMs;
+        const spell = spells.get(operation);
+        const isNew = spell === undefined || now >= spell.until;
+        const until = Math.max(spell?.until ?? 0, now + pause);
+        spells.set(operation, { times: (spell?.times ?? 0) + (isNew ? 1 : 0), until });
+        onThrottled?.(operation, pause);
+      },
+      again: (cause, rule) => (cause === 'invalid' && asking.isGuess === true ? 0 : rule.again),
+      decided: ({ cause, error, since, isLast, pause }) => {
         asking.tell?.({
           event: 'request-failed',
           operation,
@@ -168,16 +164,11 @@ export function createAttempts({
           again: !isLast,
           waitSeconds: isLast ? 0 : pause / 1000,
         });
-        if (isLast) {
-          throw failureFrom(rule.kind, error, { tries }, moreAbout(cause, error, pause));
-        }
-        if (now + pause - seen.since >= longWaitMs) {
-          onWait?.({ operation, cause, reason: error.message, until: now + pause });
-        }
-        after = cause;
-        await clock.sleep(pause, signal);
-      }
-    }
+        const until = clock.now() + pause;
+        if (!isLast && until - since >= longWaitMs) onWait?.({ operation, cause, reason: error.message, until });
+      },
+      more: moreAbout,
+    });
   };
 
   function pauseFor(
@@ -229,7 +220,7 @@ function moreAbout(cause: Cause, error: LedgerlakeError, pause: number): string 
     );
   }
   if (cause === 'mistake' || cause === 'invalid') {
-    return `The request was: ${error.details?.split('\n')[0] ?? 'unknown'}`;
+    return requestText(error);
   }
   if (cause !== 'bound-too-late') return '';
   const skewMs = error instanceof UpstreamRefusal ? error.skewMs : undefined;

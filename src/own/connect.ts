@@ -4,7 +4,7 @@ import type { Cause } from '../attempts/cause.js';
 import { isHtml } from '../attempts/excerpt.js';
 import { backOff, retryAfterMs } from '../attempts/pauses.js';
 import { ReadFailure } from '../attempts/read-failure.js';
-import { retried } from '../attempts/retried.js';
+import { requestText, retried } from '../attempts/retried.js';
 import { transportCause } from '../attempts/transport-cause.js';
 import type { Clock } from '../clock.js';
 import { LedgerlakeError } from '../errors.js';
@@ -17,6 +17,7 @@ import type { KeptQuota } from '../quota/kept-quota.js';
 import { RequestQueue } from '../quota/queue.js';
 import { isWorthPacing } from '../quota/worth-pacing.js';
 import type { Pace, Reading } from '../run/pipeline.js';
+import { readWindow, unitOf } from '../run/window-slices.js';
 import type { Window } from '../run/windows.js';
 import { Secret } from '../sign-in/secret.js';
 import { withoutSecret } from '../sign-in/without-secret.js';
@@ -157,10 +158,7 @@ export function connectOwn(
         queue.bucket?.refused(pause);
       },
       again: (_cause, rule) => rule.again,
-      more: (cause, error) =>
-        cause === 'mistake' || cause === 'invalid'
-          ? `The request was: ${error.details?.split('\n')[0] ?? 'unknown'}`
-          : '',
+      more: (cause, error) => (cause === 'mistake' || cause === 'invalid' ? requestText(error) : ''),
     });
 
   const nextOf = ({ page }: Received): string | undefined => {
@@ -188,7 +186,7 @@ export function connectOwn(
 
   return {
     pages: async function* (window, reading) {
-      const question = service + questionOf(window);
+      const question = service + unitOf(window);
       reading.committed(async () => journal?.drop(question));
       const asked = { from: new Date(window.start), to: new Date(window.end), account: reading.account, pageSize };
       const first = requestAddress(
@@ -230,7 +228,7 @@ export function connectOwn(
     },
     begun: () =>
       (journal?.begun() ?? []).flatMap((question) =>
-        question.startsWith(service) ? (windowOf(question.slice(service.length)) ?? []) : [],
+        question.startsWith(service) ? (readWindow(question.slice(service.length)) ?? []) : [],
       ),
     close: async () => {
       await transport.close();
@@ -260,16 +258,6 @@ function receivedPage(
     return { page, records, body, headers };
   }
   throw definitionError(file, 'records', 'expected a list of values of the page, such as page.body.list("items")');
-}
-
-function questionOf({ start, end }: Window): string {
-  return `${new Date(start).toISOString()}/${new Date(end).toISOString()}`;
-}
-
-function windowOf(question: string): Window | undefined {
-  const [start = '', end = ''] = question.split('/');
-  const window = { start: Date.parse(start), end: Date.parse(end) };
-  return window.start < window.end ? window : undefined;
 }
 
 /** A request and the headers of its answer as the journal keeps them: a link may stand in one. */
