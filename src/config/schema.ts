@@ -6,16 +6,7 @@ import { isTokenAddress, tokenAddress } from '../sign-in/secure-address.js';
 import { isBaseAddress } from './base-address.js';
 import { logFormats } from './log-settings.js';
 import { regionNames } from './regions.js';
-
-/** A node's `error` is what was expected there, in words; an object's for an unknown key is the keys it has. */
-function object<S extends z.ZodRawShape>(expected: string, shape: S): z.ZodObject<S, z.core.$strict> {
-  const keys = Object.keys(shape).join(' ');
-  return z.strictObject(shape, { error: ({ code }) => (code === 'unrecognized_keys' ? keys : expected) });
-}
-
-function text(expected: string): z.ZodString {
-  return z.string({ error: expected }).min(1, { error: expected });
-}
+import { object, text } from './schema-nodes.js';
 
 function number(expected: string): z.ZodNumber {
   return z.number({ error: expected });

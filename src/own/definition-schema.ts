@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isBaseAddress } from '../config/base-address.js';
+import { object, text } from '../config/schema-nodes.js';
 
 /** What stands in every own table beside the columns that its definition names, or as a folder. */
 const reserved = ['account', 'month', 'window_start', 'window_end', 'position', 'content_hash', 'raw'];
@@ -14,16 +15,6 @@ const base = 'a base address such as "https://host/prefix", or {"env": "NAME"}';
 const days = 'a whole number of days from 1 to 31';
 const positive = 'a number greater than 0';
 const countable = 'a whole number from 1';
-
-/** An object's `error` for an unknown key is the keys that it has: see `faultLine`. */
-function object<S extends z.ZodRawShape>(expected: string, shape: S) {
-  const keys = Object.keys(shape).join(' ');
-  return z.strictObject(shape, { error: ({ code }) => (code === 'unrecognized_keys' ? keys : expected) });
-}
-
-function text(expected: string) {
-  return z.string({ error: expected }).min(1, { error: expected });
-}
 
 function named(pattern: RegExp, expected: string) {
   return z.string({ error: expected }).regex(pattern, { error: expected });
