@@ -6,7 +6,7 @@ import { loadedWindows, windowSlice, type WindowSlice } from '../run/window-slic
 import { dayMs, type Window } from '../run/windows.js';
 import type { Work } from '../run/work.js';
 import { listedGroups } from './group-slices.js';
-import { holeText, possibleBeginnings, settlementHoles, type SettlementHole } from './settlement-holes.js';
+import { holeText, settlementBreaks, type SettlementBreaks, type SettlementHole } from './settlement-holes.js';
 import { groups } from './tables.js';
 
 /** A window of the list of settlements. */
@@ -25,11 +25,16 @@ const mostFirstRounds = 1;
 const awaitedDays = 60;
 
 /** The holes in the list of settlements that are a run's matter: those of its range, and new ones. */
-function holesOf(job: Job, listing: string, find = settlementHoles): SettlementHole[] {
-  const { lake, account, range } = job;
+function breaksOf({ lake, account, range }: Job, listing: string, windows: readonly Window[]): SettlementBreaks {
   const from = Math.min(range.start, range.end - awaitedDays * dayMs);
   const spans = listedGroups(lake, listing, account).map(({ group }) => group);
-  return find(spans, loadedWindows(lake, listing, groups.name, account)).filter(({ at }) => at >= from);
+  const { holes, beginnings } = settlementBreaks(spans, windows);
+  const isTheirs = ({ at }: SettlementHole) => at >= from;
+  return { holes: holes.filter(isTheirs), beginnings: beginnings.filter(isTheirs) };
+}
+
+function listedWindows({ lake, account }: Job, listing: string): Window[] {
+  return loadedWindows(lake, listing, groups.name, account);
 }
 
 /**
@@ -53,15 +58,15 @@ export function listingWork(work: Work<WindowSlice>, job: Job, listing: string):
     },
     again: () => {
       if (read.size === 0) return [];
-      const holes = holesOf(job, listing);
-      const beginnings = holesOf(job, listing, possibleBeginnings);
+      const windows = listedWindows(job, listing);
+      const { holes, beginnings } = breaksOf(job, listing, windows);
       const isIn = ({ start, end }: Window, some: readonly SettlementHole[]) =>
         some.some(({ at }) => at >= start && at < end);
       const mostOf = (window: Window, { name }: WindowSlice): number => {
         if (isIn(window, holes)) return read.has(name) ? mostRounds.read : mostRounds.held;
         return read.has(name) && isIn(window, beginnings) ? mostFirstRounds : 0;
       };
-      return loadedWindows(lake, listing, groups.name, account)
+      return windows
         .map((window) => ({ window, slice: windowSlice(window) }))
         .filter(({ window, slice }) => (rounds.get(slice.name) ?? 0) < mostOf(window, slice))
         .map(({ slice }): ListingSlice => {
@@ -74,7 +79,8 @@ export function listingWork(work: Work<WindowSlice>, job: Job, listing: string):
 
 /** The settlements that seem to be missing still, by where. */
 export function listingNotices(job: Job, listing: string): Noticed {
-  return { missingSettlements: new Map(holesOf(job, listing).map((hole) => [holeText(hole), 1])) };
+  const { holes } = breaksOf(job, listing, listedWindows(job, listing));
+  return { missingSettlements: new Map(holes.map((hole) => [holeText(hole), 1])) };
 }
 
 async function heldListing(lake: Lake, account: string, listing: string, slice: WindowSlice): Promise<Uint8Array> {

@@ -23,25 +23,22 @@ const slackMs = 36 * 3_600_000;
  *
  * @param loaded windows whose settlements were listed
  */
-export function settlementHoles(groups: readonly GroupSpan[], loaded: readonly Window[]): SettlementHole[] {
-  return breaks(groups, loaded).flatMap(({ hole, isFirst }) => (isFirst ? [] : [hole]));
+export function settlementHoles(groups: readonly GroupSpan[], loaded: readonly Window[]): readonly SettlementHole[] {
+  return settlementBreaks(groups, loaded).holes;
 }
 
-/**
- * Where one may have opened before the first settlement of all, though it was listed what opened there. Most often the
- * account is new: that is worth another look, and nothing to tell.
- */
-export function possibleBeginnings(groups: readonly GroupSpan[], loaded: readonly Window[]): SettlementHole[] {
-  return breaks(groups, loaded).flatMap(({ hole, isFirst }) => (isFirst ? [hole] : []));
+/** Where rows of settlements break off or begin. */
+export interface SettlementBreaks {
+  readonly holes: readonly SettlementHole[];
+  /**
+   * Where one may have opened before the first settlement of all, though it was listed what opened there. Most often the
+   * account is new: that is worth another look, and nothing to tell.
+   */
+  readonly beginnings: readonly SettlementHole[];
 }
 
-interface Break {
-  readonly hole: SettlementHole;
-  /** Whether it is before all settlements that are known. */
-  readonly isFirst: boolean;
-}
-
-function breaks(groups: readonly GroupSpan[], loaded: readonly Window[]): Break[] {
+/** As `settlementHoles`, with what may be missing before them all. */
+export function settlementBreaks(groups: readonly GroupSpan[], loaded: readonly Window[]): SettlementBreaks {
   const dated = groups.flatMap((group) => (group.start === null ? [] : [{ ...group, start: group.start }]));
   const closed = dated.flatMap((group) =>
     group.end === null || group.open === true || group.end <= group.start ? [] : [{ ...group, end: group.end }],
@@ -54,16 +51,17 @@ function breaks(groups: readonly GroupSpan[], loaded: readonly Window[]): Break[
   const isListed = (from: number, to: number) => listed.some(({ start, end }) => start <= from && to <= end);
   const first = Math.min(...dated.map(({ start }) => start));
   const lengthOf = new Map(closed.map(({ id, start, end }) => [id, end - start]));
-  return [
-    ...ends
-      .filter(({ at }) => isListed(at, at + slackMs))
-      .map(({ at, group }): Break => ({ hole: { at, beside: group, side: 'after' }, isFirst: false })),
-    ...starts.flatMap(({ at, group }): Break[] => {
-      const before = at - (lengthOf.get(group.id) ?? Infinity);
-      if (!isListed(before, at)) return [];
-      return [{ hole: { at: before, beside: group, side: 'before' }, isFirst: before < first }];
-    }),
-  ].toSorted((a, b) => a.hole.at - b.hole.at);
+  const after = ends
+    .filter(({ at }) => isListed(at, at + slackMs))
+    .map(({ at, group }): SettlementHole => ({ at, beside: group, side: 'after' }));
+  const before = starts
+    .map(({ at, group }) => ({ at, group, opened: at - (lengthOf.get(group.id) ?? Infinity) }))
+    .filter(({ at, opened }) => isListed(opened, at))
+    .map(({ group, opened }): SettlementHole => ({ at: opened, beside: group, side: 'before' }));
+  return {
+    holes: [...after, ...before.filter(({ at }) => at >= first)].toSorted((a, b) => a.at - b.at),
+    beginnings: before.filter(({ at }) => at < first).toSorted((a, b) => a.at - b.at),
+  };
 }
 
 /** `after group ID, which ended 2026-02-15T00:00:00Z`. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { GroupSpan } from '../../src/finances/collectors.js';
-import { possibleBeginnings, settlementHoles } from '../../src/finances/settlement-holes.js';
+import { settlementBreaks, settlementHoles } from '../../src/finances/settlement-holes.js';
 
 const day = 86_400_000;
 const loaded = [
@@ -97,8 +97,8 @@ test('a settlement that is open, or has no dates, misses nothing behind it', () 
 });
 
 test('before the first of all one may have opened, if it was listed what opened there', () => {
-  expect(possibleBeginnings(row('a', 20, 14), loaded).map(({ at, beside }) => [at / day, beside.id])).toEqual([
+  expect(settlementBreaks(row('a', 20, 14), loaded).beginnings.map(({ at, beside }) => [at / day, beside.id])).toEqual([
     [6, 'a0'],
   ]);
-  expect(possibleBeginnings(row('a', 13, 14), loaded)).toEqual([]);
+  expect(settlementBreaks(row('a', 13, 14), loaded).beginnings).toEqual([]);
 });
