@@ -1,6 +1,7 @@
 /**
  * What happens in a run, as it is told to whoever listens: plain log, JSON log, live view, metrics. The JSON log writes
- * each as it stands, so fields are JSON, instants ISO 8601 in UTC, and never a secret. `docs/logs.md` describes all of them.
+ * each as it stands, so fields are JSON, instants ISO 8601 in UTC, and never a secret. `docs/logs.md` describes all of them. All of
+ * them stand here, however long that is: whoever listens goes through one page.
  */
 export type RunEvent =
   | RunStarted

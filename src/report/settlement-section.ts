@@ -2,6 +2,7 @@ import { instantText } from '../status/backfill-command.js';
 import { formatCount } from '../output/amounts.js';
 import { amountsIn, countText, difference, type AmountText } from './amounts.js';
 import { html, type Html, type Part } from './html.js';
+import { minuteText } from './late-section.js';
 import { currencyText } from './month-section.js';
 import type { SettlementEntries, SettlementFigures, SettlementLine, Verdict } from './settlement-figures.js';
 import { cellOf, figureTable, lakeCode, lakeText, scrolling, tableHead, type TableColumn } from './tables.js';
@@ -156,7 +157,7 @@ function entriesHtml({ currency, net }: SettlementFigures, entries: SettlementEn
       { label: 'Amount', kind: 'number' },
     ],
     rows: largest.map(({ at, list, name, kind, order, sku, amount: of, currency: own }) => [
-      at.slice(0, 16).replace('T', ' '),
+      minuteText(at),
       lakeText(list),
       lakeText(name ?? kind),
       order === null ? '' : lakeText(order),
