@@ -170,7 +170,7 @@ function inPages(track: Track, bucket: Bucket | undefined, now: number): Figures
     details: [
       `${formatCount(events)} events/s`,
       formatCount(open.size, 'slice'),
-      ...(bucket === undefined ? [] : [bucketText(bucket, now)]),
+      ...(bucket === undefined ? [] : bucketTexts(bucket, now)),
     ],
   };
 }
@@ -179,12 +179,13 @@ function tokensAt({ tokens, rate, burst, at }: Bucket, now: number): number {
   return Math.min(burst, tokens + ((now - at) * rate) / 1000);
 }
 
-function bucketText(bucket: Bucket, now: number): string {
+/** What the bucket holds, and when its next token comes: two texts, so that the first stands where both don't fit. */
+function bucketTexts(bucket: Bucket, now: number): string[] {
   const tokens = Math.floor(tokensAt(bucket, now) + 1e-6);
   const wait = bucket.nextAt - now;
   const held = `${tokens}/${Math.round(bucket.burst)} tokens`;
-  if (wait <= 0) return held;
-  return `${held}, next in ${wait < 10_000 ? `${(Math.ceil(wait / 100) / 10).toFixed(1)} s` : formatSpan(wait)}`;
+  if (wait <= 0) return [held];
+  return [held, `next in ${wait < 10_000 ? `${(Math.ceil(wait / 100) / 10).toFixed(1)} s` : formatSpan(wait)}`];
 }
 
 /** By the quota where there is one: what is left and isn't there as tokens; else as fast as of late. */

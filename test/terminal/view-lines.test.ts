@@ -19,7 +19,7 @@ const row = fc.record({
   share: fc.option(fc.double({ min: -1, max: 2, noNaN: true }), { nil: undefined }),
   amount: fc.constantFrom('', '3 pages', '1,234 of ~2,700 pages', '12.3 MB of 4.0 GB'),
   leftMs: fc.option(fc.integer({ min: 0, max: 400_000_000 }), { nil: undefined }),
-  details: fc.array(fc.constantFrom('12,345 events/s', '4 slices', '0/30 tokens, next in 1.2 s', '売上.ndjson'), {
+  details: fc.array(fc.constantFrom('12,345 events/s', '4 slices', '0/30 tokens', 'next in 1.2 s', '売上.ndjson'), {
     maxLength: 4,
   }),
   retries: fc.array(fc.tuple(fc.constantFrom('throttled', 'fault', 'token-expired'), fc.integer({ min: 1 })), {
@@ -61,7 +61,7 @@ test('what it looks like, wide and narrow', () => {
         share: 0.456,
         amount: '1,234 of ~2,706 pages',
         leftMs: 2_900_000,
-        details: ['50 events/s', '3 slices', '0/30 tokens, next in 1.2 s'],
+        details: ['50 events/s', '3 slices', '0/30 tokens', 'next in 1.2 s'],
         retries: [
           ['throttled', 3],
           ['fault', 1],
@@ -74,7 +74,7 @@ test('what it looks like, wide and narrow', () => {
     'backfill · shop · data/lake · 1 min 23 s',
     '  financial-event-groups  █████████████████   done  4 pages',
     '  financial-events        ███████░░░░░░░░░░   45 %  48 min 20 s left',
-    '                          50 events/s · 3 slices · 0/30 tokens, next in 1.2 s',
+    '                          50 events/s · 3 slices · 0/30 tokens · next in 1.2 s',
     '                          retries: 3 throttled, 1 fault',
     '  group-events            waits',
   ]);
@@ -84,7 +84,7 @@ test('what it looks like, wide and narrow', () => {
     '  ████████████   done  4 pages',
     'financial-events',
     '  █████░░░░░░░   45 %  48 min 20 s left',
-    '  50 events/s · 3 slices',
+    '  50 events/s · 3 slices · 0/30 tokens',
     '  retries: 3 throttled, 1 fault',
     'group-events',
     '  waits',
