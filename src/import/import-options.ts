@@ -1,6 +1,5 @@
 import type { Tell } from '../events/run-event.js';
-import type { Limits } from '../maintenance/workspace.js';
-import { threadLimits, type ThreadLimits } from '../parquet/sized-writer.js';
+import { defaultLimits, type Limits } from '../maintenance/workspace.js';
 import type { ImportTarget } from './held-days.js';
 
 export interface ImportOptions extends ImportTarget {
@@ -17,15 +16,12 @@ export interface ImportLimits extends Limits {
   readonly partBytes: number;
   /** Distinct events that are known while an input is read, to tell equal ones apart. */
   readonly countedEvents: number;
-  readonly thread: ThreadLimits;
 }
 
 /** A part is about 6,000 events with ten amounts each; what is made of it takes several times its bytes for a moment. */
 export const importLimits: ImportLimits = {
+  ...defaultLimits,
   memory: '256MB',
-  rangeBytes: 64_000_000,
-  rawBytes: 10_000_000,
   partBytes: 8_000_000,
   countedEvents: 500_000,
-  thread: threadLimits,
 };

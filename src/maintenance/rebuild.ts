@@ -8,7 +8,7 @@ import { exchange } from '../lake/exchange.js';
 import { unitsOf } from '../lake/file-tags.js';
 import type { Lake } from '../lake/lake.js';
 import type { NewFile } from '../lake/written-files.js';
-import { threadLimits, withWriter, type ThreadLimits } from '../parquet/sized-writer.js';
+import { withWriter } from '../parquet/sized-writer.js';
 import type { ParquetWriter } from '../parquet/writer.js';
 import { bundlesOf, currentFiles, replacing, type Bundle } from './bundles.js';
 import { checkedBytes, faultOf } from './checked-bytes.js';
@@ -33,8 +33,6 @@ export interface RebuildOptions {
   readonly account: string | undefined;
   readonly limits: Limits;
   readonly tell: Tell;
-  /** Where it isn't the default. */
-  readonly thread?: ThreadLimits | undefined;
 }
 
 /**
@@ -45,13 +43,13 @@ export interface RebuildOptions {
  *   STOPPED; what was committed by then stays
  */
 export async function rebuildLake(options: RebuildOptions, work: Map<Family, Work>): Promise<void> {
-  const { limits, thread, signal, lake, account } = options;
+  const { limits, signal, lake, account } = options;
   const rebuilt = options.families.flatMap((family) => {
     const [table] = family.derived.filter((derived) => entryTables.has(derived));
     return table === undefined ? [] : [{ family, table }];
   });
   await withWorkspace(limits, (workspace) =>
-    withWriter(thread ?? threadLimits, signal, async (writer) => {
+    withWriter(limits.thread, signal, async (writer) => {
       let bytes = 0;
       for (const { family } of rebuilt) {
         for (const { main } of bundlesOf(lake, family, account)) bytes += main.size * pageBytesPerByte;

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Database } from '../duckdb/connection.js';
 import { literal } from '../duckdb/views.js';
+import { threadLimits, type ThreadLimits } from '../parquet/sized-writer.js';
 
 /** What work on files may hold in memory. */
 export interface Limits {
@@ -12,9 +13,16 @@ export interface Limits {
   readonly rangeBytes: number;
   /** Bytes of `raw` that are flattened at once: more than a part of an import has, so that each of its files is one. */
   readonly rawBytes: number;
+  /** From which size on a second thread writes Parquet, which holds memory of its own. */
+  readonly thread: ThreadLimits;
 }
 
-export const defaultLimits: Limits = { memory: '1GB', rangeBytes: 64_000_000, rawBytes: 10_000_000 };
+export const defaultLimits: Limits = {
+  memory: '1GB',
+  rangeBytes: 64_000_000,
+  rawBytes: 10_000_000,
+  thread: threadLimits,
+};
 
 /** A DuckDB and a folder of the local disk, for files on their way out of a lake and back into it. */
 export interface Workspace {

@@ -13,7 +13,7 @@ const clock = clockAt('2026-03-15T12:00:00Z');
 const dates = { from: '2026-01-01', to: '2026-03-01' };
 
 /** Every file of a lake, copied into a folder: a lake that DuckDB can read without its extension for S3. */
-async function copied(location: string): Promise<string> {
+export async function copied(location: string): Promise<string> {
   const folder = await temporaryFolder();
   const store = openStore(location);
   for await (const { path } of store.list('')) {

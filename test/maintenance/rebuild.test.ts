@@ -7,6 +7,9 @@ import { tables } from '../../src/finances/tables.js';
 import { exchange } from '../../src/lake/exchange.js';
 import { derivedOf } from '../../src/lake/file-tags.js';
 import { openStore } from '../../src/lake/open-store.js';
+import { defaultLimits } from '../../src/maintenance/workspace.js';
+import { builtThread, scripted } from '../parquet/built-thread.js';
+import { fileHashes } from '../commands/lake-run.js';
 import { failingStore } from './failing-store.js';
 import { compacted, contentsOf, copied, dataFiles, everyHash, rebuilt, steppingClock } from './kept-lake.js';
 import { makeLake, type MadeLake } from './made-lake.js';
@@ -121,6 +124,34 @@ describe('a rebuild after the flattening has changed', () => {
     const before = await everyHash(lake);
     await rebuilt({ lake }, { clock });
     expect(await everyHash(lake)).toEqual(before);
+  });
+
+  test('writes the same files with a thread and without', async () => {
+    const one = await copied(small.lake);
+    await flattenedOtherwise(one, "SELECT * REPLACE ('none' AS role) FROM FILE");
+    const two = await copied(one);
+    const contents = await contentsOf(small.lake, clock);
+    const first = await rebuilt({ lake: one, limits: { ...defaultLimits, thread: { from: Infinity } } }, { clock });
+    const second = await rebuilt(
+      { lake: two, limits: { ...defaultLimits, thread: { from: 0, script: builtThread } } },
+      { clock },
+    );
+    for (const { summary } of [first, second])
+      expect(summary.pipelines['financial-events']?.['files']).toBeGreaterThan(1);
+    const hashes = await fileHashes(one);
+    expect(hashes).not.toEqual(await fileHashes(small.lake));
+    expect(await fileHashes(two)).toEqual(hashes);
+    expect(await contents.differences(two)).toEqual({});
+  });
+
+  test('ends with one error where its thread dies, and the next one goes on', async () => {
+    const lake = await copied(small.lake);
+    const contents = await contentsOf(lake, clock);
+    await flattenedOtherwise(lake, "SELECT * REPLACE ('none' AS role) FROM FILE");
+    const limits = { ...defaultLimits, thread: { from: 0, script: scripted("throw new Error('out of luck')") } };
+    await expect(rebuilt({ lake, limits }, { clock })).rejects.toMatchObject({ code: 'ENCODER', exitCode: 1 });
+    await rebuilt({ lake }, { clock });
+    expect(await contents.differences()).toEqual({});
   });
 
   test('of a compacted lake brings them back as well', async () => {
