@@ -3,6 +3,7 @@ import {
   Compression,
   Encoding as ParquetEncoding,
   ParquetFile,
+  type RecordBatch as WasmBatch,
   Table as WasmTable,
   WriterPropertiesBuilder,
   readParquet,
@@ -144,11 +145,15 @@ export async function* parquetBatches(
   try {
     for (const [number, group] of file.metadata().rowGroups().entries()) {
       const rows = group.numRows();
-      const limit = Math.max(1, Math.ceil((rows * batchBytes) / Math.max(1, group.totalByteSize())));
-      for (let offset = 0; offset < rows; offset += limit) {
-        const read = await file.read({ columns: [...columns], rowGroups: [number], offset, limit, batchSize: limit });
-        yield* tableFromIPC(read.intoIPCStream()).batches;
-      }
+      const batchSize = Math.max(1, Math.ceil((rows * batchBytes) / Math.max(1, group.totalByteSize())));
+      // As a stream from the group's beginning: what takes an offset skips, and arrow-rs can't skip DuckDB's deltas, whose
+      // miniblocks have 256 values (apache/arrow-rs#9793, #11018).
+      const stream: AsyncIterable<WasmBatch> = await file.stream({
+        columns: [...columns],
+        rowGroups: [number],
+        batchSize,
+      });
+      for await (const batch of stream) yield* tableFromIPC(batch.intoIPCStream()).batches;
     }
   } finally {
     file.free();

@@ -9,11 +9,12 @@ import { derivedOf } from '../../src/lake/file-tags.js';
 import { openStore } from '../../src/lake/open-store.js';
 import { defaultLimits } from '../../src/maintenance/workspace.js';
 import { builtThread, scripted } from '../parquet/built-thread.js';
-import { fileHashes } from '../commands/lake-run.js';
+import { fileHashes, temporaryFolder } from '../commands/lake-run.js';
 import { failingStore } from './failing-store.js';
 import { compacted, contentsOf, copied, dataFiles, everyHash, rebuilt, steppingClock } from './kept-lake.js';
 import { makeLake, type MadeLake } from './made-lake.js';
-import { open, smallLake } from './small-lake.js';
+import { eventsBody, fileOf, imported } from '../import/imported.js';
+import { open, shipment, smallLake, within } from './small-lake.js';
 
 const clock = steppingClock();
 let made: MadeLake;
@@ -142,6 +143,35 @@ describe('a rebuild after the flattening has changed', () => {
     expect(hashes).not.toEqual(await fileHashes(small.lake));
     expect(await fileHashes(two)).toEqual(hashes);
     expect(await contents.differences(two)).toEqual({});
+  });
+
+  test('of a compacted file that is read in several batches brings them back', async () => {
+    const root = await temporaryFolder();
+    // Of one day, and beyond what is read at once.
+    const days = Array.from({ length: 60 }, (_, page) =>
+      eventsBody(
+        Array.from({ length: 100 }, (__, at) => ({
+          list: 'ShipmentEventList',
+          json: shipment(
+            within(1, (page * 100 + at) % 1440),
+            `111-0000000-${String(page * 100 + at).padStart(7, '0')}`,
+          ),
+        })),
+      ),
+    );
+    await imported({ root, clock }, [await fileOf(days.slice(0, 30)), await fileOf(days.slice(30))]);
+    await compacted({ lake: root }, { clock });
+    expect(await dataFiles(root, 'events')).toHaveLength(1);
+    const before = await everyHash(root);
+    await rebuilt({ lake: root }, { clock });
+    expect(await everyHash(root)).toEqual(before);
+    await flattenedOtherwise(root, "SELECT * REPLACE ('none' AS role) FROM FILE");
+    const contents = await contentsOf(root, clock);
+    await rebuilt({ lake: root }, { clock });
+    expect(await contents.differences()).toEqual({ entries: 24_000 });
+    expect(
+      await contents.rows("SELECT count(*)::INT AS n, count(*) FILTER (role = 'none')::INT AS none FROM entries"),
+    ).toEqual([{ n: 12_000, none: 0 }]);
   });
 
   test('ends with one error where its thread dies, and the next one goes on', async () => {
