@@ -3,9 +3,10 @@
 .PHONY: help install build backfill check test test-s3 test-clients test-browser test-package torture test-all docs-api bench bench-queries clean
 
 LAKE ?= data/lake
-# Of `make bench`: megabytes of input, and rounds that the medians are of.
+# Of `make bench`: megabytes of input, rounds that the medians are of, and which ways take part (all).
 SIZE ?= 200
 ROUNDS ?= 3
+ONLY ?=
 # Of `make bench-queries`: events in 90 days, each of about ten amounts.
 EVENTS ?= 150000
 
@@ -63,9 +64,9 @@ test-all: test test-s3 test-clients test-browser test-package torture ## Everyth
 docs-api: $(INSTALLED) ## Pages on the types that pipelines of one's own are written against, in docs/api
 	npm run --silent docs:api
 
-bench: $(INSTALLED) ## Time saved pages to Parquet beside DuckDB and others (SIZE in MB, ROUNDS)
+bench: $(INSTALLED) ## Time saved pages to Parquet beside DuckDB and others (SIZE in MB, ROUNDS, ONLY)
 	npx tsc --noEmit false --outDir dist
-	node dist/bench/load/run.js $(SIZE) $(ROUNDS)
+	node dist/bench/load/run.js $(SIZE) $(ROUNDS) $(ONLY)
 
 bench-queries: $(INSTALLED) ## Time the README's queries beside DuckDB's own copy (EVENTS, ROUNDS)
 	npx tsc --noEmit false --outDir dist

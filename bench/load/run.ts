@@ -21,7 +21,7 @@ interface Peer {
 }
 
 const ours: Peer = { name: 'ours', about: 'ours, one thread', share: 1 };
-const peers: readonly Peer[] = [
+const allPeers: readonly Peer[] = [
   ours,
   { name: 'import', about: '`ledgerlake import`, from its start to its end', share: 1 },
   { name: 'rebuild', about: '`ledgerlake rebuild` of that lake', share: 1, after: 'import' },
@@ -38,9 +38,10 @@ interface Run extends Measured {
 /**
  * Prints what it takes to get from saved bodies to Parquet files of `events` and `entries`, ours and as others would do it:
  * medians over rounds in which all of them take turns, each in a process of its own. `node dist/bench/load/run.js
- * [MEGABYTES] [ROUNDS]`, or `make bench SIZE=200 ROUNDS=3`.
+ * [MEGABYTES] [ROUNDS] [NAME..]`, or `make bench SIZE=200 ROUNDS=3 ONLY="import fromJson"`.
  */
-async function run(megabytes: number, rounds: number): Promise<void> {
+async function run(megabytes: number, rounds: number, names: readonly string[]): Promise<void> {
+  const peers = allPeers.filter(({ name }) => names.length === 0 || names.includes(name));
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-bench-'));
   try {
     const runs = new Map<Peer, Run[]>(peers.map((peer) => [peer, []]));
@@ -171,4 +172,5 @@ function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? (sorted[middle] ?? 0) : ((sorted[middle - 1] ?? 0) + (sorted[middle] ?? 0)) / 2;
 }
 
-await run(Number(process.argv[2] ?? 200), Number(process.argv[3] ?? 3));
+const [, , megabytes = 200, rounds = 3, ...names] = process.argv;
+await run(Number(megabytes), Number(rounds), names);
