@@ -48,7 +48,7 @@ function optionRow(option: string, { about, type, default: value, choices, short
   const argument = type === 'flag' ? '' : ` ${choices?.join('|') ?? '…'}`;
   const preset = value === undefined ? '' : ` [default: ${value}]`;
   const spelled = short === undefined ? `--${option}` : `-${short}, --${option}`;
-  return `| \`${spelled}${argument}\` | ${cell(about + preset)} |`;
+  return `| \`${cell(spelled + argument)}\` | ${cell(about + preset)} |`;
 }
 
 /** A bar would end the cell, and what looks like a tag would be one. */

@@ -33,11 +33,29 @@ describe('pages that are written by hand', () => {
 
   test.each(pages)('%s: what it links to is there', async (page) => {
     const text = await readFile(page, 'utf8');
-    for (const [, target = ''] of text.matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)(?:#[^)]*)?\)/g)) {
-      await expect(
-        readFile(normalize(join(dirname(page), target))),
-        `${page} links to ${target}`,
-      ).resolves.toBeDefined();
+    for (const [, target = '', heading] of text.matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)]*))?\)/g)) {
+      const linked = await readFile(target === '' ? page : normalize(join(dirname(page), target)), 'utf8');
+      if (heading !== undefined) expect(headingsOf(linked), `${page} links to ${target}`).toContain(heading);
+    }
+  });
+
+  // A bar that isn't escaped parts a cell in two, in code as well.
+  test.each(pages)('%s: the rows of a table have as many cells as its heading', async (page) => {
+    const text = (await readFile(page, 'utf8')).replaceAll(/^```.*?^```/gms, '');
+    for (const [table] of text.matchAll(/(?:^\|.*\n)+/gm)) {
+      const rows = table.trimEnd().split('\n');
+      const counts = new Set(rows.map((row) => row.replaceAll(String.raw`\|`, '').split('|').length));
+      expect(counts.size, table).toBe(1);
     }
   });
 });
+
+/** What the headings of a page are linked by. */
+function headingsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
