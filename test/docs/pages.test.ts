@@ -2,9 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { configurationJsonSchema } from '../../src/config/schema.js';
 import { optionsPage } from './options-page.js';
 import { pages } from './pages.js';
 import { tablesPage } from './tables-page.js';
+
+/** What has named properties, in a JSON Schema. */
+const keyed = z.object({ properties: z.record(z.string(), z.unknown()) });
 
 /** As `prettier --check` wants it. */
 async function formatted(page: string): Promise<string> {
@@ -29,6 +34,19 @@ describe('pages that are written by hand', () => {
     const onPage = [...page.matchAll(/^\| `([A-Z_]+)` +\| (\d) /gm)].map(([, code, exit]) => `${code} ${exit}`);
     expect(inCode.length).toBeGreaterThan(15);
     expect(onPage.toSorted()).toEqual(inCode.toSorted());
+  });
+
+  test('configuration: every setting, and all that an account has', async () => {
+    const schema = z
+      .object({ properties: z.object({ settings: keyed, accounts: z.object({ additionalProperties: keyed }) }) })
+      .parse(configurationJsonSchema()).properties;
+    const page = await readFile('docs/configuration.md', 'utf8');
+    const onPage = [...page.matchAll(/^\| `(\w+)` +\|/gm)].map(([, name]) => name);
+    const inCode = [schema.settings, schema.accounts.additionalProperties].flatMap(({ properties }) =>
+      Object.keys(properties),
+    );
+    expect(inCode.length).toBeGreaterThan(15);
+    expect(onPage).toEqual(inCode);
   });
 
   test.each(pages)('%s: what it links to is there', async (page) => {
