@@ -65,7 +65,7 @@ export function nextSteps({ lake, summaries }: RunReport): string {
     "SELECT month, currency, kind, sum(amount) AS net FROM entries WHERE role = 'net' GROUP BY ALL ORDER BY ALL";
   const files = `read_parquet('${lake}/entries/account=*/month=*/*.parquet', hive_partitioning = true)`;
   return [
-    'Next, net proceeds by month:',
+    'Next, net proceeds by month and kind:',
     `  npx ledgerlake sql --lake ${lake} "${query}"`,
     'or with DuckDB itself:',
     `  duckdb -c "${query.replace('FROM entries', `FROM ${files}`)}"`,
