@@ -16,15 +16,13 @@ const widest = 110;
 function parserOf(words: readonly string[], surroundings: Surroundings): Argv {
   const parser = yargs(keptWords(words))
     .scriptName('ledgerlake')
-    .usage("$0 COMMAND\n\nA seller's financial events as Parquet, exact to the cent.")
     .parserConfiguration({ 'parse-positional-numbers': false })
-    .option('verbose', { type: 'boolean', default: false, describe: 'Tell more, and of an error everything' })
-    .option('quiet', { type: 'boolean', default: false, describe: 'Tell nothing but errors' })
-    .option('log-format', { type: 'string', requiresArg: true, describe: 'How progress is told: text, or json' })
+    .option('verbose', { type: 'boolean' })
+    .option('quiet', { type: 'boolean' })
+    // Its value is looked at with those of environment and configuration.
+    .option('log-format', { type: 'string', requiresArg: true })
     .version(version)
-    .help()
-    .alias({ h: 'help' })
-    .wrap(Math.min(widest, process.stdout.columns || widest))
+    .help(false)
     .strict()
     .demandCommand(1, 1, 'expected a command, got none', 'expected one command, got several')
     .fail((message: string | null, error: Error | undefined) => {
@@ -36,22 +34,17 @@ function parserOf(words: readonly string[], surroundings: Surroundings): Argv {
 }
 
 function define(parser: Argv, command: CommandDefinition, surroundings: Surroundings): void {
-  const { name, positional, about, more, options, examples } = command;
-  const shape = positional === undefined ? name : `${name} [${positional.name}${positional.many ? '..' : ''}]`;
+  const { name, positional, about, options } = command;
   parser.command(
-    shape,
+    positional === undefined ? name : `${name} [${positional.name}${positional.many ? '..' : ''}]`,
     about,
-    async (own) => {
-      own.usage(`$0 ${shape}\n\n${typeof more === 'string' ? more : await more()}`);
-      if (positional !== undefined) {
-        own.positional(positional.name, { type: 'string', array: positional.many, describe: positional.about });
-      }
-      for (const [option, { type, about: describe, default: value, choices, short }] of Object.entries(options)) {
+    (own) => {
+      if (positional !== undefined) own.positional(positional.name, { type: 'string', array: positional.many });
+      for (const [option, { type, default: value, choices, short }] of Object.entries(options)) {
         const text = { type: 'string', requiresArg: true, default: value, ...(choices && { choices }) } as const;
-        own.option(option, type === 'flag' ? { type: 'boolean', default: false, describe } : { ...text, describe });
+        own.option(option, type === 'flag' ? { type: 'boolean' } : text);
         if (short !== undefined) own.alias(option, short);
       }
-      for (const [line, does] of examples) own.example(`$0 ${line}`, does);
       return own;
     },
     async (values) => {
@@ -71,6 +64,18 @@ function define(parser: Argv, command: CommandDefinition, surroundings: Surround
       }
     },
   );
+}
+
+/** The help that is asked for: of the first command that is named, or of all; undefined where none is. */
+async function helpFor(words: readonly string[]): Promise<string | undefined> {
+  const end = words.indexOf('--');
+  const read = end === -1 ? words : words.slice(0, end);
+  if (!read.some((word) => word === '--help' || word === '-h')) return undefined;
+  const { commandHelp, overallHelp } = await import('./help.js');
+  const width = Math.min(widest, process.stdout.columns || widest);
+  const named = read.find((word) => commands.some(({ name }) => name === word));
+  const command = commands.find(({ name }) => name === named);
+  return command === undefined ? overallHelp(commands, width) : commandHelp(command, width);
 }
 
 /** Tells what went wrong; the exit code. */
@@ -95,7 +100,9 @@ export async function runCommandLine(words: readonly string[], signal: AbortSign
   try {
     // It may have come while this was loaded.
     signal.throwIfAborted();
-    await parserOf(words, { clock: systemClock, signal }).parseAsync();
+    const help = await helpFor(words);
+    if (help !== undefined) process.stdout.write(`${help}\n`);
+    else await parserOf(words, { clock: systemClock, signal }).parseAsync();
   } catch (error) {
     process.exitCode = failed(error, await fallbackTelling(words, systemClock));
   }

@@ -1,4 +1,5 @@
 import type { CommandContext, ReadingContext, RunContext } from '../commands/context.js';
+import { logFormats } from '../config/log-settings.js';
 import { isFormat, type Format } from '../output/formats.js';
 
 /** An option of the command line. All values come as text: the command reads numbers and dates itself, and says what is wrong. */
@@ -78,6 +79,14 @@ export interface CommandDefinition {
   /** Runs it; the exit code where it isn't 0. What it needs is imported only now: `--help` shouldn't load DuckDB. */
   run(given: Given, context: CommandContext & RunContext): Promise<number>;
 }
+
+/** Options of every command. */
+export const everyOption = {
+  verbose: { type: 'flag', about: 'Tell more, and of an error everything' },
+  quiet: { type: 'flag', about: 'Tell nothing but errors' },
+  'log-format': { type: 'text', choices: logFormats, about: 'How progress is told [default: text]' },
+  help: { type: 'flag', short: 'h', about: 'Show help' },
+} as const satisfies Record<string, OptionDefinition>;
 
 /** Options that several commands share. */
 export const sharedOptions = {

@@ -12,7 +12,7 @@ export const planCommand: CommandDefinition = {
   ].join('\n'),
   options: {
     ...backfillOptions,
-    probe: { type: 'flag', about: 'Ask the service for a page or two where the lake can’t tell' },
+    probe: { type: 'flag', about: "Ask the service for a page or two where the lake can't tell" },
     format: { type: 'text', default: 'table', choices: formats, about: 'How it is written' },
   },
   examples: [

@@ -1,4 +1,9 @@
-import { accountSettings, checkVariables, type PlacedSecret } from '../config/account-settings.js';
+import {
+  accountSettings,
+  checkVariables,
+  type AccountSettings,
+  type PlacedSecret,
+} from '../config/account-settings.js';
 import type { Configuration } from '../config/configuration.js';
 import type { Environment } from '../config/environment.js';
 import { listedAccounts } from '../config/listed-accounts.js';
@@ -6,6 +11,7 @@ import { configurationFile } from '../config/read-configuration.js';
 import { readEndpoint } from '../finances/endpoint.js';
 import { chunksOf, writeRows } from '../output/formats.js';
 import type { Column } from '../output/rows.js';
+import { writeText } from '../output/sink.js';
 import type { ReadingContext } from './context.js';
 
 export interface AccountsOptions {
@@ -14,20 +20,12 @@ export interface AccountsOptions {
   readonly format: 'table' | 'json';
 }
 
-/** Of a secret the place is told: a variable, a file, or the configuration. */
-const columns: readonly Column[] = [
-  'account',
-  'region',
-  'endpoint',
-  'token_endpoint',
-  'client_id',
-  'client_secret',
-  'refresh_token',
-].map((name) => ({ name, kind: 'text' }));
+/** What is told of an account; of a secret the place: a variable, a file, or the configuration. */
+const names = ['account', 'region', 'endpoint', 'token_endpoint', 'client_id', 'client_secret', 'refresh_token'];
 
 /**
  * `ledgerlake accounts`: which accounts are configured, where they are read, and from where each secret of their
- * sign-in comes: never its value. NULL is what isn't set.
+ * sign-in comes: never its value. A line for each, or as JSON, where null is what isn't set.
  *
  * @throws LedgerlakeError USAGE for a variable with a value that isn't one
  */
@@ -36,24 +34,43 @@ export async function accounts(
   { output, log }: ReadingContext,
 ): Promise<void> {
   checkVariables(environment);
-  const rows = listedAccounts(config, environment).map((account) => {
-    const settings = accountSettings(config, environment, account);
-    const { region = null, endpoint, tokenEndpoint, clientId, clientSecret, refreshToken } = settings;
-    const places = [clientId, clientSecret, refreshToken].map(placeOf);
-    return [account, region, endpoint === undefined ? null : shownAddress(endpoint), tokenEndpoint, ...places];
-  });
-  await writeRows(output, format, columns, chunksOf(rows));
-  if (rows.length === 0) {
+  const all = listedAccounts(config, environment).map((account) => accountSettings(config, environment, account));
+  if (format === 'json') {
+    const columns = names.map((name): Column => ({ name, kind: 'text' }));
+    await writeRows(output, format, columns, chunksOf(all.map((settings) => cellsOf(settings, ({ place }) => place))));
+  } else {
+    await writeText(
+      output,
+      all.map((settings) => accountText(cellsOf(settings, placeText))),
+    );
+  }
+  if (all.length === 0) {
     log(`No account is configured: name one in ${config.file ?? configurationFile}, or with LEDGERLAKE_ACCOUNT.`);
   }
+}
+
+/** In the order of the names. */
+function cellsOf(
+  { account, region, endpoint, tokenEndpoint, clientId, clientSecret, refreshToken }: AccountSettings,
+  textOf: (secret: PlacedSecret) => string,
+): (string | null)[] {
+  const secrets = [clientId, clientSecret, refreshToken].map((secret) =>
+    secret === undefined ? null : textOf(secret),
+  );
+  return [account, region ?? null, endpoint === undefined ? null : shownAddress(endpoint), tokenEndpoint, ...secrets];
+}
+
+function placeText({ place, isSet }: PlacedSecret): string {
+  return isSet ? place : `${place}, which is not set`;
+}
+
+function accountText([account, ...cells]: readonly (string | null)[]): string {
+  const lines = cells.map((cell, at) => `  ${(names[at + 1] ?? '').replaceAll('_', ' ').padEnd(16)}${cell ?? '-'}`);
+  return `${[account, ...lines].join('\n')}\n`;
 }
 
 /** Without the user and the password that an address may hold. */
 export function shownAddress(endpoint: string): string {
   const { origin, prefix } = readEndpoint(endpoint);
   return `${origin}${prefix}`;
-}
-
-function placeOf(secret: PlacedSecret | undefined): string | null {
-  return secret?.place ?? null;
 }

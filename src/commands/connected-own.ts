@@ -19,7 +19,6 @@ interface Surroundings {
 }
 
 type Finances = Pipeline<FinancesUpstream>;
-type Sweep = () => Promise<void>;
 
 /** For runs that ask nothing of the finances. */
 export const noUpstream: FinancesUpstream = {
@@ -41,10 +40,9 @@ export async function withOwnConnections<T>(
   place: StatePlace,
   account: string,
   surroundings: Surroundings,
-  use: (connected: readonly Finances[], sweep: Sweep) => Promise<T>,
+  use: (connected: readonly Finances[], sweep: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
   const connections: OwnConnection[] = [];
-  const sweeps: Sweep[] = [];
   try {
     const connected: Finances[] = [];
     for (const pipeline of pipelines) {
@@ -53,14 +51,13 @@ export async function withOwnConnections<T>(
         continue;
       }
       const address = ownAddress(pipeline);
-      const { connection, sweep } = await connect(pipeline.loaded, address, place, account, surroundings);
+      const connection = await connect(pipeline.loaded, address, place, account, surroundings);
       connections.push(connection);
-      sweeps.push(sweep);
       // What is to be done may be another's word: a sync's.
       connected.push({ ...ownPipeline(pipeline.loaded, connection), work: (job) => pipeline.work(job) });
     }
     return await use(connected, async () => {
-      for (const sweep of sweeps) await sweep();
+      for (const connection of connections) await connection.sweep();
     });
   } finally {
     for (const connection of connections) await connection.close();
@@ -83,7 +80,7 @@ async function connect(
   place: StatePlace,
   account: string,
   { clock, tell }: Surroundings,
-): Promise<{ connection: OwnConnection; sweep: Sweep }> {
+): Promise<OwnConnection> {
   const { name, api } = loaded.definition;
   const folder = stateFolder(place, account);
   const warn = (reason: unknown): void => {
@@ -93,6 +90,5 @@ async function connect(
   const pages = { folder: join(folder, pagesFolder, name), clock, tokenLifeMs: cursorLifeMs(loaded), warn };
   const journal = isKept ? await openJournal(pages) : undefined;
   const kept = isKept ? await openKeptQuota(ownQuotaFile(place, account, name, address), warn) : undefined;
-  const connection = connectOwn(loaded, { address, clock, random: Math.random, kept, journal });
-  return { connection, sweep: async () => journal?.sweep(() => true) };
+  return connectOwn(loaded, { address, clock, random: Math.random, kept, journal, tell });
 }

@@ -5,7 +5,7 @@ import type { Tell } from '../events/run-event.js';
 import { connectFinances } from '../finances/connect.js';
 import { openLargeGroups } from '../finances/large-groups.js';
 import type { FinancesUpstream } from '../finances/upstream.js';
-import { waitNotice } from '../finances/wait-notice.js';
+import { waitNotice } from '../attempts/wait-notice.js';
 import { openJournal } from '../journal/journal.js';
 import { openKeptQuota } from '../quota/kept-quota.js';
 import { isWorthPacing } from '../quota/worth-pacing.js';

@@ -13,6 +13,8 @@ import type { SecretSource } from './schema.js';
 export interface PlacedSecret {
   /** Where, for people: a variable, a file, the configuration. */
   readonly place: string;
+  /** Whether there is something, as far as can be told without reading it: a variable may not be set. */
+  readonly isSet: boolean;
   readonly source: SecretSource;
 }
 
@@ -71,9 +73,11 @@ export function accountSettings(config: Configuration, environment: Environment,
   };
   const secret = (key: 'clientId' | 'clientSecret' | 'refreshToken'): PlacedSecret | undefined => {
     const set = variable(key);
-    if (set !== undefined) return { place: set.name, source: new Secret(set.text) };
+    if (set !== undefined) return { place: set.name, isSet: true, source: new Secret(set.text) };
     const source = file[key];
-    return source === undefined ? undefined : { place: placeOf(source), source };
+    if (source === undefined) return undefined;
+    const isSet = source instanceof Secret || !('env' in source) || variableOf(environment, source.env) !== undefined;
+    return { place: placeOf(source), isSet, source };
   };
   const token = variable('tokenEndpoint');
   if (token !== undefined) checkTokenEndpoint(token.name, token.text);

@@ -21,9 +21,10 @@ export interface Configuration {
  * @throws LedgerlakeError USAGE with file, path, what was expected and what came; further faults are in the details
  */
 export function parseConfiguration(text: Uint8Array, file: string, folder: string): Configuration {
-  const bytes = withoutComments(text);
+  let bytes = text;
   const tape = new Tape();
   try {
+    bytes = withoutComments(text);
     scan(bytes, tape);
   } catch (error) {
     throw usageError(`${file}: ${withLine(messageOf(error), bytes)}`);

@@ -36,6 +36,7 @@ const life = 'a number of minutes greater than 0';
 const days = 'a whole number of days from 1';
 const everyDays = 'a number of days from 0';
 const port = 'a port from 0 to 65535';
+const accountName = 'a name of 1 to 64 letters, digits, dots, dashes or underscores';
 const base = 'a base address such as "https://host" or "http://127.0.0.1:8080/prefix"';
 
 const lookBack = object('an object with `days` and `everyDays`', {
@@ -45,7 +46,7 @@ const lookBack = object('an object with `days` and `everyDays`', {
 
 const settings = object('an object of settings', {
   lake: text('a folder or "s3://BUCKET/PREFIX"').describe('The lake: a folder, or s3://BUCKET/PREFIX'),
-  account: z.string({ error: 'the name of an account' }).regex(accountPattern, 'the name of an account'),
+  account: z.string({ error: accountName }).regex(accountPattern, accountName),
   from: z
     .string({ error: instant })
     .refine((value) => readInstant(value) !== undefined, { error: instant })
@@ -91,11 +92,7 @@ export const configurationSchema = object('an object with `settings` and `accoun
   $schema: z.string({ error: 'a text' }).describe('Where the JSON Schema of this file is'),
   settings: settings.describe('What the command line and the environment leave open'),
   accounts: z
-    .record(
-      z.string().regex(accountPattern, 'a name of 1 to 64 letters, digits, dots, dashes or underscores'),
-      account,
-      'an object of accounts by name',
-    )
+    .record(z.string().regex(accountPattern, accountName), account, 'an object of accounts by name')
     .describe('Sellers by the name that their part of the lake has'),
 }).partial();
 

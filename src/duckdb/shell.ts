@@ -2,9 +2,10 @@ import { createInterface, type CompleterResult } from 'node:readline';
 import { LedgerlakeError } from '../errors.js';
 import { writeText } from '../output/sink.js';
 import { dotCommand } from './dot-commands.js';
+import { fileNames } from './file-names.js';
 import { openHistory } from './history-file.js';
 import { StatementReader } from './statements.js';
-import { suggestions, type Catalog } from './suggestions.js';
+import { fileBegun, suggestions, type Catalog } from './suggestions.js';
 import type { Readable, Writable } from 'node:stream';
 import type { Output } from '../output/sink.js';
 import type { Destination } from './destination.js';
@@ -44,6 +45,8 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
   let cancel = new AbortController();
   let catalog: Promise<Catalog> | undefined;
   const completed = async (line: string): Promise<CompleterResult> => {
+    const file = reader.pending ? undefined : fileBegun(line);
+    if (file !== undefined) return [[...(await fileNames(file))], file];
     // DuckDB runs one query at a time.
     if (waiting > 0) return [[], line];
     catalog ??= options.catalog();

@@ -7,6 +7,11 @@ export interface Catalog {
   readonly keywords: readonly string[];
 }
 
+/** What has been typed of a file's name behind `.output`; undefined in any other text. */
+export function fileBegun(text: string): string | undefined {
+  return /^\s*\.output\s+(.*)$/.exec(text)?.[1];
+}
+
 /** Words behind which a table is named. */
 const beforeTable = /\b(?:from|join|into|update|table|describe|summarize)\s+$/i;
 

@@ -5,7 +5,9 @@ import type { RequestCounts } from '../run/pipeline.js';
 import { attemptTable, type AttemptRule, type AttemptTable } from '../attempts/attempt-table.js';
 import type { Cause } from '../attempts/cause.js';
 import { backOff, retryAfterMs } from '../attempts/pauses.js';
+import { requestFailed } from '../attempts/request-failed.js';
 import { requestText, retried } from '../attempts/retried.js';
+import type { WaitNotice } from '../attempts/wait-notice.js';
 import { causeOf } from './causes.js';
 import type { FinancesClient } from './client.js';
 import { operations, type OperationName } from './operations.js';
@@ -58,22 +60,9 @@ export interface AttemptOptions {
   readonly onAnswer?: (operation: OperationName, seconds: number) => void;
   /** A request came to neither. */
   readonly onFailed?: (operation: OperationName) => void;
-  /** The same request comes again after a wait that lasts, or has lasted, for long: told as often as it goes on. */
-  readonly onWait?: ((wait: Wait) => void) | undefined;
+  /** Told of every attempt that failed. */
+  readonly onWait?: WaitNotice | undefined;
 }
-
-/** A wait for the service. */
-export interface Wait {
-  readonly operation: OperationName;
-  readonly cause: Cause;
-  /** What the service, or the way to it, last said. */
-  readonly reason: string;
-  /** When the request comes again: milliseconds since 1970. */
-  readonly until: number;
-}
-
-/** Milliseconds from which on a wait is told of. */
-const longWaitMs = 30_000;
 
 /**
  * Requests that are sent again by cause, as `attempt-table.ts` says: each attempt is a request of its own, for a token
@@ -154,18 +143,11 @@ export function createAttempts({
         onThrottled?.(operation, pause);
       },
       again: (cause, rule) => (cause === 'invalid' && asking.isGuess === true ? 0 : rule.again),
-      decided: ({ cause, error, since, isLast, pause }) => {
-        asking.tell?.({
-          event: 'request-failed',
-          operation,
-          cause,
-          status: error.status ?? null,
-          requestId: error instanceof UpstreamRefusal ? (error.requestId ?? null) : null,
-          again: !isLast,
-          waitSeconds: isLast ? 0 : pause / 1000,
-        });
-        const until = clock.now() + pause;
-        if (!isLast && until - since >= longWaitMs) onWait?.({ operation, cause, reason: error.message, until });
+      decided: (failed) => {
+        const { error } = failed;
+        const requestId = error instanceof UpstreamRefusal ? error.requestId : undefined;
+        asking.tell?.(requestFailed(operation, failed, requestId));
+        onWait?.(operation, failed);
       },
       more: moreAbout,
     });

@@ -1,17 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../clock.js';
+import type { WaitNotice } from '../attempts/wait-notice.js';
 import { LedgerlakeError } from '../errors.js';
 import type { Tell } from '../events/run-event.js';
 import { createTransport, type TransportOptions } from '../http/agent.js';
 import type { Journal } from '../journal/journal.js';
 import type { KeptQuota } from '../quota/kept-quota.js';
-import { TokenBucket } from '../quota/bucket.js';
-import { RequestQueue } from '../quota/queue.js';
+import { latencyAfter } from '../quota/latency.js';
+import { pacedQueue } from '../quota/paced-queue.js';
+import type { RequestQueue } from '../quota/queue.js';
 import { isWorthPacing } from '../quota/worth-pacing.js';
 import type { Pace, Verdict } from '../run/pipeline.js';
 import { createAccessTokens } from '../sign-in/access-tokens.js';
 import type { SignIn } from '../sign-in/token-request.js';
-import { createAttempts, type Wait } from './attempts.js';
+import { createAttempts } from './attempts.js';
 import { createFinancesClient } from './client.js';
 import type { LargeGroups } from './large-groups.js';
 import { operations, type OperationName } from './operations.js';
@@ -41,7 +43,7 @@ export interface ConnectionOptions {
   readonly tokenLifeMs: number;
   readonly transport?: TransportOptions | undefined;
   /** Told of long waits for the service. */
-  readonly waiting?: ((wait: Wait) => void) | undefined;
+  readonly waiting?: WaitNotice | undefined;
   /** Takes what becomes of the buckets; left out: nobody listens. */
   readonly tell?: Tell | undefined;
 }
@@ -56,15 +58,6 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-/** Requests of one operation under way at once: as many as slices are open at the most. */
-const concurrency = 20;
-
-/** Seconds by which a request may overtake the one before it on its way, and tokens that this costs at the most. */
-const overtaking = { seconds: 0.6, tokens: 3 };
-
-/** Of the time that an answer took, against what was known: one slow answer says little. */
-const newestShare = 0.2;
-
 /**
  * Connects to the service: one transport, and for each operation a queue with a bucket of its own.
  *
@@ -73,7 +66,9 @@ const newestShare = 0.2;
 export function connectFinances(options: ConnectionOptions): Connection {
   const { endpoint, quota, clock, random, signIn, kept, journal, tokenLifeMs, waiting, tell } = options;
   const names = Object.keys(operations) as OperationName[];
-  const queues = Object.fromEntries(names.map((name) => [name, queueOf(name)])) as Record<OperationName, RequestQueue>;
+  const queues = Object.fromEntries(
+    names.map((name) => [name, pacedQueue({ name, quota, clock, tokenLifeMs, kept, tell })]),
+  ) as Record<OperationName, RequestQueue>;
   const latencies = new Map<OperationName, number>();
   const foundSizes = Object.fromEntries(names.map((name) => [name, new FoundSize()])) as Record<
     OperationName,
@@ -100,28 +95,9 @@ export function connectFinances(options: ConnectionOptions): Connection {
     },
     onAnswer: (name, seconds) => {
       queues[name].bucket?.granted();
-      const before = latencies.get(name) ?? seconds;
-      latencies.set(name, before + (seconds - before) * newestShare);
+      latencies.set(name, latencyAfter(latencies.get(name), seconds));
     },
   });
-
-  function queueOf(name: OperationName): RequestQueue {
-    if (quota === undefined) return new RequestQueue({ concurrency });
-    const bucket: TokenBucket = new TokenBucket({
-      ...quota,
-      clock,
-      reserve: Math.min(overtaking.tokens, overtaking.seconds * quota.rate),
-      state: kept?.stateOf(name),
-      changed: () => {
-        kept?.keep(name, bucket.state);
-        const { rate, burst } = bucket;
-        const nextTokenSeconds = (bucket.nextTokenAt() - clock.now()) / 1000;
-        const state = { rate, burst, tokens: bucket.level(), nextTokenSeconds: Math.max(0, nextTokenSeconds) };
-        tell?.({ event: 'bucket-changed', operation: name, ...state });
-      },
-    });
-    return new RequestQueue({ concurrency, bucket, patience: { ms: tokenLifeMs / 4, clock } });
-  }
 
   return {
     sweep: async () => {

@@ -1,4 +1,5 @@
 import { formatBytes, formatCount } from '../output/amounts.js';
+import { grid } from '../output/grid.js';
 import type { Work } from './work.js';
 
 /** A `compact` or `rebuild` that has ended. */
@@ -24,7 +25,7 @@ export interface WorkWords {
 export function workText({ lake, works, failure }: WorkReport, words: WorkWords): string {
   const written = works.filter(({ files }) => files > 0);
   if (failure === undefined && written.length === 0) return words.nothing(works);
-  const headings = ['pipeline', words.slices, 'files before', 'after', 'size before', 'after', 'time'];
+  const headings = ['pipeline', words.slices, 'files', 'after', 'size', 'after', 'time'];
   const rows = written.map((work) => [
     work.pipeline,
     formatCount(work.slices),
@@ -66,13 +67,4 @@ export function workJson({ lake, seconds, works, failure }: WorkReport): string 
 /** Rows of the tables that hold events, or of those that hold entries. */
 function rowsOf({ rows }: Work, what: 'events' | 'entries'): number {
   return [...rows].reduce((sum, [table, count]) => (table.endsWith(what) ? sum + count : sum), 0);
-}
-
-/** The first column to the left, the others to the right. */
-function grid(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) => {
-    const cells = row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)));
-    return `  ${cells.join('  ')}`;
-  });
 }

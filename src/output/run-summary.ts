@@ -1,6 +1,7 @@
 import type { PipelineSummary } from '../run/runner.js';
 import type { Window } from '../run/windows.js';
 import { formatBytes, formatCount } from './amounts.js';
+import { grid } from './grid.js';
 
 /** A run that has ended. */
 export interface RunReport {
@@ -13,7 +14,7 @@ export interface RunReport {
   readonly failure: unknown;
 }
 
-const headings = ['pipeline', 'slices', 'requests', 'events', 'entries', 'files', 'size', 'time'];
+const headings = ['pipeline', 'slices', 'requests', 'events', 'entries', 'size', 'time'];
 
 /** The summary for people: what was loaded from where to where, a line per pipeline, and what was noticed. */
 export function summaryText(report: RunReport): string {
@@ -64,7 +65,7 @@ export function nextSteps({ lake, summaries }: RunReport): string {
     "SELECT month, currency, kind, sum(amount) AS net FROM entries WHERE role = 'net' GROUP BY ALL ORDER BY ALL";
   const files = `read_parquet('${lake}/entries/account=*/month=*/*.parquet', hive_partitioning = true)`;
   return [
-    'Next, net proceeds by month:',
+    'Next, net proceeds by month and kind:',
     `  npx ledgerlake sql --lake ${lake} "${query}"`,
     'or with DuckDB itself:',
     `  duckdb -c "${query.replace('FROM entries', `FROM ${files}`)}"`,
@@ -115,13 +116,12 @@ function rowsOf(rows: ReadonlyMap<string, number>, what: 'events' | 'entries'): 
   return [...rows].reduce((sum, [table, count]) => (table.endsWith(what) ? sum + count : sum), 0);
 }
 
-function summaryRow({ pipeline, slices, requests, rows, files, bytes, seconds }: PipelineSummary): string[] {
+function summaryRow({ pipeline, slices, requests, rows, bytes, seconds }: PipelineSummary): string[] {
   return [
     pipeline,
     formatCount(slices),
     formatCount(requests),
     ...countCells(rows),
-    formatCount(files),
     formatBytes(bytes),
     `${seconds.toFixed(1)} s`,
   ];
@@ -137,17 +137,6 @@ function countCells(rows: ReadonlyMap<string, number>): readonly [string, string
 /** A line for each pipeline, under headings. */
 export function summaryGrid(summaries: readonly PipelineSummary[]): string[] {
   return grid([headings, ...summaries.map(summaryRow)]);
-}
-
-/** The first column to the left, the others to the right. */
-function grid(rows: readonly (readonly string[])[]): string[] {
-  const widths = headings.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
-      .join('  ')
-      .replace(/^/, '  '),
-  );
 }
 
 /** What each kind of thing that a run noticed is, behind its number. */

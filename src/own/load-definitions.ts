@@ -55,7 +55,8 @@ async function loadDefinition(file: string): Promise<LoadedDefinition> {
   if (/\.m?ts$/.test(file) && !runsTypeScript()) {
     throw usageError(
       `${file}: expected Node 22.18 or later for a definition in TypeScript, this is ${process.versions.node}: use a ` +
-        'newer Node, or compile it (npx tsc --module nodenext) and name the folder of the .js',
+        `newer Node, or compile it (npx -p typescript tsc --module preserve --target es2023 --outDir built ${file}) and ` +
+        'name the folder of the .js: --pipelines built',
     );
   }
   const { definitionSchema } = await import('./definition-schema.js');

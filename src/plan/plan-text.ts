@@ -1,4 +1,5 @@
 import { formatBytes, formatCount, formatSpan } from '../output/amounts.js';
+import { wrapped } from '../output/wrapped.js';
 import { dayMs } from '../run/windows.js';
 import { instantText } from '../status/backfill-command.js';
 import type { PipelinePlan } from './plan-lake.js';
@@ -90,18 +91,7 @@ function notes({ pipelines, isKnown, probed }: PlanReport): string[] {
         : `${formatCount(probed, 'request')} sent to know this: from one page it is a rough estimate.`,
     );
   }
-  return lines.length === 0 ? [] : ['', ...lines.flatMap(wrapped)];
-}
-
-/** A sentence on lines that any terminal has room for. */
-function wrapped(text: string): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(' ')) {
-    const longer = `${lines.at(-1) ?? ''} ${word}`;
-    if (lines.length > 0 && longer.length <= widest) lines.splice(-1, 1, longer);
-    else lines.push(word);
-  }
-  return lines;
+  return lines.length === 0 ? [] : ['', ...lines.flatMap((line) => wrapped(line, widest))];
 }
 
 function listOf(names: readonly string[]): string {

@@ -205,7 +205,7 @@ function inBytes({ state, bytes, allBytes, files, current, startedAt = 0 }: Trac
   const elapsed = now - startedAt;
   return {
     share,
-    amount: `${formatBytes(bytes)}${of}`,
+    amount: allBytes === 0 ? 'nothing to do' : `${formatBytes(bytes)}${of}`,
     leftMs: share === undefined || share < 0.02 ? undefined : (elapsed * (1 - share)) / share,
     details: [
       ...(files === 0 ? [] : [`${formatCount(files, 'file')} done`]),

@@ -95,7 +95,9 @@ describe('accounts', () => {
     ]);
     await expectNoSecret(ended, folder);
     const table = await builtCommand(['accounts'], { folder, environment });
-    expect(table.out).toMatch(/my-shop +│ eu /);
+    expect(table.out).toMatch(/^my-shop\n {2}region +eu\n/);
+    expect(table.out).toMatch(/^ {2}client id +OTHER_ID$/m);
+    expect((await builtCommand(['accounts'], { folder })).out).toContain('OTHER_ID, which is not set');
     await expectNoSecret(table, folder);
   });
 

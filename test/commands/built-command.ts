@@ -18,6 +18,12 @@ export interface RunOptions {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
+/** What a summary as JSON has of each pipeline, whatever the command: the contract names them. */
+export const summaryFields = [
+  ...['slices', 'requests', 'retries', 'throttled', 'pages'],
+  ...['events', 'entries', 'files', 'bytes', 'seconds'],
+];
+
 /** Runs the built command to its end. */
 export async function builtCommand(words: readonly string[], { folder, environment = {} }: RunOptions): Promise<Ended> {
   const child = spawn(process.execPath, [resolve('dist/src/cli.js'), ...words], {

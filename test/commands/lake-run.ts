@@ -7,6 +7,7 @@ import type { Clock } from '../../src/clock.js';
 import { backfill, type BackfillOptions } from '../../src/commands/backfill.js';
 import { openDatabase, type Database } from '../../src/duckdb/connection.js';
 import { openLakeReader } from '../../src/duckdb/lake-files.js';
+import type { RunEvent, Tell } from '../../src/events/run-event.js';
 import { createViews } from '../../src/duckdb/views.js';
 import { asKnownMacros } from '../../src/history/as-known.js';
 import { startService, type ServiceOptions } from '../../src/service/server.js';
@@ -61,20 +62,26 @@ export interface Ran {
   readonly summary: { status: string; pipelines: Record<string, Record<string, number>> };
 }
 
-/** Runs a backfill to its end; throws what it throws. `logged`: takes the log's lines, also when it does. */
+/**
+ * Runs a backfill to its end; throws what it throws. `logged`: takes the log's lines, also when it does, and `told` what
+ * happens.
+ */
 export async function ran(
   options: Partial<BackfillOptions>,
   {
     clock,
     signal = new AbortController().signal,
     logged = [],
-  }: { clock: Clock; signal?: AbortSignal; logged?: string[] },
+    told = [],
+  }: { clock: Clock; signal?: AbortSignal; logged?: string[]; told?: RunEvent[] },
 ): Promise<Ran> {
   const printed: string[] = [];
-  await backfill(
-    { ...defaults, ...options },
-    { clock, signal, print: (text) => printed.push(text), tell: plainLog((line) => logged.push(line)) },
-  );
+  const log = plainLog((line) => logged.push(line));
+  const tell: Tell = (event) => {
+    told.push(event);
+    log(event);
+  };
+  await backfill({ ...defaults, ...options }, { clock, signal, print: (text) => printed.push(text), tell });
   const last = printed.join('\n').trimEnd().split('\n').at(-1) ?? '';
   return { printed: printed.join('\n'), logged: logged.join('\n'), summary: JSON.parse(last) as Ran['summary'] };
 }

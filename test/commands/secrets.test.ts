@@ -58,6 +58,7 @@ async function backfill(
   };
   // A rate that is worth pacing, so that there are a journal and a quota file.
   const words = ['backfill', '--from', '2026-02-25', '--to', '2026-03-08', '--rate', '50', '--verbose', '--json'];
+  words.push('--metrics-file', 'metrics.prom');
   const ended = await builtCommand(words, { folder, environment: place === 'environment' ? environment : {} });
   return { ...ended, folder };
 }
@@ -110,6 +111,7 @@ test.each<[string, 'configuration' | 'environment', Faults | undefined, Partial<
   expect(ended.code, ended.err).toBe(code);
   expect(`${ended.out}${ended.err}`).toMatch(told);
   const texts = await everythingOf(ended);
+  expect(texts).toContain('metrics.prom');
   if (process.platform === 'linux') expect(ended.commandLine).toContain('backfill');
   expect(tokens.size > 0).toBe(own.clientSecret === undefined);
   for (const secret of [...Object.values({ ...secrets, ...own }), ...tokens, 'Atza|', 'Atzr|']) {

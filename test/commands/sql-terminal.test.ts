@@ -48,6 +48,10 @@ describe.runIf(hasTerminal)('the shell on a terminal', () => {
     await first.shows(/Invalid Input Error: no/);
     first.type('SELECT 2 AS x;\r.output\r');
     await first.shows(/wrote .*out\.ndjson/);
+    first.type(`.output ${join(folder, 'ou')}${tab}`);
+    await first.shows(/out\.ndjson/);
+    first.type(ctrlC);
+    await first.shows(/\^C\s.*ledgerlake> /s);
     expect(await readFile(file, 'utf8')).toBe('{"x":1}\n{"x":2}\n');
 
     first.type(ctrlD);

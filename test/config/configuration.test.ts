@@ -86,8 +86,13 @@ describe('comments', () => {
     );
   });
 
-  test('that never end hide the rest', () => {
-    expect(faultOf('{\n"settings": {} /* }').message).toMatch(/found the end in line 2, column 20/);
+  test.each<[string, string]>([
+    ['{\n"ä": {} /* }', 'line 2, column 9'],
+    ['{} /* never closed', 'line 1, column 4'],
+    ['{} /*/', 'line 1, column 4'],
+    ['// one\n/* two **', 'line 2, column 1'],
+  ])('that never end are refused, as they would hide the rest: %s', (text, place) => {
+    expect(faultOf(text).message).toBe(`c.json: expected */ for the comment in ${place}, found the end`);
   });
 });
 

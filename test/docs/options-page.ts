@@ -1,5 +1,6 @@
 import { commands } from '../../src/cli/commands.js';
 import type { CommandDefinition, OptionDefinition } from '../../src/cli/definition.js';
+import { optionText, optionWords } from '../../src/cli/help.js';
 
 /** `docs/options.md`: every command with its options, as the command line itself knows them. */
 export async function optionsPage(): Promise<string> {
@@ -44,11 +45,8 @@ async function commandSection({ name, positional, more, options, examples }: Com
   ].join('\n');
 }
 
-function optionRow(option: string, { about, type, default: value, choices, short }: OptionDefinition): string {
-  const argument = type === 'flag' ? '' : ` ${choices?.join('|') ?? '…'}`;
-  const preset = value === undefined ? '' : ` [default: ${value}]`;
-  const spelled = short === undefined ? `--${option}` : `-${short}, --${option}`;
-  return `| \`${spelled}${argument}\` | ${cell(about + preset)} |`;
+function optionRow(option: string, definition: OptionDefinition): string {
+  return `| \`${cell(optionWords(option, definition))}\` | ${cell(optionText(definition))} |`;
 }
 
 /** A bar would end the cell, and what looks like a tag would be one. */

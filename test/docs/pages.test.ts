@@ -2,9 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { configurationJsonSchema } from '../../src/config/schema.js';
 import { optionsPage } from './options-page.js';
 import { pages } from './pages.js';
 import { tablesPage } from './tables-page.js';
+
+/** What has named properties, in a JSON Schema. */
+const keyed = z.object({ properties: z.record(z.string(), z.unknown()) });
 
 /** As `prettier --check` wants it. */
 async function formatted(page: string): Promise<string> {
@@ -31,13 +36,44 @@ describe('pages that are written by hand', () => {
     expect(onPage.toSorted()).toEqual(inCode.toSorted());
   });
 
+  test('configuration: every setting, and all that an account has', async () => {
+    const schema = z
+      .object({ properties: z.object({ settings: keyed, accounts: z.object({ additionalProperties: keyed }) }) })
+      .parse(configurationJsonSchema()).properties;
+    const page = await readFile('docs/configuration.md', 'utf8');
+    const onPage = [...page.matchAll(/^\| `(\w+)` +\|/gm)].map(([, name]) => name);
+    const inCode = [schema.settings, schema.accounts.additionalProperties].flatMap(({ properties }) =>
+      Object.keys(properties),
+    );
+    expect(inCode.length).toBeGreaterThan(15);
+    expect(onPage).toEqual(inCode);
+  });
+
   test.each(pages)('%s: what it links to is there', async (page) => {
     const text = await readFile(page, 'utf8');
-    for (const [, target = ''] of text.matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)(?:#[^)]*)?\)/g)) {
-      await expect(
-        readFile(normalize(join(dirname(page), target))),
-        `${page} links to ${target}`,
-      ).resolves.toBeDefined();
+    for (const [, target = '', heading] of text.matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)]*))?\)/g)) {
+      const linked = await readFile(target === '' ? page : normalize(join(dirname(page), target)), 'utf8');
+      if (heading !== undefined) expect(headingsOf(linked), `${page} links to ${target}`).toContain(heading);
+    }
+  });
+
+  // A bar that isn't escaped parts a cell in two, in code as well.
+  test.each(pages)('%s: the rows of a table have as many cells as its heading', async (page) => {
+    const text = (await readFile(page, 'utf8')).replaceAll(/^```.*?^```/gms, '');
+    for (const [table] of text.matchAll(/(?:^\|.*\n)+/gm)) {
+      const rows = table.trimEnd().split('\n');
+      const counts = new Set(rows.map((row) => row.replaceAll(String.raw`\|`, '').split('|').length));
+      expect(counts.size, table).toBe(1);
     }
   });
 });
+
+/** What the headings of a page are linked by. */
+function headingsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}

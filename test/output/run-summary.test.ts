@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { LedgerlakeError } from '../../src/errors.js';
-import { summaryJson } from '../../src/output/run-summary.js';
+import { summaryGrid, summaryJson } from '../../src/output/run-summary.js';
 import type { PipelineSummary } from '../../src/run/runner.js';
 
 const summary: PipelineSummary = {
@@ -32,4 +32,18 @@ test('the summary for programs is one line with all that the contract names, and
       },
     },
   });
+});
+
+test('the summary for people fits 80 columns', () => {
+  const large: PipelineSummary = {
+    ...summary,
+    ...{ pipeline: 'financial-event-groups', slices: 1234, requests: 45_678, bytes: 999_900_000, seconds: 999.9 },
+    rows: new Map([['groups', 250]]),
+  };
+  const rows = new Map([
+    ['events', 98_765],
+    ['entries', 998_765],
+  ]);
+  const lines = summaryGrid([large, { ...large, rows }]);
+  expect(lines.map((line) => line.length <= 80)).toEqual([true, true, true]);
 });

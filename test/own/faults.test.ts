@@ -39,6 +39,14 @@ describe('what passes is asked again, and nothing is lost or doubled', () => {
     expect(await countIn(lake)).toBe(BigInt(7 * perDay));
   });
 
+  test('a throttle, and a fault when it is asked whether that is over', async () => {
+    const lake = await temporaryFolder();
+    const service = await struck({ 2: refusal(429, 'SLOW', 'slow down'), 3: refusal(500, 'OOPS', 'the depot burns') });
+    const { summary } = await loaded(shipmentsFrom(service), { lake, ...week, clock: clock() });
+    expect(summary.pipelines['shipments']).toMatchObject({ retries: 2, throttled: 1, requests: 7, pages: 5 });
+    expect(await countIn(lake)).toBe(BigInt(7 * perDay));
+  });
+
   test('a cursor that isn’t taken any more: the window is read again, in parts', async () => {
     const lake = await temporaryFolder();
     const service = await struck({ 3: refusal(400, 'STALE_CURSOR', 'too old') });

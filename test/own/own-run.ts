@@ -1,5 +1,6 @@
 import type { Clock } from '../../src/clock.js';
 import type { BackfillOptions } from '../../src/commands/backfill.js';
+import type { RunEvent } from '../../src/events/run-event.js';
 import type { PipelineDefinition } from '../../src/own/definition.js';
 import { ownPipeline, type OwnPipeline } from '../../src/own/own-pipeline.js';
 import { ownTable } from '../../src/own/own-table.js';
@@ -26,11 +27,15 @@ export interface OwnRun extends Partial<BackfillOptions> {
   readonly lake: string;
   readonly clock?: Clock;
   readonly logged?: string[];
+  readonly told?: RunEvent[];
 }
 
 /** Backfills it to the end; throws what that throws. */
-export function loaded(own: OwnPipeline, { clock = ownClock(), logged = [], ...options }: OwnRun): Promise<Ran> {
-  return ran({ pipelines: [own.name], account: 'depot', own: [own], ...options }, { clock, logged });
+export function loaded(
+  own: OwnPipeline,
+  { clock = ownClock(), logged = [], told = [], ...options }: OwnRun,
+): Promise<Ran> {
+  return ran({ pipelines: [own.name], account: 'depot', own: [own], ...options }, { clock, logged, told });
 }
 
 /** Begins when all shipments of the tests have left. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../src/clock.js';
 import { connectFinances, verdictOn } from '../../src/finances/connect.js';
-import { waitNotice } from '../../src/finances/wait-notice.js';
+import { waitNotice } from '../../src/attempts/wait-notice.js';
 import { plainLog } from '../../src/output/plain-log.js';
 import { tables } from '../../src/finances/tables.js';
 import { Lake } from '../../src/lake/lake.js';

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
@@ -15,7 +16,10 @@ test('the package has what it needs and nothing else', async () => {
   const [packed] = JSON.parse(stdout) as [Packed];
   const paths = packed.files.map(({ path }) => path);
   const built = paths.filter((path) => path.startsWith('dist/'));
-  expect(paths.filter((path) => !built.includes(path)).toSorted()).toEqual([
+  // The README and what `init` writes lead there.
+  const docs = (await readdir('docs')).map((name) => `docs/${name}`);
+  expect(paths.filter((path) => path.startsWith('docs/')).toSorted()).toEqual(docs.toSorted());
+  expect(paths.filter((path) => !built.includes(path) && !docs.includes(path)).toSorted()).toEqual([
     'CHANGELOG.md',
     'LICENSE',
     'README.md',

@@ -52,7 +52,7 @@ ${commands.flatMap((command) => command.options.flatMap((option) => valueCase(co
   esac
   case $command in
     '')
-      if [[ $cur == -* ]]; then _ledgerlake_words '--help --verbose --version'
+      if [[ $cur == -* ]]; then _ledgerlake_words '--help --log-format --quiet --verbose --version'
       else _ledgerlake_words ${quoted(commands.map(({ name }) => name).join(' '))}
       fi
       ;;

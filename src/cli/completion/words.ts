@@ -1,5 +1,4 @@
-import { logFormats } from '../../config/log-settings.js';
-import type { CommandDefinition, OptionDefinition } from '../definition.js';
+import { everyOption, type CommandDefinition, type OptionDefinition } from '../definition.js';
 
 /** What a word of the command line can be: one of some, a file, a folder, a configured account; undefined: anything. */
 export interface Choice {
@@ -37,19 +36,6 @@ export const namingOptions: Readonly<Record<string, Choice['from']>> = {
 
 const nothing: Choice = { words: [], from: undefined };
 
-/** Options of every command. */
-const everywhere: readonly CompletedOption[] = [
-  { name: 'help', short: 'h', about: 'Show help', value: undefined },
-  { name: 'verbose', short: undefined, about: 'Tell more, and of an error everything', value: undefined },
-  { name: 'quiet', short: undefined, about: 'Tell nothing but errors', value: undefined },
-  {
-    name: 'log-format',
-    short: undefined,
-    about: 'How progress is told',
-    value: { words: logFormats, from: undefined },
-  },
-];
-
 /** What the shells complete, from the definitions of the commands and the names of the pipelines. */
 export function completedCommands(
   commands: readonly CommandDefinition[],
@@ -63,7 +49,9 @@ export function completedCommands(
   return commands.map(({ name, about, options, positional }) => ({
     name,
     about,
-    options: [...Object.entries(options).map(([option, definition]) => completed(option, definition)), ...everywhere],
+    options: Object.entries({ ...everyOption, ...options }).map(([option, definition]) =>
+      completed(option, definition),
+    ),
     positional: {
       words: positional?.choices ?? positionals[positional?.name ?? '']?.words ?? [],
       from: positionals[positional?.name ?? '']?.from,

@@ -1,0 +1,90 @@
+import { wrapped } from '../output/wrapped.js';
+import { everyOption, type CommandDefinition, type OptionDefinition } from './definition.js';
+
+type Row = readonly [left: string, right: string];
+
+/** Characters that the left of two columns may have at the most. */
+const widestLeft = 32;
+
+/** `ledgerlake --help`: every command, on lines of up to `width` characters. */
+export function overallHelp(commands: readonly CommandDefinition[], width: number): string {
+  return [
+    'ledgerlake COMMAND',
+    '',
+    "A seller's financial events as Parquet, exact to the cent.",
+    '',
+    'Commands:',
+    ...columns(
+      commands.map((command) => [commandWords(command), command.about]),
+      width,
+    ),
+    '',
+    'Options:',
+    ...columns([...optionRows(everyOption), ['--version', 'Show the version']], width),
+    '',
+    ...wrapped('`ledgerlake COMMAND --help` tells more of a command. A first run is `ledgerlake backfill`.', width),
+  ].join('\n');
+}
+
+/** `ledgerlake COMMAND --help`, on lines of up to `width` characters. */
+export async function commandHelp(command: CommandDefinition, width: number): Promise<string> {
+  const { positional, more, options, examples } = command;
+  const text = typeof more === 'string' ? more : await more();
+  return [
+    commandWords(command),
+    '',
+    ...text.split('\n\n').flatMap((paragraph, at) => [...(at === 0 ? [] : ['']), ...paragraphLines(paragraph, width)]),
+    '',
+    ...(positional === undefined ? [] : [...columns([[positional.name, positional.about]], width), '']),
+    'Options:',
+    ...columns([...optionRows(options), ...optionRows(everyOption)], width),
+    '',
+    'Examples:',
+    ...examples.flatMap(([line, does]) => [`  ledgerlake ${line}`, ...indented(does, 6, width)]),
+  ].join('\n');
+}
+
+function commandWords({ name, positional }: CommandDefinition): string {
+  return `ledgerlake ${name}${positional === undefined ? '' : ` [${positional.name}${positional.many ? '..' : ''}]`}`;
+}
+
+/** An option as it is written: `-o, --output …`, `--format table|json`. */
+export function optionWords(name: string, { type, choices, short }: OptionDefinition): string {
+  const argument = type === 'flag' ? '' : ` ${choices?.join('|') ?? '…'}`;
+  return `${short === undefined ? '' : `-${short}, `}--${name}${argument}`;
+}
+
+/** What an option does, and what it is where it is left out. */
+export function optionText({ about, default: value }: OptionDefinition): string {
+  return value === undefined ? about : `${about} [default: ${value}]`;
+}
+
+function optionRows(options: CommandDefinition['options']): Row[] {
+  return Object.entries(options).map(([name, definition]) => [optionWords(name, definition), optionText(definition)]);
+}
+
+/** Two columns; the right one goes on below itself, and begins on a line of its own beside a left one that is too wide. */
+function columns(rows: readonly Row[], width: number): string[] {
+  const left = Math.max(...rows.map(([words]) => words.length).filter((length) => length <= widestLeft), 0);
+  return rows.flatMap(([words, text]) => {
+    const lines = indented(text, left + 4, width);
+    if (words.length > left) return [`  ${words}`, ...lines];
+    const [first = '', ...others] = lines;
+    return [`  ${words.padEnd(left)}  ${first.trimStart()}`, ...others];
+  });
+}
+
+/** A paragraph; one whose lines have columns is a list, of which each line goes on below its last column. */
+function paragraphLines(paragraph: string, width: number): string[] {
+  const lines = paragraph.split('\n');
+  if (!lines.some((line) => /\S {2,}\S/.test(line))) return wrapped(lines.map((line) => line.trim()).join(' '), width);
+  return lines.flatMap((line) => {
+    const [, before = '', text = ''] = /^(\s*(?:\S.*? {2,})?)(\S.*)$/.exec(line) ?? [];
+    const [first = '', ...others] = indented(text, before.length, width);
+    return [`${before}${first.trimStart()}`, ...others];
+  });
+}
+
+function indented(text: string, by: number, width: number): string[] {
+  return wrapped(text, Math.max(width - by, 20)).map((line) => `${' '.repeat(by)}${line}`);
+}
