@@ -25,6 +25,13 @@ export interface Query {
   readonly parameters: readonly Cell[];
 }
 
+/** Where an order's events may stand: rows of one file by their number, or all of it. */
+export interface FileRows {
+  /** Address for DuckDB. */
+  readonly file: string;
+  readonly rows: readonly number[] | undefined;
+}
+
 export interface RowRange {
   /** Addresses for DuckDB. */
   readonly files: readonly string[];
@@ -79,14 +86,17 @@ export function eventsOfGroup(groupId: string, { files, after, count }: Omit<Row
 export function eventsOfOrder(
   orderId: string,
   asked: readonly string[],
-  dated: readonly string[],
+  dated: readonly FileRows[],
   { after, count }: Pick<RowRange, 'after' | 'count'>,
 ): Query {
   const columns = eventColumns(`coalesce(epoch_us(effective_at), ${latest})`);
-  const copy = 'row_number() OVER (PARTITION BY content_hash ORDER BY effective_at, position) AS copy';
-  const rows = (files: readonly string[], column: string) =>
-    files.length === 0 ? [] : [`SELECT ${columns}, ${copy} FROM ${read(files)} WHERE ${column} = $1`];
-  const tables = [...rows(asked, 'requested_order_id'), ...rows(dated, 'amazon_order_id')];
+  const copy = 'row_number() OVER (PARTITION BY key ORDER BY instant, position) AS copy';
+  const rows = (sources: readonly string[]) =>
+    sources.length === 0 ? [] : [`SELECT *, ${copy} FROM (${sources.join(' UNION ALL ')})`];
+  const tables = [
+    ...rows(asked.length === 0 ? [] : [`SELECT ${columns} FROM ${read(asked)} WHERE requested_order_id = $1`]),
+    ...rows(dated.map((file) => `SELECT ${columns} FROM ${someRows(file)} amazon_order_id = $1`)),
+  ];
   const [first = '', second] = tables;
   const all =
     second === undefined
@@ -118,6 +128,16 @@ export function storedRow(row: Readonly<Record<string, Cell>>): StoredRow {
     position: whole('position'),
     raw: text('raw'),
   };
+}
+
+/** A table in SQL, up to where further conditions go on. */
+function someRows({ file, rows }: FileRows): string {
+  return `${numberedRows(file)} WHERE ${rows === undefined ? '' : `file_row_number IN (${rows.join(', ')}) AND`}`;
+}
+
+/** A file as a table in SQL, with a column `file_row_number`, from 0. */
+export function numberedRows(file: string): string {
+  return `read_parquet(${fileLiteral(file)}, hive_partitioning = false, file_row_number = true)`;
 }
 
 /** Files as a table in SQL. */
