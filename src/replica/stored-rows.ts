@@ -48,17 +48,30 @@ function eventColumns(instant = 'epoch_us(effective_at)'): string {
   return `${instant} AS instant, content_hash AS key, event_list AS list, ${window} AS "window", position, raw`;
 }
 
-/** Events whose instant lies in the range: a bound on the column itself, so that DuckDB skips row groups. */
+/** Events whose instant lies in the range. */
 export function eventsByDate({ files, from, to, after, count }: RowRange): Query {
-  const key = after === undefined ? '' : `AND (effective_at > ${instant(after.at)} OR content_hash >= $1) `;
-  const start = after === undefined || after.at < from ? from : after.at;
-  return {
-    sql:
-      `SELECT ${eventColumns()} FROM ${read(files)} ` +
-      `WHERE effective_at >= ${instant(start)} AND effective_at < ${instant(to)} ${key}` +
-      `ORDER BY effective_at, content_hash LIMIT ${count}`,
-    parameters: after === undefined ? [] : [after.key],
-  };
+  return eventsInOrder(files, `effective_at >= ${instant(from)} AND effective_at < ${instant(to)}`, [], after, count);
+}
+
+/** All events of a group. */
+export function eventsOfGroup(groupId: string, { files, after, count }: Omit<RowRange, 'from' | 'to'>): Query {
+  return eventsInOrder(files, 'group_id = $1', [groupId], after, count);
+}
+
+/** Events that have an instant, from a place on: bounds and order on the column itself let DuckDB skip row groups. */
+function eventsInOrder(
+  files: readonly string[],
+  where: string,
+  parameters: readonly Cell[],
+  after: Place | undefined,
+  count: number,
+): Query {
+  const order = `ORDER BY effective_at, content_hash LIMIT ${count}`;
+  const rows = `SELECT ${eventColumns()} FROM ${read(files)} WHERE ${where}`;
+  if (after === undefined) return { sql: `${rows} ${order}`, parameters };
+  const at = instant(after.at);
+  const behind = `effective_at >= ${at} AND (effective_at > ${at} OR content_hash >= $${parameters.length + 1})`;
+  return { sql: `${rows} AND ${behind} ${order}`, parameters: [...parameters, after.key] };
 }
 
 /** Groups that opened in the range; one that doesn't say when it did stands at the start of the window in which it was listed. */
@@ -70,12 +83,6 @@ export function groupsByDate({ files, from, to, after, count }: RowRange): Query
     after,
     count,
   );
-}
-
-/** All events of a group. */
-export function eventsOfGroup(groupId: string, { files, after, count }: Omit<RowRange, 'from' | 'to'>): Query {
-  const sql = `SELECT ${eventColumns()} FROM ${read(files)} WHERE group_id = $1`;
-  return behind(sql, [groupId], after, count);
 }
 
 /**

@@ -9,7 +9,7 @@ import { figureTable, lakeText } from './tables.js';
 const mostMonths = 24;
 
 /** What arrived after its time, or was gone when it was read again. */
-export function lateSection({ runs, runCount, months, events }: LateFigures): Html {
+export function lateSection({ runs, runCount, changeCount, months, events }: LateFigures): Html {
   if (runs.length === 0) {
     return html`<p class="none">Nothing that was read again had changed, or nothing was read again yet.</p>`;
   }
@@ -35,7 +35,7 @@ export function lateSection({ runs, runCount, months, events }: LateFigures): Ht
       ]),
     })}
     <details>
-      <summary>The last ${countText(events.length)} changes</summary>
+      <summary>The last changes, event by event</summary>
       ${figureTable({
         caption: 'Events that appeared or vanished, the newest first',
         columns: [
@@ -48,6 +48,10 @@ export function lateSection({ runs, runCount, months, events }: LateFigures): Ht
         ],
         rows: events.map(eventCells),
       })}
+      <p class="note">
+        All ${countText(changeCount)} changes:
+        <code>SELECT * FROM event_history WHERE source = 'events' ORDER BY seen_at DESC</code>
+      </p>
     </details>`;
 }
 
