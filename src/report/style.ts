@@ -70,6 +70,7 @@ td.n { white-space: nowrap; }
 tfoot th, tfoot td { font-weight: 600; border-top: 1px solid var(--soft); border-bottom: 3px double var(--soft); }
 td bdi, th bdi { display: inline-block; min-width: min(8rem, 100%); max-width: 22rem; }
 td code bdi { max-width: 30rem; }
+td .note bdi { display: inline; }
 tbody th { min-width: 6.2rem; }
 .settlements > tbody > tr:first-child > * { border-bottom: 0; padding-top: .55rem; }
 /* As wide as the figures above it and no wider: its own tables scroll by themselves. */
@@ -116,7 +117,9 @@ footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--rule);
   th, td { padding: .3rem .4rem; }
   .verdict { white-space: normal; }
   tbody th { min-width: 5.4rem; }
-  tbody th bdi { min-width: 7.5rem; }
+  td bdi, th bdi { min-width: 8.5rem; }
+  .settlements { font-size: .82rem; }
+  .settlements .verdict { display: inline-block; min-width: 5rem; overflow-wrap: anywhere; }
   .settlements details[open] { padding: .4rem .5rem; }
 }
 @media (prefers-reduced-motion: reduce) { html { scroll-behavior: auto; } }
@@ -143,6 +146,8 @@ footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--rule);
   .chart, .key { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   h2, h3, h4, caption { break-after: avoid; }
   figure, tr:not(.more) { break-inside: avoid; }
+  /* Sums stand at the end of a table, not at the end of each page of it. */
+  tfoot { display: table-row-group; }
   .chapter { break-before: page; border-top: 0; }
   details:not([open]) { display: none; }
 }

@@ -82,9 +82,11 @@ test('accounts stand one after the other, and one of them alone', async () => {
   lake = await loadedLake(smallLedger(), [{}, { account: 'other', pipelines: ['financial-events'] }]);
   const both = await reported(lake);
   expect(both.page.texts('h2')).toEqual(['Account other', 'Account shop', 'What the words mean']);
+  expect(both.page.texts('header .lead')[1]).toBe('The lake holds 2 accounts, each by itself: other, shop.');
   const one = await reported(lake, { account: 'shop' });
   expect(one.page.texts('h2')).toEqual(['Account shop', 'What the words mean']);
   expect(one.html).not.toContain('other</bdi>');
+  expect(one.page.texts('header .lead')).toHaveLength(1);
   await expect(reported(lake, { account: 'third' })).rejects.toMatchObject({
     code: 'USAGE',
     message: 'expected --account to be one that data/lake holds (other, shop), got third',
