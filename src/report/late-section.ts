@@ -1,3 +1,4 @@
+import { literal } from '../duckdb/views.js';
 import { instantText } from '../status/backfill-command.js';
 import { amountsIn, countText } from './amounts.js';
 import { html, type Html } from './html.js';
@@ -9,7 +10,7 @@ import { figureTable, lakeText } from './tables.js';
 const mostMonths = 24;
 
 /** What arrived after its time, or was gone when it was read again. */
-export function lateSection({ runs, runCount, changeCount, months, events }: LateFigures): Html {
+export function lateSection({ runs, runCount, changeCount, months, events }: LateFigures, account: string): Html {
   if (runs.length === 0) {
     return html`<p class="none">Nothing that was read again had changed, or nothing was read again yet.</p>`;
   }
@@ -49,8 +50,8 @@ export function lateSection({ runs, runCount, changeCount, months, events }: Lat
         rows: events.map(eventCells),
       })}
       <p class="note">
-        All ${countText(changeCount)} changes:
-        <code>SELECT * FROM event_history WHERE source = 'events' ORDER BY seen_at DESC</code>
+        ${countText(changeCount)} changes in all. Every one of the account:
+        <code>SELECT * FROM event_history WHERE account = ${literal(account)} AND source = 'events'</code>
       </p>
     </details>`;
 }

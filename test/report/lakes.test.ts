@@ -143,8 +143,9 @@ describe('what was read again', () => {
       { Change: 'appeared', Dated: '2025-02-23', Order: '111-0000000-0000099', Net: '7.10 USD' },
     ]);
     const [told = ''] = page.texts('#a1-late .note');
-    expect(told).toMatch(/^All 2 changes: SELECT /);
-    expect(await (await database(root, clock)).rows(told.replace('All 2 changes: ', ''))).toHaveLength(2);
+    const [count, statement = ''] = told.split(/\. Every one of the account: /);
+    expect(count).toBe('2 changes in all');
+    expect(await (await database(root, clock)).rows(statement)).toHaveLength(2);
     expect(page.texts('.look li').at(-1)).toContain('1 run found changes in what they read again');
   });
 });
