@@ -59,10 +59,9 @@ export const serveCommand: CommandDefinition = {
   more:
     'Serves the Financial Events Service from the stored bytes of the lake that --lake names; without it, from a\n' +
     'made-up seller, the same for the same seed. The first line of standard output is the address; standard error\n' +
-    'has a line for each request. GET /healthz tells whether it is well, and GET / shows the report of the lake, unless\n' +
-    `there is a sign-in. With ${idName}\n` +
-    `and ${secretName} in the environment, POST /auth/o2/token issues access tokens, which\n` +
-    'every operation then asks for.\n\n' +
+    'has a line for each request. GET /healthz tells whether it is well, and GET / shows the report of the lake,\n' +
+    `unless there is a sign-in. With ${idName} and ${secretName}\n` +
+    'in the environment, POST /auth/o2/token issues access tokens, which every operation then asks for.\n\n' +
     '--faults makes it fail as the live service does: a list of KIND, KIND=SHARE or KIND:N=SHARE with commas\n' +
     'between, SHARE from 0 to 1. all=SHARE draws evenly among the kinds marked *, which hit one request and let the\n' +
     'next one pass. The same seed makes the same chances. The kinds, with the N that each has unless one is given:\n\n' +
@@ -74,7 +73,9 @@ export const serveCommand: CommandDefinition = {
     port: { type: 'text', default: '8080', about: 'Port to listen on; 0 picks a free one' },
     'allow-host': {
       type: 'text',
-      about: 'On loopback: names beside localhost and *.amazon.com that requests may be for, with commas between',
+      about:
+        'Names beside localhost and *.amazon.com that requests may be for, with commas between [default: none on loopback, ' +
+        'any with another --host]',
     },
     seed: { type: 'text', default: '1', about: 'Which made-up seller, and which chances of faults' },
     events: { type: 'text', about: "The made-up seller's events in 90 days [default: 20000]" },

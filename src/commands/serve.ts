@@ -31,7 +31,7 @@ export interface ServeOptions {
  */
 export async function serve({ served, service, signal, print, log }: ServeOptions): Promise<void> {
   if (signal.aborted) return;
-  const { host = '127.0.0.1', allowedHosts = [], clock } = service;
+  const { host = '127.0.0.1', allowedHosts, clock } = service;
   const failed = (what: string, fault: unknown) => {
     log(`${what} failed: ${messageOf(fault).replaceAll(/\s*\n\s*/g, ' ')}`);
   };
@@ -47,8 +47,8 @@ export async function serve({ served, service, signal, print, log }: ServeOption
   const running = await startService({
     ...service,
     ledger: served.ledger,
-    // Who opens the service up has a name for it that nobody here knows.
-    allowedHosts: isLoopback(host) ? allowedHosts : undefined,
+    // Who opens the service up may have a name for it that nobody here knows.
+    allowedHosts: allowedHosts ?? (isLoopback(host) ? [] : undefined),
     sidePages: new Map([
       ['/', front],
       [

@@ -90,8 +90,10 @@ export class LakeLedger implements Ledger {
       const { all } = this.#files.events;
       return this.#whole(`order ${orderId}`, ['order_events', 'events'], async (after, count) => {
         const asked = await this.#addresses(files);
-        const dated = await this.#addresses(await this.#orders.holding(orderId, all));
-        return this.#rows([...asked, ...dated], stored.eventsOfOrder(orderId, asked, dated, { after, count }));
+        const held = await this.#orders.holding(orderId, all);
+        const addresses = await this.#addresses(held.map(({ file }) => file));
+        const dated = held.map(({ rows }, at) => ({ file: addresses[at] ?? '', rows }));
+        return this.#rows([...asked, ...addresses], stored.eventsOfOrder(orderId, asked, dated, { after, count }));
       });
     });
     // An order may have been asked for and have no events.

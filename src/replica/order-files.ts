@@ -1,11 +1,22 @@
 import type { CommittedFile } from './committed-files.js';
 import type { LocalCopies } from './local-copies.js';
 import type { Readers } from './readers.js';
-import { read } from './stored-rows.js';
+import { numberedRows } from './stored-rows.js';
+
+/** Rows of a file that are an order's. */
+export interface OrderRows {
+  readonly file: CommittedFile;
+  /** Their places in the file, from 0; undefined: so many that all of it is to be read. */
+  readonly rows: readonly number[] | undefined;
+}
+
+/** More rows of one file are not looked up one by one. */
+const mostRows = 1000;
 
 /**
- * Which files that were loaded by date hold an order: a hash of each order of each file, kept by DuckDB, as nothing in the
- * files tells without reading a column of them all. Each file is looked at once, when the first order is asked for.
+ * Where the events of an order stand in the files that were loaded by date: a hash of each event's order and its row, kept
+ * by DuckDB, as nothing in the files tells without reading a column of them all. Each file is looked at once, when the
+ * first order is asked for. Knowing the rows, DuckDB unpacks the row groups that hold them and no others.
  */
 export class OrderFiles {
   readonly #readers: Readers;
@@ -21,23 +32,29 @@ export class OrderFiles {
     this.#copies = copies;
   }
 
-  /** Those of the files that hold the order, and hardly ever one that doesn't. One question at a time. */
-  holding(order: string, files: readonly CommittedFile[]): Promise<CommittedFile[]> {
+  /** All rows of the files that are the order's, and hardly ever one that isn't. One question at a time. */
+  holding(order: string, files: readonly CommittedFile[]): Promise<OrderRows[]> {
     const turn = this.#queue.then(async () => {
       await this.#lookAt(files);
       const found = await this.#readers.rows({
-        sql: 'SELECT DISTINCT file FROM orders WHERE hash = hash($1::VARCHAR)',
+        sql:
+          `SELECT file, CASE WHEN count(*) <= ${mostRows} THEN string_agg("row", ' ') END AS "rows" FROM orders ` +
+          'WHERE hash = hash($1::VARCHAR) GROUP BY file',
         parameters: [order],
       });
-      const numbers = new Set(found.map(({ file }) => Number(file)));
-      return files.filter(({ path }) => numbers.has(this.#numbers.get(path) ?? -1));
+      const byNumber = new Map(found.map(({ file, rows }) => [Number(file), rows]));
+      return files.flatMap((file): OrderRows[] => {
+        const rows = byNumber.get(this.#numbers.get(file.path) ?? -1);
+        if (rows === undefined) return [];
+        return [{ file, rows: rows === null ? undefined : String(rows).split(' ').map(Number) }];
+      });
     });
     this.#queue = turn.catch(() => undefined);
     return turn;
   }
 
   async #lookAt(files: readonly CommittedFile[]): Promise<void> {
-    if (!this.#made) await this.#run('CREATE TABLE orders (hash UBIGINT, file INTEGER)');
+    if (!this.#made) await this.#run('CREATE TABLE orders (hash UBIGINT, file INTEGER, "row" INTEGER)');
     this.#made = true;
     const current = new Set(files.map(({ path }) => path));
     const gone = [...this.#numbers].filter(([path]) => !current.has(path));
@@ -48,8 +65,11 @@ export class OrderFiles {
     for (const file of files) {
       if (this.#numbers.has(file.path)) continue;
       const number = this.#count++;
-      const rows = `${read([await this.#copies.addressOf(file)])} WHERE amazon_order_id IS NOT NULL`;
-      await this.#run(`INSERT INTO orders SELECT DISTINCT hash(amazon_order_id), ${number} FROM ${rows}`);
+      const rows = numberedRows(await this.#copies.addressOf(file));
+      await this.#run(
+        `INSERT INTO orders SELECT hash(amazon_order_id), ${number}, file_row_number FROM ${rows} ` +
+          'WHERE amazon_order_id IS NOT NULL',
+      );
       this.#numbers.set(file.path, number);
     }
   }

@@ -25,6 +25,13 @@ export interface Query {
   readonly parameters: readonly Cell[];
 }
 
+/** Where an order's events may stand: rows of one file by their number, or all of it. */
+export interface FileRows {
+  /** Address for DuckDB. */
+  readonly file: string;
+  readonly rows: readonly number[] | undefined;
+}
+
 export interface RowRange {
   /** Addresses for DuckDB. */
   readonly files: readonly string[];
@@ -41,17 +48,30 @@ function eventColumns(instant = 'epoch_us(effective_at)'): string {
   return `${instant} AS instant, content_hash AS key, event_list AS list, ${window} AS "window", position, raw`;
 }
 
-/** Events whose instant lies in the range: a bound on the column itself, so that DuckDB skips row groups. */
+/** Events whose instant lies in the range. */
 export function eventsByDate({ files, from, to, after, count }: RowRange): Query {
-  const key = after === undefined ? '' : `AND (effective_at > ${instant(after.at)} OR content_hash >= $1) `;
-  const start = after === undefined || after.at < from ? from : after.at;
-  return {
-    sql:
-      `SELECT ${eventColumns()} FROM ${read(files)} ` +
-      `WHERE effective_at >= ${instant(start)} AND effective_at < ${instant(to)} ${key}` +
-      `ORDER BY effective_at, content_hash LIMIT ${count}`,
-    parameters: after === undefined ? [] : [after.key],
-  };
+  return eventsInOrder(files, `effective_at >= ${instant(from)} AND effective_at < ${instant(to)}`, [], after, count);
+}
+
+/** All events of a group. */
+export function eventsOfGroup(groupId: string, { files, after, count }: Omit<RowRange, 'from' | 'to'>): Query {
+  return eventsInOrder(files, 'group_id = $1', [groupId], after, count);
+}
+
+/** Events that have an instant, from a place on: bounds and order on the column itself let DuckDB skip row groups. */
+function eventsInOrder(
+  files: readonly string[],
+  where: string,
+  parameters: readonly Cell[],
+  after: Place | undefined,
+  count: number,
+): Query {
+  const order = `ORDER BY effective_at, content_hash LIMIT ${count}`;
+  const rows = `SELECT ${eventColumns()} FROM ${read(files)} WHERE ${where}`;
+  if (after === undefined) return { sql: `${rows} ${order}`, parameters };
+  const at = instant(after.at);
+  const behind = `effective_at >= ${at} AND (effective_at > ${at} OR content_hash >= $${parameters.length + 1})`;
+  return { sql: `${rows} AND ${behind} ${order}`, parameters: [...parameters, after.key] };
 }
 
 /** Groups that opened in the range; one that doesn't say when it did stands at the start of the window in which it was listed. */
@@ -65,12 +85,6 @@ export function groupsByDate({ files, from, to, after, count }: RowRange): Query
   );
 }
 
-/** All events of a group. */
-export function eventsOfGroup(groupId: string, { files, after, count }: Omit<RowRange, 'from' | 'to'>): Query {
-  const sql = `SELECT ${eventColumns()} FROM ${read(files)} WHERE group_id = $1`;
-  return behind(sql, [groupId], after, count);
-}
-
 /**
  * All events of an order: those that came when it was asked for, and those that came by date and not then, as they were
  * posted later or the order was never asked for. An event that both tables hold is the same one, by its content; where
@@ -79,14 +93,17 @@ export function eventsOfGroup(groupId: string, { files, after, count }: Omit<Row
 export function eventsOfOrder(
   orderId: string,
   asked: readonly string[],
-  dated: readonly string[],
+  dated: readonly FileRows[],
   { after, count }: Pick<RowRange, 'after' | 'count'>,
 ): Query {
   const columns = eventColumns(`coalesce(epoch_us(effective_at), ${latest})`);
-  const copy = 'row_number() OVER (PARTITION BY content_hash ORDER BY effective_at, position) AS copy';
-  const rows = (files: readonly string[], column: string) =>
-    files.length === 0 ? [] : [`SELECT ${columns}, ${copy} FROM ${read(files)} WHERE ${column} = $1`];
-  const tables = [...rows(asked, 'requested_order_id'), ...rows(dated, 'amazon_order_id')];
+  const copy = 'row_number() OVER (PARTITION BY key ORDER BY instant, position) AS copy';
+  const rows = (sources: readonly string[]) =>
+    sources.length === 0 ? [] : [`SELECT *, ${copy} FROM (${sources.join(' UNION ALL ')})`];
+  const tables = [
+    ...rows(asked.length === 0 ? [] : [`SELECT ${columns} FROM ${read(asked)} WHERE requested_order_id = $1`]),
+    ...rows(dated.map((file) => `SELECT ${columns} FROM ${someRows(file)} amazon_order_id = $1`)),
+  ];
   const [first = '', second] = tables;
   const all =
     second === undefined
@@ -118,6 +135,16 @@ export function storedRow(row: Readonly<Record<string, Cell>>): StoredRow {
     position: whole('position'),
     raw: text('raw'),
   };
+}
+
+/** A table in SQL, up to where further conditions go on. */
+function someRows({ file, rows }: FileRows): string {
+  return `${numberedRows(file)} WHERE ${rows === undefined ? '' : `file_row_number IN (${rows.join(', ')}) AND`}`;
+}
+
+/** A file as a table in SQL, with a column `file_row_number`, from 0. */
+export function numberedRows(file: string): string {
+  return `read_parquet(${fileLiteral(file)}, hive_partitioning = false, file_row_number = true)`;
 }
 
 /** Files as a table in SQL. */

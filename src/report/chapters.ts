@@ -71,6 +71,6 @@ export function dataChapter(id: string, figures: AccountFigures, lastRun: LastRu
       ${content}
     </section>`;
   return html`${part('coverage', 'Coverage', coverageSection(status, lastRun))}
-  ${part('late', 'Late arrivals', lateSection(late))}
+  ${part('late', 'Late arrivals', lateSection(late, account))}
   ${part('noticed', 'What was noticed', noticedSection(noticed, lastRun, account))}`;
 }

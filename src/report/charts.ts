@@ -103,7 +103,7 @@ export function stepsChart(label: string, steps: readonly Step[]): Html {
   const least = Math.min(0, ...ends);
   const most = Math.max(0, ...ends);
   return both(label, (fits) => {
-    const letters = fits === 'wide' ? 27 : 15;
+    const letters = fits === 'wide' ? 25 : 13;
     return Plot.plot({
       document: newDocument(),
       width: widths[fits],

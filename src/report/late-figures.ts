@@ -38,6 +38,8 @@ export interface LateEvent {
 export interface LateFigures {
   /** Runs that found something, and the newest ones of them. */
   readonly runCount: number;
+  /** Changes of all runs. */
+  readonly changeCount: number;
   readonly runs: readonly LateRun[];
   readonly months: ReadonlyMap<string, readonly LateMonth[]>;
   /** The newest ones. */
@@ -54,11 +56,12 @@ export async function readLate(
   await database.execute(sql.makeLate, { signal });
   const runs = await rowsOf(database, sql.lateRuns, signal);
   const [first] = runs;
-  if (first === undefined) return { runCount: 0, runs: [], months: new Map(), events: [] };
+  if (first === undefined) return { runCount: 0, changeCount: 0, runs: [], months: new Map(), events: [] };
   await database.execute(sql.makeLateAmounts, { signal });
   const months = grouped(await rowsOf(database, sql.lateMonths, signal));
   return {
     runCount: first.count('runs'),
+    changeCount: first.count('changes'),
     runs: runs.map((row) => ({
       seenAt: row.text('seen_at'),
       appeared: row.count('appeared'),

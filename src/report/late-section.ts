@@ -1,3 +1,4 @@
+import { literal } from '../duckdb/views.js';
 import { instantText } from '../status/backfill-command.js';
 import { amountsIn, countText } from './amounts.js';
 import { html, type Html } from './html.js';
@@ -9,7 +10,7 @@ import { figureTable, lakeText } from './tables.js';
 const mostMonths = 24;
 
 /** What arrived after its time, or was gone when it was read again. */
-export function lateSection({ runs, runCount, months, events }: LateFigures): Html {
+export function lateSection({ runs, runCount, changeCount, months, events }: LateFigures, account: string): Html {
   if (runs.length === 0) {
     return html`<p class="none">Nothing that was read again had changed, or nothing was read again yet.</p>`;
   }
@@ -35,7 +36,7 @@ export function lateSection({ runs, runCount, months, events }: LateFigures): Ht
       ]),
     })}
     <details>
-      <summary>The last ${countText(events.length)} changes</summary>
+      <summary>The last changes, event by event</summary>
       ${figureTable({
         caption: 'Events that appeared or vanished, the newest first',
         columns: [
@@ -48,6 +49,10 @@ export function lateSection({ runs, runCount, months, events }: LateFigures): Ht
         ],
         rows: events.map(eventCells),
       })}
+      <p class="note">
+        ${countText(changeCount)} changes in all. Every one of the account:
+        <code>SELECT * FROM event_history WHERE account = ${literal(account)} AND source = 'events'</code>
+      </p>
     </details>`;
 }
 

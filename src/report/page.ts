@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { instantText, shellWord } from '../status/backfill-command.js';
 import { version } from '../version.js';
+import { countText } from './amounts.js';
 import { categories } from './categories.js';
 import { chaptersOf, currencyChapter, dataChapter } from './chapters.js';
 import { html, Html } from './html.js';
@@ -63,6 +64,7 @@ export function reportHtml({ accounts, lastRun }: LakeFigures, { location, now, 
         As of ${minuteText(new Date(now).toISOString())} UTC. Amounts are exact and each in its own currency; currencies
         are never added together. Days and months are UTC.
       </p>
+      ${accounts.length < 2 ? undefined : accountsText(accounts)}
       ${accounts.length === 0 ? undefined : html`<nav aria-label="Contents">${links}</nav>`}
     </header>
     <main id="content">${accounts.length === 0 ? nothing(location) : bodies}</main>
@@ -86,6 +88,12 @@ function head(location: string): string {
     <title>Financial report of ${location}</title>
     ${new Html(`<style>${style}</style>`)}
   </head>`.text;
+}
+
+/** Accounts aren't added together either. */
+function accountsText(accounts: readonly AccountFigures[]): Html {
+  const names = accounts.map(({ account }, at) => html`${at === 0 ? '' : ', '}${lakeText(account)}`);
+  return html`<p class="lead">The lake holds ${countText(accounts.length)} accounts, each by itself: ${names}.</p>`;
 }
 
 function rangeText({ status: { range } }: AccountFigures, isPart: boolean): Html {

@@ -90,7 +90,9 @@ export async function readSettlements(
   const wanted = detailedOf(figures, detailed).map(({ settlement }) => settlement.id);
   if (wanted.length === 0) return figures;
   const lines = groupedBy(await rowsOf(database, sql.lines(wanted), signal), (row) => row.text('group_id'));
-  const largest = groupedBy(await rowsOf(database, sql.largest(wanted), signal), (row) => row.text('group_id'));
+  const instants = (await rowsOf(database, sql.largestAt(wanted), signal)).map((row) => row.text('micros'));
+  const largestRows = instants.length === 0 ? [] : await rowsOf(database, sql.largest(wanted, instants), signal);
+  const largest = groupedBy(largestRows, (row) => row.text('group_id'));
   const isWanted = new Set(wanted);
   return figures.map((of) => {
     const { id } = of.settlement;

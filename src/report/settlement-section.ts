@@ -1,3 +1,4 @@
+import { literal } from '../duckdb/views.js';
 import { instantText } from '../status/backfill-command.js';
 import { formatCount } from '../output/amounts.js';
 import { amountsIn, countText, difference, type AmountText } from './amounts.js';
@@ -51,8 +52,7 @@ export function settlementSection(id: string, currency: string, settlements: rea
       ${
         withoutEntries === 0
           ? undefined
-          : `The entries of ${countText(withoutEntries)} older ones are left out of this file; ` +
-            "SELECT * FROM group_entries WHERE group_id = '…' has them."
+          : `What the entries of ${countText(withoutEntries)} older ones come to is left out of this file.`
       }
     </p>`;
 }
@@ -104,6 +104,7 @@ function behind(of: SettlementFigures, amount: AmountText): Html {
         : html`<p class="fault">${formatCount(unknown, 'amount')} of unknown role in no sum: see what was noticed.</p>`
     }
     ${reckoning(of, amount)} ${entries === undefined ? undefined : entriesHtml(of, entries, amount)}
+    ${times === 0 ? undefined : allEntries(settlement.id)}
   </details>`;
 }
 
@@ -165,6 +166,13 @@ function entriesHtml({ currency, net }: SettlementFigures, entries: SettlementEn
       money(of, own),
     ]),
   })}`;
+}
+
+/** Where every single one of them is: a file that had them all would be too large to open. */
+function allEntries(id: string): Html {
+  return html`<p class="note">
+    Every entry: <code><bdi>SELECT * FROM group_entries WHERE group_id = ${literal(id)}</bdi></code>
+  </p>`;
 }
 
 /** An amount in another currency than the settlement's, which no sum has. */

@@ -59,9 +59,9 @@ nav ul { margin: 0; }
 .well .sign { color: var(--good); font-weight: 700; }
 .fault { color: var(--bad); }
 .scroll { overflow-x: auto; margin: .8rem 0 1.4rem; }
-table { border-collapse: collapse; width: 100%; font-size: .9rem; font-variant-numeric: tabular-nums lining-nums; }
+table { border-collapse: collapse; width: 100%; font-size: .88rem; font-variant-numeric: tabular-nums lining-nums; }
 caption { text-align: left; color: var(--soft); font-size: .85rem; padding-bottom: .4rem; }
-th, td { padding: .34rem .6rem; text-align: left; vertical-align: baseline; border-bottom: 1px solid var(--rule); font-weight: 400; }
+th, td { padding: .34rem .48rem; text-align: left; vertical-align: baseline; border-bottom: 1px solid var(--rule); font-weight: 400; }
 th:first-child, td:first-child { padding-left: 0; }
 th:last-child, td:last-child { padding-right: 0; }
 thead th { color: var(--soft); font-size: .8rem; vertical-align: bottom; border-bottom-color: var(--soft); }
@@ -69,9 +69,12 @@ td.n, th.n { text-align: right; overflow-wrap: normal; }
 td.n { white-space: nowrap; }
 tfoot th, tfoot td { font-weight: 600; border-top: 1px solid var(--soft); border-bottom: 3px double var(--soft); }
 td bdi, th bdi { display: inline-block; min-width: min(8rem, 100%); max-width: 22rem; }
+td code bdi { max-width: 30rem; }
+td .note bdi { display: inline; }
 tbody th { min-width: 6.2rem; }
 .settlements > tbody > tr:first-child > * { border-bottom: 0; padding-top: .55rem; }
-.settlements > tbody > .more > td { padding: 0 0 .45rem; }
+/* As wide as the figures above it and no wider: its own tables scroll by themselves. */
+.settlements > tbody > .more > td { padding: 0 0 .45rem; max-width: 0; }
 .verdict, .date { white-space: nowrap; }
 .v-adds-up .verdict, .good { color: var(--good); }
 .v-differs .verdict, .bad { color: var(--bad); font-weight: 600; white-space: normal; }
@@ -114,6 +117,9 @@ footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--rule);
   th, td { padding: .3rem .4rem; }
   .verdict { white-space: normal; }
   tbody th { min-width: 5.4rem; }
+  td bdi, th bdi { min-width: 8.5rem; }
+  .settlements { font-size: .82rem; }
+  .settlements .verdict { display: inline-block; min-width: 5rem; overflow-wrap: anywhere; }
   .settlements details[open] { padding: .4rem .5rem; }
 }
 @media (prefers-reduced-motion: reduce) { html { scroll-behavior: auto; } }
@@ -139,7 +145,9 @@ footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--rule);
   span.x { display: inline; }
   .chart, .key { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   h2, h3, h4, caption { break-after: avoid; }
-  figure, tr { break-inside: avoid; }
+  figure, tr:not(.more) { break-inside: avoid; }
+  /* Sums stand at the end of a table, not at the end of each page of it. */
+  tfoot { display: table-row-group; }
   .chapter { break-before: page; border-top: 0; }
   details:not([open]) { display: none; }
 }

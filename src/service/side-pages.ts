@@ -37,7 +37,14 @@ export function frontPage(what: string, more = ''): SidePage {
  */
 export function reportPage(make: () => Promise<string>, what: string, onFault: (fault: unknown) => void): SidePage {
   const plain = frontPage(what, "\nThe report can't be shown: the service's log says why.\n");
-  const headers = { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' };
+  const headers = {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Cache-Control': 'no-store',
+    // The page's own policy says all else: it can't say this.
+    'Content-Security-Policy': "frame-ancestors 'none'",
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    'X-Content-Type-Options': 'nosniff',
+  };
   return async () => {
     try {
       return { status: 200, body: await make(), headers };

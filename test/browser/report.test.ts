@@ -97,6 +97,12 @@ test.each([360, 320])('a page of %i pixels never scrolls sideways, also with eve
   const { page } = await open({ viewport: { width, height: 740 } });
   await page.evaluate(`document.querySelectorAll('details').forEach((details) => { details.open = true })`);
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+  // Whether settlements add up is seen without scrolling, however wide the tables of their entries are.
+  const tables = await page.evaluate<{ wide: number; room: number }[]>(
+    `[...document.querySelectorAll('.settlements')].map((of) => ({ wide: of.offsetWidth, room: of.parentElement.clientWidth }))`,
+  );
+  expect(tables).toHaveLength(3);
+  for (const { wide, room } of tables) expect(wide).toBeLessThanOrEqual(room);
   // A chart for this width stands in the place of the wide one.
   const chart = page.locator('section[id$=-months] svg');
   expect([await chart.nth(0).isVisible(), await chart.nth(1).isVisible()]).toEqual([false, true]);
@@ -139,6 +145,8 @@ test('on paper there are figures only: no contents, no closed entries, the wide 
   await page.locator('.settlements summary').first().click();
   await page.emulateMedia({ media: 'print' });
   expect(await page.locator('nav').isVisible()).toBe(false);
+  // A footer that is one would be printed on every page of a long table, below a part of what it sums up.
+  expect(await page.evaluate(`getComputedStyle(document.querySelector('tfoot')).display`)).toBe('table-row-group');
   expect(await page.locator('.settlements details[open]').isVisible()).toBe(true);
   expect(await page.locator('.settlements details:not([open])').first().isVisible()).toBe(false);
   expect(await page.evaluate('getComputedStyle(document.body).color')).toBe('rgb(0, 0, 0)');

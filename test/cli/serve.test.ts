@@ -105,11 +105,22 @@ describe('serve', () => {
 
   test('on loopback it answers to names of this machine, and to those that it is told', async () => {
     const { url } = await started(['--events', '500', '--allow-host', 'Shop.example']);
+    expect(await statuses(url)).toEqual([200, 200, 421]);
+  });
+
+  test('opened up it answers to any name, or to those that it is told', async () => {
+    const any = await started(['--events', '500', '--host', '0.0.0.0']);
+    expect(await statuses(any.url)).toEqual([200, 200, 200]);
+    const told = await started(['--events', '500', '--host', '0.0.0.0', '--allow-host', 'shop.example']);
+    expect(await statuses(told.url)).toEqual([200, 200, 421]);
+  });
+
+  async function statuses(url: string): Promise<number[]> {
     const status = async (host: string) =>
       (await once(request(`${url}/healthz`, { headers: { host } }).end(), 'response')) as [{ statusCode: number }];
-    const statuses = await Promise.all(['shop.example:80', 'localhost', 'evil.example'].map(status));
-    expect(statuses.map(([{ statusCode }]) => statusCode)).toEqual([200, 200, 421]);
-  });
+    const answers = await Promise.all(['shop.example:80', 'localhost', 'evil.example'].map(status));
+    return answers.map(([{ statusCode }]) => statusCode);
+  }
 
   describe('over a lake', () => {
     let shops: ShopsTemplate;
@@ -135,6 +146,9 @@ describe('serve', () => {
       const { url, said } = await started(['--lake', lake, '--account', 'shop-b']);
       const [page, again] = await Promise.all([fetch(url), fetch(url)]);
       expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+      // Not to be put into a page of somebody else's.
+      expect(page.headers.get('content-security-policy')).toBe("frame-ancestors 'none'");
+      expect(page.headers.get('x-content-type-options')).toBe('nosniff');
       const html = await page.text();
       expect(html).toContain('shop-b');
       expect(html).toContain('SKU-B0');

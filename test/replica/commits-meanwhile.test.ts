@@ -6,7 +6,9 @@ import { LakeLedger } from '../../src/replica/lake-ledger.js';
 import { MainTables } from '../../src/replica/main-tables.js';
 import { ran, serving, temporaryFolder } from '../commands/lake-run.js';
 import { compacted, steppingClock } from '../maintenance/kept-lake.js';
+import type { LedgerItem, LedgerQuery } from '../../src/service/ledger.js';
 import { arrayLedger, event, type DatedItem } from '../service/array-ledger.js';
+import { settlement } from '../verify/small-ledger.js';
 import { allPages, lakeLedger, sorted } from './served-lake.js';
 
 const clock = steppingClock();
@@ -80,6 +82,82 @@ test('what stays comes once while windows are read again and merged', async () =
   expect(changes).toHaveLength(0);
   const kept = sorted(got).filter((item) => !item.includes('"new'));
   expect(kept).toEqual(before);
+});
+
+test('so does what is asked for by settlement and by order, and the list of settlements', async () => {
+  const hour = 3_600_000;
+  const iso = (at: number) => new Date(at).toISOString();
+  const groupOf = (nth: number, id = `G${nth}`) => {
+    const start = range.from + nth * 12 * hour;
+    const facts = { start: iso(start), end: iso(start + 12 * hour), beginning: '0', total: '0' };
+    return settlement({ id, ...facts });
+  };
+  const eventOf = (nth: number, id: string) => {
+    const at = range.from + nth * 12 * hour + hour;
+    const json = JSON.stringify({ id, PostedDate: iso(at), AmazonOrderId: order });
+    return event(at, 0, { json, group: `G${nth}`, order });
+  };
+  const nths = Array.from({ length: 12 }, (_, nth) => nth);
+  const items = nths.flatMap((nth) => [
+    groupOf(nth),
+    ...['a', 'twin', 'twin', 'b', 'c'].map((id) => eventOf(nth, id)),
+    event(range.from + nth * 12 * hour + hour, 0, { json: `{"fee":${nth % 2}}`, group: `G${nth}` }),
+  ]);
+  const kept = [...items];
+  const endpoint = await serving({ ledger: arrayLedger(items), clock });
+  const lake = await temporaryFolder();
+  const orders = { text: order, source: 'orders' };
+  const load = async (refresh: boolean, changed: { groups: boolean }) => {
+    for (const own of [{ orders: undefined }, { pipelines: ['order-events'], orders }]) {
+      const { summary } = await ran({ lake, endpoint, account: 'shop', ...days, refresh, ...own }, { clock });
+      const { 'financial-event-groups': listing, ...others } = summary.pipelines;
+      expect(listing?.['files'] ?? 0).toBe(changed.groups && own.orders === undefined ? 1 : 0);
+      for (const { files } of Object.values(others)) expect(files).toBeGreaterThan(0);
+    }
+  };
+  await load(false, { groups: true });
+  const ledger = await lakeLedger(lake, clock);
+  const chains = [
+    {
+      ask: (query: LedgerQuery) => ledger.groups(range, query),
+      stays: kept.filter(({ list }) => list === ''),
+    },
+    {
+      ask: (query: LedgerQuery) => ledger.eventsOfGroup('G5', query),
+      stays: kept.filter(({ list, group }) => list !== '' && group === 'G5'),
+    },
+    {
+      ask: (query: LedgerQuery) => ledger.eventsOfOrder(order, query),
+      stays: kept.filter((item) => item.order === order),
+    },
+  ].map((chain) => ({ ...chain, got: [] as LedgerItem[], cursor: undefined as string | undefined, isOver: false }));
+  const changes = [
+    async () => {
+      items.unshift(groupOf(5, 'new'), ...nths.map((nth) => eventOf(nth, 'new')));
+      await load(true, { groups: true });
+    },
+    async () => {
+      expect((await compacted({ lake }, { clock })).summary.status).toBe('done');
+    },
+    async () => {
+      items.splice(1, 12);
+      await load(true, { groups: false });
+    },
+  ];
+  for (let turn = 0; chains.some(({ isOver }) => !isOver); turn++) {
+    for (const chain of chains.filter(({ isOver }) => !isOver)) {
+      const page = await chain.ask({ cursor: chain.cursor, limit: 2, asOf });
+      chain.got.push(...(page?.items ?? []));
+      chain.cursor = page?.next;
+      chain.isOver = chain.cursor === undefined;
+    }
+    // The shortest chain has three pages.
+    if (turn < changes.length) await changes[turn]?.();
+  }
+  for (const { got, stays } of chains) {
+    expect(stays.length).toBeGreaterThan(5);
+    expect(sorted(got.filter(({ json }) => !json.includes('"new"')))).toEqual(sorted(stays));
+  }
 });
 
 test('files that are gone by the time they are opened are looked for in the newest version', async () => {

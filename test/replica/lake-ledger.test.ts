@@ -145,6 +145,16 @@ describe('an order that both tables have events of', () => {
     }
   });
 
+  test('of more events than are looked up one by one comes whole', async () => {
+    const items = Array.from({ length: 1010 }, (_, nth) =>
+      ofOrder(new Date(Date.UTC(2026, 1, 1, 0, nth)).toISOString(), `e${nth}`),
+    );
+    items.push(dated('2026-02-01T12:00:00Z', 'not of it'));
+    const { ledger } = await lakeOf(items, { pipelines: ['financial-events'] });
+    const pages = await allPages((query) => ledger.eventsOfOrder(order, query), asOf, [100]);
+    expect(sorted(pages.flat())).toEqual(sorted(items.slice(0, -1)));
+  });
+
   test('without any event is an order, if it was asked for', async () => {
     const orders = { text: `${order}\n902-0000000-0000000`, source: 'orders' };
     const { ledger } = await lakeOf([twin], { pipelines: ['order-events'], orders });

@@ -82,9 +82,11 @@ test('accounts stand one after the other, and one of them alone', async () => {
   lake = await loadedLake(smallLedger(), [{}, { account: 'other', pipelines: ['financial-events'] }]);
   const both = await reported(lake);
   expect(both.page.texts('h2')).toEqual(['Account other', 'Account shop', 'What the words mean']);
+  expect(both.page.texts('header .lead')[1]).toBe('The lake holds 2 accounts, each by itself: other, shop.');
   const one = await reported(lake, { account: 'shop' });
   expect(one.page.texts('h2')).toEqual(['Account shop', 'What the words mean']);
   expect(one.html).not.toContain('other</bdi>');
+  expect(one.page.texts('header .lead')).toHaveLength(1);
   await expect(reported(lake, { account: 'third' })).rejects.toMatchObject({
     code: 'USAGE',
     message: 'expected --account to be one that data/lake holds (other, shop), got third',
@@ -137,9 +139,13 @@ describe('what was read again', () => {
       },
     ]);
     expect(page.table('a1-late', 2)).toMatchObject([
-      { Change: 'appeared', Order: '111-0000000-0000099', Net: '7.10 USD' },
-      { Change: 'vanished', Order: '111-0000000-0000015', Net: '-21.335 USD'.replace('-', '') },
+      { Change: 'vanished', Dated: '2025-03-07', Order: '111-0000000-0000015', Net: '21.335 USD' },
+      { Change: 'appeared', Dated: '2025-02-23', Order: '111-0000000-0000099', Net: '7.10 USD' },
     ]);
+    const [told = ''] = page.texts('#a1-late .note');
+    const [count, statement = ''] = told.split(/\. Every one of the account: /);
+    expect(count).toBe('2 changes in all');
+    expect(await (await database(root, clock)).rows(statement)).toHaveLength(2);
     expect(page.texts('.look li').at(-1)).toContain('1 run found changes in what they read again');
   });
 });
@@ -176,7 +182,12 @@ test('a file stays small whatever the lake holds, and says what it leaves out', 
   expect(new Set(page.texts(`#${usd}-settlements .verdict`))).toEqual(
     new Set(['– entries not loaded', '✗ does not add up, 19.50 apart']),
   );
-  expect(page.texts(`#${usd}-settlements .note`)[0]).toContain('19 older ones are not listed');
+  expect(page.texts(`#${usd}-settlements > .note`)[0]).toContain('19 older ones are not listed');
+  // What is left out of the entries is where the page says it is.
+  const [told = ''] = page.texts(`#${usd}-settlements .v-differs .note`);
+  expect(told).toMatch(/^Every entry: SELECT /);
+  const every = await (await database(lake.root, lake.clock)).rows(told.replace('Every entry: ', ''));
+  expect(every).toHaveLength(100);
 
   // 50 fees and one charge: the largest 40, and the others as one line, so that it still adds up.
   const lines = page.table(`${usd}-settlements`, page.all(`#${usd}-settlements table`).length - 2);
