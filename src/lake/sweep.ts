@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js';
 import type { DeltaTable } from './delta-table.js';
-import { dropLeftovers, leftoversOf, namedFiles } from './derived-files.js';
+import { dropLeftovers, isNamed, leftoversOf } from './derived-files.js';
 import { barring, isDerivedFile, mainOf } from './file-tags.js';
 import type { Lake } from './lake.js';
 import { otherLeases, type HeldLease, type Lease } from './leases.js';
@@ -75,8 +75,8 @@ async function swappedOf(table: DeltaTable, files: readonly string[]): Promise<R
 
 /** Those of the files that a table's newest version doesn't name. */
 function unnamedOf(table: DeltaTable, files: readonly string[]): string[] {
-  const named = new Set([...table.snapshot.files.values()].map((add) => table.pathOf(add)));
-  return files.filter((path) => !named.has(path));
+  const prefix = `${table.schema.name}/`;
+  return files.filter((path) => table.snapshot.fileAt(path.slice(prefix.length)) === undefined);
 }
 
 /**
@@ -92,8 +92,7 @@ async function dropUnnamed(
 ): Promise<number> {
   let gone: string[] = [];
   await table.commit('FENCE', async () => {
-    const counting = namedFiles(lake.tables);
-    const unnamed = unnamedOf(table, files).filter((path) => !counting.has(path));
+    const unnamed = unnamedOf(table, files).filter((path) => !isNamed(lake.tables, path));
     const swapped = unnamed.length === 0 ? new Map<string, string>() : await swappedOf(table, unnamed);
     gone = unnamed.filter((path) => {
       const main = swapped.get(path);
@@ -109,11 +108,10 @@ async function dropUnnamed(
 
 /** Files in the logs of derived tables that count nowhere, with the tables whose commits could make them count. */
 function unnamedDerived(lake: Lake): { path: string; modifiedAt: number; mains: readonly string[] }[] {
-  const named = namedFiles(lake.tables);
   const begun = lake.tables.filter(({ snapshot }) => snapshot.version >= 0).map(({ schema }) => schema.name);
   return lake.tables.flatMap((table) =>
     [...table.snapshot.files.values()]
-      .filter((add) => isDerivedFile(add) && !named.has(table.pathOf(add)))
+      .filter((add) => isDerivedFile(add) && !isNamed(lake.tables, table.pathOf(add)))
       .map((add) => {
         const main = mainOf(add);
         const mains = main === undefined ? begun : [main];

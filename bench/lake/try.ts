@@ -1,0 +1,11 @@
+import { backfillAll, syncAll, compactAll, fleetOf } from './fleet.js';
+const [step, folder='', a, e, n='0'] = process.argv.slice(2);
+const fleet = fleetOf(folder, Number(a), Number(e));
+let t = performance.now(); let c = process.cpuUsage();
+const every = Math.max(1, Math.round(Number(a) / 10));
+const told = (k: number) => { if (k % every === 0) { const d = process.cpuUsage(c); console.log(step, k, 'ms/account', ((performance.now() - t) / every).toFixed(0), 'cpu', ((d.user + d.system) / 1000 / every).toFixed(0), 'rss', (process.memoryUsage.rss() / 1e6).toFixed(0)); t = performance.now(); c = process.cpuUsage(); } };
+if (step === 'build') await backfillAll(fleet, told);
+if (step === 'sync') await syncAll(fleet, Number(n), told);
+if (step === 'compact') await compactAll(fleet, Number(n));
+const u = process.resourceUsage();
+console.log(step, 'cpu s', ((u.userCPUTime + u.systemCPUTime) / 1e6).toFixed(1), 'peak MB', (u.maxRSS / 1e3).toFixed(0), 'wall', (performance.now() / 1e3).toFixed(1));
