@@ -17,14 +17,18 @@ import { thisWriter } from './writer-name.js';
  * unnamed. So every file is barred by a commit before it is deleted: a late commit loses the version, and whoever lives
  * reads the bar, and writes the file anew under another name. As that is a nuisance, files of other runs on this
  * machine, which can be known to be alive, are left to them; with the others no run would ever know what is a dead one's.
+ *
+ * @param account whose files alone the run has written: where no run has died since the last sweep only its folders are
+ * looked through, which takes no longer however many accounts the lake holds
  */
-export async function sweepLake(lake: Lake, lease: HeldLease, clock: Clock): Promise<number> {
+export async function sweepLake(lake: Lake, lease: HeldLease, clock: Clock, account?: string): Promise<number> {
   await lease.clearUp();
   let swept = await lake.store.sweep();
+  const { dead } = await otherLeases(lake.store, lease.id, clock);
   // Files first, then the logs, then who is at work: whoever wrote one of the files had a lease by then.
-  const found = await filesByTable(lake);
+  const found = await filesByTable(lake, dead.length === 0 ? account : undefined);
   await lake.refresh();
-  const before = await othersBegan(await otherLeases(lake.store, lease.id, clock));
+  const before = await othersBegan((await otherLeases(lake.store, lease.id, clock)).living);
   await restoreSwapped(lake.tables, before, clock.now());
   const orphans = unnamedDerived(lake);
   const old = orphans.filter(({ modifiedAt }) => modifiedAt < before);
@@ -45,14 +49,22 @@ export async function sweepLake(lake: Lake, lease: HeldLease, clock: Clock): Pro
   for (const table of lake.tables.toSorted((a, b) => Number(isFenced(b)) - Number(isFenced(a)))) {
     swept += await dropUnnamed(lake, table, filesOf(table), fenced, clock);
   }
-  return swept + (await dropLeftovers(lake, leftovers, clock.now()));
+  swept += await dropLeftovers(lake, leftovers, clock.now());
+  // Those of which something may lie among what others are writing wait for a later sweep.
+  for (const { path, wroteBefore } of dead) if (before === Infinity || wroteBefore < before) await lake.store.remove(path);
+  return swept;
 }
 
-async function filesByTable(lake: Lake): Promise<ReadonlyMap<DeltaTable, readonly StoredFile[]>> {
+/** The lake's own files in each table's folders, or in an account's ones. */
+async function filesByTable(
+  lake: Lake,
+  account: string | undefined,
+): Promise<ReadonlyMap<DeltaTable, readonly StoredFile[]>> {
   const found = new Map<DeltaTable, StoredFile[]>();
   for (const table of lake.tables) {
     const files: StoredFile[] = [];
-    for await (const file of lake.store.list(table.schema.name)) if (isOwnFile(file.path)) files.push(file);
+    const folder = account === undefined ? table.schema.name : `${table.schema.name}/account=${account}`;
+    for await (const file of lake.store.list(folder)) if (isOwnFile(file.path)) files.push(file);
     found.set(table, files);
   }
   return found;
