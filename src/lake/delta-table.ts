@@ -233,8 +233,15 @@ export class DeltaTable {
 
   /** Keeps opening fast: a checkpoint now and then, more rarely the more it has to hold. */
   async #checkpoint(): Promise<void> {
-    const since = this.snapshot.version - this.#checkpointed;
-    if (since >= leastCommits + (this.snapshot.files.size + this.snapshot.txns.size) / rowsPerCommit) await this.#writeCheckpoint();
+    if (!this.#isCheckpointDue()) return;
+    // Several that are at work all find it due at the same time: only the first of them need write it.
+    this.#checkpointed = Math.max(this.#checkpointed, (await this.#log.newestCheckpoint()) ?? -1);
+    if (this.#isCheckpointDue()) await this.#writeCheckpoint();
+  }
+
+  #isCheckpointDue(): boolean {
+    const { version, files, txns } = this.snapshot;
+    return version - this.#checkpointed >= leastCommits + (files.size + txns.size) / rowsPerCommit;
   }
 
   async #writeCheckpoint(): Promise<void> {

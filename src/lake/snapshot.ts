@@ -1,6 +1,6 @@
 import type { Action, Add, Txn } from './actions.js';
 import { derivedOf } from './file-tags.js';
-import { namedByTxn, readUnit } from './unit-ids.js';
+import { accountOfTxn, namedByTxn } from './unit-ids.js';
 
 /**
  * A table as the newest version that was read has it: a view that moves on with the table. What a commit asks of it takes no
@@ -84,13 +84,13 @@ export class LiveSnapshot implements Snapshot {
       const { add } = action;
       this.#remove(add.path);
       this.#files.set(add.path, add, add.tags?.['account']);
-      this.#places.set(decodeURIComponent(add.path), add);
+      this.#places.set(decoded(add.path), add);
       for (const path of derivedOf(add) ?? []) this.#named.set(path, this.timesNamed(path) + 1);
     } else if ('remove' in action) {
       this.#remove(action.remove.path);
     } else if ('txn' in action) {
       const { txn } = action;
-      this.#txns.set(txn.appId, txn, readUnit(txn.appId)?.account);
+      this.#txns.set(txn.appId, txn, accountOfTxn(txn.appId));
       const path = namedByTxn(txn.appId);
       if (path !== undefined) this.#lastingNames.add(path);
     }
@@ -98,7 +98,7 @@ export class LiveSnapshot implements Snapshot {
 
   /** Forgets a transaction, which no commit can do. */
   forget({ appId }: Txn): void {
-    this.#txns.delete(appId, readUnit(appId)?.account);
+    this.#txns.delete(appId, accountOfTxn(appId));
     const path = namedByTxn(appId);
     if (path !== undefined) this.#lastingNames.delete(path);
   }
@@ -107,13 +107,18 @@ export class LiveSnapshot implements Snapshot {
     const add = this.#files.all.get(path);
     if (add === undefined) return;
     this.#files.delete(path, add.tags?.['account']);
-    this.#places.delete(decodeURIComponent(path));
+    this.#places.delete(decoded(path));
     for (const named of derivedOf(add) ?? []) {
       const times = this.timesNamed(named) - 1;
       if (times > 0) this.#named.set(named, times);
       else this.#named.delete(named);
     }
   }
+}
+
+/** Hardly a path has anything to decode. */
+function decoded(path: string): string {
+  return path.includes('%') ? decodeURIComponent(path) : path;
 }
 
 /** Things by their key, and by the account that they are of, where they are of one. */

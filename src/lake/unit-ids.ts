@@ -20,6 +20,14 @@ export function namedByTxn(id: string): string | undefined {
   return id.startsWith(`${unitPrefix}/${naming}/`) ? readUnit(id)?.unit : undefined;
 }
 
+/** Whom a transaction of the log is of; undefined for another program's. A log has very many of them when it is opened. */
+export function accountOfTxn(id: string): string | undefined {
+  if (!id.startsWith(`${unitPrefix}/`)) return undefined;
+  const from = id.indexOf('/', unitPrefix.length + 1) + 1;
+  const to = id.indexOf('/', from);
+  return from === 0 ? '' : id.slice(from, to < 0 ? undefined : to);
+}
+
 /** What a transaction of the log stands for; undefined for another program's. */
 export function readUnit(id: string): { pipeline: string; account: string; unit: string } | undefined {
   const [prefix, pipeline = '', account = '', ...unit] = id.split('/');
