@@ -15,6 +15,8 @@ export interface Fleet {
   readonly accounts: number;
   /** Of each seller in 90 days; an event has about ten entries. */
   readonly events: number;
+  /** How many of the accounts nights see to. */
+  readonly nightly: number;
 }
 
 /** When the lake was first filled, so that the same sizes give the same lake. */
@@ -25,11 +27,11 @@ const historyDays = 90;
 const readDays = 2;
 const entriesPerEvent = 10;
 
-export function fleetOf(folder: string, accounts: number, entries: number): Fleet {
-  return { folder, accounts, events: Math.round(entries / accounts / entriesPerEvent) };
+export function fleetOf(folder: string, accounts: number, entries: number, nightly: number): Fleet {
+  return { folder, accounts, nightly, events: Math.round(entries / accounts / entriesPerEvent) };
 }
 
-export function lakeOf({ folder }: Fleet): string {
+export function lakeOf({ folder }: Pick<Fleet, 'folder'>): string {
   return join(folder, 'lake');
 }
 
@@ -44,28 +46,28 @@ export interface Share {
 }
 
 /**
- * Fills the lake as one is that takes over from another tool: 90 days of every account from saved pages, and of them the last
- * ones read anew, which is what nights go on from. `done` hears of each account.
+ * Fills the lake as one is that takes over from another tool: 90 days of every account from saved pages, and the last of
+ * them read anew for those that nights see to, which is what nights go on from. `done` hears of each account.
  */
 export async function fill(fleet: Fleet, share: Share, done: () => void): Promise<void> {
   const context = contextAt(0);
   const to = Math.floor(firstDay / dayMs) * dayMs;
-  await eachAccount(fleet, share, context.clock, async (given, seller) => {
+  await eachAccount(fleet, fleet.accounts, share, context.clock, async (given, seller, number) => {
     const { lake, account } = given;
     const stdin = () => savedPages(seller, { from: to - historyDays * dayMs, to }, firstDay);
     await importPages({ lake, account, files: ['-'], stdin, skipBroken: false, json: false }, context);
     const from = new Date(to - readDays * dayMs).toISOString();
     const rest = { to: undefined, refresh: false, pipelines: [], orders: undefined, json: false };
-    await backfill({ ...given, ...rest, from }, context);
+    if (number <= fleet.nightly) await backfill({ ...given, ...rest, from }, context);
     done();
   });
 }
 
-/** The nightly sync of every account, `night` days after the lake was filled. */
+/** The nightly sync of the accounts, `night` days after the lake was filled. */
 export async function syncAll(fleet: Fleet, share: Share, night: number, done: () => void): Promise<void> {
   const context = contextAt(night);
   const rest = { pipelines: [], orders: undefined, lookBack: undefined, maxLag: undefined, json: false };
-  await eachAccount(fleet, share, context.clock, async (given) => {
+  await eachAccount(fleet, fleet.nightly, share, context.clock, async (given) => {
     await sync({ ...given, ...rest }, context);
     done();
   });
@@ -86,16 +88,17 @@ interface Given {
 /** As a worker does it: commands for one account after the other, from services that aren't throttled. */
 async function eachAccount(
   fleet: Fleet,
+  last: number,
   { worker, workers }: Share,
   clock: Clock,
-  load: (given: Given, seller: Seller) => Promise<void>,
+  load: (given: Given, seller: Seller, number: number) => Promise<void>,
 ): Promise<void> {
-  for (let number = worker; number <= fleet.accounts; number += workers) {
+  for (let number = worker; number <= last; number += workers) {
     const seller = createSeller({ seed: number, events: fleet.events }, clock);
     const service = await startService({ ledger: seller, clock });
     try {
       const quota = { rate: 1e6, burst: 1e6 };
-      await load({ lake: lakeOf(fleet), endpoint: service.url, account: accountOf(number), ...quota }, seller);
+      await load({ lake: lakeOf(fleet), endpoint: service.url, account: accountOf(number), ...quota }, seller, number);
     } finally {
       await service.close();
     }
