@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Clock } from '../clock.js';
 import type { Table } from '../columns/table.js';
 import { LedgerlakeError } from '../errors.js';
@@ -11,7 +10,7 @@ import { isDerivedFile, unitsOf } from './file-tags.js';
 import { HeldBack, together, type ComparedSlice, type Lacking } from './held-back.js';
 import { keptTables } from './kept-tables.js';
 import type { Revisions } from './revisions.js';
-import type { SliceCommit, SliceFile } from './slice-commit.js';
+import { addOf, type SliceCommit, type SliceFile } from './slice-commit.js';
 import type { Snapshot } from './snapshot.js';
 import type { Store } from './store.js';
 import { readUnit } from './unit-ids.js';
@@ -279,26 +278,6 @@ export class Lake {
   async drop(paths: readonly string[]): Promise<void> {
     for (const path of new Set(paths)) await this.store.remove(path);
   }
-}
-
-function addOf(slice: SliceCommit, file: SliceFile, now: number): Add {
-  const hash = createHash('sha256').update(file.bytes).digest('hex');
-  return {
-    path: `account=${slice.account}/month=${file.month}/${slice.name}-${hash.slice(0, 16)}.parquet`,
-    partitionValues: { account: slice.account, month: file.month },
-    size: file.bytes.length,
-    modificationTime: now,
-    dataChange: true,
-    stats: file.stats,
-    tags: {
-      pipeline: slice.pipeline,
-      ...file.tags,
-      account: slice.account,
-      units: JSON.stringify(slice.units),
-      rows: String(file.rows),
-      sha256: hash,
-    },
-  };
 }
 
 /** Merges of other runs that a commit parts again before it gives up. */

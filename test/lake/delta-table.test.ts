@@ -113,7 +113,11 @@ describe('checkpoints', () => {
   test('are written once by writers that find one due at the same time', async () => {
     const store = memoryStore();
     const written: string[] = [];
-    const noted = watched(store, { before: ({ method, path }) => void (method === 'write' && written.push(path)) });
+    const noted = watched(store, {
+      before: ({ method, path }) => {
+        if (method === 'write') written.push(path);
+      },
+    });
     const writers = [await opened(noted), await opened(noted), await opened(noted)];
     for (let at = 0; at < 60; at++) await writers[at % 3]?.commit('WRITE', () => adding(`f${at}`));
     const checkpoints = written.filter((path) => path.endsWith('.parquet'));

@@ -25,7 +25,9 @@ test('a run lists nothing of other accounts where none has died', async () => {
   const { lake, load, left, leases } = await lakeWithLeftover();
   const listed: string[] = [];
   const store = watched(diskStore(lake), {
-    before: ({ method, path }) => void (method === 'list' && listed.push(path)),
+    before: ({ method, path }) => {
+      if (method === 'list') listed.push(path);
+    },
   });
   await load('one', { store });
   expect(listed).toContain('events/account=one');
