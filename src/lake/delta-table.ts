@@ -84,7 +84,8 @@ export class DeltaTable {
     for (;;) {
       if (this.snapshot.version < 0) return this.#reopen();
       const actions = await this.#log.commit(this.snapshot.version + 1);
-      if (actions === undefined) return (await this.#log.isCutOff(this.snapshot.version)) ? this.#reopen() : this.snapshot;
+      if (actions === undefined)
+        return (await this.#log.isCutOff(this.snapshot.version)) ? this.#reopen() : this.snapshot;
       if (isCut(actions)) return this.#reopen();
       this.#apply(actions, this.snapshot.version + 1);
     }

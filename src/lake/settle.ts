@@ -13,7 +13,9 @@ export async function settleLasting(lake: Lake, now: number): Promise<void> {
   for (const table of lake.tables) {
     if (table.schema.lasting !== true) continue;
     await table.commit('SETTLE', ({ files }) => {
-      const unsettled = [...files.values()].filter((add) => isDerivedFile(add) && isNamed(lake.tables, table.pathOf(add)));
+      const unsettled = [...files.values()].filter(
+        (add) => isDerivedFile(add) && isNamed(lake.tables, table.pathOf(add)),
+      );
       if (unsettled.length === 0) return undefined;
       return unsettled.map((add) => {
         const tags = Object.fromEntries(Object.entries(add.tags ?? {}).filter(([name]) => name !== 'main'));

@@ -51,7 +51,8 @@ export async function sweepLake(lake: Lake, lease: HeldLease, clock: Clock, acco
   }
   swept += await dropLeftovers(lake, leftovers, clock.now());
   // Those of which something may lie among what others are writing wait for a later sweep.
-  for (const { path, wroteBefore } of dead) if (before === Infinity || wroteBefore < before) await lake.store.remove(path);
+  for (const { path, wroteBefore } of dead)
+    if (before === Infinity || wroteBefore < before) await lake.store.remove(path);
   return swept;
 }
 
