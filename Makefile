@@ -1,6 +1,6 @@
 # Ledgerlake: a marketplace seller's financial events as partitioned Parquet.
 .DEFAULT_GOAL := help
-.PHONY: help install build backfill check test test-s3 test-clients test-browser test-package torture test-all docs-api bench bench-queries clean
+.PHONY: help install build backfill check test test-s3 test-clients test-browser test-package test-readers torture test-all docs-api bench bench-queries bench-lake clean
 
 LAKE ?= data/lake
 # Of `make bench`: megabytes of input, rounds that the medians are of, and which ways take part (all).
@@ -9,6 +9,11 @@ ROUNDS ?= 3
 ONLY ?=
 # Of `make bench-queries`: events in 90 days, each of about ten amounts.
 EVENTS ?= 150000
+# Of `make bench-lake`: accounts, their entries in 90 days altogether, processes at once, and accounts that nights see to.
+ACCOUNTS ?= 100
+ENTRIES ?= 1000000
+WORKERS ?= 2
+NIGHTLY ?= $(ACCOUNTS)
 
 # npm writes this file when it has installed what package-lock.json names.
 INSTALLED := node_modules/.package-lock.json
@@ -56,10 +61,13 @@ test-package: build ## Pack, install in an empty folder, and use what is install
 test-browser: build ## The report in a real Chromium (Debian's package)
 	sh test/browser/run.sh
 
+test-readers: build ## Lakes read by ClickHouse (chdb from npm, about 550 MB)
+	sh test/readers/run.sh
+
 torture: build ## Kill runs and fail store calls, everywhere: some minutes
 	npx vitest run --config test/torture/vitest.config.ts
 
-test-all: test test-s3 test-clients test-browser test-package torture ## Everything that this machine can run
+test-all: test test-s3 test-clients test-browser test-package test-readers torture ## Everything that this machine can run
 
 docs-api: $(INSTALLED) ## Pages on the types that pipelines of one's own are written against, in docs/api
 	npm run --silent docs:api
@@ -71,6 +79,10 @@ bench: $(INSTALLED) ## Time saved pages to Parquet beside DuckDB and others (SIZ
 bench-queries: $(INSTALLED) ## Time the README's queries beside DuckDB's own copy (EVENTS, ROUNDS)
 	npx tsc --noEmit false --outDir dist
 	node dist/bench/queries/run.js $(EVENTS) $(ROUNDS)
+
+bench-lake: $(INSTALLED) ## A lake of many accounts: its logs, its readers and a night (ACCOUNTS, ENTRIES, WORKERS, NIGHTLY)
+	npx tsc --noEmit false --outDir dist
+	node dist/bench/lake/run.js $(ACCOUNTS) $(ENTRIES) $(WORKERS) $(NIGHTLY)
 
 clean: ## Remove what was built; the lake stays
 	rm -rf dist coverage

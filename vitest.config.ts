@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     // These have targets of their own: they need more than Node.
-    exclude: [...configDefaults.exclude, 'test/s3-real/**', 'test/browser/**'],
+    exclude: [...configDefaults.exclude, 'test/s3-real/**', 'test/browser/**', 'test/readers/**'],
     // Vitest would leave a core idle on a machine of two.
     maxWorkers: 2,
     // No module keeps state, so that files share the modules of their worker: loading them anew took a third of the time.

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { openDatabase } from '../../src/duckdb/connection.js';
 import { lakeTables } from '../../src/duckdb/lake-files.js';
 import { createViews } from '../../src/duckdb/views.js';
+import { bytesReadSoFar } from '../bytes-read.js';
 import type { ReadmeQuery } from './readme-queries.js';
 
 /** What one query took on one kind of files. */
@@ -54,13 +54,6 @@ async function measure({ files, queries, repeats }: MeasureTask): Promise<QueryM
 function hashOf(rows: readonly object[]): string {
   const texts = rows.map((row) => Object.values(row).map(String).join('\t')).toSorted();
   return createHash('sha256').update(texts.join('\n')).digest('hex');
-}
-
-/** Bytes that this process has read, as Linux counts them. */
-async function bytesReadSoFar(): Promise<number | undefined> {
-  const counts = await readFile('/proc/self/io', 'utf8').catch(() => '');
-  const [, bytes] = /^rchar: (\d+)$/m.exec(counts) ?? [];
-  return bytes === undefined ? undefined : Number(bytes);
 }
 
 const task = process.argv[2];

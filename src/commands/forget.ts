@@ -18,7 +18,7 @@ import { existingLake } from '../lake/existing-lake.js';
 import { keptPath } from '../lake/kept-tables.js';
 import type { Lake } from '../lake/lake.js';
 import { settleLasting } from '../lake/settle.js';
-import { holdLakeAlone, leasePath } from '../lake/leases.js';
+import { holdLakeAlone, leasePath, otherLeases } from '../lake/leases.js';
 import { restoreSwapped } from '../lake/swapped-files.js';
 import type { Store } from '../lake/store.js';
 import { withAgedRows } from '../maintenance/age.js';
@@ -88,6 +88,9 @@ export async function forgetIn(
     // Pages that runs have left may lie elsewhere: a lake on S3 has them on this machine.
     await eraseState({ lake: address, journal }, account, before === undefined);
     const erased = await eraseTraces(lake, account, forgets, spare, clock.now());
+    lease.cleared();
+    // Of what dead runs left nothing is there any more.
+    for (const { path } of (await otherLeases(store, lease.id, clock)).dead) await store.remove(path);
     const forgotten: Forgotten = {
       account,
       before,

@@ -63,7 +63,8 @@ export async function importPages(options: ImportPagesOptions, context: RunConte
         },
         summaries,
       );
-      await sweepLake(lake, lease, clock);
+      await sweepLake(lake, lease, clock, account);
+      lease.cleared();
       failure = leftOut(failures, inputs.length);
     } catch (error) {
       failure = error;

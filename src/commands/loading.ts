@@ -132,7 +132,10 @@ export async function load(
       const { summaries, failure: broken } = isOwn
         ? await loadFrom(noUpstream, () => Promise.resolve())
         : await withUpstream(options, account, context, loadFrom);
-      if (broken === undefined) await sweepLake(lake, lease, clock);
+      if (broken === undefined) {
+        await sweepLake(lake, lease, clock, account);
+        lease.cleared();
+      }
       const findings = revisions?.findings ?? { changes: [], emptied: [], uncompared: [] };
       const failure = broken ?? emptyFailure(findings) ?? judge?.(lake, account);
       const seconds = (clock.now() - began) / 1000;

@@ -103,7 +103,7 @@ export function heldAdds(
   for (const table of slice.tables) {
     if (table === main) continue;
     const delta = lake.table(table.name);
-    const adds = [...delta.snapshot.files.values()].filter((add) => named.has(delta.pathOf(add)));
+    const adds = [...delta.snapshot.filesOf(slice.account)].filter((add) => named.has(delta.pathOf(add)));
     if (adds.length > 0) derived.set(table, adds);
   }
   return { mains, derived };

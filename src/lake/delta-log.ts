@@ -40,12 +40,16 @@ export class DeltaLog {
    */
   async open(): Promise<LogTail> {
     for (;;) {
-      const hint = await this.#hint();
+      const hint = await this.newestCheckpoint();
       try {
         return await this.#open(hint);
       } catch (error) {
         // A log that was cut while it was read begins at another checkpoint now.
-        if (!(error instanceof LedgerlakeError) || error.code !== 'LAKE_LOG' || (await this.#hint()) === hint)
+        if (
+          !(error instanceof LedgerlakeError) ||
+          error.code !== 'LAKE_LOG' ||
+          (await this.newestCheckpoint()) === hint
+        )
           throw error;
       }
     }
@@ -101,7 +105,7 @@ export class DeltaLog {
    * a log that wasn't there has begun behind its first version.
    */
   async isCutOff(version: number): Promise<boolean> {
-    if (version < 0) return (await this.#hint()) !== undefined;
+    if (version < 0) return (await this.newestCheckpoint()) !== undefined;
     return (await this.#store.readRange(this.commitPath(version), 0, 1)) === undefined;
   }
 
@@ -136,7 +140,7 @@ export class DeltaLog {
   }
 
   /** The version that `_last_checkpoint` names. It is a hint: one that can't be read costs a listing. */
-  async #hint(): Promise<number | undefined> {
+  async newestCheckpoint(): Promise<number | undefined> {
     const bytes = await this.#store.read(`${this.#folder}/_last_checkpoint`);
     if (bytes === undefined) return undefined;
     try {
@@ -166,21 +170,22 @@ export class DeltaLog {
 
   /** Lists the commits behind a version and reads them, several at once. */
   async #commitsBehind(version: number): Promise<(readonly Action[])[]> {
-    const versions: number[] = [];
+    let newest = version;
     const after = version < 0 ? undefined : this.commitPath(version);
     for await (const { path } of this.#store.list(this.#folder, after)) {
       const [, found] = /\/(\d{20})\.json$/.exec(path) ?? [];
-      if (found !== undefined) versions.push(Number(found));
+      if (found !== undefined) newest = Math.max(newest, Number(found));
     }
     const commits: (readonly Action[])[] = [];
-    for (let at = 0; at < versions.length; at += readAhead) {
-      const expected = versions.slice(at, at + readAhead);
-      const read = await Promise.all(expected.map((wanted) => this.commit(wanted)));
-      for (const [index, actions] of read.entries()) {
-        if (actions === undefined || expected[index] !== version + 1 + at + index) {
+    for (let next = version + 1; next <= newest; next += readAhead) {
+      // Every one up to the newest, listed or not: a folder that others write to may be listed with one and without the one before.
+      const wanted = Array.from({ length: Math.min(readAhead, newest + 1 - next) }, (_, at) => next + at);
+      const read = await Promise.all(wanted.map((each) => this.commit(each)));
+      for (const [at, actions] of read.entries()) {
+        if (actions === undefined) {
           throw new LedgerlakeError(
             'LAKE_LOG',
-            `expected version ${version + 1 + at + index} in ${this.location}, it is missing; restore the file from a copy`,
+            `expected version ${next + at} in ${this.location}, it is missing; restore the file from a copy`,
           );
         }
         commits.push(actions);

@@ -8,6 +8,7 @@ import { encodeActions } from './actions.js';
 import { encodeCheckpoint } from './checkpoint.js';
 import { DeltaLog } from './delta-log.js';
 import { deltaSchema, partitionColumns } from './delta-schema.js';
+import { LiveSnapshot, type Snapshot } from './snapshot.js';
 import type { Store } from './store.js';
 
 /** The newest protocol that this program reads and writes: no feature beyond the plain table is used. */
@@ -23,16 +24,6 @@ const cutOperation = 'CUT LOG';
 /** So long a path stays barred that was removed: whoever removed it may still be on the way to delete the file. */
 const barredMs = 86_400_000;
 const barredFor = 'interval 1 day';
-
-/** A table as the newest version that was read has it: a view that moves on with the table. */
-export interface Snapshot {
-  /** -1: there is no table yet. */
-  readonly version: number;
-  /** The table's files by their path in the log. */
-  readonly files: ReadonlyMap<string, Add>;
-  /** What was done, by application id. */
-  readonly txns: ReadonlyMap<string, Txn>;
-}
 
 /**
  * What a commit does to the table, given what is there; undefined where there is nothing left to do. An empty list only
@@ -50,12 +41,10 @@ export class DeltaTable {
   readonly #store: Store;
   readonly #log: DeltaLog;
   readonly #clock: Clock;
-  #version = -1;
   #checkpointed = -1;
   #protocol: Protocol = supported;
   #metaData: MetaData | undefined;
-  readonly #files = new Map<string, Add>();
-  readonly #txns = new Map<string, Txn>();
+  readonly #snapshot = new LiveSnapshot();
   readonly #removed = new Map<string, Remove>();
   #queue: Promise<unknown> = Promise.resolve();
 
@@ -68,7 +57,7 @@ export class DeltaTable {
 
   /** The newest version this object knows; `refresh` reads on. */
   get snapshot(): Snapshot {
-    return { version: this.#version, files: this.#files, txns: this.#txns };
+    return this.#snapshot;
   }
 
   /** The file's path within the lake. */
@@ -93,11 +82,12 @@ export class DeltaTable {
 
   async #readOn(): Promise<Snapshot> {
     for (;;) {
-      if (this.#version < 0) return this.#reopen();
-      const actions = await this.#log.commit(this.#version + 1);
-      if (actions === undefined) return (await this.#log.isCutOff(this.#version)) ? this.#reopen() : this.snapshot;
+      if (this.snapshot.version < 0) return this.#reopen();
+      const actions = await this.#log.commit(this.snapshot.version + 1);
+      if (actions === undefined)
+        return (await this.#log.isCutOff(this.snapshot.version)) ? this.#reopen() : this.snapshot;
       if (isCut(actions)) return this.#reopen();
-      this.#apply(actions, this.#version + 1);
+      this.#apply(actions, this.snapshot.version + 1);
     }
   }
 
@@ -106,16 +96,14 @@ export class DeltaTable {
     let tail = await this.#log.open();
     // Cut while it was read: the new beginning leaves out what these older versions still told.
     if (tail.commits.some((actions, at) => isCut(actions) && at > 0)) tail = await this.#log.open();
-    this.#files.clear();
-    this.#txns.clear();
+    this.#snapshot.clear();
     this.#removed.clear();
-    this.#version = -1;
     this.#checkpointed = -1;
     if (tail.checkpoint !== undefined) {
       this.#apply(tail.checkpoint.actions, tail.checkpoint.version);
       this.#checkpointed = tail.checkpoint.version;
     }
-    for (const actions of tail.commits) this.#apply(actions, this.#version + 1);
+    for (const actions of tail.commits) this.#apply(actions, this.snapshot.version + 1);
     return this.snapshot;
   }
 
@@ -139,7 +127,7 @@ export class DeltaTable {
 
   /** How paths left the table last, as far back as the log goes. */
   async removals(paths: ReadonlySet<string>): Promise<readonly Remove[]> {
-    return this.#log.removals(this.#version, paths);
+    return this.#log.removals(this.snapshot.version, paths);
   }
 
   /**
@@ -152,10 +140,10 @@ export class DeltaTable {
     await this.#inTurn(async () => {
       // A version of its own, so that the commit that removed the files doesn't stay either.
       await this.#commit('FENCE', () => []);
-      for (const txn of [...this.#txns.values()]) if (!keeps(txn)) this.#txns.delete(txn.appId);
+      for (const txn of [...this.snapshot.txns.values()]) if (!keeps(txn)) this.#snapshot.forget(txn);
       // Nobody else is at work who could be about to name or to delete such a file, and their names tell of the account.
       this.#removed.clear();
-      const beginning = this.#version;
+      const beginning = this.snapshot.version;
       await this.#writeCheckpoint();
       // Whoever has read the older versions comes by this commit, and reads the table again.
       await this.#commit(cutOperation, () => []);
@@ -246,8 +234,15 @@ export class DeltaTable {
 
   /** Keeps opening fast: a checkpoint now and then, more rarely the more it has to hold. */
   async #checkpoint(): Promise<void> {
-    const since = this.#version - this.#checkpointed;
-    if (since >= leastCommits + (this.#files.size + this.#txns.size) / rowsPerCommit) await this.#writeCheckpoint();
+    if (!this.#isCheckpointDue()) return;
+    // Several that are at work all find it due at the same time: only the first of them need write it.
+    this.#checkpointed = Math.max(this.#checkpointed, (await this.#log.newestCheckpoint()) ?? -1);
+    if (this.#isCheckpointDue()) await this.#writeCheckpoint();
+  }
+
+  #isCheckpointDue(): boolean {
+    const { version, files, txns } = this.snapshot;
+    return version - this.#checkpointed >= leastCommits + (files.size + txns.size) / rowsPerCommit;
   }
 
   async #writeCheckpoint(): Promise<void> {
@@ -255,28 +250,24 @@ export class DeltaTable {
     const state = {
       protocol: this.#protocol,
       metaData: this.#metaData,
-      files: this.#files.values(),
-      txns: this.#txns.values(),
+      files: this.snapshot.files.values(),
+      txns: this.snapshot.txns.values(),
       removed: [...this.#removed.values()].filter(({ path }) => this.isBarred(path)),
     };
     const { bytes, actions } = encodeCheckpoint(state);
-    await this.#log.writeCheckpoint(this.#version, bytes, actions);
-    this.#checkpointed = this.#version;
+    await this.#log.writeCheckpoint(this.snapshot.version, bytes, actions);
+    this.#checkpointed = this.snapshot.version;
   }
 
   #apply(actions: readonly Action[], version: number): void {
     for (const action of actions) {
       if ('protocol' in action) this.#check((this.#protocol = action.protocol));
       else if ('metaData' in action) this.#metaData = action.metaData;
-      else if ('add' in action) {
-        this.#files.set(action.add.path, action.add);
-        this.#removed.delete(action.add.path);
-      } else if ('remove' in action) {
-        this.#files.delete(action.remove.path);
-        this.#removed.set(action.remove.path, action.remove);
-      } else if ('txn' in action) this.#txns.set(action.txn.appId, action.txn);
+      else if ('add' in action) this.#removed.delete(action.add.path);
+      else if ('remove' in action) this.#removed.set(action.remove.path, action.remove);
+      this.#snapshot.apply(action);
     }
-    this.#version = version;
+    this.#snapshot.version = version;
   }
 
   #check({ minReaderVersion, minWriterVersion }: Protocol): void {

@@ -1,8 +1,7 @@
 import type { Add } from './actions.js';
 import type { DeltaTable } from './delta-table.js';
-import { barring, derivedOf, isDerivedFile, removal } from './file-tags.js';
+import { barring, isDerivedFile, removal } from './file-tags.js';
 import type { Store } from './store.js';
-import { lastingNames } from './units.js';
 
 /**
  * Files that nothing should name any more, by table and path in its log, each as the log had it when that was found:
@@ -20,18 +19,29 @@ interface Tables {
  * those that main tables' logs have named.
  */
 export function namedFiles(tables: readonly DeltaTable[]): Set<string> {
-  const names = tables.flatMap(({ snapshot }) => [...snapshot.files.values()].flatMap((add) => derivedOf(add) ?? []));
-  // A name lasts for good. A file that has come to count by itself, or in whose place others do, needs none.
-  const held = new Set(tables.filter(({ schema }) => schema.lasting).flatMap(pathsOfDerived));
-  return new Set([
-    ...names,
-    ...tables.flatMap(({ snapshot }) => lastingNames(snapshot)).filter((path) => held.has(path)),
-  ]);
+  const names = tables.flatMap(({ snapshot }) => [...snapshot.named]);
+  const lasting = tables.flatMap(({ snapshot }) => [...snapshot.lastingNames]);
+  return new Set([...names, ...lasting.filter((path) => isNamed(tables, path))]);
 }
 
-/** The files of a table's log that don't count by themselves, as paths within the lake. */
-function pathsOfDerived(table: DeltaTable): string[] {
-  return [...table.snapshot.files.values()].filter(isDerivedFile).map((add) => table.pathOf(add));
+/** Whether a derived file counts, by its path within the lake. */
+export function isNamed(tables: readonly DeltaTable[], path: string): boolean {
+  if (tables.some(({ snapshot }) => snapshot.timesNamed(path) > 0)) return true;
+  if (!tables.some(({ snapshot }) => snapshot.lastingNames.has(path))) return false;
+  // A name lasts for good. A file that has come to count by itself, or in whose place others do, needs none.
+  const found = fileAt(tables, path);
+  return found?.table.schema.lasting === true && isDerivedFile(found.add);
+}
+
+/** The file with a path within the lake, and its table; undefined where no log has it. */
+export function fileAt(
+  tables: readonly DeltaTable[],
+  path: string,
+): { readonly table: DeltaTable; readonly add: Add } | undefined {
+  const slash = path.indexOf('/');
+  const table = tables.find(({ schema }) => schema.name === path.slice(0, slash));
+  const add = table?.snapshot.fileAt(path.slice(slash + 1));
+  return table === undefined || add === undefined ? undefined : { table, add };
 }
 
 /** The files with these paths within the lake, as the newest versions of their logs have them. */
@@ -42,10 +52,9 @@ export async function leftoversOf({ tables }: Tables, paths: readonly string[]):
     const wanted = new Set(paths.filter((path) => path.startsWith(prefix)));
     if (wanted.size === 0) continue;
     // What another run added to this log may be known from the main table's already, but not from here.
-    const { files } = await table.refresh();
-    const live = new Map([...files.values()].map((add) => [table.pathOf(add), add]));
+    const snapshot = await table.refresh();
     for (const path of wanted) {
-      const add = live.get(path);
+      const add = snapshot.fileAt(path.slice(prefix.length));
       const own = leftovers.get(table) ?? new Map<string, Add | undefined>();
       leftovers.set(table, own.set(add?.path ?? path.slice(prefix.length), add));
     }
@@ -63,9 +72,8 @@ export async function dropLeftovers({ store, tables }: Tables, leftovers: Leftov
   for (const [table, files] of leftovers) {
     let gone: string[] = [];
     await table.commit('WRITE', (snapshot) => {
-      const named = namedFiles(tables);
       const unnamed = [...files].filter(
-        ([path, add]) => snapshot.files.get(path) === add && !named.has(table.pathOf({ path })),
+        ([path, add]) => snapshot.files.get(path) === add && !isNamed(tables, table.pathOf({ path })),
       );
       gone = unnamed.map(([path]) => path);
       if (gone.length === 0) return undefined;

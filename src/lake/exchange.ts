@@ -1,11 +1,12 @@
 import type { Clock } from '../clock.js';
 import type { Table } from '../columns/table.js';
 import type { Action, Add } from './actions.js';
-import type { DeltaTable, Snapshot } from './delta-table.js';
+import type { DeltaTable } from './delta-table.js';
 import { barring, derivedOf, removal, swapping } from './file-tags.js';
-import { dropLeftovers, leftoversOf, type Leftovers } from './derived-files.js';
+import { dropLeftovers, fileAt, leftoversOf, type Leftovers } from './derived-files.js';
+import type { Snapshot } from './snapshot.js';
 import type { Store } from './store.js';
-import { lastingNames, namingTxn } from './units.js';
+import { namingTxn } from './unit-ids.js';
 import { takenOut } from './swapped-files.js';
 import { WrittenFiles, type NewFile } from './written-files.js';
 
@@ -120,7 +121,6 @@ async function taking(
   clock: Clock,
 ): Promise<Step> {
   const { snapshot } = main;
-  const held = [...snapshot.files.values()];
   const counts = { files: 0, bytes: 0 };
   const count = (table: DeltaTable, adds: readonly Add[]): void => {
     const more = written.count(table, adds);
@@ -128,8 +128,7 @@ async function taking(
     counts.bytes += more.bytes;
   };
 
-  const staying = new Set(held.filter((add) => !replaced.includes(add)).flatMap(namesOf));
-  const successed = swaps === true ? replaced.flatMap(namesOf).filter((path) => !staying.has(path)) : [];
+  const successed = swaps === true ? namedByNoOthers(snapshot, replaced) : [];
   const bundles = new Map<string, string[]>();
   const lasting: { account: string; path: string }[] = [];
   for (const table of tablesOf(lake, files)) {
@@ -162,13 +161,11 @@ async function taking(
   const leaving = replaced.filter(({ path }) => !kept.has(path));
   const unused = written.paths(main).filter((path) => !kept.has(path) && !snapshot.files.has(path));
   // A file that stays may have named others than those it names now.
-  const renamed = held.filter(({ path }) => kept.has(path));
-  const stay = new Set(held.filter((add) => !leaving.includes(add) && !kept.has(add.path)).flatMap(namesOf));
-  const stale = [...[...leaving, ...renamed].flatMap(namesOf), ...writtenDerived(lake, main, files, written)];
-  const leftovers = await leftoversOf(
-    lake,
-    stale.filter((path) => !named.includes(path) && !stay.has(path)),
-  );
+  const renamed = [...kept].flatMap((path) => snapshot.files.get(path) ?? []);
+  const changing = [...leaving, ...renamed];
+  const own = writtenDerived(lake, main, files, written);
+  const stale = namedByNoOthers(snapshot, changing, own).filter((path) => !named.includes(path));
+  const leftovers = await leftoversOf(lake, stale);
   return {
     outcome: { taken: true, ...counts, gone: [...leaving.map(({ path }) => path), ...unused], leftovers },
     adds: adds.filter(({ path, tags }) => snapshot.files.get(path)?.tags?.['derived'] !== tags?.['derived']),
@@ -188,15 +185,14 @@ async function refusal(
   swapped: Swapped,
 ): Promise<Step> {
   const { snapshot } = main;
-  const named = namesIn(main);
   for (const [table, adds] of swapped) {
-    const counting = new Set([...adds.keys()].filter((path) => named.has(table.pathOf({ path }))));
+    const counting = new Set([...adds.keys()].filter((path) => names(main, table.pathOf({ path }))));
     await table.restore('WRITE', async () => {
       const lost = await takenOut(table, counting);
       return lost.length === 0 ? undefined : lost.map((add) => ({ add }));
     });
   }
-  const stale = writtenDerived(lake, main, files, written).filter((path) => !named.has(path));
+  const stale = writtenDerived(lake, main, files, written).filter((path) => !names(main, path));
   const gone = written.paths(main).filter((path) => !snapshot.files.has(path));
   const leftovers = await leftoversOf(lake, stale);
   return { outcome: { taken: false, files: 0, bytes: 0, gone, leftovers }, adds: [], names: [] };
@@ -217,7 +213,6 @@ async function addDerived(
   written: WrittenFiles,
   { paths, swapped, now }: Swap,
 ): Promise<readonly Add[]> {
-  const named = namesIn(main);
   let adds: Add[] = [];
   await table.commit('WRITE', async (snapshot) => {
     adds = [];
@@ -225,9 +220,12 @@ async function addDerived(
       const add = await written.place(table, file);
       adds.push({ ...add, tags: { ...add.tags, main: main.schema.name } });
     }
-    const fresh = adds.filter((add) => !snapshot.files.has(add.path) || !named.has(table.pathOf(add)));
+    const fresh = adds.filter((add) => !snapshot.files.has(add.path) || !names(main, table.pathOf(add)));
     const kept = new Set(adds.map(({ path }) => path));
-    const leaving = [...snapshot.files.values()].filter((add) => paths.has(table.pathOf(add)) && !kept.has(add.path));
+    const leaving = [...paths].flatMap((path) => {
+      const found = fileAt([table], path);
+      return found === undefined || kept.has(found.add.path) ? [] : [found.add];
+    });
     if (fresh.length + leaving.length === 0) return undefined;
     for (const add of leaving) swapped.set(add.path, add);
     return [...leaving.map((add) => swapping(add, now, isNews(files))), ...fresh.map((add) => ({ add }))];
@@ -272,9 +270,16 @@ function writtenDerived(lake: Tables, main: DeltaTable, files: readonly NewFile[
     .flatMap((table) => written.paths(table).map((path) => table.pathOf({ path })));
 }
 
-/** Paths, within the lake, of what a main table's log names. */
-function namesIn({ snapshot }: DeltaTable): Set<string> {
-  return new Set([...[...snapshot.files.values()].flatMap(namesOf), ...lastingNames(snapshot)]);
+/** Whether a main table's log names a file, by its path within the lake. */
+function names({ snapshot }: DeltaTable, path: string): boolean {
+  return snapshot.timesNamed(path) > 0 || snapshot.lastingNames.has(path);
+}
+
+/** What these files of a table name, and other paths within the lake, where no other file of the table names it. */
+function namedByNoOthers(snapshot: Snapshot, files: readonly Add[], others: readonly string[] = []): string[] {
+  const times = new Map<string, number>(others.map((path) => [path, 0]));
+  for (const path of files.flatMap(namesOf)) times.set(path, (times.get(path) ?? 0) + 1);
+  return [...times].filter(([path, own]) => snapshot.timesNamed(path) <= own).map(([path]) => path);
 }
 
 function namesOf(add: Add): readonly string[] {

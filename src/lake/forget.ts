@@ -3,7 +3,7 @@ import type { DeltaTable } from './delta-table.js';
 import { namedFiles } from './derived-files.js';
 import { derivedOf, isDerivedFile, removal } from './file-tags.js';
 import type { Lake } from './lake.js';
-import { readUnit } from './units.js';
+import { readUnit } from './unit-ids.js';
 import { leftFiles, namingFiles } from './leftovers.js';
 import type { StoredFile } from './store.js';
 

@@ -1,5 +1,5 @@
 import type { Table } from '../columns/table.js';
-import type { Snapshot } from './delta-table.js';
+import type { Snapshot } from './snapshot.js';
 import type { DamagedFile } from './damaged-file.js';
 import { unitsOf } from './file-tags.js';
 import type { RevisionToCommit } from './revisions.js';

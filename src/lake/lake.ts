@@ -1,26 +1,25 @@
-import { createHash } from 'node:crypto';
 import type { Clock } from '../clock.js';
 import type { Table } from '../columns/table.js';
 import { LedgerlakeError } from '../errors.js';
 import type { Add, Txn } from './actions.js';
 import { DamagedFile } from './damaged-file.js';
-import { DeltaTable, type Snapshot } from './delta-table.js';
-import { namedFiles } from './derived-files.js';
+import { DeltaTable } from './delta-table.js';
+import { fileAt, isNamed, namedFiles } from './derived-files.js';
 import { exchange, type Exchanged } from './exchange.js';
 import { isDerivedFile, unitsOf } from './file-tags.js';
 import { HeldBack, together, type ComparedSlice, type Lacking } from './held-back.js';
 import { keptTables } from './kept-tables.js';
 import type { Revisions } from './revisions.js';
-import type { SliceCommit, SliceFile } from './slice-commit.js';
+import { addOf, type SliceCommit, type SliceFile } from './slice-commit.js';
+import type { Snapshot } from './snapshot.js';
 import type { Store } from './store.js';
+import { readUnit } from './unit-ids.js';
 import {
   displacedUnits,
   filesOf,
   goingFiles,
   isRead,
-  lastingNames,
   mixedFiles,
-  readUnit,
   replacedUnits,
   standsInTheWay,
   txns,
@@ -86,11 +85,11 @@ export class Lake {
   }
 
   #hasWhatItNames(): boolean {
-    const held = new Set(
-      this.tables.flatMap((table) => [...table.snapshot.files.values()].map((add) => table.pathOf(add))),
-    );
-    const lasting = this.tables.flatMap(({ snapshot }) => lastingNames(snapshot));
-    return [...namedFiles(this.tables), ...lasting].every((path) => held.has(path));
+    for (const { snapshot } of this.tables) {
+      for (const path of snapshot.named) if (fileAt(this.tables, path) === undefined) return false;
+      for (const path of snapshot.lastingNames) if (fileAt(this.tables, path) === undefined) return false;
+    }
+    return true;
   }
 
   get tables(): readonly DeltaTable[] {
@@ -105,22 +104,15 @@ export class Lake {
 
   /** Accounts that something was read for. */
   accounts(): ReadonlySet<string> {
-    const accounts = new Set<string>();
-    for (const { snapshot } of this.tables) {
-      for (const id of snapshot.txns.keys()) {
-        const account = readUnit(id)?.account;
-        if (account !== undefined) accounts.add(account);
-      }
-    }
-    return accounts;
+    return new Set(this.tables.flatMap(({ snapshot }) => [...snapshot.accounts()]));
   }
 
   /** The units that a pipeline has read for an account, with the files that hold them. */
   units(pipeline: string, table: string, account: string): ReadonlyMap<string, Txn> {
     const units = new Map<string, Txn>();
-    for (const [id, txn] of this.table(table).snapshot.txns) {
-      const read = isRead(txn) ? readUnit(id) : undefined;
-      if (read?.pipeline === pipeline && read.account === account) units.set(read.unit, txn);
+    for (const txn of this.table(table).snapshot.txnsOf(account)) {
+      const read = isRead(txn) ? readUnit(txn.appId) : undefined;
+      if (read?.pipeline === pipeline) units.set(read.unit, txn);
     }
     return units;
   }
@@ -150,10 +142,9 @@ export class Lake {
 
   /** The same files, as the log has them. */
   committedAdds(): { table: DeltaTable; add: Add }[] {
-    const named = namedFiles(this.tables);
     return this.tables.flatMap((table) =>
       [...table.snapshot.files.values()]
-        .filter((add) => !isDerivedFile(add) || named.has(table.pathOf(add)))
+        .filter((add) => !isDerivedFile(add) || isNamed(this.tables, table.pathOf(add)))
         .map((add) => ({ table, add })),
     );
   }
@@ -287,26 +278,6 @@ export class Lake {
   async drop(paths: readonly string[]): Promise<void> {
     for (const path of new Set(paths)) await this.store.remove(path);
   }
-}
-
-function addOf(slice: SliceCommit, file: SliceFile, now: number): Add {
-  const hash = createHash('sha256').update(file.bytes).digest('hex');
-  return {
-    path: `account=${slice.account}/month=${file.month}/${slice.name}-${hash.slice(0, 16)}.parquet`,
-    partitionValues: { account: slice.account, month: file.month },
-    size: file.bytes.length,
-    modificationTime: now,
-    dataChange: true,
-    stats: file.stats,
-    tags: {
-      pipeline: slice.pipeline,
-      ...file.tags,
-      account: slice.account,
-      units: JSON.stringify(slice.units),
-      rows: String(file.rows),
-      sha256: hash,
-    },
-  };
 }
 
 /** Merges of other runs that a commit parts again before it gives up. */

@@ -27,6 +27,8 @@ export interface Lease {
   readonly alone?: true;
   /** Set where the run writes no files any more and only clears up. */
   readonly clearing?: true;
+  /** Set where the run has ended before it had cleared up: what it left waits for a sweep. */
+  readonly ended?: true;
 }
 
 /** This run's lease: other runs leave alone what was written since it began. */
@@ -35,6 +37,9 @@ export interface HeldLease {
   readonly startedAt: number;
   /** Says that this run writes no files any more: what is left then is nobody's, also where two clear up at once. */
   clearUp(): Promise<void>;
+  /** Notes that nothing is left of this run. */
+  cleared(): void;
+  /** Ends the lease. Unless all was cleared, word stays of that: only then need the next sweep look everywhere. */
   release(): Promise<void>;
 }
 
@@ -67,7 +72,8 @@ async function hold(store: Store, clock: Clock, { alone }: { alone: boolean }): 
   const path = leasePath(id);
   const startedAt = clock.now();
   const { host: machine, pid, start } = await thisWriter();
-  let state: Pick<Lease, 'alone' | 'clearing'> = alone ? { alone } : {};
+  let state: Pick<Lease, 'alone' | 'clearing' | 'ended'> = alone ? { alone } : {};
+  let isClear = false;
   const renew = () => {
     const times = { startedAt, renewedAt: clock.now() };
     const lease: Lease = { host: hostname(), machine, pid, start, ...times, ...state };
@@ -75,7 +81,7 @@ async function hold(store: Store, clock: Clock, { alone }: { alone: boolean }): 
   };
   await renew();
   // Only now: of two that come at once each sees the other, so that never both go on.
-  const others = await otherLeases(store, id, clock).catch(async (error: unknown) => {
+  const { living: others } = await otherLeases(store, id, clock).catch(async (error: unknown) => {
     await store.remove(path).catch(() => undefined);
     throw error;
   });
@@ -93,10 +99,14 @@ async function hold(store: Store, clock: Clock, { alone }: { alone: boolean }): 
       state = { ...state, clearing: true };
       return renew();
     },
+    cleared: () => {
+      isClear = true;
+    },
     release: async () => {
       ended.abort();
       await renewals;
-      await store.remove(path);
+      state = { ended: true };
+      await (isClear ? store.remove(path) : renew());
     },
   };
 }
@@ -121,37 +131,50 @@ async function renewUntil(signal: AbortSignal, clock: Clock, renew: () => Promis
   }
 }
 
-/** The runs that are at work on the lake. Removes nothing: for those that only look. */
-export async function liveLeases(store: Store, clock: Clock): Promise<Lease[]> {
-  const leases: Lease[] = [];
-  for await (const { path } of store.list(folder)) {
-    const bytes = await store.read(path);
-    const lease = bytes === undefined ? undefined : readLease(bytes);
-    if (lease !== undefined && (await isAlive(lease, clock.now()))) leases.push(lease);
-  }
-  return leases;
+/** The runs that are at work on the lake. */
+export async function liveLeases(store: Store, clock: Clock): Promise<readonly Lease[]> {
+  return (await otherLeases(store, undefined, clock)).living;
 }
 
-/** The other runs that are at work on the lake; the leases of dead ones are removed. */
-export async function otherLeases(store: Store, own: string, clock: Clock): Promise<Lease[]> {
-  const leases: Lease[] = [];
+/** A lease whose run is at work no longer and may have left something. */
+export interface DeadLease {
+  /** Within the lake. */
+  readonly path: string;
+  /** What the run wrote it wrote before this; Infinity where the lease can't be read. */
+  readonly wroteBefore: number;
+}
+
+/** The other runs that are at work on the lake, and those that were and have left their lease. */
+export async function otherLeases(
+  store: Store,
+  own: string | undefined,
+  clock: Clock,
+): Promise<{ readonly living: readonly Lease[]; readonly dead: readonly DeadLease[] }> {
+  const living: Lease[] = [];
+  const dead: DeadLease[] = [];
   for await (const { path } of store.list(folder)) {
-    if (path === leasePath(own)) continue;
+    if (own !== undefined && path === leasePath(own)) continue;
     const bytes = await store.read(path);
-    const lease = bytes === undefined ? undefined : readLease(bytes);
-    if (lease !== undefined && (await isAlive(lease, clock.now()))) leases.push(lease);
-    else await store.remove(path);
+    // Released meanwhile.
+    if (bytes === undefined) continue;
+    const lease = readLease(bytes);
+    if (lease !== undefined && (await isAlive(lease, clock.now()))) living.push(lease);
+    else dead.push({ path, wroteBefore: lease === undefined ? Infinity : lease.renewedAt + deadAfterMs });
   }
-  return leases;
+  return { living, dead };
 }
 
 function readLease(bytes: Uint8Array): Lease | undefined {
   try {
     const lease = JSON.parse(Buffer.from(bytes).toString('utf8')) as Partial<Lease>;
-    const { host, machine, pid, start, startedAt, renewedAt, alone, clearing } = lease;
+    const { host, machine, pid, start, startedAt, renewedAt, alone, clearing, ended } = lease;
     if (host === undefined || machine === undefined || start === undefined) return undefined;
     if (pid === undefined || startedAt === undefined || renewedAt === undefined) return undefined;
-    const state = { ...(alone === true ? { alone } : {}), ...(clearing === true ? { clearing } : {}) };
+    const state = {
+      ...(alone === true && { alone }),
+      ...(clearing === true && { clearing }),
+      ...(ended === true && { ended }),
+    };
     return { host, machine, pid, start, startedAt, renewedAt, ...state };
   } catch {
     // Nobody who lives has written this: leases are written whole.
@@ -159,8 +182,8 @@ function readLease(bytes: Uint8Array): Lease | undefined {
   }
 }
 
-async function isAlive({ machine, pid, start, renewedAt }: Lease, now: number): Promise<boolean> {
-  if (now - renewedAt > deadAfterMs) return false;
+async function isAlive({ machine, pid, start, renewedAt, ended }: Lease, now: number): Promise<boolean> {
+  if (ended === true || now - renewedAt > deadAfterMs) return false;
   const { host } = await thisWriter();
   return machine !== host || isRunning({ host, pid, start });
 }

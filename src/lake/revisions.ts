@@ -1,4 +1,4 @@
-import type { Snapshot } from './delta-table.js';
+import type { Snapshot } from './snapshot.js';
 import type { Tables } from './exchange.js';
 import type { SliceCommit, SliceFile } from './slice-commit.js';
 

@@ -1,4 +1,4 @@
-import { namedFiles } from './derived-files.js';
+import { isNamed } from './derived-files.js';
 import { isDerivedFile } from './file-tags.js';
 import type { Lake } from './lake.js';
 
@@ -13,8 +13,9 @@ export async function settleLasting(lake: Lake, now: number): Promise<void> {
   for (const table of lake.tables) {
     if (table.schema.lasting !== true) continue;
     await table.commit('SETTLE', ({ files }) => {
-      const named = namedFiles(lake.tables);
-      const unsettled = [...files.values()].filter((add) => isDerivedFile(add) && named.has(table.pathOf(add)));
+      const unsettled = [...files.values()].filter(
+        (add) => isDerivedFile(add) && isNamed(lake.tables, table.pathOf(add)),
+      );
       if (unsettled.length === 0) return undefined;
       return unsettled.map((add) => {
         const tags = Object.fromEntries(Object.entries(add.tags ?? {}).filter(([name]) => name !== 'main'));

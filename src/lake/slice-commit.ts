@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import type { Table } from '../columns/table.js';
+import type { Add } from './actions.js';
 import type { SliceUnits } from './units.js';
 
 /** One file of a slice, not yet in the lake. */
@@ -25,4 +27,25 @@ export interface SliceCommit extends SliceUnits {
   readonly noted?: boolean | undefined;
   /** Takes the place of imported rows though it holds none. */
   readonly acceptsEmpty?: boolean | undefined;
+}
+
+/** A slice's file as the log has it: its name says what it holds. `now`: milliseconds since 1970. */
+export function addOf(slice: SliceCommit, file: SliceFile, now: number): Add {
+  const hash = createHash('sha256').update(file.bytes).digest('hex');
+  return {
+    path: `account=${slice.account}/month=${file.month}/${slice.name}-${hash.slice(0, 16)}.parquet`,
+    partitionValues: { account: slice.account, month: file.month },
+    size: file.bytes.length,
+    modificationTime: now,
+    dataChange: true,
+    stats: file.stats,
+    tags: {
+      pipeline: slice.pipeline,
+      ...file.tags,
+      account: slice.account,
+      units: JSON.stringify(slice.units),
+      rows: String(file.rows),
+      sha256: hash,
+    },
+  };
 }

@@ -1,7 +1,7 @@
 import type { Add } from './actions.js';
 import type { DeltaTable } from './delta-table.js';
-import { namedFiles } from './derived-files.js';
-import { derivedOf, isDerivedFile, mainOf, swappedOut, swapping } from './file-tags.js';
+import { fileAt, isNamed } from './derived-files.js';
+import { isDerivedFile, mainOf, swappedOut, swapping } from './file-tags.js';
 
 /**
  * Brings derived files back that count and that their tables' logs no longer have, because a run died between taking them
@@ -27,12 +27,11 @@ export async function restoreSwapped(tables: readonly DeltaTable[], before: numb
 
 /** What a main table's files name and derived tables don't have: paths in their logs. */
 function lostFiles(tables: readonly DeltaTable[], main: DeltaTable): Map<DeltaTable, Set<string>> {
-  const named = [...main.snapshot.files.values()].flatMap((add) => derivedOf(add) ?? []);
+  const named = [...main.snapshot.named].filter((path) => fileAt(tables, path) === undefined);
   const lost = new Map<DeltaTable, Set<string>>();
   for (const table of tables) {
     const prefix = `${table.schema.name}/`;
-    const held = new Set([...table.snapshot.files.values()].map((add) => table.pathOf(add)));
-    const own = named.filter((path) => path.startsWith(prefix) && !held.has(path));
+    const own = named.filter((path) => path.startsWith(prefix));
     if (own.length > 0) lost.set(table, new Set(own.map((path) => path.slice(prefix.length))));
   }
   return lost;
@@ -51,11 +50,10 @@ async function restoreTable(
     const back = (await takenOut(table, paths)).filter(({ modificationTime }) => modificationTime < before);
     isRestored = back.length > 0;
     if (!isRestored) return undefined;
-    const named = namedFiles(tables);
     const isDead = (add: Add): boolean =>
       isDerivedFile(add) &&
       mainOf(add) === main.schema.name &&
-      !named.has(table.pathOf(add)) &&
+      !isNamed(tables, table.pathOf(add)) &&
       add.modificationTime < before;
     // As a swap in its turn: a living run may name one of them before this one claims its version of the main table, and
     // finds it brought back then.

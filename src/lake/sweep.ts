@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js';
 import type { DeltaTable } from './delta-table.js';
-import { dropLeftovers, leftoversOf, namedFiles } from './derived-files.js';
+import { dropLeftovers, isNamed, leftoversOf } from './derived-files.js';
 import { barring, isDerivedFile, mainOf } from './file-tags.js';
 import type { Lake } from './lake.js';
 import { otherLeases, type HeldLease, type Lease } from './leases.js';
@@ -17,14 +17,18 @@ import { thisWriter } from './writer-name.js';
  * unnamed. So every file is barred by a commit before it is deleted: a late commit loses the version, and whoever lives
  * reads the bar, and writes the file anew under another name. As that is a nuisance, files of other runs on this
  * machine, which can be known to be alive, are left to them; with the others no run would ever know what is a dead one's.
+ *
+ * @param account whose files alone the run has written: where no run has died since the last sweep only its folders are
+ * looked through, which takes no longer however many accounts the lake holds
  */
-export async function sweepLake(lake: Lake, lease: HeldLease, clock: Clock): Promise<number> {
+export async function sweepLake(lake: Lake, lease: HeldLease, clock: Clock, account?: string): Promise<number> {
   await lease.clearUp();
   let swept = await lake.store.sweep();
+  const { dead } = await otherLeases(lake.store, lease.id, clock);
   // Files first, then the logs, then who is at work: whoever wrote one of the files had a lease by then.
-  const found = await filesByTable(lake);
+  const found = await filesByTable(lake, dead.length === 0 ? account : undefined);
   await lake.refresh();
-  const before = await othersBegan(await otherLeases(lake.store, lease.id, clock));
+  const before = await othersBegan((await otherLeases(lake.store, lease.id, clock)).living);
   await restoreSwapped(lake.tables, before, clock.now());
   const orphans = unnamedDerived(lake);
   const old = orphans.filter(({ modifiedAt }) => modifiedAt < before);
@@ -45,14 +49,23 @@ export async function sweepLake(lake: Lake, lease: HeldLease, clock: Clock): Pro
   for (const table of lake.tables.toSorted((a, b) => Number(isFenced(b)) - Number(isFenced(a)))) {
     swept += await dropUnnamed(lake, table, filesOf(table), fenced, clock);
   }
-  return swept + (await dropLeftovers(lake, leftovers, clock.now()));
+  swept += await dropLeftovers(lake, leftovers, clock.now());
+  // Those of which something may lie among what others are writing wait for a later sweep.
+  for (const { path, wroteBefore } of dead)
+    if (before === Infinity || wroteBefore < before) await lake.store.remove(path);
+  return swept;
 }
 
-async function filesByTable(lake: Lake): Promise<ReadonlyMap<DeltaTable, readonly StoredFile[]>> {
+/** The lake's own files in each table's folders, or in an account's ones. */
+async function filesByTable(
+  lake: Lake,
+  account: string | undefined,
+): Promise<ReadonlyMap<DeltaTable, readonly StoredFile[]>> {
   const found = new Map<DeltaTable, StoredFile[]>();
   for (const table of lake.tables) {
     const files: StoredFile[] = [];
-    for await (const file of lake.store.list(table.schema.name)) if (isOwnFile(file.path)) files.push(file);
+    const folder = account === undefined ? table.schema.name : `${table.schema.name}/account=${account}`;
+    for await (const file of lake.store.list(folder)) if (isOwnFile(file.path)) files.push(file);
     found.set(table, files);
   }
   return found;
@@ -75,8 +88,8 @@ async function swappedOf(table: DeltaTable, files: readonly string[]): Promise<R
 
 /** Those of the files that a table's newest version doesn't name. */
 function unnamedOf(table: DeltaTable, files: readonly string[]): string[] {
-  const named = new Set([...table.snapshot.files.values()].map((add) => table.pathOf(add)));
-  return files.filter((path) => !named.has(path));
+  const prefix = `${table.schema.name}/`;
+  return files.filter((path) => table.snapshot.fileAt(path.slice(prefix.length)) === undefined);
 }
 
 /**
@@ -92,8 +105,7 @@ async function dropUnnamed(
 ): Promise<number> {
   let gone: string[] = [];
   await table.commit('FENCE', async () => {
-    const counting = namedFiles(lake.tables);
-    const unnamed = unnamedOf(table, files).filter((path) => !counting.has(path));
+    const unnamed = unnamedOf(table, files).filter((path) => !isNamed(lake.tables, path));
     const swapped = unnamed.length === 0 ? new Map<string, string>() : await swappedOf(table, unnamed);
     gone = unnamed.filter((path) => {
       const main = swapped.get(path);
@@ -109,11 +121,10 @@ async function dropUnnamed(
 
 /** Files in the logs of derived tables that count nowhere, with the tables whose commits could make them count. */
 function unnamedDerived(lake: Lake): { path: string; modifiedAt: number; mains: readonly string[] }[] {
-  const named = namedFiles(lake.tables);
   const begun = lake.tables.filter(({ snapshot }) => snapshot.version >= 0).map(({ schema }) => schema.name);
   return lake.tables.flatMap((table) =>
     [...table.snapshot.files.values()]
-      .filter((add) => isDerivedFile(add) && !named.has(table.pathOf(add)))
+      .filter((add) => isDerivedFile(add) && !isNamed(lake.tables, table.pathOf(add)))
       .map((add) => {
         const main = mainOf(add);
         const mains = main === undefined ? begun : [main];

@@ -1,6 +1,7 @@
 import type { Action, Add, Txn } from './actions.js';
-import type { Snapshot } from './delta-table.js';
 import { unitsOf } from './file-tags.js';
+import type { Snapshot } from './snapshot.js';
+import { readUnit, unitId } from './unit-ids.js';
 
 /** What a slice makes of a unit that it takes the place of though it didn't read it. */
 export interface UnitCut {
@@ -44,9 +45,9 @@ export function touchedFiles(snapshot: Snapshot, slice: SliceUnits): Add[] {
 /** The units that give way to the slice (see `SliceUnits.cuts`), in whole or in part. */
 export function displacedUnits(snapshot: Snapshot, { pipeline, account, cuts }: SliceUnits): string[] {
   if (cuts === undefined) return [];
-  return [...snapshot.txns.values()].flatMap((txn) => {
+  return [...snapshot.txnsOf(account)].flatMap((txn) => {
     const read = isRead(txn) ? readUnit(txn.appId) : undefined;
-    return read?.pipeline === pipeline && read.account === account && cuts(read.unit) !== undefined ? [read.unit] : [];
+    return read?.pipeline === pipeline && cuts(read.unit) !== undefined ? [read.unit] : [];
   });
 }
 
@@ -73,11 +74,9 @@ export function standsInTheWay(
 ): boolean {
   if (!refresh && units.some((unit) => timesRead(snapshot, pipeline, account, unit) > 0)) return true;
   if (excludes === undefined) return false;
-  return [...snapshot.txns.values()].some((txn) => {
+  return [...snapshot.txnsOf(account)].some((txn) => {
     const read = isRead(txn) ? readUnit(txn.appId) : undefined;
-    return (
-      read?.pipeline === pipeline && read.account === account && excludes(read.unit) && !retires.includes(read.unit)
-    );
+    return read?.pipeline === pipeline && excludes(read.unit) && !retires.includes(read.unit);
   });
 }
 
@@ -110,33 +109,5 @@ export function txns(snapshot: Snapshot, slice: SliceUnits, now: number): Action
 
 /** The files that a pipeline wrote for an account. */
 export function filesOf(snapshot: Snapshot, pipeline: string, account: string): Add[] {
-  return [...snapshot.files.values()].filter(
-    ({ tags }) => tags?.['pipeline'] === pipeline && tags['account'] === account,
-  );
-}
-
-const unitPrefix = 'ledgerlake';
-
-function unitId(pipeline: string, account: string, unit: string): string {
-  return [unitPrefix, pipeline, account, unit].join('/');
-}
-
-/** In the place of a pipeline: the transaction names a file of a lasting table. */
-const naming = '_names';
-
-/** The transaction by which a main table's log names a file of a lasting table for good: a path within the lake. */
-export function namingTxn(account: string, path: string, now: number): Action {
-  return { txn: { appId: unitId(naming, account, path), version: 1, lastUpdated: now } };
-}
-
-/** The files of lasting tables that a main table's log has named, as paths within the lake. */
-export function lastingNames({ txns }: Snapshot): string[] {
-  const prefix = `${unitPrefix}/${naming}/`;
-  return [...txns.keys()].filter((id) => id.startsWith(prefix)).flatMap((id) => readUnit(id)?.unit ?? []);
-}
-
-/** What a transaction of the log stands for; undefined for another program's. */
-export function readUnit(id: string): { pipeline: string; account: string; unit: string } | undefined {
-  const [prefix, pipeline = '', account = '', ...unit] = id.split('/');
-  return prefix === unitPrefix ? { pipeline, account, unit: unit.join('/') } : undefined;
+  return [...snapshot.filesOf(account)].filter(({ tags }) => tags?.['pipeline'] === pipeline);
 }

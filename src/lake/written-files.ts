@@ -53,7 +53,7 @@ export class WrittenFiles {
 function livePath({ snapshot }: DeltaTable, { path, tags }: Add): string | undefined {
   if (snapshot.files.has(path)) return path;
   const stem = path.slice(0, -extension.length);
-  for (const live of snapshot.files.values()) {
+  for (const live of snapshot.filesOf(tags?.['account'] ?? '')) {
     if (live.path.startsWith(stem) && live.tags?.['sha256'] === tags?.['sha256']) return live.path;
   }
   return undefined;

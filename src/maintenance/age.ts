@@ -8,7 +8,7 @@ import { exchange } from '../lake/exchange.js';
 import { mainFiles, type Unit } from '../lake/forget.js';
 import { unitsOf } from '../lake/file-tags.js';
 import type { Lake } from '../lake/lake.js';
-import { readUnit } from '../lake/units.js';
+import { readUnit } from '../lake/unit-ids.js';
 import type { NewFile } from '../lake/written-files.js';
 import { withLocalFiles, type LocalFiles } from './local-files.js';
 
@@ -213,7 +213,7 @@ async function rewritten(
   const made = [await make(table, old)];
   for (const path of derived) {
     const of = lake.table(path.split('/')[0] ?? '');
-    const add = [...of.snapshot.files.values()].find((candidate) => of.pathOf(candidate) === path);
+    const add = of.snapshot.fileAt(path.slice(of.schema.name.length + 1));
     if (add !== undefined) made.push(await make(of, add));
   }
   // No file without a row, as a slice makes none.
@@ -264,9 +264,9 @@ function label([first = '', ...others]: readonly string[]): string {
 }
 
 function unitsOfTable(table: DeltaTable, account: string): Unit[] {
-  return [...table.snapshot.txns.keys()].flatMap((appId) => {
+  return [...table.snapshot.txnsOf(account)].flatMap(({ appId }) => {
     const read = readUnit(appId);
-    return read?.account === account ? [{ pipeline: read.pipeline, unit: read.unit }] : [];
+    return read === undefined ? [] : [{ pipeline: read.pipeline, unit: read.unit }];
   });
 }
 

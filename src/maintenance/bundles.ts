@@ -1,6 +1,7 @@
 import type { Table } from '../columns/table.js';
 import type { Add } from '../lake/actions.js';
 import type { Exchange } from '../lake/exchange.js';
+import { fileAt } from '../lake/derived-files.js';
 import { derivedOf, isDerivedFile } from '../lake/file-tags.js';
 import type { Lake } from '../lake/lake.js';
 import type { Family } from './families.js';
@@ -26,25 +27,23 @@ export function bundlesOf(lake: Lake, family: Family, account: string | undefine
     .flatMap((of) => lake.files(family.pipeline, family.main.name, of))
     // A lasting table's own that doesn't count by itself yet, if at all.
     .filter((add) => !isDerivedFile(add));
-  const timesNamed = new Map<string, number>();
-  for (const path of adds.flatMap(namesOf)) timesNamed.set(path, (timesNamed.get(path) ?? 0) + 1);
-  const derived = derivedFiles(lake, family);
+  const { snapshot } = lake.table(family.main.name);
   return adds
     .toSorted((a, b) => (a.path < b.path ? -1 : 1))
     .map((main) => {
-      const files = namesOf(main).map((path) => (timesNamed.get(path) === 1 ? derived.get(path) : undefined));
+      const files = namesOf(main).map((path) =>
+        snapshot.timesNamed(path) === 1 ? derivedFile(lake, family, path) : undefined,
+      );
       const own = files.filter((file) => file !== undefined);
       return { main, derived: own, isWhole: own.length === files.length };
     });
 }
 
-/** The files of a family's derived tables by their paths within the lake. */
-function derivedFiles(lake: Lake, { derived }: Family): ReadonlyMap<string, DerivedFile> {
-  const files = derived.flatMap((table) => {
-    const delta = lake.table(table.name);
-    return [...delta.snapshot.files.values()].map((add): [string, DerivedFile] => [delta.pathOf(add), { table, add }]);
-  });
-  return new Map(files);
+/** The file of one of a family's derived tables with a path within the lake. */
+function derivedFile(lake: Lake, { derived }: Family, path: string): DerivedFile | undefined {
+  const found = fileAt(lake.tables, path);
+  const table = derived.find(({ name }) => name === found?.table.schema.name);
+  return found === undefined || table === undefined ? undefined : { table, add: found.add };
 }
 
 function namesOf(add: Add): readonly string[] {

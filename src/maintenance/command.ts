@@ -93,6 +93,7 @@ export async function maintain(
     await sweepLake(lake, lease, clock);
     await step(lake, families, work);
     await sweepLake(lake, lease, clock);
+    lease.cleared();
   } catch (error) {
     end(error);
     throw error;

@@ -64,7 +64,7 @@ async function compactFamily(
   tell({ event: 'files-planned', pipeline: family.pipeline, files: planned.length, bytes });
   for (const partition of partitions.keys()) {
     for (let lost = 0; lost < mostAttempts;) {
-      const bundles = partitionsOf(bundlesOf(lake, family, account)).get(partition) ?? [];
+      const bundles = partitionsOf(bundlesOf(lake, family, accountOf(partition))).get(partition) ?? [];
       const [merge] = planMerges(sized(family, bundles), targetBytes);
       if (merge === undefined) break;
       signal.throwIfAborted();
@@ -125,6 +125,11 @@ async function mergeOnce(
 
 function bytesOf({ main, derived }: Bundle): number {
   return main.size + derived.reduce((sum, { add }) => sum + add.size, 0);
+}
+
+/** Whose a partition is. */
+function accountOf(partition: string): string {
+  return partition.slice(0, partition.indexOf('/'));
 }
 
 /** By account and month, in order. */

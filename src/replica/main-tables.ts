@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.js';
 import { events, groupEvents, groups, orderEvents } from '../finances/tables.js';
-import { DeltaTable, type Snapshot } from '../lake/delta-table.js';
+import { DeltaTable } from '../lake/delta-table.js';
+import type { Snapshot } from '../lake/snapshot.js';
 import type { Store } from '../lake/store.js';
-import { readUnit } from '../lake/units.js';
 
 /** The tables that hold what was received. */
 const schemas = { events, groups, group_events: groupEvents, order_events: orderEvents };
@@ -67,8 +67,7 @@ export class MainTables {
 
   /** Accounts that something was read for. */
   accounts(): ReadonlySet<string> {
-    const ids = this.#all.flatMap(({ snapshot }) => [...snapshot.txns.keys()]);
-    return new Set(ids.flatMap((id) => readUnit(id)?.account ?? []));
+    return new Set(this.#all.flatMap(({ snapshot }) => [...snapshot.accounts()]));
   }
 
   /** Reads what was committed since; who comes meanwhile waits for the same. `atOnce`: however little time has gone by. */

@@ -6,6 +6,7 @@ import { openDatabase } from '../../src/duckdb/connection.js';
 import { literal } from '../../src/duckdb/views.js';
 import { decodeActions, encodeActions, type Action } from '../../src/lake/actions.js';
 import { LedgerlakeError } from '../../src/errors.js';
+import type { StoredFile } from '../../src/lake/store.js';
 import { memoryStore, watched, type MemoryStore, type StoreCall } from './memory-store.js';
 import { adding, checkpointFile, commitFile, contents, hintFile, opened } from './small-table.js';
 
@@ -89,6 +90,19 @@ describe('opening', () => {
     store.files.delete(checkpointFile(20));
     expect(await calls(store)).toContainEqual({ method: 'read', path: commitFile(0) });
     expect(contents(await opened(store)).files).toEqual(all(45));
+  });
+
+  test('finds a version that a listing leaves out, as one may of a folder that others write to', async () => {
+    const store = await logOf(24);
+    let leftOut = 0;
+    const list = async function* (folder: string, after?: string): AsyncGenerator<StoredFile> {
+      for await (const file of store.list(folder, after)) {
+        if (file.path === commitFile(22)) leftOut++;
+        else yield file;
+      }
+    };
+    expect(contents(await opened({ ...store, list })).files).toEqual(all(24));
+    expect(leftOut).toBe(1);
   });
 
   test.each([0, 5, 21])('names version %i where it is missing', async (missing) => {

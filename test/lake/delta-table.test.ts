@@ -110,6 +110,20 @@ test('readers at once read each version once', async () => {
 });
 
 describe('checkpoints', () => {
+  test('are written once by writers that find one due at the same time', async () => {
+    const store = memoryStore();
+    const written: string[] = [];
+    const noted = watched(store, {
+      before: ({ method, path }) => {
+        if (method === 'write') written.push(path);
+      },
+    });
+    const writers = [await opened(noted), await opened(noted), await opened(noted)];
+    for (let at = 0; at < 60; at++) await writers[at % 3]?.commit('WRITE', () => adding(`f${at}`));
+    const checkpoints = written.filter((path) => path.endsWith('.parquet'));
+    expect(checkpoints).toEqual([checkpointFile(20), checkpointFile(41)]);
+  });
+
   test('come more rarely the more they hold, and all that they stand for is in them', async () => {
     const store = memoryStore();
     const table = await opened(store);

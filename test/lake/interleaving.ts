@@ -100,7 +100,7 @@ function sliceOf({ from, to, refresh, content, derived: rows }: Load): SliceComm
 
 const lease = (id: string): HeldLease => {
   const done = () => Promise.resolve();
-  return { id, startedAt: 0, clearUp: done, release: done };
+  return { id, startedAt: 0, clearUp: done, cleared: () => undefined, release: done };
 };
 
 async function merge(lake: Lake): Promise<void> {

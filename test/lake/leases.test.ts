@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { holdLakeAlone, holdLease, otherLeases } from '../../src/lake/leases.js';
+import { holdLakeAlone, holdLease, leasePath, otherLeases, type HeldLease } from '../../src/lake/leases.js';
 import { HandClock } from '../clock.js';
 import { memoryStore, watched } from './memory-store.js';
+
+/** Ends a run that has cleared up. */
+function released(lease: HeldLease): Promise<void> {
+  lease.cleared();
+  return lease.release();
+}
 
 const clock = () => new HandClock('2025-06-01T00:00:00Z');
 
@@ -11,8 +17,8 @@ describe('a run that must be alone on the lake', () => {
     const lease = await holdLease(store, clock());
     await expect(holdLakeAlone(store, clock())).rejects.toMatchObject({ code: 'LAKE_CONFLICT' });
     expect(store.files.size).toBe(1);
-    await lease.release();
-    await (await holdLakeAlone(store, clock())).release();
+    await released(lease);
+    await released(await holdLakeAlone(store, clock()));
     expect(store.files.size).toBe(0);
   });
 
@@ -47,8 +53,18 @@ test('runs beside each other see each other', async () => {
   const store = memoryStore();
   const one = await holdLease(store, clock());
   const other = await holdLease(store, clock());
-  expect(await otherLeases(store, one.id, clock())).toHaveLength(1);
-  await other.release();
-  expect(await otherLeases(store, one.id, clock())).toEqual([]);
+  expect(await otherLeases(store, one.id, clock())).toMatchObject({ living: [{}], dead: [] });
+  await released(other);
+  expect(await otherLeases(store, one.id, clock())).toEqual({ living: [], dead: [] });
   await one.release();
+});
+
+test('a run that ends without having cleared up leaves word of that, and is in nobody’s way', async () => {
+  const store = memoryStore();
+  const failed = await holdLease(store, clock());
+  await failed.release();
+  const next = await holdLakeAlone(store, clock());
+  const { living, dead } = await otherLeases(store, next.id, clock());
+  expect(living).toEqual([]);
+  expect(dead.map(({ path }) => path)).toEqual([leasePath(failed.id)]);
 });

@@ -91,6 +91,7 @@ export async function run(store: Store, upstream: FinancesUpstream, refresh = fa
     });
     if (failure !== undefined) throw failure as Error;
     await sweepLake(lake, lease, clock);
+    lease.cleared();
     return summaries.reduce((sum, { requests }) => sum + requests, 0);
   } finally {
     await lease.release();

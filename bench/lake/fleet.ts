@@ -1,0 +1,128 @@
+import { join } from 'node:path';
+import { systemClock, type Clock } from '../../src/clock.js';
+import { backfill } from '../../src/commands/backfill.js';
+import { compact } from '../../src/commands/compact.js';
+import type { RunContext } from '../../src/commands/context.js';
+import { importPages } from '../../src/commands/import.js';
+import { sync } from '../../src/commands/sync.js';
+import { createSeller, type Seller } from '../../src/seller/seller.js';
+import { pageBody } from '../../src/service/bodies.js';
+import { startService } from '../../src/service/server.js';
+
+/** A lake of many accounts, each of a made-up seller of its own, all of the same size. */
+export interface Fleet {
+  readonly folder: string;
+  readonly accounts: number;
+  /** Of each seller in 90 days; an event has about ten entries. */
+  readonly events: number;
+  /** How many of the accounts nights see to. */
+  readonly nightly: number;
+}
+
+/** When the lake was first filled, so that the same sizes give the same lake. */
+const firstDay = Date.parse('2026-03-15T12:00:00Z');
+const dayMs = 86_400_000;
+const historyDays = 90;
+/** What is read over HTTP at first, for the nights to go on from. */
+const readDays = 2;
+const entriesPerEvent = 10;
+
+export function fleetOf(folder: string, accounts: number, entries: number, nightly: number): Fleet {
+  return { folder, accounts, nightly, events: Math.round(entries / accounts / entriesPerEvent) };
+}
+
+export function lakeOf({ folder }: Pick<Fleet, 'folder'>): string {
+  return join(folder, 'lake');
+}
+
+export function accountOf(number: number): string {
+  return `shop-${String(number).padStart(5, '0')}`;
+}
+
+/** Which accounts one of several workers sees to. */
+export interface Share {
+  readonly worker: number;
+  readonly workers: number;
+}
+
+/**
+ * Fills the lake as one is that takes over from another tool: 90 days of every account from saved pages, and the last of
+ * them read anew for those that nights see to, which is what nights go on from. `done` hears of each account.
+ */
+export async function fill(fleet: Fleet, share: Share, done: () => void): Promise<void> {
+  const context = contextAt(0);
+  const to = Math.floor(firstDay / dayMs) * dayMs;
+  await eachAccount(fleet, fleet.accounts, share, context.clock, async (given, seller, number) => {
+    const { lake, account } = given;
+    const stdin = () => savedPages(seller, { from: to - historyDays * dayMs, to }, firstDay);
+    await importPages({ lake, account, files: ['-'], stdin, skipBroken: false, json: false }, context);
+    const from = new Date(to - readDays * dayMs).toISOString();
+    const rest = { to: undefined, refresh: false, pipelines: [], orders: undefined, json: false };
+    if (number <= fleet.nightly) await backfill({ ...given, ...rest, from }, context);
+    done();
+  });
+}
+
+/** The nightly sync of the accounts, `night` days after the lake was filled. */
+export async function syncAll(fleet: Fleet, share: Share, night: number, done: () => void): Promise<void> {
+  const context = contextAt(night);
+  const rest = { pipelines: [], orders: undefined, lookBack: undefined, maxLag: undefined, json: false };
+  await eachAccount(fleet, fleet.nightly, share, context.clock, async (given) => {
+    await sync({ ...given, ...rest }, context);
+    done();
+  });
+}
+
+export async function compactAll(fleet: Fleet, night: number): Promise<void> {
+  await compact({ lake: lakeOf(fleet), pipelines: [], account: undefined, json: false }, contextAt(night));
+}
+
+interface Given {
+  readonly lake: string;
+  readonly endpoint: string;
+  readonly account: string;
+  readonly rate: number;
+  readonly burst: number;
+}
+
+/** As a worker does it: commands for one account after the other, from services that aren't throttled. */
+async function eachAccount(
+  fleet: Fleet,
+  last: number,
+  { worker, workers }: Share,
+  clock: Clock,
+  load: (given: Given, seller: Seller, number: number) => Promise<void>,
+): Promise<void> {
+  for (let number = worker; number <= last; number += workers) {
+    const seller = createSeller({ seed: number, events: fleet.events }, clock);
+    const service = await startService({ ledger: seller, clock });
+    try {
+      const quota = { rate: 1e6, burst: 1e6 };
+      await load({ lake: lakeOf(fleet), endpoint: service.url, account: accountOf(number), ...quota }, seller, number);
+    } finally {
+      await service.close();
+    }
+  }
+}
+
+/** Response bodies of a seller's events, one a line, day by day. */
+async function* savedPages(
+  seller: Seller,
+  { from, to }: { readonly from: number; readonly to: number },
+  asOf: number,
+): AsyncGenerator<Buffer> {
+  for (let start = from; start < to; start += dayMs) {
+    for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
+      const page = await seller.events({ from: start, to: start + dayMs }, { cursor, limit: 100, asOf });
+      yield Buffer.from(`${pageBody('FinancialEvents', page.items, page.next)}\n`);
+      cursor = page.next;
+    }
+  }
+}
+
+function contextAt(night: number): RunContext {
+  const began = Date.now();
+  // It goes on, as leases are told apart by their instants.
+  const clock: Clock = { ...systemClock, now: () => firstDay + night * dayMs + Date.now() - began };
+  return { clock, signal: new AbortController().signal, print: () => undefined, tell: () => undefined };
+}

@@ -1,0 +1,128 @@
+import { cp, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '../../src/clock.js';
+import { openDatabase, type Database } from '../../src/duckdb/connection.js';
+import { openLakeReader } from '../../src/duckdb/lake-files.js';
+import { createViews } from '../../src/duckdb/views.js';
+import { entries, tables } from '../../src/finances/tables.js';
+import { DeltaTable } from '../../src/lake/delta-table.js';
+import { diskStore } from '../../src/lake/disk.js';
+import { bytesReadSoFar } from '../bytes-read.js';
+import { accountOf, compactAll, fill, lakeOf, syncAll, type Fleet } from './fleet.js';
+
+/** What a process of its own does and measures, as lines to print. */
+export type Step = (fleet: Fleet, share: { worker: number; workers: number }, night: number) => Promise<string[]>;
+
+/** Accounts by which a worker says how its pace goes: what grows with the lake shows in the last of them. */
+const tellEvery = 50;
+
+export const steps: Readonly<Record<string, Step>> = {
+  fill: (fleet, share) => paced((done) => fill(fleet, share, done)),
+  sync: (fleet, share, night) => paced((done) => syncAll(fleet, share, night, done)),
+  compact: async (fleet, _share, night) => {
+    await compactAll(fleet, night);
+    return [];
+  },
+  open: openings,
+  query: queries,
+};
+
+/** CPU milliseconds an account, of the first accounts and of the last ones. */
+async function paced(run: (done: () => void) => Promise<void>): Promise<string[]> {
+  const paces: number[] = [];
+  let count = 0;
+  let before = process.cpuUsage();
+  await run(() => {
+    if (++count % tellEvery !== 0) return;
+    const { user, system } = process.cpuUsage(before);
+    before = process.cpuUsage();
+    paces.push((user + system) / 1000 / tellEvery);
+    console.error(`  ${count} accounts, ${paces.at(-1)?.toFixed(0) ?? ''} CPU ms for each of the last ${tellEvery}`);
+  });
+  const of = (pace: number | undefined) => pace?.toFixed(0) ?? '?';
+  return [`CPU ms an account: ${of(paces[0])} at first, ${of(paces.at(-1))} in the end`];
+}
+
+/** How long each table's log takes to open: as it is, and from its commits alone. */
+async function openings(fleet: Fleet): Promise<string[]> {
+  const bare = await mkdtemp(join(tmpdir(), 'ledgerlake-bench-'));
+  try {
+    const lines: string[] = [];
+    for (const table of tables) {
+      const log = join(lakeOf(fleet), table.name, '_delta_log');
+      const names = await readdir(log).catch(() => []);
+      if (names.length === 0) continue;
+      const copy = join(bare, table.name, '_delta_log');
+      await cp(log, copy, { recursive: true, filter: (path) => !path.includes('checkpoint') });
+      const took = async (folder: string) => {
+        const opened = new DeltaTable(table, diskStore(folder), systemClock);
+        const began = performance.now();
+        await opened.refresh();
+        return { ms: performance.now() - began, of: opened.snapshot };
+      };
+      const { ms, of } = await took(lakeOf(fleet));
+      const again = await took(lakeOf(fleet));
+      const without = await took(bare);
+      lines.push(
+        `${table.name}: version ${of.version}, ${of.files.size} files, ${of.txns.size} transactions: ${ms.toFixed(0)} ms, ` +
+          `again ${again.ms.toFixed(0)} ms, without a checkpoint ${without.ms.toFixed(0)} ms`,
+      );
+    }
+    return lines;
+  } finally {
+    await rm(bare, { recursive: true, force: true });
+  }
+}
+
+/** What one account's month costs: files and bytes of all that there are, by a plain glob and as `ledgerlake sql` does it. */
+async function queries(fleet: Fleet): Promise<string[]> {
+  const lake = lakeOf(fleet);
+  const { files, bytes } = await sizeOf(join(lake, entries.name));
+  const lines = [`entries: ${files} files, ${mb(bytes)}`];
+  const account = accountOf(Math.ceil(fleet.accounts / 2));
+  const where = `WHERE role = 'net' AND account = '${account}' AND month = '2026-02' GROUP BY ALL`;
+  const measure = async (what: string, open: (database: Database) => Promise<string>) => {
+    const database = await openDatabase();
+    const before = (await bytesReadSoFar()) ?? NaN;
+    const began = performance.now();
+    const from = await open(database);
+    const opened = performance.now();
+    const openBytes = ((await bytesReadSoFar()) ?? NaN) - before;
+    const sql = `SELECT currency, sum(amount) AS net FROM ${from} ${where}`;
+    await database.rows(sql);
+    const ended = performance.now();
+    const queryBytes = ((await bytesReadSoFar()) ?? NaN) - before - openBytes;
+    const [plan] = await database.rows(`EXPLAIN ANALYZE ${sql}`);
+    const [, read = '?'] = /Total Files Read: (\d+)/.exec(Object.values(plan ?? {}).join('\n')) ?? [];
+    database.close();
+    lines.push(
+      `${what}: opened in ${(opened - began).toFixed(0)} ms (${mb(openBytes)}), query ${(ended - opened).toFixed(0)} ms, ` +
+        `${read} files, ${mb(queryBytes)}`,
+    );
+  };
+  const glob = `read_parquet('${lake}/entries/account=*/month=*/*.parquet', hive_partitioning = true)`;
+  await measure('read_parquet over all', () => Promise.resolve(glob));
+  await measure('ledgerlake sql', async (database) => {
+    const { tables: known, lakeFiles } = await openLakeReader(lake, systemClock);
+    await createViews(
+      database,
+      known.filter(({ name }) => name === entries.name),
+      await lakeFiles(),
+    );
+    return entries.name;
+  });
+  return lines;
+}
+
+async function sizeOf(folder: string): Promise<{ files: number; bytes: number }> {
+  const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.parquet'));
+  const data = names.filter((name) => name.startsWith('account='));
+  let bytes = 0;
+  for (const name of data) bytes += (await stat(join(folder, name))).size;
+  return { files: data.length, bytes };
+}
+
+function mb(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(2)} MB`;
+}

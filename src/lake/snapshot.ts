@@ -1,0 +1,155 @@
+import type { Action, Add, Txn } from './actions.js';
+import { derivedOf } from './file-tags.js';
+import { accountOfTxn, namedByTxn } from './unit-ids.js';
+
+/**
+ * A table as the newest version that was read has it: a view that moves on with the table. What a commit asks of it takes no
+ * longer however many accounts the lake holds.
+ */
+export interface Snapshot {
+  /** -1: there is no table yet. */
+  readonly version: number;
+  /** The table's files by their path in the log. */
+  readonly files: ReadonlyMap<string, Add>;
+  /** What was done, by application id. */
+  readonly txns: ReadonlyMap<string, Txn>;
+  /** The files that were written for an account. */
+  filesOf(account: string): Iterable<Add>;
+  /** What was done for an account. */
+  txnsOf(account: string): Iterable<Txn>;
+  /** Accounts that something was done for. */
+  accounts(): Iterable<string>;
+  /** The file with this path once it is decoded: where it lies below the table's folder. */
+  fileAt(place: string): Add | undefined;
+  /** How many of the table's files name a derived file, by its path within the lake. */
+  timesNamed(path: string): number;
+  /** The derived files that the table's files name, as paths within the lake. */
+  readonly named: Iterable<string>;
+  /** The files of lasting tables that the log has named for good, as paths within the lake. */
+  readonly lastingNames: ReadonlySet<string>;
+}
+
+/** A snapshot that takes what commits say. */
+export class LiveSnapshot implements Snapshot {
+  version = -1;
+  readonly #files = new ByAccount<Add>();
+  readonly #txns = new ByAccount<Txn>();
+  readonly #places = new Map<string, Add>();
+  readonly #named = new Map<string, number>();
+  readonly #lastingNames = new Set<string>();
+
+  get files(): ReadonlyMap<string, Add> {
+    return this.#files.all;
+  }
+
+  get txns(): ReadonlyMap<string, Txn> {
+    return this.#txns.all;
+  }
+
+  filesOf(account: string): Iterable<Add> {
+    return this.#files.of(account);
+  }
+
+  txnsOf(account: string): Iterable<Txn> {
+    return this.#txns.of(account);
+  }
+
+  accounts(): Iterable<string> {
+    return this.#txns.accounts();
+  }
+
+  fileAt(place: string): Add | undefined {
+    return this.#places.get(place);
+  }
+
+  timesNamed(path: string): number {
+    return this.#named.get(path) ?? 0;
+  }
+
+  get named(): Iterable<string> {
+    return this.#named.keys();
+  }
+
+  get lastingNames(): ReadonlySet<string> {
+    return this.#lastingNames;
+  }
+
+  clear(): void {
+    this.version = -1;
+    for (const held of [this.#files, this.#txns, this.#places, this.#named, this.#lastingNames]) held.clear();
+  }
+
+  apply(action: Action): void {
+    if ('add' in action) {
+      const { add } = action;
+      this.#remove(add.path);
+      this.#files.set(add.path, add, add.tags?.['account']);
+      this.#places.set(decoded(add.path), add);
+      for (const path of derivedOf(add) ?? []) this.#named.set(path, this.timesNamed(path) + 1);
+    } else if ('remove' in action) {
+      this.#remove(action.remove.path);
+    } else if ('txn' in action) {
+      const { txn } = action;
+      this.#txns.set(txn.appId, txn, accountOfTxn(txn.appId));
+      const path = namedByTxn(txn.appId);
+      if (path !== undefined) this.#lastingNames.add(path);
+    }
+  }
+
+  /** Forgets a transaction, which no commit can do. */
+  forget({ appId }: Txn): void {
+    this.#txns.delete(appId, accountOfTxn(appId));
+    const path = namedByTxn(appId);
+    if (path !== undefined) this.#lastingNames.delete(path);
+  }
+
+  #remove(path: string): void {
+    const add = this.#files.all.get(path);
+    if (add === undefined) return;
+    this.#files.delete(path, add.tags?.['account']);
+    this.#places.delete(decoded(path));
+    for (const named of derivedOf(add) ?? []) {
+      const times = this.timesNamed(named) - 1;
+      if (times > 0) this.#named.set(named, times);
+      else this.#named.delete(named);
+    }
+  }
+}
+
+/** Hardly a path has anything to decode. */
+function decoded(path: string): string {
+  return path.includes('%') ? decodeURIComponent(path) : path;
+}
+
+/** Things by their key, and by the account that they are of, where they are of one. */
+class ByAccount<T> {
+  readonly all = new Map<string, T>();
+  readonly #own = new Map<string, Map<string, T>>();
+
+  of(account: string): Iterable<T> {
+    return this.#own.get(account)?.values() ?? [];
+  }
+
+  accounts(): Iterable<string> {
+    return this.#own.keys();
+  }
+
+  set(key: string, thing: T, account: string | undefined): void {
+    this.all.set(key, thing);
+    if (account === undefined) return;
+    const own = this.#own.get(account) ?? new Map<string, T>();
+    this.#own.set(account, own.set(key, thing));
+  }
+
+  clear(): void {
+    this.all.clear();
+    this.#own.clear();
+  }
+
+  delete(key: string, account: string | undefined): void {
+    this.all.delete(key);
+    const own = account === undefined ? undefined : this.#own.get(account);
+    own?.delete(key);
+    if (account !== undefined && own?.size === 0) this.#own.delete(account);
+  }
+}

@@ -1,0 +1,50 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { diskStore } from '../../src/lake/disk.js';
+import { createSeller } from '../../src/seller/seller.js';
+import { clockAt, ran, serving, temporaryFolder } from '../commands/lake-run.js';
+import { watched } from './memory-store.js';
+
+const clock = clockAt('2026-03-20T12:00:00Z');
+const dates = { from: '2026-03-01', to: '2026-03-08' };
+
+/** A lake with one account, and a file that some dead run has left in the folder of another. */
+async function lakeWithLeftover() {
+  const lake = await temporaryFolder();
+  const endpoint = await serving({ ledger: createSeller({ seed: 3, events: 300 }, clock), clock });
+  const load = (account: string, more = {}) => ran({ lake, endpoint, account, ...dates, ...more }, { clock });
+  await load('one');
+  const folder = join(lake, 'events', 'account=other', 'month=2026-03');
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, '20260301T000000Z-20260308T000000Z-0123456789abcdef.parquet'), 'half a file');
+  return { lake, load, left: () => readdir(folder), leases: () => readdir(join(lake, '_runs')) };
+}
+
+test('a run lists nothing of other accounts where none has died', async () => {
+  const { lake, load, left, leases } = await lakeWithLeftover();
+  const listed: string[] = [];
+  const store = watched(diskStore(lake), {
+    before: ({ method, path }) => {
+      if (method === 'list') listed.push(path);
+    },
+  });
+  await load('one', { store });
+  expect(listed).toContain('events/account=one');
+  expect(listed.filter((path) => !/^_|\/_delta_log$|\/account=one$/.test(path))).toEqual([]);
+  expect(await left()).toHaveLength(1);
+  expect(await leases()).toEqual([]);
+});
+
+test('a run that fails leaves word, and the next one of any account clears up everywhere', async () => {
+  const { load, left, leases } = await lakeWithLeftover();
+  // A service that lets nobody in.
+  const signIn = { clientId: 'id', clientSecret: 'secret' };
+  const closed = await serving({ ledger: createSeller({ seed: 3, events: 0 }, clock), clock, signIn });
+  await expect(load('other', { endpoint: closed })).rejects.toThrow(/403/);
+  expect(await leases()).toHaveLength(1);
+  expect(await left()).toHaveLength(1);
+  await load('one');
+  expect(await left()).toEqual([]);
+  expect(await leases()).toEqual([]);
+});

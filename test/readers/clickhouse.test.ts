@@ -1,0 +1,87 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { forget } from '../../src/commands/forget.js';
+import { createSeller } from '../../src/seller/seller.js';
+import { ran, serving, temporaryFolder } from '../commands/lake-run.js';
+import { copied } from '../lake/s3-run.js';
+import { compacted } from '../maintenance/kept-lake.js';
+import { startS3Server } from '../s3-server/server.js';
+import { hidingLedger, lot, setClock } from '../sync/synced.js';
+import { clickhouseLines } from './clickhouse.js';
+import { expectSameLake } from './lake-contents.js';
+
+const dates = { from: '2026-01-24', to: '2026-03-10' };
+
+test('ClickHouse reads what DuckDB does, through all that becomes of a lake', async () => {
+  const clock = setClock('2026-03-15T12:00:00Z');
+  const seller = createSeller({ seed: 7, events: 900 }, clock);
+  // One in nine events comes late, and one in ten goes again.
+  let hidden = 9;
+  const endpoint = await serving({ ledger: hidingLedger(seller, (item) => lot(item, hidden) === 0), clock });
+  const lake = await temporaryFolder();
+  const log = join(lake, 'entries', '_delta_log');
+  const same = () => expectSameLake(lake, clock, (table) => `deltaLakeLocal('${join(lake, table)}')`);
+  const load = (account: string, refresh = false) => ran({ lake, endpoint, account, ...dates, refresh }, { clock });
+  const hasCheckpoint = async () => (await readdir(log)).some((name) => name.endsWith('.checkpoint.parquet'));
+
+  await load('shop');
+  const first = await same();
+  expect([...first.keys()]).toEqual(['events', 'entries', 'groups', 'group_events', 'group_entries']);
+  expect(await hasCheckpoint()).toBe(false);
+
+  hidden = 10;
+  clock.set('2026-03-15T13:00:00Z');
+  await load('shop', true);
+  const second = await same();
+  expect(second.get('event_history')).toBeGreaterThan(20);
+  expect(second.get('events')).not.toBe(first.get('events'));
+
+  clock.set('2026-03-15T14:00:00Z');
+  await load('other-shop');
+  expect(await hasCheckpoint()).toBe(true);
+  const third = await same();
+  expect(third.get('events')).toBe(2 * (second.get('events') ?? 0));
+
+  clock.set('2026-03-15T15:00:00Z');
+  const { summary } = await compacted({ lake }, { clock });
+  expect(summary.pipelines['financial-events']?.['slices']).toBeGreaterThan(2);
+  expect(await same()).toEqual(third);
+
+  clock.set('2026-03-15T16:00:00Z');
+  const context = { clock, signal: new AbortController().signal, print: () => undefined, log: () => undefined };
+  const forgotten = { lake, account: 'shop', before: undefined, yes: true, json: false };
+  await forget(forgotten, { ...context, confirm: undefined });
+  const last = await same();
+  expect(last.get('events')).toBe(second.get('events'));
+  expect(last.has('event_history')).toBe(false);
+});
+
+test('ClickHouse reads a lake on S3', async () => {
+  const clock = setClock('2026-03-15T12:00:00Z');
+  const endpoint = await serving({ ledger: createSeller({ seed: 3, events: 300 }, clock), clock });
+  const server = await startS3Server('bucket');
+  onTestFinished(() => server.close());
+  for (const [name, value] of Object.entries(server.environment)) vi.stubEnv(name, value);
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+  });
+  const lake = 's3://bucket/lake';
+  await ran({ lake, endpoint, account: 'shop', ...dates }, { clock });
+  const { accessKeyId, secretAccessKey } = server.credentials;
+  const source = (table: string) =>
+    `deltaLake('${server.endpoint}/bucket/lake/${table}/', '${accessKeyId}', '${secretAccessKey}')`;
+  const held = await expectSameLake(await copied(lake), clock, source);
+  expect(held.get('entries')).toBeGreaterThan(1000);
+
+  // Of two accounts and three months the files of one each.
+  await ran({ lake, endpoint, account: 'other-shop', ...dates }, { clock });
+  const partition = 'account=other-shop/month=2026-02/';
+  const own = [...server.bucket('bucket').objects.keys()].filter((key) => key.startsWith(`lake/entries/${partition}`));
+  server.calls.length = 0;
+  await clickhouseLines([
+    `SELECT sum(amount) FROM ${source('entries')} WHERE account = 'other-shop' AND month = '2026-02'`,
+  ]);
+  const opened = server.calls.map(({ key }) => key).filter((key) => key.includes('/month='));
+  expect([...new Set(opened)].toSorted()).toEqual(own.toSorted());
+});
