@@ -92,10 +92,12 @@ export interface RunningTurn {
 /**
  * Whether a turn is to come to its end: it has lasted long enough, and the place is needed for somebody who would go first.
  * Otherwise it goes on, since to begin again costs time. To be asked every few seconds.
+ *
+ * A sync is never cut short: what it reads again it would have to read again from the beginning.
  */
 export function isTurnOver(turn: RunningTurn, now: number, rules: TurnRules = turnRules): boolean {
   const { work, standing, ranMs, firstWaiting, hasFirstWork } = turn;
-  if (ranMs < rules.turnMs) return false;
+  if (work === 'sync' || ranMs < rules.turnMs) return false;
   if (hasFirstWork) return true;
   if (firstWaiting === undefined) return false;
   return firstWaiting <= turnPriority(work, afterwards(standing, ranMs), now, rules);

@@ -133,6 +133,10 @@ describe('how long a turn is', () => {
     expect(isTurnOver({ ...turn, firstWaiting: 1 }, now)).toBe(true);
   });
 
+  test('a sync is not cut short', () => {
+    expect(isTurnOver({ ...turn, work: 'sync', ranMs: 100 * hour, firstWaiting: 1 }, now)).toBe(false);
+  });
+
   test('it lasts its time whoever waits', () => {
     const ranMs = turnRules.turnMs - 1;
     expect(isTurnOver({ ...turn, ranMs, firstWaiting: 1, hasFirstWork: true }, now)).toBe(false);
