@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { usageError } from '../errors.js';
 
 /** The part of each day in which nightly syncs begin: milliseconds since midnight, UTC; the end may lie behind midnight. */
 export interface Night {
@@ -7,6 +8,7 @@ export interface Night {
 }
 
 const dayMs = 86_400_000;
+const minuteMs = 60_000;
 
 /**
  * When in the night an account's sync is due: whole seconds since midnight, UTC. It follows from the account's name, so
@@ -21,4 +23,23 @@ export function nightlySecond(account: string, { startMs, lengthMs }: Night): nu
 export function nightlyPattern(account: string, night: Night): string {
   const second = nightlySecond(account, night);
   return `${second % 60} ${Math.floor(second / 60) % 60} ${Math.floor(second / 3600)} * * *`;
+}
+
+/**
+ * The night of `--sync-at`: `01:00-05:00`; undefined for `never`.
+ *
+ * @throws LedgerlakeError USAGE for anything else
+ */
+export function readNight(text: string): Night | undefined {
+  if (text === 'never') return undefined;
+  const [, ...parts] = /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)$/.exec(text) ?? [];
+  const [startHour, startMinute, endHour, endMinute] = parts.map(Number);
+  if (startHour === undefined || startMinute === undefined || endHour === undefined || endMinute === undefined) {
+    throw usageError(
+      `expected --sync-at to be HH:MM-HH:MM in UTC such as 01:00-05:00, or never, got ${JSON.stringify(text)}`,
+    );
+  }
+  const startMs = (startHour * 60 + startMinute) * minuteMs;
+  const endMs = (endHour * 60 + endMinute) * minuteMs;
+  return { startMs, lengthMs: (endMs - startMs + dayMs) % dayMs };
 }
