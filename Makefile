@@ -1,6 +1,6 @@
 # Ledgerlake: a marketplace seller's financial events as partitioned Parquet.
 .DEFAULT_GOAL := help
-.PHONY: help install build backfill check test test-s3 test-clients test-browser test-package torture test-all docs-api bench bench-queries clean
+.PHONY: help install build backfill check test test-s3 test-clients test-browser test-fleet test-package torture test-all docs-api bench bench-queries clean
 
 LAKE ?= data/lake
 # Of `make bench`: megabytes of input, rounds that the medians are of, and which ways take part (all).
@@ -56,10 +56,13 @@ test-package: build ## Pack, install in an empty folder, and use what is install
 test-browser: build ## The report in a real Chromium (Debian's package)
 	sh test/browser/run.sh
 
+test-fleet: build ## A fleet of worker processes on a real Redis (Debian's package)
+	sh test/fleet-redis/run.sh
+
 torture: build ## Kill runs and fail store calls, everywhere: some minutes
 	npx vitest run --config test/torture/vitest.config.ts
 
-test-all: test test-s3 test-clients test-browser test-package torture ## Everything that this machine can run
+test-all: test test-s3 test-clients test-browser test-package test-fleet torture ## Everything that this machine can run
 
 docs-api: $(INSTALLED) ## Pages on the types that pipelines of one's own are written against, in docs/api
 	npm run --silent docs:api
