@@ -135,7 +135,7 @@ test('an account that leaves the configuration keeps what it was asked, and goes
 
 test('a huge account lets a small one have its turn, and a nightly sync comes when it is due', async () => {
   const redis = await redisServer();
-  const sellers = await startSellers({ count: 2, events: 1500, quota: { rate: 3, burst: 3 } });
+  const sellers = await startSellers({ count: 2, events: 6000, quota: { rate: 1, burst: 3 } });
   const fleet = await fleetAt(redis.url);
   await fleet.ask('shop-000', { work: 'backfill', from: sellers.from, to: sellers.to }, Date.now());
   const worker = workerProcess(sellers.config, redis.url, '--concurrency', '1', '--turn', '1s');
