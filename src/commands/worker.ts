@@ -77,7 +77,7 @@ export async function work(options: WorkerOptions, { clock, signal, tell }: RunC
       },
     });
     tell({ event: 'worker-started', fleet: options.fleet, redis: options.redis.shown, concurrency });
-    for (const account of await accounts()) await fleet.wakeMissing(account, clock.now());
+    for (const account of await accounts()) if (!signal.aborted) await fleet.wakeMissing(account, clock.now());
     await aborted(signal);
     tell({ event: 'worker-draining', turns, graceSeconds: graceMs / 1000 });
     closing.abort(new LedgerlakeError('STOPPED', 'the worker is to end'));

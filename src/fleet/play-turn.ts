@@ -30,14 +30,9 @@ export interface Playing {
 /** How often it is asked whether a turn is over, and progress is told. */
 const lookMs = 5000;
 
-/** A turn that another one has taken the account from: nothing is to be done about it here. */
-class LostTurn extends Error {}
-
 /**
  * Plays an account's turn: the first thing that it is asked to do, until it is done or the turn is over. What comes then
  * is told by `afterTurn`.
- *
- * @throws where another turn has the account, and the queue is to be left as it is
  */
 export async function playTurn(turn: Turn, fleet: Fleet, playing: Playing): Promise<AfterTurn> {
   const { clock, tell, rules, random } = playing;
@@ -64,7 +59,7 @@ export async function playTurn(turn: Turn, fleet: Fleet, playing: Playing): Prom
   };
   if (end === 'lost') {
     tell({ event: 'turn-ended', ...ended, next: null, delaySeconds: 0 });
-    throw new LostTurn(reason ?? '');
+    return { next: 'lost' };
   }
   const after = afterTurn(standing, { end, ranMs, hasBrought: counts.slices > 0 }, random, rules);
   if (end === 'done') await fleet.asks.done(account, first);

@@ -32,7 +32,9 @@ export type AfterTurn =
   /** It has nothing left to do, and leaves the queue. */
   | { readonly next: 'rest' }
   | { readonly next: 'again'; readonly dueAt: number; readonly priority: number; readonly standing: Standing }
-  | { readonly next: 'dead'; readonly reason: string };
+  | { readonly next: 'dead'; readonly reason: string }
+  /** Another turn has the account: the queue is left as it is, but for a place that is still this turn's. */
+  | { readonly next: 'lost' };
 
 /** An account in the queue. */
 export interface QueuedAccount {
@@ -206,6 +208,11 @@ export async function startWorking(
       progress: (value) => job.updateProgress(value),
     });
     if (after.next === 'rest') return;
+    if (after.next === 'lost') {
+      // Nobody but who has the lock can do that: the error that others get is told, and nothing else comes of it.
+      await job.moveToDelayed(Date.now(), token);
+      throw new bull.DelayedError();
+    }
     const { dueAt } = job.data;
     if (after.next === 'dead') {
       await job.updateData({ account, standing: newcomer, isOpen: false, dueAt });
