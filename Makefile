@@ -1,6 +1,6 @@
 # Ledgerlake: a marketplace seller's financial events as partitioned Parquet.
 .DEFAULT_GOAL := help
-.PHONY: help install build backfill check test test-s3 test-clients test-browser test-package test-readers torture test-all docs-api bench bench-queries bench-lake clean
+.PHONY: help install build backfill check test test-s3 test-clients test-browser test-fleet test-package test-readers torture test-all docs-api bench bench-queries bench-lake clean
 
 LAKE ?= data/lake
 # Of `make bench`: megabytes of input, rounds that the medians are of, and which ways take part (all).
@@ -64,10 +64,13 @@ test-browser: build ## The report in a real Chromium (Debian's package)
 test-readers: build ## Lakes read by ClickHouse (chdb from npm, about 550 MB)
 	sh test/readers/run.sh
 
+test-fleet: build ## A fleet of worker processes on a real Redis (Debian's package)
+	sh test/fleet-redis/run.sh
+
 torture: build ## Kill runs and fail store calls, everywhere: some minutes
 	npx vitest run --config test/torture/vitest.config.ts
 
-test-all: test test-s3 test-clients test-browser test-package test-readers torture ## Everything that this machine can run
+test-all: test test-s3 test-clients test-browser test-fleet test-package test-readers torture ## Everything that this machine can run
 
 docs-api: $(INSTALLED) ## Pages on the types that pipelines of one's own are written against, in docs/api
 	npm run --silent docs:api

@@ -13,6 +13,8 @@ const importers = {
   '@observablehq/plot': 'src/report/charts.ts',
   '@mixmark-io/domino': 'src/report/drawing.ts',
   'jsonc-parser': 'src/config/without-comments.ts',
+  bullmq: 'src/fleet/turn-queue.ts',
+  ioredis: 'src/fleet/redis.ts',
 };
 const names = Object.keys(importers);
 const restricted = (allowed) => [

@@ -40,6 +40,10 @@ const codes = {
   SQL: { exit: 1, retry: false },
   /** Some slices could not be read and are left open; all others are in the lake. */
   INCOMPLETE: { exit: 1, retry: true },
+  /** The queue of a fleet can't be reached. */
+  QUEUE_UNREACHABLE: { exit: 1, retry: true },
+  /** The queue of a fleet is not fit for it: it would lose jobs, or belongs to another version. */
+  QUEUE_UNFIT: { exit: 2, retry: false },
   /** The user or the system asked the run to stop. */
   STOPPED: { exit: 1, retry: false },
 } as const satisfies Record<string, { exit: 1 | 2; retry: boolean }>;

@@ -4,7 +4,11 @@ import type { AttemptRule } from './attempt-table.js';
  * The pause before an attempt, in whole milliseconds: by chance, so that requests which failed together don't come
  * again together, between half the first pause and a limit that doubles. `before`: pauses made so far.
  */
-export function backOff({ firstPauseMs, longestPauseMs }: AttemptRule, before: number, random: () => number): number {
+export function backOff(
+  { firstPauseMs, longestPauseMs }: Pick<AttemptRule, 'firstPauseMs' | 'longestPauseMs'>,
+  before: number,
+  random: () => number,
+): number {
   const least = firstPauseMs / 2;
   const most = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(before, 30));
   return Math.floor(least + random() * Math.max(0, most - least));

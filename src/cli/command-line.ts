@@ -2,13 +2,14 @@ import yargs, { type Argv } from 'yargs';
 import { commands } from './commands.js';
 import { Given, keptWords, type CommandDefinition } from './definition.js';
 import { failureOf } from './failure.js';
+import type { Stopping } from './stop-signals.js';
 import { fallbackTelling, openTelling, type Telling } from './telling.js';
 import { systemClock } from '../clock.js';
 import type { CommandContext } from '../commands/context.js';
 import { usageError } from '../errors.js';
 import { version } from '../version.js';
 
-type Surroundings = Pick<CommandContext, 'clock' | 'signal'>;
+type Surroundings = Pick<CommandContext, 'clock' | 'signal'> & Pick<Stopping, 'allow'>;
 
 /** Wider lines are hard to read. */
 const widest = 110;
@@ -89,9 +90,9 @@ function failed(error: unknown, { tell }: Telling): number {
  * Runs a command line to its end and leaves the exit code with the process.
  *
  * @param words what stands behind the program's name
- * @param signal aborts with what is to be told once the user or the system wants an end
+ * @param stopping how the user or the system tells that they want an end
  */
-export async function runCommandLine(words: readonly string[], signal: AbortSignal): Promise<void> {
+export async function runCommandLine(words: readonly string[], { signal, allow }: Stopping): Promise<void> {
   // A reader such as `head` that has seen enough is no error of ours.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(process.exitCode);
@@ -102,7 +103,7 @@ export async function runCommandLine(words: readonly string[], signal: AbortSign
     signal.throwIfAborted();
     const help = await helpFor(words);
     if (help !== undefined) process.stdout.write(`${help}\n`);
-    else await parserOf(words, { clock: systemClock, signal }).parseAsync();
+    else await parserOf(words, { clock: systemClock, signal, allow }).parseAsync();
   } catch (error) {
     process.exitCode = failed(error, await fallbackTelling(words, systemClock));
   }

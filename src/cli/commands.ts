@@ -2,6 +2,7 @@ import { accountsCommand } from './accounts.js';
 import { backfillCommand } from './backfill.js';
 import { completionCommand } from './completion.js';
 import type { CommandDefinition } from './definition.js';
+import { enqueueCommand } from './enqueue.js';
 import { forgetCommand } from './forget.js';
 import { importCommand } from './import.js';
 import { initCommand } from './init.js';
@@ -13,6 +14,7 @@ import { sqlCommand } from './sql.js';
 import { statusCommand } from './status.js';
 import { syncCommand } from './sync.js';
 import { verifyCommand } from './verify.js';
+import { workerCommand } from './worker.js';
 
 /** In the order of the help. */
 export const commands: readonly CommandDefinition[] = [
@@ -29,6 +31,8 @@ export const commands: readonly CommandDefinition[] = [
   forgetCommand,
   accountsCommand,
   serveCommand,
+  enqueueCommand,
+  workerCommand,
   initCommand,
   completionCommand(() => commands),
 ];

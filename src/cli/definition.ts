@@ -1,5 +1,6 @@
 import type { CommandContext, ReadingContext, RunContext } from '../commands/context.js';
 import { logFormats } from '../config/log-settings.js';
+import type { Stopping } from './stop-signals.js';
 import { isFormat, type Format } from '../output/formats.js';
 
 /** An option of the command line. All values come as text: the command reads numbers and dates itself, and says what is wrong. */
@@ -77,7 +78,7 @@ export interface CommandDefinition {
   /** Command line and what it does. */
   readonly examples: readonly (readonly [string, string])[];
   /** Runs it; the exit code where it isn't 0. What it needs is imported only now: `--help` shouldn't load DuckDB. */
-  run(given: Given, context: CommandContext & RunContext): Promise<number>;
+  run(given: Given, context: CommandContext & RunContext & Pick<Stopping, 'allow'>): Promise<number>;
 }
 
 /** Options of every command. */
@@ -110,6 +111,8 @@ export const sharedOptions = {
     type: 'text',
     about: "Write the metrics to a file at the end, for node exporter's textfile collector",
   },
+  redis: { type: 'text', about: 'Where Redis or Valkey is, without a password [default: REDIS_URL]' },
+  fleet: { type: 'text', default: 'ledgerlake', about: 'Name of the fleet: several can share a Redis' },
   json: { type: 'flag', about: 'End standard output with the summary as one JSON object' },
 } as const satisfies Record<string, OptionDefinition>;
 

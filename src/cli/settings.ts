@@ -15,23 +15,39 @@ export interface RunSettings extends Settings {
 
 /**
  * The settings and the account of a run: what the command line says goes before the environment, that before the
- * configuration.
+ * configuration. `asked`: the account in the place of the command line's.
  *
  * @throws LedgerlakeError USAGE for what is wrong in any of them
  */
-export async function readSettings(given: Given): Promise<RunSettings> {
+export async function readSettings(given: Given, asked = given.text('account')): Promise<RunSettings> {
   const { configuration, settings, resolveAccount, resolveOwnAccount } = await configured(given);
   const own = settings.pipelineFolder === undefined ? [] : await loadOwn(settings.pipelineFolder);
   const named = given.all('PIPELINE');
   if (named.length > 0 && named.every((name) => own.some((pipeline) => pipeline.name === name))) {
-    const account = resolveOwnAccount(configuration, process.env, given.text('account'));
+    const account = resolveOwnAccount(configuration, process.env, asked);
     return { ...settings, account, endpoint: undefined, signIn: undefined, own };
   }
   const { account, endpoint, signIn } = await resolveAccount(configuration, process.env, {
-    account: given.text('account'),
+    account: asked,
     endpoint: given.text('endpoint'),
   });
   return { ...settings, account, endpoint, signIn, own };
+}
+
+/**
+ * The accounts of a fleet: those that are configured; where there are none, the made-up seller's.
+ *
+ * @throws LedgerlakeError USAGE for a configuration that isn't one
+ */
+export async function readFleetAccounts(given: Given): Promise<readonly string[]> {
+  const [{ readConfiguration }, { listedAccounts }, { demoAccount }] = await Promise.all([
+    import('../config/read-configuration.js'),
+    import('../config/listed-accounts.js'),
+    import('../options/account.js'),
+  ]);
+  const configuration = await readConfiguration(given.text('config'), process.env, process.cwd());
+  const listed = listedAccounts(configuration, process.env);
+  return listed.length === 0 ? [demoAccount] : listed;
 }
 
 /** The lake that a command is about: as on the command line, in the environment or in the configuration. */

@@ -8,10 +8,9 @@ import { readApiAddress, type ApiAddress } from '../own/api-settings.js';
 import { connectOwn, cursorLifeMs, type OwnConnection } from '../own/connect.js';
 import type { LoadedDefinition } from '../own/load-definitions.js';
 import { isOwn, ownPipeline, type OwnPipeline } from '../own/own-pipeline.js';
-import { openKeptQuota } from '../quota/kept-quota.js';
 import { isWorthPacing } from '../quota/worth-pacing.js';
 import type { Pipeline } from '../run/pipeline.js';
-import { pagesFolder, quotaFile, stateFolder, type StatePlace } from './state-folder.js';
+import { openQuota, pagesFolder, quotaFile, stateFolder, type StatePlace } from './state-folder.js';
 
 interface Surroundings {
   readonly clock: Clock;
@@ -70,8 +69,12 @@ export function ownAddress({ loaded: { definition, file } }: OwnPipeline): ApiAd
 }
 
 /** Where the level of a pipeline's quota is kept. */
-export function ownQuotaFile(place: StatePlace, account: string, name: string, { origin, prefix }: ApiAddress): string {
-  return quotaFile(place, account, `${origin}${prefix} ${name}`);
+export function ownQuotaFile(place: StatePlace, account: string, name: string, address: ApiAddress): string {
+  return quotaFile(place, account, quotaName(name, address));
+}
+
+function quotaName(name: string, { origin, prefix }: ApiAddress): string {
+  return `${origin}${prefix} ${name}`;
 }
 
 async function connect(
@@ -89,6 +92,6 @@ async function connect(
   const isKept = api.quota !== undefined && isWorthPacing(api.quota.rate);
   const pages = { folder: join(folder, pagesFolder, name), clock, tokenLifeMs: cursorLifeMs(loaded), warn };
   const journal = isKept ? await openJournal(pages) : undefined;
-  const kept = isKept ? await openKeptQuota(ownQuotaFile(place, account, name, address), warn) : undefined;
+  const kept = isKept ? await openQuota(place, account, quotaName(name, address), warn) : undefined;
   return connectOwn(loaded, { address, clock, random: Math.random, kept, journal, tell });
 }

@@ -7,12 +7,11 @@ import { openLargeGroups } from '../finances/large-groups.js';
 import type { FinancesUpstream } from '../finances/upstream.js';
 import { waitNotice } from '../attempts/wait-notice.js';
 import { openJournal } from '../journal/journal.js';
-import { openKeptQuota } from '../quota/kept-quota.js';
 import { isWorthPacing } from '../quota/worth-pacing.js';
 import { createSeller } from '../seller/seller.js';
 import { startService } from '../service/server.js';
 import type { SignIn } from '../sign-in/token-request.js';
-import { largeGroupsFile, pagesFolder, quotaFile, stateFolder, type StatePlace } from './state-folder.js';
+import { largeGroupsFile, openQuota, pagesFolder, stateFolder, type StatePlace } from './state-folder.js';
 
 export interface UpstreamOptions extends StatePlace {
   /** Undefined: the embedded service. */
@@ -60,7 +59,7 @@ export async function withUpstream<T>(
   const journal = keeps
     ? await openJournal({ folder: join(folder, pagesFolder), clock, tokenLifeMs, warn })
     : undefined;
-  const kept = keeps ? await openKeptQuota(quotaFile(options, account, endpoint), warn) : undefined;
+  const kept = keeps ? await openQuota(options, account, endpoint, warn) : undefined;
   const path = largeGroupsFile(options, account, endpoint);
   const largeGroups = await openLargeGroups({ path, clock, isForgotten: options.refresh === true, warn });
   const waiting = waitNotice(clock, tell);

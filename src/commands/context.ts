@@ -15,6 +15,8 @@ export interface CommandContext {
 /** The same for a run, which tells what happens and leaves to others what becomes of that. */
 export interface RunContext extends Omit<CommandContext, 'log'> {
   readonly tell: Tell;
+  /** Once it aborts nothing further is begun, and what is open comes to its end. */
+  readonly closing?: AbortSignal | undefined;
 }
 
 /** The same for a command that writes its results piece by piece. */

@@ -86,7 +86,7 @@ export async function load(
   { command, options, refresh, own, isOwn, plan, judge, present }: Load,
   context: RunContext,
 ): Promise<void> {
-  const { clock, signal, tell } = context;
+  const { clock, signal, closing, tell } = context;
   const account = isOwn ? readOwnAccount(options.account) : readAccount(options.account, options.endpoint);
   if (options.endpoint !== undefined) readEndpoint(options.endpoint);
   own.forEach(ownAddress);
@@ -117,6 +117,7 @@ export async function load(
           upstream,
           clock,
           signal,
+          closing,
           tell: telling,
           openSlices,
           judge: verdictOn,

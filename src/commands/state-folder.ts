@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
+import { openKeptQuota, type KeptQuota } from '../quota/kept-quota.js';
 
 /** What decides where a run's state is kept. */
 export interface StatePlace {
   readonly lake: string;
   /** Folder for pages of unfinished slices and the level of the quota; undefined: beside the lake. */
   readonly journal?: string | undefined;
+  /** Keeps the level of the quota elsewhere than in a file, by the file's name. */
+  readonly quotas?: ((name: string) => Promise<KeptQuota>) | undefined;
 }
 
 /** Below an account's folder. */
@@ -27,6 +30,17 @@ export function stateFolder({ lake, journal }: StatePlace, account: string): str
 /** Where the level of the quota of an account at an address is kept. */
 export function quotaFile(place: StatePlace, account: string, endpoint: string): string {
   return join(stateFolder(place, account), `quota-${hashOf(endpoint)}.json`);
+}
+
+/** Opens the level of a quota, wherever it is kept. */
+export async function openQuota(
+  place: StatePlace,
+  account: string,
+  endpoint: string,
+  warn: (reason: unknown) => void,
+): Promise<KeptQuota> {
+  const file = quotaFile(place, account, endpoint);
+  return place.quotas === undefined ? openKeptQuota(file, warn) : place.quotas(basename(file, '.json'));
 }
 
 /** Where settlements of an account at an address are kept that were found to be too large to be read. */

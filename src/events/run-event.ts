@@ -34,7 +34,16 @@ export type RunEvent =
   | RowsImported
   | FilesPlanned
   | FilesMerged
-  | EntriesChecked;
+  | EntriesChecked
+  | WorkerStarted
+  | WorkerDraining
+  | TurnBegun
+  | TurnEnded
+  | AccountWarned
+  | QueueWarning
+  | QueueLost
+  | QueueBack
+  | QueueFailed;
 
 /** Takes what happens, when it happens. Never throws. */
 export type Tell = (event: RunEvent) => void;
@@ -79,6 +88,15 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'files-planned': 'info',
   'files-merged': 'info',
   'entries-checked': 'debug',
+  'worker-started': 'info',
+  'worker-draining': 'info',
+  'turn-begun': 'info',
+  'turn-ended': 'info',
+  'account-warned': 'warn',
+  'queue-warning': 'warn',
+  'queue-lost': 'warn',
+  'queue-back': 'warn',
+  'queue-failed': 'warn',
 };
 
 interface RunStarted {
@@ -361,4 +379,80 @@ interface EntriesChecked {
   readonly bytes: number;
   /** Whether they are others than before. */
   readonly changed: boolean;
+}
+
+/** A worker of a fleet waits for turns. */
+interface WorkerStarted {
+  readonly event: 'worker-started';
+  readonly fleet: string;
+  /** Without user and password. */
+  readonly redis: string;
+  /** Turns at once. */
+  readonly concurrency: number;
+}
+
+/** A signal has told it to stop: it takes nothing new, and what is open comes to its end. */
+interface WorkerDraining {
+  readonly event: 'worker-draining';
+  /** Turns under way. */
+  readonly turns: number;
+  /** After how long they are broken off. */
+  readonly graceSeconds: number;
+}
+
+interface TurnBegun {
+  readonly event: 'turn-begun';
+  readonly account: string;
+  readonly work: 'sync' | 'backfill';
+  /** Which turn of the fleet it is, from 1. */
+  readonly turn: number;
+}
+
+interface TurnEnded {
+  readonly event: 'turn-ended';
+  readonly account: string;
+  readonly work: 'sync' | 'backfill';
+  readonly turn: number;
+  /** `over`: in good order, with work left; `lost`: another worker has the account. */
+  readonly end: 'done' | 'over' | 'passing' | 'lasting' | 'lost';
+  /** Why, where it isn't `done`. */
+  readonly reason: string | null;
+  /** `rest`: it has nothing left to do; `dead`: it is among the dead letters; null where it was lost. */
+  readonly next: 'rest' | 'again' | 'dead' | null;
+  /** Until its next turn can begin. */
+  readonly delaySeconds: number;
+  readonly seconds: number;
+  readonly slices: number;
+  readonly pages: number;
+  readonly requests: number;
+  readonly throttled: number;
+}
+
+/** What a run warns of, by a worker that runs several. */
+interface AccountWarned {
+  readonly event: 'account-warned';
+  readonly account: string;
+  readonly message: string;
+}
+
+/** Redis isn't what it should be for a queue. */
+interface QueueWarning {
+  readonly event: 'queue-warning';
+  readonly reason: string;
+}
+
+/** There is no connection to Redis for now: commits and turns wait for it. */
+interface QueueLost {
+  readonly event: 'queue-lost';
+  readonly reason: string;
+}
+
+interface QueueBack {
+  readonly event: 'queue-back';
+}
+
+/** The queue could not be told something, or has taken a turn away. */
+interface QueueFailed {
+  readonly event: 'queue-failed';
+  readonly reason: string;
 }

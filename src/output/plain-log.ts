@@ -45,6 +45,14 @@ const noteTexts = {
   'look-back': 'the note of how far back was read',
 } as const;
 
+const endTexts = {
+  done: 'done',
+  over: 'over',
+  passing: 'failed',
+  lasting: 'failed',
+  lost: 'lost to another worker',
+} as const;
+
 /** What is told in any case. */
 const lines: Handlers<string | undefined> = {
   message: ({ message }) => message,
@@ -66,6 +74,22 @@ const lines: Handlers<string | undefined> = {
     `pages and quota aren't kept for the next run, as ${folder} can't be written: ${reason}`,
   'note-not-written': ({ note, reason }) => `${noteTexts[note]} could not be written: ${reason}`,
   'line-left-out': ({ reason }) => `left out: ${reason}`,
+  'worker-started': ({ fleet, redis, concurrency }) =>
+    `waiting for turns of the fleet ${fleet} at ${redis}, ${concurrency} at once`,
+  'worker-draining': ({ turns, graceSeconds }) =>
+    `draining: ${formatCount(turns, 'turn')} under way, ${graceSeconds} s to come to an end; the same signal again ends it at once`,
+  'turn-begun': ({ account, work, turn }) => `${account}: ${work}, turn ${turn}`,
+  'turn-ended': ({ account, work, turn, end, reason, next, delaySeconds, seconds }) => {
+    const after = next === 'again' && delaySeconds > 0 ? `, again in ${formatSpan(delaySeconds * 1000)}` : '';
+    const dead = next === 'dead' ? ', to the dead letters' : '';
+    const why = reason === null ? '' : `: ${reason}`;
+    return `${account}: ${work}, turn ${turn} ${endTexts[end]} after ${seconds.toFixed(1)} s${after}${dead}${why}`;
+  },
+  'account-warned': ({ account, message }) => `${account}: ${message}`,
+  'queue-warning': ({ reason }) => reason,
+  'queue-lost': ({ reason }) => `no connection to Redis (${reason}): waiting until it is back`,
+  'queue-back': () => 'Redis is back',
+  'queue-failed': ({ reason }) => `the queue: ${reason}`,
   'input-ended': ({ input, reason }) =>
     reason === null ? undefined : `left out ${input}, nothing of it was imported: ${reason}`,
 };

@@ -16,17 +16,29 @@ export interface KeptQuota {
  * can't be written is told once and costs no more than a few refused requests in the next run.
  */
 export async function openKeptQuota(path: string, warn: (reason: unknown) => void): Promise<KeptQuota> {
-  const states = new Map(Object.entries(await statesIn(path)));
+  const save = async (states: Readonly<Record<string, number>>): Promise<void> => {
+    await mkdir(dirname(path), { recursive: true });
+    const part = `${path}.${process.pid}.part`;
+    await writeFile(part, JSON.stringify(states));
+    await rename(part, path);
+  };
+  return keptQuota(await statesIn(path), save, warn);
+}
+
+/** States of buckets that are saved wherever `save` puts them, all of them each time, and never twice at once. */
+export function keptQuota(
+  before: Readonly<Record<string, number>>,
+  save: (states: Readonly<Record<string, number>>) => Promise<void>,
+  warn: (reason: unknown) => void,
+): KeptQuota {
+  const states = new Map(Object.entries(before));
   let isDirty = false;
   let writing: Promise<void> | undefined;
 
   const write = async (): Promise<void> => {
-    await mkdir(dirname(path), { recursive: true });
     while (isDirty) {
       isDirty = false;
-      const part = `${path}.${process.pid}.part`;
-      await writeFile(part, JSON.stringify(Object.fromEntries(states)));
-      await rename(part, path);
+      await save(Object.fromEntries(states));
     }
   };
   let isBroken = false;

@@ -22,6 +22,8 @@ export interface OpeningOptions<S extends Slice> {
   readonly unpaced: number;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Once it aborts no further slice is opened. */
+  readonly closing?: AbortSignal | undefined;
   /** Loads a slice. Once it throws no further one is opened. */
   readonly load: (open: OpenSlice<S>) => Promise<void>;
 }
@@ -43,10 +45,11 @@ const settledPages = 40;
  * tokens, several where they don't, and before the first answer another one each time that a token would be lost because
  * the bucket is full.
  *
- * @throws what `load` threw first, once every open slice has come to its end
+ * @throws what `load` threw first, once every open slice has come to its end; `closing`'s reason, likewise, where it left
+ * something that wasn't begun
  */
 export async function loadAll<S extends Slice>(options: OpeningOptions<S>): Promise<void> {
-  const { work, pace, unpaced, clock, signal, load } = options;
+  const { work, pace, unpaced, clock, signal, closing, load } = options;
   const open = new Map<S, OpenState & { readonly loading: Promise<void> }>();
   const failures: unknown[] = [];
   let opening: Opening | undefined;
@@ -113,6 +116,7 @@ export async function loadAll<S extends Slice>(options: OpeningOptions<S>): Prom
 
   while (failures.length === 0) {
     signal.throwIfAborted();
+    if (closing?.aborted === true && work.left !== '') break;
     for (let slice = next(); slice !== undefined; slice = next()) start(slice);
     if (open.size === 0) for (const slice of work.again?.() ?? []) start(slice);
     if (open.size === 0) return;
@@ -122,6 +126,7 @@ export async function loadAll<S extends Slice>(options: OpeningOptions<S>): Prom
     });
     const paced = pace();
     const waits = [change];
+    closing?.addEventListener('abort', wake, { once: true });
     if (paced !== undefined && work.left !== '') {
       const { rate, burst, level } = paced;
       const fullIn = Math.max((1000 * (burst - level)) / rate, openedAt + 1000 / rate - clock.now(), 1);
@@ -131,10 +136,11 @@ export async function loadAll<S extends Slice>(options: OpeningOptions<S>): Prom
       await Promise.race(waits);
     } finally {
       over.abort();
+      closing?.removeEventListener('abort', wake);
       // The sleeper that lost the race ends with the signal's reason, which is nobody's failure.
       await Promise.allSettled(waits.slice(1));
     }
   }
   await Promise.all([...open.values()].map(({ loading }) => loading));
-  throw failures[0];
+  throw failures[0] ?? closing?.reason;
 }

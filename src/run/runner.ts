@@ -48,6 +48,8 @@ export interface RunOptions<Upstream> {
   readonly upstream: Upstream;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** Once it aborts nothing further is begun, and what is open comes to its end. */
+  readonly closing?: AbortSignal | undefined;
   readonly tell: Tell;
   /** Slices of one pipeline that are open at once where there is no quota. */
   readonly openSlices: number;
@@ -61,9 +63,11 @@ export interface RunOptions<Upstream> {
 
 /**
  * The outer river: loads what the lake lacks for each pipeline, those that read different operations side by side.
- * The first failure stops the others; what was committed stays, and the next run goes on from there.
+ * The first failure stops the others; what was committed stays, and the next run goes on from there. That nothing further
+ * is to be begun (`closing`) stops none.
  *
- * @returns a summary per pipeline that ran, also when it failed: then with the first failure
+ * @returns a summary per pipeline that ran, also when it failed: then with the first failure, or with the reason of
+ * `closing` where that left something
  */
 export async function runPipelines<Upstream>(
   pipelines: readonly Pipeline<Upstream>[],
@@ -73,6 +77,9 @@ export async function runPipelines<Upstream>(
   const started = new Map<Pipeline<Upstream>, Promise<void>>();
   const failures: unknown[] = [];
   const stop = new AbortController();
+  const isClosing = (): boolean => options.closing?.aborted === true;
+  /** What was not begun is no failure of what is open. */
+  const isLeft = (error: unknown): boolean => isClosing() && error === options.closing?.reason;
   const signal = AbortSignal.any([options.signal, stop.signal]);
   // Every open slice and request listens to it, and there may be many.
   setMaxListeners(0, signal);
@@ -85,6 +92,10 @@ export async function runPipelines<Upstream>(
   const run = async (pipeline: Pipeline<Upstream>): Promise<void> => {
     for (const needed of pipeline.needs ?? []) await start(needed);
     if (signal.aborted) return;
+    if (isClosing()) {
+      failures.push(options.closing?.reason);
+      return;
+    }
     const summary = newSummary(pipeline.name);
     summaries.push(summary);
     try {
@@ -92,13 +103,15 @@ export async function runPipelines<Upstream>(
       options.tell(endOf(summary));
     } catch (error) {
       failures.push(error);
+      if (isLeft(error)) return;
       stop.abort(new LedgerlakeError('STOPPED', 'another slice failed'));
     }
   };
 
   // The signal only tells pending work to end: all of it is waited for, so that nothing goes on behind the summary.
   await Promise.all(pipelines.map(start));
-  const failure: unknown = options.signal.aborted ? options.signal.reason : (failures[0] ?? incomplete(summaries));
+  const broken = failures.find((error) => !isLeft(error)) ?? failures[0];
+  const failure: unknown = options.signal.aborted ? options.signal.reason : (broken ?? incomplete(summaries));
   return { summaries, failure };
 }
 
@@ -117,7 +130,7 @@ async function runPipeline<Upstream>(
   options: RunOptions<Upstream>,
   summary: PipelineSummary,
 ): Promise<void> {
-  const { upstream, clock, signal, tell, openSlices } = options;
+  const { upstream, clock, signal, closing, tell, openSlices } = options;
   const began = clock.now();
   const begun = pipeline.begun?.(upstream);
   const job: Job = { ...options.job, isPaced: pipeline.pace(upstream) !== undefined, begun };
@@ -135,6 +148,7 @@ async function runPipeline<Upstream>(
         unpaced: openSlices,
         clock,
         signal,
+        closing,
         load: async (one) => {
           const isDone = await loadSlice(pipeline, work, one, { ...options, job: asked }, summary);
           if (!isDone) outrun.push(one.slice);

@@ -41,7 +41,8 @@ export async function serving(options: ServiceOptions): Promise<string> {
   return service.url;
 }
 
-const defaults: BackfillOptions = {
+/** A backfill of the made-up seller, not throttled; the lake is to be named. */
+export const defaults: BackfillOptions = {
   pipelines: [],
   lake: '',
   account: undefined,

@@ -1,0 +1,252 @@
+import type { Job, Queue, Worker } from 'bullmq';
+import { fleetPackage } from './fleet-package.js';
+import type { FleetKeys } from './fleet-keys.js';
+import type { RedisClient } from './redis.js';
+import { newcomer, turnPriority, type Standing, type Work } from './turns.js';
+
+/** What a job carries from one turn to the next. */
+interface TurnData {
+  readonly account: string;
+  readonly standing: Standing;
+  /** A turn is under way that has brought nothing yet: found so by the next one, its worker died. */
+  readonly isOpen: boolean;
+  /** Before it the next turn doesn't begin: milliseconds since 1970. */
+  readonly dueAt: number;
+}
+
+/** An account's turn, in a worker's hands. */
+export interface Turn {
+  readonly account: string;
+  readonly standing: Standing;
+  /** Whether the turn before this one ended with its worker's death, and had brought nothing. */
+  readonly wasCutOff: boolean;
+  /** Aborts where the queue takes this worker for dead. */
+  readonly signal: AbortSignal;
+  /** Something came into the lake. */
+  brought(): Promise<void>;
+  progress(value: object): Promise<void>;
+}
+
+/** What becomes of an account once its turn has ended. */
+export type AfterTurn =
+  /** It has nothing left to do, and leaves the queue. */
+  | { readonly next: 'rest' }
+  | { readonly next: 'again'; readonly dueAt: number; readonly priority: number; readonly standing: Standing }
+  | { readonly next: 'dead'; readonly reason: string }
+  /** Another turn has the account: the queue is left as it is, but for a place that is still this turn's. */
+  | { readonly next: 'lost' };
+
+/** An account in the queue. */
+export interface QueuedAccount {
+  readonly account: string;
+  readonly state: 'waiting' | 'delayed' | 'active' | 'dead';
+  readonly standing: Standing;
+  /** Of a dead one why; of an active one what it told last. */
+  readonly reason: string | null;
+  readonly progress: unknown;
+  /** Since when it waits for its turn; when it died; when it comes again after a failure. Milliseconds since 1970. */
+  readonly at: number | null;
+}
+
+/** The one queue of a fleet: an account that has something to do stands in it once. */
+export interface TurnQueue {
+  /**
+   * Sees that an account stands in the queue, for this work. One that does already is put forward where the work goes first;
+   * one among the dead letters is taken out of them.
+   */
+  wake(account: string, work: Work, now: number): Promise<void>;
+  /** Whether an account stands in the queue, also among the dead letters. */
+  has(account: string): Promise<boolean>;
+  /** The lowest priority of those that could have their turn at once; undefined: nobody waits. */
+  firstWaiting(now: number): Promise<number | undefined>;
+  /** Every account that stands in it. */
+  accounts(now: number): Promise<readonly QueuedAccount[]>;
+  /** When each account's nightly sync is due next, by account: milliseconds since 1970. */
+  nights(): Promise<ReadonlyMap<string, number>>;
+  /** Has an account synced by a cron pattern, in UTC; undefined: not any more. */
+  setNight(account: string, pattern: string | undefined): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface WorkingOptions {
+  /** Turns at once. */
+  readonly concurrency: number;
+  /** How long a worker that isn't heard of keeps its accounts. */
+  readonly lockMs: number;
+  /** For people who look at the queue. */
+  readonly name: string;
+  readonly play: (turn: Turn) => Promise<AfterTurn>;
+  /** Told behind a turn after which an account rests, and has left the queue. */
+  readonly rested: (account: string) => Promise<void>;
+  /** An account's nightly sync is due. */
+  readonly due: (account: string) => Promise<void>;
+  /** Something is wrong with the queue itself. */
+  readonly failed: (error: unknown) => void;
+}
+
+export interface Working {
+  /** Takes nothing new any more, and resolves once the turns under way have ended. */
+  drain(): Promise<void>;
+}
+
+/** As long as a dead worker is no reason to give an account up: that is counted in its standing. */
+const mostStalls = 1_000_000;
+
+const idOf = (account: string): string => `account-${account}`;
+
+/** @throws LedgerlakeError USAGE without the package */
+export async function openTurnQueue(connection: RedisClient, { prefix }: FleetKeys): Promise<TurnQueue> {
+  const bull = await fleetPackage('bullmq', () => import('bullmq'));
+  const turns: Queue<TurnData> = new bull.Queue('turns', { connection, prefix });
+  const nights: Queue = new bull.Queue('nights', { connection, prefix });
+  // The connection itself tells.
+  for (const queue of [turns, nights]) queue.on('error', () => undefined);
+
+  const add = async (account: string, work: Work, now: number): Promise<void> => {
+    await turns.add(
+      'turn',
+      { account, standing: newcomer, isOpen: false, dueAt: now },
+      {
+        jobId: idOf(account),
+        priority: turnPriority(work, newcomer, now),
+        removeOnComplete: true,
+        removeOnFail: false,
+        // Nothing is tried again but as `afterTurn` says.
+        attempts: 1,
+      },
+    );
+  };
+  return {
+    wake: async (account, work, now) => {
+      await add(account, work, now);
+      const job = await turns.getJob(idOf(account));
+      if (job === undefined) return;
+      if (await job.isFailed()) {
+        await job.remove();
+        await add(account, work, now);
+        return;
+      }
+      const priority = turnPriority(work, job.data.standing, now);
+      if (priority < job.priority && (await job.getState()) === 'prioritized') await job.changePriority({ priority });
+    },
+    has: async (account) => (await turns.getJob(idOf(account))) !== undefined,
+    firstWaiting: async (now) => {
+      const [stalled, [first], delayed] = await Promise.all([
+        turns.getWaitingCount(),
+        turns.getPrioritized(0, 0),
+        turns.getDelayed(0, 9),
+      ]);
+      // What a dead worker has left goes before all others.
+      if (stalled > 0) return 1;
+      const due = delayed.filter(({ data }) => data.dueAt <= now);
+      const priorities = [...(first === undefined ? [] : [first]), ...due].map(({ priority }) => priority);
+      return priorities.length === 0 ? undefined : Math.min(...priorities);
+    },
+    accounts: async (now) => {
+      const states = {
+        waiting: ['waiting', 'prioritized'],
+        active: ['active'],
+        delayed: ['delayed'],
+        dead: ['failed'],
+      } as const;
+      const all: QueuedAccount[] = [];
+      for (const state of ['active', 'waiting', 'delayed', 'dead'] as const) {
+        for (const job of await turns.getJobs([...states[state]])) all.push(queued(job, state, now));
+      }
+      return all;
+    },
+    nights: async () => {
+      const found = await nights.getJobSchedulers(0, -1);
+      return new Map(found.map(({ key, next }) => [key.replace(/^account-/, ''), next ?? 0]));
+    },
+    setNight: async (account, pattern) => {
+      if (pattern === undefined) {
+        await nights.removeJobScheduler(idOf(account));
+        return;
+      }
+      const opts = {
+        removeOnComplete: true,
+        removeOnFail: true,
+        attempts: 5,
+        backoff: { type: 'exponential', delay: 1000 },
+      };
+      await nights.upsertJobScheduler(idOf(account), { pattern, tz: 'UTC' }, { name: 'sync', data: { account }, opts });
+    },
+    close: async () => {
+      await Promise.all([turns.close(), nights.close()]);
+    },
+  };
+}
+
+function queued(job: Job<TurnData>, state: QueuedAccount['state'], now: number): QueuedAccount {
+  const { account, standing, dueAt } = job.data;
+  const reason = state === 'dead' ? job.failedReason : null;
+  const at = state === 'dead' ? (job.finishedOn ?? null) : dueAt;
+  // The queue keeps one whose turn was over where it keeps those that have failed, until somebody looks for work.
+  const isWaiting = state === 'delayed' && dueAt <= now;
+  return { account, state: isWaiting ? 'waiting' : state, standing, reason, progress: job.progress, at };
+}
+
+/** Takes turns out of the queue and plays them, several at once. */
+export async function startWorking(
+  connection: RedisClient,
+  { prefix }: FleetKeys,
+  { concurrency, lockMs, name, play, rested, due, failed }: WorkingOptions,
+): Promise<Working> {
+  const bull = await fleetPackage('bullmq', () => import('bullmq'));
+  const played = async (
+    job: Job<TurnData>,
+    token: string | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<void> => {
+    const { account, standing, isOpen } = job.data;
+    await job.updateData({ ...job.data, isOpen: true });
+    const after = await play({
+      ...{ account, standing, wasCutOff: isOpen },
+      signal: signal ?? new AbortController().signal,
+      brought: () => job.updateData({ ...job.data, isOpen: false }),
+      progress: (value) => job.updateProgress(value),
+    });
+    if (after.next === 'rest') return;
+    if (after.next === 'lost') {
+      // Nobody but who has the lock can do that: the error that others get is told, and nothing else comes of it.
+      await job.moveToDelayed(Date.now(), token);
+      throw new bull.DelayedError();
+    }
+    const { dueAt } = job.data;
+    if (after.next === 'dead') {
+      await job.updateData({ account, standing: newcomer, isOpen: false, dueAt });
+      throw new bull.UnrecoverableError(after.reason);
+    }
+    await job.updateData({ account, standing: after.standing, isOpen: false, dueAt: after.dueAt });
+    await job.changePriority({ priority: after.priority });
+    await job.moveToDelayed(after.dueAt, token);
+    throw new bull.DelayedError();
+  };
+  const shared = { connection, prefix, name };
+  const lock = { lockDuration: lockMs, stalledInterval: lockMs, maxStalledCount: mostStalls };
+  const worker: Worker<TurnData> = new bull.Worker(
+    'turns',
+    (job: Job<TurnData>, token, signal) => played(job, token, signal),
+    { ...shared, ...lock, concurrency },
+  );
+  const nights: Worker<{ account: string }> = new bull.Worker(
+    'nights',
+    async (job: Job<{ account: string }>) => {
+      await due(job.data.account);
+    },
+    { ...shared, concurrency: 4 },
+  );
+  worker.on('lockRenewalFailed', (ids: string[]) => {
+    for (const id of ids) worker.cancelJob(id, 'the queue has taken its turn away');
+  });
+  worker.on('completed', ({ data: { account } }) => {
+    rested(account).catch(failed);
+  });
+  for (const each of [worker, nights]) each.on('error', failed);
+  return {
+    drain: async () => {
+      await Promise.all([worker.close(), nights.close()]);
+    },
+  };
+}

@@ -1,0 +1,155 @@
+import { expect, test } from 'vitest';
+import { openFleet, type Fleet } from '../../src/fleet/fleet.js';
+import { protocol } from '../../src/fleet/fitness.js';
+import { builtCommand } from '../commands/built-command.js';
+import { temporaryFolder } from '../commands/lake-run.js';
+import { redisServer } from './redis-server.js';
+import { askedAgain, expectWholeLakes, startSellers, throttled } from './sellers.js';
+import { until, workerProcess, type WorkerProcess } from './worker-process.js';
+
+async function fleetAt(url: string): Promise<Fleet> {
+  return openFleet({ redis: { url, shown: url }, fleet: 'ledgerlake' }, () => undefined);
+}
+
+function isEmpty(fleet: Fleet): Promise<boolean> {
+  return fleet.queue.accounts(Date.now()).then((accounts) => accounts.length === 0);
+}
+
+async function command(redisUrl: string, ...words: string[]) {
+  return builtCommand(words, { folder: await temporaryFolder(), environment: { REDIS_URL: redisUrl } });
+}
+
+test('a Redis that evicts is refused, before anything is done', async () => {
+  const redis = await redisServer(['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru']);
+  for (const words of [['worker'], ['enqueue']]) {
+    const { code, out, err } = await command(redis.url, ...words);
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toMatch(/^ledgerlake: expected maxmemory-policy noeviction .* got allkeys-lru: .*\n$/);
+  }
+});
+
+test('a Redis without an append-only file is warned of', async () => {
+  const redis = await redisServer([]);
+  const { code, err } = await command(redis.url, 'enqueue', 'nightly');
+  expect(code).toBe(0);
+  expect(err).toContain('has no append-only file');
+});
+
+test('a fleet that another version has set up is left alone', async () => {
+  const redis = await redisServer();
+  const fleet = await fleetAt(redis.url);
+  await fleet.redis.set(fleet.keys.protocol, String(protocol + 1));
+  await fleet.close();
+  const { code, err } = await command(redis.url, 'worker');
+  expect(code).toBe(2);
+  expect(err).toMatch(/^ledgerlake: expected the fleet ledgerlake to be of protocol 1, got "2": .*\n$/);
+  expect((await command(redis.url, 'enqueue', '--fleet', 'another')).code).toBe(0);
+});
+
+test('a wrong password is told without the right or the wrong one', async () => {
+  const redis = await redisServer(['--requirepass', 'open-sesame']);
+  const { code, err } = await command(redis.url.replace('//', '//:abracadabra@'), 'worker');
+  expect(code).toBe(1);
+  expect(err).toMatch(/^ledgerlake: expected Redis or Valkey at redis:\/\/127\.0\.0\.1:\d+, got no connection .*\n$/);
+  expect(err).not.toMatch(/sesame|abracadabra/);
+});
+
+test('SIGTERM lets turns come to their end, and what is left goes to the next worker', async () => {
+  const redis = await redisServer();
+  const sellers = await startSellers({ count: 2, events: 1500, quota: { rate: 3, burst: 3 } });
+  const fleet = await fleetAt(redis.url);
+  for (const name of sellers.names) {
+    await fleet.ask(name, { work: 'backfill', from: sellers.from, to: sellers.to }, Date.now());
+  }
+  const worker = workerProcess(sellers.config, redis.url, '--grace', '100s');
+  await until('pages under way', () => sellers.names.every((name) => (sellers.times.get(name)?.length ?? 0) > 5));
+  worker.run.process.kill('SIGTERM');
+  expect(await worker.run.ended).toMatchObject({ code: 0 });
+  expect(worker.ended().map(({ end, next }) => [end, next])).toEqual([
+    ['over', 'again'],
+    ['over', 'again'],
+  ]);
+  expect((await fleet.queue.accounts(Date.now())).map(({ state }) => state)).toEqual(['waiting', 'waiting']);
+
+  workerProcess(sellers.config, redis.url);
+  await until('an empty queue', () => isEmpty(fleet));
+  await fleet.close();
+  await expectWholeLakes(sellers);
+  expect(throttled(sellers)).toBe(0);
+  for (const name of sellers.names) expect(askedAgain(sellers, name)).toBe(0);
+});
+
+test('a worker that was thought to be dead commits nothing any more', async () => {
+  const redis = await redisServer();
+  const sellers = await startSellers({ count: 1, events: 1500, quota: { rate: 3, burst: 3 } });
+  const fleet = await fleetAt(redis.url);
+  await fleet.ask('shop-000', { work: 'backfill', from: sellers.from, to: sellers.to }, Date.now());
+  const frozen = workerProcess(sellers.config, redis.url);
+  await until('pages under way', () => (sellers.times.get('shop-000')?.length ?? 0) > 5);
+  frozen.run.process.kill('SIGSTOP');
+  const other = workerProcess(sellers.config, redis.url);
+  await until('another turn', () => other.open().has('shop-000') || other.ended().length > 0);
+  frozen.run.process.kill('SIGCONT');
+  const isOver = (worker: WorkerProcess) => () => worker.ended().length > 0;
+  await until('the end of the first turn', isOver(frozen));
+  expect(frozen.ended()[0]).toMatchObject({ end: 'lost', next: null });
+  await until('an empty queue', () => isEmpty(fleet));
+  await fleet.close();
+  expect(other.ended().at(-1)).toMatchObject({ end: 'done' });
+  await expectWholeLakes(sellers);
+});
+
+test('an account that leaves the configuration keeps what it was asked, and goes on once it is back', async () => {
+  const redis = await redisServer();
+  const sellers = await startSellers({ count: 2 });
+  const fleet = await fleetAt(redis.url);
+  for (const name of sellers.names) {
+    await fleet.ask(name, { work: 'backfill', from: sellers.from, to: sellers.to }, Date.now());
+    await fleet.queue.setNight(name, '0 0 3 * * *');
+  }
+  await sellers.configure(['shop-000']);
+  workerProcess(sellers.config, redis.url);
+  await until('one account', async () =>
+    (await fleet.queue.accounts(Date.now())).every(({ state }) => state === 'dead'),
+  );
+  const [dead, ...others] = await fleet.queue.accounts(Date.now());
+  expect(others).toEqual([]);
+  expect(dead).toMatchObject({ account: 'shop-001', state: 'dead' });
+  expect(dead?.reason).toMatch(/^expected the account shop-001 in the configuration, .* enqueue retry shop-001/);
+  const words = ['--config', sellers.config];
+  const nightly = await command(redis.url, 'enqueue', 'nightly', ...words);
+  expect(nightly.err).toContain('none any more for shop-001');
+  const status = await command(redis.url, 'enqueue', 'status', '--format', 'json', ...words);
+  expect(status.code).toBe(1);
+  expect(JSON.parse(status.out)).toEqual([
+    expect.objectContaining({ account: 'shop-001', state: 'dead', asked: 'backfill', reason: dead?.reason }),
+    expect.objectContaining({ account: 'shop-000', state: 'resting' }),
+  ]);
+
+  await sellers.configure(sellers.names);
+  expect((await command(redis.url, 'enqueue', 'retry', ...words)).err).toContain('another turn of 1 account');
+  await until('an empty queue', () => isEmpty(fleet));
+  await fleet.close();
+  await expectWholeLakes(sellers);
+});
+
+test('a huge account lets a small one have its turn, and a nightly sync comes when it is due', async () => {
+  const redis = await redisServer();
+  const sellers = await startSellers({ count: 2, events: 6000, quota: { rate: 1, burst: 3 } });
+  const fleet = await fleetAt(redis.url);
+  await fleet.ask('shop-000', { work: 'backfill', from: sellers.from, to: sellers.to }, Date.now());
+  const worker = workerProcess(sellers.config, redis.url, '--concurrency', '1', '--turn', '1s');
+  await until('pages under way', () => (sellers.times.get('shop-000')?.length ?? 0) > 2);
+  await fleet.queue.setNight('shop-001', '* * * * * *');
+  await until('its sync', () => worker.ended().some(({ account, end }) => account === 'shop-001' && end === 'done'));
+  await fleet.queue.setNight('shop-001', undefined);
+  const [first, second] = worker.ended();
+  expect(first).toMatchObject({
+    account: 'shop-000',
+    end: 'over',
+    next: 'again',
+    reason: 'others are to have their turn',
+  });
+  expect(second).toMatchObject({ account: 'shop-001', work: 'sync' });
+  await fleet.close();
+});

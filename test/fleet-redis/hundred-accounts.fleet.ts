@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.js';
+import { enqueue } from '../../src/commands/enqueue.js';
+import { openFleet } from '../../src/fleet/fleet.js';
+import { childRun } from '../run/child-run.js';
+import { redisServer } from './redis-server.js';
+import { askedAgain, expectWholeLakes, startSellers, throttled } from './sellers.js';
+import { until, workerProcess, type WorkerProcess } from './worker-process.js';
+
+/** A request that began so shortly before a kill may not have been answered, or on a busy machine its page not been kept. */
+const inFlightMs = 1500;
+
+test('a hundred accounts, four workers of which two are killed, and a Redis that restarts', async () => {
+  const redis = await redisServer();
+  const sellers = await startSellers({ count: 100 });
+  const place = { redis: { url: redis.url, shown: redis.url }, fleet: 'ledgerlake' };
+  const started = performance.now();
+  const silent = { ...{ clock: systemClock, log: () => undefined, tell: () => undefined }, output: process.stdout };
+  const asked = {
+    ...place,
+    action: 'backfill',
+    named: [],
+    accounts: sellers.names,
+    night: undefined,
+    format: 'json',
+  } as const;
+  await enqueue({ ...asked, from: sellers.from, to: sellers.to }, { ...silent, signal: new AbortController().signal });
+
+  const workers = Array.from({ length: 4 }, () => workerProcess(sellers.config, redis.url, '--concurrency', '3'));
+  const ended = () => workers.reduce((sum, worker) => sum + worker.ended().length, 0);
+  const lost = new Map<string, number>();
+  /** Kills a worker in the middle of its turns, at a moment of its own, and counts what was under way for it. */
+  const kill = async (worker: WorkerProcess): Promise<void> => {
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 500));
+    await until('a worker with turns under way', () => worker.open().size > 0);
+    const now = performance.now();
+    await worker.kill();
+    for (const account of worker.open()) {
+      const recent = (sellers.times.get(account) ?? []).filter((at) => at > now - inFlightMs).length;
+      lost.set(account, (lost.get(account) ?? 0) + recent);
+    }
+  };
+  const [first, second, third] = workers;
+  if (first === undefined || second === undefined || third === undefined) throw new Error('there are four');
+  await until('fifteen turns', () => ended() >= 15);
+  await kill(first);
+  await until('thirty turns', () => ended() >= 30);
+  await redis.restart();
+  await until('forty-five turns', () => ended() >= 45);
+  await kill(second);
+
+  const fleet = await openFleet(place, () => undefined);
+  await until('an empty queue', async () => (await fleet.queue.accounts(Date.now())).length === 0, 200_000);
+  await fleet.close();
+  const seconds = (performance.now() - started) / 1000;
+
+  // The faults struck: turns were cut off and taken up, and the connection was gone for a while.
+  expect(lost.size).toBeGreaterThan(1);
+  const later = workers.slice(2).flatMap((worker) => worker.ended());
+  for (const account of lost.keys()) expect(later.map((turn) => turn.account)).toContain(account);
+  expect(third.told.map(({ event }) => event)).toEqual(expect.arrayContaining(['queue-lost', 'queue-back']));
+
+  await expectWholeLakes(sellers);
+  expect(throttled(sellers)).toBe(0);
+  const again = sellers.names.filter((name) => askedAgain(sellers, name) > 0);
+  for (const name of again) expect(askedAgain(sellers, name), name).toBeLessThanOrEqual(lost.get(name) ?? 0);
+  const verified = await childRun(['verify', '--lake', sellers.lake]).ended;
+  expect(verified.code, verified.output).toBe(0);
+  const repeated = again.reduce((sum, name) => sum + askedAgain(sellers, name), 0);
+  const atRisk = [...lost.values()].reduce((sum, count) => sum + count, 0);
+  console.log(
+    `${sellers.names.length} accounts in ${seconds.toFixed(0)} s; ${lost.size} turns cut off, ${repeated} pages asked for ` +
+      `again of ${atRisk} that were in flight; 429s: ${throttled(sellers)}`,
+  );
+});

@@ -1,0 +1,107 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { systemClock } from '../../src/clock.js';
+import { createSeller } from '../../src/seller/seller.js';
+import type { Ledger, LedgerPage } from '../../src/service/ledger.js';
+import { database, temporaryFolder } from '../commands/lake-run.js';
+import { watchedService, type WatchedService } from '../run/watched-service.js';
+
+const dayMs = 86_400_000;
+
+/** Made-up sellers, each with a service and with it a quota of its own. */
+export interface Sellers {
+  readonly names: readonly string[];
+  readonly services: ReadonlyMap<string, WatchedService>;
+  readonly ledgers: ReadonlyMap<string, Ledger>;
+  /** When each was asked something, by `performance.now()`. */
+  readonly times: ReadonlyMap<string, number[]>;
+  readonly lake: string;
+  readonly config: string;
+  /** As they are given on the command line. */
+  readonly from: string;
+  readonly to: string;
+  /** Writes the configuration with these accounts. */
+  configure(names: readonly string[]): Promise<void>;
+}
+
+export interface SellerSettings {
+  readonly count: number;
+  /** Events of each in 90 days. */
+  readonly events?: number;
+  readonly quota?: { readonly rate: number; readonly burst: number };
+  readonly latencyMs?: number;
+}
+
+/** Starts the services, gone when the test ends, and writes a configuration for them. The range ends ten days ago. */
+export async function startSellers({
+  count,
+  events = 60,
+  quota = { rate: 2, burst: 4 },
+  latencyMs = 100,
+}: SellerSettings): Promise<Sellers> {
+  const folder = await temporaryFolder();
+  const names = Array.from({ length: count }, (_, n) => `shop-${String(n).padStart(3, '0')}`);
+  const services = new Map<string, WatchedService>();
+  const ledgers = new Map<string, Ledger>();
+  const times = new Map<string, number[]>();
+  for (const [n, name] of names.entries()) {
+    const ledger = createSeller({ seed: n + 1, events }, systemClock);
+    const service = await watchedService(ledger, systemClock, { quota });
+    service.slowness = latencyMs;
+    const asked: number[] = [];
+    service.onRequest = () => asked.push(performance.now());
+    times.set(name, asked);
+    onTestFinished(() => service.close());
+    services.set(name, service);
+    ledgers.set(name, ledger);
+  }
+  const day = (ago: number) =>
+    new Date(Math.floor(Date.now() / dayMs) * dayMs - ago * dayMs).toISOString().slice(0, 10);
+  const [lake, config] = [join(folder, 'lake'), join(folder, 'ledgerlake.config.json')];
+  const configure = async (chosen: readonly string[]): Promise<void> => {
+    const accounts = Object.fromEntries(chosen.map((name) => [name, { endpoint: services.get(name)?.url }]));
+    await writeFile(config, JSON.stringify({ settings: { lake, ...quota }, accounts }));
+  };
+  await mkdir(folder, { recursive: true });
+  await configure(names);
+  return { names, services, ledgers, times, lake, config, from: day(30), to: day(10), configure };
+}
+
+/** Every event of a ledger in a range, as it stands there. */
+async function eventsIn(ledger: Ledger, from: string, to: string): Promise<string[]> {
+  const found: string[] = [];
+  const range = { from: Date.parse(from), to: Date.parse(to) };
+  for (let cursor: string | undefined; ;) {
+    const page: LedgerPage = await ledger.events(range, { limit: 100, cursor, asOf: Date.now() });
+    found.push(...page.items.map(({ json }) => json));
+    cursor = page.next;
+    if (cursor === undefined) return found;
+  }
+}
+
+/** Each seller's lake holds each event of its ledger, as often as that, and nothing else. */
+export async function expectWholeLakes({ names, ledgers, lake, from, to }: Sellers): Promise<void> {
+  const query = 'SELECT account, raw FROM events';
+  const rows = await (await database(lake, systemClock, query)).rows(query);
+  const held = new Map<string, string[]>();
+  for (const { account, raw } of rows) held.set(String(account), [...(held.get(String(account)) ?? []), String(raw)]);
+  for (const name of names) {
+    const ledger = ledgers.get(name);
+    if (ledger === undefined) throw new Error(`there is no ${name}`);
+    const wanted = await eventsIn(ledger, from, to);
+    expect(wanted.length, name).toBeGreaterThan(0);
+    expect((held.get(name) ?? []).toSorted(), name).toEqual(wanted.toSorted());
+  }
+}
+
+/** Requests that were answered with 429. */
+export function throttled({ services }: Sellers): number {
+  return [...services.values()].reduce((sum, { counts }) => sum + counts.requests(undefined, 429), 0);
+}
+
+/** Pages that a seller was asked for more than once: how often too often. */
+export function askedAgain({ services }: Sellers, name: string): number {
+  const asked = services.get(name)?.asked ?? [];
+  return asked.length - new Set(asked).size;
+}

@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/fleet-redis/*.fleet.ts'],
+    // Each starts workers of its own, and they share two cores.
+    fileParallelism: false,
+    // On a machine that does nothing else the longest takes a minute or two.
+    testTimeout: 600_000,
+    hookTimeout: 60_000,
+  },
+});
