@@ -1,6 +1,6 @@
 # Ledgerlake: a marketplace seller's financial events as partitioned Parquet.
 .DEFAULT_GOAL := help
-.PHONY: help install build backfill check test test-s3 test-clients test-browser test-fleet test-package test-readers torture test-all docs-api bench bench-queries bench-lake clean
+.PHONY: help install build backfill check test test-s3 test-clients test-browser test-fleet test-package test-readers torture test-all docs-api bench bench-queries bench-fleet bench-lake clean
 
 LAKE ?= data/lake
 # Of `make bench`: megabytes of input, rounds that the medians are of, and which ways take part (all).
@@ -10,10 +10,16 @@ ONLY ?=
 # Of `make bench-queries`: events in 90 days, each of about ten amounts.
 EVENTS ?= 150000
 # Of `make bench-lake`: accounts, their entries in 90 days altogether, processes at once, and accounts that nights see to.
-ACCOUNTS ?= 100
-ENTRIES ?= 1000000
-WORKERS ?= 2
-NIGHTLY ?= $(ACCOUNTS)
+bench-lake: ACCOUNTS ?= 100
+bench-lake: ENTRIES ?= 1000000
+bench-lake: WORKERS ?= 2
+bench-lake: NIGHTLY ?= $(ACCOUNTS)
+
+# Of `make bench-fleet`: PLACES are turns that a worker has at once.
+bench-fleet: ACCOUNTS ?= 10000
+bench-fleet: DAYS ?= 30
+bench-fleet: WORKERS ?= 50
+bench-fleet: PLACES ?= 4
 
 # npm writes this file when it has installed what package-lock.json names.
 INSTALLED := node_modules/.package-lock.json
@@ -86,6 +92,10 @@ bench-queries: $(INSTALLED) ## Time the README's queries beside DuckDB's own cop
 bench-lake: $(INSTALLED) ## A lake of many accounts: its logs, its readers and a night (ACCOUNTS, ENTRIES, WORKERS, NIGHTLY)
 	npx tsc --noEmit false --outDir dist
 	node dist/bench/lake/run.js $(ACCOUNTS) $(ENTRIES) $(WORKERS) $(NIGHTLY)
+
+bench-fleet: $(INSTALLED) ## Simulate a fleet for a month on a clock of its own (ACCOUNTS, DAYS, WORKERS, PLACES)
+	npx tsc --noEmit false --outDir dist
+	node dist/bench/fleet/run.js $(ACCOUNTS) $(DAYS) $(WORKERS) $(PLACES)
 
 clean: ## Remove what was built; the lake stays
 	rm -rf dist coverage
