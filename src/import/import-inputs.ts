@@ -4,13 +4,14 @@ import { LedgerlakeError } from '../errors.js';
 import type { Tell } from '../events/run-event.js';
 import { HeldFiles } from '../history/held-rows.js';
 import { familiesOf, type Family } from '../maintenance/families.js';
-import { withWorkspace } from '../maintenance/workspace.js';
+import { handled } from '../maintenance/kept-file.js';
+import { ownFiles, withWorkspace, type Workspace } from '../maintenance/workspace.js';
 import { withWriter } from '../parquet/sized-writer.js';
 import { addEvents } from './event-days.js';
 import { addGroups } from './group-days.js';
 import type { ImportOptions } from './import-options.js';
 import type { Input } from './input-bytes.js';
-import { readInput, type Places } from './read-input.js';
+import { readInput, type Places, type ReadInput } from './read-input.js';
 import type { ImportSummary, ImportSummaries } from './summaries.js';
 
 const families = new Map(
@@ -28,7 +29,8 @@ function familyOf(pipeline: string): Family {
 
 /**
  * Brings saved pages into a lake, input by input: an input is read to its end, its rows being staged on the local disk,
- * before anything of it is committed. One that can't be read so far is left out, and the others go on.
+ * before anything of it is committed; the next one is read meanwhile. One that can't be read so far is left out, and the
+ * others go on.
  *
  * @returns why inputs were left out, by their names
  * @throws LedgerlakeError as the lake does, or the signal's reason; what was committed by then stays, and importing the
@@ -44,58 +46,96 @@ export async function importInputs(
   const sizes = inputs.map(({ bytes }) => bytes);
   const bytes = sizes.reduce<number | null>((sum, size) => (sum === null || size === undefined ? null : sum + size), 0);
   tell({ event: 'inputs-planned', inputs: inputs.length, bytes });
-  await withWorkspace(limits, (workspace) =>
+  await withWorkspace(limits, (shared) =>
     withWriter(limits.thread, signal, async (writer) => {
       writer.expect(sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0));
+      const failed = new AbortController();
+      const reading = { ...options, signal: AbortSignal.any([signal, failed.signal]) };
+      const time = { through: options.clock.now() };
+      // While one input's last files are written and committed, the next one is read already.
+      let before: Promise<void> = Promise.resolve();
       for (const input of inputs) {
-        signal.throwIfAborted();
-        let failure: LedgerlakeError | undefined;
-        try {
-          await importInput(input, options, { workspace, writer }, summaries);
-        } catch (error) {
-          if (!(error instanceof LedgerlakeError) || error.code !== 'BROKEN_LINE') throw error;
-          failure = error;
-          failures.set(input.name, error);
-        }
-        await workspace.clear();
-        const outcome = failure === undefined ? 'imported' : 'left-out';
-        const reason = failure?.message ?? null;
-        tell({ event: 'input-ended', input: input.name, status: outcome, reason });
+        const places = { workspace: ownFiles(shared), writer };
+        const read = await soundInput(watched(input, tell), reading, places).catch(async (error: unknown) => {
+          await before;
+          throw error;
+        });
+        await before;
+        if (read instanceof LedgerlakeError) failures.set(input.name, read);
+        before = handled(
+          endInput(input, read, options, places.workspace, summaries, time).catch((error: unknown) => {
+            failed.abort(error);
+            throw error;
+          }),
+        );
       }
+      await before;
     }),
   );
   return failures;
 }
 
-async function importInput(
+/** What an input holds, or why it is left out. Throws what else ends the import. */
+async function soundInput(input: Input, options: ImportOptions, places: Places): Promise<ReadInput | LedgerlakeError> {
+  options.signal.throwIfAborted();
+  try {
+    return await readInput(input, options, places, familyOf(financialEvents.name));
+  } catch (error) {
+    if (error instanceof LedgerlakeError && error.code === 'BROKEN_LINE') return error;
+    throw error;
+  }
+}
+
+/** When the input before was through: milliseconds since 1970. */
+interface ImportTime {
+  through: number;
+}
+
+async function endInput(
   input: Input,
+  read: ReadInput | LedgerlakeError,
   options: ImportOptions,
-  places: Places,
+  workspace: Workspace,
   summaries: ImportSummaries,
+  time: ImportTime,
 ): Promise<void> {
-  const { workspace } = places;
+  const isLeftOut = read instanceof LedgerlakeError;
+  if (!isLeftOut) await commitInput(read, options, workspace, summaries, time);
+  await workspace.clear();
+  const status = isLeftOut ? 'left-out' : 'imported';
+  options.tell({ event: 'input-ended', input: input.name, status, reason: isLeftOut ? read.message : null });
+}
+
+async function commitInput(
+  read: ReadInput,
+  options: ImportOptions,
+  workspace: Workspace,
+  summaries: ImportSummaries,
+  time: ImportTime,
+): Promise<void> {
   const { clock, signal, tell } = options;
-  const began = clock.now();
-  const read = await readInput(watched(input, tell), options, places, familyOf(financialEvents.name));
+  const months = await read.months;
   summaries.skippedLines += read.skipped;
   const files = { workspace, files: new HeldFiles(workspace), own: new Set<string>() };
-  const seconds = (since: number) => (clock.now() - since) / 1000;
+  // What one input takes of the time begins where the one before ended: they overlap.
+  const seconds = () => {
+    const began = time.through;
+    return ((time.through = clock.now()) - began) / 1000;
+  };
 
   const events = summaries.of(financialEvents.name, read.eventNotices);
   events.pages += read.eventPages;
   for (const [day, left] of read.leftOut) leaveOut(events, day, left);
-  for (const [at, staged] of read.months.entries()) {
+  for (const [at, staged] of months.entries()) {
     signal.throwIfAborted();
-    const earlier = read.months.slice(0, at);
-    const added = await addEvents(options, files, familyOf(financialEvents.name), staged, earlier);
+    const added = await addEvents(options, files, familyOf(financialEvents.name), staged, months.slice(0, at));
     const rows = { events: added.events, entries: added.entries };
     events.add(rows, added);
     tellImported(tell, financialEvents.name, rows, added);
     events.touch(staged.days);
   }
-  events.seconds += seconds(began);
+  events.seconds += seconds();
 
-  const listed = clock.now();
   const groups = summaries.of(financialEventGroups.name, read.groupNotices);
   groups.pages += read.groupPages;
   for (const [day, rows] of [...read.groups].toSorted(([a], [b]) => a - b)) {
@@ -106,7 +146,7 @@ async function importInput(
     if (added.leftOut > 0) leaveOut(groups, day, added.leftOut);
     else groups.touch([day]);
   }
-  groups.seconds += seconds(listed);
+  groups.seconds += seconds();
 }
 
 /** The input, whose bytes are told of as they are read. */

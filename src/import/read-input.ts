@@ -1,6 +1,7 @@
 import { LedgerlakeError } from '../errors.js';
 import { newNotices, type Notices } from '../finances/notices.js';
 import type { Family } from '../maintenance/families.js';
+import { handled } from '../maintenance/kept-file.js';
 import type { Workspace } from '../maintenance/workspace.js';
 import type { SizedWriter } from '../parquet/sized-writer.js';
 import { EventPart, EventProgress } from './event-part.js';
@@ -21,9 +22,10 @@ export interface Places {
   readonly writer: SizedWriter;
 }
 
-/** All of an input: its events on the local disk, its groups in memory. */
+/** All of an input: its events on the local disk, or on their way there, its groups in memory. */
 export interface ReadInput {
-  readonly months: readonly StagedMonth[];
+  /** Never unhandled where nobody waits for them any more. */
+  readonly months: Promise<readonly StagedMonth[]>;
   /** Events of days that windows were loaded for, by the start of the day. */
   readonly leftOut: ReadonlyMap<number, number>;
   readonly groups: ReturnType<typeof groupsOf>;
@@ -36,7 +38,7 @@ export interface ReadInput {
 }
 
 /**
- * Reads an input to its end, and stages its rows.
+ * Reads an input to its end, and stages its rows. Comes back once the writer has all of them.
  *
  * @throws LedgerlakeError BROKEN_LINE where the input can't be read so far, what the writer throws, or the signal's reason
  */
@@ -97,7 +99,8 @@ export async function readInput(
     }
     await stage();
     const groups = groupsOf(list, input, last);
-    return { months: await staging.months(), leftOut: staging.leftOut, groups, ...counts, eventNotices, groupNotices };
+    const months = handled(staging.months());
+    return { months, leftOut: staging.leftOut, groups, ...counts, eventNotices, groupNotices };
   } catch (error) {
     // What is under way writes into a folder that is about to be cleared.
     await staging.settled();

@@ -49,8 +49,8 @@ export class RunProgress {
   #startedAt = 0;
   readonly #tracks = new Map<string, Track>();
   readonly #buckets = new Map<string, Bucket>();
-  /** Bytes of the current input that were read. */
-  #inputBytes = 0;
+  /** Bytes that were read of inputs that haven't ended: while one comes to its end, the next is read. */
+  readonly #inputBytes = new Map<string, number>();
 
   take(event: RunEvent, now: number): void {
     this.#now = now;
@@ -119,13 +119,13 @@ export class RunProgress {
     },
     'input-read': ({ input, bytes }) => {
       const track = this.#track(importTrack);
-      track.bytes += bytes - this.#inputBytes;
+      track.bytes += bytes - (this.#inputBytes.get(input) ?? 0);
       track.current = input;
-      this.#inputBytes = bytes;
+      this.#inputBytes.set(input, bytes);
     },
-    'input-ended': () => {
+    'input-ended': ({ input }) => {
       this.#track(importTrack).files++;
-      this.#inputBytes = 0;
+      this.#inputBytes.delete(input);
     },
   };
 
