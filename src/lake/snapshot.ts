@@ -82,8 +82,12 @@ export class LiveSnapshot implements Snapshot {
   apply(action: Action): void {
     if ('add' in action) {
       const { add } = action;
-      this.#remove(add.path);
-      this.#files.set(add.path, add, add.tags?.['account']);
+      const account = add.tags?.['account'];
+      const before = this.#files.all.get(add.path);
+      // A file that is added again keeps its place: whoever goes through the files meanwhile doesn't meet it twice.
+      if (before?.tags?.['account'] === account) this.#unname(before);
+      else this.#remove(add.path);
+      this.#files.set(add.path, add, account);
       this.#places.set(decoded(add.path), add);
       for (const path of derivedOf(add) ?? []) this.#named.set(path, this.timesNamed(path) + 1);
     } else if ('remove' in action) {
@@ -108,7 +112,11 @@ export class LiveSnapshot implements Snapshot {
     if (add === undefined) return;
     this.#files.delete(path, add.tags?.['account']);
     this.#places.delete(decoded(path));
-    for (const named of derivedOf(add) ?? []) {
+    this.#unname(add);
+  }
+
+  #unname(add: Add | undefined): void {
+    for (const named of (add && derivedOf(add)) ?? []) {
       const times = this.timesNamed(named) - 1;
       if (times > 0) this.#named.set(named, times);
       else this.#named.delete(named);
