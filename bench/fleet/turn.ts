@@ -87,7 +87,10 @@ export function drainedFrom(plan: Plan, instant: number, { closing }: Costs): Pl
   };
   const readings = { listing: cut('listing'), events: cut('events'), groups: cut('groups') };
   const isWhole = operations.every((operation) => readings[operation].requests === plan.backlogs[operation].requests);
-  return { ...plan, readings, end: Math.min(plan.end, end + closing * 1000), why: isWhole ? plan.why : 'over' };
+  end += closing * 1000;
+  // A fault that comes before what is open has ended ends the turn all the same.
+  const isCutShort = plan.why !== 'done' && plan.end < end;
+  return { ...plan, readings, end: Math.min(plan.end, end), why: isWhole || isCutShort ? plan.why : 'over' };
 }
 
 /**
