@@ -28,7 +28,7 @@ function withinSlice(): EventCount {
 }
 
 /**
- * The ids of a slice's events (PRODUCT.md, "Columns"): hashes of what was received, so that the same event has the same
+ * The ids of a slice's events: hashes of what was received, so that the same event has the same
  * id on every run. An event without a date also hashes the start of its window, as nothing else tells two months' equal
  * fees apart; the second, third … identical event of a slice gets `-2`, `-3` …
  */

@@ -24,7 +24,7 @@ interface TypeField {
 const fieldsPerAttribute = 5;
 
 /**
- * Turns events into rows: one per event, one per amount (PRODUCT.md's tables `events` and `entries`), read off the
+ * Turns events into rows: one per event, one per amount (tables `events` and `entries`), read off the
  * tape of their page. Nothing throws for a field of an unexpected type: its column is null, and a notice counts it.
  */
 export class Flattener {
