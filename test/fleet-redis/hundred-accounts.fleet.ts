@@ -56,7 +56,8 @@ test('a hundred accounts, four workers of which two are killed, and a Redis that
 
   // The faults struck: turns were cut off and taken up, and the connection was gone for a while.
   expect(lost.size).toBeGreaterThan(1);
-  const later = workers.slice(2).flatMap((worker) => worker.ended());
+  // What the first left may have been taken up by the second, before that was killed too.
+  const later = workers.slice(1).flatMap((worker) => worker.ended());
   for (const account of lost.keys()) expect(later.map((turn) => turn.account)).toContain(account);
   expect(third.told.map(({ event }) => event)).toEqual(expect.arrayContaining(['queue-lost', 'queue-back']));
 
