@@ -1,10 +1,10 @@
-import { once } from 'node:events';
 import { messageOf } from '../errors.js';
 import { accessLine } from '../service/access.js';
 import { isLoopback } from '../service/host-rule.js';
 import type { Ledger } from '../service/ledger.js';
 import { startService, type ServiceOptions } from '../service/server.js';
 import { frontPage, healthPage, reportPage, type Health } from '../service/side-pages.js';
+import { untilAborted } from './until-aborted.js';
 
 export interface ServeOptions {
   readonly served: {
@@ -68,8 +68,7 @@ export async function serve({ served, service, signal, print, log }: ServeOption
   try {
     print(`listening on ${running.url}`);
     if (!isLoopback(host) && isOpen) log(openWarning(host));
-    // It may have aborted while the service started, and then no event comes any more.
-    if (!isAborted(signal)) await once(signal, 'abort');
+    await untilAborted(signal);
   } finally {
     await running.close();
   }
@@ -80,9 +79,4 @@ function openWarning(host: string): string {
     `anyone who reaches ${host} can read all of this: there is no sign-in. Set LEDGERLAKE_SERVE_CLIENT_ID and ` +
     'LEDGERLAKE_SERVE_CLIENT_SECRET, or leave out --host to listen on loopback'
   );
-}
-
-/** As a call, because the compiler takes a checked property to stay as it was. */
-function isAborted(signal: AbortSignal): boolean {
-  return signal.aborted;
 }
