@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { readdir, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
@@ -8,6 +7,7 @@ import { version } from '../src/version.js';
 import packageJson from '../package.json' with { type: 'json' };
 import { summaryFields } from './commands/built-command.js';
 import { temporaryFolder } from './commands/lake-run.js';
+import { freePort } from './free-port.js';
 
 interface Ended {
   readonly code: number | null;
@@ -25,16 +25,6 @@ async function ledgerlake(words: readonly string[], input = ''): Promise<Ended> 
   child.stdin.on('error', () => undefined).end(input);
   await once(child, 'close');
   return { code: child.exitCode, out, err };
-}
-
-/** A port on which nobody listens. */
-async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 test('the version is the package’s', async () => {
@@ -109,7 +99,7 @@ describe('bad input is one line, with the right exit code, and nothing is touche
 
   test('an endpoint that refuses the connection', async () => {
     const folder = await temporaryFolder();
-    const port = await closedPort();
+    const port = await freePort();
     const lake = join(folder, 'lake');
     const ended = await ledgerlake([
       'backfill',

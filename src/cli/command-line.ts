@@ -1,6 +1,6 @@
 import yargs, { type Argv } from 'yargs';
 import { commands } from './commands.js';
-import { Given, keptWords, type CommandDefinition } from './definition.js';
+import { commandShape, Given, keptWords, type CommandDefinition } from './definition.js';
 import { failureOf } from './failure.js';
 import type { Stopping } from './stop-signals.js';
 import { fallbackTelling, openTelling, type Telling } from './telling.js';
@@ -35,9 +35,9 @@ function parserOf(words: readonly string[], surroundings: Surroundings): Argv {
 }
 
 function define(parser: Argv, command: CommandDefinition, surroundings: Surroundings): void {
-  const { name, positional, about, options } = command;
+  const { positional, about, options } = command;
   parser.command(
-    positional === undefined ? name : `${name} [${positional.name}${positional.many ? '..' : ''}]`,
+    commandShape(command),
     about,
     (own) => {
       if (positional !== undefined) own.positional(positional.name, { type: 'string', array: positional.many });

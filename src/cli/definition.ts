@@ -64,6 +64,11 @@ function asGiven(word: string): string {
   return word === dash ? '-' : word;
 }
 
+/** A command's name and what may follow it: `backfill [PIPELINE..]`. */
+export function commandShape({ name, positional }: Pick<CommandDefinition, 'name' | 'positional'>): string {
+  return positional === undefined ? name : `${name} [${positional.name}${positional.many ? '..' : ''}]`;
+}
+
 /** One command, as the parser and the help have it. */
 export interface CommandDefinition {
   readonly name: string;

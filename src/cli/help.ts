@@ -1,5 +1,5 @@
 import { wrapped } from '../output/wrapped.js';
-import { everyOption, type CommandDefinition, type OptionDefinition } from './definition.js';
+import { commandShape, everyOption, type CommandDefinition, type OptionDefinition } from './definition.js';
 
 type Row = readonly [left: string, right: string];
 
@@ -15,7 +15,7 @@ export function overallHelp(commands: readonly CommandDefinition[], width: numbe
     '',
     'Commands:',
     ...columns(
-      commands.map((command) => [commandWords(command), command.about]),
+      commands.map((command) => [`ledgerlake ${commandShape(command)}`, command.about]),
       width,
     ),
     '',
@@ -31,7 +31,7 @@ export async function commandHelp(command: CommandDefinition, width: number): Pr
   const { positional, more, options, examples } = command;
   const text = typeof more === 'string' ? more : await more();
   return [
-    commandWords(command),
+    `ledgerlake ${commandShape(command)}`,
     '',
     ...text.split('\n\n').flatMap((paragraph, at) => [...(at === 0 ? [] : ['']), ...paragraphLines(paragraph, width)]),
     '',
@@ -42,10 +42,6 @@ export async function commandHelp(command: CommandDefinition, width: number): Pr
     'Examples:',
     ...examples.flatMap(([line, does]) => [`  ledgerlake ${line}`, ...indented(does, 6, width)]),
   ].join('\n');
-}
-
-function commandWords({ name, positional }: CommandDefinition): string {
-  return `ledgerlake ${name}${positional === undefined ? '' : ` [${positional.name}${positional.many ? '..' : ''}]`}`;
 }
 
 /** An option as it is written: `-o, --output …`, `--format table|json`. */

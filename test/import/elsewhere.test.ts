@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { importLimits } from '../../src/import/import-options.js';
 import { createSeller } from '../../src/seller/seller.js';
 import { clockAt, database, fileHashes, ran, serving, temporaryFolder } from '../commands/lake-run.js';
 import { copied } from '../lake/s3-run.js';
 import { builtThread } from '../parquet/built-thread.js';
-import { startS3Server } from '../s3-server/server.js';
+import { servedBucket } from '../s3-server/served-bucket.js';
 import { runningClock } from '../running-clock.js';
 import { found, verified } from '../verify/verified.js';
 import { fetchedBodies, fileOf, imported } from './imported.js';
@@ -17,12 +17,7 @@ const clock = clockAt('2025-06-01T00:05:00Z');
 const days = { PostedAfter: '2025-04-20T00:00:00Z', PostedBefore: '2025-05-20T00:00:00Z' };
 
 test('an import into a lake on S3 writes what one on disk gets', async () => {
-  const server = await startS3Server('bucket');
-  onTestFinished(() => server.close());
-  for (const [name, of] of Object.entries(server.environment)) vi.stubEnv(name, of);
-  onTestFinished(() => {
-    vi.unstubAllEnvs();
-  });
+  await servedBucket();
   const url = await serving({ ledger: createSeller({ seed: 7, events: 3000 }, clock), clock });
   const file = await fileOf(await fetchedBodies(url, '/finances/v0/financialEvents', days));
   const limits = { ...importLimits, partBytes: 300_000, thread: { from: 0, script: builtThread } };

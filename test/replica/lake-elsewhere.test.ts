@@ -1,22 +1,17 @@
 import { readdir } from 'node:fs/promises';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { openServedLake } from '../../src/commands/serve-lake.js';
 import { clockAt, ran, serving, temporaryFolder } from '../commands/lake-run.js';
-import { startS3Server } from '../s3-server/server.js';
+import { servedBucket } from '../s3-server/served-bucket.js';
 import { arrayLedger, event } from '../service/array-ledger.js';
 import { allPages, sorted } from './served-lake.js';
 
 const clock = clockAt('2026-03-15T12:00:00Z');
 
 test('a lake on S3 is served from copies of its files, which go when the service ends', async () => {
-  const server = await startS3Server('bucket');
-  onTestFinished(() => server.close());
-  for (const [name, value] of Object.entries(server.environment)) vi.stubEnv(name, value);
+  await servedBucket();
   const folder = await temporaryFolder();
   vi.stubEnv('TMPDIR', folder);
-  onTestFinished(() => {
-    vi.unstubAllEnvs();
-  });
   const lake = 's3://bucket/lake';
   const items = Array.from({ length: 20 }, (_, number) => {
     const at = Date.parse('2026-02-01') + number * 3_600_000;
