@@ -1,19 +1,15 @@
-import { DataType, TimeUnit, Timestamp, Type, type Data, type RecordBatch } from 'apache-arrow';
+import { TimeUnit, Timestamp, Type, type Data, type RecordBatch } from 'apache-arrow';
 import type { ByteRange } from './arrays.js';
-import { isNull } from './statistics.js';
+import { columnData, isNull, nullsOf, textsOf } from './column-data.js';
 
 /** A column's texts as the bytes that they are, by row; undefined for null. Throws an Error for a column of another type. */
 export function textCells(batch: RecordBatch, name: string): (row: number) => ByteRange | undefined {
   const data = columnOf(batch, name);
-  const isDictionary = DataType.isDictionary(data.type);
-  const texts: Data | undefined = isDictionary ? data.dictionary?.data[0] : data;
-  const page: unknown = texts?.values;
-  const offsets: unknown = texts?.valueOffsets;
-  const numbers: unknown = isDictionary ? data.values : undefined;
-  const isNumbered = numbers === undefined || numbers instanceof Int32Array;
-  if (!(page instanceof Uint8Array && offsets instanceof Int32Array && isNumbered)) throw odd(name, 'texts', data);
+  const texts = textsOf(data);
+  if (texts === undefined) throw odd(name, 'texts', data);
+  const { nulls, bytes: page, offsets, numbers } = texts;
   return (row) => {
-    if (isNull(data, row)) return undefined;
+    if (isNull(nulls, row)) return undefined;
     const at = numbers === undefined ? row : (numbers[row] ?? 0);
     return { page, start: offsets[at] ?? 0, end: offsets[at + 1] ?? 0 };
   };
@@ -26,11 +22,12 @@ export function instantCells(batch: RecordBatch, name: string): (row: number) =>
   const { type } = data;
   const isInstant = type instanceof Timestamp && type.unit === TimeUnit.MICROSECOND;
   if (!(isInstant && values instanceof BigInt64Array)) throw odd(name, 'instants in microseconds', data);
-  return (row) => (isNull(data, row) ? undefined : values[row]);
+  const nulls = nullsOf(data);
+  return (row) => (isNull(nulls, row) ? undefined : values[row]);
 }
 
 function columnOf(batch: RecordBatch, name: string): Data {
-  const [data]: readonly (Data | undefined)[] = batch.getChild(name)?.data ?? [];
+  const data = columnData(batch, name);
   if (data === undefined) throw new Error(`expected a column ${name}, found none`);
   return data;
 }

@@ -1,4 +1,5 @@
 import { DataType, type Data, type RecordBatch, type Vector } from 'apache-arrow';
+import { isNull, nullsOf, textsOf } from './column-data.js';
 import type { Table } from './table.js';
 
 /** A longer text says little about a file; the protocol lets a writer leave it out. */
@@ -46,8 +47,9 @@ function instants(vector: Vector): ColumnStatistics {
   };
   let min = -1;
   let max = -1;
+  const none = nullsOf(data);
   for (let row = 0; row < data.length; row++) {
-    if (isNull(data, row)) continue;
+    if (isNull(none, row)) continue;
     if (min < 0 || isLess(row, min)) min = row;
     if (max < 0 || isLess(max, row)) max = row;
   }
@@ -67,14 +69,12 @@ function iso(ms: bigint): string {
 
 /** By the order of UTF-8 bytes, which is also that of Parquet's own statistics. */
 function texts(vector: Vector): ColumnStatistics {
-  const [data] = vector.data;
+  const [data]: readonly (Data | undefined)[] = vector.data;
   const nulls = vector.nullCount;
-  if (data === undefined) return { nulls };
+  const held = data === undefined ? undefined : textsOf(data);
+  if (data === undefined || held === undefined) return { nulls };
+  const { bytes, offsets } = held;
   const used = usedValues(data);
-  const texts: Data | undefined = DataType.isDictionary(data.type) ? data.dictionary?.data[0] : data;
-  const bytes: unknown = texts?.values;
-  const offsets: unknown = texts?.valueOffsets;
-  if (!(bytes instanceof Uint8Array) || !(offsets instanceof Int32Array)) return { nulls };
   const text = (index: number): Buffer =>
     Buffer.from(
       bytes.buffer,
@@ -91,21 +91,14 @@ function texts(vector: Vector): ColumnStatistics {
   return min < 0 || max < 0 ? { nulls } : { min: text(min).toString(), max: text(max).toString(), nulls };
 }
 
-type Nulls = Readonly<Pick<Data, 'nullCount' | 'nullBitmap' | 'offset'>>;
-
-/** Off the bitmap: Arrow's own method costs as much as all the rest. Where nothing is null there is none. */
-export function isNull({ nullCount, nullBitmap, offset }: Nulls, row: number): boolean {
-  const at = row + offset;
-  return nullCount > 0 && (((nullBitmap[at >> 3] ?? 0) >> (at & 7)) & 1) === 0;
-}
-
 /** A 1 for each value that some row holds. */
 function usedValues(data: Vector['data'][number]): Uint8Array {
   const isDictionary = DataType.isDictionary(data.type);
   const used = new Uint8Array(isDictionary ? (data.dictionary?.length ?? 0) : data.length);
   const numbers: unknown = data.values;
+  const none = nullsOf(data);
   for (let row = 0; row < data.length; row++) {
-    if (isNull(data, row)) continue;
+    if (isNull(none, row)) continue;
     used[isDictionary && numbers instanceof Int32Array ? (numbers[row] ?? 0) : row] = 1;
   }
   return used;

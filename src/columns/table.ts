@@ -22,6 +22,8 @@ export interface Column {
   readonly digits?: Digits;
   /** Whether people filter by it: the log then keeps its least and greatest value for each file. */
   readonly filtered?: true;
+  /** Whether files go without its least and greatest value, as these would let no reader skip anything. */
+  readonly unbounded?: true;
   /** For the reference of tables: what the column holds, in a sentence. */
   readonly about: string;
 }

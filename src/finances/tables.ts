@@ -29,6 +29,17 @@ const amazonOrderId = filtered(
   nullable('amazon_order_id', 'text', 'delta-length', 'The order, as the marketplace numbers it.'),
 );
 
+/** Columns of entries of which each file holds nearly all values: to tell their bounds would be a sixth of encoding. */
+const unbounded: ReadonlySet<string> = new Set([
+  'marketplace',
+  'path',
+  'order_item_id',
+  'kind',
+  'name',
+  'role',
+  'currency',
+]);
+
 /** What an event has once and its entries often: DuckDB computes with each value of a dictionary once. */
 function repeated(of: Column): Column {
   return { ...of, encoding: 'dictionary' };
@@ -84,7 +95,7 @@ function entryColumns(effective: Column): Column[] {
     nullable('amount', 'decimal', 'dictionary', 'Exact, to a millionth.'),
     nullable('amount_text', 'text', 'dictionary', 'Only where `amount` cannot hold it: the number as received.'),
     nullable('currency', 'text', 'dictionary', 'ISO 4217 code as received.'),
-  ];
+  ].map((of) => (unbounded.has(of.name) ? { ...of, unbounded: true } : of));
 }
 
 const maybeEffectiveAt: Column = { ...effectiveAt, nullable: true };

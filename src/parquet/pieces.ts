@@ -19,9 +19,10 @@ export async function piecesOf(rows: RecordBatch): Promise<Uint8Array[]> {
   return pieces;
 }
 
-/** Pieces as one again. */
-export function joinedPieces(pieces: readonly Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+/** Pieces as one again: in `room` where they fit, else in memory of their own. */
+export function joinedPieces(pieces: readonly Uint8Array[], room: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  const all = length <= room.length ? room.subarray(0, length) : new Uint8Array(length);
   let at = 0;
   for (const piece of pieces) {
     all.set(piece, at);

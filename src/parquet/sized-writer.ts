@@ -12,7 +12,7 @@ export interface ThreadLimits {
   readonly script?: URL | undefined;
 }
 
-/** A guess: below, compiling WASM once more should take longer than is gained. Where it breaks even isn't measured. */
+/** Below, a thread gains nothing by the clock and costs half a CPU second: docs/performance.md. */
 export const threadLimits: ThreadLimits = { from: availableParallelism() > 1 ? 48_000_000 : Infinity };
 
 /** Writes on its caller's thread as long as the input is small, and on a thread of its own from then on. */

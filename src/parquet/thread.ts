@@ -10,8 +10,8 @@ const mostUnderWay = 2;
 /** Memory of WASM never shrinks: a thread whose memory has grown beyond so many bytes is replaced by a new one. */
 const mostWasmBytes = 160_000_000;
 
-/** Its rows lie outside the heap: a thread that needs more than this has gone wrong, and dies alone. */
-const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 16 };
+/** Rows lie outside the heap: a thread that needs more than this has gone wrong, and dies alone. */
+export const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 16 };
 
 /** A file to be written: its rows as an Arrow stream in pieces, which come over without being copied. */
 export interface Job {

@@ -1,12 +1,12 @@
 import { Table as ArrowTable, tableFromIPC, tableToIPC, type RecordBatch } from 'apache-arrow';
 import {
   Compression,
+  EnabledStatistics,
   Encoding as ParquetEncoding,
   ParquetFile,
   type RecordBatch as WasmBatch,
   Table as WasmTable,
   WriterPropertiesBuilder,
-  readParquet,
   wasmMemory,
   writeParquet,
   type WriterProperties,
@@ -15,6 +15,9 @@ import type { Encoding, Table } from '../columns/table.js';
 import { LedgerlakeError, messageOf } from '../errors.js';
 import { version } from '../version.js';
 import { BytesBlob } from './bytes-blob.js';
+
+/** Begins what the files name as their writer, before its version. */
+const writerName = 'ledgerlake ';
 
 /** Rows a row group: what DuckDB reads as one unit, and about what WASM holds while it encodes. */
 const rowGroupRows = 128 * 1024;
@@ -92,53 +95,92 @@ export function wasmBytes(): number {
 
 /** An Arrow table as one Parquet file, as it is: for the checkpoints of a log, whose columns are nested. */
 export function plainParquetFile(table: ArrowTable): Uint8Array {
-  const builder = new WriterPropertiesBuilder().setCompression(Compression.ZSTD).setCreatedBy(`ledgerlake ${version}`);
+  const builder = new WriterPropertiesBuilder()
+    .setCompression(Compression.ZSTD)
+    .setCreatedBy(`${writerName}${version}`);
   return writeParquet(WasmTable.fromIPCStream(tableToIPC(table, 'stream')), builder.build());
 }
 
+/** Which rows and columns of a file are read, all at once. */
+export interface RowRange {
+  readonly columns?: readonly string[];
+  /** Rows before the first one: only of files of this program's own, see `parquetBatches`. */
+  readonly offset?: number;
+  /** At least one. */
+  readonly limit?: number;
+}
+
+/** A Parquet file that stays open for a while. */
+export interface OpenParquet {
+  /** Whether this program has written it. */
+  readonly isOwn: boolean;
+  readonly rows: number;
+  /** Throws an Error where the bytes are no Parquet file. */
+  table(range?: RowRange): Promise<ArrowTable>;
+}
+
 /**
- * A whole Parquet file as an Arrow table.
+ * What `read` makes of a Parquet file.
  *
  * @throws Error where the bytes are no Parquet file
  */
-export function parquetTable(bytes: Uint8Array): ArrowTable {
-  return tableFromIPC(readParquet(bytes).intoIPCStream());
+export function withParquet<T>(bytes: Uint8Array, read: (file: OpenParquet) => Promise<T>): Promise<T> {
+  return withFile(bytes, (file) => {
+    const footer = file.metadata().fileMetadata();
+    const rows = footer.numRows();
+    return read({
+      isOwn: footer.createdBy()?.startsWith(writerName) === true,
+      rows,
+      // One batch: each has its price, and a thousand rows, as they come otherwise, are few.
+      table: async ({ columns, ...range } = {}) => {
+        const selected = columns === undefined ? {} : { columns: [...columns] };
+        const found = await file.read({ ...selected, ...range, batchSize: Math.max(1, rows) });
+        return tableFromIPC(found.intoIPCStream());
+      },
+    });
+  });
 }
 
 /** Made anew for each file: properties that were used once are silently the defaults the second time. */
 function properties(table: Table, metadata: ReadonlyMap<string, string>): WriterProperties {
   let builder = new WriterPropertiesBuilder()
     .setMaxRowGroupSize(rowGroupRows)
-    .setCreatedBy(`ledgerlake ${version}`)
+    .setCreatedBy(`${writerName}${version}`)
     .setKeyValueMetadata(new Map(metadata));
-  for (const { name, encoding } of table.columns) {
+  for (const { name, encoding, unbounded } of table.columns) {
     builder = builder
       .setColumnDictionaryEnabled(name, encoding === 'dictionary')
       .setColumnCompression(name, codecs[encoding]);
     const chosen = encodings[encoding];
     if (chosen !== undefined) builder = builder.setColumnEncoding(name, chosen);
+    if (unbounded === true) builder = builder.setColumnStatisticsEnabled(name, EnabledStatistics.None);
   }
   return builder.build();
 }
 
-async function rowsOf(bytes: Uint8Array): Promise<number> {
+function rowsOf(bytes: Uint8Array): Promise<number> {
+  return withFile(bytes, (file) => file.metadata().fileMetadata().numRows());
+}
+
+/** Opens a Parquet file, and closes it again. Throws an Error where the bytes are none. */
+async function withFile<T>(bytes: Uint8Array, use: (file: ParquetFile) => T | Promise<T>): Promise<T> {
   const file = await ParquetFile.fromFile(new BytesBlob(bytes));
   try {
-    return file.metadata().fileMetadata().numRows();
+    return await use(file);
   } finally {
     file.free();
   }
 }
 
 /**
- * Some columns of a Parquet file as batches of about so many bytes, so that memory doesn't grow with the file. None goes
- * beyond a row group.
+ * Some columns of a Parquet file, or all, as batches of about so many bytes, so that memory doesn't grow with the file. None
+ * goes beyond a row group.
  *
  * @throws Error where the bytes are no Parquet file, or lack a column
  */
 export async function* parquetBatches(
   bytes: Uint8Array,
-  columns: readonly string[],
+  columns: readonly string[] | 'all',
   batchBytes: number,
 ): AsyncGenerator<RecordBatch> {
   const file = await ParquetFile.fromFile(new BytesBlob(bytes));
@@ -149,7 +191,7 @@ export async function* parquetBatches(
       // As a stream from the group's beginning: what takes an offset skips, and arrow-rs can't skip DuckDB's deltas, whose
       // miniblocks have 256 values (apache/arrow-rs#9793, #11018).
       const stream: AsyncIterable<WasmBatch> = await file.stream({
-        columns: [...columns],
+        ...(columns === 'all' ? {} : { columns: [...columns] }),
         rowGroups: [number],
         batchSize,
       });
@@ -161,12 +203,9 @@ export async function* parquetBatches(
 }
 
 /** A Parquet file's key-value metadata. Throws an Error where the bytes are no Parquet file. */
-export async function keyValueMetadata(bytes: Uint8Array): Promise<ReadonlyMap<string, string>> {
-  const file = await ParquetFile.fromFile(new BytesBlob(bytes));
-  try {
+export function keyValueMetadata(bytes: Uint8Array): Promise<ReadonlyMap<string, string>> {
+  return withFile(bytes, (file) => {
     const pairs: ReadonlyMap<unknown, unknown> = file.metadata().fileMetadata().keyValueMetadata();
     return new Map([...pairs].map(([key, value]) => [String(key), String(value)]));
-  } finally {
-    file.free();
-  }
+  });
 }

@@ -1,0 +1,43 @@
+import { DataType, type Data, type RecordBatch } from 'apache-arrow';
+
+/** What a batch holds of a column; undefined where it has none of that name. */
+export function columnData(batch: RecordBatch, name: string): Data | undefined {
+  const [data]: readonly (Data | undefined)[] = batch.getChild(name)?.data ?? [];
+  return data;
+}
+
+/** Where a column has nulls. */
+export type Nulls = Readonly<Pick<Data, 'nullCount' | 'nullBitmap' | 'offset'>>;
+
+/** To be taken once for all rows: Arrow counts the nulls again whenever it is asked. */
+export function nullsOf({ nullCount, nullBitmap, offset }: Nulls): Nulls {
+  return { nullCount, nullBitmap, offset };
+}
+
+/** Off the bitmap: Arrow's own method costs as much as all the rest. Where nothing is null there is none. */
+export function isNull({ nullCount, nullBitmap, offset }: Nulls, row: number): boolean {
+  const at = row + offset;
+  return nullCount > 0 && (((nullBitmap[at >> 3] ?? 0) >> (at & 7)) & 1) === 0;
+}
+
+/** A column's texts as they lie in memory, with a dictionary or without. */
+export interface Texts {
+  readonly nulls: Nulls;
+  readonly bytes: Uint8Array;
+  /** Where each text begins in the bytes, and the last one ends. */
+  readonly offsets: Int32Array;
+  /** Which of the texts each row is; undefined: the one of its own number. */
+  readonly numbers: Int32Array | undefined;
+}
+
+/** Undefined where the column's values are no bytes with offsets, or are numbered otherwise. */
+export function textsOf(data: Data): Texts | undefined {
+  const isDictionary = DataType.isDictionary(data.type);
+  const texts: Data | undefined = isDictionary ? data.dictionary?.data[0] : data;
+  const bytes: unknown = texts?.values;
+  const offsets: unknown = texts?.valueOffsets;
+  const numbers: unknown = isDictionary ? data.values : undefined;
+  if (!(bytes instanceof Uint8Array && offsets instanceof Int32Array)) return undefined;
+  if (numbers !== undefined && !(numbers instanceof Int32Array)) return undefined;
+  return { nulls: nullsOf(data), bytes, offsets, numbers };
+}
