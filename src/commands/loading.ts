@@ -91,12 +91,12 @@ export async function load(
   if (options.endpoint !== undefined) readEndpoint(options.endpoint);
   own.forEach(ownAddress);
   const store = options.store ?? openStore(options.lake, { clock });
-  const kept = own.length === 0 ? [] : await keptTables(store);
+  const kept = await keptTables(store);
   for (const { loaded } of own) refuseChanged(loaded, kept, options.lake);
   const ownTables = own.map(({ loaded }) => loaded.table);
 
   await withRevisions(refresh, options.acceptEmpty === true, clock, async (revisions) => {
-    const lake = await Lake.open(store, [...tables, ...ownTables], clock, revisions);
+    const lake = await Lake.open(store, [...tables, ...ownTables], clock, revisions, kept);
     refuseMixing(account, lake.accounts(), options.lake);
     const lease = await holdLease(lake.store, clock);
     try {

@@ -1,13 +1,16 @@
 import type { Clock } from '../clock.js';
-import { sqlType, type Table } from '../columns/table.js';
+import { sqlType } from '../columns/table.js';
 import { tables } from '../finances/tables.js';
+import type { LogColumn } from '../lake/delta-schema.js';
 import { existingLake } from '../lake/existing-lake.js';
 import { unitsOf } from '../lake/file-tags.js';
 import type { Lake } from '../lake/lake.js';
 import type { LakeFiles, LakeTable } from './views.js';
 
 /** Tables as DuckDB sees them. */
-export function sqlTables(tables: readonly Table[]): readonly LakeTable[] {
+export function sqlTables(
+  tables: readonly { readonly name: string; readonly columns: readonly LogColumn[] }[],
+): readonly LakeTable[] {
   return tables.map(({ name, columns }) => ({
     name,
     columns: columns.map((column) => ({ name: column.name, type: sqlType(column) })),
@@ -40,7 +43,7 @@ export interface LakeReader {
 export async function openLakeReader(location: string, clock: Clock): Promise<LakeReader> {
   const lake = await existingLake(location, tables, clock);
   return {
-    tables: sqlTables(lake.tables.map(({ schema }) => schema)),
+    tables: sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns }))),
     lakeFiles: async () => {
       await lake.refresh();
       return lake.committedFiles();

@@ -1,7 +1,7 @@
 import { LedgerlakeError } from '../errors.js';
-import type { Database, QueryOptions } from './connection.js';
+import type { Database } from './connection.js';
 
-/** The committed Parquet files of each table, as absolute addresses. */
+/** The committed Parquet files of each table, as absolute addresses: `…/account=…/month=…/….parquet` below one folder. */
 export type LakeFiles = ReadonlyMap<string, readonly string[]>;
 
 export interface TableColumn {
@@ -20,8 +20,9 @@ const partitions = ['account', 'month'] as const;
 
 /**
  * Makes a view for each table that reads exactly its files, or is empty where it has none; views of the same names are
- * replaced. Columns have the types given; one that no file has is NULL, and one that only files have stands behind the
- * known ones. Throws a LedgerlakeError (SQL) where a file can't be read, or the lake is on S3 and DuckDB has no httpfs.
+ * replaced. Columns are those given, with the types given; one that a file doesn't have is NULL there. No file is opened
+ * for that, and a query opens those of the accounts and months that it asks for. Throws a LedgerlakeError (SQL) where a
+ * file isn’t there, or the lake is on S3 and DuckDB has no httpfs; LAKE_LOG where a file lies in no such folder.
  */
 export async function createViews(
   database: Database,
@@ -32,7 +33,7 @@ export async function createViews(
   const remote = [...files.values()].flat().find((file) => file.startsWith('s3://'));
   if (remote !== undefined) await loadHttpfs(database, remote);
   for (const table of tables) {
-    const select = await selectOf(database, table, files.get(table.name) ?? [], { signal });
+    const select = selectOf(table, files.get(table.name) ?? []);
     await database.execute(`CREATE OR REPLACE VIEW ${identifier(table.name)} AS ${select}`, { signal });
   }
 }
@@ -42,57 +43,55 @@ export function fileCount(files: LakeFiles): number {
   return [...files.values()].reduce((sum, list) => sum + list.length, 0);
 }
 
-async function selectOf(
-  database: Database,
-  table: LakeTable,
-  files: readonly string[],
-  options: QueryOptions,
-): Promise<string> {
+function selectOf(table: LakeTable, files: readonly string[]): string {
   const declared = table.columns.filter(({ name }) => !isPartition(name));
   if (files.length === 0) {
     const columns = [...declared, ...partitions.map((name) => ({ name, type: 'VARCHAR' }))];
-    return `SELECT ${columns.map(({ name, type }) => missing(name, type)).join(', ')} WHERE false`;
+    return `SELECT ${columns.map(({ name, type }) => `CAST(NULL AS ${type}) AS ${identifier(name)}`).join(', ')} WHERE false`;
   }
-
-  const list = `[${files.map(fileLiteral).join(', ')}]`;
-  // Reading by name opens every file for every query, so it is kept for lakes whose files differ.
-  const [first] = files.length > 1 ? await database.rows(shapes(list), options) : [];
-  const byName = first !== undefined && first['shapes'] !== 1n;
-  const typed = byName ? list : `[${files.slice(0, 1).map(fileLiteral).join('')}]`;
-  const found = await database.rows(
-    `SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM read_parquet(${typed}, union_by_name = ${byName}, hive_partitioning = false))`,
-    options,
+  // Told what columns there are, DuckDB looks at none of the files: to find out it would open every one for every query.
+  // It then knows of no partitions, but it does skip files by what a condition makes of their names.
+  const wanted = declared.map(({ name, type }, at) => ({ name, type, alias: `${columnAlias}${at}` }));
+  const schema = wanted.map(
+    ({ name, type, alias }) =>
+      `${literal(name)}: {name: ${literal(alias)}, type: ${literal(type)}, default_value: NULL}`,
   );
-  const types = new Map(found.map((row) => [String(row['column_name']), String(row['column_type'])]));
-  const known = declared.map(({ name, type }) => {
-    const stored = types.get(name);
-    if (stored === undefined) return missing(name, type);
-    return stored === type ? identifier(name) : `CAST(${identifier(name)} AS ${type}) AS ${identifier(name)}`;
-  });
-  const names = new Set(declared.map(({ name }) => name));
-  const more = [...types.keys()].filter((name) => !names.has(name) && !isPartition(name)).map(identifier);
-  // Named one by one, because a folder above the lake may look like a partition too (`env=prod`), and DuckDB takes the
-  // outermost folder of a name: where that isn't the lake's own, the path is read here, which DuckDB can't skip files by.
-  const hive = !files.some((file) => partitions.some((name) => file.split(`/${name}=`).length > 2));
-  const folders = partitions.map((name) => (hive ? name : `${folderValue(name)} AS ${name}`));
+  const known = wanted.map(({ name, alias }) => `${alias} AS ${identifier(name)}`);
+  const folders = foldersOf(table, files).map((value, at) => `${value} AS ${partitions[at]}`);
   return (
-    `SELECT ${[...known, ...more, ...folders].join(', ')} FROM read_parquet(${list}, union_by_name = ${byName}, ` +
-    `hive_partitioning = ${hive}, hive_types_autocast = false)`
+    `SELECT ${[...known, ...folders].join(', ')} FROM read_parquet([${files.map(fileLiteral).join(', ')}], ` +
+    `schema = MAP {${schema.join(', ')}}, filename = true)`
   );
 }
 
-/** The value of the innermost folder `name=value` in a file's path. */
-function folderValue(name: string): string {
-  return `url_decode(regexp_extract(filename, '.*/${name}=([^/]*)/', 1))`;
-}
+/** Begins the names that columns have behind a view, so that one may be called `filename`, as DuckDB calls a file's path. */
+const columnAlias = 'column_';
 
-/** How many different schemas the files have. */
-function shapes(list: string): string {
-  return (
-    'SELECT count(DISTINCT shape) AS shapes FROM (SELECT file_name, ' +
-    "string_agg(concat_ws(' ', name, type, num_children, converted_type, scale, precision, logical_type), ', ') AS shape " +
-    `FROM parquet_schema(${list}) GROUP BY file_name)`
-  );
+/** Where a file lies below its table's folder; months are as long as `2026-01`, also the one that is `unknown`. */
+const place = /^account=[^/]*\/month=[^/]{7}\/[^/]*$/;
+
+/**
+ * The values of a file's two folders, in SQL. By position, as DuckDB works them out for every file once a condition is on
+ * them: with a pattern that takes three times as long.
+ */
+function foldersOf(table: LakeTable, files: readonly string[]): readonly [account: string, month: string] {
+  const [first = ''] = files;
+  const folder = first.slice(0, first.lastIndexOf('/account=') + 1);
+  const odd = files.find((file) => !file.startsWith(folder) || !place.test(file.slice(folder.length)));
+  if (odd !== undefined) {
+    throw new LedgerlakeError(
+      'LAKE_LOG',
+      `expected files of ${table.name} below account=ID/month=YYYY-MM, the log names ${odd}: another program has written to it`,
+    );
+  }
+  // DuckDB counts characters, whatever they are.
+  const at = Array.from(`${folder}account=`).length + 1;
+  const slash = `strpos(substr(filename, ${at}), '/')`;
+  const values = [
+    `substr(filename, ${at}, ${slash} - 1)`,
+    `substr(filename, ${at + 'month='.length} + ${slash}, 7)`,
+  ] as const;
+  return files.some((file) => file.includes('%')) ? [`url_decode(${values[0]})`, `url_decode(${values[1]})`] : values;
 }
 
 /** Amazon's storage needs an extension that isn't part of the package. */
@@ -107,10 +106,6 @@ async function loadHttpfs(database: Database, address: string): Promise<void> {
       { cause },
     );
   }
-}
-
-function missing(name: string, type: string): string {
-  return `CAST(NULL AS ${type}) AS ${identifier(name)}`;
 }
 
 function isPartition(name: string): boolean {

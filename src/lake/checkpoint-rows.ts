@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import { DataType, MapRow, StructRow, Vector, type Data } from 'apache-arrow';
 
 /** Gives the value in a row, undefined where it is null. */
@@ -25,12 +26,18 @@ function valueReader(data: Data): Reader {
     );
   if (DataType.isUtf8(type) && offsets !== undefined) {
     const bytes = values as Uint8Array;
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    return (row) => text.toString('utf8', offsets[row], offsets[row + 1]);
+    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    if (!isAscii(buffer)) return (row) => buffer.toString('utf8', offsets[row], offsets[row + 1]);
+    // To decode a text costs more than to cut it out of one that is decoded.
+    const text = buffer.toString('latin1');
+    return (row) => text.slice(offsets[row], offsets[row + 1]);
   }
   if (DataType.isInt(type)) {
     const numbers = values as Int32Array | BigInt64Array;
-    return (row) => Number(numbers[row]);
+    if (!(numbers instanceof BigInt64Array)) return (row) => Number(numbers[row]);
+    // By halves, low and high: a bigint for each would be a hundred thousand of them.
+    const halves = new Int32Array(numbers.buffer, numbers.byteOffset, numbers.length * 2);
+    return (row) => (halves[2 * row + 1] ?? 0) * 2 ** 32 + ((halves[2 * row] ?? 0) >>> 0);
   }
   const [items] = children;
   if (items === undefined || offsets === undefined) return arrowReader(data);
@@ -40,12 +47,13 @@ function valueReader(data: Data): Reader {
     if (keys === undefined || of === undefined) return arrowReader(data);
     return (row) => {
       const { from, to } = range(row);
-      const map: Record<string, unknown> = {};
+      const entries: [string, unknown][] = [];
       for (let at = from; at < to; at++) {
         const found = of(at);
-        if (found !== undefined) map[String(keys(at))] = found;
+        if (found !== undefined) entries.push([String(keys(at)), found]);
       }
-      return map;
+      // Not by assignment: a key may be `__proto__`.
+      return Object.fromEntries(entries);
     };
   }
   if (DataType.isList(type)) {

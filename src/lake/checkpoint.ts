@@ -12,7 +12,7 @@ import {
   type DataType,
   type TypeMap,
 } from 'apache-arrow';
-import { parquetTable, plainParquetFile } from '../parquet/wasm.js';
+import { plainParquetFile, withParquet } from '../parquet/wasm.js';
 import { rowReader } from './checkpoint-rows.js';
 import { readAction, type Action, type Add, type MetaData, type Protocol, type Remove, type Txn } from './actions.js';
 
@@ -142,11 +142,25 @@ function long(value: number | undefined): bigint | null {
 /**
  * Reads a checkpoint's actions, ours or another writer's; columns that it doesn't have are passed over.
  *
- * @throws LedgerlakeError LAKE_LOG naming the file, where a row isn't an action
+ * @throws LedgerlakeError LAKE_LOG naming the file, where a row isn't an action; Error where the bytes are no Parquet file
  */
-export function decodeCheckpoint(bytes: Uint8Array, file: string): Action[] {
+export async function decodeCheckpoint(bytes: Uint8Array, file: string): Promise<Action[]> {
+  const parts = await withParquet(bytes, async (parquet) => {
+    if (!parquet.isOwn) return [await parquet.table()];
+    // Of many rows nearly all are transactions, which have none of the other columns: to read those costs more than all else.
+    const txns = await parquet.table({ columns: ['txn'] });
+    const others = { columns: Object.keys(columns).filter((name) => name !== 'txn') };
+    const run = valuesOf(txns);
+    if (run === undefined) return [await parquet.table()];
+    const { from, to } = run;
+    return [
+      ...(from > 0 ? [await parquet.table({ ...others, limit: from })] : []),
+      txns,
+      ...(to < parquet.rows ? [await parquet.table({ ...others, offset: to })] : []),
+    ];
+  });
   const actions: Action[] = [];
-  for (const { data } of parquetTable(bytes).batches) {
+  for (const { data } of parts.flatMap(({ batches }) => batches)) {
     const kinds = data.type.children.map(({ name }, at) => {
       const column = data.children[at];
       return { name, read: column === undefined ? () => undefined : rowReader(column) };
@@ -159,4 +173,15 @@ export function decodeCheckpoint(bytes: Uint8Array, file: string): Action[] {
     }
   }
   return actions;
+}
+
+/** From the first row that has a value in a table's only column to behind the last; undefined where one between has none. */
+function valuesOf(table: ArrowTable): { readonly from: number; readonly to: number } | undefined {
+  const column = table.getChildAt(0);
+  if (column === null) return undefined;
+  let from = 0;
+  while (from < table.numRows && !column.isValid(from)) from++;
+  let to = table.numRows;
+  while (to > from && !column.isValid(to - 1)) to--;
+  return to - from === table.numRows - column.nullCount ? { from, to } : undefined;
 }

@@ -59,12 +59,7 @@ export class DeltaLog {
     const hinted = hint === undefined ? undefined : await this.#from(hint);
     if (hinted !== undefined) return hinted;
     // No hint, or one that leads nowhere: the folder itself tells.
-    const checkpoints: number[] = [];
-    for await (const { path } of this.#store.list(this.#folder)) {
-      const [, version] = /\/(\d{20})\.checkpoint\.parquet$/.exec(path) ?? [];
-      if (version !== undefined) checkpoints.push(Number(version));
-    }
-    for (const version of checkpoints.toReversed()) {
+    for (const { version } of (await this.#checkpoints()).toReversed()) {
       const tail = await this.#from(version);
       if (tail !== undefined) return tail;
     }
@@ -130,6 +125,30 @@ export class DeltaLog {
     for (const path of older) await this.#store.remove(path);
   }
 
+  /**
+   * Removes the checkpoints that have been superseded since before an instant (milliseconds since 1970): who has opened the
+   * log after it began at a newer one. The newest stays, and so does that of `_last_checkpoint`, without which, or where
+   * it can't be read back, all stay: with the commits behind it, it is all that a log whose beginning was cut consists of.
+   */
+  async dropCheckpoints(supersededBefore: number): Promise<void> {
+    const checkpoints = await this.#checkpoints();
+    const old = checkpoints.filter((_, at) => (checkpoints[at + 1]?.modifiedAt ?? Infinity) < supersededBefore);
+    const hint = old.length === 0 ? undefined : await this.newestCheckpoint();
+    const gone = old.filter(({ version }) => hint !== undefined && version < hint);
+    if (hint === undefined || gone.length === 0 || (await this.#checkpoint(hint)) === undefined) return;
+    for (const { version } of gone) await this.#store.remove(this.#checkpointPath(version));
+  }
+
+  /** The checkpoints that are there, the oldest first. */
+  async #checkpoints(): Promise<{ version: number; modifiedAt: number }[]> {
+    const checkpoints: { version: number; modifiedAt: number }[] = [];
+    for await (const { path, modifiedAt } of this.#store.list(this.#folder)) {
+      const [, version] = /\/(\d{20})\.checkpoint\.parquet$/.exec(path) ?? [];
+      if (version !== undefined) checkpoints.push({ version: Number(version), modifiedAt });
+    }
+    return checkpoints;
+  }
+
   /** Takes a commit file away that was put below the log's beginning. */
   async discard(version: number): Promise<void> {
     await this.#store.remove(this.commitPath(version));
@@ -161,7 +180,7 @@ export class DeltaLog {
     const bytes = await this.#store.read(path);
     if (bytes === undefined) return undefined;
     try {
-      return decodeCheckpoint(bytes, `${this.#store.location}/${path}`);
+      return await decodeCheckpoint(bytes, `${this.#store.location}/${path}`);
     } catch {
       // A checkpoint repeats what the commits say: a damaged one is passed over while they are there.
       return undefined;

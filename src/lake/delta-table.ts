@@ -7,9 +7,10 @@ import type { Action, Add, MetaData, Protocol, Remove, Txn } from './actions.js'
 import { encodeActions } from './actions.js';
 import { encodeCheckpoint } from './checkpoint.js';
 import { DeltaLog } from './delta-log.js';
-import { deltaSchema, partitionColumns } from './delta-schema.js';
+import type { LogColumn } from './delta-schema.js';
 import { LiveSnapshot, type Snapshot } from './snapshot.js';
 import type { Store } from './store.js';
+import { barredMs, fileColumns, newMetaData, widenedMetaData } from './table-metadata.js';
 
 /** The newest protocol that this program reads and writes: no feature beyond the plain table is used. */
 const supported: Protocol = { minReaderVersion: 1, minWriterVersion: 2 };
@@ -18,12 +19,11 @@ const supported: Protocol = { minReaderVersion: 1, minWriterVersion: 2 };
 const leastCommits = 20;
 const rowsPerCommit = 200;
 
+/** A checkpoint stays for so long behind the next one: whoever reads it is done by then. */
+const supersededMs = 86_400_000;
+
 /** What a commit calls itself that follows the beginning of a log whose older versions were removed. */
 const cutOperation = 'CUT LOG';
-
-/** So long a path stays barred that was removed: whoever removed it may still be on the way to delete the file. */
-const barredMs = 86_400_000;
-const barredFor = 'interval 1 day';
 
 /**
  * What a commit does to the table, given what is there; undefined where there is nothing left to do. An empty list only
@@ -42,6 +42,7 @@ export class DeltaTable {
   readonly #log: DeltaLog;
   readonly #clock: Clock;
   #checkpointed = -1;
+  #hasWrittenCheckpoint = false;
   #protocol: Protocol = supported;
   #metaData: MetaData | undefined;
   readonly #snapshot = new LiveSnapshot();
@@ -60,9 +61,20 @@ export class DeltaTable {
     return this.#snapshot;
   }
 
+  /** The columns of its files: the schema's, and behind them what a newer version of this program has added. */
+  get columns(): readonly LogColumn[] {
+    return fileColumns(this.schema, this.#metaData);
+  }
+
   /** The file's path within the lake. */
   pathOf(add: Pick<Add, 'path'>): string {
     return `${this.schema.name}/${decodeURIComponent(add.path)}`;
+  }
+
+  /** The file with a path within the lake, as `pathOf` gives it; undefined where this table has none there. */
+  fileAt(path: string): Add | undefined {
+    const prefix = `${this.schema.name}/`;
+    return path.startsWith(prefix) ? this.snapshot.fileAt(path.slice(prefix.length)) : undefined;
   }
 
   /**
@@ -151,6 +163,16 @@ export class DeltaTable {
     });
   }
 
+  /**
+   * Removes checkpoints that nobody reads any more, as each repeats all that the table is: where this run has written one,
+   * or `always`. Commits stay, all of them.
+   */
+  async dropOldCheckpoints(always: boolean): Promise<void> {
+    if (!always && !this.#hasWrittenCheckpoint) return;
+    await this.#inTurn(() => this.#log.dropCheckpoints(this.#clock.now() - supersededMs));
+    this.#hasWrittenCheckpoint = false;
+  }
+
   #inTurn<T>(step: () => Promise<T>): Promise<T> {
     const turn = this.#queue.then(step);
     this.#queue = turn.catch(() => undefined);
@@ -167,7 +189,7 @@ export class DeltaTable {
       const actions: Action[] = [
         // The id makes each attempt's bytes its own, so that a writer can tell its commit from another's.
         { commitInfo: { timestamp, operation, engineInfo: `ledgerlake/${programVersion}`, txnId: randomUUID() } },
-        ...(snapshot.version < 0 ? this.#creation(timestamp) : []),
+        ...this.#described(wanted, timestamp),
         ...wanted,
       ];
       const version = snapshot.version + 1;
@@ -215,21 +237,12 @@ export class DeltaTable {
     }
   }
 
-  #creation(createdTime: number): Action[] {
-    return [
-      { protocol: supported },
-      {
-        metaData: {
-          id: randomUUID(),
-          name: this.schema.name,
-          format: { provider: 'parquet', options: {} },
-          schemaString: deltaSchema(this.schema),
-          partitionColumns,
-          configuration: { 'delta.deletedFileRetentionDuration': barredFor },
-          createdTime,
-        },
-      },
-    ];
+  /** What readers have to know before they read a commit: of a table that begins, and of columns that are new in its files. */
+  #described(wanted: readonly Action[], now: number): Action[] {
+    if (this.snapshot.version < 0) return [{ protocol: supported }, { metaData: newMetaData(this.schema, now) }];
+    if (this.#metaData === undefined || !wanted.some((action) => 'add' in action)) return [];
+    const metaData = widenedMetaData(this.#metaData, this.schema);
+    return metaData === undefined ? [] : [{ metaData }];
   }
 
   /** Keeps opening fast: a checkpoint now and then, more rarely the more it has to hold. */
@@ -256,6 +269,7 @@ export class DeltaTable {
     };
     const { bytes, actions } = encodeCheckpoint(state);
     await this.#log.writeCheckpoint(this.snapshot.version, bytes, actions);
+    this.#hasWrittenCheckpoint = true;
     this.#checkpointed = this.snapshot.version;
   }
 

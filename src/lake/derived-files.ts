@@ -38,9 +38,9 @@ export function fileAt(
   tables: readonly DeltaTable[],
   path: string,
 ): { readonly table: DeltaTable; readonly add: Add } | undefined {
-  const slash = path.indexOf('/');
-  const table = tables.find(({ schema }) => schema.name === path.slice(0, slash));
-  const add = table?.snapshot.fileAt(path.slice(slash + 1));
+  const name = path.slice(0, path.indexOf('/'));
+  const table = tables.find(({ schema }) => schema.name === name);
+  const add = table?.fileAt(path);
   return table === undefined || add === undefined ? undefined : { table, add };
 }
 
@@ -52,9 +52,9 @@ export async function leftoversOf({ tables }: Tables, paths: readonly string[]):
     const wanted = new Set(paths.filter((path) => path.startsWith(prefix)));
     if (wanted.size === 0) continue;
     // What another run added to this log may be known from the main table's already, but not from here.
-    const snapshot = await table.refresh();
+    await table.refresh();
     for (const path of wanted) {
-      const add = snapshot.fileAt(path.slice(prefix.length));
+      const add = table.fileAt(path);
       const own = leftovers.get(table) ?? new Map<string, Add | undefined>();
       leftovers.set(table, own.set(add?.path ?? path.slice(prefix.length), add));
     }

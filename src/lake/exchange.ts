@@ -3,7 +3,7 @@ import type { Table } from '../columns/table.js';
 import type { Action, Add } from './actions.js';
 import type { DeltaTable } from './delta-table.js';
 import { barring, derivedOf, removal, swapping } from './file-tags.js';
-import { dropLeftovers, fileAt, leftoversOf, type Leftovers } from './derived-files.js';
+import { dropLeftovers, leftoversOf, type Leftovers } from './derived-files.js';
 import type { Snapshot } from './snapshot.js';
 import type { Store } from './store.js';
 import { namingTxn } from './unit-ids.js';
@@ -223,8 +223,8 @@ async function addDerived(
     const fresh = adds.filter((add) => !snapshot.files.has(add.path) || !names(main, table.pathOf(add)));
     const kept = new Set(adds.map(({ path }) => path));
     const leaving = [...paths].flatMap((path) => {
-      const found = fileAt([table], path);
-      return found === undefined || kept.has(found.add.path) ? [] : [found.add];
+      const found = table.fileAt(path);
+      return found === undefined || kept.has(found.path) ? [] : [found];
     });
     if (fresh.length + leaving.length === 0) return undefined;
     for (const add of leaving) swapped.set(add.path, add);

@@ -57,14 +57,20 @@ export class Lake {
 
   /**
    * Opens a lake, or a place where one will be, at the newest version of each table: of those given, and of those that
-   * the lake itself describes. `revisions` compares what is read
+   * the lake itself describes, `described` where they were read already. `revisions` compares what is read
    * again; without it a refresh replaces what is there, and nothing tells of it.
    *
    * @throws LedgerlakeError LAKE_STORE where the place can't be read, LAKE_LOG where its log can't
    */
-  static async open(store: Store, tables: readonly Table[], clock: Clock, revisions?: Revisions): Promise<Lake> {
+  static async open(
+    store: Store,
+    tables: readonly Table[],
+    clock: Clock,
+    revisions?: Revisions,
+    described?: readonly Table[],
+  ): Promise<Lake> {
     const names = new Set(tables.map(({ name }) => name));
-    const kept = (await keptTables(store)).filter(({ name }) => !names.has(name));
+    const kept = (described ?? (await keptTables(store))).filter(({ name }) => !names.has(name));
     const lake = new Lake(store, [...tables, ...kept], clock, revisions);
     await lake.refresh();
     return lake;
@@ -164,8 +170,7 @@ export class Lake {
    * compares again. The number of times that the unit was read stands in their names, so that no two commits share one.
    *
    * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; UPSTREAM_EMPTY where it would take the place of imported rows and has
-   * none; LAKE_CONFLICT where a file that it replaces holds other units as
-   * well, and can't be parted
+   * none; LAKE_CONFLICT where a file that it replaces holds other units as well, and can't be parted
    */
   async commit(slice: SliceCommit, split?: Split): Promise<Committed> {
     const main = slice.tables.at(-1);

@@ -9,11 +9,9 @@ import type { Store, StoredFile } from './store.js';
 export async function leftFiles(lake: Lake, account: string): Promise<StoredFile[]> {
   const left: StoredFile[] = [];
   for (const table of lake.tables) {
-    const prefix = `${table.schema.name}/`;
     for await (const file of lake.store.list(table.schema.name)) {
-      const isOf = file.path.startsWith(`${prefix}account=${account}/`);
-      const isNamed = table.snapshot.fileAt(file.path.slice(prefix.length)) !== undefined;
-      if ((isOf || isOwnFile(file.path)) && !isNamed) left.push(file);
+      const isOf = file.path.startsWith(`${table.schema.name}/account=${account}/`);
+      if ((isOf || isOwnFile(file.path)) && table.fileAt(file.path) === undefined) left.push(file);
     }
   }
   return left;

@@ -32,8 +32,8 @@ export interface Snapshot {
 /** A snapshot that takes what commits say. */
 export class LiveSnapshot implements Snapshot {
   version = -1;
-  readonly #files = new ByAccount<Add>();
-  readonly #txns = new ByAccount<Txn>();
+  readonly #files = new ByAccount<Add>(({ tags }) => tags?.['account']);
+  readonly #txns = new ByAccount<Txn>(({ appId }) => accountOfTxn(appId));
   readonly #places = new Map<string, Add>();
   readonly #named = new Map<string, number>();
   readonly #lastingNames = new Set<string>();
@@ -87,14 +87,14 @@ export class LiveSnapshot implements Snapshot {
       // A file that is added again keeps its place: whoever goes through the files meanwhile doesn't meet it twice.
       if (before?.tags?.['account'] === account) this.#unname(before);
       else this.#remove(add.path);
-      this.#files.set(add.path, add, account);
+      this.#files.set(add.path, add);
       this.#places.set(decoded(add.path), add);
       for (const path of derivedOf(add) ?? []) this.#named.set(path, this.timesNamed(path) + 1);
     } else if ('remove' in action) {
       this.#remove(action.remove.path);
     } else if ('txn' in action) {
       const { txn } = action;
-      this.#txns.set(txn.appId, txn, accountOfTxn(txn.appId));
+      this.#txns.set(txn.appId, txn);
       const path = namedByTxn(txn.appId);
       if (path !== undefined) this.#lastingNames.add(path);
     }
@@ -102,7 +102,7 @@ export class LiveSnapshot implements Snapshot {
 
   /** Forgets a transaction, which no commit can do. */
   forget({ appId }: Txn): void {
-    this.#txns.delete(appId, accountOfTxn(appId));
+    this.#txns.delete(appId);
     const path = namedByTxn(appId);
     if (path !== undefined) this.#lastingNames.delete(path);
   }
@@ -110,7 +110,7 @@ export class LiveSnapshot implements Snapshot {
   #remove(path: string): void {
     const add = this.#files.all.get(path);
     if (add === undefined) return;
-    this.#files.delete(path, add.tags?.['account']);
+    this.#files.delete(path);
     this.#places.delete(decoded(path));
     this.#unname(add);
   }
@@ -132,32 +132,54 @@ function decoded(path: string): string {
 /** Things by their key, and by the account that they are of, where they are of one. */
 class ByAccount<T> {
   readonly all = new Map<string, T>();
-  readonly #own = new Map<string, Map<string, T>>();
+  readonly #accountOf: (thing: T) => string | undefined;
+  /** Made when it is asked for: who only reads a lake doesn't ask. */
+  #byAccount: Map<string, Map<string, T>> | undefined;
+
+  constructor(accountOf: (thing: T) => string | undefined) {
+    this.#accountOf = accountOf;
+  }
 
   of(account: string): Iterable<T> {
-    return this.#own.get(account)?.values() ?? [];
+    return this.#own().get(account)?.values() ?? [];
   }
 
   accounts(): Iterable<string> {
-    return this.#own.keys();
+    return this.#own().keys();
   }
 
-  set(key: string, thing: T, account: string | undefined): void {
+  set(key: string, thing: T): void {
     this.all.set(key, thing);
-    if (account === undefined) return;
-    const own = this.#own.get(account) ?? new Map<string, T>();
-    this.#own.set(account, own.set(key, thing));
+    if (this.#byAccount !== undefined) this.#note(this.#byAccount, key, thing);
   }
 
   clear(): void {
     this.all.clear();
-    this.#own.clear();
+    this.#byAccount = undefined;
   }
 
-  delete(key: string, account: string | undefined): void {
+  delete(key: string): void {
+    const thing = this.all.get(key);
     this.all.delete(key);
-    const own = account === undefined ? undefined : this.#own.get(account);
+    const account = thing === undefined ? undefined : this.#accountOf(thing);
+    if (account === undefined || this.#byAccount === undefined) return;
+    const own = this.#byAccount.get(account);
     own?.delete(key);
-    if (account !== undefined && own?.size === 0) this.#own.delete(account);
+    if (own?.size === 0) this.#byAccount.delete(account);
+  }
+
+  #own(): ReadonlyMap<string, Map<string, T>> {
+    if (this.#byAccount !== undefined) return this.#byAccount;
+    const made = new Map<string, Map<string, T>>();
+    for (const [key, thing] of this.all) this.#note(made, key, thing);
+    return (this.#byAccount = made);
+  }
+
+  #note(byAccount: Map<string, Map<string, T>>, key: string, thing: T): void {
+    const account = this.#accountOf(thing);
+    if (account === undefined) return;
+    const own = byAccount.get(account);
+    if (own === undefined) byAccount.set(account, new Map([[key, thing]]));
+    else own.set(key, thing);
   }
 }

@@ -11,7 +11,7 @@ import { thisWriter } from './writer-name.js';
 
 /**
  * Clears what dead runs left: files of the lake's own (`isOwnFile`) that no log names, and files of derived tables that no main table's file names. How
- * many files went.
+ * many files went. Beside them go checkpoints of the logs that newer ones have superseded.
  *
  * A dead run's last commit may still be on its way to the store, and a living one may be about to commit what lies here
  * unnamed. So every file is barred by a commit before it is deleted: a late commit loses the version, and whoever lives
@@ -50,6 +50,8 @@ export async function sweepLake(lake: Lake, lease: HeldLease, clock: Clock, acco
     swept += await dropUnnamed(lake, table, filesOf(table), fenced, clock);
   }
   swept += await dropLeftovers(lake, leftovers, clock.now());
+  // Where an account alone is swept, only what this run has added to: a log of many accounts takes a while to list.
+  for (const table of lake.tables) await table.dropOldCheckpoints(account === undefined);
   // Those of which something may lie among what others are writing wait for a later sweep.
   for (const { path, wroteBefore } of dead)
     if (before === Infinity || wroteBefore < before) await lake.store.remove(path);
@@ -88,8 +90,7 @@ async function swappedOf(table: DeltaTable, files: readonly string[]): Promise<R
 
 /** Those of the files that a table's newest version doesn't name. */
 function unnamedOf(table: DeltaTable, files: readonly string[]): string[] {
-  const prefix = `${table.schema.name}/`;
-  return files.filter((path) => table.snapshot.fileAt(path.slice(prefix.length)) === undefined);
+  return files.filter((path) => table.fileAt(path) === undefined);
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Action } from './actions.js';
 
 const unitPrefix = 'ledgerlake';
+const ownPrefix = `${unitPrefix}/`;
 
 /** The transaction that says that a pipeline has read a unit for an account. */
 export function unitId(pipeline: string, account: string, unit: string): string {
@@ -9,6 +10,7 @@ export function unitId(pipeline: string, account: string, unit: string): string 
 
 /** In the place of a pipeline: the transaction names a file of a lasting table. */
 const naming = '_names';
+const namingPrefix = `${unitPrefix}/${naming}/`;
 
 /** The transaction by which a main table's log names a file of a lasting table for good: a path within the lake. */
 export function namingTxn(account: string, path: string, now: number): Action {
@@ -17,12 +19,12 @@ export function namingTxn(account: string, path: string, now: number): Action {
 
 /** The path of the file of a lasting table that a transaction names; undefined for one that stands for a unit. */
 export function namedByTxn(id: string): string | undefined {
-  return id.startsWith(`${unitPrefix}/${naming}/`) ? readUnit(id)?.unit : undefined;
+  return id.startsWith(namingPrefix) ? readUnit(id)?.unit : undefined;
 }
 
 /** Whom a transaction of the log is of; undefined for another program's. A log has very many of them when it is opened. */
 export function accountOfTxn(id: string): string | undefined {
-  if (!id.startsWith(`${unitPrefix}/`)) return undefined;
+  if (!id.startsWith(ownPrefix)) return undefined;
   const from = id.indexOf('/', unitPrefix.length + 1) + 1;
   const to = id.indexOf('/', from);
   return from === 0 ? '' : id.slice(from, to < 0 ? undefined : to);

@@ -213,7 +213,7 @@ async function rewritten(
   const made = [await make(table, old)];
   for (const path of derived) {
     const of = lake.table(path.split('/')[0] ?? '');
-    const add = of.snapshot.fileAt(path.slice(of.schema.name.length + 1));
+    const add = of.fileAt(path);
     if (add !== undefined) made.push(await make(of, add));
   }
   // No file without a row, as a slice makes none.

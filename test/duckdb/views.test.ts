@@ -82,11 +82,13 @@ describe('files of several versions', () => {
       'events/account=a/month=2025-02/new.parquet',
       `SELECT '{}' AS raw, 'y' AS event_id, 7 AS "new ""column""", now() AS posted_at`,
     );
+    const added = { name: 'new "column"', type: 'INTEGER' };
+    const widened = tables.map((table) => ({ ...table, columns: [...table.columns, added] }));
     for (const files of [
       [old, newer],
       [newer, old],
     ]) {
-      await createViews(database, tables, new Map([['events', files]]));
+      await createViews(database, widened, new Map([['events', files]]));
       expect(await types('events')).toEqual([
         'event_id VARCHAR',
         'posted_at TIMESTAMP WITH TIME ZONE',
@@ -146,7 +148,7 @@ test('ten thousand files make one view', async () => {
 }, 60_000);
 
 test('a file that is gone is an error that names it', async () => {
-  const files = new Map([['entries', [`${folder.root}/gone.parquet`]]]);
+  const files = new Map([['entries', [`${folder.root}/entries/account=a/month=2025-01/gone.parquet`]]]);
   await expect(createViews(database, tables, files)).rejects.toThrow(/^IO Error: No files found.*gone\.parquet/);
 });
 
@@ -159,4 +161,18 @@ test('a lake on S3 says what it needs where DuckDB has no httpfs', async () => {
   await expect(createViews(database, tables, new Map([['events', ['s3://bucket/x.parquet']]]))).rejects.toThrow(
     /^DuckDB needs its extension httpfs to read s3:\/\/bucket\/x\.parquet .*INSTALL httpfs.*$/,
   );
+});
+
+test.each([
+  'entries/f.parquet',
+  'entries/account=a/f.parquet',
+  'entries/account=a/month=1/f.parquet',
+  'entries/month=2025-01/account=a/f.parquet',
+  'events/account=a/month=2025-01/f.parquet',
+])('a file at %s is none of the table’s, and named', async (path) => {
+  const files = [`${folder.root}/entries/account=a/month=2025-01/g.parquet`, `${folder.root}/${path}`];
+  await expect(createViews(database, tables, new Map([['entries', files]]))).rejects.toMatchObject({
+    code: 'LAKE_LOG',
+    message: expect.stringContaining(`the log names ${folder.root}/${path}`) as string,
+  });
 });

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decodeCheckpoint, encodeCheckpoint } from '../../src/lake/checkpoint.js';
 
@@ -12,7 +13,7 @@ const metaData = {
   createdTime: 1_750_000_000_000,
 };
 
-test('a checkpoint gives back what it was made of', () => {
+test('a checkpoint gives back what it was made of', async () => {
   const add = {
     path: 'account=demo/month=2025-06/a.parquet',
     partitionValues: { account: 'demo', month: '2025-06' },
@@ -37,7 +38,7 @@ test('a checkpoint gives back what it was made of', () => {
     txns: [txn, { appId: 'x', version: 1 }],
   });
   expect(actions).toBe(6);
-  expect(decodeCheckpoint(bytes, 'c')).toEqual([
+  expect(await decodeCheckpoint(bytes, 'c')).toEqual([
     { protocol },
     { metaData },
     { txn },
@@ -47,7 +48,7 @@ test('a checkpoint gives back what it was made of', () => {
   ]);
 });
 
-test('a removal keeps partition and size where they are known, and says so', () => {
+test('a removal keeps partition and size where they are known, and says so', async () => {
   const known = {
     path: 'a',
     deletionTimestamp: 5,
@@ -58,9 +59,56 @@ test('a removal keeps partition and size where they are known, and says so', () 
   const swapped = { ...known, path: 'c', dataChange: true, stats: '{}', tags: { rows: '3' } };
   const removed = [{ ...known, dataChange: true, extendedFileMetadata: true }, { ...bar, dataChange: false }, swapped];
   const { bytes } = encodeCheckpoint({ protocol, metaData, files: [], txns: [], removed });
-  expect(decodeCheckpoint(bytes, 'c').slice(2)).toEqual([
+  expect((await decodeCheckpoint(bytes, 'c')).slice(2)).toEqual([
     { remove: { ...known, dataChange: false, extendedFileMetadata: true } },
     { remove: { ...bar, dataChange: false, extendedFileMetadata: false } },
     { remove: { ...known, path: 'c', dataChange: false, extendedFileMetadata: true } },
   ]);
+});
+
+test('any transactions, files and removals come back, in their order', async () => {
+  const text = fc.string({ unit: 'grapheme' });
+  const long = fc.integer({ min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER });
+  const texts = fc.dictionary(fc.string(), text, { noNullPrototype: true });
+  const txns = fc.array(fc.record({ appId: text, version: long, lastUpdated: long }), { maxLength: 40 });
+  const files = fc.array(
+    fc.record({
+      path: text,
+      partitionValues: texts,
+      size: long,
+      modificationTime: long,
+      dataChange: fc.constant(false),
+      stats: text,
+      tags: texts,
+    }),
+    { maxLength: 10 },
+  );
+  const removed = fc.array(
+    fc.record({
+      path: text,
+      deletionTimestamp: long,
+      dataChange: fc.constant(false),
+      extendedFileMetadata: fc.constant(true),
+      partitionValues: texts,
+      size: long,
+    }),
+    { maxLength: 3 },
+  );
+  // A key that an assignment would lose.
+  const oddKey = { path: '', partitionValues: JSON.parse('{"__proto__":""}') as Record<string, string>, size: 0 };
+  const odd = { ...oddKey, modificationTime: 0, dataChange: false as const, stats: '', tags: {} };
+  await fc.assert(
+    fc.asyncProperty(txns, files, removed, async (...held) => {
+      const [of, adds, removes] = held;
+      const { bytes } = encodeCheckpoint({ protocol, metaData, files: adds, txns: of, removed: removes });
+      expect(await decodeCheckpoint(bytes, 'c')).toEqual([
+        { protocol },
+        { metaData },
+        ...of.map((txn) => ({ txn })),
+        ...adds.map((add) => ({ add })),
+        ...removes.map((remove) => ({ remove })),
+      ]);
+    }),
+    { numRuns: 60, examples: [[[], [odd], []]] },
+  );
 });
