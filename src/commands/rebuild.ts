@@ -1,6 +1,5 @@
 import { maintain, type MaintenanceOptions } from '../maintenance/command.js';
-import { rebuildLake } from '../maintenance/rebuild.js';
-import { defaultLimits } from '../maintenance/workspace.js';
+import { rebuildLake, rebuildLimits } from '../maintenance/rebuild.js';
 import { pipelines } from '../options/pipelines.js';
 import { formatCount } from '../output/amounts.js';
 import type { RunContext } from './context.js';
@@ -31,7 +30,7 @@ export async function rebuild(options: RebuildOptions, context: RunContext): Pro
         clock: context.clock,
         signal: context.signal,
         account: options.account,
-        limits: options.limits ?? defaultLimits,
+        limits: options.limits ?? rebuildLimits,
         tell: context.tell,
       },
       work,

@@ -17,6 +17,11 @@ import { sortedFile } from './sorted-file.js';
 import { labelOf } from './unit-rows.js';
 import type { Workspace } from './workspace.js';
 
+/** About how many bytes of pages a file of events stands for. */
+export function pageBytes({ size }: Add): number {
+  return size * 4;
+}
+
 /** The entries of one file of events, made again, as local files. */
 export interface Made {
   /** Local Parquet files, in order; none where no event has an amount. */
@@ -54,7 +59,10 @@ export async function makeAgain(
   const files: Promise<LocalParquet>[] = [];
   const nets: NetSums[] = [];
   let events = 0;
-  for await (const batch of entriesAgain(table, file, workspace.limits.rawBytes)) {
+  const { rawBytes } = workspace.limits;
+  // Several are in memory at once: what doesn't fit into one goes in smaller ones.
+  const batchBytes = pageBytes(main) > rawBytes ? Math.ceil(rawBytes / 3) : rawBytes;
+  for await (const batch of entriesAgain(table, file, batchBytes)) {
     signal.throwIfAborted();
     events += batch.events;
     nets.push(batch.net);

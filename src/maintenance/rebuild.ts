@@ -10,19 +10,22 @@ import type { Lake } from '../lake/lake.js';
 import type { NewFile } from '../lake/written-files.js';
 import { withWriter } from '../parquet/sized-writer.js';
 import type { ParquetWriter } from '../parquet/writer.js';
-import { bundlesOf, currentFiles, replacing, type Bundle } from './bundles.js';
-import { checkedBytes, faultOf } from './checked-bytes.js';
+import { bundlesOf, replacing, type Bundle } from './bundles.js';
+import { checkBundle, whileLive, type Checked } from './checked-bundle.js';
 import type { Family } from './families.js';
-import { makeAgain, sameRows, type Made, type Making } from './made-again.js';
+import { handled } from './kept-file.js';
+import { makeAgain, pageBytes, sameRows, type Made, type Making } from './made-again.js';
 import { sharedTags } from './merged-tags.js';
+import type { RowCounts } from './unchanged-entries.js';
+import { UnchangedThread } from './unchanged-thread.js';
 import { newWork, type Work } from './work.js';
-import { ownFiles, withWorkspace, type Limits, type Workspace } from './workspace.js';
+import { defaultLimits, ownFiles, withWorkspace, type Limits, type Workspace } from './workspace.js';
 
 /** Tables whose rows are made from the `raw` of a main table's rows. */
 const entryTables: ReadonlySet<Table> = new Set([entries, groupEntries, orderEntries]);
 
-/** How many bytes of pages a byte of a file of events stands for, about. */
-const pageBytesPerByte = 4;
+/** Entries are narrow: less is enough than for files of events. */
+export const rebuildLimits: Limits = { ...defaultLimits, memory: '256MB', rangeBytes: 16_000_000 };
 
 export interface RebuildOptions {
   readonly lake: Lake;
@@ -52,41 +55,45 @@ export async function rebuildLake(options: RebuildOptions, work: Map<Family, Wor
     withWriter(limits.thread, signal, async (writer) => {
       let bytes = 0;
       for (const { family } of rebuilt) {
-        for (const { main } of bundlesOf(lake, family, account)) bytes += main.size * pageBytesPerByte;
+        for (const { main } of bundlesOf(lake, family, account)) bytes += pageBytes(main);
       }
       writer.expect(bytes);
-      for (const { family, table } of rebuilt) {
-        const done = newWork(family.pipeline);
-        work.set(family, done);
-        await rebuildFamily(options, { workspace, writer }, family, table, done);
+      const thread = bytes < limits.thread.from ? undefined : new UnchangedThread(limits.unchangedScript);
+      try {
+        for (const { family, table } of rebuilt) {
+          const done = newWork(family.pipeline);
+          work.set(family, done);
+          await rebuildFamily(options, { workspace, writer, thread }, family, table, done);
+        }
+      } finally {
+        await thread?.close();
       }
     }),
   );
 }
 
-/** Where new files are on their way. */
-interface Places {
+/** What works on bundles. */
+interface Workers {
   readonly workspace: Workspace;
   readonly writer: ParquetWriter;
+  /** Helps to find out what has changed; undefined where there is too little. */
+  readonly thread: UnchangedThread | undefined;
 }
 
-/** A bundle whose entries are made, and handed over to the writer. */
-interface Begun {
-  readonly bundle: Bundle;
-  /** Holds its files alone. */
-  readonly workspace: Workspace;
-  /** Undefined where another run replaced the file meanwhile. */
-  readonly making: Making | undefined;
+/** A bundle whose entries are what they should be, or are made anew and handed over to the writer. */
+interface Begun extends Omit<Checked, 'file'> {
+  /** Undefined where nothing changed, or where another run replaced the file meanwhile. */
+  readonly making?: Making | undefined;
 }
 
 async function rebuildFamily(
   options: RebuildOptions,
-  { workspace, writer }: Places,
+  { workspace, writer, thread }: Workers,
   family: Family,
   table: Table,
   done: Work,
 ): Promise<void> {
-  const { lake, clock, account, signal, tell } = options;
+  const { lake, clock, account, signal, tell, limits } = options;
   const began = clock.now();
   const planned = bundlesOf(lake, family, account);
   const bytes = planned.reduce((sum, { main }) => sum + main.size, 0);
@@ -100,23 +107,38 @@ async function rebuildFamily(
     if (!isDone) await lake.refresh();
     await begun.workspace.clear();
   };
-  let before: Begun | undefined;
+  const ahead: Promise<Checked>[] = [];
   // Looked at anew each time: another run may put a file in the place of others that hasn't been gone through.
-  for (;;) {
+  const next = (): Bundle | undefined => {
     const bundle = bundlesOf(lake, family, account).find((candidate) => !seen.has(keyOf(candidate)));
-    if (bundle === undefined && before === undefined) break;
+    // One large file at a time is enough to hold in memory.
+    const isLarge = bundle !== undefined && pageBytes(bundle.main) > limits.rawBytes;
+    if (bundle === undefined || (isLarge && ahead.length > 0)) return undefined;
+    seen.add(keyOf(bundle));
+    return bundle;
+  };
+  let before: Begun | undefined;
+  for (;;) {
     signal.throwIfAborted();
+    while (ahead.length < (thread?.isOpen === true ? 2 : 1)) {
+      const bundle = next();
+      if (bundle === undefined) break;
+      ahead.push(handled(checkBundle(options, ownFiles(workspace), thread, family, table, bundle)));
+    }
+    const first = ahead.shift();
+    if (first === undefined && before === undefined) break;
     let begun: Begun | undefined;
-    if (bundle !== undefined) {
-      seen.add(keyOf(bundle));
+    if (first !== undefined) {
       // While the writer is at the one before.
       try {
-        begun = await beginBundle(options, { workspace: ownFiles(workspace), writer }, family, table, bundle);
+        begun = await beginBundle(options, writer, family, table, await first);
       } catch (error) {
         if (before !== undefined) await finish(before);
         throw error;
       }
     }
+    // Where one file is another now most are, and the writer's thread has enough to do.
+    if (begun?.making !== undefined) await thread?.close();
     if (before !== undefined) await finish(before);
     before = begun;
   }
@@ -129,38 +151,38 @@ function keyOf({ main }: Pick<Bundle, 'main'>): string {
 
 async function beginBundle(
   { lake, signal }: RebuildOptions,
-  { workspace, writer }: Places,
+  writer: ParquetWriter,
   family: Family,
   table: Table,
-  bundle: Bundle,
+  { file, ...checked }: Checked,
 ): Promise<Begun> {
-  let making: Making | undefined;
-  try {
-    const file = await checkedBytes(lake.store, lake.table(family.main.name), bundle.main);
-    making = await makeAgain(workspace, writer, table, bundle.main, file, signal);
-  } catch (error) {
-    await lake.refresh();
-    if (isLive(lake, family, bundle)) throw error;
-  }
-  return { bundle, workspace, making };
+  const { bundle, workspace, unchanged } = checked;
+  if (unchanged !== undefined || file === undefined) return checked;
+  const make = () => makeAgain(workspace, writer, table, bundle.main, file, signal);
+  return { ...checked, making: await whileLive(lake, family, bundle, make) };
 }
 
 /** Commits what is another now; false where another run replaced the file meanwhile. */
 async function finishBundle(
   { lake, clock, tell }: RebuildOptions,
-  { bundle, workspace, making }: Begun,
+  { bundle, workspace, unchanged, stored, making }: Begun,
   family: Family,
   table: Table,
   done: Work,
 ): Promise<boolean> {
-  if (making === undefined) return false;
   const told = (changed: boolean): void => {
     const file = lake.table(family.main.name).pathOf(bundle.main);
     tell({ event: 'entries-checked', pipeline: family.pipeline, file, bytes: bundle.main.size, changed });
   };
+  if (unchanged !== undefined) {
+    noteRows(done, family, table, unchanged);
+    told(false);
+    return true;
+  }
+  if (making === undefined) return false;
   const made = await making.made;
-  const stored = await storedEntries(lake, workspace, table, bundle);
-  if (stored.isWhole && (await sameRows(workspace, table, made, stored.paths))) {
+  // The same rows in another order.
+  if (stored !== undefined && (await sameRows(workspace, table, made, stored))) {
     noteRows(done, family, table, made);
     told(false);
     return true;
@@ -169,28 +191,6 @@ async function finishBundle(
   noteRows(done, family, table, made);
   told(true);
   return true;
-}
-
-function isLive(lake: Lake, family: Family, bundle: Bundle): boolean {
-  return currentFiles(lake.table(family.main.name).snapshot.files, [bundle]) !== undefined;
-}
-
-/** What of a bundle's entries is in the lake as its commit says. */
-async function storedEntries(
-  lake: Lake,
-  { keep }: Workspace,
-  table: Table,
-  { derived, isWhole }: Bundle,
-): Promise<{ paths: string[]; isWhole: boolean }> {
-  const paths: string[] = [];
-  let whole = isWhole;
-  for (const file of derived.filter((of) => of.table === table)) {
-    const bytes = await lake.store.read(lake.table(table.name).pathOf(file.add));
-    // It is made anew from what it was made from, so one that is damaged is no loss.
-    if (bytes === undefined || faultOf(file.add, bytes) !== undefined) whole = false;
-    else paths.push(await keep(bytes));
-  }
-  return { paths, isWhole: whole };
 }
 
 async function commitMade(
@@ -250,7 +250,7 @@ async function commitMade(
   return true;
 }
 
-function noteRows(done: Work, { main }: Family, table: Table, made: Made): void {
+function noteRows(done: Work, { main }: Family, table: Table, made: RowCounts): void {
   done.slices++;
   done.rows.set(main.name, (done.rows.get(main.name) ?? 0) + made.events);
   done.rows.set(table.name, (done.rows.get(table.name) ?? 0) + made.rows);

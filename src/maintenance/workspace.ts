@@ -11,10 +11,12 @@ export interface Limits {
   readonly memory: string;
   /** Bytes of rows that DuckDB sorts, compares or writes at once: over wide rows it runs out of memory before it spills. */
   readonly rangeBytes: number;
-  /** Bytes of `raw` that are flattened at once: more than a part of an import has, so that each of its files is one. */
+  /** Bytes of `raw` that are flattened at once: more than a part of an import has, so that none of its files is parted. */
   readonly rawBytes: number;
   /** From which size on a second thread writes Parquet, which holds memory of its own. */
   readonly thread: ThreadLimits;
+  /** What the thread runs that helps a rebuild find out what has changed, where it isn't the program's own. */
+  readonly unchangedScript?: URL;
 }
 
 export const defaultLimits: Limits = {

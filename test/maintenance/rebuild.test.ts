@@ -70,6 +70,18 @@ async function flattenedOtherwise(lake: string, query: string): Promise<void> {
   database.close();
 }
 
+/** What the program's own thread runs that looks for changes. */
+const builtUnchanged = new URL('../../dist/src/maintenance/unchanged-thread-main.js', import.meta.url);
+
+function withoutSeconds(pipelines: Readonly<Record<string, Readonly<Record<string, number>>>>) {
+  return Object.fromEntries(
+    Object.entries(pipelines).map(([name, counts]) => [
+      name,
+      Object.fromEntries(Object.entries(counts).filter(([count]) => count !== 'seconds')),
+    ]),
+  );
+}
+
 describe('a rebuild by the version that wrote the lake', () => {
   test('changes no byte of what was loaded', async () => {
     const lake = await copied(made.lake);
@@ -143,6 +155,28 @@ describe('a rebuild after the flattening has changed', () => {
     expect(hashes).not.toEqual(await fileHashes(small.lake));
     expect(await fileHashes(two)).toEqual(hashes);
     expect(await contents.differences(two)).toEqual({});
+  });
+
+  test('finds nothing to do with a helping thread, one that dies and one that never knows', async () => {
+    const lake = await copied(made.lake);
+    const before = await everyHash(lake);
+    const alone = await rebuilt({ lake }, { clock });
+    const dying = scripted('process.exit(1)');
+    const knowing = scripted('parentPort.postMessage({ events: 1_000_000, rows: 1 })');
+    const run = (unchangedScript: URL) =>
+      rebuilt(
+        { lake, limits: { ...defaultLimits, thread: { from: 0, script: builtThread }, unchangedScript } },
+        { clock },
+      );
+    for (const script of [builtUnchanged, dying, scripted('parentPort.postMessage(undefined)')]) {
+      const { printed, summary } = await run(script);
+      expect(printed).toContain('Nothing to do');
+      expect(summary.pipelines).toMatchObject(withoutSeconds(alone.summary.pipelines));
+    }
+    expect(await everyHash(lake)).toEqual(before);
+    // The thread's word counts: else the others would show nothing.
+    const { summary } = await run(knowing);
+    expect(summary.pipelines['financial-events']?.['events']).toBeGreaterThanOrEqual(1_000_000);
   });
 
   test('of a compacted file that is read in several batches brings them back', async () => {

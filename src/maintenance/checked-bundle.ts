@@ -1,0 +1,82 @@
+import type { Table } from '../columns/table.js';
+import type { Lake } from '../lake/lake.js';
+import { currentFiles, type Bundle } from './bundles.js';
+import { checkedBytes, faultOf } from './checked-bytes.js';
+import type { Family } from './families.js';
+import { pageBytes } from './made-again.js';
+import type { RowCounts } from './unchanged-entries.js';
+import { unchangedSomewhere, type UnchangedThread } from './unchanged-thread.js';
+import type { Workspace } from './workspace.js';
+
+/** A bundle that was looked at. */
+export interface Checked {
+  readonly bundle: Bundle;
+  /** Holds its files alone. */
+  readonly workspace: Workspace;
+  /** The file of events; undefined where another run replaced it meanwhile. */
+  readonly file?: Uint8Array;
+  /** Undefined where the entries aren't known to be what this version makes of the file. */
+  readonly unchanged?: RowCounts | undefined;
+  /** Then local copies of their files; undefined where not all of them are in the lake as their commit says. */
+  readonly stored?: readonly string[] | undefined;
+}
+
+/**
+ * Reads a bundle's file of events, and finds out whether its entries are what this version makes of it.
+ *
+ * @throws LedgerlakeError LAKE_STORE where the file is missing or was changed, or the signal's reason
+ */
+export async function checkBundle(
+  { lake, signal }: { readonly lake: Lake; readonly signal: AbortSignal },
+  workspace: Workspace,
+  thread: UnchangedThread | undefined,
+  family: Family,
+  table: Table,
+  bundle: Bundle,
+): Promise<Checked> {
+  const checked = await whileLive(lake, family, bundle, async () => {
+    const file = await checkedBytes(lake.store, lake.table(family.main.name), bundle.main);
+    const stored = await storedEntries(lake, table, bundle);
+    const [only, ...more] = stored ?? [];
+    if (only !== undefined && more.length === 0) {
+      const isLarge = pageBytes(bundle.main) > workspace.limits.rawBytes;
+      const unchanged = await unchangedSomewhere(isLarge ? undefined : thread, table, file, only, signal);
+      if (unchanged !== undefined) return { file, unchanged };
+    }
+    return { file, stored: stored && (await Promise.all(stored.map(workspace.keep))) };
+  });
+  return { bundle, workspace, ...checked };
+}
+
+/** What a step over a bundle comes to; undefined where it failed and another run has replaced the bundle meanwhile. */
+export async function whileLive<T>(
+  lake: Lake,
+  family: Family,
+  bundle: Bundle,
+  step: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await step();
+  } catch (error) {
+    await lake.refresh();
+    if (currentFiles(lake.table(family.main.name).snapshot.files, [bundle]) !== undefined) throw error;
+    return undefined;
+  }
+}
+
+/** The files of a bundle's entries; undefined where not all of them are in the lake as their commit says. */
+async function storedEntries(
+  lake: Lake,
+  table: Table,
+  { derived, isWhole }: Bundle,
+): Promise<readonly Uint8Array[] | undefined> {
+  if (!isWhole) return undefined;
+  const files: Uint8Array[] = [];
+  for (const { add } of derived.filter((of) => of.table === table)) {
+    const bytes = await lake.store.read(lake.table(table.name).pathOf(add));
+    // It is made anew from what it was made from, so one that is damaged is no loss.
+    if (bytes === undefined || faultOf(add, bytes) !== undefined) return undefined;
+    files.push(bytes);
+  }
+  return files;
+}
