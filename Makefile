@@ -19,7 +19,7 @@ bench-lake: NIGHTLY ?= $(ACCOUNTS)
 bench-fleet: ACCOUNTS ?= 10000
 bench-fleet: DAYS ?= 30
 bench-fleet: WORKERS ?= 50
-bench-fleet: PLACES ?= 4
+bench-fleet: PLACES ?= 16
 
 # npm writes this file when it has installed what package-lock.json names.
 INSTALLED := node_modules/.package-lock.json

@@ -32,7 +32,7 @@ export interface Account {
 }
 
 export interface SyncWork {
-  /** Whether it reads again what is loaded: one that is cut short begins anew then. */
+  /** Whether it reads again what is loaded: one that isn't done within a day begins anew then. */
   readonly isAgain: boolean;
   readonly backlogs: Backlogs;
   readonly end: number;
@@ -96,7 +96,8 @@ function settlementsOf(count: number, events: number): Backlog {
 
 /** What a sync reads that begins now; the one under way where it was not done. */
 export function syncOf(account: Account, now: number): SyncWork {
-  if (account.sync !== undefined) return account.sync;
+  const { sync } = account;
+  if (sync !== undefined && (!sync.isAgain || now - sync.end < dayMs)) return sync;
   const { eventsPerDay, markets, lookedBack } = account;
   if (!account.isCurrent && !isDone(account.backfill)) {
     account.isCurrent = true;

@@ -1,5 +1,13 @@
 import { nightlySecond } from '../../src/fleet/nightly.js';
-import { afterTurn, isTurnOver, newcomer, turnPriority, type Standing, type Work } from '../../src/fleet/turns.js';
+import {
+  afterTurn,
+  isTurnOver,
+  newcomer,
+  turnLength,
+  turnPriority,
+  type Standing,
+  type Work,
+} from '../../src/fleet/turns.js';
 import { dayMs } from '../../src/run/windows.js';
 import { syncOf, type Account } from './account.js';
 import { isDone } from './backlog.js';
@@ -74,6 +82,7 @@ export function runFleet(scenario: Scenario, accounts: readonly Account[], told:
 
   const put = (job: AccountJob, from: number): void => {
     const now = timeline.now();
+    job.askedAt = from;
     if (!isAway()) queue.add(job, from, now);
     else
       timeline.at(outage.to, () => {
@@ -139,8 +148,9 @@ export function runFleet(scenario: Scenario, accounts: readonly Account[], told:
         : undefined;
     const run = worker.begin(job, planOf(account, work, backlogs, now, latency, costs, fault));
     running.set(job, run);
-    if (rules !== undefined && run.plan.end - now > rules.turnMs)
-      timeline.at(now + rules.turnMs, () => {
+    const least = turnLength(now - job.askedAt, rules);
+    if (rules !== undefined && run.plan.end - now > least)
+      timeline.at(now + least, () => {
         look(worker, run);
       });
   };
@@ -153,6 +163,7 @@ export function runFleet(scenario: Scenario, accounts: readonly Account[], told:
     const turn = {
       work: plan.work,
       standing: job.standing,
+      waitedMs: run.takenAt - job.askedAt,
       ranMs: now - run.takenAt,
       firstWaiting: queue.firstPriority,
       hasFirstWork: plan.work === 'backfill' && job.isSyncAsked,
@@ -173,14 +184,7 @@ export function runFleet(scenario: Scenario, accounts: readonly Account[], told:
     worker.end(run);
     running.delete(job);
     job.wasCutOff = false;
-    let reads: readonly Read[] = settle(job.account, plan, clock, now - clock, isOrderly);
-    const { sync } = job.account;
-    if (sync?.backlogs === plan.backlogs && sync.isAgain && !isDone(sync.backlogs)) {
-      // What is read again is read again from its beginning.
-      reads = reads.map((read) => ({ ...read, kept: 0 }));
-      job.account.sync = undefined;
-      job.isSyncAsked = true;
-    }
+    const reads: readonly Read[] = settle(job.account, plan, clock, now - clock, isOrderly);
     // One that has brought something doesn't count as a failure.
     if (why === 'died') job.wasCutOff = !reads.some(({ kept }) => kept > 0);
     told.turnEnded?.({

@@ -20,13 +20,14 @@ interface Way {
  */
 async function run(sizes: Pick<Scenario, 'accounts' | 'days' | 'workers' | 'places'>): Promise<void> {
   const usual: Scenario = { ...usualScenario, ...sizes };
-  const short = { ...turnRules, turnMs: 60_000 };
+  const few = Math.ceil(usual.places / 4);
+  const long = { ...turnRules, turnMs: 600_000 };
   const ways: readonly Way[] = [
-    { name: 'first come', scenario: { ...usual, rules: undefined } },
-    { name: `turns of ${turnRules.turnMs / 60_000} min`, scenario: usual },
-    { name: 'of 1 min', scenario: { ...usual, rules: short } },
-    { name: `${4 * usual.places} places`, scenario: { ...usual, places: 4 * usual.places } },
-    { name: 'and 1 min', scenario: { ...usual, places: 4 * usual.places, rules: short } },
+    { name: `first come, ${few} places`, scenario: { ...usual, places: few, rules: undefined } },
+    { name: `10 min, ${few} places`, scenario: { ...usual, places: few, rules: long } },
+    { name: `1 min, ${few} places`, scenario: { ...usual, places: few } },
+    { name: `10 min, ${usual.places} places`, scenario: { ...usual, rules: long } },
+    { name: `1 min, ${usual.places} places`, scenario: usual },
   ];
   const { accounts, days, workers, places } = usual;
   console.log(`${accounts} accounts, ${days} days, ${workers} workers of ${places} places, seed ${usual.seed}`);

@@ -9,6 +9,8 @@ import type { QueuedJob } from './queue-model.js';
 export interface AccountJob extends QueuedJob {
   readonly account: Account;
   standing: Standing;
+  /** Since when it waits, or waited for the turn that it has: milliseconds since 1970. */
+  askedAt: number;
   /** Whether a sync was asked for that hasn't begun. */
   isSyncAsked: boolean;
   /** Whether its last turn ended with its worker, and brought nothing. */
@@ -16,7 +18,7 @@ export interface AccountJob extends QueuedJob {
 }
 
 export function jobOf(account: Account): AccountJob {
-  return { id: account.id, account, priority: 0, standing: newcomer, isSyncAsked: false, wasCutOff: false };
+  return { id: account.id, account, priority: 0, standing: newcomer, askedAt: 0, isSyncAsked: false, wasCutOff: false };
 }
 
 /** What a turn does where nothing cuts it short, on a clock of its own that stands still while the worker has no time for it. */

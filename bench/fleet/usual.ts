@@ -10,7 +10,7 @@ export const usualScenario: Scenario = {
   accounts: 10_000,
   days: 30,
   workers: 50,
-  places: 4,
+  places: 16,
   rules: turnRules,
   night: { startMs: hour, lengthMs: 4 * hour },
   population: {

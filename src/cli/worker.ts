@@ -14,8 +14,8 @@ export const workerCommand: CommandDefinition = {
   options: {
     redis: sharedOptions.redis,
     fleet: sharedOptions.fleet,
-    concurrency: { type: 'text', default: '4', about: 'Accounts at once' },
-    turn: { type: 'text', default: '10m', about: 'How long a turn goes on while others wait' },
+    concurrency: { type: 'text', default: '16', about: 'Accounts at once' },
+    turn: { type: 'text', default: '1m', about: 'How long a turn goes on at least while others wait' },
     grace: { type: 'text', default: '25s', about: 'How long turns may take to come to their end on SIGTERM' },
     'stalled-after': {
       type: 'text',
@@ -27,8 +27,10 @@ export const workerCommand: CommandDefinition = {
     burst: sharedOptions.burst,
     journal: sharedOptions.journal,
     config: sharedOptions.config,
+    'metrics-port': sharedOptions['metrics-port'],
+    'metrics-host': sharedOptions['metrics-host'],
   },
-  examples: [['worker --concurrency 8 --lake s3://finance/lake', 'eight accounts at once']],
+  examples: [['worker --concurrency 8 --lake s3://finance/lake', 'eight accounts at once, on a small machine']],
   run: async (given, { allow, ...context }) => {
     const [{ readRedisAddress }, { readDuration }, { work }] = await Promise.all([
       import('../fleet/redis-address.js'),

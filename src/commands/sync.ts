@@ -14,6 +14,7 @@ import { olderGaps, syncRange } from '../sync/coverage.js';
 import { lagFailure, lagText, lakeCoveredTo, readDuration } from '../sync/lag.js';
 import { defaultLookBack, type LookBackRule } from '../sync/look-back.js';
 import { readLookBacks, writeLookBacks } from '../sync/look-back-note.js';
+import type { SyncInTurns } from '../sync/sync-in-turns.js';
 import { daysBack, syncedPipelines, windowedOf, type SyncPlan } from '../sync/synced-pipelines.js';
 import type { RunContext } from './context.js';
 import { load, type LoadOptions } from './loading.js';
@@ -30,6 +31,8 @@ export interface SyncOptions extends LoadOptions {
   readonly rules?: readonly LookBackRule[];
   /** Minutes by which bounds stay behind the present; default 5. */
   readonly marginMinutes?: number;
+  /** This run is one of several that make a sync; left out: it is all of it. */
+  readonly inTurns?: SyncInTurns;
 }
 
 /**
@@ -41,10 +44,11 @@ export interface SyncOptions extends LoadOptions {
  */
 export async function sync(options: SyncOptions, context: RunContext): Promise<void> {
   const { clock, print, tell } = context;
+  const { inTurns } = options;
   const chosen = choosePipelines(options.pipelines, options.orders !== undefined, options.own);
   const orders = options.orders === undefined ? [] : readOrders(options.orders.text, options.orders.source);
   const maxLagMs = options.maxLag === undefined ? undefined : readDuration('--max-lag', options.maxLag);
-  const now = clock.now();
+  const now = inTurns?.began ?? clock.now();
   const end = latestBound(now, options.marginMinutes);
   const names = new Set(chosen.flatMap(({ name, needs = [] }) => [name, ...needs.map((needed) => needed.name)]));
   const used = windowedOf(chosen).filter(({ pipeline }) => names.has(pipeline));
@@ -56,7 +60,9 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
     lookBack: options.lookBack,
     rules: options.rules ?? defaultLookBack,
     done: new Map(),
+    wasRead: (pipeline, slice) => inTurns?.wasRead(pipeline, slice) === true,
   };
+  const read = new Map<string, string[]>();
   const covered = (lake: Lake, account: string) => lakeCoveredTo(lake, account, used, ranges, end);
 
   await load(
@@ -82,6 +88,10 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
       },
       judge: (lake, account) => lagFailure(covered(lake, account), maxLagMs, clock.now()),
       present: async ({ lake, report, findings }) => {
+        for (const [pipeline, slices] of read) {
+          // Some wait for the rest of a damaged file, and aren't in the lake: all are read again.
+          if (lake.lacking(pipeline, report.account) === undefined) await inTurns?.read(pipeline, slices);
+        }
         const at = covered(lake, report.account);
         // A window that came back empty was looked at as well; what the lake's age is has nothing to do with it.
         const isRead = report.summaries.length > 0 && !isBroken(report.failure);
@@ -99,8 +109,19 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
         print(summaryJson(report, { ...findingsObject(findings), lag_seconds: lagSeconds }));
       },
     },
-    context,
+    inTurns === undefined ? context : { ...context, tell: noting(read, tell) },
   );
+}
+
+/** Tells on, and keeps which slices were committed, by pipeline. */
+function noting(slices: Map<string, string[]>, tell: Tell): Tell {
+  return (event) => {
+    tell(event);
+    if (event.event !== 'slice-committed') return;
+    const own = slices.get(event.pipeline);
+    if (own === undefined) slices.set(event.pipeline, [event.slice]);
+    else own.push(event.slice);
+  };
 }
 
 /** Whether a run didn't come to its end. */

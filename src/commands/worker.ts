@@ -2,8 +2,8 @@ import type { Settings } from '../config/settings.js';
 import { LedgerlakeError, messageOf, usageError } from '../errors.js';
 import type { Tell } from '../events/run-event.js';
 import type { Ask } from '../fleet/asks.js';
-import { openFleet, type FleetPlace } from '../fleet/fleet.js';
-import { playTurn } from '../fleet/play-turn.js';
+import { openFleet, type Fleet, type FleetPlace } from '../fleet/fleet.js';
+import { playTurn, type Running } from '../fleet/play-turn.js';
 import { openSharedQuota } from '../fleet/shared-quota.js';
 import { startWorking } from '../fleet/turn-queue.js';
 import { turnRules } from '../fleet/turns.js';
@@ -14,6 +14,7 @@ import { backfill } from './backfill.js';
 import type { RunContext } from './context.js';
 import type { LoadOptions } from './loading.js';
 import { sync } from './sync.js';
+import { untilAborted } from './until-aborted.js';
 
 /** What the runs of an account go by. */
 export type AccountSettings = Settings & Omit<LoadOptions, 'json' | 'store'>;
@@ -34,6 +35,9 @@ export interface WorkerOptions extends FleetPlace {
   /** The settings of one of them as they are now. Throws USAGE for what is wrong in them. */
   readonly settingsOf: (account: string) => Promise<AccountSettings>;
 }
+
+/** How often the queue is counted. */
+const countMs = 15_000;
 
 /** Of the grace, what is kept for breaking turns off and giving them back. */
 const lastShare = 0.2;
@@ -78,7 +82,7 @@ export async function work(options: WorkerOptions, { clock, signal, tell }: RunC
     });
     tell({ event: 'worker-started', fleet: options.fleet, redis: options.redis.shown, concurrency });
     for (const account of await accounts()) if (!signal.aborted) await fleet.wakeMissing(account, clock.now());
-    await aborted(signal);
+    await countedUntilAborted(fleet, { clock, signal, tell });
     tell({ event: 'worker-draining', turns, graceSeconds: graceMs / 1000 });
     closing.abort(new LedgerlakeError('STOPPED', 'the worker is to end'));
     const drained = new AbortController();
@@ -96,6 +100,25 @@ export async function work(options: WorkerOptions, { clock, signal, tell }: RunC
   }
 }
 
+/** Tells how long the queue is, time and again. */
+async function countedUntilAborted(
+  fleet: Fleet,
+  { clock, signal, tell }: Pick<RunContext, 'clock' | 'signal' | 'tell'>,
+): Promise<void> {
+  const over = untilAborted(signal);
+  while (!signal.aborted) {
+    // Without Redis it waits for it, and must not keep the worker from its end.
+    const count = fleet.queue.counts().then(
+      (counts) => {
+        tell({ event: 'queue-counted', ...counts });
+      },
+      () => undefined,
+    );
+    await Promise.race([count, over]);
+    await clock.sleep(countMs, signal).catch(() => undefined);
+  }
+}
+
 function removed(account: string): Error {
   return usageError(
     `expected the account ${account} in the configuration, it isn't there any more: configure it again and ` +
@@ -103,21 +126,18 @@ function removed(account: string): Error {
   );
 }
 
-interface Running {
-  readonly fleet: Awaited<ReturnType<typeof openFleet>>;
+interface RunningHere extends Running {
+  readonly fleet: Fleet;
   /** Puts a store in the place of the lake's own. */
   readonly holds: (store: Store) => Store;
   readonly clock: RunContext['clock'];
-  readonly signal: AbortSignal;
-  readonly closing: AbortSignal;
-  readonly tell: Tell;
 }
 
 /** One run of an account: its summary is told as the turn's, and what it warns of with its name. */
 async function runOnce(
   ask: Ask,
   settings: AccountSettings,
-  { fleet, holds, clock, signal, closing, tell }: Running,
+  { fleet, holds, clock, signal, closing, tell, sync: inTurns }: RunningHere,
 ): Promise<void> {
   const account = settings.account ?? '';
   const warned = plainLog(
@@ -146,22 +166,10 @@ async function runOnce(
     },
   };
   if (ask.work === 'sync') {
-    await sync({ ...options, rules: settings.lookBack, lookBack: undefined, maxLag: undefined }, context);
+    const going = { rules: settings.lookBack, lookBack: undefined, maxLag: undefined, ...(inTurns && { inTurns }) };
+    await sync({ ...options, ...going }, context);
     return;
   }
   const range = { from: ask.from ?? settings.from, to: ask.to ?? undefined };
   await backfill({ ...options, ...range, refresh: false }, context);
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener(
-      'abort',
-      () => {
-        resolve();
-      },
-      { once: true },
-    );
-  });
 }

@@ -41,6 +41,7 @@ export type RunEvent =
   | TurnEnded
   | AccountWarned
   | QueueWarning
+  | QueueCounted
   | QueueLost
   | QueueBack
   | QueueFailed;
@@ -94,6 +95,7 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'turn-ended': 'info',
   'account-warned': 'warn',
   'queue-warning': 'warn',
+  'queue-counted': 'debug',
   'queue-lost': 'warn',
   'queue-back': 'warn',
   'queue-failed': 'warn',
@@ -439,6 +441,16 @@ interface AccountWarned {
 interface QueueWarning {
   readonly event: 'queue-warning';
   readonly reason: string;
+}
+
+/** How many accounts are in the queue, told from time to time by each worker. */
+interface QueueCounted {
+  readonly event: 'queue-counted';
+  /** Could have their turn at once; have it, with any worker; wait for another try; are among the dead letters. */
+  readonly waiting: number;
+  readonly active: number;
+  readonly delayed: number;
+  readonly dead: number;
 }
 
 /** There is no connection to Redis for now: commits and turns wait for it. */

@@ -3,7 +3,7 @@ import type { FleetKeys } from './fleet-keys.js';
 import type { RedisCommands } from './redis.js';
 
 /** What workers leave for each other in Redis, and how they read it: another number where that changes. */
-export const protocol = 1;
+export const protocol = 2;
 
 /**
  * Whether Redis can hold a fleet's queue; what people should know of it all the same, a sentence each.

@@ -10,6 +10,7 @@ export interface FleetKeys {
   readonly holders: string;
   readonly asks: (account: string) => string;
   readonly quota: (account: string) => string;
+  readonly sync: (account: string) => string;
 }
 
 /** @throws LedgerlakeError USAGE for a name that isn't one */
@@ -27,5 +28,6 @@ export function fleetKeys(fleet: string): FleetKeys {
     holders: `${prefix}:holders`,
     asks: (account) => `${prefix}:asks:${account}`,
     quota: (account) => `${prefix}:quota:${account}`,
+    sync: (account) => `${prefix}:sync:${account}`,
   };
 }

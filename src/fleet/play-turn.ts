@@ -2,13 +2,15 @@ import type { Clock } from '../clock.js';
 import { LedgerlakeError, messageOf } from '../errors.js';
 import type { RunEvent, Tell } from '../events/run-event.js';
 import type { Store } from '../lake/store.js';
-import type { Ask, OpenAsk } from './asks.js';
+import type { SyncInTurns } from '../sync/sync-in-turns.js';
+import type { Ask } from './asks.js';
 import { fencedStore, takeFence, type Fence } from './fences.js';
 import type { Fleet } from './fleet.js';
+import { openSync } from './open-syncs.js';
 import { turnFault } from './turn-fault.js';
 import { meterTurn } from './turn-meter.js';
 import type { AfterTurn, Turn } from './turn-queue.js';
-import { afterTurn, isTurnOver, turnPriority, type TurnEnd, type TurnRules } from './turns.js';
+import { afterTurn, isTurnOver, turnLength, turnPriority, type TurnEnd, type TurnRules } from './turns.js';
 
 export interface Playing {
   readonly rules: TurnRules;
@@ -20,11 +22,16 @@ export interface Playing {
   /** Breaks off what is open. */
   readonly stop: AbortSignal;
   /** Does what is asked for, on a store that `holds` has fenced, or throws what ended it. */
-  readonly run: (
-    ask: Ask,
-    holds: (store: Store) => Store,
-    running: { readonly signal: AbortSignal; readonly closing: AbortSignal; readonly tell: Tell },
-  ) => Promise<void>;
+  readonly run: (ask: Ask, holds: (store: Store) => Store, running: Running) => Promise<void>;
+}
+
+/** What a turn's run goes by. */
+export interface Running {
+  readonly signal: AbortSignal;
+  readonly closing: AbortSignal;
+  readonly tell: Tell;
+  /** The sync that it is a part of; undefined for a backfill. */
+  readonly sync: SyncInTurns | undefined;
 }
 
 /** How often it is asked whether a turn is over, and progress is told. */
@@ -51,7 +58,8 @@ export async function playTurn(turn: Turn, fleet: Fleet, playing: Playing): Prom
       return { next: 'dead', reason: `its worker died in each of the last ${standing.failures} turns` };
     }
   }
-  const { end, reason, counts } = await played({ ...turn, standing }, first, fence, fleet, playing);
+  const sync = work === 'sync' ? await openSync(fleet.redis, fleet.keys, account, first, began) : undefined;
+  const { end, reason, counts } = await played({ ...turn, standing }, first.ask, sync, fence, fleet, playing);
   const ranMs = clock.now() - began;
   const ended = {
     ...{ account, work, turn: fence.turn, end, reason, seconds: ranMs / 1000 },
@@ -62,7 +70,10 @@ export async function playTurn(turn: Turn, fleet: Fleet, playing: Playing): Prom
     return { next: 'lost' };
   }
   const after = afterTurn(standing, { end, ranMs, hasBrought: counts.slices > 0 }, random, rules);
-  if (end === 'done') await fleet.asks.done(account, first);
+  if (end === 'done') {
+    await sync?.done();
+    await fleet.asks.done(account, sync?.open ?? first);
+  }
   const [next] = await fleet.asks.of(account);
   const what = next === undefined ? 'rest' : after.next;
   tell({ event: 'turn-ended', ...ended, next: what, delaySeconds: after.next === 'again' ? after.delayMs / 1000 : 0 });
@@ -81,13 +92,15 @@ interface Played {
 
 async function played(
   turn: Turn,
-  { ask }: OpenAsk,
+  ask: Ask,
+  sync: SyncInTurns | undefined,
   fence: Fence,
   fleet: Fleet,
   { clock, tell, rules, ...playing }: Playing,
 ): Promise<Played> {
-  const { account, standing } = turn;
+  const { account, standing, dueAt } = turn;
   const began = clock.now();
+  const waitedMs = began - dueAt;
   const lost = new AbortController();
   const over = new AbortController();
   const ended = new AbortController();
@@ -110,10 +123,14 @@ async function played(
       await clock.sleep(lookMs, ended.signal);
       await turn.progress({ work: ask.work, since: new Date(began).toISOString(), ...meter.counts });
       const ranMs = clock.now() - began;
-      if (ask.work === 'sync' || ranMs < rules.turnMs || over.signal.aborted) continue;
+      // One that has begun nothing would come to nothing, however often it has its turn.
+      const hasBegun = meter.counts.requests + meter.counts.pages > 0;
+      if (ranMs < turnLength(waitedMs, rules) || !hasBegun || over.signal.aborted) continue;
       const firstWaiting = await fleet.queue.firstWaiting(clock.now());
-      const hasFirstWork = (await fleet.asks.of(account)).some((other) => other.ask.work === 'sync');
-      if (isTurnOver({ work: ask.work, standing, ranMs, firstWaiting, hasFirstWork }, clock.now(), rules)) {
+      const isBackfill = ask.work === 'backfill';
+      const hasFirstWork = isBackfill && (await fleet.asks.of(account)).some((other) => other.ask.work === 'sync');
+      const running = { work: ask.work, standing, waitedMs, ranMs, firstWaiting, hasFirstWork };
+      if (isTurnOver(running, clock.now(), rules)) {
         over.abort(new LedgerlakeError('STOPPED', 'others are to have their turn'));
       }
     }
@@ -126,7 +143,7 @@ async function played(
   };
   const outcome = (end: TurnEnd | 'lost', reason: string | null): Played => ({ end, reason, counts: meter.counts });
   try {
-    await playing.run(ask, holds, { signal, closing, tell: told });
+    await playing.run(ask, holds, { signal, closing, tell: told, sync });
     return outcome('done', null);
   } catch (error) {
     if (lost.signal.aborted || turn.signal.aborted)

@@ -6,7 +6,7 @@ import type { RedisAddress } from './redis-address.js';
 export type { Redis as RedisClient } from 'ioredis';
 
 /** The commands that a fleet needs beside its queue. */
-export type RedisCommands = Pick<Client, 'get' | 'set' | 'hget' | 'hset' | 'hgetall' | 'eval' | 'info'>;
+export type RedisCommands = Pick<Client, 'get' | 'set' | 'del' | 'hget' | 'hset' | 'hgetall' | 'eval' | 'info'>;
 
 /** How long the first connection may take. */
 const connectMs = 10_000;

@@ -18,6 +18,8 @@ interface TurnData {
 export interface Turn {
   readonly account: string;
   readonly standing: Standing;
+  /** Since when it waited: milliseconds since 1970. */
+  readonly dueAt: number;
   /** Whether the turn before this one ended with its worker's death, and had brought nothing. */
   readonly wasCutOff: boolean;
   /** Aborts where the queue takes this worker for dead. */
@@ -59,6 +61,8 @@ export interface TurnQueue {
   has(account: string): Promise<boolean>;
   /** The lowest priority of those that could have their turn at once; undefined: nobody waits. */
   firstWaiting(now: number): Promise<number | undefined>;
+  /** How many accounts stand in it. */
+  counts(): Promise<Readonly<Record<QueuedAccount['state'], number>>>;
   /** Every account that stands in it. */
   accounts(now: number): Promise<readonly QueuedAccount[]>;
   /** When each account's nightly sync is due next, by account: milliseconds since 1970. */
@@ -142,6 +146,12 @@ export async function openTurnQueue(connection: RedisClient, { prefix }: FleetKe
       const priorities = [...(first === undefined ? [] : [first]), ...due].map(({ priority }) => priority);
       return priorities.length === 0 ? undefined : Math.min(...priorities);
     },
+    counts: async () => {
+      const counts = await turns.getJobCounts('waiting', 'prioritized', 'active', 'delayed', 'failed');
+      const of = (state: string): number => counts[state] ?? 0;
+      const waiting = of('waiting') + of('prioritized');
+      return { waiting, active: of('active'), delayed: of('delayed'), dead: of('failed') };
+    },
     accounts: async (now) => {
       const states = {
         waiting: ['waiting', 'prioritized'],
@@ -149,11 +159,13 @@ export async function openTurnQueue(connection: RedisClient, { prefix }: FleetKe
         delayed: ['delayed'],
         dead: ['failed'],
       } as const;
-      const all: QueuedAccount[] = [];
-      for (const state of ['active', 'waiting', 'delayed', 'dead'] as const) {
-        for (const job of await turns.getJobs([...states[state]])) all.push(queued(job, state, now));
+      const all = new Map<string, QueuedAccount>();
+      // As accounts go round, and the first state once more: one that moves on in the meantime is seen all the same.
+      for (const state of ['delayed', 'waiting', 'active', 'delayed', 'dead'] as const) {
+        for (const job of await turns.getJobs([...states[state]])) all.set(job.data.account, queued(job, state, now));
       }
-      return all;
+      const order = ['active', 'waiting', 'delayed', 'dead'];
+      return [...all.values()].toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
     },
     nights: async () => {
       const found = await nights.getJobSchedulers(0, -1);
@@ -199,10 +211,10 @@ export async function startWorking(
     token: string | undefined,
     signal: AbortSignal | undefined,
   ): Promise<void> => {
-    const { account, standing, isOpen } = job.data;
+    const { account, standing, isOpen, dueAt } = job.data;
     await job.updateData({ ...job.data, isOpen: true });
     const after = await play({
-      ...{ account, standing, wasCutOff: isOpen },
+      ...{ account, standing, dueAt, wasCutOff: isOpen },
       signal: signal ?? new AbortController().signal,
       brought: () => job.updateData({ ...job.data, isOpen: false }),
       progress: (value) => job.updateProgress(value),
@@ -213,7 +225,6 @@ export async function startWorking(
       await job.moveToDelayed(Date.now(), token);
       throw new bull.DelayedError();
     }
-    const { dueAt } = job.data;
     if (after.next === 'dead') {
       await job.updateData({ account, standing: newcomer, isOpen: false, dueAt });
       throw new bull.UnrecoverableError(after.reason);

@@ -24,8 +24,14 @@ export interface Standing {
 export const newcomer: Standing = { servedMs: 0, failures: 0 };
 
 export interface TurnRules {
-  /** How long a turn goes on while somebody else waits who is to go first. */
+  /** How long a turn goes on at least while somebody else waits who is to go first. */
   readonly turnMs: number;
+  /**
+   * The part of what an account has waited for its turn that the turn goes on in any case, and how long that gets: so it
+   * has its part of a place that is never free, however short turns are.
+   */
+  readonly partOfWait: number;
+  readonly longestPartMs: number;
   /** How far a sync goes ahead of a backfill that was asked for at the same instant. */
   readonly headStartMs: number;
   /** How far an account falls back at most for having been worked on already: the bound of what it waits for others. */
@@ -40,8 +46,12 @@ const minute = 60_000;
 const hour = 60 * minute;
 
 export const turnRules: TurnRules = {
-  // A change of turns costs some seconds in which the account's quota lies idle: 2 % of ten minutes.
-  turnMs: 10 * minute,
+  // A rested bucket is spent within seconds; after that a place is held for a request every two. Buckets of those who wait
+  // fill meanwhile, so that what a change of turns costs is a second or two of the place (docs/scale.md).
+  turnMs: minute,
+  // Ten minutes for who has waited four hours.
+  partOfWait: 1 / 24,
+  longestPartMs: 10 * minute,
   headStartMs: 4 * hour,
   longestHandicapMs: 4 * hour,
   // With these pauses about nine hours, so that an outage of a night leaves no dead letters behind.
@@ -52,9 +62,12 @@ export const turnRules: TurnRules = {
 /** Priorities are whole numbers from 1 to this, and the lowest goes first: as far as BullMQ's can be told apart. */
 export const lastPriority = 2 ** 21;
 
-/** Instants are told apart by five minutes in a priority, so that there are enough of them until 2044. */
-const grainMs = 5 * minute;
-const beginning = Date.UTC(2025, 0, 1);
+/**
+ * Instants are told apart by a minute in a priority: by more, a turn of a minute would put nobody behind. There are
+ * enough of them for four years, then they are counted from 1 again (next on 23 October 2029). Who waits at that instant is
+ * behind all that ask then, until a place is free or its nightly sync gives it another priority.
+ */
+const grainMs = minute;
 
 /**
  * The priority of an account's next turn, to be given to it when it asks and kept while it waits: the lowest goes first,
@@ -73,8 +86,12 @@ export function turnPriority(
   { headStartMs, longestHandicapMs }: TurnRules = turnRules,
 ): number {
   const handicap = Math.min(Math.max(0, servedMs), longestHandicapMs) + (work === 'backfill' ? headStartMs : 0);
-  const place = Math.floor((askedAt + handicap - beginning) / grainMs);
-  return Math.min(lastPriority, Math.max(1, place + 1));
+  return 1 + (Math.floor((askedAt + handicap) / grainMs) % lastPriority);
+}
+
+/** How long a turn goes on at least that an account has waited for so long. */
+export function turnLength(waitedMs: number, { turnMs, partOfWait, longestPartMs }: TurnRules = turnRules): number {
+  return Math.max(turnMs, Math.min(waitedMs * partOfWait, longestPartMs));
 }
 
 /** A turn under way. */
@@ -82,6 +99,8 @@ export interface RunningTurn {
   readonly work: Work;
   /** As it was when the turn began. */
   readonly standing: Standing;
+  /** How long the account had waited for it. */
+  readonly waitedMs: number;
   readonly ranMs: number;
   /** The lowest priority of those that could begin at once if a place were free; undefined: nobody waits. */
   readonly firstWaiting: number | undefined;
@@ -92,12 +111,10 @@ export interface RunningTurn {
 /**
  * Whether a turn is to come to its end: it has lasted long enough, and the place is needed for somebody who would go first.
  * Otherwise it goes on, since to begin again costs time. To be asked every few seconds.
- *
- * A sync is never cut short: what it reads again it would have to read again from the beginning.
  */
 export function isTurnOver(turn: RunningTurn, now: number, rules: TurnRules = turnRules): boolean {
-  const { work, standing, ranMs, firstWaiting, hasFirstWork } = turn;
-  if (work === 'sync' || ranMs < rules.turnMs) return false;
+  const { work, standing, waitedMs, ranMs, firstWaiting, hasFirstWork } = turn;
+  if (ranMs < turnLength(waitedMs, rules)) return false;
   if (hasFirstWork) return true;
   if (firstWaiting === undefined) return false;
   return firstWaiting <= turnPriority(work, afterwards(standing, ranMs), now, rules);

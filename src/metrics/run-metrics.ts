@@ -2,6 +2,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Clock } from '../clock.js';
 import { handled, type Handlers } from '../events/handlers.js';
 import type { Tell } from '../events/run-event.js';
+import { turnMetrics } from './turn-metrics.js';
 
 /** What runs count, for Prometheus: described in `docs/metrics.md`. */
 export interface RunMetrics {
@@ -21,7 +22,7 @@ interface Bucket {
   readonly at: number;
 }
 
-/** Metrics of one run, which begins with `run-started`: each has the account that it is for. */
+/** Metrics of one run, which begins with `run-started`: each has the account that it is for. Or of a worker (`turnMetrics`). */
 export function createRunMetrics(clock: Clock): RunMetrics {
   const registry = new Registry();
   const registers = [registry];
@@ -142,8 +143,23 @@ export function createRunMetrics(clock: Clock): RunMetrics {
       reaches.set(pipeline, Date.parse(until));
     },
   };
+  // Only of a worker: what has no labels stands in the text from the beginning on.
+  let turns: Handlers<void> = {};
+  const ofTurns = (name: string, help: string, labelNames: readonly string[] = []) => ({
+    name: `ledgerlake_${name}`,
+    help,
+    labelNames,
+    registers,
+  });
   const tell: Tell = (event) => {
+    if (event.event === 'worker-started') {
+      turns = turnMetrics({
+        counter: (...metric) => new Counter(ofTurns(...metric)),
+        gauge: (...metric) => new Gauge(ofTurns(...metric)),
+      });
+    }
     handled(handlers, event);
+    handled(turns, event);
   };
   return { tell, text: () => registry.metrics(), contentType: registry.contentType };
 }

@@ -9,6 +9,7 @@ import type { FinancesUpstream } from '../finances/upstream.js';
 import type { Lake } from '../lake/lake.js';
 import type { Job, Pipeline } from '../run/pipeline.js';
 import { isOwn } from '../own/own-pipeline.js';
+import type { Slice } from '../run/slice.js';
 import { loadedWindows, windowSlice, type WindowSlice } from '../run/window-slices.js';
 import { cut, dayMs, uncovered, type Window } from '../run/windows.js';
 import { listWork, type Work } from '../run/work.js';
@@ -29,6 +30,8 @@ export interface SyncPlan {
   readonly rules: readonly LookBackRule[];
   /** What earlier runs left word of. */
   readonly done: LookBacks;
+  /** Whether a slice, by its label, was read in this sync already. */
+  readonly wasRead: (pipeline: string, slice: string) => boolean;
 }
 
 /** Days of a window that is missing and older than those that are windows of their own. */
@@ -89,6 +92,7 @@ export function daysBack(lake: Lake, account: string, pipeline: string, table: s
 /** Where the planning is done anew, after another run got ahead, only what is missing is read. */
 function workOf(pipeline: Finances, plan: SyncPlan): (job: Job) => Work {
   const { end } = plan;
+  const notRead = ({ label }: Slice): boolean => !plan.wasRead(pipeline.name, label);
   const back = (job: Job, table: string) =>
     job.refresh ? end - daysBack(job.lake, job.account, pipeline.name, table, plan) * dayMs : Infinity;
   const question = (job: Job, table: string) => {
@@ -106,7 +110,7 @@ function workOf(pipeline: Finances, plan: SyncPlan): (job: Job) => Work {
     if (!job.refresh) return missing(job, table, 1);
     const old = (gap: Window) => cut(gap, daysOfOld);
     const windows = eventWindows(question(job, table), old);
-    return windowList(windows.map(({ window, retires }) => windowSlice(window, retires)));
+    return windowList(windows.map(({ window, retires }) => windowSlice(window, retires)).filter(notRead));
   };
 
   if (isOwn(pipeline)) return dayByDay(pipeline.loaded.table.name);
@@ -122,7 +126,7 @@ function workOf(pipeline: Finances, plan: SyncPlan): (job: Job) => Work {
           .map(({ opened }) => opened);
         const isWanted = (window: Window) => starts.some((at) => at >= window.start && at < window.end);
         const windows = listingWindows(of, isWanted).map(({ window, retires }) => windowSlice(window, retires));
-        return listingWork(windowList(windows), job, pipeline.name);
+        return listingWork(windowList(windows.filter(notRead)), job, pipeline.name);
       };
     case groupEventsPipeline.name:
       return (job) => {
@@ -138,7 +142,7 @@ function workOf(pipeline: Finances, plan: SyncPlan): (job: Job) => Work {
         const again = job.refresh && plan.lookBack !== undefined ? end - plan.lookBack * dayMs : Infinity;
         const slices = groupsToRead({ listed: listed(job), loaded, from, again });
         const wanted = job.refresh ? slices : slices.filter(({ units }) => !units.some((unit) => loaded.has(unit)));
-        return listWork(wanted, 'group', spanOfGroup);
+        return listWork(wanted.filter(notRead), 'group', spanOfGroup);
       };
     default:
       // The orders are named, so that they are what is to be read. Of any other what it lacks.

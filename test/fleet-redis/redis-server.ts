@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { temporaryFolder } from '../commands/lake-run.js';
+import { freePort } from '../free-port.js';
 
 /** A Redis of the test's own. */
 export interface RedisServer {
@@ -10,6 +10,9 @@ export interface RedisServer {
   /** Kills it, and starts it over what it had written. */
   restart(): Promise<void>;
 }
+
+/** Another server that speaks its protocol, such as `valkey-server`. */
+const command = process.env['LEDGERLAKE_TEST_REDIS'] ?? 'redis-server';
 
 /** Starts Redis on a free port of loopback, gone when the test ends. `settings`: as on its command line. */
 export async function redisServer(settings: readonly string[] = ['--appendonly', 'yes']): Promise<RedisServer> {
@@ -28,7 +31,7 @@ export async function redisServer(settings: readonly string[] = ['--appendonly',
 }
 
 async function started(words: readonly string[]): Promise<ChildProcess> {
-  const server = spawn('redis-server', words, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const server = spawn(command, words, { stdio: ['ignore', 'pipe', 'pipe'] });
   let told = '';
   await new Promise<void>((resolve, reject) => {
     server.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -37,7 +40,7 @@ async function started(words: readonly string[]): Promise<ChildProcess> {
     });
     server.once('error', reject);
     server.once('exit', () => {
-      reject(new Error(`redis-server has ended: ${told}`));
+      reject(new Error(`${command} has ended: ${told}`));
     });
   });
   return server;
@@ -47,14 +50,4 @@ async function killed(server: ChildProcess): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null) return;
   server.kill('SIGKILL');
   await once(server, 'exit');
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('expected a port');
-  return address.port;
 }

@@ -1,5 +1,6 @@
 #!/bin/sh
 # Runs a fleet of real worker processes against a real Redis: Debian's redis-server, on loopback, gone again afterwards.
+# LEDGERLAKE_TEST_REDIS names another server that is there, such as valkey-server.
 # Prints that it is skipped and exits 0 where there is none and it can't be installed.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -9,7 +10,9 @@ skip() {
   exit 0
 }
 
-if ! command -v redis-server >/dev/null; then
+server="${LEDGERLAKE_TEST_REDIS:-redis-server}"
+if ! command -v "$server" >/dev/null; then
+  [ "$server" = redis-server ] || skip "$server is missing"
   [ "$(id -u)" = 0 ] || skip "redis-server is missing and installing it needs root"
   command -v apt-get >/dev/null || skip "redis-server is missing and there is no apt-get"
   echo "test-fleet: installing redis-server"
@@ -18,5 +21,5 @@ if ! command -v redis-server >/dev/null; then
   command -v redis-server >/dev/null || skip "the package is installed but redis-server is not on PATH"
 fi
 
-echo "test-fleet: $(redis-server --version | cut -d' ' -f1-3)"
+echo "test-fleet: $("$server" --version | cut -d' ' -f1-3)"
 exec npx vitest run --config test/fleet-redis/vitest.config.ts "$@"

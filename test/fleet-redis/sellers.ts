@@ -17,6 +17,8 @@ export interface Sellers {
   /** When each was asked something, by `performance.now()`. */
   readonly times: ReadonlyMap<string, number[]>;
   readonly lake: string;
+  /** Of the test's own. */
+  readonly folder: string;
   readonly config: string;
   /** As they are given on the command line. */
   readonly from: string;
@@ -31,6 +33,10 @@ export interface SellerSettings {
   readonly events?: number;
   readonly quota?: { readonly rate: number; readonly burst: number };
   readonly latencyMs?: number;
+  /** Left out: a folder of the test's own. */
+  readonly lake?: string;
+  /** More settings of all accounts. */
+  readonly settings?: object;
 }
 
 /** Starts the services, gone when the test ends, and writes a configuration for them. The range ends ten days ago. */
@@ -39,6 +45,7 @@ export async function startSellers({
   events = 60,
   quota = { rate: 2, burst: 4 },
   latencyMs = 100,
+  ...more
 }: SellerSettings): Promise<Sellers> {
   const folder = await temporaryFolder();
   const names = Array.from({ length: count }, (_, n) => `shop-${String(n).padStart(3, '0')}`);
@@ -56,16 +63,20 @@ export async function startSellers({
     services.set(name, service);
     ledgers.set(name, ledger);
   }
-  const day = (ago: number) =>
-    new Date(Math.floor(Date.now() / dayMs) * dayMs - ago * dayMs).toISOString().slice(0, 10);
-  const [lake, config] = [join(folder, 'lake'), join(folder, 'ledgerlake.config.json')];
+  const { lake = join(folder, 'lake'), settings = {} } = more;
+  const config = join(folder, 'ledgerlake.config.json');
   const configure = async (chosen: readonly string[]): Promise<void> => {
     const accounts = Object.fromEntries(chosen.map((name) => [name, { endpoint: services.get(name)?.url }]));
-    await writeFile(config, JSON.stringify({ settings: { lake, ...quota }, accounts }));
+    await writeFile(config, JSON.stringify({ settings: { lake, ...quota, ...settings }, accounts }));
   };
   await mkdir(folder, { recursive: true });
   await configure(names);
-  return { names, services, ledgers, times, lake, config, from: day(30), to: day(10), configure };
+  return { names, services, ledgers, times, lake, folder, config, from: daysAgo(30), to: daysAgo(10), configure };
+}
+
+/** A date, as it is given on the command line. */
+export function daysAgo(days: number): string {
+  return new Date(Math.floor(Date.now() / dayMs - days) * dayMs).toISOString().slice(0, 10);
 }
 
 /** Every event of a ledger in a range, as it stands there. */
@@ -80,9 +91,9 @@ async function eventsIn(ledger: Ledger, from: string, to: string): Promise<strin
   }
 }
 
-/** Each seller's lake holds each event of its ledger, as often as that, and nothing else. */
+/** Each seller's lake holds, of the range, each event of its ledger, as often as that, and nothing else. */
 export async function expectWholeLakes({ names, ledgers, lake, from, to }: Sellers): Promise<void> {
-  const query = 'SELECT account, raw FROM events';
+  const query = `SELECT account, raw FROM events WHERE window_start >= '${from}' AND window_end <= '${to}'`;
   const rows = await (await database(lake, systemClock, query)).rows(query);
   const held = new Map<string, string[]>();
   for (const { account, raw } of rows) held.set(String(account), [...(held.get(String(account)) ?? []), String(raw)]);

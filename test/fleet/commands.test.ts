@@ -1,26 +1,14 @@
-import { createServer } from 'node:net';
-import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { builtCommand } from '../commands/built-command.js';
 import { temporaryFolder } from '../commands/lake-run.js';
-
-/** A port of loopback that nobody listens on. */
-async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('expected a port');
-  return address.port;
-}
+import { freePort } from '../free-port.js';
 
 test.each([[['worker']], [['enqueue']]])(
   '%j without Redis says so in one line, without the password',
   async (words) => {
     const folder = await temporaryFolder();
-    const url = `redis://:hunter2@127.0.0.1:${await closedPort()}`;
+    const url = `redis://:hunter2@127.0.0.1:${await freePort()}`;
     const { code, out, err } = await builtCommand(words, { folder, environment: { REDIS_URL: url } });
     expect([code, out]).toEqual([1, '']);
     expect(err).toMatch(

@@ -8,6 +8,7 @@ import {
   turnPriority,
   turnRules,
   type Standing,
+  type TurnRules,
   type Work,
 } from '../../src/fleet/turns.js';
 
@@ -17,7 +18,9 @@ const now = Date.parse('2026-03-04T05:06:07Z');
 
 const works = fc.constantFrom<Work>('sync', 'backfill');
 const spans = fc.integer({ min: 0, max: 40 * hour });
-const instants = fc.integer({ min: now, max: now + 15 * 365 * 24 * hour });
+/** Of one counting of minutes, with the longest handicap. */
+const instants = fc.integer({ min: now, max: Date.parse('2029-10-15T00:00:00Z') });
+const turns = fc.integer({ min: minute, max: 2 * hour });
 const standings: fc.Arbitrary<Standing> = fc.record({ servedMs: spans, failures: fc.nat(40) });
 
 describe('who goes first', () => {
@@ -38,22 +41,24 @@ describe('who goes first', () => {
         expect(turnPriority(work, { ...standing, servedMs: standing.servedMs + more }, askedAt)).toBeGreaterThanOrEqual(
           priority,
         );
-        expect(turnPriority('sync', standing, askedAt)).toBeLessThan(turnPriority('backfill', standing, askedAt));
+        const [sync, backfill] = (['sync', 'backfill'] as const).map((one) => turnPriority(one, standing, askedAt));
+        expect(sync).toBeLessThan(backfill ?? 0);
       }),
     );
   });
 
-  test('a newcomer goes before an account that was worked on for a turn', () => {
+  test('a newcomer goes before an account that was worked on for a turn, be it a minute', () => {
     fc.assert(
-      fc.property(works, instants, (work, askedAt) => {
-        const served = { servedMs: turnRules.turnMs, failures: 0 };
-        expect(turnPriority(work, newcomer, askedAt)).toBeLessThan(turnPriority(work, served, askedAt));
+      fc.property(works, instants, turns, (work, askedAt, turnMs) => {
+        const served = { servedMs: turnMs, failures: 0 };
+        const rules = { ...turnRules, turnMs };
+        expect(turnPriority(work, newcomer, askedAt, rules)).toBeLessThan(turnPriority(work, served, askedAt, rules));
       }),
     );
   });
 
   test('the largest account goes before all that ask a bounded time later', () => {
-    const bound = turnRules.longestHandicapMs + turnRules.headStartMs + 5 * minute;
+    const bound = turnRules.longestHandicapMs + turnRules.headStartMs + minute;
     fc.assert(
       fc.property(works, works, standings, instants, spans, (work, other, standing, askedAt, later) => {
         const huge = turnPriority(work, standing, askedAt);
@@ -61,71 +66,119 @@ describe('who goes first', () => {
       }),
     );
   });
+
+  test('where minutes are counted from the beginning again, those who ask later are the first', () => {
+    const wrap = Date.parse('2029-10-23T08:00:00Z');
+    expect(turnPriority('sync', newcomer, wrap - 1)).toBe(lastPriority);
+    expect(turnPriority('sync', newcomer, wrap)).toBe(1);
+    expect(turnPriority('backfill', newcomer, wrap)).toBe(1 + turnRules.headStartMs / minute);
+  });
 });
 
-/** Accounts with so many minutes of work each, asked for at some minute, on one place: when each came to its end. */
-function played(asked: readonly { readonly at: number; readonly minutes: number }[], until: number): number[] {
-  const accounts = asked.map(({ at, minutes }, index) => ({
-    ...{ index, at: now + at * minute, left: minutes * minute },
+/**
+ * Accounts with so many minutes of work each, asked for at some minute in their order, on one place: when each came to its
+ * end, in minutes.
+ */
+function played(
+  asked: readonly { readonly at: number; readonly minutes: number; readonly work?: Work }[],
+  until: number,
+  rules: TurnRules = turnRules,
+): number[] {
+  const accounts = asked.map(({ at, minutes, work = 'backfill' }, index) => ({
+    ...{ index, work, at: now + at * minute, left: minutes * minute },
     standing: newcomer,
   }));
+  const step = Math.min(minute, rules.turnMs);
   const ended = asked.map(() => Infinity);
-  const open = new Set(accounts);
-  const first = (time: number) =>
-    [...open]
-      .filter(({ at }) => at <= time)
-      .map((account) => ({ account, priority: turnPriority('backfill', account.standing, account.at) }))
+  const open = new Set<(typeof accounts)[number]>();
+  let come = 0;
+  const first = (time: number) => {
+    for (; come < accounts.length; come++) {
+      const account = accounts[come];
+      if (account === undefined || account.at > time) break;
+      open.add(account);
+    }
+    return [...open]
+      .map((account) => ({ account, priority: turnPriority(account.work, account.standing, account.at, rules) }))
       .toSorted((one, other) => one.priority - other.priority || one.account.at - other.account.at)[0];
+  };
   for (let time = now; time < now + until * minute;) {
     const next = first(time);
     if (next === undefined) {
-      time += minute;
+      time += step;
       continue;
     }
     const { account } = next;
     open.delete(account);
-    const { standing } = account;
-    for (let ranMs = 0; ; ranMs += minute) {
-      const turn = { work: 'backfill', standing, ranMs, firstWaiting: first(time)?.priority } as const;
-      if (account.left === 0 || isTurnOver({ ...turn, hasFirstWork: false }, time)) {
-        const end = account.left === 0 ? 'done' : 'over';
-        const after = afterTurn(standing, { end, ranMs, hasBrought: true }, () => 0);
+    const { standing, work } = account;
+    const waitedMs = time - account.at;
+    for (let ranMs = 0; ; ranMs += step) {
+      const turn = { work, standing, waitedMs, ranMs, firstWaiting: first(time)?.priority, hasFirstWork: false };
+      if (account.left <= 0 || isTurnOver(turn, time, rules)) {
+        const end = account.left <= 0 ? 'done' : 'over';
+        const after = afterTurn(standing, { end, ranMs, hasBrought: true }, () => 0, rules);
         account.standing = after.standing;
         break;
       }
-      account.left -= minute;
-      time += minute;
+      account.left -= step;
+      time += step;
     }
     account.at = time;
-    if (account.left === 0) ended[account.index] = (time - now) / minute;
+    if (account.left <= 0) ended[account.index] = (time - now) / minute;
     else open.add(account);
   }
   return ended;
 }
 
+/** Turns, in minutes. */
+const lengths = [0.25, 1, 3, 10, 30] as const;
+
 describe('a place that all share', () => {
-  test('a small account waits for one turn of a huge one, not for all of it', () => {
+  test.each(lengths)('a small account waits for one turn of %d minutes of a huge one, not for all of it', (turn) => {
+    const rules = { ...turnRules, turnMs: turn * minute };
     fc.assert(
-      fc.property(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 1, max: 10 }), (at, minutes) => {
-        const small = { at, minutes };
-        const ended = played([{ at: 0, minutes: 10_000 }, small], 400);
-        expect(ended[1]).toBeLessThanOrEqual(at + minutes + turnRules.turnMs / minute);
+      fc.property(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 1, max: 10 }), works, (at, minutes, work) => {
+        const huge = { at: 0, minutes: 10_000, work };
+        const ended = played([huge, { at, minutes, work }], 400, rules);
+        // Where it has turns of its own, it gives way as well until the huge one has fallen behind.
+        const turns = turn >= minutes ? 1 : 1 + (minutes + 1) / turn;
+        expect(ended[1]).toBeLessThanOrEqual(at + minutes + Math.max(1, turns * turn));
       }),
       { numRuns: 30 },
     );
   });
 
-  test('huge accounts come to their turn beside small ones that never end', () => {
-    const small = Array.from({ length: 300 }, (_, n) => ({ at: n * 5, minutes: 5 }));
-    const ended = played([{ at: 0, minutes: 60 }, ...small], 1500);
-    // They fill the place by themselves: by least service alone it would go on behind the last of them.
-    expect(ended[0]).toBeLessThan(1000);
-    expect(ended[0]).toBeGreaterThan(60);
+  test.each(lengths)('huge accounts have their part of a place that others fill, with turns of %d minutes', (turn) => {
+    const rules = { ...turnRules, turnMs: turn * minute };
+    const minutes = 150;
+    // By least service alone it would go on behind the last of them, and with short turns for what is left of its life.
+    const most = minutes * (1 / rules.partOfWait + 2);
+    for (const size of [1, 5]) {
+      const small = Array.from({ length: Math.ceil(most / size) }, (_, n) => ({ at: n * size, minutes: size }));
+      const ended = played([{ at: 0, minutes }, ...small], most + 1, rules);
+      expect(ended[0]).toBeLessThan(most);
+      expect(ended[0]).toBeGreaterThan(2 * minutes);
+    }
+  });
+
+  test('syncs that never come to their end leave a place to backfills after some hours', () => {
+    const rules = { ...turnRules, turnMs: minute };
+    const syncs = Array.from({ length: 3 }, () => ({ at: 0, minutes: 100_000, work: 'sync' as const }));
+    const minutes = 30;
+    const [ended] = played([{ at: 0, minutes }, ...syncs], 60 * 24, rules);
+    expect(ended).toBeGreaterThan(60);
+    expect(ended).toBeLessThanOrEqual(minutes * (1 / rules.partOfWait + 1) + rules.headStartMs / minute);
   });
 });
 
 describe('how long a turn is', () => {
-  const turn = { work: 'backfill', standing: newcomer, ranMs: turnRules.turnMs, hasFirstWork: false } as const;
+  const turn = {
+    work: 'backfill',
+    standing: newcomer,
+    waitedMs: 0,
+    ranMs: turnRules.turnMs,
+    hasFirstWork: false,
+  } as const;
 
   test('it goes on while nobody waits, or only those who would be behind', () => {
     expect(isTurnOver({ ...turn, ranMs: 100 * hour, firstWaiting: undefined }, now)).toBe(false);
@@ -133,8 +186,12 @@ describe('how long a turn is', () => {
     expect(isTurnOver({ ...turn, firstWaiting: 1 }, now)).toBe(true);
   });
 
-  test('a sync is not cut short', () => {
-    expect(isTurnOver({ ...turn, work: 'sync', ranMs: 100 * hour, firstWaiting: 1 }, now)).toBe(false);
+  test('a sync gives its place back as well, to who goes before it', () => {
+    const sync = { ...turn, work: 'sync' } as const;
+    const [backfill, other] = (['backfill', 'sync'] as const).map((work) => turnPriority(work, newcomer, now));
+    expect(isTurnOver({ ...sync, firstWaiting: other }, now)).toBe(true);
+    expect(isTurnOver({ ...sync, firstWaiting: backfill }, now)).toBe(false);
+    expect(isTurnOver({ ...sync, ranMs: turnRules.headStartMs + minute, firstWaiting: backfill }, now)).toBe(true);
   });
 
   test('it lasts its time whoever waits', () => {

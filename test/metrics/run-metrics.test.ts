@@ -29,6 +29,14 @@ const events: readonly RunEvent[] = [
   { event: 'slice-committed', ...of, rows: { events: 100, entries: 900 }, files: 2, bytes: 500, left: '' },
   { event: 'lake-reaches', pipeline: of.pipeline, until: '2026-03-20T11:55:00.000Z' },
   { event: 'run-ended', status: 'done', seconds: 1 },
+  { event: 'worker-started', fleet: 'f', redis: 'r', concurrency: 4 },
+  { event: 'queue-counted', waiting: 7, active: 2, delayed: 1, dead: 0 },
+  ...[1, 2].map((turn): RunEvent => ({ event: 'turn-begun', account: 'shop', work: 'sync', turn })),
+  {
+    ...{ event: 'turn-ended', account: 'shop', work: 'sync', turn: 1, end: 'over', reason: 'x', next: 'again' },
+    ...{ delaySeconds: 0, seconds: 61, slices: 3, pages: 5, requests: 6, throttled: 1 },
+  },
+  { event: 'queue-lost', reason: 'x' },
 ];
 
 async function afterAll(): Promise<string> {
@@ -76,6 +84,15 @@ test('what it counts, and the age of the lake', async () => {
   expect(sum('bucket_tokens')).toBe(29);
   expect(sum('open_slices')).toBe(0);
   expect(sum('run_ended_timestamp_seconds')).toBe(clock.now() / 1000);
+});
+
+test('what a worker counts has no names of accounts', async () => {
+  const samples = samplesOf(await afterAll());
+  const sum = (name: string, labels = {}): number => sumOf(samples, `ledgerlake_${name}`, labels);
+  expect([sum('turns_total', { work: 'sync', end: 'over' }), sum('open_turns')]).toEqual([1, 1]);
+  expect([sum('turn_requests_total'), sum('turn_throttles_total'), sum('turn_slices_total')]).toEqual([6, 1, 3]);
+  expect([sum('queue_accounts', { state: 'waiting' }), sum('queue_accounts')]).toEqual([7, 10]);
+  expect(sum('queue_connected')).toBe(0);
 });
 
 test('two runs in one process share nothing', async () => {

@@ -58,13 +58,18 @@ export interface Synced {
 /** Runs a sync to its end; what it threw is told. */
 export async function synced(
   options: Partial<SyncOptions>,
-  { clock, signal = new AbortController().signal }: { clock: Clock; signal?: AbortSignal },
+  {
+    clock,
+    signal = new AbortController().signal,
+    closing,
+  }: { clock: Clock; signal?: AbortSignal; closing?: AbortSignal },
 ): Promise<Synced> {
   const printed: string[] = [];
   const logged: string[] = [];
   const context = {
     clock,
     signal,
+    closing,
     print: (text: string) => printed.push(text),
     tell: plainLog((line) => logged.push(line)),
   };
