@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join, normalize } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
@@ -10,16 +11,19 @@ interface Packed {
   readonly files: readonly { readonly path: string }[];
 }
 
-test('the package has what it needs and nothing else', async () => {
+test('the package has what it needs and nothing else, and no link of its pages leads out of it', async () => {
   const words = ['pack', '--dry-run', '--json', '--ignore-scripts'];
   const { stdout } = await promisify(execFile)('npm', words, { maxBuffer: 10_000_000 });
   const [packed] = JSON.parse(stdout) as [Packed];
   const paths = packed.files.map(({ path }) => path);
   const built = paths.filter((path) => path.startsWith('dist/'));
   // The README and what `init` writes lead there.
-  const docs = (await readdir('docs')).map((name) => `docs/${name}`);
-  expect(paths.filter((path) => path.startsWith('docs/')).toSorted()).toEqual(docs.toSorted());
-  expect(paths.filter((path) => !built.includes(path) && !docs.includes(path)).toSorted()).toEqual([
+  const whole: string[] = [];
+  for (const folder of ['docs', 'deploy']) {
+    whole.push(...(await readdir(folder)).map((name) => `${folder}/${name}`));
+  }
+  for (const path of whole) expect(paths).toContain(path);
+  expect(paths.filter((path) => !built.includes(path) && !whole.includes(path)).toSorted()).toEqual([
     'CHANGELOG.md',
     'LICENSE',
     'README.md',
@@ -32,5 +36,14 @@ test('the package has what it needs and nothing else', async () => {
     const [, name] = /^dist\/((?:src|pipelines)\/.+?)(?:\.d\.ts|\.js)$/.exec(path) ?? [];
     expect([path, name !== undefined && existsSync(`${name}.ts`)]).toEqual([path, true]);
   }
+  let links = 0;
+  for (const page of paths.filter((path) => path.endsWith('.md'))) {
+    const text = await readFile(page, 'utf8');
+    for (const [, target = ''] of text.matchAll(/\]\((?!https?:|mailto:)([^)#\s]+)/g)) {
+      expect(paths, `what ${page} links to`).toContain(normalize(join(dirname(page), target)));
+      links++;
+    }
+  }
+  expect(links).toBeGreaterThan(20);
   expect(packed.size).toBeLessThan(800_000);
 });
