@@ -1,12 +1,12 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { forget } from '../../src/commands/forget.js';
 import { createSeller } from '../../src/seller/seller.js';
 import { ran, serving, temporaryFolder } from '../commands/lake-run.js';
 import { copied } from '../lake/s3-run.js';
 import { compacted } from '../maintenance/kept-lake.js';
-import { startS3Server } from '../s3-server/server.js';
+import { servedBucket } from '../s3-server/served-bucket.js';
 import { hidingLedger, lot, setClock } from '../sync/synced.js';
 import { clickhouseLines } from './clickhouse.js';
 import { expectSameLake } from './lake-contents.js';
@@ -57,15 +57,71 @@ test('ClickHouse reads what DuckDB does, through all that becomes of a lake', as
   expect(last.has('event_history')).toBe(false);
 });
 
+test('ClickHouse reads what the seller has booked: every event byte for byte, every amount, every sum', async () => {
+  const clock = setClock('2026-03-15T12:00:00Z');
+  const seller = createSeller({ seed: 11, events: 900 }, clock);
+  const endpoint = await serving({ ledger: seller, clock });
+  const lake = await temporaryFolder();
+  await ran({ lake, endpoint, account: 'shop', ...dates }, { clock });
+  const range = { from: Date.parse(dates.from), to: Date.parse(dates.to) };
+  const delivered: string[] = [];
+  for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
+    const page = await seller.events(range, { cursor, limit: 100, asOf: clock.now() });
+    delivered.push(...page.items.map(({ list, json }) => `${list} ${Buffer.from(json).toString('hex')}`));
+    cursor = page.next;
+  }
+  const booked = [...seller.entriesBooked(range)];
+  const sums = [...seller.netByMonth(range)].flatMap(([month, net]) =>
+    [...net].map(([currency, micros]) => `${month} ${currency} ${micros}`),
+  );
+  expect([delivered.length > 400, booked.length > 4000, sums.length > 8]).toEqual([true, true, true]);
+
+  const source = (table: string) => `deltaLakeLocal('${join(lake, table)}')`;
+  const micros = (value: string) => `toString(toInt128(toDecimal128(${value}, 6) * 1000000))`;
+  const read = async () =>
+    clickhouseLines([
+      `SELECT event_list || ' ' || lower(hex(raw)) FROM ${source('events')}`,
+      `SELECT concat(event_list, ' ', path, ' ', role, ' ', currency, ' ', ${micros('amount')}) FROM ${source('entries')}`,
+      `SELECT concat(month, ' ', currency, ' ', ${micros('sum(amount)')}) FROM ${source('entries')} ` +
+        `WHERE role = 'net' GROUP BY month, currency`,
+    ]);
+  const own = [
+    delivered,
+    booked.map(({ list, path, role, currency, micros: amount }) => [list, path, role, currency, amount].join(' ')),
+    sums,
+  ].map((lines) => lines.toSorted());
+  expect((await read()).map((lines) => lines.toSorted())).toEqual(own);
+
+  await compacted({ lake }, { clock });
+  expect((await read()).map((lines) => lines.toSorted())).toEqual(own);
+});
+
+test('ClickHouse reads a lake whose superseded checkpoints were removed', async () => {
+  const clock = setClock('2026-03-15T12:00:00Z');
+  const endpoint = await serving({ ledger: createSeller({ seed: 7, events: 300 }, clock), clock });
+  const lake = await temporaryFolder();
+  const log = join(lake, 'events', '_delta_log');
+  const checkpoints = async () => (await readdir(log)).filter((name) => name.endsWith('.checkpoint.parquet'));
+  for (let at = 0; (await checkpoints().catch(() => [])).length < 2; at++)
+    await ran({ lake, endpoint, account: `shop-${at}`, ...dates }, { clock });
+  const same = () => expectSameLake(lake, clock, (table) => `deltaLakeLocal('${join(lake, table)}')`);
+  const before = await same();
+  const [old, ...others] = await checkpoints();
+
+  // As far behind the clock as a day of nights leaves them.
+  clock.set(Date.now() + 2 * 86_400_000);
+  await compacted({ lake }, { clock });
+  const left = await checkpoints();
+  expect(left).not.toContain(old);
+  expect(left.length).toBeGreaterThan(0);
+  expect(left.length).toBeLessThanOrEqual(others.length + 1);
+  expect(await same()).toEqual(before);
+});
+
 test('ClickHouse reads a lake on S3', async () => {
   const clock = setClock('2026-03-15T12:00:00Z');
   const endpoint = await serving({ ledger: createSeller({ seed: 3, events: 300 }, clock), clock });
-  const server = await startS3Server('bucket');
-  onTestFinished(() => server.close());
-  for (const [name, value] of Object.entries(server.environment)) vi.stubEnv(name, value);
-  onTestFinished(() => {
-    vi.unstubAllEnvs();
-  });
+  const server = await servedBucket();
   const lake = 's3://bucket/lake';
   await ran({ lake, endpoint, account: 'shop', ...dates }, { clock });
   const { accessKeyId, secretAccessKey } = server.credentials;
