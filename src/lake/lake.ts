@@ -250,7 +250,7 @@ export class Lake {
     const newFile = (slice: SliceCommit, file: SliceFile, name: string) => ({
       table: file.table,
       add: addOf({ ...slice, name }, file, now),
-      bytes: file.bytes,
+      read: () => Promise.resolve(file.bytes),
       // Of several slices each main file names its own entries.
       ...(parts.length > 1 && { bundle: `${slice.name} ${file.month}` }),
     });

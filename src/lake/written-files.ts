@@ -8,7 +8,8 @@ export interface NewFile {
   readonly table: Table;
   /** Its entry in the log; the path `…/NAME.parquet` may still get a number. Its tag `sha256` says what it holds. */
   readonly add: Add;
-  readonly bytes: Uint8Array;
+  /** Its bytes, as many as the entry says: asked for when they are written, so that none have to be held until then. */
+  readonly read: () => Promise<Uint8Array>;
   /** Derived files are named by the main table's file of the same bundle; left out: by that of the same month. */
   readonly bundle?: string;
 }
@@ -31,8 +32,8 @@ export class WrittenFiles {
     const path = livePath(table, file.add) ?? freePath(table, file.add.path);
     const sizes = this.#sizes.get(table) ?? new Map<string, number>();
     if (!table.snapshot.files.has(path) && !sizes.has(path)) {
-      await this.#store.write(table.pathOf({ ...file.add, path }), file.bytes);
-      this.#sizes.set(table, sizes.set(path, file.bytes.length));
+      await this.#store.write(table.pathOf({ ...file.add, path }), await file.read());
+      this.#sizes.set(table, sizes.set(path, file.add.size));
     }
     return { ...file.add, path };
   }

@@ -243,7 +243,7 @@ function newFile(
     stats,
     tags: { ...old.tags, ...tags, rows: String(rows), sha256: hash },
   };
-  return { table: schema, add, bytes };
+  return { table: schema, add, read: () => Promise.resolve(bytes) };
 }
 
 /** SQL: true for the rows that stay. */

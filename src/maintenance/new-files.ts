@@ -46,7 +46,8 @@ export async function newFile(
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   return {
     table,
-    bytes,
+    // Once more: until it is written, files of other tables are made.
+    read: () => bytesOf(local),
     add: {
       path: `account=${account}/month=${month}/${prefix}${beginningOf(units) ?? month}-${sha256.slice(0, 16)}.parquet`,
       partitionValues: { account, month },

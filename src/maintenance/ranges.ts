@@ -14,6 +14,8 @@ const mostGroupRows = 128 * 1024;
  * an order's events come three times as fast out of groups of this size as out of four times larger ones.
  */
 const mostGroupBytes = 16_000_000;
+/** Bytes of a row group in memory while it is written. */
+const mostGroupMemory = 64_000_000;
 /** DuckDB counts rows by so many. */
 const vectorRows = 2048;
 
@@ -41,9 +43,9 @@ export async function extentOf(database: Database, { columns }: Table, paths: re
  * Rows a row group: fewer where they are wide, because a group is held in memory while it is written, and its columns are
  * unpacked as a whole when something of them is read.
  */
-export function groupRows({ rows, bytes, storedBytes }: Extent, rangeBytes: number): number {
+export function groupRows({ rows, bytes, storedBytes }: Extent): number {
   if (bytes === 0) return mostGroupRows;
-  const fitting = rows * Math.min(rangeBytes / bytes, mostGroupBytes / storedBytes);
+  const fitting = rows * Math.min(mostGroupMemory / bytes, mostGroupBytes / storedBytes);
   return Math.min(mostGroupRows, Math.max(vectorRows, Math.floor(fitting / vectorRows) * vectorRows));
 }
 

@@ -12,6 +12,7 @@ import { withWriter } from '../parquet/sized-writer.js';
 import type { ParquetWriter } from '../parquet/writer.js';
 import { bundlesOf, replacing, type Bundle } from './bundles.js';
 import { checkBundle, whileLive, type Checked } from './checked-bundle.js';
+import { checkedBytes } from './checked-bytes.js';
 import type { Family } from './families.js';
 import { handled } from './kept-file.js';
 import { makeAgain, pageBytes, sameRows, type Made, type Making } from './made-again.js';
@@ -25,7 +26,7 @@ import { defaultLimits, ownFiles, withWorkspace, type Limits, type Workspace } f
 const entryTables: ReadonlySet<Table> = new Set([entries, groupEntries, orderEntries]);
 
 /** Entries are narrow: less is enough than for files of events. */
-export const rebuildLimits: Limits = { ...defaultLimits, memory: '256MB', rangeBytes: 16_000_000 };
+export const rebuildLimits: Limits = { ...defaultLimits, memory: '256MB' };
 
 export interface RebuildOptions {
   readonly lake: Lake;
@@ -217,18 +218,21 @@ async function commitMade(
       stats: await made.stats(),
       tags: { ...sharedTags([main.tags ?? {}]), units, net, rows: String(made.rows), sha256 },
     };
-    files.push({ table, add, bytes });
+    files.push({ table, add, read: () => Promise.resolve(bytes) });
     // One that was damaged, and is made again to the byte, is put right where it is.
     const damaged = bundle.derived.find((file) => file.table === table && file.add.tags?.['sha256'] === sha256);
     if (damaged !== undefined) await lake.store.write(lake.table(table.name).pathOf(damaged.add), bytes);
   }
+  const kept = (of: Table, add: Add) => () => checkedBytes(lake.store, lake.table(of.name), add);
   // Other derived tables of the pipeline stay as they are, and are named again.
-  for (const other of bundle.derived) if (other.table !== table) files.push({ ...other, bytes: new Uint8Array() });
+  for (const other of bundle.derived) {
+    if (other.table !== table) files.push({ ...other, read: kept(other.table, other.add) });
+  }
   // The file itself stays; what it names changes.
   files.push({
     table: family.main,
     add: { ...main, dataChange: false, modificationTime: now, tags: { ...main.tags, net } },
-    bytes: new Uint8Array(),
+    read: kept(family.main, main),
   });
   const { taken } = await exchange(lake, clock, {
     operation: 'REBUILD',

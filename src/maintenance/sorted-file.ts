@@ -30,7 +30,7 @@ export async function sortedFile(
 ): Promise<LocalParquet> {
   const extent = await extentOf(database, table, paths);
   const target = fresh();
-  const rows = groupRows(extent, rangeBytes);
+  const rows = groupRows(extent);
   const write = (query: string) =>
     writeRows(database, table, { select: query, target, metadata, groupRows: rows, compressionLevel }, options);
   const ranges = await rangesOf(database, table, paths, extent, rangeBytes);

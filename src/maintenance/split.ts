@@ -58,7 +58,6 @@ export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Spli
           // The others are parted all the same: whoever mends this one finds them ready.
           damaged.push(error);
         }
-        await workspace.clear();
       }
       if (bundles.length === 0) return;
       const cut = new Set(bundles.flatMap(({ main }) => unitsOf(main).filter((unit) => isCut(slice, unit))));

@@ -21,7 +21,7 @@ export interface Limits {
 
 export const defaultLimits: Limits = {
   memory: '1GB',
-  rangeBytes: 64_000_000,
+  rangeBytes: 16_000_000,
   rawBytes: 10_000_000,
   thread: threadLimits,
 };
@@ -56,6 +56,8 @@ export async function withWorkspace<T>(limits: Limits, use: (workspace: Workspac
       // One thread: the same rows give the same bytes then, whatever machine they are written on.
       await opened.execute(
         `SET threads = 1; SET memory_limit = ${literal(limits.memory)}; SET preserve_insertion_order = true; ` +
+          // Files are read once or twice: what DuckDB would keep of them only fills its memory.
+          'SET enable_external_file_cache = false; ' +
           `SET temp_directory = ${literal(join(folder, 'spill'))}`,
       );
       return opened;

@@ -47,8 +47,7 @@ test('small files are one range, and so are those of a table without anything to
 });
 
 test('row groups hold fewer rows the wider these are, in whole vectors of 2,048', () => {
-  const rowsOf = (rows: number, bytes: number, storedBytes: number) =>
-    groupRows({ rows, bytes, storedBytes }, 64_000_000);
+  const rowsOf = (rows: number, bytes: number, storedBytes: number) => groupRows({ rows, bytes, storedBytes });
   expect(rowsOf(1_000_000, 100_000_000, 100_000_000)).toBe(131_072);
   expect(rowsOf(1_000_000, 1_000_000_000, 60_000_000)).toBe(63_488);
   expect(rowsOf(1_000_000, 1_000_000_000, 1_000_000_000)).toBe(14_336);

@@ -59,8 +59,8 @@ async function flattenedOtherwise(lake: string, query: string): Promise<void> {
         operation: 'WRITE',
         main,
         files: [
-          { table, bytes, add: { ...other, tags } },
-          { table: main, bytes: new Uint8Array(), add },
+          { table, read: () => Promise.resolve(bytes), add: { ...other, tags } },
+          { table: main, read: () => readFile(join(lake, main.name, add.path)), add },
         ],
         swaps: true,
         decide: ({ files }) => ({ replaced: [...files.values()].filter(({ path }) => path === add.path), actions: [] }),
