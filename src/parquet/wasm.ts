@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { Table as ArrowTable, tableFromIPC, tableToIPC, type RecordBatch } from 'apache-arrow';
 import {
   Compression,
@@ -195,7 +196,11 @@ export async function* parquetBatches(
         rowGroups: [number],
         batchSize,
       });
-      for await (const batch of stream) yield* tableFromIPC(batch.intoIPCStream()).batches;
+      for await (const batch of stream) {
+        yield* tableFromIPC(batch.intoIPCStream()).batches;
+        // WASM answers at once: without a break nothing else would get its turn before the file's end, a signal least of all.
+        await setImmediate();
+      }
     }
   } finally {
     file.free();

@@ -39,6 +39,29 @@ test("DuckDB's files are read in batches of any size, deltas of 256 values a min
   );
 });
 
+test('others have their turn between batches, as a signal is one of them', async () => {
+  const path = join(await temporaryFolder(), 'rows.parquet');
+  const database = await openDatabase();
+  await database.execute(`COPY (FROM range(50000)) TO '${path}' (FORMAT parquet)`);
+  database.close();
+  const bytes = await readFile(path);
+  let turns = 0;
+  let isOver = false;
+  const turn = (): void => {
+    turns++;
+    if (!isOver) setImmediate(turn);
+  };
+  setImmediate(turn);
+  let batches = 0;
+  for await (const { numRows } of parquetBatches(bytes, ['range'], 10_000)) {
+    expect(numRows).toBeGreaterThan(0);
+    batches++;
+    if (batches > 1) expect(turns).toBeGreaterThanOrEqual(batches - 1);
+  }
+  isOver = true;
+  expect(batches).toBeGreaterThan(10);
+});
+
 test('who reads no further than the first batch ends it', async () => {
   const path = join(await temporaryFolder(), 'rows.parquet');
   const database = await openDatabase();
