@@ -23,5 +23,5 @@ export const importLimits: ImportLimits = {
   ...defaultLimits,
   memory: '256MB',
   partBytes: 8_000_000,
-  countedEvents: 500_000,
+  countedEvents: 200_000,
 };
