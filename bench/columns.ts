@@ -73,7 +73,7 @@ async function measured(
   { name, type }: Column,
   rows: RecordBatch,
 ): Promise<Candidate[]> {
-  const stream = tableToIPC(new ArrowTable([rows.select([name])]), 'stream');
+  const stream = tableToIPC(new ArrowTable([rows]).select([name]), 'stream');
   const chosen: readonly (keyof typeof encodings)[] =
     type === 'text' ? ['dictionary', 'plain', 'delta-length'] : ['dictionary', 'plain', 'delta'];
   const candidates = chosen.flatMap((encoding) =>
