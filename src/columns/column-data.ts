@@ -1,4 +1,4 @@
-import { DataType, type Data, type RecordBatch } from 'apache-arrow';
+import { DataType, TimeUnit, type Data, type RecordBatch } from 'apache-arrow';
 
 /** What a batch holds of a column; undefined where it has none of that name. */
 export function columnData(batch: RecordBatch, name: string): Data | undefined {
@@ -40,4 +40,36 @@ export function textsOf(data: Data): Texts | undefined {
   if (!(bytes instanceof Uint8Array && offsets instanceof Int32Array)) return undefined;
   if (numbers !== undefined && !(numbers instanceof Int32Array)) return undefined;
   return { nulls: nullsOf(data), bytes, offsets, numbers };
+}
+
+/** Undefined where the column isn't one of texts. */
+export function utf8Of(data: Data): Texts | undefined {
+  const { type } = data;
+  return DataType.isUtf8(DataType.isDictionary(type) ? type.dictionary : type) ? textsOf(data) : undefined;
+}
+
+/** A column's numbers as they lie in memory. */
+export interface Numbers {
+  readonly nulls: Nulls;
+  /** What they count: numbers of different units are never the same. */
+  readonly unit: string;
+  /** 32 bits each, the least significant first. */
+  readonly words: Int32Array;
+  readonly wordsPerValue: number;
+}
+
+/** Undefined where the column's values are no integers, decimals or instants that a table has. */
+export function numbersOf(data: Data): Numbers | undefined {
+  const { type } = data;
+  const values: unknown = data.values;
+  if (!(ArrayBuffer.isView(values) && values.byteOffset % 4 === 0)) return undefined;
+  const of = (unit: string, bits: number): Numbers => {
+    const words = new Int32Array(values.buffer, values.byteOffset, values.byteLength / 4);
+    return { nulls: nullsOf(data), unit, words, wordsPerValue: bits / 32 };
+  };
+  if (DataType.isTimestamp(type) && type.unit === TimeUnit.MICROSECOND) return of('microseconds', 64);
+  if (DataType.isDecimal(type)) return of(`decimals of scale ${type.scale}`, type.bitWidth);
+  if (DataType.isInt(type) && type.isSigned && type.bitWidth >= 32)
+    return of(`integers of ${type.bitWidth} bits`, type.bitWidth);
+  return undefined;
 }

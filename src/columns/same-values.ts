@@ -1,5 +1,5 @@
-import { DataType, TimeUnit, type Data, type RecordBatch } from 'apache-arrow';
-import { columnData, isNull, nullsOf, textsOf, type Nulls, type Texts } from './column-data.js';
+import type { RecordBatch } from 'apache-arrow';
+import { columnData, isNull, numbersOf, utf8Of, type Numbers, type Texts } from './column-data.js';
 import type { Table } from './table.js';
 
 /** Rows of a batch, from one on. */
@@ -29,12 +29,6 @@ export function sameValues({ columns }: Table, ours: RowsFrom, theirs: RowsFrom,
   });
 }
 
-/** Undefined where the column isn't one of texts. */
-function utf8Of(data: Data): Texts | undefined {
-  const { type } = data;
-  return DataType.isUtf8(DataType.isDictionary(type) ? type.dictionary : type) ? textsOf(data) : undefined;
-}
-
 function sameTexts(a: Texts, fromA: number, b: Texts, fromB: number, rows: number): boolean {
   // Of two dictionaries, which of theirs each of ours was found equal to: its bytes are compared once then.
   const equal = new Int32Array(a.numbers !== undefined && b.numbers !== undefined ? a.offsets.length : 0).fill(-1);
@@ -61,29 +55,6 @@ function sameBytes(a: Texts, ours: number, b: Texts, theirs: number): boolean {
   return true;
 }
 
-interface Numbers {
-  readonly nulls: Nulls;
-  /** What they count: numbers of different units are never the same. */
-  readonly unit: string;
-  /** 32 bits each, the least significant first. */
-  readonly words: Int32Array;
-  readonly wordsPerValue: number;
-}
-
-function numbersOf(data: Data): Numbers | undefined {
-  const { type } = data;
-  const values: unknown = data.values;
-  if (!(ArrayBuffer.isView(values) && values.byteOffset % 4 === 0)) return undefined;
-  const of = (unit: string, bits: number): Numbers => {
-    const words = new Int32Array(values.buffer, values.byteOffset, values.byteLength / 4);
-    return { nulls: nullsOf(data), unit, words, wordsPerValue: bits / 32 };
-  };
-  if (DataType.isTimestamp(type) && type.unit === TimeUnit.MICROSECOND) return of('microseconds', 64);
-  if (DataType.isDecimal(type)) return of(`decimals of scale ${type.scale}`, type.bitWidth);
-  if (DataType.isInt(type) && type.isSigned && type.bitWidth >= 32) return of('integers', type.bitWidth);
-  return undefined;
-}
-
 function sameNumbers(a: Numbers, fromA: number, b: Numbers, fromB: number, rows: number): boolean {
   const words = Math.max(a.wordsPerValue, b.wordsPerValue);
   for (let row = 0; row < rows; row++) {
@@ -96,7 +67,7 @@ function sameNumbers(a: Numbers, fromA: number, b: Numbers, fromB: number, rows:
   return true;
 }
 
-/** Beyond a value's last word, its sign. */
+/** 32 bits of a value; beyond its last word, its sign. */
 function wordOf({ words, wordsPerValue }: Numbers, row: number, word: number): number {
   const first = row * wordsPerValue;
   return word < wordsPerValue ? (words[first + word] ?? 0) : (words[first + wordsPerValue - 1] ?? 0) >> 31;

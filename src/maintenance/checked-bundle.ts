@@ -21,6 +21,14 @@ export interface Checked {
   readonly stored?: readonly string[] | undefined;
 }
 
+/** How a bundle is looked at. */
+export interface Look {
+  /** Helps to find out what has changed; undefined where there is too little. */
+  readonly thread: UnchangedThread | undefined;
+  /** Whether its entries are likely to be others, so that looking first would only be work done twice. */
+  readonly isLikelyChanged: boolean;
+}
+
 /**
  * Reads a bundle's file of events, and finds out whether its entries are what this version makes of it.
  *
@@ -29,7 +37,7 @@ export interface Checked {
 export async function checkBundle(
   { lake, signal }: { readonly lake: Lake; readonly signal: AbortSignal },
   workspace: Workspace,
-  thread: UnchangedThread | undefined,
+  { thread, isLikelyChanged }: Look,
   family: Family,
   table: Table,
   bundle: Bundle,
@@ -38,7 +46,7 @@ export async function checkBundle(
     const file = await checkedBytes(lake.store, lake.table(family.main.name), bundle.main);
     const stored = await storedEntries(lake, table, bundle);
     const [only, ...more] = stored ?? [];
-    if (only !== undefined && more.length === 0) {
+    if (only !== undefined && more.length === 0 && !isLikelyChanged) {
       const isLarge = pageBytes(bundle.main) > workspace.limits.rawBytes;
       const unchanged = await unchangedSomewhere(isLarge ? undefined : thread, table, file, only, signal);
       if (unchanged !== undefined) return { file, unchanged };

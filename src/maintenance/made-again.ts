@@ -1,8 +1,5 @@
-import { readFile } from 'node:fs/promises';
-import { createHash } from 'node:crypto';
 import type { Table } from '../columns/table.js';
-import type { Database } from '../duckdb/connection.js';
-import { identifier } from '../duckdb/views.js';
+import { ValueSums } from '../columns/value-sums.js';
 import type { Add } from '../lake/actions.js';
 import { unitsOf } from '../lake/file-tags.js';
 import { keyValueMetadata } from '../parquet/wasm.js';
@@ -12,7 +9,6 @@ import { entriesAgain } from './entries-again.js';
 import { handled, keptFile } from './kept-file.js';
 import { bytesOf, rowsIn, type LocalParquet } from './local-parquet.js';
 import { addNets, type NetSums } from './merged-tags.js';
-import { extentOf, rangesOf } from './ranges.js';
 import { sortedFile } from './sorted-file.js';
 import { labelOf } from './unit-rows.js';
 import type { Workspace } from './workspace.js';
@@ -29,6 +25,8 @@ export interface Made {
   readonly events: number;
   readonly rows: number;
   readonly net: NetSums;
+  /** What the rows come to. */
+  readonly sums: ValueSums;
   /** All of it as one Parquet file; undefined where there is no row. */
   bytes(): Promise<Uint8Array | undefined>;
   /** Its statistics in Delta's JSON form. */
@@ -58,6 +56,7 @@ export async function makeAgain(
   const metadata = await metadataLike(main, file);
   const files: Promise<LocalParquet>[] = [];
   const nets: NetSums[] = [];
+  const sums = new ValueSums(table);
   let events = 0;
   const { rawBytes } = workspace.limits;
   // Several are in memory at once: what doesn't fit into one goes in smaller ones.
@@ -67,23 +66,22 @@ export async function makeAgain(
     events += batch.events;
     nets.push(batch.net);
     if (batch.rows.numRows === 0) continue;
+    sums.add(batch.rows);
     const taken = await writer.take(table, batch.rows, metadata);
     files.push(keptFile(taken, workspace.keep));
   }
-  return { made: handled(madeOf(workspace, table, metadata, { files, events, net: addNets(nets) }, signal)) };
+  return { made: handled(madeOf(workspace, table, metadata, { files, events, net: addNets(nets), sums }, signal)) };
 }
 
-interface Handed {
+interface Handed extends Pick<Made, 'events' | 'net' | 'sums'> {
   readonly files: readonly Promise<LocalParquet>[];
-  readonly events: number;
-  readonly net: NetSums;
 }
 
 async function madeOf(
   workspace: Workspace,
   table: Table,
   metadata: ReadonlyMap<string, string>,
-  { files, events, net }: Handed,
+  { files, events, net, sums }: Handed,
   signal: AbortSignal,
 ): Promise<Made> {
   const locals = await Promise.all(files);
@@ -106,6 +104,7 @@ async function madeOf(
     events,
     rows: locals.reduce((sum, { rows }) => sum + rows, 0),
     net,
+    sums,
     bytes: async () => {
       if (single !== undefined) return bytesOf(single);
       return paths.length === 0 ? undefined : bytesOf(await join());
@@ -119,45 +118,4 @@ async function metadataLike(main: Add, file: Uint8Array): Promise<ReadonlyMap<st
   const told: unknown = JSON.parse((await keyValueMetadata(file)).get('ledgerlake') ?? '{}');
   const { window = labelOf(unitsOf(main)) } = told as { window?: string };
   return fileMetadata(main.tags?.['pipeline'] ?? '', main.tags?.['account'] ?? '', window);
-}
-
-/** Whether local files of a table hold the rows that were made, each as often, whatever their order and bytes. */
-export async function sameRows(
-  { database, limits }: Workspace,
-  table: Table,
-  made: Made,
-  stored: readonly string[],
-): Promise<boolean> {
-  if (made.paths.length === 0 || stored.length === 0) return made.paths.length === stored.length;
-  if (made.paths.length === 1 && stored.length === 1) {
-    const [ours, theirs] = await Promise.all([...made.paths, ...stored].map(hashOf));
-    if (ours === theirs) return true;
-  }
-  if ((await shapeOf(database, made.paths)) !== (await shapeOf(database, stored))) return false;
-  const columns = table.columns.map(({ name }) => identifier(name)).join(', ');
-  const extent = await extentOf(database, table, made.paths);
-  for (const range of await rangesOf(database, table, made.paths, extent, limits.rangeBytes)) {
-    const rows = (paths: readonly string[], sign: number) =>
-      `SELECT ${columns}, ${sign} AS sign_ FROM ${rowsIn(paths)} WHERE ${range}`;
-    const [odd] = await database.rows(
-      `SELECT 1 AS odd FROM (${rows(made.paths, 1)} UNION ALL ${rows(stored, -1)}) ` +
-        `GROUP BY ${columns} HAVING sum(sign_) <> 0 LIMIT 1`,
-    );
-    if (odd !== undefined) return false;
-  }
-  return true;
-}
-
-async function hashOf(path: string): Promise<string> {
-  return createHash('sha256')
-    .update(await readFile(path))
-    .digest('hex');
-}
-
-/** Names and types of the columns. */
-async function shapeOf(database: Database, paths: readonly string[]): Promise<string> {
-  const columns = await database.rows(
-    `SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM ${rowsIn(paths)}) ORDER BY column_name`,
-  );
-  return JSON.stringify(columns);
 }

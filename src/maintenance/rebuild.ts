@@ -15,8 +15,9 @@ import { checkBundle, whileLive, type Checked } from './checked-bundle.js';
 import { checkedBytes } from './checked-bytes.js';
 import type { Family } from './families.js';
 import { handled } from './kept-file.js';
-import { makeAgain, pageBytes, sameRows, type Made, type Making } from './made-again.js';
+import { makeAgain, pageBytes, type Made, type Making } from './made-again.js';
 import { sharedTags } from './merged-tags.js';
+import { sameRows } from './same-rows.js';
 import type { RowCounts } from './unchanged-entries.js';
 import { UnchangedThread } from './unchanged-thread.js';
 import { newWork, type Work } from './work.js';
@@ -100,8 +101,12 @@ async function rebuildFamily(
   const bytes = planned.reduce((sum, { main }) => sum + main.size, 0);
   tell({ event: 'files-planned', pipeline: family.pipeline, files: planned.length, bytes });
   const seen = new Set<string>();
+  // Where one file's entries are others now, most files' are: it is this version that makes others.
+  let isLikelyChanged = false;
   const finish = async (begun: Begun): Promise<void> => {
-    const isDone = await finishBundle(options, begun, family, table, done);
+    const outcome = await finishBundle(options, begun, family, table, done);
+    const isDone = outcome !== 'replaced';
+    if (outcome === 'unchanged') isLikelyChanged = false;
     const live = lake.table(family.main.name).snapshot.files.get(begun.bundle.main.path);
     // It names other files of entries now, and these are what they should be.
     if (isDone && live !== undefined) seen.add(keyOf({ main: live }));
@@ -124,7 +129,9 @@ async function rebuildFamily(
     while (ahead.length < (thread?.isOpen === true ? 2 : 1)) {
       const bundle = next();
       if (bundle === undefined) break;
-      ahead.push(handled(checkBundle(options, ownFiles(workspace), thread, family, table, bundle)));
+      ahead.push(
+        handled(checkBundle(options, ownFiles(workspace), { thread, isLikelyChanged }, family, table, bundle)),
+      );
     }
     const first = ahead.shift();
     if (first === undefined && before === undefined) break;
@@ -138,8 +145,9 @@ async function rebuildFamily(
         throw error;
       }
     }
-    // Where one file is another now most are, and the writer's thread has enough to do.
+    // The writer's thread has enough to do then.
     if (begun?.making !== undefined) await thread?.close();
+    if (begun?.making !== undefined && begun.stored !== undefined) isLikelyChanged = true;
     if (before !== undefined) await finish(before);
     before = begun;
   }
@@ -163,14 +171,14 @@ async function beginBundle(
   return { ...checked, making: await whileLive(lake, family, bundle, make) };
 }
 
-/** Commits what is another now; false where another run replaced the file meanwhile. */
+/** Commits what is another now. `replaced`: another run put a file in the place of this one meanwhile. */
 async function finishBundle(
   { lake, clock, tell }: RebuildOptions,
   { bundle, workspace, unchanged, stored, making }: Begun,
   family: Family,
   table: Table,
   done: Work,
-): Promise<boolean> {
+): Promise<'unchanged' | 'changed' | 'replaced'> {
   const told = (changed: boolean): void => {
     const file = lake.table(family.main.name).pathOf(bundle.main);
     tell({ event: 'entries-checked', pipeline: family.pipeline, file, bytes: bundle.main.size, changed });
@@ -178,20 +186,20 @@ async function finishBundle(
   if (unchanged !== undefined) {
     noteRows(done, family, table, unchanged);
     told(false);
-    return true;
+    return 'unchanged';
   }
-  if (making === undefined) return false;
+  if (making === undefined) return 'replaced';
   const made = await making.made;
   // The same rows in another order.
   if (stored !== undefined && (await sameRows(workspace, table, made, stored))) {
     noteRows(done, family, table, made);
     told(false);
-    return true;
+    return 'unchanged';
   }
-  if (!(await commitMade({ lake, clock }, family, table, bundle, made, done))) return false;
+  if (!(await commitMade({ lake, clock }, family, table, bundle, made, done))) return 'replaced';
   noteRows(done, family, table, made);
   told(true);
-  return true;
+  return 'changed';
 }
 
 async function commitMade(

@@ -7,7 +7,7 @@ import { entriesAgain } from './entries-again.js';
 /** Bytes of `raw` whose entries are made at once. */
 const rawBytes = 1_500_000;
 /** Bytes of stored entries that are read at once; what repeats in them takes many times as much then. */
-const readBytes = 200_000;
+export const readBytes = 200_000;
 
 /** How many rows were gone through. */
 export interface RowCounts {

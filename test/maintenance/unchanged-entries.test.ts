@@ -1,9 +1,11 @@
 import { copyFile, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ValueSums } from '../../src/columns/value-sums.js';
 import { openDatabase, type Database } from '../../src/duckdb/connection.js';
 import { entries } from '../../src/finances/tables.js';
 import { unchangedEntries } from '../../src/maintenance/unchanged-entries.js';
+import { parquetBatches } from '../../src/parquet/wasm.js';
 import { createSeller } from '../../src/seller/seller.js';
 import { clockAt, serving, temporaryFolder } from '../commands/lake-run.js';
 import { fetchedBodies, fileOf, imported } from '../import/imported.js';
@@ -53,6 +55,13 @@ async function written(select: string): Promise<Uint8Array> {
   return readFile(target);
 }
 
+/** What the rows of a file of entries come to, read so many bytes at once. */
+async function sumsOf(file: Uint8Array, bytes = 200_000): Promise<ValueSums> {
+  const sums = new ValueSums(entries);
+  for await (const batch of parquetBatches(file, 'all', bytes)) sums.add(batch);
+  return sums;
+}
+
 test('entries that are what they should be are found so, whoever wrote their file', async () => {
   // More than is made, and more than is read, at once.
   const { events, path, counts } = await files(6000);
@@ -65,6 +74,7 @@ test('entries that are what they should be are found so, whoever wrote their fil
 
 test('a single other value is found, in any column and row', async () => {
   const { events, path, counts } = await files();
+  const sums = await sumsOf(await readFile(path));
   for (const { name, type } of entries.columns) {
     const { sql, more, other } = values[type] ?? { sql: '', more: 'NULL', other: () => '' };
     for (const row of [0, counts.rows - 1]) {
@@ -73,6 +83,30 @@ test('a single other value is found, in any column and row', async () => {
         `SELECT * EXCLUDE (file_row_number) REPLACE (${value} AS ${name}) FROM read_parquet('${path}', file_row_number = true)`,
       );
       expect(await unchangedEntries(entries, events, stored, signal), `${name} of row ${row}`).toBeUndefined();
+      expect(sums.differFrom(await sumsOf(stored)), `${name} of row ${row}`).toBe(true);
+    }
+  }
+});
+
+test('the same rows come to the same in any order, batches and arrays, and others mostly not', async () => {
+  const { path, counts } = await files();
+  const sums = await sumsOf(await readFile(path));
+  const all = `SELECT * FROM '${path}'`;
+  for (const [select, differ] of [
+    [all, false],
+    [`${all} ORDER BY amount, name, entry`, false],
+    [`${all} OFFSET 1`, true],
+    [`${all} LIMIT ${counts.rows - 1}`, true],
+    [`(${all} LIMIT ${counts.rows - 1}) UNION ALL (${all} LIMIT 1)`, true],
+    [`SELECT * REPLACE (CASE WHEN entry = 1 THEN NULL ELSE amount END AS amount) FROM '${path}'`, true],
+    // Nobody can say.
+    [`SELECT * EXCLUDE (sku) FROM '${path}'`, false],
+    [`SELECT *, 1 AS more FROM '${path}'`, false],
+    [`SELECT * REPLACE (quantity::DOUBLE AS quantity) FROM '${path}'`, false],
+  ] as const) {
+    for (const bytes of [20_000, 10_000_000]) {
+      const other = await sumsOf(await written(select), bytes);
+      expect([sums.differFrom(other), other.differFrom(sums)], select).toEqual([differ, differ]);
     }
   }
 });
@@ -89,6 +123,7 @@ test('other rows, another order and other columns are found', async () => {
     `SELECT *, 1 AS more FROM '${path}'`,
     `SELECT * REPLACE (amount::DECIMAL(18,4) AS amount) FROM '${path}'`,
     `SELECT * REPLACE (quantity::DECIMAL(18,6) AS quantity) FROM '${path}'`,
+    `SELECT * REPLACE (entry::BIGINT AS entry) FROM '${path}'`,
     `SELECT * REPLACE (CASE WHEN entry = 1 THEN NULL ELSE name END AS name) FROM '${path}'`,
     `SELECT * REPLACE (CASE WHEN entry = 1 THEN NULL ELSE amount END AS amount) FROM '${path}'`,
   ]) {
