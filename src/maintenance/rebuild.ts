@@ -106,7 +106,7 @@ async function rebuildFamily(
   const finish = async (begun: Begun): Promise<void> => {
     const outcome = await finishBundle(options, begun, family, table, done);
     const isDone = outcome !== 'replaced';
-    if (outcome === 'unchanged') isLikelyChanged = false;
+    if (isDone) isLikelyChanged = outcome === 'changed';
     const live = lake.table(family.main.name).snapshot.files.get(begun.bundle.main.path);
     // It names other files of entries now, and these are what they should be.
     if (isDone && live !== undefined) seen.add(keyOf({ main: live }));
@@ -147,7 +147,6 @@ async function rebuildFamily(
     }
     // The writer's thread has enough to do then.
     if (begun?.making !== undefined) await thread?.close();
-    if (begun?.making !== undefined && begun.stored !== undefined) isLikelyChanged = true;
     if (before !== undefined) await finish(before);
     before = begun;
   }
