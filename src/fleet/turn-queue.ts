@@ -1,4 +1,4 @@
-import type { Job, Queue, Worker } from 'bullmq';
+import type { Job, JobType, Queue, Worker } from 'bullmq';
 import { fleetPackage } from './fleet-package.js';
 import type { FleetKeys } from './fleet-keys.js';
 import type { RedisClient } from './redis.js';
@@ -49,6 +49,14 @@ export interface QueuedAccount {
   /** Since when it waits for its turn; when it died; when it comes again after a failure. Milliseconds since 1970. */
   readonly at: number | null;
 }
+
+/** What BullMQ calls the states of an account, in the order in which they are shown. */
+const jobStates: Readonly<Record<QueuedAccount['state'], readonly JobType[]>> = {
+  active: ['active'],
+  waiting: ['waiting', 'prioritized'],
+  delayed: ['delayed'],
+  dead: ['failed'],
+};
 
 /** The one queue of a fleet: an account that has something to do stands in it once. */
 export interface TurnQueue {
@@ -147,24 +155,18 @@ export async function openTurnQueue(connection: RedisClient, { prefix }: FleetKe
       return priorities.length === 0 ? undefined : Math.min(...priorities);
     },
     counts: async () => {
-      const counts = await turns.getJobCounts('waiting', 'prioritized', 'active', 'delayed', 'failed');
-      const of = (state: string): number => counts[state] ?? 0;
-      const waiting = of('waiting') + of('prioritized');
-      return { waiting, active: of('active'), delayed: of('delayed'), dead: of('failed') };
+      const counts = await turns.getJobCounts(...Object.values(jobStates).flat());
+      const of = (state: QueuedAccount['state']) => jobStates[state].reduce((sum, own) => sum + (counts[own] ?? 0), 0);
+      return { waiting: of('waiting'), active: of('active'), delayed: of('delayed'), dead: of('dead') };
     },
     accounts: async (now) => {
-      const states = {
-        waiting: ['waiting', 'prioritized'],
-        active: ['active'],
-        delayed: ['delayed'],
-        dead: ['failed'],
-      } as const;
       const all = new Map<string, QueuedAccount>();
       // As accounts go round, and the first state once more: one that moves on in the meantime is seen all the same.
       for (const state of ['delayed', 'waiting', 'active', 'delayed', 'dead'] as const) {
-        for (const job of await turns.getJobs([...states[state]])) all.set(job.data.account, queued(job, state, now));
+        for (const job of await turns.getJobs([...jobStates[state]]))
+          all.set(job.data.account, queued(job, state, now));
       }
-      const order = ['active', 'waiting', 'delayed', 'dead'];
+      const order = Object.keys(jobStates);
       return [...all.values()].toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
     },
     nights: async () => {
