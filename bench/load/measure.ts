@@ -8,21 +8,21 @@ export interface Measured {
   readonly peakMB: number;
 }
 
-type Paths = [input: string, output: string];
+type Load = (input: string, output: string) => Promise<void>;
 
 /** Each loads what it needs itself: what the others need would count as its memory. */
 const loads = {
-  ours: async (...paths: Paths) => (await import('./ours.js')).loadOurs(...paths),
-  fromJson: async (...paths: Paths) => (await import('./duckdb.js')).loadFromJson(...paths),
-  readJson: async (...paths: Paths) => (await import('./duckdb.js')).loadReadJson(...paths),
-  objects: async (...paths: Paths) => (await import('./objects.js')).loadObjects(...paths),
-  hyparquet: async (...paths: Paths) => (await import('./hyparquet.js')).loadHyparquet(...paths),
-  import: async (...[input, output]: Paths) => {
+  ours: async (...paths) => (await import('./ours.js')).loadOurs(...paths),
+  fromJson: async (...paths) => (await import('./duckdb.js')).loadFromJson(...paths),
+  readJson: async (...paths) => (await import('./duckdb.js')).loadReadJson(...paths),
+  objects: async (...paths) => (await import('./objects.js')).loadObjects(...paths),
+  hyparquet: async (...paths) => (await import('./hyparquet.js')).loadHyparquet(...paths),
+  import: async (input, output) => {
     const files = (await dayFiles(input)).map(({ path }) => path);
     await command(['import', '--lake', join(output, 'lake'), '--account', 'demo', ...files]);
   },
-  rebuild: (...[, output]: Paths) => command(['rebuild', '--lake', join(output, 'lake')]),
-};
+  rebuild: (_input, output) => command(['rebuild', '--lake', join(output, 'lake')]),
+} satisfies Record<string, Load>;
 export type LoadName = keyof typeof loads;
 
 /** Runs the command line here: what it prints goes to standard error. */

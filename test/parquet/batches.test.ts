@@ -39,12 +39,17 @@ test("DuckDB's files are read in batches of any size, deltas of 256 values a min
   );
 });
 
-test('others have their turn between batches, as a signal is one of them', async () => {
+/** A file with one column, `range`, of 50,000 rows. */
+async function numbers(): Promise<Uint8Array> {
   const path = join(await temporaryFolder(), 'rows.parquet');
   const database = await openDatabase();
   await database.execute(`COPY (FROM range(50000)) TO '${path}' (FORMAT parquet)`);
   database.close();
-  const bytes = await readFile(path);
+  return readFile(path);
+}
+
+test('others have their turn between batches, as a signal is one of them', async () => {
+  const bytes = await numbers();
   let turns = 0;
   let isOver = false;
   const turn = (): void => {
@@ -63,11 +68,7 @@ test('others have their turn between batches, as a signal is one of them', async
 });
 
 test('who reads no further than the first batch ends it', async () => {
-  const path = join(await temporaryFolder(), 'rows.parquet');
-  const database = await openDatabase();
-  await database.execute(`COPY (FROM range(50000)) TO '${path}' (FORMAT parquet)`);
-  database.close();
-  const bytes = await readFile(path);
+  const bytes = await numbers();
   for (let time = 0; time < 3; time++) {
     for await (const batch of parquetBatches(bytes, ['range'], 1000)) {
       expect(batch.numRows).toBeLessThan(1000);
