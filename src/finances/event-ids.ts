@@ -7,24 +7,12 @@ const windowLength = 32;
 /** The first 128 bits of a SHA-256 in hex. */
 const idLength = 32;
 
+/** Of each event, in order of receipt. */
 export interface EventIds {
-  /** `content_hash` of each event, in order of receipt. */
+  /** `content_hash`. */
   readonly contentHashes: readonly string[];
-  /** `event_id` of each event, in order of receipt. */
+  /** `event_id`. */
   readonly eventIds: readonly string[];
-}
-
-/** The how many-th event with this id the event of a row is, from 1; asked once for each row, in order of receipt. */
-export type EventCount = (row: number, id: string) => number;
-
-/** Counts within one slice. */
-function withinSlice(): EventCount {
-  const seen = new Map<string, number>();
-  return (_, id) => {
-    const times = (seen.get(id) ?? 0) + 1;
-    seen.set(id, times);
-    return times;
-  };
 }
 
 /**
@@ -32,7 +20,24 @@ function withinSlice(): EventCount {
  * id on every run. An event without a date also hashes the start of its window, as nothing else tells two months' equal
  * fees apart; the second, third … identical event of a slice gets `-2`, `-3` …
  */
-export function eventIds(rows: SliceRows, count: EventCount = withinSlice()): EventIds {
+export function eventIds(rows: SliceRows): EventIds {
+  const { contentHashes, eventIds: ids } = sharedEventIds(rows);
+  const seen = new Map<string, number>();
+  const numbered = ids.map((id) => {
+    const times = (seen.get(id) ?? 0) + 1;
+    seen.set(id, times);
+    return numberedId(id, times);
+  });
+  return { contentHashes, eventIds: numbered };
+}
+
+/** The id of the how many-th event that would share it, from 1. */
+export function numberedId(id: string, times: number): string {
+  return times === 1 ? id : `${id}-${times}`;
+}
+
+/** The same without the numbers: identical events share an id. */
+export function sharedEventIds(rows: SliceRows): EventIds {
   const { events, lists, sources } = rows;
   const contentHashes: string[] = [];
   const ids: string[] = [];
@@ -57,9 +62,8 @@ export function eventIds(rows: SliceRows, count: EventCount = withinSlice()): Ev
       id = hash('sha256', hashed.subarray(0, end), 'hex').slice(0, idLength);
     }
     id = (prefixes[number] ?? '') + id;
-    const times = count(row, id);
     contentHashes.push(content);
-    ids.push(times === 1 ? id : `${id}-${times}`);
+    ids.push(id);
   }
   return { contentHashes, eventIds: ids };
 }

@@ -21,6 +21,6 @@ export function newNotices(): Notices {
   };
 }
 
-export function count(counts: Map<string, number>, key: string, by = 1): void {
+export function count<Key>(counts: Map<Key, number>, key: Key, by = 1): void {
   counts.set(key, (counts.get(key) ?? 0) + by);
 }

@@ -12,6 +12,7 @@ import { netSumsOf } from '../maintenance/row-tags.js';
 import { beginningOf } from '../maintenance/unit-rows.js';
 import type { Workspace } from '../maintenance/workspace.js';
 import { commitDays, heldDays, type HeldDays, type ImportTarget } from './held-days.js';
+import type { HeldEvents } from './held-events.js';
 import type { StagedMonth } from './staged-months.js';
 
 /** What became of a month's events. */
@@ -31,8 +32,7 @@ export interface InputFiles {
   readonly workspace: Workspace;
   /** Files of the lake. */
   readonly files: HeldFiles;
-  /** Hashes of the files of events that this input has brought into the lake so far. */
-  readonly own: Set<string>;
+  readonly heldEvents: HeldEvents;
 }
 
 /** Changes of other runs that a commit puts up with before it gives up. */
@@ -43,27 +43,23 @@ const groupRows = 128 * 1024;
 /**
  * Adds the events of a staged month to the lake, as far as it doesn't hold them: of equal events of a day there are
  * afterwards as many as the input has that has the most of them.
- *
- * @param earlier parts of the same input, which are in the lake by now
  */
 export async function addEvents(
   target: ImportTarget,
   input: InputFiles,
   family: Family,
   staged: StagedMonth,
-  earlier: readonly StagedMonth[],
 ): Promise<AddedEvents> {
-  const shared = earlier.filter(({ days }) => days.some((day) => staged.days.includes(day)));
+  const { heldEvents } = input;
+  const { holding } = staged;
   for (let attempt = 1; ; attempt++) {
     const held = heldDays(target, family, staged.days);
     const place: Place = { family, account: target.account, month: staged.month, units: held.units };
-    const isOwn = held.files.every(({ tags }) => input.own.has(tags?.['sha256'] ?? ''));
-    const isNew = staged.isNumbered && isOwn && held.open.length === staged.days.length;
+    // Else another run has changed these days since the events were chosen, and DuckDB chooses again.
+    const isCurrent = held.open.length === staged.days.length && heldEvents.isCurrent(holding, held.files);
     let added: Chosen;
     try {
-      added = isNew
-        ? { ...staged, known: 0, leftOut: 0 }
-        : await chosen(place, input, target.lake, held, staged, shared);
+      added = isCurrent ? { ...staged, known: 0, leftOut: 0 } : await chosen(place, input, target.lake, held, staged);
     } catch (error) {
       // A file that another run has merged or replaced meanwhile.
       if (!(error instanceof LedgerlakeError) || !['LAKE_STORE', 'SQL'].includes(error.code)) throw error;
@@ -75,9 +71,10 @@ export async function addEvents(
     const { known, leftOut } = added;
     if (added.events.rows === 0) return { events: 0, entries: 0, files: 0, bytes: 0, known, leftOut };
     const files = await newFiles(place, added, target.clock.now());
+    if (isCurrent) for (const { table, add } of files) if (table === family.main) heldEvents.place(holding, add.path);
     const { taken, ...written } = await commitDays(target, family, held, files);
     if (taken) {
-      for (const { table, add } of files) if (table === family.main) input.own.add(add.tags?.['sha256'] ?? '');
+      if (isCurrent) heldEvents.confirm(holding);
       return { events: added.events.rows, entries: added.entries?.rows ?? 0, ...written, known, leftOut };
     }
     if (attempt === mostAttempts) throw busy(staged.month);
@@ -91,7 +88,7 @@ interface Chosen extends Pick<StagedMonth, 'events' | 'entries' | 'net'> {
 
 /**
  * Those of a month's events that aren't in the lake yet, numbered on from those that are. An event is the n-th of its kind
- * in its day of the input, earlier parts included, and comes in where the lake holds fewer than n.
+ * in its day of the input, as its id says, and comes in where the lake holds fewer than n.
  */
 async function chosen(
   place: Place,
@@ -99,61 +96,51 @@ async function chosen(
   lake: Lake,
   held: HeldDays,
   staged: StagedMonth,
-  shared: readonly StagedMonth[],
 ): Promise<Chosen> {
   const { database, fresh } = workspace;
   const inLake = (await files.of(lake, events, held.files)).flatMap(({ paths }) => paths);
   const days = held.open.map((day) => `TIMESTAMPTZ ${literal(new Date(day).toISOString())}`).join(', ');
   const isOpen = days === '' ? 'false' : `window_start IN (${days})`;
-  const counted = (paths: readonly string[]) =>
-    paths.length === 0
+  const counted =
+    inLake.length === 0
       ? 'SELECT NULL::TIMESTAMPTZ AS window_start, NULL::VARCHAR AS content_hash, 0 AS times, 0 AS last WHERE false'
-      : `SELECT window_start, content_hash, count(*) AS times, max(position) AS last FROM ${rowsIn(paths)} WHERE ${isOpen} GROUP BY ALL`;
-  const before = shared.map((part) => part.events.path);
-  const all = rowsIn([staged.events.path]);
-  const places = '(SELECT window_start, max(last) AS last FROM held_ GROUP BY ALL) AS places';
+      : `SELECT window_start, content_hash, count(*) AS times, max(position) AS last FROM ${rowsIn(inLake)} WHERE ${isOpen} GROUP BY ALL`;
+  const nth = "coalesce(TRY_CAST(split_part(event_id, '-', 2) AS INTEGER), 1)";
   await database.execute(
-    `CREATE OR REPLACE TEMP TABLE held_ AS ${counted(inLake)}; CREATE OR REPLACE TEMP TABLE before_ AS ${counted(before)}`,
+    `CREATE OR REPLACE TEMP TABLE held_ AS ${counted}; ` +
+      'CREATE OR REPLACE TEMP TABLE staged_ AS SELECT rows.event_id, rows.position, rows.window_start, ' +
+      `${nth} > coalesce(held_.times, 0) AS is_new, ${isOpen} AS is_open FROM ${rowsIn([staged.events.path])} AS rows ` +
+      'LEFT JOIN held_ USING (window_start, content_hash)',
   );
-  const both = 'SELECT window_start, content_hash FROM held_ UNION ALL SELECT window_start, content_hash FROM before_';
   const [found] = await database.rows(
-    `SELECT (SELECT count(*) FROM ${all} AS staged SEMI JOIN (${both}) AS known USING (window_start, content_hash)) AS doubles, ` +
-      `(SELECT count(*) FROM ${all} AS staged JOIN ${places} USING (window_start) WHERE position <= last) AS misplaced, ` +
-      `count(*) FILTER (NOT ${isOpen}) AS left_out FROM ${all}`,
+    'SELECT count(*) FILTER (NOT is_open) AS left_out, count(*) FILTER (is_open AND is_new) AS chosen, ' +
+      'count(*) FILTER (position <= last) AS misplaced FROM staged_ LEFT JOIN ' +
+      '(SELECT window_start, max(last) AS last FROM held_ GROUP BY ALL) USING (window_start)',
   );
+  const rows = Number(found?.['chosen']);
   const leftOut = Number(found?.['left_out']);
-  // A day that goes on from part to part, say: what follows is for few, and takes memory.
-  if (leftOut + Number(found?.['doubles']) + Number(found?.['misplaced']) === 0)
-    return { ...staged, known: 0, leftOut };
-
+  const known = staged.events.rows - leftOut - rows;
+  if (leftOut + known + Number(found?.['misplaced']) === 0) return { ...staged, known, leftOut };
+  if (rows === 0) return { events: { ...staged.events, rows: 0 }, entries: undefined, net: '{}', known, leftOut };
   await database.execute(
     'CREATE OR REPLACE TEMP TABLE chosen_ AS SELECT event_id, ' +
-      "split_part(event_id, '-', 1) || CASE WHEN nth > 1 THEN '-' || nth ELSE '' END AS id_, " +
-      'coalesce(places.last, -1) + row_number() OVER (PARTITION BY rows.window_start ORDER BY rows.position) AS position_ ' +
-      'FROM (SELECT staged.event_id, staged.window_start, staged.position, coalesce(held_.times, 0) AS held, ' +
-      'coalesce(before_.times, 0) + row_number() OVER (PARTITION BY staged.window_start, staged.content_hash ORDER BY staged.position) AS nth ' +
-      `FROM ${all} AS staged LEFT JOIN held_ USING (window_start, content_hash) ` +
-      `LEFT JOIN before_ USING (window_start, content_hash) WHERE ${isOpen}) AS rows ` +
-      `LEFT JOIN ${places} USING (window_start) WHERE nth > held`,
+      'coalesce(last, -1) + row_number() OVER (PARTITION BY window_start ORDER BY position) AS position_ ' +
+      'FROM staged_ LEFT JOIN (SELECT window_start, max(last) AS last FROM held_ GROUP BY ALL) USING (window_start) ' +
+      'WHERE is_open AND is_new',
   );
-  const [counts] = await database.rows('SELECT count(*) AS chosen FROM chosen_');
-  const rows = Number(counts?.['chosen']);
-  const known = staged.events.rows - leftOut - rows;
-  if (rows === 0) return { events: { ...staged.events, rows: 0 }, entries: undefined, net: '{}', known, leftOut };
 
   const metadata = metadataOf(place);
   const write = (table: typeof events, from: string, replaced: string): Promise<LocalParquet> =>
     writeRows(database, table, {
       select:
-        `SELECT staged.* EXCLUDE (file_row_number) REPLACE (${replaced}) FROM ${rowsIn([from], ', file_row_number = true')} ` +
+        `SELECT staged.* EXCLUDE (file_row_number)${replaced} FROM ${rowsIn([from], ', file_row_number = true')} ` +
         'AS staged JOIN chosen_ ON staged.event_id = chosen_.event_id ORDER BY staged.file_row_number',
       target: fresh(),
       metadata,
       groupRows,
     });
-  const id = 'chosen_.id_ AS event_id';
-  const main = await write(events, staged.events.path, `${id}, chosen_.position_ AS position`);
-  const derived = staged.entries && (await write(entries, staged.entries.path, id));
+  const main = await write(events, staged.events.path, ' REPLACE (chosen_.position_ AS position)');
+  const derived = staged.entries && (await write(entries, staged.entries.path, ''));
   const net = derived === undefined ? {} : addNets([await netSumsOf(database, entries, derived.path)]);
   const filled = derived !== undefined && derived.rows > 0 ? derived : undefined;
   return { events: main, entries: filled, net: JSON.stringify(net), known, leftOut };

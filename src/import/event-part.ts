@@ -1,7 +1,7 @@
 import { eventBatches } from '../finances/collectors.js';
-import { eventIds } from '../finances/event-ids.js';
+import { numberedId, sharedEventIds } from '../finances/event-ids.js';
 import { Flattener } from '../finances/flatten.js';
-import type { Notices } from '../finances/notices.js';
+import { count, type Notices } from '../finances/notices.js';
 import { eachEvent, type ScannedPage } from '../finances/page.js';
 import { SliceRows } from '../finances/rows.js';
 import { windowSource } from '../finances/sources.js';
@@ -9,20 +9,14 @@ import { entries, events } from '../finances/tables.js';
 import type { Batch } from '../run/pipeline.js';
 import { dayOf } from '../run/imported-days.js';
 import { monthOf } from '../run/windows.js';
-import { DayCounts } from './day-counts.js';
+import type { HeldEvents } from './held-events.js';
+import type { Holding } from './holding.js';
 import { placedByPage } from './page-order.js';
 
-/** What the parts of one input share: it is bounded, however much the input holds. */
-export class EventProgress {
+/** What the parts of one input share beside the events that are known. */
+export interface EventProgress {
   /** The latest date of the nearest page that has one, in microseconds since 1970. */
   latest: bigint | undefined;
-  /** Events so far by the start of their day. */
-  readonly events = new Map<number, number>();
-  readonly counts: DayCounts;
-
-  constructor(mostCounted: number) {
-    this.counts = new DayCounts(mostCounted);
-  }
 }
 
 /** A month of a part, as batches: its entries first, if it has any. */
@@ -30,16 +24,18 @@ export interface MonthBatches {
   readonly month: string;
   /** Starts of the days that have events, in order. */
   readonly days: readonly number[];
-  /** Whether ids tell equal events of the whole input apart; where they don't, those of earlier parts must be looked up. */
-  readonly isNumbered: boolean;
+  /** What the lake is to hold of them. */
+  readonly holding: Holding;
   /** Made when they are asked for, so that one month's are in memory at a time. */
   readonly batches: () => Iterable<Batch>;
 }
 
 export interface FinishedPart {
   readonly months: readonly MonthBatches[];
-  /** Events that were left out, by the start of their day. */
+  /** Events of days that are taken, by the start of their day. */
   readonly leftOut: ReadonlyMap<number, number>;
+  /** Events that the lake holds as often as the input has had them, by the start of their day. */
+  readonly known: ReadonlyMap<number, number>;
 }
 
 /**
@@ -81,77 +77,66 @@ export class EventPart {
     for (let row = before; row < this.events; row++) if (this.#rows.events.postedAt[row] !== undefined) this.#dated++;
   }
 
-  /** All of it by month, without the days that `isTaken`. */
-  finish(isTaken: (day: number) => boolean): FinishedPart {
+  /** What of it the lake doesn't hold by month, without the days that `isTaken`. */
+  async finish(heldEvents: HeldEvents, isTaken: (day: number) => boolean): Promise<FinishedPart> {
     const rows = this.#rows;
-    const { counts } = this.#progress;
-    counts.forget();
-    const { days, dayOfRow, instants } = this.#placed();
-    const ids = eventIds(rows, (row, id) => counts.count(dayOfRow[row] ?? 0, id));
-    const finished = { rows, ids, effective: instants };
+    const { instants, days } = this.#placed();
+    const { contentHashes, eventIds: ids } = sharedEventIds(rows);
+    const { times, positions, bring } = await heldEvents.choose({ ids, days, isOpen: (day) => !isTaken(day) });
     const leftOut = new Map<number, number>();
-    const months = new Map<string, number[]>();
-    for (const [start, { chosen }] of [...days].toSorted(([a], [b]) => a - b)) {
-      if (isTaken(start)) leftOut.set(start, chosen.length);
-      else months.set(monthOf(start), [...(months.get(monthOf(start)) ?? []), start]);
+    const known = new Map<number, number>();
+    const chosen = new Map<number, number[]>();
+    for (let row = 0; row < this.events; row++) {
+      const day = days[row] ?? 0;
+      if (times[row] !== 0) {
+        rows.events.position.set(row, positions[row] ?? 0);
+        const ofDay = chosen.get(day);
+        if (ofDay === undefined) chosen.set(day, [row]);
+        else ofDay.push(row);
+      } else count(isTaken(day) ? leftOut : known, day);
     }
-    return {
-      leftOut,
-      months: [...months].map(([month, starts]) => ({
-        month,
-        days: starts,
-        isNumbered: starts.every((start) => counts.knows(start)),
-        batches: () => {
-          const chosen = starts.flatMap((start) => days.get(start)?.chosen ?? []);
-          return eventBatches({ events, entries }, finished, month, chosen);
-        },
-      })),
-    };
+    const eventIds = ids.map((id, row) => numberedId(id, times[row] ?? 1));
+    const finished = { rows, ids: { contentHashes, eventIds }, effective: instants };
+    const months = new Map<string, number[]>();
+    for (const start of [...chosen.keys()].toSorted((one, other) => one - other)) {
+      const month = monthOf(start);
+      months.set(month, [...(months.get(month) ?? []), start]);
+    }
+    const batches: MonthBatches[] = [];
+    for (const [month, starts] of months) {
+      const own = starts.flatMap((start) => chosen.get(start) ?? []);
+      const holding = await bring(own);
+      const made = () => eventBatches({ events, entries }, finished, month, own);
+      batches.push({ month, days: starts, holding, batches: made });
+    }
+    return { months: batches, leftOut, known };
   }
 
-  /** Gives each event its instant, its day as its window, and its place in the day. */
+  /** Gives each event its instant, and its day as its window. */
   #placed(): {
-    readonly days: ReadonlyMap<number, PartDay>;
-    /** Start of the day of each row. */
-    readonly dayOfRow: Float64Array;
     readonly instants: readonly (bigint | undefined)[];
+    /** Start of the day of each row. */
+    readonly days: Float64Array;
   } {
     const { events: received, sources } = this.#rows;
-    const progress = this.#progress;
     const { instants, last } = placedByPage(
       {
         length: this.events,
         page: (row) => received.page.get(row),
         date: (row) => received.postedAt[row],
       },
-      progress.latest,
+      this.#progress.latest,
     );
-    progress.latest = last;
-    const days = new Map<number, PartDay>();
-    const dayOfRow = new Float64Array(this.events);
+    this.#progress.latest = last;
+    const numbers = new Map<number, number>();
+    const days = new Float64Array(this.events);
     for (let row = 0; row < this.events; row++) {
       const { start, end } = dayOf(Number((instants[row] ?? 0n) / 1000n));
-      let day = days.get(start);
-      if (day === undefined) {
-        const source = sources.push(windowSource({ start, end })) - 1;
-        days.set(start, (day = { source, first: progress.events.get(start) ?? 0, chosen: [] }));
-      }
-      dayOfRow[row] = start;
-      received.source.set(row, day.source);
-      received.position.set(row, day.first + day.chosen.length);
-      day.chosen.push(row);
+      let number = numbers.get(start);
+      if (number === undefined) numbers.set(start, (number = sources.push(windowSource({ start, end })) - 1));
+      days[row] = start;
+      received.source.set(row, number);
     }
-    for (const [start, { first, chosen }] of days) progress.events.set(start, first + chosen.length);
-    return { days, dayOfRow, instants };
+    return { instants, days };
   }
-}
-
-/** A part's events of a day. */
-interface PartDay {
-  /** Number in `SliceRows.sources`. */
-  readonly source: number;
-  /** Position of the first one. */
-  readonly first: number;
-  /** Their rows. */
-  readonly chosen: number[];
 }

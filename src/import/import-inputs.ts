@@ -6,9 +6,10 @@ import { HeldFiles } from '../history/held-rows.js';
 import { familiesOf, type Family } from '../maintenance/families.js';
 import { handled } from '../maintenance/kept-file.js';
 import { ownFiles, withWorkspace, type Workspace } from '../maintenance/workspace.js';
-import { withWriter } from '../parquet/sized-writer.js';
+import { withWriter, type SizedWriter } from '../parquet/sized-writer.js';
 import { addEvents } from './event-days.js';
 import { addGroups } from './group-days.js';
+import { withHeldEvents, type HeldEvents } from './held-events.js';
 import type { ImportOptions } from './import-options.js';
 import type { Input } from './input-bytes.js';
 import { readInput, type Places, type ReadInput } from './read-input.js';
@@ -46,31 +47,35 @@ export async function importInputs(
   const sizes = inputs.map(({ bytes }) => bytes);
   const bytes = sizes.reduce<number | null>((sum, size) => (sum === null || size === undefined ? null : sum + size), 0);
   tell({ event: 'inputs-planned', inputs: inputs.length, bytes });
-  await withWorkspace(limits, (shared) =>
-    withWriter(limits.thread, signal, async (writer) => {
-      writer.expect(sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0));
-      const failed = new AbortController();
-      const reading = { ...options, signal: AbortSignal.any([signal, failed.signal]) };
-      const time = { through: options.clock.now() };
-      // While one input's last files are written and committed, the next one is read already.
-      let before: Promise<void> = Promise.resolve();
-      for (const input of inputs) {
-        const places = { workspace: ownFiles(shared), writer };
-        const read = await soundInput(watched(input, tell), reading, places).catch(async (error: unknown) => {
-          await before;
-          throw error;
-        });
+  const events = familyOf(financialEvents.name);
+  const work = async (shared: Workspace, writer: SizedWriter, heldEvents: HeldEvents): Promise<void> => {
+    writer.expect(sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0));
+    const failed = new AbortController();
+    const reading = { ...options, signal: AbortSignal.any([signal, failed.signal]) };
+    const time = { through: options.clock.now() };
+    // While one input's last files are written and committed, the next one is read already.
+    let before: Promise<void> = Promise.resolve();
+    for (const input of inputs) {
+      const places = { workspace: ownFiles(shared), writer, heldEvents };
+      const read = await soundInput(watched(input, tell), reading, places).catch(async (error: unknown) => {
         await before;
-        if (read instanceof LedgerlakeError) failures.set(input.name, read);
-        before = handled(
-          endInput(input, read, options, places.workspace, summaries, time).catch((error: unknown) => {
-            failed.abort(error);
-            throw error;
-          }),
-        );
-      }
+        throw error;
+      });
       await before;
-    }),
+      if (read instanceof LedgerlakeError) failures.set(input.name, read);
+      before = handled(
+        endInput(input, read, options, places, summaries, time).catch((error: unknown) => {
+          failed.abort(error);
+          throw error;
+        }),
+      );
+    }
+    await before;
+  };
+  await withWorkspace(limits, (shared) =>
+    withHeldEvents(options, events, shared, (heldEvents) =>
+      withWriter(limits.thread, signal, (writer) => work(shared, writer, heldEvents)),
+    ),
   );
   return failures;
 }
@@ -95,13 +100,13 @@ async function endInput(
   input: Input,
   read: ReadInput | LedgerlakeError,
   options: ImportOptions,
-  workspace: Workspace,
+  places: Places,
   summaries: ImportSummaries,
   time: ImportTime,
 ): Promise<void> {
   const isLeftOut = read instanceof LedgerlakeError;
-  if (!isLeftOut) await commitInput(read, options, workspace, summaries, time);
-  await workspace.clear();
+  if (!isLeftOut) await commitInput(read, options, places, summaries, time);
+  await places.workspace.clear();
   const status = isLeftOut ? 'left-out' : 'imported';
   options.tell({ event: 'input-ended', input: input.name, status, reason: isLeftOut ? read.message : null });
 }
@@ -109,14 +114,14 @@ async function endInput(
 async function commitInput(
   read: ReadInput,
   options: ImportOptions,
-  workspace: Workspace,
+  { workspace, heldEvents }: Places,
   summaries: ImportSummaries,
   time: ImportTime,
 ): Promise<void> {
   const { clock, signal, tell } = options;
   const months = await read.months;
   summaries.skippedLines += read.skipped;
-  const files = { workspace, files: new HeldFiles(workspace), own: new Set<string>() };
+  const files = { workspace, files: new HeldFiles(workspace), heldEvents };
   // What one input takes of the time begins where the one before ended: they overlap.
   const seconds = () => {
     const began = time.through;
@@ -126,9 +131,13 @@ async function commitInput(
   const events = summaries.of(financialEvents.name, read.eventNotices);
   events.pages += read.eventPages;
   for (const [day, left] of read.leftOut) leaveOut(events, day, left);
-  for (const [at, staged] of months.entries()) {
+  for (const [day, known] of read.known) {
+    events.known += known;
+    events.touch([day]);
+  }
+  for (const staged of months) {
     signal.throwIfAborted();
-    const added = await addEvents(options, files, familyOf(financialEvents.name), staged, months.slice(0, at));
+    const added = await addEvents(options, files, familyOf(financialEvents.name), staged);
     const rows = { events: added.events, entries: added.entries };
     events.add(rows, added);
     tellImported(tell, financialEvents.name, rows, added);

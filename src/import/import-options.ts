@@ -14,8 +14,8 @@ export interface ImportOptions extends ImportTarget {
 export interface ImportLimits extends Limits {
   /** Bytes of pages that are flattened at once. */
   readonly partBytes: number;
-  /** Distinct events that are known while an input is read, to tell equal ones apart. */
-  readonly countedEvents: number;
+  /** Bytes of ids of the events that the lake holds, 16 each: what is more is in a file. */
+  readonly idBytes: number;
 }
 
 /** A part is about 6,000 events with ten amounts each; what is made of it takes several times its bytes for a moment. */
@@ -23,5 +23,5 @@ export const importLimits: ImportLimits = {
   ...defaultLimits,
   memory: '256MB',
   partBytes: 8_000_000,
-  countedEvents: 200_000,
+  idBytes: 8_000_000,
 };

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { access, constants, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
@@ -32,17 +32,17 @@ export async function inputsOf(paths: readonly string[], stdin: () => AsyncItera
       inputs.push({ name: 'standard input', open: stdin });
       continue;
     }
-    let bytes: number;
+    let size: { readonly bytes?: number };
     try {
-      const file = await open(path);
-      const stat = await file.stat();
-      await file.close();
-      if (stat.isDirectory()) throw new Error('it is a folder');
-      bytes = stat.size;
+      await access(path, constants.R_OK);
+      const found = await stat(path);
+      if (found.isDirectory()) throw new Error('it is a folder');
+      // Of a pipe nobody knows how much will come.
+      size = found.isFile() ? { bytes: found.size } : {};
     } catch (error) {
       throw usageError(`expected a file that can be read, got ${path} (${messageOf(error)})`);
     }
-    inputs.push({ name: path, bytes, open: () => createReadStream(path, { highWaterMark: chunkBytes }) });
+    inputs.push({ name: path, ...size, open: () => createReadStream(path, { highWaterMark: chunkBytes }) });
   }
   return inputs;
 }

@@ -1,12 +1,13 @@
 import { LedgerlakeError } from '../errors.js';
-import { newNotices, type Notices } from '../finances/notices.js';
+import { count, newNotices, type Notices } from '../finances/notices.js';
 import type { Family } from '../maintenance/families.js';
 import { handled } from '../maintenance/kept-file.js';
 import type { Workspace } from '../maintenance/workspace.js';
 import type { SizedWriter } from '../parquet/sized-writer.js';
-import { EventPart, EventProgress } from './event-part.js';
+import { EventPart, type EventProgress } from './event-part.js';
 import { GroupList } from './group-list.js';
 import { takenDays } from './held-days.js';
+import type { HeldEvents } from './held-events.js';
 import type { ImportOptions } from './import-options.js';
 import type { Input } from './input-bytes.js';
 import { contentOf } from './page-content.js';
@@ -20,6 +21,7 @@ const mostUndatedParts = 4;
 export interface Places {
   readonly workspace: Workspace;
   readonly writer: SizedWriter;
+  readonly heldEvents: HeldEvents;
 }
 
 /** All of an input: its events on the local disk, or on their way there, its groups in memory. */
@@ -28,6 +30,8 @@ export interface ReadInput {
   readonly months: Promise<readonly StagedMonth[]>;
   /** Events of days that windows were loaded for, by the start of the day. */
   readonly leftOut: ReadonlyMap<number, number>;
+  /** Events that the lake holds as often, by the start of the day. */
+  readonly known: ReadonlyMap<number, number>;
   readonly groups: ReturnType<typeof groupsOf>;
   readonly eventPages: number;
   readonly groupPages: number;
@@ -49,10 +53,11 @@ export async function readInput(
   family: Family,
 ): Promise<ReadInput> {
   const { signal, skipBroken, limits } = options;
+  places.heldEvents.nextInput();
   const eventNotices = newNotices();
   const groupNotices = newNotices();
   const staging = new Staging(options, places, family);
-  const progress = new EventProgress(limits.countedEvents);
+  const progress: EventProgress = { latest: undefined };
   const list = new GroupList(groupNotices);
   const counts = { eventPages: 0, groupPages: 0, skipped: 0 };
   let part = new EventPart(eventNotices, progress);
@@ -100,10 +105,11 @@ export async function readInput(
     await stage();
     const groups = groupsOf(list, input, last);
     const months = handled(staging.months());
-    return { months, leftOut: staging.leftOut, groups, ...counts, eventNotices, groupNotices };
+    return { months, leftOut: staging.leftOut, known: staging.known, groups, ...counts, eventNotices, groupNotices };
   } catch (error) {
     // What is under way writes into a folder that is about to be cleared.
     await staging.settled();
+    places.heldEvents.abandonInput();
     throw error;
   }
 }
@@ -112,6 +118,8 @@ export async function readInput(
 class Staging {
   /** Events of days that windows were loaded for, by the start of the day. */
   readonly leftOut = new Map<number, number>();
+  /** Events that the lake holds as often, by the start of the day. */
+  readonly known = new Map<number, number>();
   readonly #options: ImportOptions;
   readonly #places: Places;
   readonly #family: Family;
@@ -129,9 +137,10 @@ class Staging {
   /** Throws what a part before has failed with. */
   async add(part: EventPart): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure.reason;
-    const finished = part.finish(this.#isTaken);
-    for (const [day, events] of finished.leftOut) this.leftOut.set(day, (this.leftOut.get(day) ?? 0) + events);
-    const { workspace, writer } = this.#places;
+    const { workspace, writer, heldEvents } = this.#places;
+    const finished = await part.finish(heldEvents, this.#isTaken);
+    for (const [day, events] of finished.leftOut) count(this.leftOut, day, events);
+    for (const [day, events] of finished.known) count(this.known, day, events);
     for (const month of finished.months) {
       const staging = await stageMonth(workspace, writer, this.#family, this.#options.account, month);
       this.#months.push(staging);

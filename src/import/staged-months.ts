@@ -7,6 +7,7 @@ import type { Workspace } from '../maintenance/workspace.js';
 import type { ParquetWriter } from '../parquet/writer.js';
 import { dayOf, importedUnit } from '../run/imported-days.js';
 import type { MonthBatches } from './event-part.js';
+import type { Holding } from './holding.js';
 
 /** A month of a part as files on the local disk, until the whole input is known to be sound. */
 export interface StagedMonth {
@@ -14,7 +15,7 @@ export interface StagedMonth {
   /** Starts of the days that have events, in order. */
   readonly days: readonly number[];
   /** As in `MonthBatches`. */
-  readonly isNumbered: boolean;
+  readonly holding: Holding;
   readonly events: LocalParquet;
   /** Undefined where no event has an amount. */
   readonly entries: LocalParquet | undefined;
@@ -37,7 +38,7 @@ export async function stageMonth(
   writer: ParquetWriter,
   family: Family,
   account: string,
-  { month, days, isNumbered, batches }: MonthBatches,
+  { month, days, holding, batches }: MonthBatches,
 ): Promise<StagingMonth> {
   const metadata = metadataOf({ family, account, month, units: days.map((day) => importedUnit(dayOf(day))) });
   const files = new Map<string, Promise<LocalParquet>>();
@@ -49,7 +50,7 @@ export async function stageMonth(
   const staged = async (): Promise<StagedMonth | undefined> => {
     const main = await files.get(events.name);
     const derived = await files.get(entries.name);
-    return main && { month, days, isNumbered, events: main, entries: derived, net };
+    return main && { month, days, holding, events: main, entries: derived, net };
   };
   return { month: handled(staged()) };
 }
