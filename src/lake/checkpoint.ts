@@ -10,6 +10,7 @@ import {
   Utf8,
   vectorFromArray,
   type DataType,
+  type RecordBatch,
   type TypeMap,
 } from 'apache-arrow';
 import { plainParquetFile, withParquet } from '../parquet/wasm.js';
@@ -75,6 +76,9 @@ const columns = {
   protocol: struct({ minReaderVersion: new Int32(), minWriterVersion: new Int32() }),
 };
 
+/** Rows that are made at once: as objects they take many times what they do in columns. */
+const batchRows = 1000;
+
 type Row = Partial<Record<keyof typeof columns, Record<string, unknown>>>;
 
 /** A classic checkpoint: the state of a table in one Parquet file. */
@@ -82,11 +86,25 @@ export function encodeCheckpoint({ protocol, metaData, files, txns, removed = []
   bytes: Uint8Array;
   actions: number;
 } {
-  const rows: Row[] = [{ protocol: { ...protocol } }, { metaData: metaDataRow(metaData) }];
-  for (const txn of txns)
-    rows.push({ txn: { ...txn, version: BigInt(txn.version), lastUpdated: long(txn.lastUpdated) } });
-  for (const add of files) rows.push({ add: addRow(add) });
-  for (const remove of removed) rows.push({ remove: removeRow(remove) });
+  const batches: RecordBatch[] = [];
+  let actions = 0;
+  let rows: Row[] = [{ protocol: { ...protocol } }, { metaData: metaDataRow(metaData) }];
+  const finish = (): void => {
+    actions += rows.length;
+    batches.push(...tableOf(rows).batches);
+    rows = [];
+  };
+  const push = (row: Row): void => {
+    if (rows.push(row) === batchRows) finish();
+  };
+  for (const txn of txns) push({ txn: { ...txn, version: BigInt(txn.version), lastUpdated: long(txn.lastUpdated) } });
+  for (const add of files) push({ add: addRow(add) });
+  for (const remove of removed) push({ remove: removeRow(remove) });
+  if (rows.length > 0) finish();
+  return { bytes: plainParquetFile(new ArrowTable(batches)), actions };
+}
+
+function tableOf(rows: readonly Row[]): ArrowTable {
   const vectors = Object.entries(columns).map(([name, type]) => [
     name,
     vectorFromArray(
@@ -94,8 +112,7 @@ export function encodeCheckpoint({ protocol, metaData, files, txns, removed = []
       type,
     ),
   ]);
-  const table = new ArrowTable(Object.fromEntries(vectors) as ConstructorParameters<typeof ArrowTable>[0]);
-  return { bytes: plainParquetFile(table), actions: rows.length };
+  return new ArrowTable(Object.fromEntries(vectors) as ConstructorParameters<typeof ArrowTable>[0]);
 }
 
 function addRow(add: Add): Record<string, unknown> {
