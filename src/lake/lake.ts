@@ -13,17 +13,7 @@ import type { Revisions } from './revisions.js';
 import { addOf, type SliceCommit, type SliceFile } from './slice-commit.js';
 import type { Snapshot } from './snapshot.js';
 import type { Store } from './store.js';
-import { readUnit } from './unit-ids.js';
-import {
-  displacedUnits,
-  filesOf,
-  goingFiles,
-  isRead,
-  mixedFiles,
-  replacedUnits,
-  standsInTheWay,
-  txns,
-} from './units.js';
+import { displacedUnits, filesOf, goingFiles, mixedFiles, replacedUnits, standsInTheWay, txns } from './units.js';
 
 export type { SliceCommit, SliceFile } from './slice-commit.js';
 
@@ -115,12 +105,8 @@ export class Lake {
 
   /** The units that a pipeline has read for an account, with the files that hold them. */
   units(pipeline: string, table: string, account: string): ReadonlyMap<string, Txn> {
-    const units = new Map<string, Txn>();
-    for (const txn of this.table(table).snapshot.txnsOf(account)) {
-      const read = isRead(txn) ? readUnit(txn.appId) : undefined;
-      if (read?.pipeline === pipeline) units.set(read.unit, txn);
-    }
-    return units;
+    // A copy: whoever asks may be at work while commits go on.
+    return new Map(this.table(table).snapshot.unitsOf(account, pipeline));
   }
 
   /** The files of a table that a pipeline wrote for an account. */

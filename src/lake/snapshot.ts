@@ -1,5 +1,6 @@
 import type { Action, Add, Txn } from './actions.js';
 import { derivedOf } from './file-tags.js';
+import { ReadUnits } from './read-units.js';
 import { accountOfTxn, namedByTxn } from './unit-ids.js';
 
 /**
@@ -17,6 +18,8 @@ export interface Snapshot {
   filesOf(account: string): Iterable<Add>;
   /** What was done for an account. */
   txnsOf(account: string): Iterable<Txn>;
+  /** The units that a pipeline has read for an account. */
+  unitsOf(account: string, pipeline: string): ReadonlyMap<string, Txn>;
   /** Accounts that something was done for. */
   accounts(): Iterable<string>;
   /** The file with this path once it is decoded: where it lies below the table's folder. */
@@ -34,6 +37,7 @@ export class LiveSnapshot implements Snapshot {
   version = -1;
   readonly #files = new ByAccount<Add>(({ tags }) => tags?.['account']);
   readonly #txns = new ByAccount<Txn>(({ appId }) => accountOfTxn(appId));
+  readonly #units = new ReadUnits();
   readonly #places = new Map<string, Add>();
   readonly #named = new Map<string, number>();
   readonly #lastingNames = new Set<string>();
@@ -52,6 +56,10 @@ export class LiveSnapshot implements Snapshot {
 
   txnsOf(account: string): Iterable<Txn> {
     return this.#txns.of(account);
+  }
+
+  unitsOf(account: string, pipeline: string): ReadonlyMap<string, Txn> {
+    return this.#units.of(account, pipeline, (of) => this.txnsOf(of));
   }
 
   accounts(): Iterable<string> {
@@ -76,7 +84,8 @@ export class LiveSnapshot implements Snapshot {
 
   clear(): void {
     this.version = -1;
-    for (const held of [this.#files, this.#txns, this.#places, this.#named, this.#lastingNames]) held.clear();
+    for (const held of [this.#files, this.#txns, this.#units, this.#places, this.#named, this.#lastingNames])
+      held.clear();
   }
 
   apply(action: Action): void {
@@ -95,15 +104,17 @@ export class LiveSnapshot implements Snapshot {
     } else if ('txn' in action) {
       const { txn } = action;
       this.#txns.set(txn.appId, txn);
+      this.#units.note(txn);
       const path = namedByTxn(txn.appId);
       if (path !== undefined) this.#lastingNames.add(path);
     }
   }
 
   /** Forgets a transaction, which no commit can do. */
-  forget({ appId }: Txn): void {
-    this.#txns.delete(appId);
-    const path = namedByTxn(appId);
+  forget(txn: Txn): void {
+    this.#txns.delete(txn.appId);
+    this.#units.forget(txn);
+    const path = namedByTxn(txn.appId);
     if (path !== undefined) this.#lastingNames.delete(path);
   }
 

@@ -1,4 +1,4 @@
-import type { Action } from './actions.js';
+import type { Action, Txn } from './actions.js';
 
 const unitPrefix = 'ledgerlake';
 const ownPrefix = `${unitPrefix}/`;
@@ -34,4 +34,9 @@ export function accountOfTxn(id: string): string | undefined {
 export function readUnit(id: string): { pipeline: string; account: string; unit: string } | undefined {
   const [prefix, pipeline = '', account = '', ...unit] = id.split('/');
   return prefix === unitPrefix ? { pipeline, account, unit: unit.join('/') } : undefined;
+}
+
+/** Whether a transaction's unit counts as read: a log can't forget a transaction, so one below 0 says that it no longer does. */
+export function isRead({ version }: Txn): boolean {
+  return version > 0;
 }

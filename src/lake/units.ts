@@ -1,7 +1,7 @@
-import type { Action, Add, Txn } from './actions.js';
+import type { Action, Add } from './actions.js';
 import { unitsOf } from './file-tags.js';
 import type { Snapshot } from './snapshot.js';
-import { readUnit, unitId } from './unit-ids.js';
+import { unitId } from './unit-ids.js';
 
 /** What a slice makes of a unit that it takes the place of though it didn't read it. */
 export interface UnitCut {
@@ -45,10 +45,7 @@ export function touchedFiles(snapshot: Snapshot, slice: SliceUnits): Add[] {
 /** The units that give way to the slice (see `SliceUnits.cuts`), in whole or in part. */
 export function displacedUnits(snapshot: Snapshot, { pipeline, account, cuts }: SliceUnits): string[] {
   if (cuts === undefined) return [];
-  return [...snapshot.txnsOf(account)].flatMap((txn) => {
-    const read = isRead(txn) ? readUnit(txn.appId) : undefined;
-    return read?.pipeline === pipeline && cuts(read.unit) !== undefined ? [read.unit] : [];
-  });
+  return [...snapshot.unitsOf(account, pipeline).keys()].filter((unit) => cuts(unit) !== undefined);
 }
 
 /** The files that hold anything that goes when the slice comes. */
@@ -74,10 +71,8 @@ export function standsInTheWay(
 ): boolean {
   if (!refresh && units.some((unit) => timesRead(snapshot, pipeline, account, unit) > 0)) return true;
   if (excludes === undefined) return false;
-  return [...snapshot.txnsOf(account)].some((txn) => {
-    const read = isRead(txn) ? readUnit(txn.appId) : undefined;
-    return read?.pipeline === pipeline && excludes(read.unit) && !retires.includes(read.unit);
-  });
+  const read = [...snapshot.unitsOf(account, pipeline).keys()];
+  return read.some((unit) => excludes(unit) && !retires.includes(unit));
 }
 
 /** How often a unit was read; 0 where it doesn't count as read, or no longer. */
@@ -88,11 +83,6 @@ function timesRead(snapshot: Snapshot, pipeline: string, account: string, unit: 
 /** How often a unit was read, below 0 where it counts as read no longer: each commit of the unit has another one. */
 export function unitVersion({ txns }: Snapshot, pipeline: string, account: string, unit: string): number {
   return txns.get(unitId(pipeline, account, unit))?.version ?? 0;
-}
-
-/** Whether a transaction's unit counts as read: a log can't forget a transaction, so one below 0 says that it no longer does. */
-export function isRead({ version }: Txn): boolean {
-  return version > 0;
 }
 
 /** The transactions that say that the slice's units are read, and those that it retires no longer. */

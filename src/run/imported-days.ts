@@ -1,5 +1,6 @@
 import type { Lake } from '../lake/lake.js';
 import type { UnitCut } from '../lake/units.js';
+import { UnitWindows } from './unit-windows.js';
 import { dayMs, dayStart, overlap, uncovered, type Window } from './windows.js';
 
 const prefix = 'imported/';
@@ -28,9 +29,10 @@ export function dayOf(instant: number): Window {
 
 /** The days of which a pipeline's tables hold imported rows for an account, in order; no two overlap. */
 export function importedWindows(lake: Lake, pipeline: string, table: string, account: string): Window[] {
-  const windows = [...lake.units(pipeline, table, account).keys()].flatMap((unit) => readImported(unit) ?? []);
-  return windows.toSorted((a, b) => a.start - b.start);
+  return windows.of(lake.table(table).snapshot.unitsOf(account, pipeline));
 }
+
+const windows = new UnitWindows(readImported);
 
 /** What a window that is loaded cuts an imported unit into; undefined for a unit that it doesn't touch. */
 export function cutImported(unit: string, window: Window): UnitCut | undefined {

@@ -4,6 +4,7 @@ import type { Sample } from './density.js';
 import type { Slice } from './slice.js';
 import type { Window } from './windows.js';
 import { cutImported, readImported } from './imported-days.js';
+import { UnitWindows } from './unit-windows.js';
 import { overlap } from './windows.js';
 
 /** A slice that reads a window of dates. */
@@ -15,9 +16,10 @@ const prefix = 'window/';
 
 /** The windows that a pipeline has loaded for an account; no two overlap. */
 export function loadedWindows(lake: Lake, pipeline: string, table: string, account: string): Window[] {
-  const windows = [...lake.units(pipeline, table, account).keys()].flatMap((unit) => readWindow(unit) ?? []);
-  return windows.toSorted((a, b) => a.start - b.start);
+  return windows.of(lake.table(table).snapshot.unitsOf(account, pipeline));
 }
+
+const windows = new UnitWindows(readWindow);
 
 /** The window that a unit names; undefined for a unit of another kind. */
 export function readWindow(unit: string): Window | undefined {
