@@ -1,8 +1,8 @@
 import { LedgerlakeError } from '../errors.js';
 import type { Add } from '../lake/actions.js';
-import { checkedBytes } from '../maintenance/checked-bytes.js';
+import { checkedSource } from '../maintenance/checked-bytes.js';
 import type { Family } from '../maintenance/families.js';
-import type { Workspace } from '../maintenance/workspace.js';
+import { ownFiles, type Workspace } from '../maintenance/workspace.js';
 import { heldDays, type ImportTarget } from './held-days.js';
 import { Holding } from './holding.js';
 import { DistinctIds, idWords, wordsOf } from './id-numbers.js';
@@ -41,6 +41,7 @@ export interface ChosenEvents {
 export class HeldEvents {
   readonly #target: ImportTarget;
   readonly #family: Family;
+  readonly #workspace: Workspace;
   readonly #log: IdLog;
   readonly #holdings = new Set<Holding>();
   readonly #byPath = new Map<string, Holding>();
@@ -51,9 +52,10 @@ export class HeldEvents {
   #order = 0;
   #input = 0;
 
-  constructor(target: ImportTarget, family: Family, log: IdLog) {
+  constructor(target: ImportTarget, family: Family, workspace: Workspace, log: IdLog) {
     this.#target = target;
     this.#family = family;
+    this.#workspace = workspace;
     this.#log = log;
   }
 
@@ -132,9 +134,10 @@ export class HeldEvents {
   async #readFile(add: Add): Promise<void> {
     const { lake } = this.#target;
     const holding = new Holding(this.#order++, undefined, true);
+    const copies = ownFiles(this.#workspace);
     try {
-      const bytes = await checkedBytes(lake.store, lake.table(this.#family.main.name), add);
-      for await (const { words, days, positions } of storedIds(bytes)) {
+      const file = await checkedSource(lake.store, lake.table(this.#family.main.name), add, copies);
+      for await (const { words, days, positions } of storedIds(file)) {
         for (const [row, day] of days.entries()) {
           holding.reach(day);
           for (const last of [this.#positions, this.#before]) {
@@ -148,6 +151,8 @@ export class HeldEvents {
       if (!(error instanceof LedgerlakeError)) throw error;
       // Another run may have merged it. Who commits meets a file that isn't known, looks again, and fails if that must be.
       return;
+    } finally {
+      await copies.clear();
     }
     for (const other of this.#holdings) {
       // Its events and these may be the same: that shows when it is committed, and until then it counts for nothing.
@@ -202,12 +207,12 @@ export class HeldEvents {
 export async function withHeldEvents<T>(
   options: ImportOptions,
   family: Family,
-  { fresh }: Workspace,
+  workspace: Workspace,
   use: (heldEvents: HeldEvents) => Promise<T>,
 ): Promise<T> {
-  const log = new IdLog(options.limits.idBytes, fresh());
+  const log = new IdLog(options.limits.idBytes, workspace.fresh());
   try {
-    return await use(new HeldEvents(options, family, log));
+    return await use(new HeldEvents(options, family, workspace, log));
   } finally {
     await log.close();
   }

@@ -1,5 +1,6 @@
 import { instantCells, textCells } from '../columns/cells.js';
 import { columnData, numbersOf } from '../columns/column-data.js';
+import type { ParquetSource } from '../parquet/source-blob.js';
 import { parquetBatches } from '../parquet/wasm.js';
 import { idWords, readId } from './id-numbers.js';
 
@@ -21,7 +22,7 @@ export interface StoredIds {
  *
  * @throws Error where the bytes are no Parquet file of events
  */
-export async function* storedIds(file: Uint8Array): AsyncGenerator<StoredIds> {
+export async function* storedIds(file: ParquetSource): AsyncGenerator<StoredIds> {
   for await (const batch of parquetBatches(file, ['event_id', 'window_start', 'position'], readBytes)) {
     const id = textCells(batch, 'event_id');
     const start = instantCells(batch, 'window_start');

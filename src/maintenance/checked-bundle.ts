@@ -1,7 +1,8 @@
 import type { Table } from '../columns/table.js';
 import type { Lake } from '../lake/lake.js';
+import type { ParquetSource } from '../parquet/source-blob.js';
 import { currentFiles, type Bundle } from './bundles.js';
-import { checkedBytes, faultOf } from './checked-bytes.js';
+import { checkedSource, soundSource } from './checked-bytes.js';
 import type { Family } from './families.js';
 import { pageBytes } from './made-again.js';
 import type { RowCounts } from './unchanged-entries.js';
@@ -14,7 +15,7 @@ export interface Checked {
   /** Holds its files alone. */
   readonly workspace: Workspace;
   /** The file of events; undefined where another run replaced it meanwhile. */
-  readonly file?: Uint8Array;
+  readonly file?: ParquetSource;
   /** Undefined where the entries aren't known to be what this version makes of the file. */
   readonly unchanged?: RowCounts | undefined;
   /** Then local copies of their files; undefined where not all of them are in the lake as their commit says. */
@@ -43,15 +44,16 @@ export async function checkBundle(
   bundle: Bundle,
 ): Promise<Checked> {
   const checked = await whileLive(lake, family, bundle, async () => {
-    const file = await checkedBytes(lake.store, lake.table(family.main.name), bundle.main);
-    const stored = await storedEntries(lake, table, bundle);
+    const file = await checkedSource(lake.store, lake.table(family.main.name), bundle.main, workspace);
+    const stored = await storedEntries(lake, workspace, table, bundle);
     const [only, ...more] = stored ?? [];
     if (only !== undefined && more.length === 0 && !isLikelyChanged) {
       const isLarge = pageBytes(bundle.main) > workspace.limits.rawBytes;
       const unchanged = await unchangedSomewhere(isLarge ? undefined : thread, table, file, only, signal);
       if (unchanged !== undefined) return { file, unchanged };
     }
-    return { file, stored: stored && (await Promise.all(stored.map(workspace.keep))) };
+    const local = async (source: ParquetSource) => (typeof source === 'string' ? source : workspace.keep(source));
+    return { file, stored: stored && (await Promise.all(stored.map(local))) };
   });
   return { bundle, workspace, ...checked };
 }
@@ -75,16 +77,17 @@ export async function whileLive<T>(
 /** The files of a bundle's entries; undefined where not all of them are in the lake as their commit says. */
 async function storedEntries(
   lake: Lake,
+  workspace: Workspace,
   table: Table,
   { derived, isWhole }: Bundle,
-): Promise<readonly Uint8Array[] | undefined> {
+): Promise<readonly ParquetSource[] | undefined> {
   if (!isWhole) return undefined;
-  const files: Uint8Array[] = [];
+  const files: ParquetSource[] = [];
   for (const { add } of derived.filter((of) => of.table === table)) {
-    const bytes = await lake.store.read(lake.table(table.name).pathOf(add));
+    const source = await soundSource(lake.store, lake.table(table.name), add, workspace);
     // It is made anew from what it was made from, so one that is damaged is no loss.
-    if (bytes === undefined || faultOf(add, bytes) !== undefined) return undefined;
-    files.push(bytes);
+    if (typeof source === 'object' && 'fault' in source) return undefined;
+    files.push(source);
   }
   return files;
 }

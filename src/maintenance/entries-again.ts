@@ -10,6 +10,7 @@ import { newNotices } from '../finances/notices.js';
 import { none, SliceRows } from '../finances/rows.js';
 import { scan } from '../json/scan.js';
 import { Tape } from '../json/tape.js';
+import type { ParquetSource } from '../parquet/source-blob.js';
 import { parquetBatches } from '../parquet/wasm.js';
 import type { NetSums } from './merged-tags.js';
 
@@ -36,7 +37,7 @@ export interface EntryBatch {
  *
  * @throws Error where the bytes are no Parquet file of events
  */
-export async function* entriesAgain(table: Table, file: Uint8Array, batchBytes: number): AsyncGenerator<EntryBatch> {
+export async function* entriesAgain(table: Table, file: ParquetSource, batchBytes: number): AsyncGenerator<EntryBatch> {
   let events = new StoredEvents();
   for await (const batch of parquetBatches(file, [...textColumns, ...instantColumns], readBytes)) {
     const cells = cellsOf(batch);

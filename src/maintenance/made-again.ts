@@ -2,6 +2,7 @@ import type { Table } from '../columns/table.js';
 import { ValueSums } from '../columns/value-sums.js';
 import type { Add } from '../lake/actions.js';
 import { unitsOf } from '../lake/file-tags.js';
+import type { ParquetSource } from '../parquet/source-blob.js';
 import { keyValueMetadata } from '../parquet/wasm.js';
 import type { ParquetWriter } from '../parquet/writer.js';
 import { fileMetadata } from '../run/slice-stream.js';
@@ -50,7 +51,7 @@ export async function makeAgain(
   writer: ParquetWriter,
   table: Table,
   main: Add,
-  file: Uint8Array,
+  file: ParquetSource,
   signal: AbortSignal,
 ): Promise<Making> {
   const metadata = await metadataLike(main, file);
@@ -114,7 +115,7 @@ async function madeOf(
 }
 
 /** The metadata that the file's own slice gave it, by this version of the program. */
-async function metadataLike(main: Add, file: Uint8Array): Promise<ReadonlyMap<string, string>> {
+async function metadataLike(main: Add, file: ParquetSource): Promise<ReadonlyMap<string, string>> {
   const told: unknown = JSON.parse((await keyValueMetadata(file)).get('ledgerlake') ?? '{}');
   const { window = labelOf(unitsOf(main)) } = told as { window?: string };
   return fileMetadata(main.tags?.['pipeline'] ?? '', main.tags?.['account'] ?? '', window);

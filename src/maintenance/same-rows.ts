@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import type { Table } from '../columns/table.js';
 import { ValueSums } from '../columns/value-sums.js';
 import type { Database } from '../duckdb/connection.js';
@@ -21,12 +21,8 @@ export async function sameRows(
   stored: readonly string[],
 ): Promise<boolean> {
   if (made.paths.length === 0 || stored.length === 0) return made.paths.length === stored.length;
-  const files = await Promise.all(stored.map((path) => readFile(path)));
-  const [ours, ...further] = made.paths;
-  const [theirs, ...others] = files;
-  const isPair = further.length === 0 && others.length === 0;
-  if (isPair && ours !== undefined && theirs?.equals(await readFile(ours)) === true) return true;
-  if (made.sums.differFrom(await sumsOf(table, files))) return false;
+  if (await isSameFile(made.paths, stored)) return true;
+  if (made.sums.differFrom(await sumsOf(table, stored))) return false;
   if ((await shapeOf(database, made.paths)) !== (await shapeOf(database, stored))) return false;
   const columns = table.columns.map(({ name }) => identifier(name)).join(', ');
   const extent = await extentOf(database, table, made.paths);
@@ -42,7 +38,15 @@ export async function sameRows(
   return true;
 }
 
-async function sumsOf(table: Table, files: readonly Uint8Array[]): Promise<ValueSums> {
+async function isSameFile(
+  [ours = '', ...further]: readonly string[],
+  [theirs = '', ...others]: readonly string[],
+): Promise<boolean> {
+  if (further.length > 0 || others.length > 0 || (await stat(ours)).size !== (await stat(theirs)).size) return false;
+  return (await readFile(ours)).equals(await readFile(theirs));
+}
+
+async function sumsOf(table: Table, files: readonly string[]): Promise<ValueSums> {
   const sums = new ValueSums(table);
   for (const file of files) {
     for await (const batch of parquetBatches(file, 'all', readBytes)) sums.add(batch);

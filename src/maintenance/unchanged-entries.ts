@@ -1,6 +1,7 @@
 import type { RecordBatch } from 'apache-arrow';
 import { sameValues } from '../columns/same-values.js';
 import type { Table } from '../columns/table.js';
+import type { ParquetSource } from '../parquet/source-blob.js';
 import { parquetBatches } from '../parquet/wasm.js';
 import { entriesAgain } from './entries-again.js';
 
@@ -24,8 +25,8 @@ export interface RowCounts {
  */
 export async function unchangedEntries(
   table: Table,
-  file: Uint8Array,
-  stored: Uint8Array,
+  file: ParquetSource,
+  stored: ParquetSource,
   signal: AbortSignal,
 ): Promise<RowCounts | undefined> {
   const rest = new StoredRows(table, stored);
@@ -51,7 +52,7 @@ class StoredRows {
   /** The first row of the batch that hasn't been gone through. */
   #from = 0;
 
-  constructor(table: Table, file: Uint8Array) {
+  constructor(table: Table, file: ParquetSource) {
     this.#table = table;
     this.#batches = parquetBatches(file, 'all', readBytes);
   }

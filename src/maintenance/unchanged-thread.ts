@@ -1,13 +1,14 @@
 import { Worker } from 'node:worker_threads';
 import type { Table } from '../columns/table.js';
+import type { ParquetSource } from '../parquet/source-blob.js';
 import { resourceLimits } from '../parquet/thread.js';
 import { unchangedEntries, type RowCounts } from './unchanged-entries.js';
 
 /** What the thread is asked: whether the second file holds the entries of the first one, of events. */
 export interface Question {
   readonly table: string;
-  readonly file: Uint8Array;
-  readonly stored: Uint8Array;
+  readonly file: ParquetSource;
+  readonly stored: ParquetSource;
 }
 
 /** Undefined where the file doesn't hold them, or nobody can say. */
@@ -40,7 +41,7 @@ export class UnchangedThread {
   }
 
   /** As `unchangedEntries` has it. Undefined as well where the thread dies: then it is for others to find out. */
-  ask(table: Table, file: Uint8Array, stored: Uint8Array): Promise<Answer> {
+  ask(table: Table, file: ParquetSource, stored: ParquetSource): Promise<Answer> {
     const worker = (this.#worker ??= this.#start());
     return new Promise((resolve) => {
       this.#answer = resolve;
@@ -81,8 +82,8 @@ export class UnchangedThread {
 export async function unchangedSomewhere(
   thread: UnchangedThread | undefined,
   table: Table,
-  file: Uint8Array,
-  stored: Uint8Array,
+  file: ParquetSource,
+  stored: ParquetSource,
   signal: AbortSignal,
 ): Promise<Answer> {
   if (thread?.isFree !== true) return unchangedEntries(table, file, stored, signal);

@@ -15,7 +15,7 @@ import {
 import type { Encoding, Table } from '../columns/table.js';
 import { LedgerlakeError, messageOf } from '../errors.js';
 import { version } from '../version.js';
-import { BytesBlob } from './bytes-blob.js';
+import { blobOf, type ParquetSource } from './source-blob.js';
 
 /** Begins what the files name as their writer, before its version. */
 const writerName = 'ledgerlake ';
@@ -164,8 +164,8 @@ function rowsOf(bytes: Uint8Array): Promise<number> {
 }
 
 /** Opens a Parquet file, and closes it again. Throws an Error where the bytes are none. */
-async function withFile<T>(bytes: Uint8Array, use: (file: ParquetFile) => T | Promise<T>): Promise<T> {
-  const file = await ParquetFile.fromFile(new BytesBlob(bytes));
+async function withFile<T>(source: ParquetSource, use: (file: ParquetFile) => T | Promise<T>): Promise<T> {
+  const file = await ParquetFile.fromFile(await blobOf(source));
   try {
     return await use(file);
   } finally {
@@ -180,11 +180,11 @@ async function withFile<T>(bytes: Uint8Array, use: (file: ParquetFile) => T | Pr
  * @throws Error where the bytes are no Parquet file, or lack a column
  */
 export async function* parquetBatches(
-  bytes: Uint8Array,
+  source: ParquetSource,
   columns: readonly string[] | 'all',
   batchBytes: number,
 ): AsyncGenerator<RecordBatch> {
-  const file = await ParquetFile.fromFile(new BytesBlob(bytes));
+  const file = await ParquetFile.fromFile(await blobOf(source));
   try {
     for (const [number, group] of file.metadata().rowGroups().entries()) {
       const rows = group.numRows();
@@ -208,8 +208,8 @@ export async function* parquetBatches(
 }
 
 /** A Parquet file's key-value metadata. Throws an Error where the bytes are no Parquet file. */
-export function keyValueMetadata(bytes: Uint8Array): Promise<ReadonlyMap<string, string>> {
-  return withFile(bytes, (file) => {
+export function keyValueMetadata(source: ParquetSource): Promise<ReadonlyMap<string, string>> {
+  return withFile(source, (file) => {
     const pairs: ReadonlyMap<unknown, unknown> = file.metadata().fileMetadata().keyValueMetadata();
     return new Map([...pairs].map(([key, value]) => [String(key), String(value)]));
   });

@@ -67,6 +67,7 @@ test('entries that are what they should be are found so, whoever wrote their fil
   const { events, path, counts } = await files(6000);
   expect(counts.rows).toBeGreaterThan(20_000);
   expect(await unchangedEntries(entries, events, await readFile(path), signal)).toEqual(counts);
+  expect(await unchangedEntries(entries, events, path, signal)).toEqual(counts);
   expect(await unchangedEntries(entries, events, await written(`SELECT * FROM '${path}'`), signal)).toEqual(counts);
   const stopped = AbortSignal.abort(new Error('enough'));
   await expect(unchangedEntries(entries, events, await readFile(path), stopped)).rejects.toThrow('enough');
