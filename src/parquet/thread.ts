@@ -5,8 +5,8 @@ import { LedgerlakeError, messageOf, type ErrorCode } from '../errors.js';
 import { piecesOf } from './pieces.js';
 import type { EncodedFile, ParquetWriter, TakenRows } from './writer.js';
 
-/** Files under way at once: one that is being written, and one that waits so that the thread never does. */
-const mostUnderWay = 2;
+/** Files under way at once: one that is being written, and two that wait so that the thread never does, as they come in pairs. */
+const mostUnderWay = 3;
 /** Memory of WASM never shrinks: a thread whose memory has grown beyond so many bytes is replaced by a new one. */
 const mostWasmBytes = 160_000_000;
 
