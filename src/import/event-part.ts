@@ -10,7 +10,7 @@ import type { Batch } from '../run/pipeline.js';
 import { dayOf } from '../run/imported-days.js';
 import { monthOf } from '../run/windows.js';
 import type { HeldEvents } from './held-events.js';
-import type { Holding } from './holding.js';
+import type { Holding } from './holdings.js';
 import { placedByPage } from './page-order.js';
 
 /** What the parts of one input share beside the events that are known. */

@@ -4,7 +4,7 @@ import { checkedSource } from '../maintenance/checked-bytes.js';
 import type { Family } from '../maintenance/families.js';
 import { ownFiles, type Workspace } from '../maintenance/workspace.js';
 import { heldDays, type ImportTarget } from './held-days.js';
-import { Holding } from './holding.js';
+import { Holdings, type Holding } from './holdings.js';
 import { DistinctIds, idWords, wordsOf } from './id-numbers.js';
 import { IdLog } from './id-log.js';
 import type { ImportOptions } from './import-options.js';
@@ -43,32 +43,30 @@ export class HeldEvents {
   readonly #family: Family;
   readonly #workspace: Workspace;
   readonly #log: IdLog;
-  readonly #holdings = new Set<Holding>();
-  readonly #byPath = new Map<string, Holding>();
+  readonly #holdings: Holdings;
   /** The last position in use by the start of the day. */
   readonly #positions = new Map<number, number>();
   /** The same before the present input, of the days that it adds to; -1: none was. */
   readonly #before = new Map<number, number>();
-  #order = 0;
-  #input = 0;
 
   constructor(target: ImportTarget, family: Family, workspace: Workspace, log: IdLog) {
     this.#target = target;
     this.#family = family;
     this.#workspace = workspace;
     this.#log = log;
+    this.#holdings = new Holdings(log);
   }
 
   /** Begins the next input: equal events are counted from 1 again. */
   nextInput(): void {
-    for (const holding of this.#holdings) if (!holding.isHeld) this.#dismiss(holding);
+    this.#holdings.removeIf(({ isHeld }) => !isHeld);
+    this.#holdings.input++;
     this.#before.clear();
-    this.#input++;
   }
 
   /** Takes back what the present input was to bring. */
   abandonInput(): void {
-    for (const holding of this.#holdings) if (holding.input === this.#input) this.#dismiss(holding);
+    this.#holdings.removeIf(({ input }) => input === this.#holdings.input);
     for (const [day, position] of this.#before) this.#positions.set(day, position);
   }
 
@@ -104,14 +102,13 @@ export class HeldEvents {
 
   /** Whether files hold nothing that wasn't known when the events of a part were chosen. */
   isCurrent(holding: Holding, files: readonly Add[]): boolean {
-    const isBefore = ({ path }: Add) => (this.#byPath.get(path)?.order ?? Infinity) < holding.order;
-    return this.#holdings.has(holding) && files.every(isBefore);
+    const isBefore = ({ path }: Add) => (this.#holdings.ofFile(path)?.order ?? Infinity) < holding.order;
+    return this.#holdings.counts(holding) && files.every(isBefore);
   }
 
   /** Tells which file the events are in that is about to be committed. */
   place(holding: Holding, path: string): void {
-    holding.path = path;
-    this.#byPath.set(path, holding);
+    this.#holdings.place(holding, path);
   }
 
   /** Tells that this file is in the lake. */
@@ -122,18 +119,16 @@ export class HeldEvents {
   /** Reads the files of the lake that hold imported rows of these days and haven't been read. */
   async #look(days: readonly number[]): Promise<void> {
     const { files } = this.#target.lake.table(this.#family.main.name).snapshot;
-    for (const [path, holding] of this.#byPath) {
-      // Merged, replaced or deleted by another run: who has its rows now is read like any other.
-      if (holding.isCommitted && !files.has(path)) this.#dismiss(holding);
-    }
+    // Merged, replaced or deleted by another run: who has its rows now is read like any other.
+    this.#holdings.removeIf(({ isCommitted, path = '' }) => isCommitted && !files.has(path));
     for (const add of heldDays(this.#target, this.#family, days).files) {
-      if (!this.#byPath.has(add.path)) await this.#readFile(add);
+      if (this.#holdings.ofFile(add.path) === undefined) await this.#readFile(add);
     }
   }
 
   async #readFile(add: Add): Promise<void> {
     const { lake } = this.#target;
-    const holding = new Holding(this.#order++, undefined, true);
+    const holding = this.#holdings.begin(true);
     const copies = ownFiles(this.#workspace);
     try {
       const file = await checkedSource(lake.store, lake.table(this.#family.main.name), add, copies);
@@ -147,28 +142,20 @@ export class HeldEvents {
         holding.lists.push(await this.#log.add(words));
       }
     } catch (error) {
-      this.#dismiss(holding);
+      this.#holdings.remove(holding);
       if (!(error instanceof LedgerlakeError)) throw error;
       // Another run may have merged it. Who commits meets a file that isn't known, looks again, and fails if that must be.
       return;
     } finally {
       await copies.clear();
     }
-    for (const other of this.#holdings) {
-      // Its events and these may be the same: that shows when it is committed, and until then it counts for nothing.
-      if (other.isHeld && !other.isCommitted && other.last >= holding.first && other.first <= holding.last)
-        this.#dismiss(other);
+    for (const other of this.#holdings.between(holding.first, holding.last)) {
+      // Its events and these may be the same: that shows when it is committed.
+      if (other.isHeld && !other.isCommitted) this.#holdings.doubt(other);
     }
     this.#holdings.add(holding);
     this.place(holding, add.path);
     this.confirm(holding);
-  }
-
-  /** If its events are in the lake all the same, whoever asks for them finds a file that isn't known, and reads it. */
-  #dismiss(holding: Holding): void {
-    this.#holdings.delete(holding);
-    if (holding.path !== undefined) this.#byPath.delete(holding.path);
-    for (const list of holding.lists) this.#log.remove(list);
   }
 
   /** How often the lake holds each id by now, and how often the input has had it, of what is between two days. */
@@ -179,19 +166,18 @@ export class HeldEvents {
   ): Promise<{ readonly held: Int32Array; readonly seen: Int32Array }> {
     const held = new Int32Array(distinct.length);
     const seen = new Int32Array(distinct.length);
-    for (const holding of this.#holdings) {
-      if (holding.last < first || holding.first > last) continue;
+    for (const holding of this.#holdings.between(first, last)) {
       for (const list of holding.lists) {
         const words = await this.#log.read(list);
         if (holding.isHeld) distinct.count(words, held);
-        if (holding.input === this.#input) distinct.count(words, seen);
+        if (holding.input === this.#holdings.input) distinct.count(words, seen);
       }
     }
     return { held, seen };
   }
 
   async #note(words: Int32Array, days: Float64Array, rows: readonly number[], isHeld: boolean): Promise<Holding> {
-    const holding = new Holding(this.#order++, this.#input, isHeld);
+    const holding = this.#holdings.begin(isHeld, this.#holdings.input);
     const own = new Int32Array(rows.length * idWords);
     for (const [at, row] of rows.entries()) {
       own.set(words.subarray(row * idWords, (row + 1) * idWords), at * idWords);

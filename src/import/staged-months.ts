@@ -7,7 +7,7 @@ import type { Workspace } from '../maintenance/workspace.js';
 import type { ParquetWriter } from '../parquet/writer.js';
 import { dayOf, importedUnit } from '../run/imported-days.js';
 import type { MonthBatches } from './event-part.js';
-import type { Holding } from './holding.js';
+import type { Holding } from './holdings.js';
 
 /** A month of a part as files on the local disk, until the whole input is known to be sound. */
 export interface StagedMonth {

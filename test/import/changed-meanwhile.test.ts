@@ -143,17 +143,23 @@ test('an event that another run has brought first counts once for what comes beh
   expect(await times(lake.root)).toBe(2);
 });
 
-test('an event that another run has brought first is not doubled, though its file was read for a later part', async () => {
-  const lake = { root: await temporaryFolder(), clock };
-  const months = Array.from({ length: 40 }, (_, month) => [(month + 2) * 31 * 24, 9] as const);
-  // Its commits go on while the next input is read, which sees the lake as it is by then.
-  const first = await fileOf([bodyOf(months)]);
-  const same = await fileOf([bodyOf([event, another])]);
-  const stdin = async function* () {
-    yield Buffer.from(`${bodyOf([event])}\n`);
-    await imported(lake, [same]);
-    yield Buffer.from(`${bodyOf([[2, 1]])}\n`);
-  };
-  expect((await imported(lake, [first, '-'], { limits, stdin })).failure).toBeUndefined();
-  expect(await times(lake.root)).toBe(1);
-});
+test.each([
+  ['is not doubled', [[2, 1]], 1],
+  ['still comes in twice where the input has it twice', [event], 2],
+] as const)(
+  'an event that another run has brought first, and whose file was read for a later part, %s',
+  async (_, behind, expected) => {
+    const lake = { root: await temporaryFolder(), clock };
+    const months = Array.from({ length: 40 }, (__, month) => [(month + 2) * 31 * 24, 9] as const);
+    // Its commits go on while the next input is read, which sees the lake as it is by then.
+    const first = await fileOf([bodyOf(months)]);
+    const same = await fileOf([bodyOf([event, another])]);
+    const stdin = async function* () {
+      yield Buffer.from(`${bodyOf([event])}\n`);
+      await imported(lake, [same]);
+      yield Buffer.from(`${bodyOf(behind)}\n`);
+    };
+    expect((await imported(lake, [first, '-'], { limits, stdin })).failure).toBeUndefined();
+    expect(await times(lake.root)).toBe(expected);
+  },
+);
