@@ -19,7 +19,7 @@ const textColumns = ['event_id', 'event_list', 'amazon_order_id', 'marketplace',
 const instantColumns = ['posted_at', 'effective_at'] as const;
 
 /** Bytes that are read at once: WASM holds them several times over, and never gives memory back. */
-const readBytes = 2_000_000;
+const readBytes = 1_000_000;
 
 type Cells = Record<(typeof textColumns)[number], (row: number) => ByteRange | undefined> &
   Record<(typeof instantColumns)[number], (row: number) => bigint | undefined>;

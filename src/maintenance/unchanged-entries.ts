@@ -6,7 +6,7 @@ import { parquetBatches } from '../parquet/wasm.js';
 import { entriesAgain } from './entries-again.js';
 
 /** Bytes of `raw` whose entries are made at once. */
-const rawBytes = 1_500_000;
+const rawBytes = 800_000;
 /** Bytes of stored entries that are read at once; what repeats in them takes many times as much then. */
 export const readBytes = 200_000;
 
