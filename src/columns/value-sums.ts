@@ -1,5 +1,6 @@
 import type { Data, RecordBatch } from 'apache-arrow';
 import { columnData, isNull, numbersOf, utf8Of, type Numbers, type Texts } from './column-data.js';
+import { hashOf } from './dictionary.js';
 import type { Table } from './table.js';
 
 /**
@@ -59,10 +60,7 @@ function textSum(texts: Texts, rows: number): number {
 }
 
 function textHash({ bytes, offsets }: Texts, at: number): number {
-  const end = offsets[at + 1] ?? 0;
-  let hash = 0x811c9dc5;
-  for (let byte = offsets[at] ?? 0; byte < end; byte++) hash = Math.imul(hash ^ (bytes[byte] ?? 0), 0x01000193);
-  return mixed(hash);
+  return mixed(hashOf(bytes, offsets[at] ?? 0, offsets[at + 1] ?? 0));
 }
 
 function numberSum({ nulls, words, wordsPerValue }: Numbers, rows: number): number {

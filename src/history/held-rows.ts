@@ -1,5 +1,4 @@
 import { rm } from 'node:fs/promises';
-import { isAbsolute } from 'node:path';
 import { sqlType, type Table } from '../columns/table.js';
 import type { Database } from '../duckdb/connection.js';
 import { identifier, literal } from '../duckdb/views.js';
@@ -8,7 +7,7 @@ import { derivedOf } from '../lake/file-tags.js';
 import type { ComparedLake } from '../lake/revisions.js';
 import type { SliceCommit } from '../lake/slice-commit.js';
 import { touchedFiles } from '../lake/units.js';
-import { checkedBytes } from '../maintenance/checked-bytes.js';
+import { checkedFile } from '../maintenance/checked-bytes.js';
 import { columnList, rowsIn } from '../maintenance/local-parquet.js';
 import type { Workspace } from '../maintenance/workspace.js';
 
@@ -47,8 +46,7 @@ export class HeldFiles {
     const address = lake.store.address(delta.pathOf(add));
     const known = this.#local.get(address);
     if (known !== undefined) return known;
-    const bytes = await checkedBytes(lake.store, delta, add);
-    const path = isAbsolute(address) ? address : await this.#workspace.keep(bytes);
+    const path = await checkedFile(lake.store, delta, add, this.#workspace);
     this.#local.set(address, path);
     return path;
   }

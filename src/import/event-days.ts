@@ -109,13 +109,13 @@ async function chosen(
   await database.execute(
     `CREATE OR REPLACE TEMP TABLE held_ AS ${counted}; ` +
       'CREATE OR REPLACE TEMP TABLE staged_ AS SELECT rows.event_id, rows.position, rows.window_start, ' +
-      `${nth} > coalesce(held_.times, 0) AS is_new, ${isOpen} AS is_open FROM ${rowsIn([staged.events.path])} AS rows ` +
-      'LEFT JOIN held_ USING (window_start, content_hash)',
+      `${nth} > coalesce(held_.times, 0) AS is_new, ${isOpen} AS is_open, places.last FROM ${rowsIn([staged.events.path])} ` +
+      'AS rows LEFT JOIN held_ USING (window_start, content_hash) ' +
+      'LEFT JOIN (SELECT window_start, max(last) AS last FROM held_ GROUP BY ALL) AS places USING (window_start)',
   );
   const [found] = await database.rows(
     'SELECT count(*) FILTER (NOT is_open) AS left_out, count(*) FILTER (is_open AND is_new) AS chosen, ' +
-      'count(*) FILTER (position <= last) AS misplaced FROM staged_ LEFT JOIN ' +
-      '(SELECT window_start, max(last) AS last FROM held_ GROUP BY ALL) USING (window_start)',
+      'count(*) FILTER (position <= last) AS misplaced FROM staged_',
   );
   const rows = Number(found?.['chosen']);
   const leftOut = Number(found?.['left_out']);
@@ -125,8 +125,7 @@ async function chosen(
   await database.execute(
     'CREATE OR REPLACE TEMP TABLE chosen_ AS SELECT event_id, ' +
       'coalesce(last, -1) + row_number() OVER (PARTITION BY window_start ORDER BY position) AS position_ ' +
-      'FROM staged_ LEFT JOIN (SELECT window_start, max(last) AS last FROM held_ GROUP BY ALL) USING (window_start) ' +
-      'WHERE is_open AND is_new',
+      'FROM staged_ WHERE is_open AND is_new',
   );
 
   const metadata = metadataOf(place);

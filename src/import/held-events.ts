@@ -71,18 +71,17 @@ export class HeldEvents {
   }
 
   async choose({ ids, days, isOpen }: PartEvents): Promise<ChosenEvents> {
-    const open = [...new Set(days)].filter(isOpen);
-    await this.#look(open);
+    const open = new Set([...new Set(days)].filter(isOpen));
+    await this.#look([...open]);
     const words = wordsOf(ids);
     const distinct = new DistinctIds(words);
     const { held, seen } = await this.#counted(distinct, Math.min(...open), Math.max(...open));
     const times = new Int32Array(ids.length);
     const positions = new Int32Array(ids.length);
     const known: number[] = [];
-    const isOpenDay = new Set(open);
     for (let row = 0; row < ids.length; row++) {
       const day = days[row] ?? 0;
-      if (!isOpenDay.has(day)) continue;
+      if (!open.has(day)) continue;
       const id = distinct.numbers[row] ?? 0;
       const nth = (seen[id] ?? 0) + 1;
       seen[id] = nth;

@@ -1,4 +1,5 @@
 import { open, rm, type FileHandle } from 'node:fs/promises';
+import { readPart } from '../read-part.js';
 
 /** A list of ids that a log holds. */
 export class IdList {
@@ -45,10 +46,9 @@ export class IdLog {
   /** The words of a list; not to be changed. */
   async read({ memory, bytes, at }: IdList): Promise<Int32Array> {
     if (memory !== undefined) return memory;
-    const words = new Int32Array(bytes / Int32Array.BYTES_PER_ELEMENT);
-    const read = await this.#file?.read(words, 0, bytes, at);
-    if (read?.bytesRead !== bytes) throw new Error(`expected ${bytes} bytes of ids at ${at} of ${this.#path}`);
-    return words;
+    const read = this.#file && (await readPart(this.#file, at, bytes));
+    if (read?.length !== bytes) throw new Error(`expected ${bytes} bytes of ids at ${at} of ${this.#path}`);
+    return new Int32Array(read.buffer);
   }
 
   /** What is in the file stays there until it is closed. */

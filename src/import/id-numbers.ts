@@ -31,6 +31,7 @@ export function readId({ page, start, end }: ByteRange, words: Int32Array, at: n
   return true;
 }
 
+/** Capitals are none, as ids are written without. */
 function digitOf(code = 0): number {
   if (code >= 0x30 && code <= 0x39) return code - 0x30;
   return code >= 0x61 && code <= 0x66 ? code - 0x57 : -1;

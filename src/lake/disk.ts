@@ -2,6 +2,7 @@ import { link, open, readdir, readFile, rename, stat, unlink } from 'node:fs/pro
 import { dirname, join, resolve } from 'node:path';
 import type { Clock } from '../clock.js';
 import { systemClock } from '../clock.js';
+import { readPart } from '../read-part.js';
 import { codeOf, diskFailure } from './disk-failure.js';
 import { makeFolders, removeEmptyPartitions } from './disk-folders.js';
 import { listFiles } from './disk-list.js';
@@ -123,7 +124,7 @@ export function diskStore(location: string, options: DiskOptions = {}): Store {
       checkPath(path);
       checkRange(start, length);
       const file = join(root, path);
-      return readPart(file, start, length)
+      return readSlice(file, start, length)
         .catch(absent)
         .catch((error: unknown) => {
           throw diskFailure('read', file, error);
@@ -242,18 +243,11 @@ async function isFolder(path: string): Promise<boolean> {
   );
 }
 
-async function readPart(path: string, start: number, length: number): Promise<Uint8Array> {
+async function readSlice(path: string, start: number, length: number): Promise<Uint8Array> {
   const file = await open(path, 'r');
   try {
     const { from, to } = sliceOf((await file.stat()).size, start, length);
-    const bytes = new Uint8Array(to - from);
-    let filled = 0;
-    while (filled < bytes.length) {
-      const { bytesRead } = await file.read(bytes, filled, bytes.length - filled, from + filled);
-      if (bytesRead === 0) break;
-      filled += bytesRead;
-    }
-    return bytes.subarray(0, filled);
+    return await readPart(file, from, to - from);
   } finally {
     await file.close();
   }

@@ -1,8 +1,9 @@
 import type { Table } from '../columns/table.js';
+import { DamagedFile } from '../lake/damaged-file.js';
 import type { Lake } from '../lake/lake.js';
 import type { ParquetSource } from '../parquet/source-blob.js';
 import { currentFiles, type Bundle } from './bundles.js';
-import { checkedSource, soundSource } from './checked-bytes.js';
+import { checkedSource } from './checked-bytes.js';
 import type { Family } from './families.js';
 import { pageBytes } from './made-again.js';
 import type { RowCounts } from './unchanged-entries.js';
@@ -84,10 +85,13 @@ async function storedEntries(
   if (!isWhole) return undefined;
   const files: ParquetSource[] = [];
   for (const { add } of derived.filter((of) => of.table === table)) {
-    const source = await soundSource(lake.store, lake.table(table.name), add, workspace);
-    // It is made anew from what it was made from, so one that is damaged is no loss.
-    if (typeof source === 'object' && 'fault' in source) return undefined;
-    files.push(source);
+    try {
+      files.push(await checkedSource(lake.store, lake.table(table.name), add, workspace));
+    } catch (error) {
+      if (!(error instanceof DamagedFile)) throw error;
+      // It is made anew from what it was made from, so it is no loss.
+      return undefined;
+    }
   }
   return files;
 }

@@ -8,7 +8,7 @@ import type { Store } from '../lake/store.js';
 import type { ParquetSource } from '../parquet/source-blob.js';
 import type { Workspace } from './workspace.js';
 
-/** What a file has at most that is held in memory as it is. */
+/** What is held of a file in memory at once: all of it, where it has no more. */
 const wholeBytes = 4_000_000;
 
 /**
@@ -23,31 +23,24 @@ export async function checkedBytes(store: Store, table: DeltaTable, add: Add): P
   return bytes;
 }
 
-/** The same of a file that is only read through: a large one isn't held in memory, and copied where the lake is elsewhere. */
+/** The same of a file that is only read through: a large one isn't held in memory. */
 export async function checkedSource(
   store: Store,
   table: DeltaTable,
   add: Add,
   workspace: Pick<Workspace, 'fresh'>,
 ): Promise<ParquetSource> {
-  const source = await soundSource(store, table, add, workspace);
-  if (typeof source === 'object' && 'fault' in source) throw damaged(store, table, add, source.fault);
-  return source;
+  return add.size > wholeBytes ? checkedFile(store, table, add, workspace) : checkedBytes(store, table, add);
 }
 
-/** The same, or what is wrong with the file. */
-export async function soundSource(
+/** The same as a file of the local disk: the lake's own, or a copy where the lake is elsewhere. */
+export async function checkedFile(
   store: Store,
   table: DeltaTable,
   add: Add,
   { fresh }: Pick<Workspace, 'fresh'>,
-): Promise<ParquetSource | { readonly fault: string }> {
+): Promise<string> {
   const path = table.pathOf(add);
-  if (add.size <= wholeBytes) {
-    const bytes = await store.read(path);
-    const fault = faultOf(add, bytes);
-    return bytes === undefined || fault !== undefined ? { fault: fault ?? missing } : bytes;
-  }
   const address = store.address(path);
   const local = isAbsolute(address) ? address : fresh();
   const copy = local === address ? undefined : await open(local, 'wx');
@@ -57,7 +50,7 @@ export async function soundSource(
     for (let start = 0; start < add.size; start += wholeBytes) {
       // One more than is asked for: it shows whether the file goes on where it should end.
       const read = await store.readRange(path, start, wholeBytes + 1);
-      if (read === undefined) return { fault: missing };
+      if (read === undefined) throw damaged(store, table, add, missing);
       const isLast = start + wholeBytes >= add.size;
       const piece = isLast ? read : read.subarray(0, wholeBytes);
       size += piece.length;
@@ -65,7 +58,8 @@ export async function soundSource(
       await copy?.writeFile(piece);
     }
     const fault = faultIn(add, size, () => hash.digest('hex'));
-    return fault === undefined ? local : { fault };
+    if (fault !== undefined) throw damaged(store, table, add, fault);
+    return local;
   } finally {
     await copy?.close();
   }

@@ -1,4 +1,5 @@
 import { open, stat } from 'node:fs/promises';
+import { readPart } from '../read-part.js';
 
 /** Where a Parquet file is: its bytes, or the path of a file on the local disk, of which only what is asked for is read. */
 export type ParquetSource = Uint8Array | string;
@@ -49,17 +50,13 @@ class FileBlob extends Blob {
   }
 
   override async arrayBuffer(): Promise<ArrayBuffer> {
-    const bytes = new Uint8Array(this.size);
     const file = await open(this.#path);
     try {
-      for (let at = 0; at < bytes.length;) {
-        const { bytesRead } = await file.read(bytes, at, bytes.length - at, this.#start + at);
-        if (bytesRead === 0) throw new Error(`expected ${this.size} bytes from ${this.#start} on in ${this.#path}`);
-        at += bytesRead;
-      }
+      const bytes = await readPart(file, this.#start, this.size);
+      if (bytes.length === this.size) return bytes.buffer;
+      throw new Error(`expected ${this.size} bytes from ${this.#start} on in ${this.#path}, found ${bytes.length}`);
     } finally {
       await file.close();
     }
-    return bytes.buffer;
   }
 }

@@ -7,6 +7,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { importLimits } from '../../src/import/import-options.js';
 import { clockAt, database, temporaryFolder } from '../commands/lake-run.js';
 import { compacted } from '../maintenance/kept-lake.js';
+import type { DatedItem } from '../service/array-ledger.js';
 import { shipment } from '../sync/made-up-shop.js';
 import { found, verified } from '../verify/verified.js';
 import { eventsBody, fileOf, imported } from './imported.js';
@@ -18,21 +19,18 @@ const limits = { ...importLimits, partBytes: 1 };
 /** Hours since 27 February, and orders: equal pairs are equal events. */
 type Page = readonly (readonly [hour: number, order: number])[];
 
+function itemOf([hour, order]: Page[number]): DatedItem {
+  return shipment(new Date(Date.UTC(2025, 1, 27, hour)).toISOString(), `111-0000000-000000${order}`);
+}
+
 function bodyOf(page: Page): string {
-  return eventsBody(
-    page.map(([hour, order]) =>
-      shipment(new Date(Date.UTC(2025, 1, 27, hour)).toISOString(), `111-0000000-000000${order}`),
-    ),
-  );
+  return eventsBody(page.map(itemOf));
 }
 
 /** How often each event comes in some pages. */
 function timesOf(pages: readonly Page[]): Map<string, number> {
   const times = new Map<string, number>();
-  for (const [hour, order] of pages.flat()) {
-    const { json } = shipment(new Date(Date.UTC(2025, 1, 27, hour)).toISOString(), `111-0000000-000000${order}`);
-    times.set(json, (times.get(json) ?? 0) + 1);
-  }
+  for (const { json } of pages.flat().map(itemOf)) times.set(json, (times.get(json) ?? 0) + 1);
   return times;
 }
 
@@ -97,7 +95,7 @@ const later = [80, 1] as const;
 /** How often the event is in a lake. */
 async function times(root: string): Promise<number> {
   const opened = await database(root, clock);
-  const { json } = shipment('2025-02-27T00:00:00.000Z', '111-0000000-0000001');
+  const { json } = itemOf(event);
   const rows = await opened.rows('SELECT raw FROM events');
   return rows.filter(({ raw }) => raw === json).length;
 }

@@ -9,7 +9,7 @@ const source = join(import.meta.dirname, '../../src');
 /** Compiles the store on disk into a folder, so that a process of its own can run it; the way of its module. */
 export async function compileDiskStore(folder: string): Promise<string> {
   const lake = (await readdir(join(source, 'lake'))).filter((name) => /^(disk|store|writer).*\.ts$/.test(name));
-  for (const name of ['clock.ts', 'errors.ts', ...lake.map((name) => join('lake', name))]) {
+  for (const name of ['clock.ts', 'errors.ts', 'read-part.ts', ...lake.map((name) => join('lake', name))]) {
     const target = join(folder, name.replace(/\.ts$/, '.js'));
     await mkdir(dirname(target), { recursive: true });
     const text = await readFile(join(source, name), 'utf8');
