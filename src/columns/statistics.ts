@@ -5,10 +5,10 @@ import type { Table } from './table.js';
 /** A longer text says little about a file; the protocol lets a writer leave it out. */
 const longestText = 64;
 
-interface ColumnStatistics {
-  min?: string;
-  max?: string;
-  nulls: number;
+export interface ColumnStatistics {
+  readonly min?: string | undefined;
+  readonly max?: string | undefined;
+  readonly nulls: number;
 }
 
 /**
@@ -16,21 +16,29 @@ interface ColumnStatistics {
  * people filter by the least and greatest value and the number of nulls.
  */
 export function deltaStatistics(table: Table, batch: RecordBatch): string {
-  const minValues: Record<string, string> = {};
-  const maxValues: Record<string, string> = {};
-  const nullCount: Record<string, number> = {};
+  const columns = new Map<string, ColumnStatistics>();
   for (const column of table.columns) {
     if (column.filtered !== true) continue;
     const vector = batch.getChild(column.name);
-    if (vector === null) continue;
-    const { min, max, nulls } = column.type === 'instant' ? instants(vector) : texts(vector);
-    nullCount[column.name] = nulls;
-    if (min !== undefined && max !== undefined && min.length <= longestText && max.length <= longestText) {
-      minValues[column.name] = min;
-      maxValues[column.name] = max;
-    }
+    if (vector !== null) columns.set(column.name, column.type === 'instant' ? instants(vector) : texts(vector));
   }
-  return JSON.stringify({ numRecords: batch.numRows, minValues, maxValues, nullCount });
+  return statisticsJson(batch.numRows, columns);
+}
+
+/** The same of columns that were looked at otherwise. */
+export function statisticsJson(rows: number, columns: ReadonlyMap<string, ColumnStatistics>): string {
+  const minValues: Record<string, string> = {};
+  const maxValues: Record<string, string> = {};
+  const nullCount: Record<string, number> = {};
+  for (const [name, { min, max, nulls }] of columns) {
+    nullCount[name] = nulls;
+    if (min === undefined || max === undefined || min.length > longestText || max.length > longestText) continue;
+    minValues[name] = min;
+    maxValues[name] = max;
+  }
+  // Nothing beyond ASCII: whoever has a lake open holds this of each file, in twice the memory if one character is wide.
+  const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return JSON.stringify({ numRecords: rows, minValues, maxValues, nullCount }).replace(/[\u0080-\uffff]/g, escaped);
 }
 
 /** The protocol's instants have milliseconds, so the least is rounded down and the greatest up. */

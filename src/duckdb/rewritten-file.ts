@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { statisticsJson, type ColumnStatistics } from '../columns/statistics.js';
 import type { Column, Table } from '../columns/table.js';
 import { LedgerlakeError } from '../errors.js';
 import type { Cell } from '../output/rows.js';
@@ -7,9 +8,6 @@ import { fileLiteral, identifier, literal } from './views.js';
 
 /** Rows a row group: what DuckDB reads as one unit. */
 const rowGroupRows = 128 * 1024;
-
-/** A longer text says little about a file; the protocol lets a writer leave it out. */
-const longestText = 64;
 
 /** A Parquet file made from another. */
 export interface RewrittenFile {
@@ -97,18 +95,15 @@ export async function statistics(database: Database, table: Table, address: stri
   });
   const [found = {}] =
     selected.length === 0 ? [] : await database.rows(`SELECT ${selected.join(', ')} FROM ${read(address)}`);
-  const minValues: Record<string, string> = {};
-  const maxValues: Record<string, string> = {};
-  const nullCount: Record<string, number> = {};
+  const columns = new Map<string, ColumnStatistics>();
   for (const [at, column] of filtered.entries()) {
-    nullCount[column.name] = Number(found[`nulls${at}`] ?? 0);
-    const min = bound(column, found[`min${at}`] ?? null, 'down');
-    const max = bound(column, found[`max${at}`] ?? null, 'up');
-    if (min === undefined || max === undefined || min.length > longestText || max.length > longestText) continue;
-    minValues[column.name] = min;
-    maxValues[column.name] = max;
+    columns.set(column.name, {
+      min: bound(column, found[`min${at}`] ?? null, 'down'),
+      max: bound(column, found[`max${at}`] ?? null, 'up'),
+      nulls: Number(found[`nulls${at}`] ?? 0),
+    });
   }
-  return JSON.stringify({ numRecords: rows, minValues, maxValues, nullCount });
+  return statisticsJson(rows, columns);
 }
 
 /** The protocol's instants have milliseconds, so the least is rounded down and the greatest up. */
