@@ -27,10 +27,8 @@ function valueReader(data: Data): Reader {
   if (DataType.isUtf8(type) && offsets !== undefined) {
     const bytes = values as Uint8Array;
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    if (!isAscii(buffer)) return (row) => buffer.toString('utf8', offsets[row], offsets[row + 1]);
-    // To decode a text costs more than to cut it out of one that is decoded.
-    const text = buffer.toString('latin1');
-    return (row) => text.slice(offsets[row], offsets[row + 1]);
+    const encoding = isAscii(buffer) ? 'latin1' : 'utf8';
+    return (row) => buffer.toString(encoding, offsets[row], offsets[row + 1]);
   }
   if (DataType.isInt(type)) {
     const numbers = values as Int32Array | BigInt64Array;

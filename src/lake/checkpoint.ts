@@ -13,7 +13,7 @@ import {
   type RecordBatch,
   type TypeMap,
 } from 'apache-arrow';
-import { plainParquetFile, withParquet } from '../parquet/wasm.js';
+import { plainParquetFile, withParquet, type RowGroup } from '../parquet/wasm.js';
 import { rowReader } from './checkpoint-rows.js';
 import { readAction, type Action, type Add, type MetaData, type Protocol, type Remove, type Txn } from './actions.js';
 
@@ -76,32 +76,33 @@ const columns = {
   protocol: struct({ minReaderVersion: new Int32(), minWriterVersion: new Int32() }),
 };
 
-/** Rows that are made at once: as objects they take many times what they do in columns. */
-const batchRows = 1000;
+/** Rows that are made, written and read at once, some 1 kB each: as objects they take many times what they do in columns. */
+const groupRows = 1000;
 
 type Row = Partial<Record<keyof typeof columns, Record<string, unknown>>>;
 
-/** A classic checkpoint: the state of a table in one Parquet file. */
-export function encodeCheckpoint({ protocol, metaData, files, txns, removed = [] }: TableState): {
-  bytes: Uint8Array;
-  actions: number;
-} {
-  const batches: RecordBatch[] = [];
-  let actions = 0;
-  let rows: Row[] = [{ protocol: { ...protocol } }, { metaData: metaDataRow(metaData) }];
-  const finish = (): void => {
-    actions += rows.length;
-    batches.push(...tableOf(rows).batches);
+/** A classic checkpoint: the state of a table in one Parquet file, and how many actions that are. */
+export async function encodeCheckpoint(state: TableState): Promise<{ bytes: Uint8Array; actions: number }> {
+  const { bytes, rows } = await plainParquetFile(batchesOf(state), groupRows);
+  return { bytes, actions: rows };
+}
+
+function* batchesOf(state: TableState): Generator<RecordBatch> {
+  let rows: Row[] = [];
+  for (const row of rowsOf(state)) {
+    if (rows.push(row) < groupRows) continue;
+    yield* tableOf(rows).batches;
     rows = [];
-  };
-  const push = (row: Row): void => {
-    if (rows.push(row) === batchRows) finish();
-  };
-  for (const txn of txns) push({ txn: { ...txn, version: BigInt(txn.version), lastUpdated: long(txn.lastUpdated) } });
-  for (const add of files) push({ add: addRow(add) });
-  for (const remove of removed) push({ remove: removeRow(remove) });
-  if (rows.length > 0) finish();
-  return { bytes: plainParquetFile(new ArrowTable(batches)), actions };
+  }
+  if (rows.length > 0) yield* tableOf(rows).batches;
+}
+
+function* rowsOf({ protocol, metaData, files, txns, removed = [] }: TableState): Generator<Row> {
+  yield { protocol: { ...protocol } };
+  yield { metaData: metaDataRow(metaData) };
+  for (const txn of txns) yield { txn: { ...txn, version: BigInt(txn.version), lastUpdated: long(txn.lastUpdated) } };
+  for (const add of files) yield { add: addRow(add) };
+  for (const remove of removed) yield { remove: removeRow(remove) };
 }
 
 function tableOf(rows: readonly Row[]): ArrowTable {
@@ -162,34 +163,42 @@ function long(value: number | undefined): bigint | null {
  * @throws LedgerlakeError LAKE_LOG naming the file, where a row isn't an action; Error where the bytes are no Parquet file
  */
 export async function decodeCheckpoint(bytes: Uint8Array, file: string): Promise<Action[]> {
-  const parts = await withParquet(bytes, async (parquet) => {
-    if (!parquet.isOwn) return [await parquet.table()];
-    // Of many rows nearly all are transactions, which have none of the other columns: to read those costs more than all else.
-    const txns = await parquet.table({ columns: ['txn'] });
-    const others = { columns: Object.keys(columns).filter((name) => name !== 'txn') };
-    const run = valuesOf(txns);
-    if (run === undefined) return [await parquet.table()];
-    const { from, to } = run;
-    return [
-      ...(from > 0 ? [await parquet.table({ ...others, limit: from })] : []),
-      txns,
-      ...(to < parquet.rows ? [await parquet.table({ ...others, offset: to })] : []),
-    ];
+  return withParquet(bytes, async ({ isOwn, groups }) => {
+    const actions: Action[] = [];
+    // Group by group, so that what they are decoded to is never there of all of them.
+    for (const group of groups) {
+      const parts = isOwn ? await ownParts(group) : [await group.table()];
+      for (const { data } of parts.flatMap(({ batches }) => batches)) addActions(actions, data, file);
+    }
+    return actions;
   });
-  const actions: Action[] = [];
-  for (const { data } of parts.flatMap(({ batches }) => batches)) {
-    const kinds = data.type.children.map(({ name }, at) => {
-      const column = data.children[at];
-      return { name, read: column === undefined ? () => undefined : rowReader(column) };
-    });
-    for (let row = 0; row < data.length; row++) {
-      for (const { name, read } of kinds) {
-        const fields = read(row);
-        if (fields !== undefined) actions.push(readAction({ [name]: fields }, file, actions.length));
-      }
+}
+
+/** Of many rows nearly all are transactions, which have none of the other columns: to read those costs more than all else. */
+async function ownParts(group: RowGroup): Promise<readonly ArrowTable[]> {
+  const txns = await group.table({ columns: ['txn'] });
+  const others = { columns: Object.keys(columns).filter((name) => name !== 'txn') };
+  const run = valuesOf(txns);
+  if (run === undefined) return [await group.table()];
+  const { from, to } = run;
+  return [
+    ...(from > 0 ? [await group.table({ ...others, limit: from })] : []),
+    txns,
+    ...(to < group.rows ? [await group.table({ ...others, offset: to })] : []),
+  ];
+}
+
+function addActions(actions: Action[], data: RecordBatch['data'], file: string): void {
+  const kinds = data.type.children.map(({ name }, at) => {
+    const column = data.children[at];
+    return { name, read: column === undefined ? () => undefined : rowReader(column) };
+  });
+  for (let row = 0; row < data.length; row++) {
+    for (const { name, read } of kinds) {
+      const fields = read(row);
+      if (fields !== undefined) actions.push(readAction({ [name]: fields }, file, actions.length));
     }
   }
-  return actions;
 }
 
 /** From the first row that has a value in a table's only column to behind the last; undefined where one between has none. */

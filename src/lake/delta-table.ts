@@ -267,7 +267,7 @@ export class DeltaTable {
       txns: this.snapshot.txns.values(),
       removed: [...this.#removed.values()].filter(({ path }) => this.isBarred(path)),
     };
-    const { bytes, actions } = encodeCheckpoint(state);
+    const { bytes, actions } = await encodeCheckpoint(state);
     await this.#log.writeCheckpoint(this.snapshot.version, bytes, actions);
     this.#hasWrittenCheckpoint = true;
     this.#checkpointed = this.snapshot.version;

@@ -1,3 +1,5 @@
+import { buffer } from 'node:stream/consumers';
+import { ReadableStream } from 'node:stream/web';
 import { setImmediate } from 'node:timers/promises';
 import { Table as ArrowTable, tableFromIPC, tableToIPC, type RecordBatch } from 'apache-arrow';
 import {
@@ -8,6 +10,7 @@ import {
   type RecordBatch as WasmBatch,
   Table as WasmTable,
   WriterPropertiesBuilder,
+  transformParquetStream,
   wasmMemory,
   writeParquet,
   type WriterProperties,
@@ -64,14 +67,17 @@ export async function parquetOfStream(
   metadata: ReadonlyMap<string, string>,
 ): Promise<Uint8Array> {
   const bytes = encoded(table, stream, metadata);
-  const written = await rowsOf(bytes);
-  if (written !== rows) {
-    throw new LedgerlakeError(
-      'PARQUET_MISMATCH',
-      `expected ${rows} rows in the Parquet file for ${table.name}, its footer says ${written}; nothing was committed`,
-    );
-  }
+  await checkRows(bytes, rows, table.name);
   return bytes;
+}
+
+async function checkRows(bytes: Uint8Array, rows: number, what: string): Promise<void> {
+  const written = await withFile(bytes, (file) => file.metadata().fileMetadata().numRows());
+  if (written === rows) return;
+  throw new LedgerlakeError(
+    'PARQUET_MISMATCH',
+    `expected ${rows} rows in the Parquet file for ${what}, its footer says ${written}; it was left out`,
+  );
 }
 
 function encoded(table: Table, stream: Uint8Array, metadata: ReadonlyMap<string, string>): Uint8Array {
@@ -94,18 +100,52 @@ export function wasmBytes(): number {
   return isMemory && memory.buffer instanceof ArrayBuffer ? memory.buffer.byteLength : 0;
 }
 
-/** An Arrow table as one Parquet file, as it is: for the checkpoints of a log, whose columns are nested. */
-export function plainParquetFile(table: ArrowTable): Uint8Array {
+/**
+ * Batches as one Parquet file, as they are: for the checkpoints of a log, whose columns are nested. Each batch is asked for when
+ * the one before is written, so that only a few are in memory at once, and what the writer has made of `groupRows` rows.
+ *
+ * @throws LedgerlakeError PARQUET_MISMATCH where the file doesn't hold all of their rows; what `batches` throws
+ */
+export async function plainParquetFile(
+  batches: Iterable<RecordBatch>,
+  groupRows: number,
+): Promise<{ bytes: Uint8Array; rows: number }> {
   const builder = new WriterPropertiesBuilder()
+    .setMaxRowGroupSize(groupRows)
     .setCompression(Compression.ZSTD)
     .setCreatedBy(`${writerName}${version}`);
-  return writeParquet(WasmTable.fromIPCStream(tableToIPC(table, 'stream')), builder.build());
+  let rows = 0;
+  let failure: { readonly reason: unknown } | undefined;
+  const source = function* (): Generator<WasmBatch> {
+    try {
+      for (const batch of batches) {
+        const table = WasmTable.fromIPCStream(tableToIPC(new ArrowTable([batch]), 'stream'));
+        try {
+          rows += batch.numRows;
+          yield* table.recordBatches();
+        } finally {
+          table.free();
+        }
+      }
+    } catch (reason) {
+      failure = { reason };
+    }
+  };
+  try {
+    const bytes = await buffer(await transformParquetStream(ReadableStream.from(source()), builder.build()));
+    await checkRows(bytes, rows, 'a checkpoint');
+    if (failure === undefined) return { bytes, rows };
+  } catch (error) {
+    // The writer takes a source that fails for one that ends, and fails itself where that is at once.
+    failure ??= { reason: error };
+  }
+  throw failure.reason;
 }
 
-/** Which rows and columns of a file are read, all at once. */
+/** Which rows and columns of a row group are read, all at once. */
 export interface RowRange {
   readonly columns?: readonly string[];
-  /** Rows before the first one: only of files of this program's own, see `parquetBatches`. */
+  /** Rows of the group before the first one: only of files of this program's own, see `parquetBatches`. */
   readonly offset?: number;
   /** At least one. */
   readonly limit?: number;
@@ -115,6 +155,10 @@ export interface RowRange {
 export interface OpenParquet {
   /** Whether this program has written it. */
   readonly isOwn: boolean;
+  readonly groups: readonly RowGroup[];
+}
+
+export interface RowGroup {
   readonly rows: number;
   /** Throws an Error where the bytes are no Parquet file. */
   table(range?: RowRange): Promise<ArrowTable>;
@@ -127,18 +171,20 @@ export interface OpenParquet {
  */
 export function withParquet<T>(bytes: Uint8Array, read: (file: OpenParquet) => Promise<T>): Promise<T> {
   return withFile(bytes, (file) => {
-    const footer = file.metadata().fileMetadata();
-    const rows = footer.numRows();
-    return read({
-      isOwn: footer.createdBy()?.startsWith(writerName) === true,
-      rows,
-      // One batch: each has its price, and a thousand rows, as they come otherwise, are few.
-      table: async ({ columns, ...range } = {}) => {
-        const selected = columns === undefined ? {} : { columns: [...columns] };
-        const found = await file.read({ ...selected, ...range, batchSize: Math.max(1, rows) });
-        return tableFromIPC(found.intoIPCStream());
-      },
+    const metadata = file.metadata();
+    const groups = metadata.rowGroups().map((group, number): RowGroup => {
+      const rows = group.numRows();
+      return {
+        rows,
+        // One batch: each has its price, and a thousand rows, as they come otherwise, are few.
+        table: async ({ columns, ...range } = {}) => {
+          const selected = columns === undefined ? {} : { columns: [...columns] };
+          const part = { ...selected, ...range, rowGroups: [number], batchSize: Math.max(1, rows) };
+          return tableFromIPC((await file.read(part)).intoIPCStream());
+        },
+      };
     });
+    return read({ isOwn: metadata.fileMetadata().createdBy()?.startsWith(writerName) === true, groups });
   });
 }
 
@@ -157,10 +203,6 @@ function properties(table: Table, metadata: ReadonlyMap<string, string>): Writer
     if (unbounded === true) builder = builder.setColumnStatisticsEnabled(name, EnabledStatistics.None);
   }
   return builder.build();
-}
-
-function rowsOf(bytes: Uint8Array): Promise<number> {
-  return withFile(bytes, (file) => file.metadata().fileMetadata().numRows());
 }
 
 /** Opens a Parquet file, and closes it again. Throws an Error where the bytes are none. */

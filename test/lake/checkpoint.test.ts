@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decodeCheckpoint, encodeCheckpoint } from '../../src/lake/checkpoint.js';
+import { withParquet } from '../../src/parquet/wasm.js';
 
 const protocol = { minReaderVersion: 1, minWriterVersion: 2 };
 const metaData = {
@@ -31,7 +32,7 @@ test('a checkpoint gives back what it was made of', async () => {
     dataChange: true,
   };
   const txn = { appId: 'ledgerlake/a/b/c', version: 2, lastUpdated: 7 };
-  const { bytes, actions } = encodeCheckpoint({
+  const { bytes, actions } = await encodeCheckpoint({
     protocol,
     metaData,
     files: [add, bare],
@@ -58,12 +59,50 @@ test('a removal keeps partition and size where they are known, and says so', asy
   const bar = { path: 'b', deletionTimestamp: 6 };
   const swapped = { ...known, path: 'c', dataChange: true, stats: '{}', tags: { rows: '3' } };
   const removed = [{ ...known, dataChange: true, extendedFileMetadata: true }, { ...bar, dataChange: false }, swapped];
-  const { bytes } = encodeCheckpoint({ protocol, metaData, files: [], txns: [], removed });
+  const { bytes } = await encodeCheckpoint({ protocol, metaData, files: [], txns: [], removed });
   expect((await decodeCheckpoint(bytes, 'c')).slice(2)).toEqual([
     { remove: { ...known, dataChange: false, extendedFileMetadata: true } },
     { remove: { ...bar, dataChange: false, extendedFileMetadata: false } },
     { remove: { ...known, path: 'c', dataChange: false, extendedFileMetadata: true } },
   ]);
+});
+
+test('rows of several groups come back, whichever of them the transactions end in', async () => {
+  for (const counts of [
+    { txns: 2500, adds: 1200 },
+    { txns: 998, adds: 1000 },
+    { txns: 0, adds: 2001 },
+  ]) {
+    const txns = Array.from({ length: counts.txns }, (_, at) => ({ appId: `ledgerlake/p/a/${at}`, version: at + 1 }));
+    const adds = Array.from({ length: counts.adds }, (_, at) => ({
+      path: `${at}.parquet`,
+      partitionValues: { account: 'demo' },
+      size: at,
+      modificationTime: at,
+      dataChange: false,
+      stats: `{"numRecords":${at}}`,
+    }));
+    const { bytes, actions } = await encodeCheckpoint({ protocol, metaData, files: adds, txns });
+    expect(actions).toBe(2 + counts.txns + counts.adds);
+    const kept = await withParquet(bytes, ({ groups }) => Promise.resolve(groups.map(({ rows }) => rows)));
+    expect(kept.slice(0, -1)).toEqual(kept.slice(0, -1).map(() => 1000));
+    expect(await decodeCheckpoint(bytes, 'c')).toEqual([
+      { protocol },
+      { metaData },
+      ...txns.map((txn) => ({ txn })),
+      ...adds.map((add) => ({ add })),
+    ]);
+  }
+});
+
+test('what ends before all rows are there is no checkpoint', async () => {
+  const torn = function* (): Generator<never> {
+    yield* [];
+    throw new Error('torn');
+  };
+  await expect(encodeCheckpoint({ protocol, metaData, files: torn(), txns: [] })).rejects.toThrow('torn');
+  const txns = Array.from({ length: 1500 }, (_, at) => ({ appId: String(at), version: 1 }));
+  await expect(encodeCheckpoint({ protocol, metaData, files: torn(), txns })).rejects.toThrow('torn');
 });
 
 test('any transactions, files and removals come back, in their order', async () => {
@@ -100,7 +139,7 @@ test('any transactions, files and removals come back, in their order', async () 
   await fc.assert(
     fc.asyncProperty(txns, files, removed, async (...held) => {
       const [of, adds, removes] = held;
-      const { bytes } = encodeCheckpoint({ protocol, metaData, files: adds, txns: of, removed: removes });
+      const { bytes } = await encodeCheckpoint({ protocol, metaData, files: adds, txns: of, removed: removes });
       expect(await decodeCheckpoint(bytes, 'c')).toEqual([
         { protocol },
         { metaData },
