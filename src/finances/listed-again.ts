@@ -1,6 +1,4 @@
 import type { Lake } from '../lake/lake.js';
-import { filesOf } from '../lake/units.js';
-import { unitsOf } from '../lake/file-tags.js';
 import type { Job, Noticed } from '../run/pipeline.js';
 import { loadedWindows, windowSlice, type WindowSlice } from '../run/window-slices.js';
 import { dayMs, type Window } from '../run/windows.js';
@@ -33,7 +31,7 @@ function breaksOf({ lake, account, range }: Job, listing: string, windows: reado
   return { holes: holes.filter(isTheirs), beginnings: beginnings.filter(isTheirs) };
 }
 
-function listedWindows({ lake, account }: Job, listing: string): Window[] {
+function listedWindows({ lake, account }: Job, listing: string): readonly Window[] {
   return loadedWindows(lake, listing, groups.name, account);
 }
 
@@ -87,9 +85,7 @@ async function heldListing(lake: Lake, account: string, listing: string, slice: 
   // Only now: most runs find no hole, and need no DuckDB.
   const { heldRaws } = await import('../history/held-raws.js');
   const { snapshot } = lake.table(groups.name);
-  const adds = filesOf(snapshot, listing, account).filter((add) =>
-    unitsOf(add).some((unit) => slice.units.includes(unit)),
-  );
+  const adds = snapshot.filesWith(account, listing, slice.units);
   const raws = adds.length === 0 ? [] : await heldRaws(lake, groups, adds, slice.units);
   return Buffer.from(`{"payload":{"FinancialEventGroupList":[${raws.join(',')}]}}`);
 }

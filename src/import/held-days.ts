@@ -1,12 +1,11 @@
 import type { Add, Action } from '../lake/actions.js';
 import { exchange, type Exchanged } from '../lake/exchange.js';
-import { unitsOf } from '../lake/file-tags.js';
 import type { Lake } from '../lake/lake.js';
 import { txns, unitVersion } from '../lake/units.js';
 import type { NewFile } from '../lake/written-files.js';
 import type { Clock } from '../clock.js';
 import type { Family } from '../maintenance/families.js';
-import { dayOf, importedUnit, importedWindows, readImported } from '../run/imported-days.js';
+import { dayOf, importedUnit, importedWindows } from '../run/imported-days.js';
 import { loadedWindows } from '../run/window-slices.js';
 import { overlap } from '../run/windows.js';
 
@@ -57,10 +56,7 @@ export function heldDays(target: ImportTarget, family: Family, days: readonly nu
     return { open, units, state: versions.join() };
   };
   const found = look();
-  const wanted = new Set(found.units);
-  const files = lake
-    .files(pipeline, main.name, account)
-    .filter((add) => unitsOf(add).some((unit) => readImported(unit) !== undefined && wanted.has(unit)));
+  const files = lake.table(main.name).snapshot.filesWith(account, pipeline, found.units);
   return { ...found, files, holds: () => look().state === found.state };
 }
 

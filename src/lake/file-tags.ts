@@ -18,13 +18,8 @@ export function mainOf(add: Add): string | undefined {
 
 /** The units whose rows a file holds. */
 export function unitsOf(add: Add): readonly string[] {
-  let units = knownUnits.get(add);
-  if (units === undefined) knownUnits.set(add, (units = stringsOf(add.tags?.['units']) ?? []));
-  return units;
+  return stringsOf(add.tags?.['units']) ?? [];
 }
-
-/** A run that commits often asks for those of every file each time. */
-const knownUnits = new WeakMap<Add, readonly string[]>();
 
 function stringsOf(tag: string | undefined): readonly string[] | undefined {
   if (tag === undefined) return undefined;

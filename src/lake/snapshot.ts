@@ -1,6 +1,9 @@
 import type { Action, Add, Txn } from './actions.js';
+import { ByAccount } from './by-account.js';
 import { derivedOf } from './file-tags.js';
+import { unnumbered } from './numbered-paths.js';
 import { ReadUnits } from './read-units.js';
+import { UnitFiles } from './unit-files.js';
 import { accountOfTxn, namedByTxn } from './unit-ids.js';
 
 /**
@@ -16,6 +19,10 @@ export interface Snapshot {
   readonly txns: ReadonlyMap<string, Txn>;
   /** The files that were written for an account. */
   filesOf(account: string): Iterable<Add>;
+  /** Those of them that a pipeline wrote and that hold any of these units. */
+  filesWith(account: string, pipeline: string, units: Iterable<string>): readonly Add[];
+  /** The files that have this path in the log but for a number behind the name. */
+  numbered(path: string): Iterable<Add>;
   /** What was done for an account. */
   txnsOf(account: string): Iterable<Txn>;
   /** The units that a pipeline has read for an account. */
@@ -38,6 +45,10 @@ export class LiveSnapshot implements Snapshot {
   readonly #files = new ByAccount<Add>(({ tags }) => tags?.['account']);
   readonly #txns = new ByAccount<Txn>(({ appId }) => accountOfTxn(appId));
   readonly #units = new ReadUnits();
+  readonly #unitFiles = new UnitFiles();
+  /** Paths that have a number behind the name, by those without. */
+  readonly #numbered = new Map<string, Set<string>>();
+  /** Files whose path is encoded, by their path once it is decoded. */
   readonly #places = new Map<string, Add>();
   readonly #named = new Map<string, number>();
   readonly #lastingNames = new Set<string>();
@@ -54,6 +65,14 @@ export class LiveSnapshot implements Snapshot {
     return this.#files.of(account);
   }
 
+  filesWith(account: string, pipeline: string, units: Iterable<string>): readonly Add[] {
+    return this.#unitFiles.with(account, pipeline, units, (of) => this.filesOf(of));
+  }
+
+  numbered(path: string): Iterable<Add> {
+    return [...(this.#numbered.get(path) ?? [])].flatMap((of) => this.files.get(of) ?? []);
+  }
+
   txnsOf(account: string): Iterable<Txn> {
     return this.#txns.of(account);
   }
@@ -67,7 +86,7 @@ export class LiveSnapshot implements Snapshot {
   }
 
   fileAt(place: string): Add | undefined {
-    return this.#places.get(place);
+    return this.#places.get(place) ?? (isEncoded(place) ? undefined : this.#files.all.get(place));
   }
 
   timesNamed(path: string): number {
@@ -84,21 +103,13 @@ export class LiveSnapshot implements Snapshot {
 
   clear(): void {
     this.version = -1;
-    for (const held of [this.#files, this.#txns, this.#units, this.#places, this.#named, this.#lastingNames])
-      held.clear();
+    for (const held of [this.#files, this.#unitFiles, this.#numbered, this.#places, this.#named]) held.clear();
+    for (const held of [this.#txns, this.#units, this.#lastingNames]) held.clear();
   }
 
   apply(action: Action): void {
     if ('add' in action) {
-      const { add } = action;
-      const account = add.tags?.['account'];
-      const before = this.#files.all.get(add.path);
-      // A file that is added again keeps its place: whoever goes through the files meanwhile doesn't meet it twice.
-      if (before?.tags?.['account'] === account) this.#unname(before);
-      else this.#remove(add.path);
-      this.#files.set(add.path, add);
-      this.#places.set(decoded(add.path), add);
-      for (const path of derivedOf(add) ?? []) this.#named.set(path, this.timesNamed(path) + 1);
+      this.#add(action.add);
     } else if ('remove' in action) {
       this.#remove(action.remove.path);
     } else if ('txn' in action) {
@@ -118,16 +129,35 @@ export class LiveSnapshot implements Snapshot {
     if (path !== undefined) this.#lastingNames.delete(path);
   }
 
+  #add(add: Add): void {
+    const { path } = add;
+    const before = this.#files.all.get(path);
+    // A file that is added again keeps its place: whoever goes through the files meanwhile doesn't meet it twice.
+    if (before !== undefined && before.tags?.['account'] === add.tags?.['account']) this.#disregard(before);
+    else this.#remove(path);
+    this.#files.set(path, add);
+    this.#unitFiles.note(add);
+    if (isEncoded(path)) this.#places.set(decodeURIComponent(path), add);
+    const own = unnumbered(path);
+    if (own !== undefined) this.#numbered.set(own, (this.#numbered.get(own) ?? new Set()).add(path));
+    for (const named of derivedOf(add) ?? []) this.#named.set(named, this.timesNamed(named) + 1);
+  }
+
   #remove(path: string): void {
     const add = this.#files.all.get(path);
     if (add === undefined) return;
     this.#files.delete(path);
-    this.#places.delete(decoded(path));
-    this.#unname(add);
+    if (isEncoded(path)) this.#places.delete(decodeURIComponent(path));
+    const own = unnumbered(path) ?? '';
+    this.#numbered.get(own)?.delete(path);
+    if (this.#numbered.get(own)?.size === 0) this.#numbered.delete(own);
+    this.#disregard(add);
   }
 
-  #unname(add: Add | undefined): void {
-    for (const named of (add && derivedOf(add)) ?? []) {
+  /** What the file says of units and other files holds no longer. */
+  #disregard(add: Add): void {
+    this.#unitFiles.forget(add);
+    for (const named of derivedOf(add) ?? []) {
       const times = this.timesNamed(named) - 1;
       if (times > 0) this.#named.set(named, times);
       else this.#named.delete(named);
@@ -135,62 +165,6 @@ export class LiveSnapshot implements Snapshot {
   }
 }
 
-/** Hardly a path has anything to decode. */
-function decoded(path: string): string {
-  return path.includes('%') ? decodeURIComponent(path) : path;
-}
-
-/** Things by their key, and by the account that they are of, where they are of one. */
-class ByAccount<T> {
-  readonly all = new Map<string, T>();
-  readonly #accountOf: (thing: T) => string | undefined;
-  /** Made when it is asked for: who only reads a lake doesn't ask. */
-  #byAccount: Map<string, Map<string, T>> | undefined;
-
-  constructor(accountOf: (thing: T) => string | undefined) {
-    this.#accountOf = accountOf;
-  }
-
-  of(account: string): Iterable<T> {
-    return this.#own().get(account)?.values() ?? [];
-  }
-
-  accounts(): Iterable<string> {
-    return this.#own().keys();
-  }
-
-  set(key: string, thing: T): void {
-    this.all.set(key, thing);
-    if (this.#byAccount !== undefined) this.#note(this.#byAccount, key, thing);
-  }
-
-  clear(): void {
-    this.all.clear();
-    this.#byAccount = undefined;
-  }
-
-  delete(key: string): void {
-    const thing = this.all.get(key);
-    this.all.delete(key);
-    const account = thing === undefined ? undefined : this.#accountOf(thing);
-    if (account === undefined || this.#byAccount === undefined) return;
-    const own = this.#byAccount.get(account);
-    own?.delete(key);
-    if (own?.size === 0) this.#byAccount.delete(account);
-  }
-
-  #own(): ReadonlyMap<string, Map<string, T>> {
-    if (this.#byAccount !== undefined) return this.#byAccount;
-    const made = new Map<string, Map<string, T>>();
-    for (const [key, thing] of this.all) this.#note(made, key, thing);
-    return (this.#byAccount = made);
-  }
-
-  #note(byAccount: Map<string, Map<string, T>>, key: string, thing: T): void {
-    const account = this.#accountOf(thing);
-    if (account === undefined) return;
-    const own = byAccount.get(account);
-    if (own === undefined) byAccount.set(account, new Map([[key, thing]]));
-    else own.set(key, thing);
-  }
+function isEncoded(path: string): boolean {
+  return path.includes('%');
 }

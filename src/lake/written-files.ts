@@ -1,6 +1,7 @@
 import type { Table } from '../columns/table.js';
 import type { Add } from './actions.js';
 import type { DeltaTable } from './delta-table.js';
+import { numbered } from './numbered-paths.js';
 import type { Store } from './store.js';
 
 /** A file on its way into a table. */
@@ -53,19 +54,13 @@ export class WrittenFiles {
 /** Where the table holds the same content under the same name, whatever the number behind it. */
 function livePath({ snapshot }: DeltaTable, { path, tags }: Add): string | undefined {
   if (snapshot.files.has(path)) return path;
-  const stem = path.slice(0, -extension.length);
-  for (const live of snapshot.filesOf(tags?.['account'] ?? '')) {
-    if (live.path.startsWith(stem) && live.tags?.['sha256'] === tags?.['sha256']) return live.path;
-  }
+  for (const live of snapshot.numbered(path)) if (live.tags?.['sha256'] === tags?.['sha256']) return live.path;
   return undefined;
 }
 
-const extension = '.parquet';
-
 /** The path, or the first one with a number behind it, that nobody may be about to delete. */
 function freePath(table: DeltaTable, path: string): string {
-  const stem = path.slice(0, -extension.length);
   let free = path;
-  for (let number = 2; table.isBarred(free); number++) free = `${stem}-${number}${extension}`;
+  for (let number = 2; table.isBarred(free); number++) free = numbered(path, number);
   return free;
 }

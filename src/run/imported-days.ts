@@ -28,7 +28,7 @@ export function dayOf(instant: number): Window {
 }
 
 /** The days of which a pipeline's tables hold imported rows for an account, in order; no two overlap. */
-export function importedWindows(lake: Lake, pipeline: string, table: string, account: string): Window[] {
+export function importedWindows(lake: Lake, pipeline: string, table: string, account: string): readonly Window[] {
   return windows.of(lake.table(table).snapshot.unitsOf(account, pipeline));
 }
 

@@ -15,7 +15,7 @@ export interface WindowSlice extends Slice {
 const prefix = 'window/';
 
 /** The windows that a pipeline has loaded for an account; no two overlap. */
-export function loadedWindows(lake: Lake, pipeline: string, table: string, account: string): Window[] {
+export function loadedWindows(lake: Lake, pipeline: string, table: string, account: string): readonly Window[] {
   return windows.of(lake.table(table).snapshot.unitsOf(account, pipeline));
 }
 
