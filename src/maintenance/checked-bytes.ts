@@ -38,31 +38,52 @@ export async function checkedFile(
   store: Store,
   table: DeltaTable,
   add: Add,
+  workspace: Pick<Workspace, 'fresh'>,
+): Promise<string> {
+  const address = store.address(table.pathOf(add));
+  if (!isAbsolute(address)) return checkedCopy(store, table, add, workspace);
+  await eachChecked(store, table, add, () => Promise.resolve());
+  return address;
+}
+
+/** The same as a copy on the local disk, which stays when another run replaces the file. */
+export async function checkedCopy(
+  store: Store,
+  table: DeltaTable,
+  add: Add,
   { fresh }: Pick<Workspace, 'fresh'>,
 ): Promise<string> {
-  const path = table.pathOf(add);
-  const address = store.address(path);
-  const local = isAbsolute(address) ? address : fresh();
-  const copy = local === address ? undefined : await open(local, 'wx');
+  const path = fresh();
+  const copy = await open(path, 'wx');
   try {
-    const hash = createHash('sha256');
-    let size = 0;
-    for (let start = 0; start < add.size; start += wholeBytes) {
-      // One more than is asked for: it shows whether the file goes on where it should end.
-      const read = await store.readRange(path, start, wholeBytes + 1);
-      if (read === undefined) throw damaged(store, table, add, missing);
-      const isLast = start + wholeBytes >= add.size;
-      const piece = isLast ? read : read.subarray(0, wholeBytes);
-      size += piece.length;
-      hash.update(piece);
-      await copy?.writeFile(piece);
-    }
-    const fault = faultIn(add, size, () => hash.digest('hex'));
-    if (fault !== undefined) throw damaged(store, table, add, fault);
-    return local;
+    await eachChecked(store, table, add, (piece) => copy.writeFile(piece));
   } finally {
-    await copy?.close();
+    await copy.close();
   }
+  return path;
+}
+
+/** Gives a committed file's bytes piece by piece; throws at its end where they aren't what its commit says. */
+async function eachChecked(
+  store: Store,
+  table: DeltaTable,
+  add: Add,
+  use: (piece: Uint8Array) => Promise<void>,
+): Promise<void> {
+  const hash = createHash('sha256');
+  let size = 0;
+  for (let start = 0; start < add.size; start += wholeBytes) {
+    // One more than is asked for: it shows whether the file goes on where it should end.
+    const read = await store.readRange(table.pathOf(add), start, wholeBytes + 1);
+    if (read === undefined) throw damaged(store, table, add, missing);
+    const isLast = start + wholeBytes >= add.size;
+    const piece = isLast ? read : read.subarray(0, wholeBytes);
+    size += piece.length;
+    hash.update(piece);
+    await use(piece);
+  }
+  const fault = faultIn(add, size, () => hash.digest('hex'));
+  if (fault !== undefined) throw damaged(store, table, add, fault);
 }
 
 const missing = 'it is missing';

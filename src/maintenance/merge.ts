@@ -6,7 +6,7 @@ import { unitsOf } from '../lake/file-tags.js';
 import type { Lake } from '../lake/lake.js';
 import type { NewFile } from '../lake/written-files.js';
 import type { Bundle } from './bundles.js';
-import { checkedBytes } from './checked-bytes.js';
+import { checkedCopy } from './checked-bytes.js';
 import type { Family } from './families.js';
 import { columnList, expectRows, rowsIn, type LocalParquet } from './local-parquet.js';
 import { mergedTags, rowsInLog } from './merged-tags.js';
@@ -19,15 +19,15 @@ import type { Workspace } from './workspace.js';
 /** Of zstd: files come out an eighth smaller than at DuckDB's own level, for a twentieth more of the whole time. */
 const compressionLevel = 6;
 
-/** Brings committed files of a table into the workspace; their names there. Throws as `checkedBytes` does. */
+/** Brings committed files of a table into the workspace; their names there. Throws as `checkedCopy` does. */
 export async function fetchFiles(
   lake: Lake,
-  { keep }: Workspace,
+  workspace: Workspace,
   table: Table,
   adds: readonly Add[],
 ): Promise<string[]> {
   const paths: string[] = [];
-  for (const add of adds) paths.push(await keep(await checkedBytes(lake.store, lake.table(table.name), add)));
+  for (const add of adds) paths.push(await checkedCopy(lake.store, lake.table(table.name), add, workspace));
   return paths;
 }
 

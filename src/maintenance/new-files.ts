@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
 import type { Table } from '../columns/table.js';
 import type { Add } from '../lake/actions.js';
@@ -31,6 +32,19 @@ export function isRewritten({ path }: Add): boolean {
   return basename(path).startsWith(prefix);
 }
 
+/** Read at once to hash a file: it is held whole only while it is written into the lake. */
+const hashedBytes = 1_000_000;
+
+async function hashed(path: string): Promise<{ readonly size: number; readonly sha256: string }> {
+  const hash = createHash('sha256');
+  let size = 0;
+  for await (const piece of createReadStream(path, { highWaterMark: hashedBytes }) as AsyncIterable<Buffer>) {
+    hash.update(piece);
+    size += piece.length;
+  }
+  return { size, sha256: hash.digest('hex') };
+}
+
 /**
  * A local file as one on its way into the lake, named by where its windows begin, else by its month, and by the hash of
  * its content. Rows and hash are added to its tags.
@@ -42,16 +56,14 @@ export async function newFile(
   tags: Readonly<Record<string, string>>,
   now: number,
 ): Promise<NewFile> {
-  const bytes = await bytesOf(local);
-  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  const { size, sha256 } = await hashed(local.path);
   return {
     table,
-    // Once more: until it is written, files of other tables are made.
     read: () => bytesOf(local),
     add: {
       path: `account=${account}/month=${month}/${prefix}${beginningOf(units) ?? month}-${sha256.slice(0, 16)}.parquet`,
       partitionValues: { account, month },
-      size: bytes.length,
+      size,
       modificationTime: now,
       // The same rows in other files: who follows the table's changes has nothing to read.
       dataChange: false,
