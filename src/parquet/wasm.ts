@@ -67,16 +67,16 @@ export async function parquetOfStream(
   metadata: ReadonlyMap<string, string>,
 ): Promise<Uint8Array> {
   const bytes = encoded(table, stream, metadata);
-  await checkRows(bytes, rows, table.name);
+  await checkRows(bytes, rows, table.name, 'nothing was committed');
   return bytes;
 }
 
-async function checkRows(bytes: Uint8Array, rows: number, what: string): Promise<void> {
+async function checkRows(bytes: Uint8Array, rows: number, what: string, outcome: string): Promise<void> {
   const written = await withFile(bytes, (file) => file.metadata().fileMetadata().numRows());
   if (written === rows) return;
   throw new LedgerlakeError(
     'PARQUET_MISMATCH',
-    `expected ${rows} rows in the Parquet file for ${what}, its footer says ${written}; it was left out`,
+    `expected ${rows} rows in the Parquet file for ${what}, its footer says ${written}; ${outcome}`,
   );
 }
 
@@ -133,7 +133,7 @@ export async function plainParquetFile(
   };
   try {
     const bytes = await buffer(await transformParquetStream(ReadableStream.from(source()), builder.build()));
-    await checkRows(bytes, rows, 'a checkpoint');
+    await checkRows(bytes, rows, 'a checkpoint', 'what was committed stands without it');
     if (failure === undefined) return { bytes, rows };
   } catch (error) {
     // The writer takes a source that fails for one that ends, and fails itself where that is at once.
