@@ -6,7 +6,7 @@ import { DamagedFile } from './damaged-file.js';
 import { DeltaTable } from './delta-table.js';
 import { fileAt, isNamed, namedFiles } from './derived-files.js';
 import { exchange, type Exchanged } from './exchange.js';
-import { isDerivedFile, unitsOf } from './file-tags.js';
+import { isDerivedFile } from './file-tags.js';
 import { HeldBack, together, type ComparedSlice, type Lacking } from './held-back.js';
 import { keptTables } from './kept-tables.js';
 import type { Revisions } from './revisions.js';
@@ -189,8 +189,7 @@ export class Lake {
   #refuseEmptying(slice: SliceCommit, main: Table): void {
     if (slice.acceptsEmpty === true || slice.files.some(({ table }) => table === main)) return;
     const { snapshot } = this.table(main.name);
-    const displaced = new Set(displacedUnits(snapshot, slice));
-    const lost = goingFiles(snapshot, slice).filter((add) => unitsOf(add).some((unit) => displaced.has(unit)));
+    const lost = snapshot.filesWith(slice.account, slice.pipeline, displacedUnits(snapshot, slice));
     const rows = lost.reduce((sum, { tags }) => sum + Number(tags?.['rows'] ?? 0), 0);
     if (rows === 0) return;
     throw new LedgerlakeError(

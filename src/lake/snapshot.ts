@@ -20,7 +20,7 @@ export interface Snapshot {
   /** The files that were written for an account. */
   filesOf(account: string): Iterable<Add>;
   /** Those of them that a pipeline wrote and that hold any of these units. */
-  filesWith(account: string, pipeline: string, units: Iterable<string>): readonly Add[];
+  filesWith(account: string, pipeline: string, units: Iterable<string>): Add[];
   /** The files that have this path in the log but for a number behind the name. */
   numbered(path: string): Iterable<Add>;
   /** What was done for an account. */
@@ -46,8 +46,8 @@ export class LiveSnapshot implements Snapshot {
   readonly #txns = new ByAccount<Txn>(({ appId }) => accountOfTxn(appId));
   readonly #units = new ReadUnits();
   readonly #unitFiles = new UnitFiles();
-  /** Paths that have a number behind the name, by those without. */
-  readonly #numbered = new Map<string, Set<string>>();
+  /** Files that have a number behind the name, by the path without it and by their own. */
+  readonly #numbered = new Map<string, Map<string, Add>>();
   /** Files whose path is encoded, by their path once it is decoded. */
   readonly #places = new Map<string, Add>();
   readonly #named = new Map<string, number>();
@@ -65,12 +65,12 @@ export class LiveSnapshot implements Snapshot {
     return this.#files.of(account);
   }
 
-  filesWith(account: string, pipeline: string, units: Iterable<string>): readonly Add[] {
+  filesWith(account: string, pipeline: string, units: Iterable<string>): Add[] {
     return this.#unitFiles.with(account, pipeline, units, (of) => this.filesOf(of));
   }
 
   numbered(path: string): Iterable<Add> {
-    return [...(this.#numbered.get(path) ?? [])].flatMap((of) => this.files.get(of) ?? []);
+    return this.#numbered.get(path)?.values() ?? [];
   }
 
   txnsOf(account: string): Iterable<Txn> {
@@ -139,7 +139,7 @@ export class LiveSnapshot implements Snapshot {
     this.#unitFiles.note(add);
     if (isEncoded(path)) this.#places.set(decodeURIComponent(path), add);
     const own = unnumbered(path);
-    if (own !== undefined) this.#numbered.set(own, (this.#numbered.get(own) ?? new Set()).add(path));
+    if (own !== undefined) this.#numbered.set(own, (this.#numbered.get(own) ?? new Map<string, Add>()).set(path, add));
     for (const named of derivedOf(add) ?? []) this.#named.set(named, this.timesNamed(named) + 1);
   }
 

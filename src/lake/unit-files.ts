@@ -11,12 +11,7 @@ export class UnitFiles {
   readonly #byAccount = new Map<string, Map<string, ByUnit>>();
 
   /** Those of an account and a pipeline that hold any of the units; `files` gives all of the account, the first time. */
-  with(
-    account: string,
-    pipeline: string,
-    units: Iterable<string>,
-    files: (account: string) => Iterable<Add>,
-  ): readonly Add[] {
+  with(account: string, pipeline: string, units: Iterable<string>, files: (account: string) => Iterable<Add>): Add[] {
     let own = this.#byAccount.get(account);
     if (own === undefined) {
       this.#byAccount.set(account, (own = new Map<string, ByUnit>()));

@@ -37,7 +37,7 @@ export function replacedUnits({ units, retires = [] }: SliceUnits): readonly str
 
 /** The files that hold any of the units that a slice takes the place of. */
 export function touchedFiles(snapshot: Snapshot, slice: SliceUnits): Add[] {
-  return [...snapshot.filesWith(slice.account, slice.pipeline, replacedUnits(slice))];
+  return snapshot.filesWith(slice.account, slice.pipeline, replacedUnits(slice));
 }
 
 /** The units that give way to the slice (see `SliceUnits.cuts`), in whole or in part. */
@@ -49,7 +49,7 @@ export function displacedUnits(snapshot: Snapshot, { pipeline, account, cuts }: 
 /** The files that hold anything that goes when the slice comes. */
 export function goingFiles(snapshot: Snapshot, slice: SliceUnits): Add[] {
   const going = [...replacedUnits(slice), ...displacedUnits(snapshot, slice)];
-  return [...snapshot.filesWith(slice.account, slice.pipeline, going)];
+  return snapshot.filesWith(slice.account, slice.pipeline, going);
 }
 
 /** Those of them that hold something that stays as well. */

@@ -42,7 +42,7 @@ export async function checkedFile(
 ): Promise<string> {
   const address = store.address(table.pathOf(add));
   if (!isAbsolute(address)) return checkedCopy(store, table, add, workspace);
-  await eachChecked(store, table, add, () => Promise.resolve());
+  await eachChecked(store, table, add);
   return address;
 }
 
@@ -63,12 +63,12 @@ export async function checkedCopy(
   return path;
 }
 
-/** Gives a committed file's bytes piece by piece; throws at its end where they aren't what its commit says. */
+/** Reads a committed file's bytes piece by piece; throws at its end where they aren't what its commit says. */
 async function eachChecked(
   store: Store,
   table: DeltaTable,
   add: Add,
-  use: (piece: Uint8Array) => Promise<void>,
+  use?: (piece: Uint8Array) => Promise<void>,
 ): Promise<void> {
   const hash = createHash('sha256');
   let size = 0;
@@ -80,7 +80,7 @@ async function eachChecked(
     const piece = isLast ? read : read.subarray(0, wholeBytes);
     size += piece.length;
     hash.update(piece);
-    await use(piece);
+    await use?.(piece);
   }
   const fault = faultIn(add, size, () => hash.digest('hex'));
   if (fault !== undefined) throw damaged(store, table, add, fault);
