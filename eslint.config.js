@@ -3,6 +3,7 @@ import tseslint from 'typescript-eslint';
 /** Heavy packages and the one file that may import each. */
 const importers = {
   'parquet-wasm': 'src/parquet/wasm.ts',
+  'parquet-wasm/esm': 'src/parquet/wasm.ts',
   'p-queue': 'src/quota/queue.ts',
   '@aws-sdk/client-s3': 'src/lake/s3.ts',
   yargs: 'src/cli/command-line.ts',

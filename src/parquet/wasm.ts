@@ -10,15 +10,19 @@ import {
   type RecordBatch as WasmBatch,
   Table as WasmTable,
   WriterPropertiesBuilder,
+  initSync,
   transformParquetStream,
   wasmMemory,
   writeParquet,
   type WriterProperties,
-} from 'parquet-wasm';
+} from 'parquet-wasm/esm';
 import type { Encoding, Table } from '../columns/table.js';
 import { LedgerlakeError, messageOf } from '../errors.js';
 import { version } from '../version.js';
 import { blobOf, type ParquetSource } from './source-blob.js';
+import { wasmModule } from './wasm-module.js';
+
+initSync({ module: wasmModule() });
 
 /** Begins what the files name as their writer, before its version. */
 const writerName = 'ledgerlake ';

@@ -1,0 +1,39 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
+
+/** What a process's threads know the module by. */
+const key = 'ledgerlake: parquet-wasm';
+
+/** The encoder's module, which a process compiles once for all of its threads. */
+export function wasmModule(): WebAssembly.Module {
+  const known: unknown = getEnvironmentData(key);
+  if (known instanceof WebAssembly.Module) return known;
+  const path = createRequire(import.meta.url).resolve('parquet-wasm/esm/parquet_wasm_bg.wasm');
+  const compiled = new WebAssembly.Module(passingBytes(path));
+  // Threads that start later come with it.
+  setEnvironmentData(key, compiled);
+  return compiled;
+}
+
+const wasmPage = 65_536;
+
+/**
+ * A file's bytes for a moment, in memory that V8 maps for itself and gives back. Of the C library's own memory 5 MB that were
+ * freed once would let it keep as much of whatever is freed later.
+ */
+function passingBytes(path: string): Uint8Array {
+  const file = openSync(path, 'r');
+  try {
+    const { size } = fstatSync(file);
+    const { buffer } = new WebAssembly.Memory({ initial: Math.ceil(size / wasmPage) });
+    const bytes = new Uint8Array(buffer, 0, size);
+    let filled = 0;
+    for (let read = -1; filled < size && read !== 0; filled += read) {
+      read = readSync(file, bytes, filled, size - filled, filled);
+    }
+    return bytes.subarray(0, filled);
+  } finally {
+    closeSync(file);
+  }
+}
