@@ -39,10 +39,10 @@ export class Dictionary {
     return this.#bytes.toString('utf8', this.#offsets[index], this.#offsets[index + 1]);
   }
 
-  /** The values as an Arrow array, by number. */
+  /** The values as an Arrow array, by number, as they lie in memory: valid until the next one is added. */
   data(): Data<Utf8> {
-    const valueOffsets = this.#offsets.slice(0, this.length + 1);
-    const data = new Uint8Array(this.#bytes.subarray(0, valueOffsets[this.length]));
+    const valueOffsets = this.#offsets.subarray(0, this.length + 1);
+    const data = new Uint8Array(this.#bytes.buffer, this.#bytes.byteOffset, valueOffsets[this.length]);
     return makeData({ type: new Utf8(), length: this.length, nullCount: 0, valueOffsets, data });
   }
 

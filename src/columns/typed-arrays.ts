@@ -1,6 +1,6 @@
 import { Bool, DateDay, Decimal, Int32, makeData, type Data } from 'apache-arrow';
-import { Validity } from './arrays.js';
 import type { Digits } from './table.js';
+import { Validity } from './validity.js';
 
 /** Signed 32-bit integers; undefined stands for null. */
 export function nullableIntegers(values: readonly (number | undefined)[]): Data {

@@ -1,3 +1,4 @@
+import type { ColumnMemory } from '../columns/memory.js';
 import type { Table } from '../columns/table.js';
 import type { Batch, Collector } from '../run/pipeline.js';
 import type { Window } from '../run/windows.js';
@@ -75,13 +76,14 @@ export function* eventBatches(
   of: FinishedEvents,
   month: string,
   chosen: number[],
+  memory?: ColumnMemory,
 ): Generator<Batch> {
   const order = sortedEvents(of.effective, chosen);
   const tags = { net: JSON.stringify(netSums(of.rows, chosen)) };
   // Events without any amount give no entries, and no file without a row.
-  const rows = entryBatch(entries, of, order);
+  const rows = entryBatch(entries, of, order, memory);
   if (rows.numRows > 0) yield { table: entries, month, rows, tags };
-  yield { table: events, month, rows: eventBatch(events, of, order), tags };
+  yield { table: events, month, rows: eventBatch(events, of, order, memory), tags };
 }
 
 function eventsByMonth(

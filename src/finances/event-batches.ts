@@ -1,16 +1,9 @@
 import type { RecordBatch } from 'apache-arrow';
-import {
-  Int64Values,
-  bigintArray,
-  bytesArray,
-  gathered,
-  gatheredDecimals,
-  integerArray,
-  numberedArray,
-  textArray,
-} from '../columns/arrays.js';
+import { bigintArray, bytesArray, textArray } from '../columns/arrays.js';
 import { Dictionary } from '../columns/dictionary.js';
+import { GatheredArrays, Int64Values } from '../columns/gathered-arrays.js';
 import type { Int32List } from '../columns/growable.js';
+import { ownMemory, type ColumnMemory } from '../columns/memory.js';
 import type { Table } from '../columns/table.js';
 import { recordBatch } from '../columns/table.js';
 import type { EventIds } from './event-ids.js';
@@ -41,14 +34,17 @@ export function eventBatch(
   table: Table,
   { rows, ids, effective }: FinishedEvents,
   order: readonly number[],
+  memory: ColumnMemory = ownMemory,
 ): RecordBatch {
+  const arrays = new GatheredArrays(memory);
   const { events, sources } = rows;
   const chosen = Int32Array.from(order);
   const { length } = chosen;
   const at = (row: number): number => chosen[row] ?? none;
-  const source = gathered(events.source.values, chosen);
+  const source = arrays.gathered(events.source.values, chosen);
   const owners = new Dictionary();
-  const text = (values: Dictionary, column: Int32List) => numberedArray(values, gathered(column.values, chosen));
+  const text = (values: Dictionary, column: Int32List) =>
+    arrays.numbered(values, arrays.gathered(column.values, chosen));
   const owner = (of: (source: RowSource) => string | undefined) =>
     Int32Array.from(sources, (each) => numberOf(owners, of(each)));
   const groupIds = owner((of) => of.groupId);
@@ -57,18 +53,18 @@ export function eventBatch(
     event_id: textArray(length, (row) => ids.eventIds[at(row)] ?? ''),
     content_hash: textArray(length, (row) => ids.contentHashes[at(row)] ?? ''),
     event_list: text(rows.lists, events.list),
-    posted_at: new Int64Values(events.postedAt).instants(chosen),
-    effective_at: new Int64Values(effective).instants(chosen),
+    posted_at: arrays.instants(new Int64Values(events.postedAt), chosen),
+    effective_at: arrays.instants(new Int64Values(effective), chosen),
     amazon_order_id: text(rows.orders, events.amazonOrderId),
     seller_order_id: text(rows.orders, events.sellerOrderId),
     marketplace: text(rows.places, events.marketplace),
     store: text(rows.places, events.store),
-    group_id: numberedArray(owners, gathered(groupIds, source)),
-    window_start: new Int64Values(sources.map((of) => micros(of.windowStart))).instants(source),
-    window_end: new Int64Values(sources.map((of) => micros(of.windowEnd))).instants(source),
-    requested_order_id: numberedArray(owners, gathered(requestedOrderIds, source)),
+    group_id: arrays.numbered(owners, arrays.gathered(groupIds, source)),
+    window_start: arrays.instants(new Int64Values(sources.map((of) => micros(of.windowStart))), source),
+    window_end: arrays.instants(new Int64Values(sources.map((of) => micros(of.windowEnd))), source),
+    requested_order_id: arrays.numbered(owners, arrays.gathered(requestedOrderIds, source)),
     position: bigintArray(length, (row) => BigInt(events.position.get(at(row)))),
-    raw: bytesArray(length, (row) => events.raw[at(row)] ?? { page: Buffer.alloc(0), start: 0, end: 0 }),
+    raw: bytesArray(length, (row) => events.raw[at(row)] ?? { page: Buffer.alloc(0), start: 0, end: 0 }, memory),
   });
 }
 
@@ -77,41 +73,47 @@ export function entryBatch(
   table: Table,
   { rows, ids, effective }: FinishedEvents,
   order: readonly number[],
+  memory: ColumnMemory = ownMemory,
 ): RecordBatch {
+  const arrays = new GatheredArrays(memory);
   const { events, entries, items } = rows;
-  const { chosen, place, event, entry } = entriesOf(rows, order);
+  const { chosen, place, event, entry } = entriesOf(rows, order, memory);
   const { length } = chosen;
-  const item = gathered(entries.item, chosen);
-  const ofEvent = (values: Dictionary, column: Int32List) => numberedArray(values, gathered(column.values, event));
-  const ofEntry = (values: Dictionary, column: Int32Array) => numberedArray(values, gathered(column, chosen));
+  const item = arrays.gathered(entries.item, chosen);
+  const ofEvent = (values: Dictionary, column: Int32List) =>
+    arrays.numbered(values, arrays.gathered(column.values, event));
+  const ofEntry = (values: Dictionary, column: Int32Array) => arrays.numbered(values, arrays.gathered(column, chosen));
   const ofItem = (values: Dictionary, itemColumn: Int32List, eventColumn: Int32List) =>
-    numberedArray(values, firstOf(gathered(itemColumn.values, item), gathered(eventColumn.values, event)));
-  const path = gathered(entries.path, chosen);
+    arrays.numbered(
+      values,
+      firstOf(arrays.gathered(itemColumn.values, item), arrays.gathered(eventColumn.values, event)),
+    );
+  const path = arrays.gathered(entries.path, chosen);
   const places = placeDictionaries(rows);
-  const ofPlace = ({ values, numbers }: PlaceTexts) => numberedArray(values, gathered(numbers, path));
+  const ofPlace = ({ values, numbers }: PlaceTexts) => arrays.numbered(values, arrays.gathered(numbers, path));
   // No two are equal, so there is nothing to look up.
   const eventIds = { data: () => textArray(order.length, (place) => ids.eventIds[order[place] ?? none] ?? '') };
   const groupIds = new Dictionary();
   const groupNumbers = Int32Array.from(rows.sources, (source) => numberOf(groupIds, source.groupId));
   return recordBatch(table, length, {
-    event_id: numberedArray(eventIds, place),
+    event_id: arrays.numbered(eventIds, place),
     event_list: ofEvent(rows.lists, events.list),
-    posted_at: new Int64Values(events.postedAt).instants(event),
-    effective_at: new Int64Values(effective).instants(event),
+    posted_at: arrays.instants(new Int64Values(events.postedAt), event),
+    effective_at: arrays.instants(new Int64Values(effective), event),
     amazon_order_id: ofEvent(rows.orders, events.amazonOrderId),
     marketplace: ofEvent(rows.places, events.marketplace),
-    group_id: numberedArray(groupIds, gathered(groupNumbers, gathered(events.source.values, event))),
-    entry: integerArray(entry),
+    group_id: arrays.numbered(groupIds, arrays.gathered(groupNumbers, arrays.gathered(events.source.values, event))),
+    entry: arrays.integers(entry),
     path: ofPlace(places.paths),
-    item: integerArray(gathered(items.index.values, item)),
+    item: arrays.integers(arrays.gathered(items.index.values, item)),
     sku: ofItem(rows.skus, items.sku, events.sku),
     asin: ofItem(rows.asins, items.asin, events.asin),
     order_item_id: ofItem(rows.orderItems, items.orderItemId, events.orderItemId),
-    quantity: new Int64Values(items.quantity).bigints(item),
+    quantity: arrays.bigints(new Int64Values(items.quantity), item),
     kind: ofPlace(places.kinds),
     name: ofEntry(rows.names, entries.name),
     role: ofPlace(places.roles),
-    amount: gatheredDecimals(entries, chosen),
+    amount: arrays.decimals(entries, chosen),
     amount_text: ofEntry(rows.amountTexts, entries.text),
     currency: ofEntry(rows.currencies, entries.currency),
   });
@@ -124,14 +126,15 @@ export function entryBatch(
 function entriesOf(
   rows: SliceRows,
   order: readonly number[],
+  memory: ColumnMemory,
 ): { chosen: Int32Array; place: Int32Array; event: Int32Array; entry: Int32Array } {
   const { firstEntry } = rows.events;
   let length = 0;
   for (const number of order) length += rows.entriesEnd(number) - firstEntry.get(number);
-  const chosen = new Int32Array(length);
-  const place = new Int32Array(length);
-  const event = new Int32Array(length);
-  const entry = new Int32Array(length);
+  const chosen = memory.int32s(length);
+  const place = memory.int32s(length);
+  const event = memory.int32s(length);
+  const entry = memory.int32s(length);
   let row = 0;
   for (const [at, owner] of order.entries()) {
     const first = firstEntry.get(owner);

@@ -1,3 +1,4 @@
+import type { ColumnMemory } from '../columns/memory.js';
 import { eventBatches } from '../finances/collectors.js';
 import { numberedId, sharedEventIds } from '../finances/event-ids.js';
 import { Flattener } from '../finances/flatten.js';
@@ -26,8 +27,8 @@ export interface MonthBatches {
   readonly days: readonly number[];
   /** What the lake is to hold of them. */
   readonly holding: Holding;
-  /** Made when they are asked for, so that one month's are in memory at a time. */
-  readonly batches: () => Iterable<Batch>;
+  /** Made when they are asked for, so that one is there at a time: in `memory`, once the one before is no longer used. */
+  readonly batches: (memory: ColumnMemory) => Iterable<Batch>;
 }
 
 export interface FinishedPart {
@@ -106,7 +107,7 @@ export class EventPart {
     for (const [month, starts] of months) {
       const own = starts.flatMap((start) => chosen.get(start) ?? []);
       const holding = await bring(own);
-      const made = () => eventBatches({ events, entries }, finished, month, own);
+      const made = (memory: ColumnMemory) => eventBatches({ events, entries }, finished, month, own, memory);
       batches.push({ month, days: starts, holding, batches: made });
     }
     return { months: batches, leftOut, known };

@@ -4,7 +4,7 @@ import { handled, keptFile } from '../maintenance/kept-file.js';
 import type { LocalParquet } from '../maintenance/local-parquet.js';
 import { metadataOf } from '../maintenance/new-files.js';
 import type { Workspace } from '../maintenance/workspace.js';
-import type { ParquetWriter } from '../parquet/writer.js';
+import type { SizedWriter } from '../parquet/sized-writer.js';
 import { dayOf, importedUnit } from '../run/imported-days.js';
 import type { MonthBatches } from './event-part.js';
 import type { Holding } from './holdings.js';
@@ -35,7 +35,7 @@ export interface StagingMonth {
  */
 export async function stageMonth(
   { keep }: Workspace,
-  writer: ParquetWriter,
+  writer: SizedWriter,
   family: Family,
   account: string,
   { month, days, holding, batches }: MonthBatches,
@@ -43,7 +43,7 @@ export async function stageMonth(
   const metadata = metadataOf({ family, account, month, units: days.map((day) => importedUnit(dayOf(day))) });
   const files = new Map<string, Promise<LocalParquet>>();
   let net = '{}';
-  for (const { table, rows, tags } of batches()) {
+  for (const { table, rows, tags } of batches(writer.memory)) {
     files.set(table.name, keptFile(await writer.take(table, rows, metadata), keep));
     net = tags['net'] ?? net;
   }

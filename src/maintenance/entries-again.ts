@@ -2,6 +2,7 @@ import type { RecordBatch } from 'apache-arrow';
 import type { ByteRange } from '../columns/arrays.js';
 import { instantCells, textCells } from '../columns/cells.js';
 import type { Dictionary } from '../columns/dictionary.js';
+import type { ColumnMemory } from '../columns/memory.js';
 import type { Table } from '../columns/table.js';
 import { entryBatch } from '../finances/event-batches.js';
 import { Flattener } from '../finances/flatten.js';
@@ -35,20 +36,26 @@ export interface EntryBatch {
  * The entries of a file of events, made again from `raw` in the order of the events, by the one way by which they were made
  * when these were received. In batches of about `batchBytes` of `raw`: they bound the memory, whatever the file's size.
  *
+ * @param memory where a batch's columns lie; left out: each has its own
  * @throws Error where the bytes are no Parquet file of events
  */
-export async function* entriesAgain(table: Table, file: ParquetSource, batchBytes: number): AsyncGenerator<EntryBatch> {
+export async function* entriesAgain(
+  table: Table,
+  file: ParquetSource,
+  batchBytes: number,
+  memory?: ColumnMemory,
+): AsyncGenerator<EntryBatch> {
   let events = new StoredEvents();
   for await (const batch of parquetBatches(file, [...textColumns, ...instantColumns], readBytes)) {
     const cells = cellsOf(batch);
     for (let row = 0; row < batch.numRows; row++) {
       events.add(cells, row);
       if (events.bytes < batchBytes) continue;
-      yield events.finish(table);
+      yield events.finish(table, memory);
       events = new StoredEvents();
     }
   }
-  if (events.count > 0) yield events.finish(table);
+  if (events.count > 0) yield events.finish(table, memory);
 }
 
 function cellsOf(batch: RecordBatch): Cells {
@@ -98,11 +105,11 @@ class StoredEvents {
     this.bytes += bytes.length;
   }
 
-  finish(table: Table): EntryBatch {
+  finish(table: Table, memory: ColumnMemory | undefined): EntryBatch {
     const order = this.#ids.map((_, row) => row);
     const ids = { eventIds: this.#ids, contentHashes: [] };
     return {
-      rows: entryBatch(table, { rows: this.#rows, ids, effective: this.#effective }, order),
+      rows: entryBatch(table, { rows: this.#rows, ids, effective: this.#effective }, order, memory),
       net: netSums(this.#rows, order),
       events: this.count,
     };

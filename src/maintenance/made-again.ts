@@ -4,7 +4,7 @@ import type { Add } from '../lake/actions.js';
 import { unitsOf } from '../lake/file-tags.js';
 import type { ParquetSource } from '../parquet/source-blob.js';
 import { keyValueMetadata } from '../parquet/wasm.js';
-import type { ParquetWriter } from '../parquet/writer.js';
+import type { SizedWriter } from '../parquet/sized-writer.js';
 import { fileMetadata } from '../run/slice-stream.js';
 import { entriesAgain } from './entries-again.js';
 import { handled, keptFile } from './kept-file.js';
@@ -48,7 +48,7 @@ export interface Making {
  */
 export async function makeAgain(
   workspace: Workspace,
-  writer: ParquetWriter,
+  writer: SizedWriter,
   table: Table,
   main: Add,
   file: ParquetSource,
@@ -62,7 +62,7 @@ export async function makeAgain(
   const { rawBytes } = workspace.limits;
   // Several are in memory at once: what doesn't fit into one goes in smaller ones.
   const batchBytes = pageBytes(main) > rawBytes ? Math.ceil(rawBytes / 3) : rawBytes;
-  for await (const batch of entriesAgain(table, file, batchBytes)) {
+  for await (const batch of entriesAgain(table, file, batchBytes, writer.memory)) {
     signal.throwIfAborted();
     events += batch.events;
     nets.push(batch.net);

@@ -8,8 +8,7 @@ import { exchange } from '../lake/exchange.js';
 import { unitsOf } from '../lake/file-tags.js';
 import type { Lake } from '../lake/lake.js';
 import type { NewFile } from '../lake/written-files.js';
-import { withWriter } from '../parquet/sized-writer.js';
-import type { ParquetWriter } from '../parquet/writer.js';
+import { withWriter, type SizedWriter } from '../parquet/sized-writer.js';
 import { bundlesOf, replacing, type Bundle } from './bundles.js';
 import { checkBundle, whileLive, type Checked } from './checked-bundle.js';
 import { checkedBytes } from './checked-bytes.js';
@@ -77,7 +76,7 @@ export async function rebuildLake(options: RebuildOptions, work: Map<Family, Wor
 /** What works on bundles. */
 interface Workers {
   readonly workspace: Workspace;
-  readonly writer: ParquetWriter;
+  readonly writer: SizedWriter;
   /** Helps to find out what has changed; undefined where there is too little. */
   readonly thread: UnchangedThread | undefined;
 }
@@ -159,7 +158,7 @@ function keyOf({ main }: Pick<Bundle, 'main'>): string {
 
 async function beginBundle(
   { lake, signal }: RebuildOptions,
-  writer: ParquetWriter,
+  writer: SizedWriter,
   family: Family,
   table: Table,
   { file, ...checked }: Checked,

@@ -1,8 +1,8 @@
-import { Worker, type Transferable } from 'node:worker_threads';
+import { Worker } from 'node:worker_threads';
 import type { RecordBatch } from 'apache-arrow';
 import type { Table } from '../columns/table.js';
 import { LedgerlakeError, messageOf, type ErrorCode } from '../errors.js';
-import { piecesOf } from './pieces.js';
+import { arrowStream } from './arrow-stream.js';
 import type { EncodedFile, ParquetWriter, TakenRows } from './writer.js';
 
 /** Files under way at once: one that is being written, and two that wait so that the thread never does, as they come in pairs. */
@@ -10,22 +10,27 @@ const mostUnderWay = 3;
 /** Memory of WASM never shrinks: a thread whose memory has grown beyond so many bytes is replaced by a new one. */
 const mostWasmBytes = 160_000_000;
 
-/** Rows lie outside the heap: a thread that needs more than this has gone wrong, and dies alone. */
-export const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 16 };
+/** Bytes of the memory that rows go over in, and that is used again; larger ones go in memory of their own. */
+const roomBytes = 16_000_000;
 
-/** A file to be written: its rows as an Arrow stream in pieces, which come over without being copied. */
+/** Rows lie outside the heap: a thread that needs more than this has gone wrong, and dies alone. */
+export const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 6 };
+
+/** A file to be written: its rows as an Arrow stream, whose memory goes over and comes back. */
 export interface Job {
   readonly id: number;
   readonly table: Table;
   readonly metadata: ReadonlyMap<string, string>;
   readonly rows: number;
-  readonly pieces: readonly Uint8Array[];
+  readonly stream: Uint8Array<ArrayBuffer>;
 }
 
-/** What the thread says of a job. */
-export type Answer = { readonly id: number } & (
-  { readonly file: EncodedFile; readonly wasmBytes: number } | { readonly message: string; readonly code: ErrorCode }
-);
+/** What becomes of a job. */
+export type Outcome =
+  { readonly file: EncodedFile; readonly wasmBytes: number } | { readonly message: string; readonly code: ErrorCode };
+
+/** What the thread says of a job, whose stream comes back with it. */
+export type Answer = Pick<Job, 'id' | 'stream'> & Outcome;
 
 interface UnderWay extends TakenRows {
   readonly resolve: (file: EncodedFile) => void;
@@ -50,6 +55,7 @@ export class ParquetThread implements ParquetWriter {
   readonly #signal: AbortSignal;
   readonly #underWay = new Map<number, UnderWay>();
   #worker: Worker | undefined;
+  readonly #rooms: ArrayBuffer[] = [];
   #jobs = 0;
   #isLarge = false;
   #ended: { readonly reason: unknown } | undefined;
@@ -70,9 +76,9 @@ export class ParquetThread implements ParquetWriter {
     const id = this.#jobs++;
     const job = underWay();
     this.#underWay.set(id, job);
-    const pieces = await piecesOf(rows);
-    const message: Job = { id, table, metadata, rows: rows.numRows, pieces };
-    this.#worker?.postMessage(message, transferred(pieces));
+    const stream = await arrowStream(rows, (bytes) => this.#room(bytes));
+    const message: Job = { id, table, metadata, rows: rows.numRows, stream };
+    this.#worker?.postMessage(message, [stream.buffer]);
     return job;
   }
 
@@ -103,7 +109,13 @@ export class ParquetThread implements ParquetWriter {
     });
   }
 
+  #room(bytes: number): ArrayBuffer {
+    return bytes > roomBytes ? new ArrayBuffer(bytes) : (this.#rooms.pop() ?? new ArrayBuffer(roomBytes));
+  }
+
   #answered(answer: Answer): void {
+    const { buffer } = answer.stream;
+    if (buffer.byteLength === roomBytes) this.#rooms.push(buffer);
     const job = this.#underWay.get(answer.id);
     this.#underWay.delete(answer.id);
     if ('file' in answer) {
@@ -143,8 +155,4 @@ function ended(why: string): LedgerlakeError {
     'ENCODER',
     `expected the thread that writes Parquet to go on to the end, it ended (${why}); run the same command again`,
   );
-}
-
-function transferred(pieces: readonly Uint8Array[]): Transferable[] {
-  return [...new Set(pieces.map(({ buffer }) => buffer))].filter((buffer) => buffer instanceof ArrayBuffer);
 }

@@ -20,8 +20,8 @@ export interface TakenRows {
 /** Writes Parquet files, here or on another thread, with the same bytes. */
 export interface ParquetWriter {
   /**
-   * Takes the rows of a file over: their memory is the writer's from then on. Comes back once the writer has room for them,
-   * so that what is under way stays bounded; the file may come later.
+   * Takes the rows of a file. Comes back once the writer has had room for them, so that what is under way stays bounded, and
+   * holds nothing of their memory any more; the file may come later.
    *
    * @throws LedgerlakeError PARQUET_MISMATCH, ENCODER; from here or from `file`
    */

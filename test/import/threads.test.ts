@@ -54,7 +54,11 @@ test('an import writes the same files with a thread and without, in parts and da
 
 test.each([
   ['dies', "if (job.id === 1) throw new Error('out of luck');", /out of luck/],
-  ['refuses a file', "parentPort.postMessage({ id: job.id, message: 'no room', code: 'ENCODER' })", /no room/],
+  [
+    'refuses a file',
+    "parentPort.postMessage({ id: job.id, stream: job.stream, message: 'no room', code: 'ENCODER' })",
+    /no room/,
+  ],
 ])('an import whose thread %s ends with one error, and nothing of it in the lake', async (_, script, message) => {
   const lake = await emptyLake();
   const { failure } = await imported(lake, [await fileOf(pages(40))], threaded(scripted(script)));

@@ -13,13 +13,14 @@ import { builtThread, scripted } from './built-thread.js';
 
 const metadata = new Map([['ledgerlake', 'a test']]);
 
-/** Both tables' rows of so many events; made anew, as whoever takes rows takes their memory. */
-function batches(count: number): readonly Batch[] {
+/** Both tables' rows of so many events. */
+function batches(count: number, padding = ''): readonly Batch[] {
   const source = windowSource({ start: Date.UTC(2025, 2, 4), end: Date.UTC(2025, 2, 5) });
   const collector = eventCollector({ events, entries }, () => '2025-03');
-  const items = Array.from({ length: count }, (_, at) =>
-    shipment('2025-03-04T10:00:00Z', `111-0000000-${String(at).padStart(7, '0')}`),
-  );
+  const items = Array.from({ length: count }, (_, at) => ({
+    ...shipment('2025-03-04T10:00:00Z', `111-0000000-${String(at).padStart(7, '0')}`),
+    ...(padding === '' ? {} : { Padding: padding }),
+  }));
   collector.add({ page: scanPage(Buffer.from(eventsBody(items))), source });
   return [...collector.finish()];
 }
@@ -55,6 +56,24 @@ test('a thread writes the bytes and the statistics that are written without one,
   }
 });
 
+test('what was taken may be written over at once, also where it is more than memory is kept for', async () => {
+  const own = thread(builtThread);
+  for (const [count, padding] of [
+    [3, ''],
+    [20, 'x'.repeat(1_000_000)],
+  ] as const) {
+    for (const { table, rows } of batches(count, padding)) {
+      const wanted = await (await sameThread.take(table, rows, metadata)).file;
+      const { file } = await own.take(table, rows, metadata);
+      for (const { buffers } of rows.data.children) {
+        const arrays: readonly unknown[] = Object.values(buffers as object);
+        for (const array of arrays) if (ArrayBuffer.isView(array)) new Uint8Array(array.buffer).fill(0xee);
+      }
+      expect(Buffer.compare((await file).bytes, wanted.bytes)).toBe(0);
+    }
+  }
+});
+
 test.each([
   ['exits', 'process.exit(3)', /ended \(exit code 3\)/],
   ['throws', "throw new Error('the encoder is on fire')", /the encoder is on fire/],
@@ -85,7 +104,7 @@ test('a signal ends the wait for a thread that never answers, with its reason', 
 
 test('more than three files are never under way', async () => {
   const silent = thread(
-    scripted("if (job.id === 0) parentPort.postMessage({ id: 0, message: 'no', code: 'ENCODER' })"),
+    scripted("if (job.id === 0) parentPort.postMessage({ id: 0, stream: job.stream, message: 'no', code: 'ENCODER' })"),
   );
   const order: string[] = [];
   const takes = [];
