@@ -68,7 +68,7 @@ export class Flattener {
     events.position.push(this.#rows.position);
     events.page.push(this.#rows.pages);
     events.firstEntry.push(firstEntry);
-    events.raw.push({ page: tape.bytes, start: tape.start(node), end: tape.end(node) });
+    this.#rows.addRaw(tape.bytes, tape.start(node), tape.end(node));
     this.#addAttributes(tape, paths.root);
     for (const place of this.#oddFields) count(this.#notices.oddFields, `${list}: ${place}`);
   }

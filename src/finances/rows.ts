@@ -14,6 +14,9 @@ export interface RawEvent {
   readonly end: number;
 }
 
+/** What is held of an event's bytes, which lie in its page. */
+export type KeepRaw = (page: Buffer, start: number, end: number) => RawEvent;
+
 /** The attributes that both events and items have: numbers in the dictionaries of `SliceRows`. */
 class AttributeRows {
   readonly sku = new Int32List();
@@ -167,12 +170,23 @@ export class SliceRows {
   readonly sources: RowSource[] = [];
   /** Pages begun so far. */
   pages = 0;
+  readonly #keep: KeepRaw;
   #firstEvent = 0;
+
+  /** @param keep left out: the events' pages are held */
+  constructor(keep: KeepRaw = (page, start, end) => ({ page, start, end })) {
+    this.#keep = keep;
+  }
 
   /** What is added from now on comes from here. */
   begin(source: RowSource): void {
     this.sources.push(source);
     this.#firstEvent = this.events.length;
+  }
+
+  /** Takes in the next event's bytes. */
+  addRaw(page: Buffer, start: number, end: number): void {
+    this.events.raw.push(this.#keep(page, start, end));
   }
 
   /** The number behind that of an event's last row in `entries`. */

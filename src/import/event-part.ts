@@ -13,6 +13,7 @@ import { monthOf } from '../run/windows.js';
 import type { HeldEvents } from './held-events.js';
 import type { Holding } from './holdings.js';
 import { placedByPage } from './page-order.js';
+import type { RawMemory } from './raw-memory.js';
 
 /** What the parts of one input share beside the events that are known. */
 export interface EventProgress {
@@ -46,12 +47,15 @@ export interface FinishedPart {
 export class EventPart {
   /** Bytes of the pages taken in. */
   bytes = 0;
-  readonly #rows = new SliceRows();
+  readonly #rows: SliceRows;
   readonly #flattener: Flattener;
   readonly #progress: EventProgress;
   #dated = 0;
 
-  constructor(notices: Notices, progress: EventProgress) {
+  /** @param raws holds the events of a part before, which is used no longer */
+  constructor(notices: Notices, progress: EventProgress, raws: RawMemory) {
+    raws.clear();
+    this.#rows = new SliceRows(raws.keep);
     this.#flattener = new Flattener(this.#rows, notices);
     this.#progress = progress;
     // Which window an event is in shows when all of the part is there.

@@ -12,6 +12,7 @@ import { addGroups } from './group-days.js';
 import { withHeldEvents, type HeldEvents } from './held-events.js';
 import type { ImportOptions } from './import-options.js';
 import type { Input } from './input-bytes.js';
+import { RawMemory } from './raw-memory.js';
 import { readInput, type Places, type ReadInput } from './read-input.js';
 import type { ImportSummary, ImportSummaries } from './summaries.js';
 
@@ -53,10 +54,11 @@ export async function importInputs(
     const failed = new AbortController();
     const reading = { ...options, signal: AbortSignal.any([signal, failed.signal]) };
     const time = { through: options.clock.now() };
+    const raws = new RawMemory(2 * limits.partBytes);
     // While one input's last files are written and committed, the next one is read already.
     let before: Promise<void> = Promise.resolve();
     for (const input of inputs) {
-      const places = { workspace: ownFiles(shared), writer, heldEvents };
+      const places = { workspace: ownFiles(shared), writer, heldEvents, raws };
       const read = await soundInput(watched(input, tell), reading, places).catch(async (error: unknown) => {
         await before;
         throw error;

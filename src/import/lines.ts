@@ -4,11 +4,17 @@ const mark = Buffer.of(0xef, 0xbb, 0xbf);
 /** A line is held in memory; one that never ends is no file of bodies. */
 export const longestLine = 256 * 1024 * 1024;
 
+/** Memory for a line that was begun is kept for the next one, where it isn't more than this. */
+const keptBytes = 16 * 1024 * 1024;
+
 /** A line that isn't blank. */
 export interface Line {
   /** From 1, blank lines counted. */
   readonly number: number;
-  /** Without its end, and without a byte order mark; undefined for one that is too long to be kept. */
+  /**
+   * Without its end, and without a byte order mark; undefined for one that is too long to be kept. Valid until the next line is
+   * asked for.
+   */
   readonly bytes: Buffer | undefined;
 }
 
@@ -16,36 +22,43 @@ export interface Line {
  * Bytes as lines. The last one may lack its end, `\r\n` ends one too, and blank ones are passed over. A byte order mark at
  * the beginning of a line is left out: files that have one are strung together with it.
  *
+ * @param chunks each is asked for when the one before is used no longer
  * @param longest bytes of the longest line that is kept
  */
 export async function* linesOf(chunks: AsyncIterable<Buffer>, longest = longestLine): AsyncGenerator<Line> {
   let number = 1;
-  let parts: Buffer[] = [];
+  /** Begins with what earlier chunks have of a line. */
+  let begun = Buffer.alloc(0);
+  /** Bytes of the line so far: of one that is too long none are kept. */
   let length = 0;
-  const take = (part: Buffer): void => {
-    length += part.length;
-    if (length <= longest) parts.push(part);
-    else parts = [];
+  const begin = (part: Buffer): void => {
+    const end = length + part.length;
+    if (end > longest) begun = Buffer.alloc(0);
+    else {
+      if (end > begun.length) begun = Buffer.concat([begun.subarray(0, length)], Math.min(2 * end, longest));
+      begun.set(part, length);
+    }
+    length = end;
   };
-  const line = (): Line | undefined => {
-    const whole = parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
-    const bytes = length > longest ? undefined : withoutMark(whole);
-    parts = [];
+  const line = (rest: Buffer): Line | undefined => {
+    if (length > 0) begin(rest);
+    const isKept = Math.max(length, rest.length) <= longest;
+    const bytes = isKept ? withoutMark(length > 0 ? begun.subarray(0, length) : rest) : undefined;
     length = 0;
     return bytes !== undefined && isBlank(bytes) ? undefined : { number, bytes };
   };
   for await (const chunk of chunks) {
     let start = 0;
     for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
-      take(chunk.subarray(start, end));
-      const whole = line();
+      const whole = line(chunk.subarray(start, end));
       if (whole !== undefined) yield whole;
+      if (begun.length > keptBytes) begun = Buffer.alloc(0);
       number++;
       start = end + 1;
     }
-    if (start < chunk.length) take(chunk.subarray(start));
+    if (start < chunk.length) begin(chunk.subarray(start));
   }
-  const last = line();
+  const last = line(Buffer.alloc(0));
   if (last !== undefined) yield last;
 }
 

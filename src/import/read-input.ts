@@ -11,6 +11,7 @@ import type { HeldEvents } from './held-events.js';
 import type { ImportOptions } from './import-options.js';
 import type { Input } from './input-bytes.js';
 import { contentOf } from './page-content.js';
+import type { RawMemory } from './raw-memory.js';
 import { brokenLine, savedPages } from './saved-pages.js';
 import { stageMonth, type StagedMonth, type StagingMonth } from './staged-months.js';
 
@@ -22,6 +23,7 @@ export interface Places {
   readonly workspace: Workspace;
   readonly writer: SizedWriter;
   readonly heldEvents: HeldEvents;
+  readonly raws: RawMemory;
 }
 
 /** All of an input: its events on the local disk, or on their way there, its groups in memory. */
@@ -60,7 +62,7 @@ export async function readInput(
   const progress: EventProgress = { latest: undefined };
   const list = new GroupList(groupNotices);
   const counts = { eventPages: 0, groupPages: 0, skipped: 0 };
-  let part = new EventPart(eventNotices, progress);
+  let part = new EventPart(eventNotices, progress, places.raws);
   let last = 1;
   let received = 0;
 
@@ -72,7 +74,7 @@ export async function readInput(
   };
   const stage = async (): Promise<void> => {
     await staging.add(part);
-    part = new EventPart(eventNotices, progress);
+    part = new EventPart(eventNotices, progress, places.raws);
   };
 
   try {

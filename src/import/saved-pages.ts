@@ -6,7 +6,7 @@ import type { Input } from './input-bytes.js';
 import { inflated } from './input-bytes.js';
 import { linesOf, longestLine } from './lines.js';
 
-/** A saved body, scanned: valid until the next one is asked for, its bytes for good. */
+/** A saved body, scanned: valid until the next one is asked for, and so are its bytes. */
 export interface SavedPage {
   readonly page: ScannedPage;
   readonly line: number;

@@ -8,7 +8,7 @@ import { entryBatch } from '../finances/event-batches.js';
 import { Flattener } from '../finances/flatten.js';
 import { netSums } from '../finances/net-sums.js';
 import { newNotices } from '../finances/notices.js';
-import { none, SliceRows } from '../finances/rows.js';
+import { none, SliceRows, type RawEvent } from '../finances/rows.js';
 import { scan } from '../json/scan.js';
 import { Tape } from '../json/tape.js';
 import type { ParquetSource } from '../parquet/source-blob.js';
@@ -73,10 +73,13 @@ function cellsOf(batch: RecordBatch): Cells {
   };
 }
 
+const nothing: RawEvent = { page: Buffer.alloc(0), start: 0, end: 0 };
+
 /** Events read back from the lake, on their way to entries. */
 class StoredEvents {
   bytes = 0;
-  readonly #rows = new SliceRows();
+  // The entries of an event take nothing of its bytes as they are.
+  readonly #rows = new SliceRows(() => nothing);
   readonly #flattener = new Flattener(this.#rows, newNotices());
   readonly #tape = new Tape();
   readonly #ids: string[] = [];

@@ -4,8 +4,13 @@ import { linesOf } from '../../src/import/lines.js';
 
 async function lines(chunks: readonly Buffer[], longest?: number): Promise<[number, string | undefined][]> {
   const found: [number, string | undefined][] = [];
+  // Each chunk is valid until the next one is asked for.
   const of = (async function* () {
-    for (const chunk of chunks) yield await Promise.resolve(chunk);
+    for (const chunk of chunks) {
+      const passing = Buffer.from(chunk);
+      yield await Promise.resolve(passing);
+      passing.fill('x');
+    }
   })();
   for await (const { number, bytes } of linesOf(of, longest)) found.push([number, bytes?.toString('utf8')]);
   return found;
