@@ -1,29 +1,28 @@
+import { MemoryPiece } from '../columns/memory.js';
 import type { KeepRaw } from '../finances/rows.js';
 
 /** One piece of memory for the events of one part after the other, as they were received, so that no page needs to be held. */
 export class RawMemory {
-  readonly #size: number;
-  #piece: Buffer | undefined;
-  #used = 0;
+  readonly #piece: MemoryPiece;
+  /** The piece, as events' bytes are asked for. */
+  #page: Buffer | undefined;
 
   /** @param size bytes; events beyond it have memory of their own */
   constructor(size: number) {
-    this.#size = size;
+    this.#piece = new MemoryPiece(size);
   }
 
   readonly keep: KeepRaw = (page, start, end) => {
     const bytes = page.subarray(start, end);
-    if (this.#used + bytes.length > this.#size) return { page: Buffer.from(bytes), start: 0, end: bytes.length };
-    // Pages of memory that were never written to take none: the size is a limit, and no expense.
-    this.#piece ??= Buffer.from(new ArrayBuffer(this.#size));
-    const from = this.#used;
-    this.#piece.set(bytes, from);
-    this.#used += bytes.length;
-    return { page: this.#piece, start: from, end: this.#used };
+    const from = this.#piece.take(bytes.length);
+    if (from === undefined) return { page: Buffer.from(bytes), start: 0, end: bytes.length };
+    this.#page ??= Buffer.from(this.#piece.buffer);
+    this.#page.set(bytes, from);
+    return { page: this.#page, start: from, end: from + bytes.length };
   };
 
   /** Gives the memory out anew: nobody may use what lies in it any more. */
   clear(): void {
-    this.#used = 0;
+    this.#piece.clear();
   }
 }
