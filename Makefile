@@ -1,6 +1,6 @@
 # Ledgerlake: a marketplace seller's financial events as partitioned Parquet.
 .DEFAULT_GOAL := help
-.PHONY: help install build backfill check test test-s3 test-clients test-browser test-fleet test-package test-readers torture test-all docs-api bench bench-queries bench-fleet bench-lake clean
+.PHONY: help install build backfill check test test-s3 test-clients test-browser test-fleet test-package test-readers torture attack test-all docs-api bench bench-queries bench-fleet bench-lake clean
 
 LAKE ?= data/lake
 # Of `make bench`: megabytes of input, rounds that the medians are of, and which ways take part (all).
@@ -76,7 +76,10 @@ test-fleet: build ## A fleet of worker processes on a real Redis (Debian's packa
 torture: build ## Kill runs and fail store calls, everywhere: some minutes
 	npx vitest run --config test/torture/vitest.config.ts
 
-test-all: test test-s3 test-clients test-browser test-fleet test-package test-readers torture ## Everything that this machine can run
+attack: build ## Damage lakes and send hostile input: some minutes
+	npx vitest run --passWithNoTests --config test/attack/vitest.config.ts
+
+test-all: test test-s3 test-clients test-browser test-fleet test-package test-readers torture attack ## Everything that this machine can run
 
 docs-api: $(INSTALLED) ## Pages on the types that pipelines of one's own are written against, in docs/api
 	npm run --silent docs:api

@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+
+/** What an attacker and a bad night do to a lake and to the programs beside it: `make attack`. */
+export default defineConfig({
+  test: {
+    include: ['test/attack/*.attack.ts'],
+    // Trials start processes of their own: more at once would only wait for each other.
+    maxWorkers: 2,
+    testTimeout: 1_800_000,
+    hookTimeout: 600_000,
+  },
+});
