@@ -105,7 +105,7 @@ export function entrySelects(record: EventRecord, parsed: string, name: string):
       const array = `s."${first.slice(0, -2)}"`;
       ctes.push(
         `${from} AS (SELECT ${keep.replace('coalesce(posted_at, window_start) AS effective_at', 'effective_at')}, item, ` +
-          'coalesce(e."SellerSKU", e."SKU", e."FnSKU") AS sku, e."ASIN" AS asin, ' +
+          'coalesce(e."SellerSKU", e."SKU") AS sku, e."FnSKU" AS fnsku, e."ASIN" AS asin, ' +
           'coalesce(e."OrderItemId", e."OrderAdjustmentItemId") AS order_item_id, ' +
           'coalesce(e."QuantityShipped", e."Quantity") AS quantity, e ' +
           `FROM (SELECT ${keep}, unnest(${array}) AS e, unnest(range(len(${array})))::INTEGER AS item FROM ${name}_p))`,
@@ -121,9 +121,11 @@ export function entrySelects(record: EventRecord, parsed: string, name: string):
   return { ctes, selects };
 }
 
-const noItem = 'NULL::VARCHAR AS sku, NULL::VARCHAR AS asin, NULL::VARCHAR AS order_item_id, NULL::BIGINT AS quantity';
+const noItem =
+  'NULL::VARCHAR AS sku, NULL::VARCHAR AS fnsku, NULL::VARCHAR AS asin, NULL::VARCHAR AS order_item_id, ' +
+  'NULL::BIGINT AS quantity';
 const itemKeep =
-  'event_id, event_list, posted_at, effective_at, amazon_order_id, marketplace, item, sku, asin, order_item_id, quantity';
+  'event_id, event_list, posted_at, effective_at, amazon_order_id, marketplace, item, sku, fnsku, asin, order_item_id, quantity';
 
 function nameOf({ path }: AmountPath, holder: string | undefined): string {
   const type = typeField(path.split('.').at(-1) ?? '');

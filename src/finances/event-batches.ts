@@ -107,6 +107,7 @@ export function entryBatch(
     path: ofPlace(places.paths),
     item: arrays.integers(arrays.gathered(items.index.values, item)),
     sku: ofItem(rows.skus, items.sku, events.sku),
+    fnsku: ofItem(rows.fnskus, items.fnsku, events.fnsku),
     asin: ofItem(rows.asins, items.asin, events.asin),
     order_item_id: ofItem(rows.orderItems, items.orderItemId, events.orderItemId),
     quantity: arrays.bigints(new Int64Values(items.quantity), item),

@@ -8,8 +8,8 @@ import { kind } from '../json/tape.js';
 import type { Notices } from './notices.js';
 import { count } from './notices.js';
 import type { PathNode } from './paths.js';
-import { ListPaths, attribute, attributeCount, meaning } from './paths.js';
-import { none, type SliceRows } from './rows.js';
+import { ListPaths, meaning, type Slots } from './paths.js';
+import { none, type AttributeRows, type SliceRows } from './rows.js';
 
 /** Where an object stands: it is the event, an item of it, or something further in. */
 const level = { event: 0, item: 1, inner: 2 } as const;
@@ -20,9 +20,6 @@ interface TypeField {
   readonly value: number;
 }
 
-/** The nodes that give an object's attributes, best first: 9 attributes, up to 5 fields each. */
-const fieldsPerAttribute = 5;
-
 /**
  * Turns events into rows: one per event, one per amount (tables `events` and `entries`), read off the
  * tape of their page. Nothing throws for a field of an unexpected type: its column is null, and a notice counts it.
@@ -32,8 +29,6 @@ export class Flattener {
   readonly #notices: Notices;
   readonly #lists = new Map<string, ListPaths>();
   readonly #amount: Int64Halves = { low: 0, high: 0 };
-  readonly #eventFields = new Int32Array(attributeCount * fieldsPerAttribute);
-  readonly #itemFields = new Int32Array(attributeCount * fieldsPerAttribute);
   #objects = 0;
   #item: number = none;
   #duplicate = false;
@@ -84,7 +79,7 @@ export class Flattener {
     this.#isNotable = false;
     if (this.#oddFields.length > 0) this.#oddFields = [];
     this.#item = none;
-    this.#eventFields.fill(none);
+    root.list.eventFields.fill(none);
     if (tape.kind(node) !== kind.object) this.#odd(root);
     this.#value(tape, node, root, none, level.event);
   }
@@ -105,7 +100,7 @@ export class Flattener {
     // The outermost array: its elements are the items that amounts belong to.
     for (let at = node + 1, index = 0; at < end; at = tape.next(at), index++) {
       this.#item = this.#rows.items.length;
-      this.#itemFields.fill(none);
+      path.list.itemFields.fill(none);
       this.#rows.items.index.push(index);
       this.#value(tape, at, element, holder, level.item);
       this.#addItem(tape, element);
@@ -150,14 +145,14 @@ export class Flattener {
   #field(tape: Tape, value: number, child: PathNode, at: number): void {
     const valueKind = tape.kind(value);
     if (valueKind === kind.null || at === level.inner || (at === level.item && child.eventOnly)) return;
-    const isQuantity = child.meaning === attribute.quantity;
-    if (isQuantity && at === level.event) return;
-    if (!tape.isString(value) && !isQuantity) {
+    if (child.isQuantity && at === level.event) return;
+    if (!tape.isString(value) && !child.isQuantity) {
       this.#odd(child);
       return;
     }
-    const fields = at === level.event ? this.#eventFields : this.#itemFields;
-    fields[child.meaning * fieldsPerAttribute + child.rank] = value;
+    const { eventFields, itemFields } = child.list;
+    const fields = at === level.event ? eventFields : itemFields;
+    fields[child.meaning] = value;
   }
 
   #addEntry(tape: Tape, path: PathNode, row: number, currency: number, amount: number, holder: number): void {
@@ -210,34 +205,40 @@ export class Flattener {
 
   /** Completes the item begun last. */
   #addItem(tape: Tape, element: PathNode): void {
-    const { items, skus, asins, orderItems } = this.#rows;
-    const fields = this.#itemFields;
-    items.sku.push(best(tape, fields, attribute.sku, skus));
-    items.asin.push(best(tape, fields, attribute.asin, asins));
-    items.orderItemId.push(best(tape, fields, attribute.orderItemId, orderItems));
-    const node = bestNode(fields, attribute.quantity);
+    const { items } = this.#rows;
+    const { itemFields, slots } = element.list;
+    this.#addShared(tape, items, itemFields, slots);
+    const node = bestNode(itemFields, slots.quantity);
     const quantity = node === none ? undefined : integerOf(tape, node);
     if (node !== none && quantity === undefined) this.#odd(element, 'quantity');
     items.quantity.push(quantity);
   }
 
   #addAttributes(tape: Tape, root: PathNode): void {
-    const { events, skus, asins, orderItems, orders, places } = this.#rows;
-    const fields = this.#eventFields;
-    events.sku.push(best(tape, fields, attribute.sku, skus));
-    events.asin.push(best(tape, fields, attribute.asin, asins));
-    events.orderItemId.push(best(tape, fields, attribute.orderItemId, orderItems));
-    events.amazonOrderId.push(best(tape, fields, attribute.amazonOrderId, orders));
-    events.sellerOrderId.push(best(tape, fields, attribute.sellerOrderId, orders));
-    events.marketplace.push(best(tape, fields, attribute.marketplace, places));
-    events.store.push(best(tape, fields, attribute.store, places));
+    const { events, orders, places } = this.#rows;
+    const { eventFields, slots } = root.list;
+    this.#addShared(tape, events, eventFields, slots);
+    events.amazonOrderId.push(best(tape, eventFields, slots.amazonOrderId, orders));
+    events.sellerOrderId.push(best(tape, eventFields, slots.sellerOrderId, orders));
+    events.marketplace.push(best(tape, eventFields, slots.marketplace, places));
+    events.store.push(best(tape, eventFields, slots.store, places));
     events.postedAt.push(this.#postedAt(tape, root));
+  }
+
+  /** The attributes that both events and items have. */
+  #addShared(tape: Tape, of: AttributeRows, fields: Int32Array, slots: ListPaths['slots']): void {
+    const { skus, fnskus, asins, orderItems } = this.#rows;
+    of.sku.push(best(tape, fields, slots.sku, skus));
+    of.fnsku.push(best(tape, fields, slots.fnsku, fnskus));
+    of.asin.push(best(tape, fields, slots.asin, asins));
+    of.orderItemId.push(best(tape, fields, slots.orderItemId, orderItems));
   }
 
   /** The first of the event's dates that is one. */
   #postedAt(tape: Tape, root: PathNode): bigint | undefined {
-    for (let rank = 0; rank < fieldsPerAttribute; rank++) {
-      const node = this.#eventFields[attribute.date * fieldsPerAttribute + rank] ?? none;
+    const { eventFields, slots } = root.list;
+    for (let slot = slots.date.first; slot < slots.date.end; slot++) {
+      const node = eventFields[slot] ?? none;
       if (node === none) continue;
       const instant =
         tape.kind(node) === kind.string
@@ -264,15 +265,15 @@ export class Flattener {
   }
 }
 
-function bestNode(fields: Int32Array, of: number): number {
-  for (let rank = 0; rank < fieldsPerAttribute; rank++) {
-    const node = fields[of * fieldsPerAttribute + rank] ?? none;
+function bestNode(fields: Int32Array, { first, end }: Slots): number {
+  for (let slot = first; slot < end; slot++) {
+    const node = fields[slot] ?? none;
     if (node !== none) return node;
   }
   return none;
 }
 
-function best(tape: Tape, fields: Int32Array, of: number, dictionary: Dictionary): number {
+function best(tape: Tape, fields: Int32Array, of: Slots, dictionary: Dictionary): number {
   const node = bestNode(fields, of);
   return node === none ? none : add(tape, node, dictionary);
 }

@@ -3,55 +3,76 @@ import { kind as nodeKind } from '../json/tape.js';
 import type { Role } from './records.js';
 import { recordOf } from './records.js';
 
-/** Attributes of an event or of an item that become columns; the numbers are places in arrays. */
-export const attribute = {
-  sku: 0,
-  asin: 1,
-  orderItemId: 2,
-  amazonOrderId: 3,
-  sellerOrderId: 4,
-  marketplace: 5,
-  store: 6,
-  quantity: 7,
-  date: 8,
-} as const;
-export const attributeCount = 9;
-
-/** What a key says about the object it stands in: an attribute and how well it serves (0 best), or a part of money. */
+/** What a key says about the object it stands in, where it is no attribute: nothing, or a part of money. */
 export const meaning = { none: -1, currencyCode: -2, currencyAmount: -3 } as const;
 
-/** Where an attribute is looked for: in the event itself, or in the item as well. */
-const eventOnly: ReadonlySet<number> = new Set([
-  attribute.amazonOrderId,
-  attribute.sellerOrderId,
-  attribute.marketplace,
-  attribute.store,
-  attribute.date,
+/** Attributes that only the event itself has, and no item. */
+const eventOnly: ReadonlySet<Attribute | undefined> = new Set([
+  'amazonOrderId',
+  'sellerOrderId',
+  'marketplace',
+  'store',
+  'date',
 ]);
 
 const dateFields = ['PostedDate', 'postedDate', 'TransactionPostedDate', 'TransactionCreationDate'];
 const sellerOrderFields = ['SellerOrderId', 'MerchantOrderId'];
 
-/** The fields of each attribute in the order of preference, for one list. */
-function attributeFields(list: string): readonly (readonly string[])[] {
+/** Attributes of an event or of an item that become columns, each with its fields in the order of preference, for one list. */
+function attributeFields(list: string) {
   const record = recordOf(list);
   const own = record?.date === undefined ? [] : [record.date];
-  const fields: string[][] = [];
-  fields[attribute.sku] = ['SellerSKU', 'SKU', 'FulfillmentNetworkSKU', 'FnSKU'];
-  fields[attribute.asin] = ['ASIN', 'ParentASIN'];
-  fields[attribute.orderItemId] = ['OrderItemId', 'OrderAdjustmentItemId', 'RemovalShipmentItemId'];
   const orderFields = (record?.orderIds ?? ['OrderId']).filter((field) => !sellerOrderFields.includes(field));
-  // The model grows: a record that names no such field today may tomorrow.
-  fields[attribute.amazonOrderId] = [
-    ...new Set(record === undefined ? ['AmazonOrderId', ...orderFields] : [...orderFields, 'AmazonOrderId']),
-  ];
-  fields[attribute.sellerOrderId] = sellerOrderFields;
-  fields[attribute.marketplace] = ['MarketplaceName', 'MarketplaceId'];
-  fields[attribute.store] = ['StoreName', 'SellerStoreName'];
-  fields[attribute.quantity] = ['QuantityShipped', 'Quantity', 'AdjustedQuantity', 'quantity'];
-  fields[attribute.date] = [...own, ...dateFields.filter((field) => !own.includes(field))];
-  return fields;
+  return {
+    sku: ['SellerSKU', 'SKU'],
+    fnsku: ['FnSKU', 'FulfillmentNetworkSKU'],
+    asin: ['ASIN', 'ParentASIN'],
+    orderItemId: ['OrderItemId', 'OrderAdjustmentItemId', 'RemovalShipmentItemId'],
+    // The model grows: a record that names no such field today may tomorrow.
+    amazonOrderId: [
+      ...new Set(record === undefined ? ['AmazonOrderId', ...orderFields] : [...orderFields, 'AmazonOrderId']),
+    ],
+    sellerOrderId: sellerOrderFields,
+    marketplace: ['MarketplaceName', 'MarketplaceId'],
+    store: ['StoreName', 'SellerStoreName'],
+    quantity: ['QuantityShipped', 'Quantity', 'AdjustedQuantity', 'quantity'],
+    date: [...own, ...dateFields.filter((field) => !own.includes(field))],
+  };
 }
+
+type Attribute = keyof ReturnType<typeof attributeFields>;
+
+/** The slots of one attribute's fields, the best field's first. */
+export interface Slots {
+  readonly first: number;
+  /** The slot behind the last one. */
+  readonly end: number;
+}
+
+/** One slot for each field that gives an attribute. */
+interface FieldSlots {
+  readonly ofField: ReadonlyMap<string, { readonly slot: number; readonly attribute: Attribute }>;
+  readonly ofAttribute: Readonly<Record<Attribute, Slots>>;
+}
+
+/** @throws Error where a field gives two attributes: a fault of this file */
+function fieldSlots(list: string): FieldSlots {
+  const ofField = new Map<string, { readonly slot: number; readonly attribute: Attribute }>();
+  const slots = Object.entries(attributeFields(list)).map(([attribute, fields]) => {
+    const first = ofField.size;
+    for (const field of fields) {
+      if (ofField.has(field)) throw new Error(`${list}: the field ${field} gives two attributes`);
+      ofField.set(field, { slot: ofField.size, attribute: attribute as Attribute });
+    }
+    return [attribute, { first, end: ofField.size }];
+  });
+  return { ofField, ofAttribute: Object.fromEntries(slots) as Record<Attribute, Slots> };
+}
+
+const moneyFields: ReadonlyMap<string, number> = new Map([
+  ['CurrencyCode', meaning.currencyCode],
+  ['CurrencyAmount', meaning.currencyAmount],
+]);
 
 /** A place in the events of one list: the list itself, a member, or the elements of an array. */
 export class PathNode {
@@ -60,11 +81,10 @@ export class PathNode {
   readonly path: string;
   readonly role: Role;
   readonly kind: string;
-  /** A `meaning`, or the attribute that the key gives. */
+  /** A `meaning`, or the slot of a field that gives an attribute. */
   readonly meaning: number;
-  /** How well the key serves its attribute: 0 is looked at first. */
-  readonly rank: number;
   readonly eventOnly: boolean;
+  readonly isQuantity: boolean;
   /** Whether the key names the type of the amounts that stand beside it. */
   readonly isType: boolean;
   /** What the key is about: `fee` for `FeeType`, `FeeAmount` and `feeAmount`; elements of an array have no key. */
@@ -92,11 +112,10 @@ export class PathNode {
     const amount = list.amounts.get(path);
     this.role = amount?.role ?? 'unknown';
     this.kind = amount?.kind ?? 'unknown';
-    const found = name === '' ? -1 : list.fields.findIndex((fields) => fields.includes(name));
-    this.meaning =
-      name === 'CurrencyCode' ? meaning.currencyCode : name === 'CurrencyAmount' ? meaning.currencyAmount : found;
-    this.rank = list.fields[found]?.indexOf(name) ?? 0;
-    this.eventOnly = eventOnly.has(found);
+    const field = list.fields.get(name);
+    this.meaning = moneyFields.get(name) ?? field?.slot ?? meaning.none;
+    this.eventOnly = eventOnly.has(field?.attribute);
+    this.isQuantity = field?.attribute === 'quantity';
     this.isType = name.endsWith('Type');
     this.stem = path.endsWith('[]') && name === '' ? '[]' : name.replace(/(?:Type|Amount)$/, '').toLowerCase();
   }
@@ -152,7 +171,11 @@ function padded(key: Uint8Array): Buffer {
 export class ListPaths {
   readonly name: string;
   readonly isKnown: boolean;
-  readonly fields: readonly (readonly string[])[];
+  readonly fields: FieldSlots['ofField'];
+  readonly slots: FieldSlots['ofAttribute'];
+  /** While an event is walked: the node that each field's slot holds, of the event itself and of the item being walked. */
+  readonly eventFields: Int32Array;
+  readonly itemFields: Int32Array;
   readonly amounts: ReadonlyMap<string, { readonly role: Role; readonly kind: string }>;
   readonly root: PathNode;
 
@@ -160,7 +183,11 @@ export class ListPaths {
     const record = recordOf(name);
     this.name = name;
     this.isKnown = record !== undefined;
-    this.fields = attributeFields(name);
+    const { ofField, ofAttribute } = fieldSlots(name);
+    this.fields = ofField;
+    this.slots = ofAttribute;
+    this.eventFields = new Int32Array(ofField.size);
+    this.itemFields = new Int32Array(ofField.size);
     this.amounts = new Map(record?.amounts.map((amount) => [amount.path, amount]));
     this.root = new PathNode(this, '');
   }

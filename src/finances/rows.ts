@@ -18,13 +18,14 @@ export interface RawEvent {
 export type KeepRaw = (page: Buffer, start: number, end: number) => RawEvent;
 
 /** The attributes that both events and items have: numbers in the dictionaries of `SliceRows`. */
-class AttributeRows {
+export class AttributeRows {
   readonly sku = new Int32List();
+  readonly fnsku = new Int32List();
   readonly asin = new Int32List();
   readonly orderItemId = new Int32List();
 
   truncate(length: number): void {
-    for (const column of [this.sku, this.asin, this.orderItemId]) column.truncate(length);
+    for (const column of [this.sku, this.fnsku, this.asin, this.orderItemId]) column.truncate(length);
   }
 }
 
@@ -161,6 +162,7 @@ export class SliceRows {
   readonly orders = new Dictionary();
   readonly places = new Dictionary();
   readonly skus = new Dictionary();
+  readonly fnskus = new Dictionary();
   readonly asins = new Dictionary();
   readonly orderItems = new Dictionary();
   readonly names = new Dictionary();

@@ -9,6 +9,11 @@ function filtered(of: Column): Column {
   return { ...of, filtered: true };
 }
 
+/** A column that files of earlier versions lack: null there until `rebuild` makes them again. */
+function later(of: Column): Column {
+  return { ...of, later: true };
+}
+
 function nullable(name: string, type: ColumnType, encoding: Encoding, about: string): Column {
   return { ...column(name, type, encoding, about), nullable: true };
 }
@@ -85,7 +90,8 @@ function entryColumns(effective: Column): Column[] {
     column('entry', 'integer', 'delta', 'Order within the event, from 0.'),
     column('path', 'text', 'dictionary', 'Where the amount stands: `ShipmentItemList[].ItemFeeList[].FeeAmount`.'),
     nullable('item', 'integer', 'delta', 'Which element of the outermost array on the path, from 0.'),
-    filtered(nullable('sku', 'text', 'dictionary', 'Stock keeping unit of the item, else of the event.')),
+    filtered(nullable('sku', 'text', 'dictionary', "The seller's SKU of the item, else of the event.")),
+    later(nullable('fnsku', 'text', 'dictionary', "The fulfilment network's SKU of the item, else of the event.")),
     nullable('asin', 'text', 'dictionary', 'Catalogue number of the item, else of the event.'),
     nullable('order_item_id', 'text', 'delta-length', 'Number of the item within its order.'),
     nullable('quantity', 'bigint', 'delta', 'Units of the item.'),

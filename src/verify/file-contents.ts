@@ -54,7 +54,7 @@ async function checkShape({ delta }: LogFile, path: string, database: Database, 
   for (const column of delta.schema.columns) {
     const { name } = column;
     const found = types.get(name);
-    if (found === sqlType(column)) continue;
+    if (found === sqlType(column) || (found === undefined && column.later === true)) continue;
     throw new LedgerlakeError(
       'SQL',
       `expected the column ${name} as ${sqlType(column)}, found ${String(found ?? 'none')}`,

@@ -31,7 +31,7 @@ const columns: Readonly<Record<string, string>> = {
   events:
     'event_list, posted_at, effective_at, amazon_order_id, seller_order_id, marketplace, store, content_hash, raw, account, month',
   entries:
-    'event_list, posted_at, effective_at, amazon_order_id, marketplace, entry, path, item, sku, asin, order_item_id, quantity, ' +
+    'event_list, posted_at, effective_at, amazon_order_id, marketplace, entry, path, item, sku, fnsku, asin, order_item_id, quantity, ' +
     'kind, name, role, amount, amount_text, currency, account, month',
   groups: '* EXCLUDE (window_start, window_end)',
 };

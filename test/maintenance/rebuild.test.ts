@@ -1,15 +1,11 @@
-import { createHash } from 'node:crypto';
-import { appendFile, readFile, rm } from 'node:fs/promises';
+import { appendFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openDatabase } from '../../src/duckdb/connection.js';
-import { tables } from '../../src/finances/tables.js';
-import { exchange } from '../../src/lake/exchange.js';
-import { derivedOf } from '../../src/lake/file-tags.js';
 import { openStore } from '../../src/lake/open-store.js';
 import { defaultLimits } from '../../src/maintenance/workspace.js';
 import { builtThread, scripted } from '../parquet/built-thread.js';
 import { fileHashes, temporaryFolder } from '../commands/lake-run.js';
+import { flattenedOtherwise } from './earlier-entries.js';
 import { failingStore } from './failing-store.js';
 import { compacted, contentsOf, copied, dataFiles, everyHash, rebuilt, steppingClock } from './kept-lake.js';
 import { makeLake, type MadeLake } from './made-lake.js';
@@ -27,48 +23,6 @@ afterAll(async () => {
   await made.remove();
   await small.remove();
 });
-
-/** Puts a file of entries in each one's place that an older program might have made: `query` makes it of FILE. */
-async function flattenedOtherwise(lake: string, query: string): Promise<void> {
-  const opened = await open(lake, clock);
-  const database = await openDatabase();
-  for (const [events, entries] of [
-    ['events', 'entries'],
-    ['group_events', 'group_entries'],
-    ['order_events', 'order_entries'],
-  ] as const) {
-    const main = tables.find(({ name }) => name === events);
-    const table = tables.find(({ name }) => name === entries);
-    if (main === undefined || table === undefined) throw new Error('no such table');
-    for (const add of opened.table(events).snapshot.files.values()) {
-      const [path] = derivedOf(add) ?? [];
-      const old = [...opened.table(entries).snapshot.files.values()].find(
-        (file) => opened.table(entries).pathOf(file) === path,
-      );
-      if (path === undefined || old === undefined) continue;
-      const target = join(lake, '..', 'other.parquet');
-      await database.execute(
-        `COPY (${query.replaceAll('FILE', `read_parquet('${join(lake, path)}', hive_partitioning = false)`)}) TO '${target}' (FORMAT parquet)`,
-      );
-      const bytes = await readFile(target);
-      const sha256 = createHash('sha256').update(bytes).digest('hex');
-      const [{ rows } = { rows: 0n }] = await database.rows(`SELECT count(*) AS rows FROM '${target}'`);
-      const other = { ...old, path: old.path.replace('.parquet', '-0123456789abcdef.parquet'), size: bytes.length };
-      const tags = { ...old.tags, sha256, rows: String(rows) };
-      await exchange(opened, clock, {
-        operation: 'WRITE',
-        main,
-        files: [
-          { table, read: () => Promise.resolve(bytes), add: { ...other, tags } },
-          { table: main, read: () => readFile(join(lake, main.name, add.path)), add },
-        ],
-        swaps: true,
-        decide: ({ files }) => ({ replaced: [...files.values()].filter(({ path }) => path === add.path), actions: [] }),
-      });
-    }
-  }
-  database.close();
-}
 
 /** What the program's own thread runs that looks for changes. */
 const builtUnchanged = new URL('../../dist/src/maintenance/unchanged-thread-main.js', import.meta.url);
@@ -125,7 +79,7 @@ describe('a rebuild after the flattening has changed', () => {
     const nets = async () =>
       (await open(lake, clock)).files('financial-events', 'events', 'shop').map(({ tags }) => tags?.['net']);
     const net = await nets();
-    await flattenedOtherwise(lake, query);
+    await flattenedOtherwise(lake, query, clock);
     const changed = what === 'types' ? [] : ['entries'];
     expect(Object.keys(await contents.differences())).toEqual(changed);
     const { summary, printed } = await rebuilt({ lake }, { clock });
@@ -141,7 +95,7 @@ describe('a rebuild after the flattening has changed', () => {
 
   test('leaves alone what holds the same rows in another order', async () => {
     const lake = await copied(small.lake);
-    await flattenedOtherwise(lake, 'SELECT * FROM FILE ORDER BY amount, name, entry');
+    await flattenedOtherwise(lake, 'SELECT * FROM FILE ORDER BY amount, name, entry', clock);
     const before = await everyHash(lake);
     const { printed } = await rebuilt({ lake }, { clock });
     expect(printed).toContain('Nothing to do');
@@ -150,7 +104,7 @@ describe('a rebuild after the flattening has changed', () => {
 
   test('writes the same files with a thread and without', async () => {
     const one = await copied(small.lake);
-    await flattenedOtherwise(one, "SELECT * REPLACE ('none' AS role) FROM FILE");
+    await flattenedOtherwise(one, "SELECT * REPLACE ('none' AS role) FROM FILE", clock);
     const two = await copied(one);
     const contents = await contentsOf(small.lake, clock);
     const first = await rebuilt({ lake: one, limits: { ...defaultLimits, thread: { from: Infinity } } }, { clock });
@@ -208,7 +162,7 @@ describe('a rebuild after the flattening has changed', () => {
     const before = await everyHash(root);
     await rebuilt({ lake: root }, { clock });
     expect(await everyHash(root)).toEqual(before);
-    await flattenedOtherwise(root, "SELECT * REPLACE ('none' AS role) FROM FILE");
+    await flattenedOtherwise(root, "SELECT * REPLACE ('none' AS role) FROM FILE", clock);
     const contents = await contentsOf(root, clock);
     await rebuilt({ lake: root }, { clock });
     expect(await contents.differences()).toEqual({ entries: 24_000 });
@@ -220,7 +174,7 @@ describe('a rebuild after the flattening has changed', () => {
   test('ends with one error where its thread dies, and the next one goes on', async () => {
     const lake = await copied(small.lake);
     const contents = await contentsOf(lake, clock);
-    await flattenedOtherwise(lake, "SELECT * REPLACE ('none' AS role) FROM FILE");
+    await flattenedOtherwise(lake, "SELECT * REPLACE ('none' AS role) FROM FILE", clock);
     const limits = { ...defaultLimits, thread: { from: 0, script: scripted("throw new Error('out of luck')") } };
     await expect(rebuilt({ lake, limits }, { clock })).rejects.toMatchObject({ code: 'ENCODER', exitCode: 1 });
     await rebuilt({ lake }, { clock });
@@ -231,7 +185,7 @@ describe('a rebuild after the flattening has changed', () => {
     const lake = await copied(made.lake);
     await compacted({ lake }, { clock });
     const contents = await contentsOf(lake, clock);
-    await flattenedOtherwise(lake, "SELECT * REPLACE ('none' AS role) FROM FILE");
+    await flattenedOtherwise(lake, "SELECT * REPLACE ('none' AS role) FROM FILE", clock);
     await rebuilt({ lake, pipelines: ['group-events'] }, { clock });
     expect(Object.keys(await contents.differences())).toEqual(['entries', 'order_entries']);
     await rebuilt({ lake }, { clock });
@@ -241,7 +195,7 @@ describe('a rebuild after the flattening has changed', () => {
   test('that dies at any change can be run again', async () => {
     const whole = await copied(small.lake);
     const contents = await contentsOf(whole, clock);
-    await flattenedOtherwise(whole, "SELECT * REPLACE ('none' AS role) FROM FILE");
+    await flattenedOtherwise(whole, "SELECT * REPLACE ('none' AS role) FROM FILE", clock);
     for (let dieAt = 1; ; dieAt++) {
       const lake = await copied(whole);
       const store = failingStore(openStore(lake), dieAt);

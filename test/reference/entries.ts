@@ -9,6 +9,7 @@ export interface AmountColumns {
   readonly path: string;
   readonly item: number | null;
   readonly sku: string | null;
+  readonly fnsku: string | null;
   readonly asin: string | null;
   readonly order_item_id: string | null;
   readonly quantity: bigint | null;
@@ -47,7 +48,8 @@ export function amountsOf(list: string, event: JsonNode): AmountColumns[] {
       entry,
       path: wellFormed(path),
       item: element?.index ?? null,
-      sku: ofItemElseEvent('SellerSKU', 'SKU', 'FulfillmentNetworkSKU', 'FnSKU'),
+      sku: ofItemElseEvent('SellerSKU', 'SKU'),
+      fnsku: ofItemElseEvent('FnSKU', 'FulfillmentNetworkSKU'),
       asin: ofItemElseEvent('ASIN', 'ParentASIN'),
       order_item_id: ofItemElseEvent('OrderItemId', 'OrderAdjustmentItemId', 'RemovalShipmentItemId'),
       quantity: quantityOf(element?.node),

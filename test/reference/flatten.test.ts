@@ -129,12 +129,10 @@ describe('entries', () => {
       `"L":[{"SellerSKU":"e","ParentASIN":"p","Quantity":9,"T":${eur('0')},"I":[` +
         `${item('"FnSKU":"f","SKU":5,"Quantity":"-3",')},${item('"OrderItemId":"i","QuantityShipped":null,"Quantity":2,')}]}]`,
     );
-    expect(
-      entries.map(({ item: index, sku, asin, order_item_id, quantity }) => [index, sku, asin, order_item_id, quantity]),
-    ).toEqual([
-      [null, 'e', 'p', null, null],
-      [0, 'f', 'p', null, -3n],
-      [1, 'e', 'p', 'i', 2n],
+    expect(entries.map((of) => [of.item, of.sku, of.fnsku, of.asin, of.order_item_id, of.quantity])).toEqual([
+      [null, 'e', null, 'p', null, null],
+      [0, 'e', 'f', 'p', null, -3n],
+      [1, 'e', null, 'p', 'i', 2n],
     ]);
   });
 
