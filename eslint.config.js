@@ -2,20 +2,20 @@ import tseslint from 'typescript-eslint';
 
 /** Heavy packages and the one file that may import each. */
 const importers = {
-  'parquet-wasm': 'src/parquet/wasm.ts',
-  'parquet-wasm/esm': 'src/parquet/wasm.ts',
-  'p-queue': 'src/quota/queue.ts',
-  '@aws-sdk/client-s3': 'src/lake/s3.ts',
+  'parquet-wasm': 'src/core/parquet/wasm.ts',
+  'parquet-wasm/esm': 'src/core/parquet/wasm.ts',
+  'p-queue': 'src/engine/rate-limit/queue.ts',
+  '@aws-sdk/client-s3': 'src/lake/store/s3.ts',
   yargs: 'src/cli/command-line.ts',
-  '@duckdb/node-api': 'src/duckdb/connection.ts',
-  undici: 'src/http/agent.ts',
-  pino: 'src/output/json-log.ts',
-  'prom-client': 'src/metrics/run-metrics.ts',
-  '@observablehq/plot': 'src/report/charts.ts',
-  '@mixmark-io/domino': 'src/report/drawing.ts',
-  'jsonc-parser': 'src/config/without-comments.ts',
-  bullmq: 'src/fleet/turn-queue.ts',
-  ioredis: 'src/fleet/redis.ts',
+  '@duckdb/node-api': 'src/core/duckdb/connection.ts',
+  undici: 'src/engine/http/agent.ts',
+  pino: 'src/observe/log/json-log.ts',
+  'prom-client': 'src/observe/metrics/run-metrics.ts',
+  '@observablehq/plot': 'src/app/report/charts.ts',
+  '@mixmark-io/domino': 'src/app/report/drawing.ts',
+  'jsonc-parser': 'src/app/configuration/without-comments.ts',
+  bullmq: 'src/app/fleet/turn-queue.ts',
+  ioredis: 'src/app/fleet/redis.ts',
 };
 const names = Object.keys(importers);
 const restricted = (allowed) => [

@@ -3,8 +3,8 @@ import { Table as ArrowTable, tableToIPC, type RecordBatch } from 'apache-arrow'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Column } from '../src/columns/table.js';
-import { openDatabase, type Database } from '../src/duckdb/connection.js';
+import type { Column } from '../src/core/columns/table.js';
+import { openDatabase, type Database } from '../src/core/duckdb/connection.js';
 import { dayBatches } from './load/ours.js';
 import { writePages } from './load/pages.js';
 

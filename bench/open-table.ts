@@ -2,11 +2,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { systemClock } from '../src/clock.js';
-import { events } from '../src/finances/tables.js';
-import { encodeActions, type Action } from '../src/lake/actions.js';
-import { DeltaTable } from '../src/lake/delta-table.js';
-import { diskStore } from '../src/lake/disk.js';
+import { systemClock } from '../src/core/clock.js';
+import { events } from '../src/sources/finances/model/tables.js';
+import { encodeActions, type Action } from '../src/lake/delta/actions.js';
+import { DeltaTable } from '../src/lake/delta/delta-table.js';
+import { diskStore } from '../src/lake/store/disk.js';
 
 const days = 86_400_000;
 

@@ -1,7 +1,7 @@
-import { backfill } from '../src/commands/backfill.js';
-import { createSeller } from '../src/seller/seller.js';
-import { startService } from '../src/service/server.js';
-import { systemClock } from '../src/clock.js';
+import { backfill } from '../src/app/load/backfill.js';
+import { createSeller } from '../src/emulator/seller/seller.js';
+import { startService } from '../src/serve/http/server.js';
+import { systemClock } from '../src/core/clock.js';
 import { startS3Server } from '../test/s3-server/server.js';
 
 /**

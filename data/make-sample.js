@@ -1,8 +1,8 @@
 // Writes data/sample/ anew from the made-up seller: same program, same bytes. Run `npm run build` first, then
 // `node data/make-sample.js`.
 import { writeFile } from 'node:fs/promises';
-import { createSeller } from '../dist/src/seller/seller.js';
-import { pageBody } from '../dist/src/service/bodies.js';
+import { createSeller } from '../dist/src/emulator/seller/seller.js';
+import { pageBody } from '../dist/src/serve/http/bodies.js';
 
 const day = 86_400_000;
 /** What the seller takes for now: one fixed instant, so that the sample doesn't change from day to day. */

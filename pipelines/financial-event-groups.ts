@@ -1,12 +1,12 @@
-import { groupCollector } from '../src/finances/collectors.js';
-import { historyNotices } from '../src/finances/history-limit.js';
-import { listingNotices, listingWork, type ListingSlice } from '../src/finances/listed-again.js';
-import type { ScannedPage } from '../src/finances/page.js';
-import { heldAndRead } from '../src/finances/sources.js';
-import { groups } from '../src/finances/tables.js';
-import type { FinancesUpstream } from '../src/finances/upstream.js';
-import type { Pipeline } from '../src/run/pipeline.js';
-import { windowWork } from '../src/run/window-work.js';
+import { groupCollector } from '../src/sources/finances/api-v0/collectors.js';
+import { historyNotices } from '../src/sources/finances/api-v0/history-limit.js';
+import { listingNotices, listingWork, type ListingSlice } from '../src/sources/finances/api-v0/listed-again.js';
+import type { ScannedPage } from '../src/sources/finances/api-v0/page.js';
+import { heldAndRead } from '../src/sources/finances/api-v0/sources.js';
+import { groups } from '../src/sources/finances/model/tables.js';
+import type { FinancesUpstream } from '../src/sources/finances/api-v0/upstream.js';
+import type { Pipeline } from '../src/engine/run/pipeline.js';
+import { windowWork } from '../src/engine/run/window-work.js';
 
 const name = 'financial-event-groups';
 /** Groups are few: a month of them is one page or two. */

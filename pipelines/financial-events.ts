@@ -1,12 +1,12 @@
-import { eventCollector, type EventsPage } from '../src/finances/collectors.js';
-import { historyNotices } from '../src/finances/history-limit.js';
-import { answering, windowSource } from '../src/finances/sources.js';
-import { entries, events } from '../src/finances/tables.js';
-import type { FinancesUpstream } from '../src/finances/upstream.js';
-import type { Pipeline } from '../src/run/pipeline.js';
-import type { WindowSlice } from '../src/run/window-slices.js';
-import { windowWork } from '../src/run/window-work.js';
-import { monthOf } from '../src/run/windows.js';
+import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/collectors.js';
+import { historyNotices } from '../src/sources/finances/api-v0/history-limit.js';
+import { answering, windowSource } from '../src/sources/finances/api-v0/sources.js';
+import { entries, events } from '../src/sources/finances/model/tables.js';
+import type { FinancesUpstream } from '../src/sources/finances/api-v0/upstream.js';
+import type { Pipeline } from '../src/engine/run/pipeline.js';
+import type { WindowSlice } from '../src/engine/run/window-slices.js';
+import { windowWork } from '../src/engine/run/window-work.js';
+import { monthOf } from '../src/core/windows.js';
 
 const name = 'financial-events';
 const cutting = { gridDays: 7, probeDays: 10 };

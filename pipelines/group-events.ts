@@ -1,12 +1,12 @@
-import { eventCollector, type EventsPage } from '../src/finances/collectors.js';
-import { groupPages } from '../src/finances/group-pages.js';
-import { groupSlices, spanOfGroup, type GroupSlice } from '../src/finances/group-slices.js';
-import { answering, groupSource } from '../src/finances/sources.js';
-import { groupEntries, groupEvents } from '../src/finances/tables.js';
-import type { FinancesUpstream } from '../src/finances/upstream.js';
-import type { Pipeline } from '../src/run/pipeline.js';
-import { listWork } from '../src/run/work.js';
-import { monthOf } from '../src/run/windows.js';
+import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/collectors.js';
+import { groupPages } from '../src/sources/finances/api-v0/group-pages.js';
+import { groupSlices, spanOfGroup, type GroupSlice } from '../src/sources/finances/api-v0/group-slices.js';
+import { answering, groupSource } from '../src/sources/finances/api-v0/sources.js';
+import { groupEntries, groupEvents } from '../src/sources/finances/model/tables.js';
+import type { FinancesUpstream } from '../src/sources/finances/api-v0/upstream.js';
+import type { Pipeline } from '../src/engine/run/pipeline.js';
+import { listWork } from '../src/engine/run/work.js';
+import { monthOf } from '../src/core/windows.js';
 import { financialEventGroups } from './financial-event-groups.js';
 
 const name = 'group-events';

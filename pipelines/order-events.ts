@@ -1,9 +1,9 @@
-import { eventCollector, type EventsPage } from '../src/finances/collectors.js';
-import { orderWork, type OrderSlice } from '../src/finances/order-slices.js';
-import { firstMonth, orderPages } from '../src/finances/sources.js';
-import { orderEntries, orderEvents } from '../src/finances/tables.js';
-import type { FinancesUpstream } from '../src/finances/upstream.js';
-import type { Pipeline } from '../src/run/pipeline.js';
+import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/collectors.js';
+import { orderWork, type OrderSlice } from '../src/sources/finances/api-v0/order-slices.js';
+import { firstMonth, orderPages } from '../src/sources/finances/api-v0/sources.js';
+import { orderEntries, orderEvents } from '../src/sources/finances/model/tables.js';
+import type { FinancesUpstream } from '../src/sources/finances/api-v0/upstream.js';
+import type { Pipeline } from '../src/engine/run/pipeline.js';
 
 const name = 'order-events';
 /** Orders a commit: a file for each order would be thousands of tiny files. */

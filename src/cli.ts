@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { setFlagsFromString } from 'node:v8';
-import { stopOnSignals } from './cli/stop-signals.js';
+import { stopOnSignals } from './cli/options/stop-signals.js';
 
 // Left to itself V8 lets a heap grow to several times what lives in it. A lake of many files has a log that lives long: what it
 // takes is to be what it takes, and not twice that (docs/performance.md).

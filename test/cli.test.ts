@@ -3,10 +3,10 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { version } from '../src/version.js';
+import { version } from '../src/core/version.js';
 import packageJson from '../package.json' with { type: 'json' };
-import { summaryFields } from './commands/built-command.js';
-import { temporaryFolder } from './commands/lake-run.js';
+import { summaryFields } from './app/built-command.js';
+import { temporaryFolder } from './app/lake-run.js';
 import { freePort } from './free-port.js';
 
 interface Ended {

@@ -2,10 +2,10 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createSeller, type Seller } from '../src/seller/seller.js';
-import type { LedgerPage } from '../src/service/ledger.js';
-import { startService, type RunningService } from '../src/service/server.js';
-import { clockAt, database, fileHashes, ran, serving, temporaryFolder, type Ran } from './commands/lake-run.js';
+import { createSeller, type Seller } from '../src/emulator/seller/seller.js';
+import type { LedgerPage } from '../src/serve/http/ledger.js';
+import { startService, type RunningService } from '../src/serve/http/server.js';
+import { clockAt, database, fileHashes, ran, serving, temporaryFolder, type Ran } from './app/lake-run.js';
 
 const clock = clockAt('2026-03-15T12:00:00Z');
 const range = { from: Date.UTC(2026, 0, 1), to: Date.UTC(2026, 2, 10) };

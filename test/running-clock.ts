@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from '../src/clock.js';
+import { systemClock, type Clock } from '../src/core/clock.js';
 
 /** A clock that begins at an instant (ISO 8601) and runs on in real time, or so many times as fast. */
 export function runningClock(iso: string, speed = 1): Clock {

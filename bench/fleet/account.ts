@@ -1,5 +1,5 @@
-import { defaultLookBack, lookBackDays } from '../../src/sync/look-back.js';
-import { dayMs, dayStart } from '../../src/run/windows.js';
+import { defaultLookBack, lookBackDays } from '../../src/app/sync/look-back.js';
+import { dayMs, dayStart } from '../../src/core/windows.js';
 import { backlogOf, isDone, pageSize, type Backlog, type Backlogs } from './backlog.js';
 import { Chance } from './chance.js';
 import type { Bucket } from './reading.js';

@@ -1,4 +1,4 @@
-import { dayMs } from '../../src/run/windows.js';
+import { dayMs } from '../../src/core/windows.js';
 import type { Account } from './account.js';
 import type { Operation } from './backlog.js';
 import type { EndedTurn, Told } from './told.js';

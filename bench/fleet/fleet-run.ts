@@ -1,4 +1,4 @@
-import { nightlySecond } from '../../src/fleet/nightly.js';
+import { nightlySecond } from '../../src/app/fleet/nightly.js';
 import {
   afterTurn,
   isTurnOver,
@@ -7,8 +7,8 @@ import {
   turnPriority,
   type Standing,
   type Work,
-} from '../../src/fleet/turns.js';
-import { dayMs } from '../../src/run/windows.js';
+} from '../../src/app/fleet/turns.js';
+import { dayMs } from '../../src/core/windows.js';
 import { syncOf, type Account } from './account.js';
 import { isDone } from './backlog.js';
 import { Chance } from './chance.js';
@@ -25,7 +25,7 @@ import { WorkerModel, type Run } from './worker-model.js';
 const lookMs = 5000;
 
 /**
- * Lets a fleet work for so many days, on a clock of its own, by the policy of `src/fleet`. It is long because what happens
+ * Lets a fleet work for so many days, on a clock of its own, by the policy of `src/app/fleet`. It is long because what happens
  * to queue, workers and Redis calls each other in circles, over one state.
  */
 export function runFleet(scenario: Scenario, accounts: readonly Account[], told: Told): Outcome {

@@ -1,6 +1,6 @@
-import type { Store } from '../../src/lake/store.js';
-import { DeltaTable } from '../../src/lake/delta-table.js';
-import { HandClock } from '../../test/clock.js';
+import type { Store } from '../../src/lake/store/store.js';
+import { DeltaTable } from '../../src/lake/delta/delta-table.js';
+import { HandClock } from '../../test/core/clock.js';
 import { adding, things } from '../../test/lake/small-table.js';
 import { memoryStore } from '../../test/lake/memory-store.js';
 

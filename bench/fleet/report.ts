@@ -1,4 +1,4 @@
-import { dayMs } from '../../src/run/windows.js';
+import { dayMs } from '../../src/core/windows.js';
 import type { Account } from './account.js';
 import type { Bounds } from './bounds.js';
 import type { Figures } from './figures.js';

@@ -1,4 +1,4 @@
-import { turnRules } from '../../src/fleet/turns.js';
+import { turnRules } from '../../src/app/fleet/turns.js';
 import { accountsOf } from './account.js';
 import { boundsOf } from './bounds.js';
 import { Figures } from './figures.js';
@@ -15,7 +15,7 @@ interface Way {
 }
 
 /**
- * Prints what becomes of a fleet, simulated on a clock of its own: by the policy of `src/fleet`, first come, first served,
+ * Prints what becomes of a fleet, simulated on a clock of its own: by the policy of `src/app/fleet`, first come, first served,
  * and with other turns and places; then what one Delta log takes. `make bench-fleet ACCOUNTS=10000 DAYS=30 WORKERS=50`.
  */
 async function run(sizes: Pick<Scenario, 'accounts' | 'days' | 'workers' | 'places'>): Promise<void> {

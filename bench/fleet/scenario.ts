@@ -1,5 +1,5 @@
-import type { Night } from '../../src/fleet/nightly.js';
-import type { TurnRules } from '../../src/fleet/turns.js';
+import type { Night } from '../../src/app/fleet/nightly.js';
+import type { TurnRules } from '../../src/app/fleet/turns.js';
 
 /** What is simulated. Durations in seconds unless the name says otherwise. */
 export interface Scenario {

@@ -1,4 +1,4 @@
-import type { TurnEnd, Work } from '../../src/fleet/turns.js';
+import type { TurnEnd, Work } from '../../src/app/fleet/turns.js';
 import type { Account } from './account.js';
 import type { Backlogs } from './backlog.js';
 import type { Read } from './turn.js';

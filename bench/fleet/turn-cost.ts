@@ -3,9 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { systemClock } from '../../src/clock.js';
-import { backfill } from '../../src/commands/backfill.js';
-import { sync } from '../../src/commands/sync.js';
+import { systemClock } from '../../src/core/clock.js';
+import { backfill } from '../../src/app/load/backfill.js';
+import { sync } from '../../src/app/load/sync.js';
 
 /**
  * Prints the processor seconds and the memory of this process for turns of a small account and of one that isn't, the

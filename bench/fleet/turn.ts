@@ -1,4 +1,4 @@
-import { newcomer, type Standing, type TurnEnd, type Work } from '../../src/fleet/turns.js';
+import { newcomer, type Standing, type TurnEnd, type Work } from '../../src/app/fleet/turns.js';
 import type { Account } from './account.js';
 import { drained, keptOf, operations, type Backlogs, type Operation } from './backlog.js';
 import { answeredBy, fullAfter, lengthOf, readingOf, sentBy, type Reading } from './reading.js';

@@ -1,4 +1,4 @@
-import { turnRules } from '../../src/fleet/turns.js';
+import { turnRules } from '../../src/app/fleet/turns.js';
 import type { Scenario } from './scenario.js';
 
 const hour = 3_600_000;

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
-import { systemClock, type Clock } from '../../src/clock.js';
-import { backfill } from '../../src/commands/backfill.js';
-import { compact } from '../../src/commands/compact.js';
-import type { RunContext } from '../../src/commands/context.js';
-import { importPages } from '../../src/commands/import.js';
-import { sync } from '../../src/commands/sync.js';
-import { createSeller, type Seller } from '../../src/seller/seller.js';
-import { pageBody } from '../../src/service/bodies.js';
-import { startService } from '../../src/service/server.js';
+import { systemClock, type Clock } from '../../src/core/clock.js';
+import { backfill } from '../../src/app/load/backfill.js';
+import { compact } from '../../src/app/maintenance/compact-lake.js';
+import type { RunContext } from '../../src/app/context.js';
+import { importPages } from '../../src/app/import/import.js';
+import { sync } from '../../src/app/load/sync.js';
+import { createSeller, type Seller } from '../../src/emulator/seller/seller.js';
+import { pageBody } from '../../src/serve/http/bodies.js';
+import { startService } from '../../src/serve/http/server.js';
 
 /** A lake of many accounts, each of a made-up seller of its own, all of the same size. */
 export interface Fleet {

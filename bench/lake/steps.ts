@@ -1,13 +1,13 @@
 import { cp, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '../../src/clock.js';
-import { openDatabase, type Database } from '../../src/duckdb/connection.js';
-import { openLakeReader } from '../../src/duckdb/lake-files.js';
-import { createViews } from '../../src/duckdb/views.js';
-import { entries, tables } from '../../src/finances/tables.js';
-import { DeltaTable } from '../../src/lake/delta-table.js';
-import { diskStore } from '../../src/lake/disk.js';
+import { systemClock } from '../../src/core/clock.js';
+import { openDatabase, type Database } from '../../src/core/duckdb/connection.js';
+import { openLakeReader } from '../../src/app/query/lake-files.js';
+import { createViews } from '../../src/core/duckdb/views.js';
+import { entries, tables } from '../../src/sources/finances/model/tables.js';
+import { DeltaTable } from '../../src/lake/delta/delta-table.js';
+import { diskStore } from '../../src/lake/store/disk.js';
 import { bytesReadSoFar } from '../bytes-read.js';
 import { accountOf, compactAll, fill, lakeOf, syncAll, type Fleet } from './fleet.js';
 

@@ -1,4 +1,10 @@
-import { eventLists, recordOf, records, type AmountPath, type EventRecord } from '../../src/finances/records.js';
+import {
+  eventLists,
+  recordOf,
+  records,
+  type AmountPath,
+  type EventRecord,
+} from '../../src/sources/finances/model/records.js';
 
 /** A shape for DuckDB's `from_json`, or for a column of `read_json`. */
 export interface Shape {

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { Decimal, Timestamp, type Vector } from 'apache-arrow';
 import { parquetWriteFile } from 'hyparquet-writer';
-import { decimalPrecision, decimalScale } from '../../src/exact/decimal.js';
-import type { Column } from '../../src/columns/table.js';
+import { decimalPrecision, decimalScale } from '../../src/core/numeric/decimal.js';
+import type { Column } from '../../src/core/columns/table.js';
 import { dayBatches } from './ours.js';
 
 /** Our own columns, written by hyparquet-writer (snappy, the only codec that it brings) in place of parquet-wasm. */

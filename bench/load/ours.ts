@@ -1,14 +1,14 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { deltaStatistics } from '../../src/columns/statistics.js';
-import { eventCollector } from '../../src/finances/collectors.js';
-import { scanPage } from '../../src/finances/page.js';
-import { windowSource } from '../../src/finances/sources.js';
-import { entries, events } from '../../src/finances/tables.js';
-import { Tape } from '../../src/json/tape.js';
-import { parquetFile } from '../../src/parquet/wasm.js';
-import type { Batch } from '../../src/run/pipeline.js';
-import { fileMetadata } from '../../src/run/slice-stream.js';
+import { deltaStatistics } from '../../src/core/columns/statistics.js';
+import { eventCollector } from '../../src/sources/finances/api-v0/collectors.js';
+import { scanPage } from '../../src/sources/finances/api-v0/page.js';
+import { windowSource } from '../../src/sources/finances/api-v0/sources.js';
+import { entries, events } from '../../src/sources/finances/model/tables.js';
+import { Tape } from '../../src/core/json/tape.js';
+import { parquetFile } from '../../src/core/parquet/wasm.js';
+import type { Batch } from '../../src/engine/run/pipeline.js';
+import { fileMetadata } from '../../src/engine/run/slice-stream.js';
 import { dayFiles, dayMs, type DayFile } from './pages.js';
 
 /** Saved bodies as the batches of both tables, a day at a time: the way that a slice goes. */

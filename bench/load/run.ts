@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { openDatabase } from '../../src/duckdb/connection.js';
+import { openDatabase } from '../../src/core/duckdb/connection.js';
 import type { LoadName, Measured } from './measure.js';
 import { writePages } from './pages.js';
 

@@ -1,14 +1,14 @@
 import { cp, mkdir } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
-import { systemClock, type Clock } from '../../src/clock.js';
-import { backfill } from '../../src/commands/backfill.js';
-import { compact } from '../../src/commands/compact.js';
-import type { RunContext } from '../../src/commands/context.js';
-import { openDatabase } from '../../src/duckdb/connection.js';
-import { openLakeFiles } from '../../src/duckdb/lake-files.js';
-import { fileLiteral, literal, type LakeFiles } from '../../src/duckdb/views.js';
-import { createSeller } from '../../src/seller/seller.js';
-import { startService } from '../../src/service/server.js';
+import { systemClock, type Clock } from '../../src/core/clock.js';
+import { backfill } from '../../src/app/load/backfill.js';
+import { compact } from '../../src/app/maintenance/compact-lake.js';
+import type { RunContext } from '../../src/app/context.js';
+import { openDatabase } from '../../src/core/duckdb/connection.js';
+import { openLakeFiles } from '../../src/app/query/lake-files.js';
+import { fileLiteral, literal, type LakeFiles } from '../../src/core/duckdb/views.js';
+import { createSeller } from '../../src/emulator/seller/seller.js';
+import { startService } from '../../src/serve/http/server.js';
 
 /** The bench's day, so that the same seed gives the same lake. */
 const clock: Clock = { ...systemClock, now: () => Date.parse('2026-03-15T12:00:00Z') };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { openDatabase } from '../../src/duckdb/connection.js';
-import { lakeTables } from '../../src/duckdb/lake-files.js';
-import { createViews } from '../../src/duckdb/views.js';
+import { openDatabase } from '../../src/core/duckdb/connection.js';
+import { lakeTables } from '../../src/app/query/lake-files.js';
+import { createViews } from '../../src/core/duckdb/views.js';
 import { bytesReadSoFar } from '../bytes-read.js';
 import type { ReadmeQuery } from './readme-queries.js';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { LakeFiles } from '../../src/duckdb/views.js';
+import type { LakeFiles } from '../../src/core/duckdb/views.js';
 import { compactedLake, duckdbCopy, filesOf, landedLake } from './lakes.js';
 import type { MeasureTask, QueryMeasured } from './measure.js';
 import { readmeQueries } from './readme-queries.js';

@@ -1,13 +1,13 @@
 import yargs, { type Argv } from 'yargs';
 import { commands } from './commands.js';
-import { commandShape, Given, keptWords, type CommandDefinition } from './definition.js';
+import { commandShape, Given, keptWords, type CommandDefinition } from './options/definition.js';
 import { failureOf } from './failure.js';
-import type { Stopping } from './stop-signals.js';
+import type { Stopping } from './options/stop-signals.js';
 import { fallbackTelling, openTelling, type Telling } from './telling.js';
-import { systemClock } from '../clock.js';
-import type { CommandContext } from '../commands/context.js';
-import { usageError } from '../errors.js';
-import { version } from '../version.js';
+import { systemClock } from '../core/clock.js';
+import type { CommandContext } from '../app/context.js';
+import { usageError } from '../core/errors.js';
+import { version } from '../core/version.js';
 
 type Surroundings = Pick<CommandContext, 'clock' | 'signal'> & Pick<Stopping, 'allow'>;
 

@@ -1,20 +1,20 @@
-import { accountsCommand } from './accounts.js';
-import { backfillCommand } from './backfill.js';
-import { completionCommand } from './completion.js';
-import type { CommandDefinition } from './definition.js';
-import { enqueueCommand } from './enqueue.js';
-import { forgetCommand } from './forget.js';
-import { importCommand } from './import.js';
-import { initCommand } from './init.js';
-import { compactCommand, rebuildCommand } from './maintenance.js';
-import { planCommand } from './plan.js';
-import { reportCommand } from './report.js';
-import { serveCommand } from './serve.js';
-import { sqlCommand } from './sql.js';
-import { statusCommand } from './status.js';
-import { syncCommand } from './sync.js';
-import { verifyCommand } from './verify.js';
-import { workerCommand } from './worker.js';
+import { accountsCommand } from './commands/accounts.js';
+import { backfillCommand } from './commands/backfill.js';
+import { completionCommand } from './commands/completion.js';
+import type { CommandDefinition } from './options/definition.js';
+import { enqueueCommand } from './commands/enqueue.js';
+import { forgetCommand } from './commands/forget.js';
+import { importCommand } from './commands/import.js';
+import { initCommand } from './commands/init.js';
+import { compactCommand, rebuildCommand } from './commands/maintenance.js';
+import { planCommand } from './commands/plan.js';
+import { reportCommand } from './commands/report.js';
+import { serveCommand } from './commands/serve.js';
+import { sqlCommand } from './commands/sql.js';
+import { statusCommand } from './commands/status.js';
+import { syncCommand } from './commands/sync.js';
+import { verifyCommand } from './commands/verify.js';
+import { workerCommand } from './commands/worker.js';
 
 /** In the order of the help. */
 export const commands: readonly CommandDefinition[] = [

@@ -1,5 +1,5 @@
-import { LedgerlakeError, messageOf } from '../errors.js';
-import type { RunEvent } from '../events/run-event.js';
+import { LedgerlakeError, messageOf } from '../core/errors.js';
+import type { RunEvent } from '../core/events/run-event.js';
 
 /** Why a command ends with something else than 0, with everything that is known of it for `--verbose`. */
 export function failureOf(error: unknown): Extract<RunEvent, { event: 'failed' }> {

@@ -1,5 +1,5 @@
-import { wrapped } from '../output/wrapped.js';
-import { commandShape, everyOption, type CommandDefinition, type OptionDefinition } from './definition.js';
+import { wrapped } from '../core/text/wrapped.js';
+import { commandShape, everyOption, type CommandDefinition, type OptionDefinition } from './options/definition.js';
 
 type Row = readonly [left: string, right: string];
 

@@ -1,10 +1,10 @@
-import type { Clock } from '../clock.js';
-import type { LogFormat, LogSettings } from '../config/log-settings.js';
-import { messageOf } from '../errors.js';
-import type { Level, Tell } from '../events/run-event.js';
-import { plainLog } from '../output/plain-log.js';
-import { isColoured, paintIn, paintLevel } from '../terminal/paint.js';
-import type { CommandDefinition, Given } from './definition.js';
+import type { Clock } from '../core/clock.js';
+import type { LogFormat, LogSettings } from '../app/configuration/log-settings.js';
+import { messageOf } from '../core/errors.js';
+import type { Level, Tell } from '../core/events/run-event.js';
+import { plainLog } from '../observe/log/plain-log.js';
+import { isColoured, paintIn, paintLevel } from '../observe/live-view/paint.js';
+import type { CommandDefinition, Given } from './options/definition.js';
 
 /** Who is told what happens: log or live view, metrics. */
 export interface Telling {
@@ -68,8 +68,8 @@ async function readLogSettings(
   { options, passesConfiguration }: CommandDefinition,
 ): Promise<LogSettings> {
   const [{ resolveLogSettings }, { readConfiguration }] = await Promise.all([
-    import('../config/log-settings.js'),
-    import('../config/read-configuration.js'),
+    import('../app/configuration/log-settings.js'),
+    import('../app/configuration/read-configuration.js'),
   ]);
   const configuration =
     options['config'] === undefined || passesConfiguration === true
@@ -89,7 +89,7 @@ async function readLogSettings(
 async function openLog(format: LogFormat, { verbose, quiet }: Verbosity, clock: Clock): Promise<Telling> {
   const least: Level = quiet ? 'error' : verbose ? 'debug' : 'info';
   if (format === 'json') {
-    const { jsonLog } = await import('../output/json-log.js');
+    const { jsonLog } = await import('../observe/log/json-log.js');
     return { tell: jsonLog({ fd: process.stderr.fd, clock, least }), close: () => Promise.resolve() };
   }
   const terminal = process.stderr;
@@ -102,7 +102,7 @@ async function openLog(format: LogFormat, { verbose, quiet }: Verbosity, clock: 
     const options = { verbose, least, paint: paintLevel(paint) };
     return { tell: plainLog(write, options), close: () => Promise.resolve() };
   }
-  const { liveView } = await import('../terminal/live-view.js');
+  const { liveView } = await import('../observe/live-view/live-view.js');
   const view = liveView({ terminal, process, clock, paint });
   // What the view shows anyway needs no lines of its own.
   let isShown = false;
@@ -139,9 +139,9 @@ async function openMetrics(
 ): Promise<Telling | undefined> {
   if (metricsPort === undefined && metricsFile === undefined) return undefined;
   const [{ createRunMetrics }, { checkMetricsFile, writeMetricsFile }, { serveMetrics }] = await Promise.all([
-    import('../metrics/run-metrics.js'),
-    import('../metrics/metrics-file.js'),
-    import('../metrics/metrics-server.js'),
+    import('../observe/metrics/run-metrics.js'),
+    import('../observe/metrics/metrics-file.js'),
+    import('../observe/metrics/metrics-server.js'),
   ]);
   if (metricsFile !== undefined) await checkMetricsFile(metricsFile);
   const metrics = createRunMetrics(clock);

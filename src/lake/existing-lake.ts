@@ -1,11 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { Clock } from '../clock.js';
-import type { Table } from '../columns/table.js';
-import { usageError } from '../errors.js';
-import { codeOf } from './disk-failure.js';
+import type { Clock } from '../core/clock.js';
+import type { Table } from '../core/columns/table.js';
+import { usageError } from '../core/errors.js';
+import { codeOf } from './store/disk-failure.js';
 import { Lake } from './lake.js';
-import { openStore } from './open-store.js';
+import { openStore } from './store/open-store.js';
 
 /** Files that are looked at to tell whether a place without a log is one of ours at all. */
 const mostFiles = 1000;

@@ -1,6 +1,6 @@
-import type { Table } from '../columns/table.js';
-import { LedgerlakeError } from '../errors.js';
-import type { Store } from './store.js';
+import type { Table } from '../core/columns/table.js';
+import { LedgerlakeError } from '../core/errors.js';
+import type { Store } from './store/store.js';
 
 const folder = '_pipelines';
 

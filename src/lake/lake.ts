@@ -1,21 +1,29 @@
-import type { Clock } from '../clock.js';
-import type { Table } from '../columns/table.js';
-import { LedgerlakeError } from '../errors.js';
-import type { Add, Txn } from './actions.js';
-import { DamagedFile } from './damaged-file.js';
-import { DeltaTable } from './delta-table.js';
-import { fileAt, isNamed, namedFiles } from './derived-files.js';
-import { exchange, type Exchanged } from './exchange.js';
-import { isDerivedFile } from './file-tags.js';
-import { HeldBack, together, type ComparedSlice, type Lacking } from './held-back.js';
+import type { Clock } from '../core/clock.js';
+import type { Table } from '../core/columns/table.js';
+import { LedgerlakeError } from '../core/errors.js';
+import type { Add, Txn } from './delta/actions.js';
+import { DamagedFile } from './delta/damaged-file.js';
+import { DeltaTable } from './delta/delta-table.js';
+import { fileAt, isNamed, namedFiles } from './transaction/derived-files.js';
+import { exchange, type Exchanged } from './transaction/transaction.js';
+import { isDerivedFile } from './delta/file-tags.js';
+import { HeldBack, together, type ComparedSlice, type Lacking } from './transaction/held-back.js';
 import { keptTables } from './kept-tables.js';
-import type { Revisions } from './revisions.js';
-import { addOf, type SliceCommit, type SliceFile } from './slice-commit.js';
-import type { Snapshot } from './snapshot.js';
-import type { Store } from './store.js';
-import { displacedUnits, filesOf, goingFiles, mixedFiles, replacedUnits, standsInTheWay, txns } from './units.js';
+import type { Revisions } from './transaction/revisions.js';
+import { addOf, type SliceCommit, type SliceFile } from './transaction/slice-commit.js';
+import type { Snapshot } from './delta/snapshot.js';
+import type { Store } from './store/store.js';
+import {
+  displacedUnits,
+  filesOf,
+  goingFiles,
+  mixedFiles,
+  replacedUnits,
+  standsInTheWay,
+  txns,
+} from './loads/load-keys.js';
 
-export type { SliceCommit, SliceFile } from './slice-commit.js';
+export type { SliceCommit, SliceFile } from './transaction/slice-commit.js';
 
 /**
  * Parts files of the slice's main table that hold units of the slice beside others, so that afterwards each holds only

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { database } from '../commands/lake-run.js';
-import { read, reported, reportedItems } from '../report/reported-lake.js';
-import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
-import { smallLedger } from '../verify/small-ledger.js';
+import { database } from '../app/lake-run.js';
+import { read, reported, reportedItems } from '../app/report/reported-lake.js';
+import { loadedLake, type LoadedLake } from '../app/verify/loaded-lake.js';
+import { smallLedger } from '../app/verify/small-ledger.js';
 import { opened, startBrowser } from './chromium.js';
 
 let browser: Browser;

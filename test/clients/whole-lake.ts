@@ -1,11 +1,11 @@
 import { expect, onTestFinished } from 'vitest';
-import type { OperationName } from '../../src/finances/operations.js';
-import { startService } from '../../src/service/server.js';
-import { database } from '../commands/lake-run.js';
-import { steppingClock } from '../maintenance/kept-lake.js';
-import { makeLake } from '../maintenance/made-lake.js';
-import { lakeLedger } from '../replica/served-lake.js';
-import { handClock } from '../service/hand-clock.js';
+import type { OperationName } from '../../src/sources/finances/api-v0/operations.js';
+import { startService } from '../../src/serve/http/server.js';
+import { database } from '../app/lake-run.js';
+import { steppingClock } from '../app/maintenance/kept-lake.js';
+import { makeLake } from '../app/maintenance/made-lake.js';
+import { lakeLedger } from '../serve/lake/served-lake.js';
+import { handClock } from '../serve/http/hand-clock.js';
 
 /** What is asked, in no client's own words. */
 export interface Asked {

@@ -2,9 +2,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { commands } from '../../src/cli/commands.js';
-import { readConfiguration } from '../../src/config/read-configuration.js';
-import { createSeller } from '../../src/seller/seller.js';
-import { clockAt, database, ran, serving, temporaryFolder } from '../commands/lake-run.js';
+import { readConfiguration } from '../../src/app/configuration/read-configuration.js';
+import { createSeller } from '../../src/emulator/seller/seller.js';
+import { clockAt, database, ran, serving, temporaryFolder } from '../app/lake-run.js';
 import { pages } from './pages.js';
 
 const texts = await Promise.all(pages.map(async (page) => ({ page, text: await readFile(page, 'utf8') })));

@@ -3,7 +3,7 @@ import { dirname, join, normalize } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { configurationJsonSchema } from '../../src/config/schema.js';
+import { configurationJsonSchema } from '../../src/app/configuration/schema.js';
 import { optionsPage } from './options-page.js';
 import { pages } from './pages.js';
 import { tablesPage } from './tables-page.js';
@@ -28,7 +28,7 @@ describe('pages that are generated from the code', () => {
 
 describe('pages that are written by hand', () => {
   test('errors: every code, with its exit code', async () => {
-    const source = await readFile('src/errors.ts', 'utf8');
+    const source = await readFile('src/core/errors.ts', 'utf8');
     const inCode = [...source.matchAll(/^ {2}([A-Z_]+): \{ exit: (\d)/gm)].map(([, code, exit]) => `${code} ${exit}`);
     const page = await readFile('docs/errors.md', 'utf8');
     const onPage = [...page.matchAll(/^\| `([A-Z_]+)` +\| (\d) /gm)].map(([, code, exit]) => `${code} ${exit}`);

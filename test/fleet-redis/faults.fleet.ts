@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { protocol } from '../../src/fleet/fitness.js';
-import { builtCommand } from '../commands/built-command.js';
-import { temporaryFolder } from '../commands/lake-run.js';
+import { protocol } from '../../src/app/fleet/fitness.js';
+import { builtCommand } from '../app/built-command.js';
+import { temporaryFolder } from '../app/lake-run.js';
 import { fleetAt, isEmpty } from './fleet-at.js';
 import { redisServer } from './redis-server.js';
 import { askedAgain, expectWholeLakes, startSellers, throttled } from './sellers.js';

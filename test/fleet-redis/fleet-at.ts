@@ -1,4 +1,4 @@
-import { openFleet, type Fleet } from '../../src/fleet/fleet.js';
+import { openFleet, type Fleet } from '../../src/app/fleet/fleet.js';
 
 /** The fleet of the usual name on a Redis. */
 export async function fleetAt(url: string): Promise<Fleet> {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.js';
-import { enqueue } from '../../src/commands/enqueue.js';
-import { childRun } from '../run/child-run.js';
+import { systemClock } from '../../src/core/clock.js';
+import { enqueue } from '../../src/app/fleet/enqueue.js';
+import { childRun } from '../engine/run/child-run.js';
 import { fleetAt, isEmpty } from './fleet-at.js';
 import { redisServer } from './redis-server.js';
 import { askedAgain, expectWholeLakes, startSellers, throttled } from './sellers.js';

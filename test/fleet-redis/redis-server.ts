@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
-import { temporaryFolder } from '../commands/lake-run.js';
+import { temporaryFolder } from '../app/lake-run.js';
 import { freePort } from '../free-port.js';
 
 /** A Redis of the test's own. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { copied } from '../lake/s3-run.js';
-import { childRun } from '../run/child-run.js';
+import { childRun } from '../engine/run/child-run.js';
 import { servedBucket } from '../s3-server/served-bucket.js';
 import { fleetAt, isEmpty } from './fleet-at.js';
 import { redisServer } from './redis-server.js';

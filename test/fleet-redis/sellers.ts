@@ -1,11 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import { systemClock } from '../../src/clock.js';
-import { createSeller } from '../../src/seller/seller.js';
-import type { Ledger, LedgerPage } from '../../src/service/ledger.js';
-import { database, temporaryFolder } from '../commands/lake-run.js';
-import { watchedService, type WatchedService } from '../run/watched-service.js';
+import { systemClock } from '../../src/core/clock.js';
+import { createSeller } from '../../src/emulator/seller/seller.js';
+import type { Ledger, LedgerPage } from '../../src/serve/http/ledger.js';
+import { database, temporaryFolder } from '../app/lake-run.js';
+import { watchedService, type WatchedService } from '../engine/run/watched-service.js';
 
 const dayMs = 86_400_000;
 

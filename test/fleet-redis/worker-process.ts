@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
-import type { RunEvent } from '../../src/events/run-event.js';
-import { childRun, type ChildRun } from '../run/child-run.js';
+import type { RunEvent } from '../../src/core/events/run-event.js';
+import { childRun, type ChildRun } from '../engine/run/child-run.js';
 
 type Told = RunEvent & { readonly level: string };
 type TurnEnded = Extract<RunEvent, { event: 'turn-ended' }>;

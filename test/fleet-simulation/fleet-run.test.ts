@@ -6,8 +6,8 @@ import { requestsOf } from '../../bench/fleet/bounds.js';
 import type { EndedTurn } from '../../bench/fleet/told.js';
 import { sentAt } from '../../bench/fleet/reading.js';
 import type { Scenario } from '../../bench/fleet/scenario.js';
-import { turnRules } from '../../src/fleet/turns.js';
-import { dayMs } from '../../src/run/windows.js';
+import { turnRules } from '../../src/app/fleet/turns.js';
+import { dayMs } from '../../src/core/windows.js';
 import { mostAtOnce, seen, smallScenario } from './small-fleet.js';
 
 const anyScenario: fc.Arbitrary<Scenario> = fc

@@ -10,8 +10,8 @@ import {
   type Bucket,
   type Reading,
 } from '../../bench/fleet/reading.js';
-import { TokenBucket } from '../../src/quota/bucket.js';
-import { HandClock } from '../clock.js';
+import { TokenBucket } from '../../src/engine/rate-limit/bucket.js';
+import { HandClock } from '../core/clock.js';
 
 const anyReading = fc
   .record({

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { backlogOf } from '../../bench/fleet/backlog.js';
 import { lengthOf, readingOf } from '../../bench/fleet/reading.js';
-import { months } from '../../src/run/windows.js';
+import { months } from '../../src/core/windows.js';
 import { virtualRun } from '../pacing/virtual-run.js';
 
 const quota = { rate: 0.5, burst: 30 };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { DeltaTable } from '../../src/lake/delta-table.js';
-import { barring } from '../../src/lake/file-tags.js';
-import { handClock } from '../service/hand-clock.js';
+import { DeltaTable } from '../../src/lake/delta/delta-table.js';
+import { barring } from '../../src/lake/delta/file-tags.js';
+import { handClock } from '../serve/http/hand-clock.js';
 import { memoryStore } from './memory-store.js';
 import { adding, file, things } from './small-table.js';
 

@@ -8,8 +8,13 @@ const source = join(import.meta.dirname, '../../src');
 
 /** Compiles the store on disk into a folder, so that a process of its own can run it; the way of its module. */
 export async function compileDiskStore(folder: string): Promise<string> {
-  const lake = (await readdir(join(source, 'lake'))).filter((name) => /^(disk|store|writer).*\.ts$/.test(name));
-  for (const name of ['clock.ts', 'errors.ts', 'read-part.ts', ...lake.map((name) => join('lake', name))]) {
+  const lake = (await readdir(join(source, 'lake/store'))).filter((name) => /^(disk|store|writer).*\.ts$/.test(name));
+  for (const name of [
+    'core/clock.ts',
+    'core/errors.ts',
+    'core/io/read-part.ts',
+    ...lake.map((name) => join('lake/store', name)),
+  ]) {
     const target = join(folder, name.replace(/\.ts$/, '.js'));
     await mkdir(dirname(target), { recursive: true });
     const text = await readFile(join(source, name), 'utf8');
@@ -21,7 +26,7 @@ export async function compileDiskStore(folder: string): Promise<string> {
     await writeFile(target, ts.transpileModule(text, { compilerOptions }).outputText);
   }
   await writeFile(join(folder, 'package.json'), '{"type":"module"}');
-  return join(folder, 'lake/disk.js');
+  return join(folder, 'lake/store/disk.js');
 }
 
 /** Runs a script that has `store`, over the lake, and `say`, which prints a line. */

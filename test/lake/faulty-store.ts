@@ -1,5 +1,5 @@
-import { LedgerlakeError } from '../../src/errors.js';
-import type { Store, StoredFile } from '../../src/lake/store.js';
+import { LedgerlakeError } from '../../src/core/errors.js';
+import type { Store, StoredFile } from '../../src/lake/store/store.js';
 
 /**
  * What becomes of one call:

@@ -1,5 +1,5 @@
-import type { Store, StoredFile } from '../../src/lake/store.js';
-import { compareBytes, sliceOf } from '../../src/lake/store-path.js';
+import type { Store, StoredFile } from '../../src/lake/store/store.js';
+import { compareBytes, sliceOf } from '../../src/lake/store/store-path.js';
 
 /** A lake in memory: fast enough to make hundreds of them. */
 export interface MemoryStore extends Store {

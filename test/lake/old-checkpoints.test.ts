@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { DeltaTable } from '../../src/lake/delta-table.js';
-import { holdLease } from '../../src/lake/leases.js';
+import type { DeltaTable } from '../../src/lake/delta/delta-table.js';
+import { holdLease } from '../../src/lake/upkeep/leases.js';
 import { Lake } from '../../src/lake/lake.js';
-import type { Store } from '../../src/lake/store.js';
-import { sweepLake } from '../../src/lake/sweep.js';
+import type { Store } from '../../src/lake/store/store.js';
+import { sweepLake } from '../../src/lake/upkeep/vacuum.js';
 import { faults, faultyStore } from './faulty-store.js';
 import { memoryStore, watched, type MemoryStore } from './memory-store.js';
 import { adding, checkpointFile, contents, hintFile, opened, standing, things } from './small-table.js';

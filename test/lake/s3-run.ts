@@ -3,11 +3,11 @@ import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
-import { compact } from '../../src/commands/compact.js';
-import { verify } from '../../src/commands/verify.js';
-import { openStore } from '../../src/lake/open-store.js';
-import { createSeller } from '../../src/seller/seller.js';
-import { clockAt, database, ran, serving, temporaryFolder } from '../commands/lake-run.js';
+import { compact } from '../../src/app/maintenance/compact-lake.js';
+import { verify } from '../../src/app/verify/verify.js';
+import { openStore } from '../../src/lake/store/open-store.js';
+import { createSeller } from '../../src/emulator/seller/seller.js';
+import { clockAt, database, ran, serving, temporaryFolder } from '../app/lake-run.js';
 
 const clock = clockAt('2026-03-15T12:00:00Z');
 const dates = { from: '2026-01-01', to: '2026-03-01' };

@@ -1,8 +1,8 @@
-import type { Action, Add } from '../../src/lake/actions.js';
-import type { Clock } from '../../src/clock.js';
-import type { Table } from '../../src/columns/table.js';
-import { DeltaTable } from '../../src/lake/delta-table.js';
-import type { Store } from '../../src/lake/store.js';
+import type { Action, Add } from '../../src/lake/delta/actions.js';
+import type { Clock } from '../../src/core/clock.js';
+import type { Table } from '../../src/core/columns/table.js';
+import { DeltaTable } from '../../src/lake/delta/delta-table.js';
+import type { Store } from '../../src/lake/store/store.js';
 
 /** A table of one column. */
 export const things: Table = {

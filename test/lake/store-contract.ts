@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { LedgerlakeError } from '../../src/errors.js';
-import type { Store, StoredFile } from '../../src/lake/store.js';
+import { LedgerlakeError } from '../../src/core/errors.js';
+import type { Store, StoredFile } from '../../src/lake/store/store.js';
 
 /** An empty place for a lake. */
 export interface Place {

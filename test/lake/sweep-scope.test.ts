@@ -1,9 +1,9 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { diskStore } from '../../src/lake/disk.js';
-import { createSeller } from '../../src/seller/seller.js';
-import { clockAt, ran, serving, temporaryFolder } from '../commands/lake-run.js';
+import { diskStore } from '../../src/lake/store/disk.js';
+import { createSeller } from '../../src/emulator/seller/seller.js';
+import { clockAt, ran, serving, temporaryFolder } from '../app/lake-run.js';
 import { watched } from './memory-store.js';
 
 const clock = clockAt('2026-03-20T12:00:00Z');

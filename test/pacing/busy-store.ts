@@ -1,4 +1,4 @@
-import type { Store } from '../../src/lake/store.js';
+import type { Store } from '../../src/lake/store/store.js';
 
 /** A store that tells how many of its calls are under way. */
 export interface BusyStore {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { FaultRequest, Faults } from '../../src/service/faults/faults.js';
+import type { FaultRequest, Faults } from '../../src/emulator/faults/faults.js';
 import { virtualRun } from './virtual-run.js';
 
 const small = { events: 2500, days: 40, pipelines: ['financial-events'], latencyMs: 50, timeoutMs: 1000 };

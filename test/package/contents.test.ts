@@ -30,7 +30,7 @@ test('the package has what it needs and nothing else, and no link of its pages l
     'ledgerlake.schema.json',
     'package.json',
   ]);
-  expect(built).toEqual(expect.arrayContaining(['dist/src/cli.js', 'dist/src/own/definition.d.ts']));
+  expect(built).toEqual(expect.arrayContaining(['dist/src/cli.js', 'dist/src/sources/custom/definition.d.ts']));
   // Each is the code or the types of a source: no map that leads nowhere, no test.
   for (const path of built) {
     const [, name] = /^dist\/((?:src|pipelines)\/.+?)(?:\.d\.ts|\.js)$/.exec(path) ?? [];

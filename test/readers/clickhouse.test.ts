@@ -1,13 +1,13 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { forget } from '../../src/commands/forget.js';
-import { createSeller } from '../../src/seller/seller.js';
-import { ran, serving, temporaryFolder } from '../commands/lake-run.js';
+import { forget } from '../../src/app/forget/forget.js';
+import { createSeller } from '../../src/emulator/seller/seller.js';
+import { ran, serving, temporaryFolder } from '../app/lake-run.js';
 import { copied } from '../lake/s3-run.js';
-import { compacted } from '../maintenance/kept-lake.js';
+import { compacted } from '../app/maintenance/kept-lake.js';
 import { servedBucket } from '../s3-server/served-bucket.js';
-import { hidingLedger, lot, setClock } from '../sync/synced.js';
+import { hidingLedger, lot, setClock } from '../app/sync/synced.js';
 import { clickhouseLines } from './clickhouse.js';
 import { expectSameLake } from './lake-contents.js';
 

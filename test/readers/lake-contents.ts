@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
-import type { Clock } from '../../src/clock.js';
-import { lakeTables } from '../../src/duckdb/lake-files.js';
-import type { TableColumn } from '../../src/duckdb/views.js';
-import { database } from '../commands/lake-run.js';
+import type { Clock } from '../../src/core/clock.js';
+import { lakeTables } from '../../src/app/query/lake-files.js';
+import type { TableColumn } from '../../src/core/duckdb/views.js';
+import { database } from '../app/lake-run.js';
 import { clickhouseLines } from './clickhouse.js';
 
 const partitions: readonly TableColumn[] = ['account', 'month'].map((name) => ({ name, type: 'VARCHAR' }));

@@ -1,10 +1,10 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createSeller } from '../../src/seller/seller.js';
-import { ran, serving, temporaryFolder } from '../commands/lake-run.js';
-import { compacted } from '../maintenance/kept-lake.js';
-import { setClock } from '../sync/synced.js';
+import { createSeller } from '../../src/emulator/seller/seller.js';
+import { ran, serving, temporaryFolder } from '../app/lake-run.js';
+import { compacted } from '../app/maintenance/kept-lake.js';
+import { setClock } from '../app/sync/synced.js';
 import { clickhouseAnswers, clickhouseLines } from './clickhouse.js';
 
 const dates = { from: '2026-01-24', to: '2026-03-10' };

@@ -1,4 +1,4 @@
-import { recordOf } from '../../src/finances/records.js';
+import { recordOf } from '../../src/sources/finances/model/records.js';
 import { int64Of, int64OfDigits, millionthsOf } from './decimals.js';
 import { memberOf } from './json-text.js';
 import type { JsonNode, JsonObject } from './json-text.js';

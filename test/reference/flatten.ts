@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { recordOf } from '../../src/finances/records.js';
+import { recordOf } from '../../src/sources/finances/model/records.js';
 import { amountsOf, firstString, wellFormed } from './entries.js';
 import type { AmountColumns } from './entries.js';
 import { instantOf } from './instants.js';

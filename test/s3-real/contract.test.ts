@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { CreateMultipartUploadCommand, HeadObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { describe, expect, test } from 'vitest';
-import { openStore } from '../../src/lake/open-store.js';
-import { HandClock } from '../clock.js';
+import { openStore } from '../../src/lake/store/open-store.js';
+import { HandClock } from '../core/clock.js';
 import { pathsOf, storeContract } from '../lake/store-contract.js';
 
 const bucket = process.env['LEDGERLAKE_S3_BUCKET'];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { killed, killPoints, undisturbed, type KillPoint, type Survived } from '../run/kill-trials.js';
+import { killed, killPoints, undisturbed, type KillPoint, type Survived } from '../engine/run/kill-trials.js';
 
 /** Two kills a lake, then a run to the end. */
 const kills = 200;

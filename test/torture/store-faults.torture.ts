@@ -1,6 +1,6 @@
 import { describe, test } from 'vitest';
 import { faults } from '../lake/faulty-store.js';
-import { firstLoad, refreshed, survives } from '../run/store-faults.js';
+import { firstLoad, refreshed, survives } from '../engine/run/store-faults.js';
 
 describe.each([
   ['a first load', firstLoad],

@@ -1,4 +1,4 @@
-import { everyOption, type CommandDefinition, type OptionDefinition } from '../definition.js';
+import { everyOption, type CommandDefinition, type OptionDefinition } from '../options/definition.js';
 
 /** What a word of the command line can be: one of some, a file, a folder, a configured account; undefined: anything. */
 export interface Choice {

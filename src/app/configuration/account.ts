@@ -1,0 +1,65 @@
+import { usageError } from '../../core/errors.js';
+
+/** The account of the embedded service's made-up seller. */
+export const demoAccount = 'demo';
+
+/** What an account may be called: it names a folder of the lake. */
+export const accountPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/**
+ * The account to load for.
+ *
+ * @throws LedgerlakeError USAGE for a name that can't be a folder, for an endpoint without an account, and for an
+ * account without an endpoint: the embedded service has made-up money, which must not pass for somebody's own
+ */
+export function readAccount(account: string | undefined, endpoint: string | undefined): string {
+  if (account !== undefined) readAccountName(account);
+  if (endpoint === undefined && account !== undefined && account !== demoAccount) {
+    throw usageError(
+      `expected --endpoint beside --account ${account}: without one the embedded service answers, which serves ` +
+        `the made-up account ${demoAccount} only`,
+    );
+  }
+  if (endpoint !== undefined && account === undefined) {
+    throw usageError('expected --account beside --endpoint: whose events does it serve? Any name of yours will do');
+  }
+  return account ?? demoAccount;
+}
+
+/**
+ * The account that pipelines of a user's own load for: any name but the made-up seller's.
+ *
+ * @throws LedgerlakeError USAGE where none is named, or one that can't be
+ */
+export function readOwnAccount(account: string | undefined): string {
+  if (account !== undefined && account !== demoAccount) return readAccountName(account);
+  throw usageError(
+    `expected --account beside pipelines of your own: whose data do they load? Any name but ${demoAccount} will do`,
+  );
+}
+
+/**
+ * The name of an account whose events come from elsewhere than a service.
+ *
+ * @throws LedgerlakeError USAGE for a name that can't be a folder
+ */
+export function readAccountName(account: string): string {
+  if (accountPattern.test(account)) return account;
+  throw usageError(
+    `expected --account to be 1 to 64 letters, digits, dots, dashes or underscores, got ${JSON.stringify(account)}`,
+  );
+}
+
+/**
+ * Keeps made-up money apart from real money.
+ *
+ * @throws LedgerlakeError USAGE where the lake holds `demo` and another account is asked for, or the other way round
+ */
+export function refuseMixing(account: string, held: ReadonlySet<string>, lake: string): void {
+  const other = [...held].find((name) => (name === demoAccount) !== (account === demoAccount));
+  if (other === undefined) return;
+  throw usageError(
+    `expected a lake without the account ${other} for the account ${account}, ${lake} holds it: made-up events of ` +
+      `${demoAccount} never stand beside real ones; choose another --lake`,
+  );
+}

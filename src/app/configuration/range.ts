@@ -1,0 +1,65 @@
+import { usageError } from '../../core/errors.js';
+import { readInstant } from '../../core/numeric/instant.js';
+import { dayMs, dayStart, type Window } from '../../core/windows.js';
+
+/** Days that a range reaches back when `--from` is left out. */
+const defaultDays = 90;
+
+/**
+ * Milliseconds by which bounds stay behind the present: the service refuses a request whose bound is less than two
+ * minutes old, and its clock and ours differ.
+ */
+export const rangeMarginMs = 5 * 60_000;
+
+export interface RangeOptions {
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+  /** Minutes in the place of `rangeMarginMs`. */
+  readonly marginMinutes?: number | undefined;
+}
+
+/**
+ * The range that `--from` and `--to` name, in milliseconds since 1970. Left out, `--to` is now less the margin, to the
+ * second, and `--from` the beginning of the UTC day 90 days before. An end in the future is drawn back to the margin.
+ *
+ * @throws LedgerlakeError USAGE for a date that is none, and for a range that is empty or the wrong way round
+ */
+export function readRange({ from, to, marginMinutes }: RangeOptions, now: number): Window {
+  const marginMs = marginMinutes === undefined ? rangeMarginMs : marginMinutes * 60_000;
+  const latest = latestBound(now, marginMinutes);
+  const asked = to === undefined ? latest : instant('--to', to);
+  const end = Math.min(asked, latest);
+  const start = from === undefined ? dayStart(end - defaultDays * dayMs) : instant('--from', from);
+  if (start >= latest) {
+    const when = start > now ? ', which is in the future' : '';
+    throw usageError(
+      `expected --from to be at least ${marginMs / 60_000} minutes ago, got ${iso(start)}${when}; ` +
+        `the service answers only for what is older than that`,
+    );
+  }
+  if (start >= asked) {
+    throw usageError(
+      `expected --from to be earlier than --to, got --from ${iso(start)} and --to ${iso(asked)}; swap or change them`,
+    );
+  }
+  return { start, end };
+}
+
+/** The latest instant, to the second, that a run at `now` asks for; both in milliseconds since 1970. */
+export function latestBound(now: number, marginMinutes: number = rangeMarginMs / 60_000): number {
+  return Math.floor((now - marginMinutes * 60_000) / 1000) * 1000;
+}
+
+function instant(option: string, text: string): number {
+  const micros = readInstant(text);
+  if (micros === undefined) {
+    throw usageError(
+      `expected ${option} to be an ISO 8601 date or instant such as 2025-01-31 or 2025-01-31T06:00:00Z, got ${JSON.stringify(text)}`,
+    );
+  }
+  return Number(micros / 1000n);
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}

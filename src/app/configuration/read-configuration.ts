@@ -1,0 +1,37 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { usageError } from '../../core/errors.js';
+import type { Configuration } from './configuration.js';
+import { variableOf, type Environment } from '../../core/environment.js';
+
+/** The file that is looked for where none is named. */
+export const configurationFile = 'ledgerlake.config.json';
+
+/**
+ * The configuration: the file of `--config`, else of `LEDGERLAKE_CONFIG`, else `ledgerlake.config.json` in the working
+ * folder, which need not be there.
+ *
+ * @throws LedgerlakeError USAGE for a file that was named and can't be read, and for one that is no configuration
+ */
+export async function readConfiguration(
+  named: string | undefined,
+  environment: Environment,
+  workingFolder: string,
+): Promise<Configuration> {
+  const chosen = named ?? variableOf(environment, 'LEDGERLAKE_CONFIG');
+  const file = chosen ?? configurationFile;
+  const path = resolve(workingFolder, file);
+  let bytes: Uint8Array;
+  try {
+    bytes = await readFile(path);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    if (code === 'ENOENT' && chosen === undefined) {
+      return { file: undefined, folder: workingFolder, settings: {}, accounts: new Map() };
+    }
+    throw usageError(`expected a configuration that can be read, got ${code} for ${file}: check --config`);
+  }
+  // Only now: most runs have no such file, and the schema takes longer to load than all else that reads settings.
+  const { parseConfiguration } = await import('./configuration.js');
+  return parseConfiguration(bytes, file, dirname(path));
+}

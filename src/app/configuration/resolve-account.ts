@@ -1,0 +1,178 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { usageError } from '../../core/errors.js';
+import { demoAccount, readAccount, readAccountName, readOwnAccount } from './account.js';
+import { Secret } from '../../engine/auth/secret.js';
+import { isSecure } from '../../engine/auth/secure-address.js';
+import type { SignIn } from '../../engine/auth/token-request.js';
+import { accountSettings, accountVariables, variableSuffix, type AccountSettings } from './account-settings.js';
+import type { Configuration } from './configuration.js';
+import { variableOf, type Environment } from '../../core/environment.js';
+import { nearestName } from '../../core/text/nearest-name.js';
+
+/** Whose events to read, where, and with what to sign in. */
+export interface ResolvedAccount {
+  readonly account: string;
+  /** Base address; undefined: the embedded service. */
+  readonly endpoint: string | undefined;
+  /** For `createAccessTokens`; undefined where the service asks for none. */
+  readonly signIn: SignIn | undefined;
+}
+
+/** `--account` and `--endpoint` as they were given. */
+export interface AccountOptions {
+  readonly account: string | undefined;
+  readonly endpoint: string | undefined;
+}
+
+/**
+ * Settles whose events are read from where. The account: `--account`, else `LEDGERLAKE_ACCOUNT`, else the setting
+ * `account`, else the only one configured. The endpoint: `--endpoint`, else what is set for the account, else the
+ * embedded service. Secrets are read here, and no request is sent.
+ *
+ * @throws LedgerlakeError USAGE where account, endpoint or sign-in settings are wrong, missing, or don't go together
+ */
+export async function resolveAccount(
+  config: Configuration,
+  environment: Environment,
+  options: AccountOptions,
+): Promise<ResolvedAccount> {
+  const name = accountName(config, environment, options);
+  const settings = name === undefined ? undefined : accountSettings(config, environment, name);
+  const endpoint = options.endpoint ?? settings?.endpoint;
+  if (endpoint === undefined && settings !== undefined) refuseWithoutEndpoint(config, settings);
+  const account = readAccount(name, endpoint);
+  if (endpoint === undefined || settings === undefined) return { account, endpoint, signIn: undefined };
+  const signIn = await readSignIn(config, environment, settings);
+  if (signIn === undefined && settings.region !== undefined && options.endpoint === undefined) {
+    throw incomplete(settings, ['clientId', 'clientSecret', 'refreshToken']);
+  }
+  if (signIn !== undefined && URL.canParse(endpoint) && !isSecure(new URL(endpoint))) {
+    throw usageError(
+      `expected an endpoint for the account ${account} that begins with https://, got one with http://: its access ` +
+        `tokens would cross the network in the clear (http:// is for loopback)`,
+    );
+  }
+  return { account, endpoint, signIn };
+}
+
+/**
+ * Whose events saved pages hold: the account as `resolveAccount` finds it, else `demo`. No endpoint is needed, and no
+ * secret is read.
+ *
+ * @throws LedgerlakeError USAGE where it can't be told, or can't be a folder's name
+ */
+export function resolveAccountName(
+  config: Configuration,
+  environment: Environment,
+  account: string | undefined,
+): string {
+  return readAccountName(accountName(config, environment, { account, endpoint: undefined }) ?? demoAccount);
+}
+
+/**
+ * The account that pipelines of a user's own load for, found as `resolveAccount` finds it. No endpoint is needed, and no
+ * secret is read.
+ *
+ * @throws LedgerlakeError USAGE where it can't be told, or is the made-up seller's
+ */
+export function resolveOwnAccount(
+  config: Configuration,
+  environment: Environment,
+  account: string | undefined,
+): string {
+  return readOwnAccount(accountName(config, environment, { account, endpoint: undefined }));
+}
+
+function accountName(
+  { file, settings, accounts }: Configuration,
+  environment: Environment,
+  { account, endpoint }: AccountOptions,
+): string | undefined {
+  const named = account ?? variableOf(environment, 'LEDGERLAKE_ACCOUNT') ?? settings.account;
+  if (named !== undefined || endpoint !== undefined) return named;
+  const [only, ...others] = accounts.keys();
+  if (others.length > 0) {
+    const names = [...accounts.keys(), ...(accounts.has(demoAccount) ? [] : [demoAccount])];
+    throw usageError(`expected --account to say which account of ${file ?? 'the configuration'}: ${names.join(', ')}`);
+  }
+  if (only !== undefined) return only;
+  const set = Object.values(accountVariables).find((variable) => variableOf(environment, variable) !== undefined);
+  if (set === undefined) return undefined;
+  throw usageError(`expected --account or LEDGERLAKE_ACCOUNT beside ${set}: whose events are they? Any name will do`);
+}
+
+/** @throws LedgerlakeError USAGE for an account that is set up in part, or that is not one of those configured */
+function refuseWithoutEndpoint({ file, accounts }: Configuration, settings: AccountSettings): void {
+  const { account, clientId, clientSecret, refreshToken } = settings;
+  if (accounts.has(account) || clientId !== undefined || clientSecret !== undefined || refreshToken !== undefined) {
+    const variable = `${accountVariables.region}${variableSuffix(account)}`;
+    throw usageError(
+      `expected \`region\` or \`endpoint\` for the account ${account}, got neither: set it, or ${variable}, or give --endpoint`,
+    );
+  }
+  if (account === demoAccount || accounts.size === 0) return;
+  const nearest = nearestName(account, [...accounts.keys()]);
+  const hint = nearest === undefined ? 'configure it, or give --endpoint' : `did you mean ${nearest}?`;
+  const known = [...accounts.keys()].join(', ');
+  throw usageError(
+    `expected --account to be one of ${file ?? 'the configuration'} (${known}), got ${JSON.stringify(account)}: ${hint}`,
+  );
+}
+
+const secretKeys = ['clientId', 'clientSecret', 'refreshToken'] as const;
+
+/** All three secrets, or undefined where none is set. */
+async function readSignIn(
+  config: Configuration,
+  environment: Environment,
+  settings: AccountSettings,
+): Promise<SignIn | undefined> {
+  const missing = secretKeys.filter((key) => settings[key] === undefined);
+  if (missing.length === secretKeys.length) return undefined;
+  if (missing.length > 0) throw incomplete(settings, missing);
+  const { account, tokenEndpoint } = settings;
+  const read = (key: (typeof secretKeys)[number]) => readSecret(config, environment, settings, key);
+  const [clientId, clientSecret, refreshToken] = [
+    await read('clientId'),
+    await read('clientSecret'),
+    await read('refreshToken'),
+  ];
+  return { account, tokenEndpoint, clientId, clientSecret, refreshToken };
+}
+
+async function readSecret(
+  { folder }: Configuration,
+  environment: Environment,
+  settings: AccountSettings,
+  key: (typeof secretKeys)[number],
+): Promise<Secret> {
+  const expected = `expected \`${key}\` of the account ${settings.account}`;
+  const source = settings[key]?.source;
+  if (source === undefined) throw incomplete(settings, [key]);
+  if (source instanceof Secret) return source;
+  if ('env' in source) {
+    const text = variableOf(environment, source.env);
+    if (text === undefined) {
+      throw usageError(`${expected} in the environment variable ${source.env}, which is not set: set it`);
+    }
+    return new Secret(text);
+  }
+  let text: string;
+  try {
+    text = (await readFile(resolve(folder, source.file), 'utf8')).trim();
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    throw usageError(`${expected} in the file ${source.file}, which can't be read (${code}): check the path`);
+  }
+  if (text === '') throw usageError(`${expected} in the file ${source.file}, which is empty: put it there`);
+  return new Secret(text);
+}
+
+function incomplete({ account }: AccountSettings, missing: readonly (typeof secretKeys)[number][]): Error {
+  const variables = missing.map((key) => `${accountVariables[key]}${variableSuffix(account)}`);
+  return usageError(
+    `expected clientId, clientSecret and refreshToken for the account ${account}, ${missing.join(' and ')} ` +
+      `${missing.length === 1 ? 'is' : 'are'} missing: set ${missing.length === 1 ? 'it' : 'them'} in the configuration, or ${variables.join(', ')}`,
+  );
+}

@@ -1,0 +1,25 @@
+import type { Clock } from '../core/clock.js';
+import type { Tell } from '../core/events/run-event.js';
+import type { Output } from '../core/text/sink.js';
+
+/** Where a command reads the time, writes, and is told to stop. */
+export interface CommandContext {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Takes results: a line, or several. */
+  readonly print: (text: string) => void;
+  /** Takes progress: a line. */
+  readonly log: (line: string) => void;
+}
+
+/** The same for a run, which tells what happens and leaves to others what becomes of that. */
+export interface RunContext extends Omit<CommandContext, 'log'> {
+  readonly tell: Tell;
+  /** Once it aborts nothing further is begun, and what is open comes to its end. */
+  readonly closing?: AbortSignal | undefined;
+}
+
+/** The same for a command that writes its results piece by piece. */
+export interface ReadingContext extends Omit<CommandContext, 'print'> {
+  readonly output: Output;
+}

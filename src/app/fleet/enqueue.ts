@@ -1,0 +1,144 @@
+import { nearestName } from '../../core/text/nearest-name.js';
+import { usageError } from '../../core/errors.js';
+import type { Tell } from '../../core/events/run-event.js';
+import { openFleet, type Fleet, type FleetPlace } from './fleet.js';
+import { nightlyPattern, type Night } from './nightly.js';
+import type { QueuedAccount } from './turn-queue.js';
+import { formatCount } from '../../core/text/amounts.js';
+import { chunksOf, writeRows } from '../../core/text/formats.js';
+import type { Column } from '../../core/text/rows.js';
+import type { ReadingContext } from '../context.js';
+
+export interface EnqueueOptions extends FleetPlace {
+  readonly action: 'all' | 'backfill' | 'sync' | 'nightly' | 'status' | 'retry';
+  /** Which accounts; empty: all. */
+  readonly named: readonly string[];
+  /** Those that are configured. */
+  readonly accounts: readonly string[];
+  /** As given, ISO 8601. */
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+  /** Undefined: no nightly syncs. */
+  readonly night: Night | undefined;
+  readonly format: 'table' | 'json';
+}
+
+/**
+ * `ledgerlake enqueue`: asks for accounts, sets their nightly syncs, or tells how the fleet stands. False where its status
+ * has dead letters.
+ *
+ * @throws LedgerlakeError USAGE for accounts that aren't configured, or as `openFleet`
+ */
+export async function enqueue(
+  options: EnqueueOptions,
+  context: ReadingContext & { readonly tell: Tell },
+): Promise<boolean> {
+  const { action, named, accounts, from = null, to = null, night } = options;
+  const { clock, log } = context;
+  if (action !== 'retry' && action !== 'status') refuseUnknown(named, accounts);
+  const chosen = named.length === 0 ? accounts : [...new Set(named)];
+  const fleet = await openFleet(options, context.tell);
+  try {
+    if (action === 'status') return await writeStatus(fleet, options, context);
+    if (action === 'retry') {
+      await retry(fleet, named, context);
+      return true;
+    }
+    if (action === 'all' || action === 'backfill') {
+      for (const account of chosen) await fleet.ask(account, { work: 'backfill', from, to }, clock.now());
+      log(`asked for a backfill of ${formatCount(chosen.length, 'account')}`);
+    }
+    if (action === 'sync') {
+      for (const account of chosen) await fleet.ask(account, { work: 'sync' }, clock.now());
+      log(`asked for a sync of ${formatCount(chosen.length, 'account')}`);
+    }
+    if (action === 'all' || action === 'nightly') {
+      for (const account of chosen) {
+        await fleet.queue.setNight(account, night === undefined ? undefined : nightlyPattern(account, night));
+      }
+      const gone = [...(await fleet.queue.nights()).keys()].filter((account) => !accounts.includes(account));
+      for (const account of gone) await fleet.queue.setNight(account, undefined);
+      const set = night === undefined ? 'no nightly sync for' : 'a nightly sync for';
+      const left = gone.length === 0 ? '' : `, and none any more for ${gone.join(', ')}`;
+      log(`${set} ${formatCount(chosen.length, 'account')}${left}`);
+    }
+    return true;
+  } finally {
+    await fleet.close();
+  }
+}
+
+async function retry(fleet: Fleet, named: readonly string[], { clock, log }: ReadingContext): Promise<void> {
+  const dead = (await fleet.queue.accounts(clock.now()))
+    .filter(({ state }) => state === 'dead')
+    .map(({ account }) => account);
+  refuseUnknown(named, dead, 'among the dead letters');
+  const chosen = named.length === 0 ? dead : [...new Set(named)];
+  for (const account of chosen) {
+    const [first] = await fleet.asks.of(account);
+    await fleet.queue.wake(account, first?.ask.work ?? 'sync', clock.now());
+  }
+  log(`asked for another turn of ${formatCount(chosen.length, 'account')}`);
+}
+
+const columns: readonly Column[] = [
+  { name: 'account', kind: 'text' },
+  { name: 'state', kind: 'text' },
+  { name: 'asked', kind: 'text' },
+  { name: 'served_seconds', kind: 'number' },
+  { name: 'failures', kind: 'number' },
+  { name: 'at', kind: 'time' },
+  { name: 'next_sync', kind: 'time' },
+  { name: 'progress', kind: 'json' },
+  { name: 'reason', kind: 'text' },
+];
+
+/** Every account that the fleet knows of: those in its queue, and those that rest until their next nightly sync. */
+async function writeStatus(
+  fleet: Fleet,
+  { named, format }: EnqueueOptions,
+  { clock, output, log }: ReadingContext,
+): Promise<boolean> {
+  const queued = await fleet.queue.accounts(clock.now());
+  const nights = await fleet.queue.nights();
+  const inQueue = new Set(queued.map(({ account }) => account));
+  const resting = [...nights.keys()].filter((account) => !inQueue.has(account));
+  const isWanted = (account: string): boolean => named.length === 0 || named.includes(account);
+  const rows: (string | number | null)[][] = [];
+  for (const found of queued) {
+    if (!isWanted(found.account)) continue;
+    const asks = await fleet.asks.of(found.account);
+    rows.push(rowOf(found, asks.map(({ ask }) => ask.work).join(', '), nights.get(found.account)));
+  }
+  for (const account of resting.filter(isWanted)) {
+    rows.push([account, 'resting', null, 0, 0, null, iso(nights.get(account)), null, null]);
+  }
+  await writeRows(output, format, columns, chunksOf(rows));
+  const count = (state: string): number => rows.filter((row) => row[1] === state).length;
+  const dead = count('dead');
+  log(
+    `${count('waiting')} waiting, ${count('active')} at work, ${count('delayed')} wait for another try, ` +
+      `${count('resting')} rest, ${formatCount(dead, 'dead letter')}`,
+  );
+  return dead === 0;
+}
+
+function rowOf(found: QueuedAccount, asked: string, night: number | undefined): (string | number | null)[] {
+  const { account, state, standing, at, progress, reason } = found;
+  const told = state === 'active' && typeof progress === 'object' ? JSON.stringify(progress) : null;
+  const served = Math.round(standing.servedMs / 1000);
+  return [account, state, asked, served, standing.failures, iso(at), iso(night), told, reason];
+}
+
+function iso(ms: number | null | undefined): string | null {
+  return ms === null || ms === undefined ? null : new Date(ms).toISOString();
+}
+
+function refuseUnknown(named: readonly string[], known: readonly string[], where = 'that is configured'): void {
+  for (const name of named) {
+    if (known.includes(name)) continue;
+    const nearest = nearestName(name, known);
+    const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`;
+    throw usageError(`expected an account ${where} (${known.join(', ')}), got ${JSON.stringify(name)}${hint}`);
+  }
+}

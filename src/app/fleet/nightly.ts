@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto';
+import { usageError } from '../../core/errors.js';
+
+/** The part of each day in which nightly syncs begin: milliseconds since midnight, UTC; the end may lie behind midnight. */
+export interface Night {
+  readonly startMs: number;
+  readonly lengthMs: number;
+}
+
+const dayMs = 86_400_000;
+const minuteMs = 60_000;
+
+/**
+ * When in the night an account's sync is due: whole seconds since midnight, UTC. It follows from the account's name, so
+ * that syncs are spread evenly over the night, and none moves when accounts come and go.
+ */
+export function nightlySecond(account: string, { startMs, lengthMs }: Night): number {
+  const share = createHash('sha256').update(account).digest().readUIntBE(0, 6) / 2 ** 48;
+  return Math.floor(((startMs + Math.floor(share * lengthMs)) % dayMs) / 1000);
+}
+
+/** The same as a cron pattern with seconds: `17 42 3 * * *`. */
+export function nightlyPattern(account: string, night: Night): string {
+  const second = nightlySecond(account, night);
+  return `${second % 60} ${Math.floor(second / 60) % 60} ${Math.floor(second / 3600)} * * *`;
+}
+
+/**
+ * The night of `--sync-at`: `01:00-05:00`; undefined for `never`.
+ *
+ * @throws LedgerlakeError USAGE for anything else
+ */
+export function readNight(text: string): Night | undefined {
+  if (text === 'never') return undefined;
+  const [, ...parts] = /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)$/.exec(text) ?? [];
+  const [startHour, startMinute, endHour, endMinute] = parts.map(Number);
+  if (startHour === undefined || startMinute === undefined || endHour === undefined || endMinute === undefined) {
+    throw usageError(
+      `expected --sync-at to be HH:MM-HH:MM in UTC such as 01:00-05:00, or never, got ${JSON.stringify(text)}`,
+    );
+  }
+  const startMs = (startHour * 60 + startMinute) * minuteMs;
+  const endMs = (endHour * 60 + endMinute) * minuteMs;
+  return { startMs, lengthMs: (endMs - startMs + dayMs) % dayMs };
+}

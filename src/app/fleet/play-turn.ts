@@ -1,0 +1,157 @@
+import type { Clock } from '../../core/clock.js';
+import { LedgerlakeError, messageOf } from '../../core/errors.js';
+import type { RunEvent, Tell } from '../../core/events/run-event.js';
+import type { Store } from '../../lake/store/store.js';
+import type { SyncInTurns } from '../sync/sync-in-turns.js';
+import type { Ask } from './asks.js';
+import { fencedStore, takeFence, type Fence } from './fences.js';
+import type { Fleet } from './fleet.js';
+import { openSync } from './open-syncs.js';
+import { turnFault } from './turn-fault.js';
+import { meterTurn } from './turn-meter.js';
+import type { AfterTurn, Turn } from './turn-queue.js';
+import { afterTurn, isTurnOver, turnLength, turnPriority, type TurnEnd, type TurnRules } from './turns.js';
+
+export interface Playing {
+  readonly rules: TurnRules;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly tell: Tell;
+  /** Once it aborts nothing further is begun. */
+  readonly closing: AbortSignal;
+  /** Breaks off what is open. */
+  readonly stop: AbortSignal;
+  /** Does what is asked for, on a store that `holds` has fenced, or throws what ended it. */
+  readonly run: (ask: Ask, holds: (store: Store) => Store, running: Running) => Promise<void>;
+}
+
+/** What a turn's run goes by. */
+export interface Running {
+  readonly signal: AbortSignal;
+  readonly closing: AbortSignal;
+  readonly tell: Tell;
+  /** The sync that it is a part of; undefined for a backfill. */
+  readonly sync: SyncInTurns | undefined;
+}
+
+/** How often it is asked whether a turn is over, and progress is told. */
+const lookMs = 5000;
+
+/**
+ * Plays an account's turn: the first thing that it is asked to do, until it is done or the turn is over. What comes then
+ * is told by `afterTurn`.
+ */
+export async function playTurn(turn: Turn, fleet: Fleet, playing: Playing): Promise<AfterTurn> {
+  const { clock, tell, rules, random } = playing;
+  const { account } = turn;
+  const [first] = await fleet.asks.of(account);
+  if (first === undefined) return { next: 'rest' };
+  const { work } = first.ask;
+  const fence = await takeFence(fleet.redis, fleet.keys, account);
+  tell({ event: 'turn-begun', account, work, turn: fence.turn });
+  const began = clock.now();
+  let standing = turn.standing;
+  if (turn.wasCutOff) {
+    const after = afterTurn(standing, { end: 'passing', ranMs: 0, hasBrought: false }, random, rules);
+    standing = after.standing;
+    if (after.next === 'dead') {
+      return { next: 'dead', reason: `its worker died in each of the last ${standing.failures} turns` };
+    }
+  }
+  const sync = work === 'sync' ? await openSync(fleet.redis, fleet.keys, account, first, began) : undefined;
+  const { end, reason, counts } = await played({ ...turn, standing }, first.ask, sync, fence, fleet, playing);
+  const ranMs = clock.now() - began;
+  const ended = {
+    ...{ account, work, turn: fence.turn, end, reason, seconds: ranMs / 1000 },
+    ...{ slices: counts.slices, pages: counts.pages, requests: counts.requests, throttled: counts.throttled },
+  };
+  if (end === 'lost') {
+    tell({ event: 'turn-ended', ...ended, next: null, delaySeconds: 0 });
+    return { next: 'lost' };
+  }
+  const after = afterTurn(standing, { end, ranMs, hasBrought: counts.slices > 0 }, random, rules);
+  if (end === 'done') {
+    await sync?.done();
+    await fleet.asks.done(account, sync?.open ?? first);
+  }
+  const [next] = await fleet.asks.of(account);
+  const what = next === undefined ? 'rest' : after.next;
+  tell({ event: 'turn-ended', ...ended, next: what, delaySeconds: after.next === 'again' ? after.delayMs / 1000 : 0 });
+  if (next === undefined) return { next: 'rest' };
+  if (after.next === 'dead') return { next: 'dead', reason: reason ?? '' };
+  const dueAt = clock.now() + after.delayMs;
+  const priority = turnPriority(next.ask.work, after.standing, dueAt, rules);
+  return { next: 'again', dueAt, priority, standing: after.standing };
+}
+
+interface Played {
+  readonly end: Extract<RunEvent, { event: 'turn-ended' }>['end'];
+  readonly reason: string | null;
+  readonly counts: ReturnType<typeof meterTurn>['counts'];
+}
+
+async function played(
+  turn: Turn,
+  ask: Ask,
+  sync: SyncInTurns | undefined,
+  fence: Fence,
+  fleet: Fleet,
+  { clock, tell, rules, ...playing }: Playing,
+): Promise<Played> {
+  const { account, standing, dueAt } = turn;
+  const began = clock.now();
+  const waitedMs = began - dueAt;
+  const lost = new AbortController();
+  const over = new AbortController();
+  const ended = new AbortController();
+  const signal = AbortSignal.any([playing.stop, turn.signal, lost.signal]);
+  const closing = AbortSignal.any([playing.closing, over.signal]);
+  const holds = (store: Store) =>
+    fencedStore(store, async () => {
+      try {
+        await fence.check();
+      } catch (error) {
+        lost.abort(error);
+        throw error;
+      }
+    });
+  const meter = meterTurn(() => {
+    if (meter.counts.slices === 1) void turn.brought().catch(() => undefined);
+  });
+  const look = async (): Promise<void> => {
+    for (;;) {
+      await clock.sleep(lookMs, ended.signal);
+      await turn.progress({ work: ask.work, since: new Date(began).toISOString(), ...meter.counts });
+      const ranMs = clock.now() - began;
+      // One that has begun nothing would come to nothing, however often it has its turn.
+      const hasBegun = meter.counts.requests + meter.counts.pages > 0;
+      if (ranMs < turnLength(waitedMs, rules) || !hasBegun || over.signal.aborted) continue;
+      const firstWaiting = await fleet.queue.firstWaiting(clock.now());
+      const isBackfill = ask.work === 'backfill';
+      const hasFirstWork = isBackfill && (await fleet.asks.of(account)).some((other) => other.ask.work === 'sync');
+      const running = { work: ask.work, standing, waitedMs, ranMs, firstWaiting, hasFirstWork };
+      if (isTurnOver(running, clock.now(), rules)) {
+        over.abort(new LedgerlakeError('STOPPED', 'others are to have their turn'));
+      }
+    }
+  };
+  // What it finds out makes a turn shorter, and nothing worse happens without.
+  const looking = look().catch(() => undefined);
+  const told: Tell = (event) => {
+    meter.tell(event);
+    if (event.event === 'account-warned') tell(event);
+  };
+  const outcome = (end: TurnEnd | 'lost', reason: string | null): Played => ({ end, reason, counts: meter.counts });
+  try {
+    await playing.run(ask, holds, { signal, closing, tell: told, sync });
+    return outcome('done', null);
+  } catch (error) {
+    if (lost.signal.aborted || turn.signal.aborted)
+      return outcome('lost', messageOf(lost.signal.reason ?? turn.signal.reason));
+    if (signal.aborted || (closing.aborted && error === closing.reason)) return outcome('over', messageOf(error));
+    return outcome(turnFault(error), messageOf(error));
+  } finally {
+    ended.abort();
+    await looking;
+  }
+}

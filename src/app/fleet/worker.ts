@@ -1,0 +1,175 @@
+import type { Settings } from '../configuration/settings.js';
+import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
+import type { Tell } from '../../core/events/run-event.js';
+import type { Ask } from './asks.js';
+import { openFleet, type Fleet, type FleetPlace } from './fleet.js';
+import { playTurn, type Running } from './play-turn.js';
+import { openSharedQuota } from './shared-quota.js';
+import { startWorking } from './turn-queue.js';
+import { turnRules } from './turns.js';
+import { openStore } from '../../lake/store/open-store.js';
+import type { Store } from '../../lake/store/store.js';
+import { plainLog } from '../../observe/log/plain-log.js';
+import { backfill } from '../load/backfill.js';
+import type { RunContext } from '../context.js';
+import type { LoadOptions } from '../load/loading.js';
+import { sync } from '../load/sync.js';
+import { untilAborted } from '../until-aborted.js';
+
+/** What the runs of an account go by. */
+export type AccountSettings = Settings & Omit<LoadOptions, 'json' | 'store'>;
+
+export interface WorkerOptions extends FleetPlace {
+  /** Turns at once. */
+  readonly concurrency: number;
+  /** How long a turn goes on while others wait. */
+  readonly turnMs: number;
+  /** How long turns under way may take to come to an end once the worker is to stop. */
+  readonly graceMs: number;
+  /** How long a worker that isn't heard of keeps its accounts. */
+  readonly lockMs: number;
+  /** For people who look at the queue. */
+  readonly name: string;
+  /** The accounts that are configured now. */
+  readonly accounts: () => Promise<readonly string[]>;
+  /** The settings of one of them as they are now. Throws USAGE for what is wrong in them. */
+  readonly settingsOf: (account: string) => Promise<AccountSettings>;
+}
+
+/** How often the queue is counted. */
+const countMs = 15_000;
+
+/** Of the grace, what is kept for breaking turns off and giving them back. */
+const lastShare = 0.2;
+
+/**
+ * `ledgerlake worker`: plays turns of a fleet's accounts, several at once, until the signal aborts; then it takes no new
+ * one, and those under way come to an end in good order, or after the grace at once. What is left of them goes back to the queue.
+ *
+ * @throws LedgerlakeError as `openFleet`
+ */
+export async function work(options: WorkerOptions, { clock, signal, tell }: RunContext): Promise<void> {
+  const { concurrency, lockMs, name, graceMs, turnMs, accounts } = options;
+  const fleet = await openFleet(options, tell);
+  const closing = new AbortController();
+  const stop = new AbortController();
+  let turns = 0;
+  try {
+    const settings = { rules: { ...turnRules, turnMs }, clock, random: Math.random, tell };
+    const working = await startWorking(fleet.redis, fleet.keys, {
+      ...{ concurrency, lockMs, name },
+      play: async (turn) => {
+        turns++;
+        try {
+          return await playTurn(turn, fleet, {
+            ...settings,
+            closing: closing.signal,
+            stop: stop.signal,
+            run: async (ask, holds, running) => {
+              if (!(await accounts()).includes(turn.account)) throw removed(turn.account);
+              await runOnce(ask, await options.settingsOf(turn.account), { fleet, holds, ...running, clock });
+            },
+          });
+        } finally {
+          turns--;
+        }
+      },
+      rested: (account) => fleet.wakeMissing(account, clock.now()),
+      due: (account) => fleet.ask(account, { work: 'sync' }, clock.now()),
+      failed: (error) => {
+        tell({ event: 'queue-failed', reason: messageOf(error) });
+      },
+    });
+    tell({ event: 'worker-started', fleet: options.fleet, redis: options.redis.shown, concurrency });
+    for (const account of await accounts()) if (!signal.aborted) await fleet.wakeMissing(account, clock.now());
+    await countedUntilAborted(fleet, { clock, signal, tell });
+    tell({ event: 'worker-draining', turns, graceSeconds: graceMs / 1000 });
+    closing.abort(new LedgerlakeError('STOPPED', 'the worker is to end'));
+    const drained = new AbortController();
+    const breakOff = clock.sleep(graceMs * (1 - lastShare), drained.signal).then(
+      () => {
+        stop.abort(new LedgerlakeError('STOPPED', 'the worker is to end, and its time is up'));
+      },
+      () => undefined,
+    );
+    await working.drain();
+    drained.abort();
+    await breakOff;
+  } finally {
+    await fleet.close();
+  }
+}
+
+/** Tells how long the queue is, time and again. */
+async function countedUntilAborted(
+  fleet: Fleet,
+  { clock, signal, tell }: Pick<RunContext, 'clock' | 'signal' | 'tell'>,
+): Promise<void> {
+  const over = untilAborted(signal);
+  while (!signal.aborted) {
+    // Without Redis it waits for it, and must not keep the worker from its end.
+    const count = fleet.queue.counts().then(
+      (counts) => {
+        tell({ event: 'queue-counted', ...counts });
+      },
+      () => undefined,
+    );
+    await Promise.race([count, over]);
+    await clock.sleep(countMs, signal).catch(() => undefined);
+  }
+}
+
+function removed(account: string): Error {
+  return usageError(
+    `expected the account ${account} in the configuration, it isn't there any more: configure it again and ` +
+      `\`ledgerlake enqueue retry ${account}\`; what was loaded stays`,
+  );
+}
+
+interface RunningHere extends Running {
+  readonly fleet: Fleet;
+  /** Puts a store in the place of the lake's own. */
+  readonly holds: (store: Store) => Store;
+  readonly clock: RunContext['clock'];
+}
+
+/** One run of an account: its summary is told as the turn's, and what it warns of with its name. */
+async function runOnce(
+  ask: Ask,
+  settings: AccountSettings,
+  { fleet, holds, clock, signal, closing, tell, sync: inTurns }: RunningHere,
+): Promise<void> {
+  const account = settings.account ?? '';
+  const warned = plainLog(
+    (message) => {
+      tell({ event: 'account-warned', account, message });
+    },
+    { least: 'warn' },
+  );
+  const options = {
+    ...settings,
+    json: false,
+    store: holds(openStore(settings.lake, { clock })),
+    quotas: (name: string) =>
+      openSharedQuota(fleet.redis, fleet.keys, { account, name }, (reason) => {
+        tell({ event: 'account-warned', account, message: `the level of its quota is not kept: ${messageOf(reason)}` });
+      }),
+    pipelines: [],
+    orders: undefined,
+  };
+  const context = {
+    ...{ clock, signal, closing },
+    print: () => undefined,
+    tell: (event: Parameters<Tell>[0]) => {
+      tell(event);
+      warned(event);
+    },
+  };
+  if (ask.work === 'sync') {
+    const going = { rules: settings.lookBack, lookBack: undefined, maxLag: undefined, ...(inTurns && { inTurns }) };
+    await sync({ ...options, ...going }, context);
+    return;
+  }
+  const range = { from: ask.from ?? settings.from, to: ask.to ?? undefined };
+  await backfill({ ...options, ...range, refresh: false }, context);
+}

@@ -1,0 +1,169 @@
+import type { Clock } from '../../core/clock.js';
+import { LedgerlakeError, usageError } from '../../core/errors.js';
+import { readInstant } from '../../core/numeric/instant.js';
+import { financialAging } from './aging.js';
+import { tables } from '../../sources/finances/model/tables.js';
+import {
+  accountFiles,
+  eraseTraces,
+  heldAccounts,
+  notedUnits,
+  noteBegun,
+  notePath,
+  removeAccount,
+  type Erased,
+  type Unit,
+} from '../../lake/upkeep/forget.js';
+import { existingLake } from '../../lake/existing-lake.js';
+import { keptPath } from '../../lake/kept-tables.js';
+import type { Lake } from '../../lake/lake.js';
+import { settleLasting } from '../../lake/upkeep/settle.js';
+import { holdLakeAlone, leasePath, otherLeases } from '../../lake/upkeep/leases.js';
+import { restoreSwapped } from '../../lake/transaction/swapped-files.js';
+import type { Store } from '../../lake/store/store.js';
+import { withAgedRows } from './retention.js';
+import { forgottenRows, forgottenText, type Forgotten } from './forgotten.js';
+import type { CommandContext } from '../context.js';
+import { eraseState, type StatePlace } from '../load/state-folder.js';
+
+export interface ForgetOptions extends StatePlace {
+  readonly account: string;
+  /** ISO 8601 date or instant: only what lies before it goes. Undefined: everything. */
+  readonly before: string | undefined;
+  /** Don't ask. */
+  readonly yes: boolean;
+  readonly json: boolean;
+}
+
+export interface ForgetContext extends CommandContext {
+  /** Asks the user; undefined where nobody can be asked, as standard input is no terminal: then it is done. */
+  readonly confirm: ((question: string) => Promise<boolean>) | undefined;
+}
+
+/**
+ * `ledgerlake forget`: removes an account's rows, raw bytes, journals and replaced files for good, and prints what went.
+ * Other accounts' files stay as they are.
+ *
+ * Without `before` the lake is as if the account had never been loaded, and a next backfill loads it again. With it rows
+ * before that instant go, and files that hold others too are made anew without them. The windows that were read stay
+ * loaded, so that the next backfill doesn't ask for the forgotten rows again (`--refresh` does, of whole windows); a
+ * group that ended before and an order whose rows all went don't count as read any more.
+ *
+ * Killed at any instant it leaves a lake that can be read, and the same command goes on from there.
+ *
+ * @throws LedgerlakeError USAGE before anything is touched: for a date that is none, for an account that the lake
+ * doesn't hold; STOPPED when the answer is no; LAKE_CONFLICT while another run
+ * is at work on the lake
+ */
+export async function forget(options: ForgetOptions, context: ForgetContext): Promise<void> {
+  const before = options.before === undefined ? undefined : readBefore(options.before);
+  await forgetIn(await existingLake(options.lake, tables, context.clock), before, options, context);
+}
+
+/** The same over an open lake; `before` in milliseconds since 1970. */
+export async function forgetIn(
+  lake: Lake,
+  before: number | undefined,
+  { lake: address, journal, account, yes, json }: Omit<ForgetOptions, 'before'>,
+  { clock, signal, print, log, confirm }: ForgetContext,
+): Promise<void> {
+  const { store } = lake;
+  await checkHeld(lake, account);
+  if (!yes) await ask(store, account, before, confirm);
+
+  const lease = await holdLakeAlone(store, clock);
+  try {
+    await lake.refresh();
+    // What a run that died took out of a derived table, and that still counts, must not pass for a leftover.
+    await restoreSwapped(lake.tables, Infinity, clock.now());
+    const held = accountFiles(lake, account);
+    const described = lake.tables.flatMap(({ schema: { ownPipeline } }) => ownPipeline ?? []).map(keptPath);
+    const spare = new Set([notePath(account), leasePath(lease.id), ...described]);
+    signal.throwIfAborted();
+    const forgets =
+      before === undefined
+        ? await forgetAll(lake, account, clock.now())
+        : await forgetOld(lake, account, before, clock);
+    log(`${account}: out of the tables; erasing what is left of it`);
+    // Pages that runs have left may lie elsewhere: a lake on S3 has them on this machine.
+    await eraseState({ lake: address, journal }, account, before === undefined);
+    const erased = await eraseTraces(lake, account, forgets, spare, clock.now());
+    lease.cleared();
+    // Of what dead runs left nothing is there any more.
+    for (const { path } of (await otherLeases(store, lease.id, clock)).dead) await store.remove(path);
+    const forgotten: Forgotten = {
+      account,
+      before,
+      lake: store.location,
+      tables: forgottenRows(held, accountFiles(lake, account)),
+      leftovers: leftoversOf(erased, held),
+    };
+    await store.remove(notePath(account));
+    print(forgottenText(forgotten));
+    if (json)
+      print(JSON.stringify({ status: 'done', ...forgotten, before: before === undefined ? null : iso(before) }));
+  } finally {
+    await lease.release();
+  }
+}
+
+/** What was erased that no table counted. */
+function leftoversOf({ files, partial }: Erased, held: ReadonlyMap<string, unknown>): Forgotten['leftovers'] {
+  const left = files.filter(({ path }) => !held.has(path));
+  return { files: left.length + partial, bytes: left.reduce((sum, { size }) => sum + size, 0) };
+}
+
+type Forgets = (unit: Unit) => boolean;
+
+async function forgetAll(lake: Lake, account: string, now: number): Promise<Forgets> {
+  await noteBegun(lake, { account, units: [] });
+  await removeAccount(lake, account, now);
+  return () => true;
+}
+
+async function forgetOld(lake: Lake, account: string, before: number, clock: Clock): Promise<Forgets> {
+  const noted = await notedUnits(lake, account);
+  await settleLasting(lake, clock.now());
+  const aging = financialAging(lake, account, before);
+  return withAgedRows(lake, account, aging, noted, async ({ units, remove }) => {
+    await noteBegun(lake, { account, units });
+    await remove(clock);
+    const keys = new Set(units.map(({ pipeline, unit }) => `${pipeline}/${unit}`));
+    return ({ pipeline, unit }) => keys.has(`${pipeline}/${unit}`);
+  });
+}
+
+async function checkHeld(lake: Lake, account: string): Promise<void> {
+  const held = await heldAccounts(lake);
+  if (held.has(account)) return;
+  const names = [...held].toSorted().join(', ');
+  throw usageError(
+    `expected --account to be one that ${lake.store.location} holds (${names === '' ? 'it holds none' : names}), ` +
+      `got ${JSON.stringify(account)}`,
+  );
+}
+
+async function ask(
+  { location }: Store,
+  account: string,
+  before: number | undefined,
+  confirm: ForgetContext['confirm'],
+): Promise<void> {
+  // A script that names the account has said what it wants.
+  if (confirm === undefined) return;
+  const what = before === undefined ? 'everything' : `everything before ${iso(before)}`;
+  if (await confirm(`Remove ${what} of ${account} from ${location} for good?`)) return;
+  throw new LedgerlakeError('STOPPED', 'not confirmed; nothing was removed');
+}
+
+function readBefore(text: string): number {
+  const micros = readInstant(text);
+  if (micros !== undefined) return Number(micros / 1000n);
+  throw usageError(
+    `expected --before to be an ISO 8601 date or instant such as 2025-01-31 or 2025-01-31T06:00:00Z, got ${JSON.stringify(text)}`,
+  );
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}

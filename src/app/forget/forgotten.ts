@@ -1,0 +1,70 @@
+import type { Add } from '../../lake/delta/actions.js';
+import { formatBytes, formatCount } from '../../core/text/amounts.js';
+
+/** What went from one table. */
+export interface ForgottenRows {
+  readonly table: string;
+  readonly rows: number;
+  /** Files that went or were made anew with fewer rows. */
+  readonly files: number;
+  readonly bytes: number;
+}
+
+/** What a forgetting removed. */
+export interface Forgotten {
+  readonly account: string;
+  /** Milliseconds since 1970; undefined: everything. */
+  readonly before: number | undefined;
+  /** As the user wrote it. */
+  readonly lake: string;
+  readonly tables: readonly ForgottenRows[];
+  /** What else was erased: notes, journals, what dead runs left. */
+  readonly leftovers: { readonly files: number; readonly bytes: number };
+}
+
+type Files = ReadonlyMap<string, { readonly table: string; readonly add: Add }>;
+
+/** Compares an account's files before and after, table by table. */
+export function forgottenRows(before: Files, after: Files): ForgottenRows[] {
+  const names = [...new Set([...before.values()].map(({ table }) => table))];
+  return names
+    .map((table) => {
+      const of = (files: Files) => [...files].filter(([, file]) => file.table === table);
+      const rows = (files: Files) => of(files).reduce((sum, [, { add }]) => sum + Number(add.tags?.['rows'] ?? 0), 0);
+      const bytes = (files: Files) => of(files).reduce((sum, [, { add }]) => sum + add.size, 0);
+      return {
+        table,
+        rows: rows(before) - rows(after),
+        files: of(before).filter(([path]) => !after.has(path)).length,
+        bytes: bytes(before) - bytes(after),
+      };
+    })
+    .filter(({ files }) => files > 0);
+}
+
+/** For people: what went by table, and what was erased in all. */
+export function forgottenText({ account, before, lake, tables, leftovers }: Forgotten): string {
+  const what = before === undefined ? account : `${account} before ${new Date(before).toISOString()}`;
+  const rows = tables.map(({ table, rows, files, bytes }) => [
+    table,
+    formatCount(rows),
+    formatCount(files),
+    formatBytes(Math.max(0, bytes)),
+  ]);
+  const grid = [['table', 'rows', 'files', 'size'], ...rows];
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...grid.map((row) => row[column]?.length ?? 0)));
+  const lines = grid.map((row) =>
+    row
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0)))
+      .join('  ')
+      .replace(/^/, '  '),
+  );
+  return [
+    '',
+    rows.length === 0 ? `${lake} held no rows of ${what}` : `Forgotten in ${lake}: ${what}`,
+    ...(rows.length === 0 ? [] : ['', ...lines]),
+    '',
+    `Erased beside: ${formatCount(leftovers.files, 'file')} that no table named, ${formatBytes(leftovers.bytes)}; the logs begin anew`,
+    '',
+  ].join('\n');
+}

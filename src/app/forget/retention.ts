@@ -1,0 +1,281 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../core/clock.js';
+import { openDatabase, type Database } from '../../core/duckdb/connection.js';
+import { countRows, read, rewriteFile, type RewrittenFile } from '../../core/duckdb/rewritten-file.js';
+import type { Add } from '../../lake/delta/actions.js';
+import type { DeltaTable } from '../../lake/delta/delta-table.js';
+import { exchange } from '../../lake/transaction/transaction.js';
+import { mainFiles, type Unit } from '../../lake/upkeep/forget.js';
+import { unitsOf } from '../../lake/delta/file-tags.js';
+import type { Lake } from '../../lake/lake.js';
+import { readUnit } from '../../lake/delta/load-key-ids.js';
+import type { NewFile } from '../../lake/transaction/written-files.js';
+import { withLocalFiles, type LocalFiles } from '../../lake/files/local-files.js';
+
+/** How the rows of a main table, and those derived from them, grow old. */
+export interface AgingRule {
+  /** The instant that decides: a row without it stays. Derived tables have it too. */
+  readonly column: string;
+  /** SQL: the unit that a row was read by; undefined where units outlive all of their rows. */
+  readonly unit: string | undefined;
+  /**
+   * Tags for the log that say what the rows of a file amount to: `old` is the file in the log, `derived` are the new
+   * files of derived tables, on the local disk.
+   */
+  tags(database: Database, old: Add, derived: readonly string[]): Promise<Readonly<Record<string, string>>>;
+}
+
+/** What the data says about growing old. */
+export interface Aging {
+  /** Rows from this instant on stay: milliseconds since 1970. */
+  readonly before: number;
+  /** By main table; rows of a table without a rule stay. */
+  readonly rules: ReadonlyMap<string, AgingRule>;
+  /** Whether a unit of which no rows are left counts as read nevertheless. */
+  outlives(unit: string, hadRows: boolean): boolean;
+}
+
+/** A main table's file, and how many of its rows stay. */
+interface AgedFile {
+  readonly add: Add;
+  readonly derived: readonly string[];
+  readonly rows: number;
+  readonly kept: number;
+}
+
+interface AgedTable {
+  readonly table: DeltaTable;
+  readonly rule: AgingRule;
+  readonly files: readonly AgedFile[];
+}
+
+/** Rows that go, found but not yet taken out. */
+export interface AgedRows {
+  /** Units that don't count as read any more once the rows are gone. */
+  readonly units: readonly Unit[];
+  /** Takes the rows out, table by table; called on a lake that changed meanwhile it leaves out what is gone. */
+  readonly remove: (clock: Clock) => Promise<void>;
+}
+
+/**
+ * Finds an account's rows that lie before an instant, and hands them to `use`, which may take them out: a file that has
+ * only such rows goes, one that has others too is made anew without them.
+ *
+ * @param struck units that are to be struck out as far as they have no rows left
+ * @throws LedgerlakeError LAKE_STORE or SQL where a file is missing or can't be read
+ */
+export async function withAgedRows<T>(
+  lake: Lake,
+  account: string,
+  aging: Aging,
+  struck: readonly Unit[],
+  use: (aged: AgedRows) => Promise<T>,
+): Promise<T> {
+  return withLocalFiles(lake.store, async (local) => {
+    const database = await openDatabase();
+    try {
+      const work = { lake, account, aging, database, local };
+      const tables: AgedTable[] = [];
+      const gone = new Set<string>();
+      for (const table of lake.tables) {
+        const rule = aging.rules.get(table.schema.name);
+        if (rule === undefined) continue;
+        const found = await agedFiles(work, table, rule, struck);
+        tables.push({ table, rule, files: found.files });
+        for (const unit of found.units) gone.add(unitKey(unit));
+      }
+      const remove = async (clock: Clock): Promise<void> => {
+        for (const aged of tables) await removeRows(work, aged, gone, clock);
+      };
+      return await use({ units: [...gone].map(readKey), remove });
+    } finally {
+      database.close();
+    }
+  });
+}
+
+interface Work {
+  readonly lake: Lake;
+  readonly account: string;
+  readonly aging: Aging;
+  readonly database: Database;
+  readonly local: LocalFiles;
+}
+
+async function agedFiles(
+  { account, aging, database, local }: Work,
+  table: DeltaTable,
+  rule: AgingRule,
+  struck: readonly Unit[],
+): Promise<{ files: AgedFile[]; units: Unit[] }> {
+  const files: AgedFile[] = [];
+  const had = new Set<string>();
+  const left = new Set<string>();
+  const stays = staying(rule, aging.before);
+  for (const { add, derived } of mainFiles(table, account)) {
+    const rows = Number(add.tags?.['rows'] ?? 0);
+    const age = rule.unit === undefined ? ageByStatistics(add, rule.column, aging.before) : undefined;
+    if (age !== undefined) {
+      files.push({ add, derived, rows, kept: age === 'new' ? rows : 0 });
+      continue;
+    }
+    const address = await local.fetch(table.pathOf(add));
+    files.push({ add, derived, rows, kept: await countRows(database, address, stays) });
+    if (rule.unit !== undefined) {
+      const counts = await database.rows(
+        `SELECT ${rule.unit} AS unit, count(*) FILTER (${stays}) AS kept FROM ${read(address)} GROUP BY unit`,
+      );
+      for (const { unit, kept } of counts) (kept === 0n ? had : left).add(String(unit));
+    }
+    await local.clear();
+  }
+  const units = rule.unit === undefined ? [] : emptied(table, account, aging, { had, left }, struck);
+  return { files, units };
+}
+
+/** The units of a table that don't count any more once their rows are gone. */
+function emptied(
+  table: DeltaTable,
+  account: string,
+  aging: Aging,
+  { had, left }: { had: ReadonlySet<string>; left: ReadonlySet<string> },
+  struck: readonly Unit[],
+): Unit[] {
+  const earlier = new Set(struck.map(unitKey));
+  return unitsOfTable(table, account).filter((unit) => {
+    if (left.has(unit.unit)) return false;
+    return !aging.outlives(unit.unit, had.has(unit.unit) || earlier.has(unitKey(unit)));
+  });
+}
+
+/** Whether the log's statistics say that all of a file's rows stay, or that all go; undefined where they don't tell. */
+function ageByStatistics(add: Add, column: string, before: number): 'new' | 'old' | undefined {
+  const stats = JSON.parse(add.stats ?? '{}') as Partial<Record<'minValues' | 'maxValues', Record<string, string>>> & {
+    nullCount?: Record<string, number>;
+  };
+  const min = Date.parse(stats.minValues?.[column] ?? '');
+  const max = Date.parse(stats.maxValues?.[column] ?? '');
+  if (min >= before) return 'new';
+  return max < before && stats.nullCount?.[column] === 0 ? 'old' : undefined;
+}
+
+async function removeRows(work: Work, { table, rule, files }: AgedTable, gone: ReadonlySet<string>, clock: Clock) {
+  const whole = files.filter(({ kept, rows }) => kept === 0 && rows > 0).map(({ add }) => add);
+  if (whole.length > 0) await exchangeFiles(work.lake, clock, table, whole, []);
+  for (const { add, derived, kept, rows } of files) {
+    const pipeline = add.tags?.['pipeline'] ?? '';
+    // A file repeats the units that it was read with, those too whose rows lie in another file.
+    const units = unitsOf(add).filter((unit) => !gone.has(unitKey({ pipeline, unit })));
+    if (whole.includes(add) || (kept === rows && units.length === unitsOf(add).length)) continue;
+    const made = await rewritten(work, { table, rule, add, derived, units, now: clock.now() });
+    await exchangeFiles(work.lake, clock, table, [add], made);
+  }
+}
+
+function exchangeFiles(lake: Lake, clock: Clock, table: DeltaTable, old: readonly Add[], files: readonly NewFile[]) {
+  return exchange(lake, clock, {
+    operation: 'DELETE',
+    main: table.schema,
+    files,
+    decide: (snapshot) => {
+      const held = old.filter(({ path }) => snapshot.files.has(path));
+      return held.length === 0 ? undefined : { replaced: held, actions: [] };
+    },
+  });
+}
+
+interface Rewriting {
+  readonly table: DeltaTable;
+  readonly rule: AgingRule;
+  readonly add: Add;
+  /** The derived files that it names. */
+  readonly derived: readonly string[];
+  /** Those of its units that still count. */
+  readonly units: readonly string[];
+  readonly now: number;
+}
+
+/** A main table's file and its derived ones, made anew without the rows that go. */
+async function rewritten(
+  { lake, aging, database, local }: Work,
+  { table, rule, add: old, derived, units, now }: Rewriting,
+): Promise<NewFile[]> {
+  // Where a unit goes, the old label may name it.
+  const relabel = (key: string, value: string) =>
+    units.length < unitsOf(old).length ? relabelled(key, value, label(units)) : value;
+  const make = async (of: DeltaTable, add: Add) => {
+    const target = local.fresh();
+    const source = await local.fetch(of.pathOf(add));
+    const file = await rewriteFile(database, of.schema, { source, target }, staying(rule, aging.before), relabel);
+    return { of, add, target, file };
+  };
+
+  const made = [await make(table, old)];
+  for (const path of derived) {
+    const of = lake.table(path.split('/')[0] ?? '');
+    const add = of.fileAt(path);
+    if (add !== undefined) made.push(await make(of, add));
+  }
+  // No file without a row, as a slice makes none.
+  const filled = made.filter(({ file }) => file.rows > 0);
+  const targets = filled.filter(({ of }) => of !== table).map(({ target }) => target);
+  const tags = { ...(await rule.tags(database, old, targets)), units: JSON.stringify(units) };
+  const files = filled.map(({ of, add, file }) => newFile(of, add, file, tags, now));
+  await local.clear();
+  return files;
+}
+
+/** A file in the place of an old one, under the old name with its own hash. */
+function newFile(
+  { schema }: DeltaTable,
+  old: Add,
+  { bytes, rows, stats }: RewrittenFile,
+  tags: Readonly<Record<string, string>>,
+  now: number,
+): NewFile {
+  const hash = createHash('sha256').update(bytes).digest('hex');
+  const add: Add = {
+    path: old.path.replace(/(-[0-9a-f]{16})?(-\d+)?\.parquet$/, `-${hash.slice(0, 16)}.parquet`),
+    partitionValues: old.partitionValues,
+    size: bytes.length,
+    modificationTime: now,
+    dataChange: true,
+    stats,
+    tags: { ...old.tags, ...tags, rows: String(rows), sha256: hash },
+  };
+  return { table: schema, add, read: () => Promise.resolve(bytes) };
+}
+
+/** SQL: true for the rows that stay. */
+function staying({ column }: AgingRule, before: number): string {
+  return `coalesce(${column} >= TIMESTAMPTZ '${new Date(before).toISOString()}', true)`;
+}
+
+/** Key-value metadata with another window, where it tells the window. */
+function relabelled(key: string, value: string, window: string): string {
+  if (key === 'ledgerlake.window') return window;
+  if (key !== 'ledgerlake') return value;
+  return JSON.stringify({ ...(JSON.parse(value) as Record<string, unknown>), window });
+}
+
+/** For people, in a file's metadata. */
+function label([first = '', ...others]: readonly string[]): string {
+  return others.length === 0 ? first : `${first} and ${others.length} more`;
+}
+
+function unitsOfTable(table: DeltaTable, account: string): Unit[] {
+  return [...table.snapshot.txnsOf(account)].flatMap(({ appId }) => {
+    const read = readUnit(appId);
+    return read === undefined ? [] : [{ pipeline: read.pipeline, unit: read.unit }];
+  });
+}
+
+/** A pipeline's name has no slash. */
+function unitKey({ pipeline, unit }: Unit): string {
+  return `${pipeline}/${unit}`;
+}
+
+function readKey(key: string): Unit {
+  const slash = key.indexOf('/');
+  return { pipeline: key.slice(0, slash), unit: key.slice(slash + 1) };
+}

@@ -1,0 +1,173 @@
+import { literal } from '../../core/duckdb/views.js';
+import { LedgerlakeError } from '../../core/errors.js';
+import { entries, events } from '../../sources/finances/model/tables.js';
+import type { HeldFiles } from '../../lake/files/held-rows.js';
+import type { Lake } from '../../lake/lake.js';
+import type { NewFile } from '../../lake/transaction/written-files.js';
+import { newFile, metadataOf, type Place } from '../../lake/files/new-files.js';
+import type { Family } from '../../lake/files/families.js';
+import { rowsIn, writeRows, type LocalParquet } from '../../lake/files/local-parquet.js';
+import { addNets } from '../../lake/files/merged-tags.js';
+import { netSumsOf } from '../../lake/files/row-tags.js';
+import { beginningOf } from '../../lake/files/unit-rows.js';
+import type { Workspace } from '../../lake/files/workspace.js';
+import { commitDays, heldDays, type HeldDays, type ImportTarget } from './held-days.js';
+import type { HeldEvents } from './held-events.js';
+import type { StagedMonth } from './staged-months.js';
+
+/** What became of a month's events. */
+export interface AddedEvents {
+  readonly events: number;
+  readonly entries: number;
+  readonly files: number;
+  readonly bytes: number;
+  /** Events that the lake held as often as the input has them. */
+  readonly known: number;
+  /** Events of days that a window came to be loaded for meanwhile. */
+  readonly leftOut: number;
+}
+
+/** Where files are held while one input is imported. */
+export interface InputFiles {
+  readonly workspace: Workspace;
+  /** Files of the lake. */
+  readonly files: HeldFiles;
+  readonly heldEvents: HeldEvents;
+}
+
+/** Changes of other runs that a commit puts up with before it gives up. */
+const mostAttempts = 10;
+/** Rows a row group: what DuckDB reads as one unit. */
+const groupRows = 128 * 1024;
+
+/**
+ * Adds the events of a staged month to the lake, as far as it doesn't hold them: of equal events of a day there are
+ * afterwards as many as the input has that has the most of them.
+ */
+export async function addEvents(
+  target: ImportTarget,
+  input: InputFiles,
+  family: Family,
+  staged: StagedMonth,
+): Promise<AddedEvents> {
+  const { heldEvents } = input;
+  const { holding } = staged;
+  for (let attempt = 1; ; attempt++) {
+    const held = heldDays(target, family, staged.days);
+    const place: Place = { family, account: target.account, month: staged.month, units: held.units };
+    // Else another run has changed these days since the events were chosen, and DuckDB chooses again.
+    const isCurrent = held.open.length === staged.days.length && heldEvents.isCurrent(holding, held.files);
+    let added: Chosen;
+    try {
+      added = isCurrent ? { ...staged, known: 0, leftOut: 0 } : await chosen(place, input, target.lake, held, staged);
+    } catch (error) {
+      // A file that another run has merged or replaced meanwhile.
+      if (!(error instanceof LedgerlakeError) || !['LAKE_STORE', 'SQL'].includes(error.code)) throw error;
+      await target.lake.refresh();
+      const paths = ({ files }: HeldDays) => files.map(({ path }) => path).join();
+      if (attempt === mostAttempts || paths(heldDays(target, family, staged.days)) === paths(held)) throw error;
+      continue;
+    }
+    const { known, leftOut } = added;
+    if (added.events.rows === 0) return { events: 0, entries: 0, files: 0, bytes: 0, known, leftOut };
+    const files = await newFiles(place, added, target.clock.now());
+    if (isCurrent) for (const { table, add } of files) if (table === family.main) heldEvents.place(holding, add.path);
+    const { taken, ...written } = await commitDays(target, family, held, files);
+    if (taken) {
+      if (isCurrent) heldEvents.confirm(holding);
+      return { events: added.events.rows, entries: added.entries?.rows ?? 0, ...written, known, leftOut };
+    }
+    if (attempt === mostAttempts) throw busy(staged.month);
+  }
+}
+
+interface Chosen extends Pick<StagedMonth, 'events' | 'entries' | 'net'> {
+  readonly known: number;
+  readonly leftOut: number;
+}
+
+/**
+ * Those of a month's events that aren't in the lake yet, numbered on from those that are. An event is the n-th of its kind
+ * in its day of the input, as its id says, and comes in where the lake holds fewer than n.
+ */
+async function chosen(
+  place: Place,
+  { workspace, files }: InputFiles,
+  lake: Lake,
+  held: HeldDays,
+  staged: StagedMonth,
+): Promise<Chosen> {
+  const { database, fresh } = workspace;
+  const inLake = (await files.of(lake, events, held.files)).flatMap(({ paths }) => paths);
+  const days = held.open.map((day) => `TIMESTAMPTZ ${literal(new Date(day).toISOString())}`).join(', ');
+  const isOpen = days === '' ? 'false' : `window_start IN (${days})`;
+  const counted =
+    inLake.length === 0
+      ? 'SELECT NULL::TIMESTAMPTZ AS window_start, NULL::VARCHAR AS content_hash, 0 AS times, 0 AS last WHERE false'
+      : `SELECT window_start, content_hash, count(*) AS times, max(position) AS last FROM ${rowsIn(inLake)} WHERE ${isOpen} GROUP BY ALL`;
+  const nth = "coalesce(TRY_CAST(split_part(event_id, '-', 2) AS INTEGER), 1)";
+  await database.execute(
+    `CREATE OR REPLACE TEMP TABLE held_ AS ${counted}; ` +
+      'CREATE OR REPLACE TEMP TABLE staged_ AS SELECT rows.event_id, rows.position, rows.window_start, ' +
+      `${nth} > coalesce(held_.times, 0) AS is_new, ${isOpen} AS is_open, places.last FROM ${rowsIn([staged.events.path])} ` +
+      'AS rows LEFT JOIN held_ USING (window_start, content_hash) ' +
+      'LEFT JOIN (SELECT window_start, max(last) AS last FROM held_ GROUP BY ALL) AS places USING (window_start)',
+  );
+  const [found] = await database.rows(
+    'SELECT count(*) FILTER (NOT is_open) AS left_out, count(*) FILTER (is_open AND is_new) AS chosen, ' +
+      'count(*) FILTER (position <= last) AS misplaced FROM staged_',
+  );
+  const rows = Number(found?.['chosen']);
+  const leftOut = Number(found?.['left_out']);
+  const known = staged.events.rows - leftOut - rows;
+  if (leftOut + known + Number(found?.['misplaced']) === 0) return { ...staged, known, leftOut };
+  if (rows === 0) return { events: { ...staged.events, rows: 0 }, entries: undefined, net: '{}', known, leftOut };
+  await database.execute(
+    'CREATE OR REPLACE TEMP TABLE chosen_ AS SELECT event_id, ' +
+      'coalesce(last, -1) + row_number() OVER (PARTITION BY window_start ORDER BY position) AS position_ ' +
+      'FROM staged_ WHERE is_open AND is_new',
+  );
+
+  const metadata = metadataOf(place);
+  const write = (table: typeof events, from: string, replaced: string): Promise<LocalParquet> =>
+    writeRows(database, table, {
+      select:
+        `SELECT staged.* EXCLUDE (file_row_number)${replaced} FROM ${rowsIn([from], ', file_row_number = true')} ` +
+        'AS staged JOIN chosen_ ON staged.event_id = chosen_.event_id ORDER BY staged.file_row_number',
+      target: fresh(),
+      metadata,
+      groupRows,
+    });
+  const main = await write(events, staged.events.path, ' REPLACE (chosen_.position_ AS position)');
+  const derived = staged.entries && (await write(entries, staged.entries.path, ''));
+  const net = derived === undefined ? {} : addNets([await netSumsOf(database, entries, derived.path)]);
+  const filled = derived !== undefined && derived.rows > 0 ? derived : undefined;
+  return { events: main, entries: filled, net: JSON.stringify(net), known, leftOut };
+}
+
+async function newFiles(
+  place: Place,
+  { events: main, entries: derived, net }: Chosen,
+  now: number,
+): Promise<NewFile[]> {
+  const tags = { pipeline: place.family.pipeline, account: place.account, net };
+  const named = async (table: typeof events, local: LocalParquet): Promise<NewFile> => {
+    const file = await newFile(table, place, local, tags, now);
+    return { ...file, add: { ...file.add, path: importPath(place, file), dataChange: true } };
+  };
+  return [...(derived === undefined ? [] : [await named(entries, derived)]), await named(events, main)];
+}
+
+/** A name that tells an imported file from a merged one. */
+export function importPath({ account, month, units }: Place, { add }: NewFile): string {
+  const hash = (add.tags?.['sha256'] ?? '').slice(0, 16);
+  return `account=${account}/month=${month}/import-${beginningOf(units) ?? month}-${hash}.parquet`;
+}
+
+/** LAKE_CONFLICT: other runs change the same days all the time. */
+export function busy(what: string): LedgerlakeError {
+  return new LedgerlakeError(
+    'LAKE_CONFLICT',
+    `expected to add imported rows of ${what}, other runs changed the same days each time; run the same command again`,
+  );
+}

@@ -1,0 +1,147 @@
+import type { ColumnMemory } from '../../core/columns/memory.js';
+import { eventBatches } from '../../sources/finances/api-v0/collectors.js';
+import { numberedId, sharedEventIds } from '../../sources/finances/model/event-ids.js';
+import { Flattener } from '../../sources/finances/model/flatten.js';
+import { count, type Notices } from '../../sources/finances/model/notices.js';
+import { eachEvent, type ScannedPage } from '../../sources/finances/api-v0/page.js';
+import { SliceRows } from '../../sources/finances/model/rows.js';
+import { windowSource } from '../../sources/finances/api-v0/sources.js';
+import { entries, events } from '../../sources/finances/model/tables.js';
+import type { Batch } from '../../engine/run/pipeline.js';
+import { dayOf } from '../../lake/loads/imported-days.js';
+import { monthOf } from '../../core/windows.js';
+import type { HeldEvents } from './held-events.js';
+import type { Holding } from './holdings.js';
+import { placedByPage } from './page-order.js';
+import type { RawMemory } from './raw-memory.js';
+
+/** What the parts of one input share beside the events that are known. */
+export interface EventProgress {
+  /** The latest date of the nearest page that has one, in microseconds since 1970. */
+  latest: bigint | undefined;
+}
+
+/** A month of a part, as batches: its entries first, if it has any. */
+export interface MonthBatches {
+  readonly month: string;
+  /** Starts of the days that have events, in order. */
+  readonly days: readonly number[];
+  /** What the lake is to hold of them. */
+  readonly holding: Holding;
+  /** Made when they are asked for, so that one is there at a time: in `memory`, once the one before is no longer used. */
+  readonly batches: (memory: ColumnMemory) => Iterable<Batch>;
+}
+
+export interface FinishedPart {
+  readonly months: readonly MonthBatches[];
+  /** Events of days that are taken, by the start of their day. */
+  readonly leftOut: ReadonlyMap<number, number>;
+  /** Events that the lake holds as often as the input has had them, by the start of their day. */
+  readonly known: ReadonlyMap<number, number>;
+}
+
+/**
+ * The events of some of an input's pages, as many as memory is to hold. They come by the one way that pages of the service
+ * come by; but nobody knows what they were asked for, so each UTC day is a window of its own.
+ */
+export class EventPart {
+  /** Bytes of the pages taken in. */
+  bytes = 0;
+  readonly #rows: SliceRows;
+  readonly #flattener: Flattener;
+  readonly #progress: EventProgress;
+  #dated = 0;
+
+  /** @param raws holds the events of a part before, which is used no longer */
+  constructor(notices: Notices, progress: EventProgress, raws: RawMemory) {
+    raws.clear();
+    this.#rows = new SliceRows(raws.keep);
+    this.#flattener = new Flattener(this.#rows, notices);
+    this.#progress = progress;
+    // Which window an event is in shows when all of the part is there.
+    this.#rows.begin(windowSource({ start: 0, end: 0 }));
+  }
+
+  get events(): number {
+    return this.#rows.events.length;
+  }
+
+  /** Whether the days of all events can be told. */
+  get isPlaceable(): boolean {
+    return this.events === 0 || this.#dated > 0 || this.#progress.latest !== undefined;
+  }
+
+  /** Throws UPSTREAM_BODY, and takes in nothing then, where the page's events aren't what the model says. */
+  add(page: ScannedPage, bytes: number): void {
+    const before = this.events;
+    this.#rows.pages++;
+    eachEvent(page, (list, event) => {
+      this.#flattener.add(page.tape, list, event);
+    });
+    if (this.events > before) this.bytes += bytes;
+    for (let row = before; row < this.events; row++) if (this.#rows.events.postedAt[row] !== undefined) this.#dated++;
+  }
+
+  /** What of it the lake doesn't hold by month, without the days that `isTaken`. */
+  async finish(heldEvents: HeldEvents, isTaken: (day: number) => boolean): Promise<FinishedPart> {
+    const rows = this.#rows;
+    const { instants, days } = this.#placed();
+    const { contentHashes, eventIds: ids } = sharedEventIds(rows);
+    const { times, positions, bring } = await heldEvents.choose({ ids, days, isOpen: (day) => !isTaken(day) });
+    const leftOut = new Map<number, number>();
+    const known = new Map<number, number>();
+    const chosen = new Map<number, number[]>();
+    for (let row = 0; row < this.events; row++) {
+      const day = days[row] ?? 0;
+      if (times[row] !== 0) {
+        rows.events.position.set(row, positions[row] ?? 0);
+        const ofDay = chosen.get(day);
+        if (ofDay === undefined) chosen.set(day, [row]);
+        else ofDay.push(row);
+      } else count(isTaken(day) ? leftOut : known, day);
+    }
+    const eventIds = ids.map((id, row) => numberedId(id, times[row] ?? 1));
+    const finished = { rows, ids: { contentHashes, eventIds }, effective: instants };
+    const months = new Map<string, number[]>();
+    for (const start of [...chosen.keys()].toSorted((one, other) => one - other)) {
+      const month = monthOf(start);
+      months.set(month, [...(months.get(month) ?? []), start]);
+    }
+    const batches: MonthBatches[] = [];
+    for (const [month, starts] of months) {
+      const own = starts.flatMap((start) => chosen.get(start) ?? []);
+      const holding = await bring(own);
+      const made = (memory: ColumnMemory) => eventBatches({ events, entries }, finished, month, own, memory);
+      batches.push({ month, days: starts, holding, batches: made });
+    }
+    return { months: batches, leftOut, known };
+  }
+
+  /** Gives each event its instant, and its day as its window. */
+  #placed(): {
+    readonly instants: readonly (bigint | undefined)[];
+    /** Start of the day of each row. */
+    readonly days: Float64Array;
+  } {
+    const { events: received, sources } = this.#rows;
+    const { instants, last } = placedByPage(
+      {
+        length: this.events,
+        page: (row) => received.page.get(row),
+        date: (row) => received.postedAt[row],
+      },
+      this.#progress.latest,
+    );
+    this.#progress.latest = last;
+    const numbers = new Map<number, number>();
+    const days = new Float64Array(this.events);
+    for (let row = 0; row < this.events; row++) {
+      const { start, end } = dayOf(Number((instants[row] ?? 0n) / 1000n));
+      let number = numbers.get(start);
+      if (number === undefined) numbers.set(start, (number = sources.push(windowSource({ start, end })) - 1));
+      days[row] = start;
+      received.source.set(row, number);
+    }
+    return { instants, days };
+  }
+}

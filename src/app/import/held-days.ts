@@ -1,0 +1,88 @@
+import type { Add, Action } from '../../lake/delta/actions.js';
+import { exchange, type Exchanged } from '../../lake/transaction/transaction.js';
+import type { Lake } from '../../lake/lake.js';
+import { txns, unitVersion } from '../../lake/loads/load-keys.js';
+import type { NewFile } from '../../lake/transaction/written-files.js';
+import type { Clock } from '../../core/clock.js';
+import type { Family } from '../../lake/files/families.js';
+import { dayOf, importedUnit, importedWindows } from '../../lake/loads/imported-days.js';
+import { loadedWindows } from '../../engine/run/window-slices.js';
+import { overlap } from '../../core/windows.js';
+
+/** Whose rows go where. */
+export interface ImportTarget {
+  readonly lake: Lake;
+  readonly clock: Clock;
+  readonly account: string;
+}
+
+/** What the lake holds of some days, as it was when it was looked at. */
+export interface HeldDays {
+  /** Those of the days, by their starts, that no window that was read touches. */
+  readonly open: readonly number[];
+  /** The units of imported rows of the open days, of one that isn't there yet the one that it will have. */
+  readonly units: readonly string[];
+  /** Files that hold imported rows of the open days. */
+  readonly files: readonly Add[];
+  /** Whether it still is so. */
+  readonly holds: () => boolean;
+}
+
+/** Whether a window that was read touches a day, by its start. */
+export function takenDays({ lake, account }: ImportTarget, { pipeline, main }: Family): (day: number) => boolean {
+  const loaded = loadedWindows(lake, pipeline, main.name, account);
+  const known = new Map<number, boolean>();
+  return (day) => {
+    const isTaken = known.get(day) ?? loaded.some((window) => overlap(window, dayOf(day)));
+    known.set(day, isTaken);
+    return isTaken;
+  };
+}
+
+/** What the lake holds of days, by their starts, for the tables of a family. */
+export function heldDays(target: ImportTarget, family: Family, days: readonly number[]): HeldDays {
+  const { lake, account } = target;
+  const { pipeline, main } = family;
+  const look = () => {
+    const isTaken = takenDays(target, family);
+    const open = days.filter((day) => !isTaken(day));
+    const imported = importedWindows(lake, pipeline, main.name, account);
+    const units = open.flatMap((day) => {
+      const own = imported.filter((window) => overlap(window, dayOf(day)));
+      return (own.length === 0 ? [dayOf(day)] : own).map(importedUnit);
+    });
+    const { snapshot } = lake.table(main.name);
+    const versions = units.map((unit) => `${unit} ${unitVersion(snapshot, pipeline, account, unit)}`);
+    return { open, units, state: versions.join() };
+  };
+  const found = look();
+  const files = lake.table(main.name).snapshot.filesWith(account, pipeline, found.units);
+  return { ...found, files, holds: () => look().state === found.state };
+}
+
+/**
+ * Commits the files of imported days, unless what the lake holds of these days is another than was looked at: then nothing
+ * is changed, and whoever asked looks again.
+ *
+ * @param replaced files in whose place they come; the others of these days stay beside them
+ */
+export async function commitDays(
+  { lake, clock, account }: ImportTarget,
+  { pipeline, main }: Family,
+  held: HeldDays,
+  files: readonly NewFile[],
+  replaced: readonly Add[] = [],
+): Promise<Exchanged> {
+  const committed = await exchange(lake, clock, {
+    operation: 'IMPORT',
+    main,
+    files,
+    decide: (snapshot) => {
+      if (!held.holds() || !replaced.every(({ path }) => snapshot.files.has(path))) return undefined;
+      const actions: Action[] = txns(snapshot, { pipeline, account, units: held.units, refresh: true }, clock.now());
+      return { replaced, actions };
+    },
+  });
+  if (!committed.taken) await lake.refresh();
+  return committed;
+}

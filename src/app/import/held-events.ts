@@ -1,0 +1,204 @@
+import { LedgerlakeError } from '../../core/errors.js';
+import type { Add } from '../../lake/delta/actions.js';
+import { checkedSource } from '../../lake/files/checked-bytes.js';
+import type { Family } from '../../lake/files/families.js';
+import { ownFiles, type Workspace } from '../../lake/files/workspace.js';
+import { heldDays, type ImportTarget } from './held-days.js';
+import { Holdings, type Holding } from './holdings.js';
+import { DistinctIds, idWords, wordsOf } from './id-numbers.js';
+import { IdLog } from './id-log.js';
+import type { ImportOptions } from './import-options.js';
+import { storedIds } from './stored-ids.js';
+
+/** The events of a part of an input, in order of receipt. */
+export interface PartEvents {
+  /** Without the numbers that tell equal events apart. */
+  readonly ids: readonly string[];
+  /** The start of each one's day. */
+  readonly days: Float64Array;
+  /** Whether events of a day may come in. */
+  readonly isOpen: (day: number) => boolean;
+}
+
+/** Which events of a part come into the lake. */
+export interface ChosenEvents {
+  /** The how many-th of its kind in the input each one is, from 1; 0 where the lake holds it, or its day isn't open. */
+  readonly times: Int32Array;
+  /** Where each one stands in its day, behind those that the lake holds. */
+  readonly positions: Int32Array;
+  /** Notes that these are on their way into the lake, as one file. */
+  readonly bring: (rows: readonly number[]) => Promise<Holding>;
+}
+
+/**
+ * The events that the lake holds of an account's days, and those that this run brings, by their ids: so it is known before
+ * a row is written whether the lake will want it. Equal events of a day are told apart by counting: there are as many of
+ * them afterwards as the input has that has the most. Files are read once, as soon as a day of theirs is asked for, and what
+ * memory can't hold of the ids is in a file.
+ *
+ * What another run commits meanwhile shows when the rows are about to be committed (`isCurrent`).
+ */
+export class HeldEvents {
+  readonly #target: ImportTarget;
+  readonly #family: Family;
+  readonly #workspace: Workspace;
+  readonly #log: IdLog;
+  readonly #holdings: Holdings;
+  /** The last position in use by the start of the day. */
+  readonly #positions = new Map<number, number>();
+  /** The same before the present input, of the days that it adds to; -1: none was. */
+  readonly #before = new Map<number, number>();
+
+  constructor(target: ImportTarget, family: Family, workspace: Workspace, log: IdLog) {
+    this.#target = target;
+    this.#family = family;
+    this.#workspace = workspace;
+    this.#log = log;
+    this.#holdings = new Holdings(log);
+  }
+
+  /** Begins the next input: equal events are counted from 1 again. */
+  nextInput(): void {
+    this.#holdings.removeIf(({ isHeld }) => !isHeld);
+    this.#holdings.input++;
+    this.#before.clear();
+  }
+
+  /** Takes back what the present input was to bring. */
+  abandonInput(): void {
+    this.#holdings.removeIf(({ input }) => input === this.#holdings.input);
+    for (const [day, position] of this.#before) this.#positions.set(day, position);
+  }
+
+  async choose({ ids, days, isOpen }: PartEvents): Promise<ChosenEvents> {
+    const open = new Set([...new Set(days)].filter(isOpen));
+    await this.#look([...open]);
+    const words = wordsOf(ids);
+    const distinct = new DistinctIds(words);
+    const { held, seen } = await this.#counted(distinct, Math.min(...open), Math.max(...open));
+    const times = new Int32Array(ids.length);
+    const positions = new Int32Array(ids.length);
+    const known: number[] = [];
+    for (let row = 0; row < ids.length; row++) {
+      const day = days[row] ?? 0;
+      if (!open.has(day)) continue;
+      const id = distinct.numbers[row] ?? 0;
+      const nth = (seen[id] ?? 0) + 1;
+      seen[id] = nth;
+      if (nth <= (held[id] ?? 0)) {
+        known.push(row);
+        continue;
+      }
+      held[id] = times[row] = nth;
+      const last = this.#positions.get(day) ?? -1;
+      if (!this.#before.has(day)) this.#before.set(day, last);
+      this.#positions.set(day, (positions[row] = last + 1));
+    }
+    const note = (rows: readonly number[], isHeld: boolean) => this.#note(words, days, rows, isHeld);
+    if (known.length > 0) await note(known, false);
+    return { times, positions, bring: (rows) => note(rows, true) };
+  }
+
+  /** Whether files hold nothing that wasn't known when the events of a part were chosen. */
+  isCurrent(holding: Holding, files: readonly Add[]): boolean {
+    const isBefore = ({ path }: Add) => (this.#holdings.ofFile(path)?.order ?? Infinity) < holding.order;
+    return this.#holdings.counts(holding) && files.every(isBefore);
+  }
+
+  /** Tells which file the events are in that is about to be committed. */
+  place(holding: Holding, path: string): void {
+    this.#holdings.place(holding, path);
+  }
+
+  /** Tells that this file is in the lake. */
+  confirm(holding: Holding): void {
+    holding.isCommitted = true;
+  }
+
+  /** Reads the files of the lake that hold imported rows of these days and haven't been read. */
+  async #look(days: readonly number[]): Promise<void> {
+    const { files } = this.#target.lake.table(this.#family.main.name).snapshot;
+    // Merged, replaced or deleted by another run: who has its rows now is read like any other.
+    this.#holdings.removeIf(({ isCommitted, path = '' }) => isCommitted && !files.has(path));
+    for (const add of heldDays(this.#target, this.#family, days).files) {
+      if (this.#holdings.ofFile(add.path) === undefined) await this.#readFile(add);
+    }
+  }
+
+  async #readFile(add: Add): Promise<void> {
+    const { lake } = this.#target;
+    const holding = this.#holdings.begin(true);
+    const copies = ownFiles(this.#workspace);
+    try {
+      const file = await checkedSource(lake.store, lake.table(this.#family.main.name), add, copies);
+      for await (const { words, days, positions } of storedIds(file)) {
+        for (const [row, day] of days.entries()) {
+          holding.reach(day);
+          for (const last of [this.#positions, this.#before]) {
+            if ((positions[row] ?? 0) > (last.get(day) ?? -1)) last.set(day, positions[row] ?? 0);
+          }
+        }
+        holding.lists.push(await this.#log.add(words));
+      }
+    } catch (error) {
+      this.#holdings.remove(holding);
+      if (!(error instanceof LedgerlakeError)) throw error;
+      // Another run may have merged it. Who commits meets a file that isn't known, looks again, and fails if that must be.
+      return;
+    } finally {
+      await copies.clear();
+    }
+    for (const other of this.#holdings.between(holding.first, holding.last)) {
+      // Its events and these may be the same: that shows when it is committed.
+      if (other.isHeld && !other.isCommitted) this.#holdings.doubt(other);
+    }
+    this.#holdings.add(holding);
+    this.place(holding, add.path);
+    this.confirm(holding);
+  }
+
+  /** How often the lake holds each id by now, and how often the input has had it, of what is between two days. */
+  async #counted(
+    distinct: DistinctIds,
+    first: number,
+    last: number,
+  ): Promise<{ readonly held: Int32Array; readonly seen: Int32Array }> {
+    const held = new Int32Array(distinct.length);
+    const seen = new Int32Array(distinct.length);
+    for (const holding of this.#holdings.between(first, last)) {
+      for (const list of holding.lists) {
+        const words = await this.#log.read(list);
+        if (holding.isHeld) distinct.count(words, held);
+        if (holding.input === this.#holdings.input) distinct.count(words, seen);
+      }
+    }
+    return { held, seen };
+  }
+
+  async #note(words: Int32Array, days: Float64Array, rows: readonly number[], isHeld: boolean): Promise<Holding> {
+    const holding = this.#holdings.begin(isHeld, this.#holdings.input);
+    const own = new Int32Array(rows.length * idWords);
+    for (const [at, row] of rows.entries()) {
+      own.set(words.subarray(row * idWords, (row + 1) * idWords), at * idWords);
+      holding.reach(days[row] ?? 0);
+    }
+    holding.lists.push(await this.#log.add(own));
+    this.#holdings.add(holding);
+    return holding;
+  }
+}
+
+/** Uses the events that a lake holds, as an import looks at them. Throws what `use` throws. */
+export async function withHeldEvents<T>(
+  options: ImportOptions,
+  family: Family,
+  workspace: Workspace,
+  use: (heldEvents: HeldEvents) => Promise<T>,
+): Promise<T> {
+  const log = new IdLog(options.limits.idBytes, workspace.fresh());
+  try {
+    return await use(new HeldEvents(options, family, workspace, log));
+  } finally {
+    await log.close();
+  }
+}

@@ -1,0 +1,84 @@
+import type { ByteRange } from '../../core/columns/arrays.js';
+
+/** An event's id without the number of equal ones is 128 bits: so many words of 32. */
+export const idWords = 4;
+const idDigits = 32;
+
+/** The words of ids in hex. Throws an Error for another text. */
+export function wordsOf(ids: readonly string[]): Int32Array {
+  const bytes = Buffer.from(new ArrayBuffer(ids.length * idWords * 4));
+  for (const [row, id] of ids.entries()) {
+    const length = id.length === idDigits ? bytes.write(id, row * idWords * 4, 'hex') : 0;
+    if (length !== idDigits / 2) throw new Error(`expected an id of ${idDigits} hex digits, found ${id}`);
+  }
+  return new Int32Array(bytes.buffer);
+}
+
+/**
+ * Reads the words of an id as it is stored, `-2` and further behind it being passed over; false where it is none of an event
+ * by date, but has its group or order before it.
+ */
+export function readId({ page, start, end }: ByteRange, words: Int32Array, at: number): boolean {
+  const behind = start + idDigits;
+  if (end < behind || (end > behind && page[behind] !== 0x2d)) return false;
+  const bytes = new Uint8Array(words.buffer, words.byteOffset + at * 4, idWords * 4);
+  for (let digit = 0; digit < idDigits; digit += 2) {
+    const high = digitOf(page[start + digit]);
+    const low = digitOf(page[start + digit + 1]);
+    if (high < 0 || low < 0) return false;
+    bytes[digit / 2] = high * 16 + low;
+  }
+  return true;
+}
+
+/** Capitals are none, as ids are written without. */
+function digitOf(code = 0): number {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30;
+  return code >= 0x61 && code <= 0x66 ? code - 0x57 : -1;
+}
+
+/** Some events' distinct ids, numbered in the order in which they come, among which others are looked up. */
+export class DistinctIds {
+  /** Which of the distinct ids that of each event is. */
+  readonly numbers: Int32Array;
+  length = 0;
+  readonly #words: Int32Array;
+  /** Open addressing: number of the id plus one, 0 where a slot is free. An id's own words are the hash. */
+  readonly #slots: Int32Array;
+
+  constructor(words: Int32Array) {
+    const rows = words.length / idWords;
+    this.#words = new Int32Array(words.length);
+    this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(4 * rows + 4)));
+    this.numbers = new Int32Array(rows);
+    for (let row = 0; row < rows; row++) {
+      const slot = this.#slotOf(words, row * idWords);
+      if (this.#slots[slot] === 0) {
+        this.#words.set(words.subarray(row * idWords, (row + 1) * idWords), this.length * idWords);
+        this.#slots[slot] = ++this.length;
+      }
+      this.numbers[row] = (this.#slots[slot] ?? 0) - 1;
+    }
+  }
+
+  /** Counts how often each of these ids comes among others. */
+  count(others: Int32Array, times: Int32Array): void {
+    for (let at = 0; at < others.length; at += idWords) {
+      const number = (this.#slots[this.#slotOf(others, at)] ?? 0) - 1;
+      if (number >= 0) times[number] = (times[number] ?? 0) + 1;
+    }
+  }
+
+  /** The slot of an id, or the free one where it would be. */
+  #slotOf(words: Int32Array, at: number): number {
+    const mask = this.#slots.length - 1;
+    const [first, second, third, fourth] = [words[at], words[at + 1], words[at + 2], words[at + 3]];
+    for (let slot = (first ?? 0) & mask; ; slot = (slot + 1) & mask) {
+      const own = ((this.#slots[slot] ?? 0) - 1) * idWords;
+      if (own < 0) return slot;
+      const known = this.#words;
+      if (known[own] === first && known[own + 1] === second && known[own + 2] === third && known[own + 3] === fourth)
+        return slot;
+    }
+  }
+}

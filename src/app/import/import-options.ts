@@ -1,0 +1,27 @@
+import type { Tell } from '../../core/events/run-event.js';
+import { defaultLimits, type Limits } from '../../lake/files/workspace.js';
+import type { ImportTarget } from './held-days.js';
+
+export interface ImportOptions extends ImportTarget {
+  readonly signal: AbortSignal;
+  /** Leaves out lines that are no bodies of the service, in the place of the whole input. */
+  readonly skipBroken: boolean;
+  readonly limits: ImportLimits;
+  readonly tell: Tell;
+}
+
+/** What an import may hold in memory. */
+export interface ImportLimits extends Limits {
+  /** Bytes of pages that are flattened at once. */
+  readonly partBytes: number;
+  /** Bytes of ids of the events that the lake holds, 16 each: what is more is in a file. */
+  readonly idBytes: number;
+}
+
+/** A part is about 6,000 events with ten amounts each; what is made of it takes several times its bytes for a moment. */
+export const importLimits: ImportLimits = {
+  ...defaultLimits,
+  memory: '256MB',
+  partBytes: 8_000_000,
+  idBytes: 8_000_000,
+};

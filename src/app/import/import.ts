@@ -1,0 +1,120 @@
+import { LedgerlakeError } from '../../core/errors.js';
+import { tables } from '../../sources/finances/model/tables.js';
+import { importedPipelines, importInputs } from './import-inputs.js';
+import { importLimits, type ImportLimits } from './import-options.js';
+import { inputsOf } from './input-bytes.js';
+import { ImportSummaries } from './summaries.js';
+import { Lake } from '../../lake/lake.js';
+import { readLastRun } from '../../lake/upkeep/last-run.js';
+import { holdLease } from '../../lake/upkeep/leases.js';
+import { openStore } from '../../lake/store/open-store.js';
+import type { Store } from '../../lake/store/store.js';
+import { sweepLake } from '../../lake/upkeep/vacuum.js';
+import { refuseMixing } from '../configuration/account.js';
+import { importJson, importText } from './import-summary.js';
+import type { RunReport } from '../load/run-summary.js';
+import type { RunContext } from '../context.js';
+import { noteRun } from '../load/note-run.js';
+
+export interface ImportPagesOptions {
+  readonly lake: string;
+  readonly account: string;
+  /** Names; `-` for standard input. */
+  readonly files: readonly string[];
+  readonly stdin: () => AsyncIterable<Buffer>;
+  readonly skipBroken: boolean;
+  readonly json: boolean;
+  /** In the place of the one that `lake` names. */
+  readonly store?: Store;
+  /** What the import may hold in memory, where it isn't the default. */
+  readonly limits?: ImportLimits;
+}
+
+/**
+ * `ledgerlake import`: loads saved response bodies, and prints a summary. No upstream, no quota.
+ *
+ * @throws LedgerlakeError USAGE before anything is touched, BROKEN_LINE where a file was left out, or the failure that ended
+ *   the import; its summary is printed by then, and what was committed stays
+ */
+export async function importPages(options: ImportPagesOptions, context: RunContext): Promise<void> {
+  const { account, skipBroken } = options;
+  const { clock, signal, tell } = context;
+  const inputs = await inputsOf(options.files, options.stdin);
+  const store = options.store ?? openStore(options.lake, { clock });
+  const lake = await Lake.open(store, tables, clock);
+  refuseMixing(account, lake.accounts(), options.lake);
+
+  const began = clock.now();
+  const summaries = new ImportSummaries();
+  const lease = await holdLease(store, clock);
+  try {
+    // Once the lease is held nothing is forgotten any more: what was until then must be known.
+    await lake.refresh();
+    tell({
+      ...{ event: 'run-started', command: 'import', account, lake: options.lake },
+      ...{ pipelines: importedPipelines, from: null, to: null },
+    });
+    let failure: unknown;
+    try {
+      const failures = await importInputs(
+        inputs,
+        {
+          ...{ lake, clock, account, signal, skipBroken, limits: options.limits ?? importLimits, tell },
+        },
+        summaries,
+      );
+      await sweepLake(lake, lease, clock, account);
+      lease.cleared();
+      failure = leftOut(failures, inputs.length);
+    } catch (error) {
+      failure = error;
+    }
+    await present({ options, summaries, failure, began, store }, context);
+    if (failure !== undefined) throw failure instanceof Error ? failure : new Error('stopped');
+  } finally {
+    await lease.release();
+  }
+}
+
+/** The failure of an import that has read all it could. */
+function leftOut(failures: ReadonlyMap<string, LedgerlakeError>, inputs: number): LedgerlakeError | undefined {
+  const [first] = failures.values();
+  if (first === undefined) return undefined;
+  const others = failures.size === 1 ? '' : ` (and ${failures.size - 1} more)`;
+  const what = inputs === 1 ? 'nothing was imported' : `left out ${failures.size} of ${inputs} files${others}`;
+  const message = `${what}: ${first.message}; correct it, or import with --skip-broken, which leaves out such lines alone`;
+  return new LedgerlakeError('BROKEN_LINE', message);
+}
+
+interface Ended {
+  readonly options: ImportPagesOptions;
+  readonly summaries: ImportSummaries;
+  readonly failure: unknown;
+  readonly began: number;
+  readonly store: Store;
+}
+
+async function present({ options, summaries, failure, began, store }: Ended, { clock, print, tell }: RunContext) {
+  const { account, lake } = options;
+  const ranges = summaries.all.flatMap(({ range }) => range ?? []);
+  const endedAt = clock.now();
+  const report: RunReport = {
+    account,
+    lake,
+    failure,
+    seconds: (endedAt - began) / 1000,
+    summaries: summaries.all,
+    // Of an import that brought nothing there is no more to say than when it was.
+    range:
+      ranges.length === 0
+        ? { start: began, end: endedAt }
+        : { start: Math.min(...ranges.map(({ start }) => start)), end: Math.max(...ranges.map(({ end }) => end)) },
+  };
+  // Where the account's events are read from stays known.
+  const last = await readLastRun(store);
+  const endpoint = last?.account === account ? (last.endpoint ?? undefined) : undefined;
+  await noteRun(store, report, { command: 'import', startedAt: began, endedAt, endpoint }, tell);
+  tell({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds: report.seconds });
+  print(importText(report, summaries));
+  if (options.json) print(importJson(report, summaries));
+}

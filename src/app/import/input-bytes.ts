@@ -1,0 +1,109 @@
+import { createReadStream } from 'node:fs';
+import { access, constants, open, stat } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { messageOf, usageError } from '../../core/errors.js';
+import { handled } from '../../lake/files/kept-file.js';
+
+/** Bytes that are read at once. */
+const chunkBytes = 1024 * 1024;
+
+/** Something to import: `name` is what people know it by. */
+export interface Input {
+  readonly name: string;
+  /** How many bytes it has, as they are stored; undefined: nobody knows. */
+  readonly bytes?: number;
+  /** Its bytes as they are stored; called once. Each piece is valid until the next one is asked for. */
+  open(): AsyncIterable<Buffer>;
+}
+
+/**
+ * The files that a user names, `-` being what `stdin` gives.
+ *
+ * @throws LedgerlakeError USAGE where one can't be read, or where there is none
+ */
+export async function inputsOf(paths: readonly string[], stdin: () => AsyncIterable<Buffer>): Promise<Input[]> {
+  if (paths.length === 0)
+    throw usageError('expected FILE with saved response bodies, or - for standard input, got none');
+  if (paths.filter((path) => path === '-').length > 1) throw usageError('expected - once, it can be read only once');
+  const inputs: Input[] = [];
+  for (const path of paths) {
+    if (path === '-') {
+      inputs.push({ name: 'standard input', open: stdin });
+      continue;
+    }
+    let source: Pick<Input, 'bytes' | 'open'>;
+    try {
+      await access(path, constants.R_OK);
+      const found = await stat(path);
+      if (found.isDirectory()) throw new Error('it is a folder');
+      // Of a pipe nobody knows how much will come.
+      source = found.isFile()
+        ? { bytes: found.size, open: () => fileChunks(path, Math.min(chunkBytes, found.size + 1)) }
+        : { open: () => createReadStream(path, { highWaterMark: chunkBytes }) };
+    } catch (error) {
+      throw usageError(`expected a file that can be read, got ${path} (${messageOf(error)})`);
+    }
+    inputs.push({ name: path, ...source });
+  }
+  return inputs;
+}
+
+/** A file's bytes in two pieces of memory in turn: while one is used, the next bytes are read into the other. */
+async function* fileChunks(path: string, length: number): AsyncGenerator<Buffer> {
+  const file = await open(path);
+  let reading: Promise<{ readonly bytesRead: number }> | undefined;
+  try {
+    let next = Buffer.allocUnsafeSlow(length);
+    let used = Buffer.allocUnsafeSlow(length);
+    for (;;) {
+      const { bytesRead } = await (reading ?? file.read(next));
+      if (bytesRead === 0) return;
+      [used, next] = [next, used];
+      reading = handled(file.read(next));
+      yield used.subarray(0, bytesRead);
+    }
+  } finally {
+    await reading?.catch(() => undefined);
+    await file.close();
+  }
+}
+
+/**
+ * Bytes as they were before they were compressed: gzip is known by how it begins, whatever the name says. Each piece is valid
+ * until the next one is asked for.
+ *
+ * @param bytes as `Input.open` gives them
+ * @throws Error of zlib where gzip is damaged or cut off
+ */
+export async function* inflated(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const source = bytes[Symbol.asyncIterator]();
+  let begun = Buffer.alloc(0);
+  while (begun.length < 2) {
+    const next = await source.next();
+    if (next.done === true) break;
+    begun = Buffer.concat([begun, next.value]);
+  }
+  const whole = (async function* () {
+    yield begun;
+    yield* { [Symbol.asyncIterator]: () => source };
+  })();
+  if (begun[0] !== 0x1f || begun[1] !== 0x8b) {
+    yield* whole;
+    return;
+  }
+  const gunzip = createGunzip({ chunkSize: chunkBytes });
+  // A stream asks for the next piece before it is done with one.
+  const copied = (async function* () {
+    for await (const chunk of whole) yield Buffer.from(chunk);
+  })();
+  // What fails in here fails in whoever reads on, too.
+  const fed = pipeline(Readable.from(copied, { highWaterMark: 1 }), gunzip).catch(() => undefined);
+  try {
+    for await (const chunk of gunzip as AsyncIterable<Buffer>) yield chunk;
+  } finally {
+    gunzip.destroy();
+    await fed;
+  }
+}

@@ -1,0 +1,168 @@
+import { LedgerlakeError } from '../../core/errors.js';
+import { count, newNotices, type Notices } from '../../sources/finances/model/notices.js';
+import type { Family } from '../../lake/files/families.js';
+import { handled } from '../../lake/files/kept-file.js';
+import type { Workspace } from '../../lake/files/workspace.js';
+import type { SizedWriter } from '../../core/parquet/sized-writer.js';
+import { EventPart, type EventProgress } from './event-part.js';
+import { GroupList } from './group-list.js';
+import { takenDays } from './held-days.js';
+import type { HeldEvents } from './held-events.js';
+import type { ImportOptions } from './import-options.js';
+import type { Input } from './input-bytes.js';
+import { contentOf } from './page-content.js';
+import type { RawMemory } from './raw-memory.js';
+import { brokenLine, savedPages } from './saved-pages.js';
+import { stageMonth, type StagedMonth, type StagingMonth } from './staged-months.js';
+
+/** Pages whose days can't be told, as none of them has a date, are held until this many times a part's bytes. */
+const mostUndatedParts = 4;
+
+/** Where rows go on their way into the lake. */
+export interface Places {
+  readonly workspace: Workspace;
+  readonly writer: SizedWriter;
+  readonly heldEvents: HeldEvents;
+  readonly raws: RawMemory;
+}
+
+/** All of an input: its events on the local disk, or on their way there, its groups in memory. */
+export interface ReadInput {
+  /** Never unhandled where nobody waits for them any more. */
+  readonly months: Promise<readonly StagedMonth[]>;
+  /** Events of days that windows were loaded for, by the start of the day. */
+  readonly leftOut: ReadonlyMap<number, number>;
+  /** Events that the lake holds as often, by the start of the day. */
+  readonly known: ReadonlyMap<number, number>;
+  readonly groups: ReturnType<typeof groupsOf>;
+  readonly eventPages: number;
+  readonly groupPages: number;
+  readonly eventNotices: Notices;
+  readonly groupNotices: Notices;
+  /** Lines that were left out. */
+  readonly skipped: number;
+}
+
+/**
+ * Reads an input to its end, and stages its rows. Comes back once the writer has all of them.
+ *
+ * @throws LedgerlakeError BROKEN_LINE where the input can't be read so far, what the writer throws, or the signal's reason
+ */
+export async function readInput(
+  input: Input,
+  options: ImportOptions,
+  places: Places,
+  family: Family,
+): Promise<ReadInput> {
+  const { signal, skipBroken, limits } = options;
+  places.heldEvents.nextInput();
+  const eventNotices = newNotices();
+  const groupNotices = newNotices();
+  const staging = new Staging(options, places, family);
+  const progress: EventProgress = { latest: undefined };
+  const list = new GroupList(groupNotices);
+  const counts = { eventPages: 0, groupPages: 0, skipped: 0 };
+  let part = new EventPart(eventNotices, progress, places.raws);
+  let last = 1;
+  let received = 0;
+
+  const broken = (line: number, found: string): void => {
+    const error = brokenLine(input.name, line, found);
+    if (!skipBroken) throw error;
+    counts.skipped++;
+    options.tell({ event: 'line-left-out', reason: error.message });
+  };
+  const stage = async (): Promise<void> => {
+    await staging.add(part);
+    part = new EventPart(eventNotices, progress, places.raws);
+  };
+
+  try {
+    for await (const { page, line, bytes } of savedPages(input, broken)) {
+      signal.throwIfAborted();
+      last = line;
+      places.writer.expect((received += bytes));
+      const content = contentOf(page);
+      try {
+        if (content.hasEvents) part.add(page, bytes);
+        if (content.hasGroups) list.add(page);
+      } catch (error) {
+        if (!(error instanceof LedgerlakeError) || error.code !== 'UPSTREAM_BODY') throw error;
+        broken(line, error.message);
+        continue;
+      }
+      if (content.hasGroups) counts.groupPages++;
+      if (content.hasEvents || !content.hasGroups) counts.eventPages++;
+      if (part.bytes < limits.partBytes) continue;
+      if (part.isPlaceable) await stage();
+      else if (part.bytes > limits.partBytes * mostUndatedParts) break;
+    }
+    if (!part.isPlaceable) {
+      throw brokenLine(
+        input.name,
+        last,
+        'expected an event with a date by here, found none: nobody can tell their days',
+      );
+    }
+    await stage();
+    const groups = groupsOf(list, input, last);
+    const months = handled(staging.months());
+    return { months, leftOut: staging.leftOut, known: staging.known, groups, ...counts, eventNotices, groupNotices };
+  } catch (error) {
+    // What is under way writes into a folder that is about to be cleared.
+    await staging.settled();
+    places.heldEvents.abandonInput();
+    throw error;
+  }
+}
+
+/** The parts of an input on their way to the local disk. */
+class Staging {
+  /** Events of days that windows were loaded for, by the start of the day. */
+  readonly leftOut = new Map<number, number>();
+  /** Events that the lake holds as often, by the start of the day. */
+  readonly known = new Map<number, number>();
+  readonly #options: ImportOptions;
+  readonly #places: Places;
+  readonly #family: Family;
+  readonly #isTaken: (day: number) => boolean;
+  readonly #months: StagingMonth[] = [];
+  #failure: { readonly reason: unknown } | undefined;
+
+  constructor(options: ImportOptions, places: Places, family: Family) {
+    this.#options = options;
+    this.#places = places;
+    this.#family = family;
+    this.#isTaken = takenDays(options, family);
+  }
+
+  /** Throws what a part before has failed with. */
+  async add(part: EventPart): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure.reason;
+    const { workspace, writer, heldEvents } = this.#places;
+    const finished = await part.finish(heldEvents, this.#isTaken);
+    for (const [day, events] of finished.leftOut) count(this.leftOut, day, events);
+    for (const [day, events] of finished.known) count(this.known, day, events);
+    for (const month of finished.months) {
+      const staging = await stageMonth(workspace, writer, this.#family, this.#options.account, month);
+      this.#months.push(staging);
+      staging.month.catch((reason: unknown) => (this.#failure = { reason }));
+    }
+  }
+
+  /** All of them, once they are there. */
+  async months(): Promise<readonly StagedMonth[]> {
+    const months = await Promise.all(this.#months.map(({ month }) => month));
+    return months.filter((month) => month !== undefined);
+  }
+
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#months.map(({ month }) => month));
+  }
+}
+
+function groupsOf(list: GroupList, input: Input, last: number) {
+  const groups = list.finish();
+  if (groups !== undefined) return groups;
+  throw brokenLine(input.name, last, 'expected a group that says when it opened by here, found none');
+}

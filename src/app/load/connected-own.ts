@@ -1,0 +1,97 @@
+import { join } from 'node:path';
+import type { Clock } from '../../core/clock.js';
+import { messageOf } from '../../core/errors.js';
+import type { Tell } from '../../core/events/run-event.js';
+import type { FinancesUpstream } from '../../sources/finances/api-v0/upstream.js';
+import { openJournal } from '../../engine/journal/journal.js';
+import { readApiAddress, type ApiAddress } from '../../sources/custom/api-settings.js';
+import { connectOwn, cursorLifeMs, type OwnConnection } from '../../sources/custom/connect.js';
+import type { LoadedDefinition } from '../../sources/custom/load-definitions.js';
+import { isOwn, ownPipeline, type OwnPipeline } from '../../sources/custom/own-pipeline.js';
+import { isWorthPacing } from '../../engine/rate-limit/worth-pacing.js';
+import type { Pipeline } from '../../engine/run/pipeline.js';
+import { openQuota, pagesFolder, quotaFile, stateFolder, type StatePlace } from './state-folder.js';
+
+interface Surroundings {
+  readonly clock: Clock;
+  readonly tell: Tell;
+}
+
+type Finances = Pipeline<FinancesUpstream>;
+
+/** For runs that ask nothing of the finances. */
+export const noUpstream: FinancesUpstream = {
+  pages: () => {
+    throw new Error('nothing is asked of the finances');
+  },
+  pace: () => undefined,
+  begun: () => [],
+};
+
+/**
+ * Runs with users' own pipelines connected to their APIs; the others are as they were. `use` may `sweep` once all is
+ * loaded, as with `withUpstream`.
+ *
+ * @throws LedgerlakeError USAGE where an address or a header isn't there
+ */
+export async function withOwnConnections<T>(
+  pipelines: readonly Finances[],
+  place: StatePlace,
+  account: string,
+  surroundings: Surroundings,
+  use: (connected: readonly Finances[], sweep: () => Promise<void>) => Promise<T>,
+): Promise<T> {
+  const connections: OwnConnection[] = [];
+  try {
+    const connected: Finances[] = [];
+    for (const pipeline of pipelines) {
+      if (!isOwn(pipeline)) {
+        connected.push(pipeline);
+        continue;
+      }
+      const address = ownAddress(pipeline);
+      const connection = await connect(pipeline.loaded, address, place, account, surroundings);
+      connections.push(connection);
+      // What is to be done may be another's word: a sync's.
+      connected.push({ ...ownPipeline(pipeline.loaded, connection), work: (job) => pipeline.work(job) });
+    }
+    return await use(connected, async () => {
+      for (const connection of connections) await connection.sweep();
+    });
+  } finally {
+    for (const connection of connections) await connection.close();
+  }
+}
+
+/** @throws LedgerlakeError USAGE where an address or a header isn't there */
+export function ownAddress({ loaded: { definition, file } }: OwnPipeline): ApiAddress {
+  return readApiAddress(definition.api, file, process.env);
+}
+
+/** Where the level of a pipeline's quota is kept. */
+export function ownQuotaFile(place: StatePlace, account: string, name: string, address: ApiAddress): string {
+  return quotaFile(place, account, quotaName(name, address));
+}
+
+function quotaName(name: string, { origin, prefix }: ApiAddress): string {
+  return `${origin}${prefix} ${name}`;
+}
+
+async function connect(
+  loaded: LoadedDefinition,
+  address: ApiAddress,
+  place: StatePlace,
+  account: string,
+  { clock, tell }: Surroundings,
+): Promise<OwnConnection> {
+  const { name, api } = loaded.definition;
+  const folder = stateFolder(place, account);
+  const warn = (reason: unknown): void => {
+    tell({ event: 'state-not-kept', folder, reason: messageOf(reason) });
+  };
+  const isKept = api.quota !== undefined && isWorthPacing(api.quota.rate);
+  const pages = { folder: join(folder, pagesFolder, name), clock, tokenLifeMs: cursorLifeMs(loaded), warn };
+  const journal = isKept ? await openJournal(pages) : undefined;
+  const kept = isKept ? await openQuota(place, account, quotaName(name, address), warn) : undefined;
+  return connectOwn(loaded, { address, clock, random: Math.random, kept, journal, tell });
+}

@@ -1,0 +1,69 @@
+import { join } from 'node:path';
+import type { Clock } from '../../core/clock.js';
+import { messageOf } from '../../core/errors.js';
+import type { Tell } from '../../core/events/run-event.js';
+import { connectFinances } from '../../sources/finances/api-v0/connect.js';
+import { openLargeGroups } from '../../sources/finances/api-v0/large-groups.js';
+import type { FinancesUpstream } from '../../sources/finances/api-v0/upstream.js';
+import { waitNotice } from '../../engine/retry/wait-notice.js';
+import { openJournal } from '../../engine/journal/journal.js';
+import { isWorthPacing } from '../../engine/rate-limit/worth-pacing.js';
+import { createSeller } from '../../emulator/seller/seller.js';
+import { startService } from '../../serve/http/server.js';
+import type { SignIn } from '../../engine/auth/token-request.js';
+import { largeGroupsFile, openQuota, pagesFolder, stateFolder, type StatePlace } from './state-folder.js';
+
+export interface UpstreamOptions extends StatePlace {
+  /** Undefined: the embedded service. */
+  readonly endpoint: string | undefined;
+  /** How the account signs in; undefined: the service asks for nothing. */
+  readonly signIn?: SignIn | undefined;
+  /** Requests a second and at once, as long as the upstream says nothing else. */
+  readonly rate: number;
+  readonly burst: number;
+  /** Reads again what the lake holds, and tries what could not be read before however recently that was. */
+  readonly refresh?: boolean;
+  /** Minutes that a NextToken is taken; default 3, the shortest that is known. */
+  readonly tokenLifeMinutes?: number | undefined;
+}
+
+/** The made-up seller behind the embedded service: about 20,000 events in 90 days. */
+const embeddedSeller = { seed: 1, events: 20_000 };
+
+/**
+ * Runs with the upstream at an address, or with the embedded service, which is started for the run and not throttled. `use`
+ * may `sweep` once all is loaded: then pages that dead runs have left are forgotten.
+ */
+export async function withUpstream<T>(
+  options: UpstreamOptions,
+  account: string,
+  { clock, tell }: { readonly clock: Clock; readonly tell: Tell },
+  use: (upstream: FinancesUpstream, sweep: () => Promise<void>) => Promise<T>,
+): Promise<T> {
+  const { endpoint, rate, burst, signIn, tokenLifeMinutes = 3 } = options;
+  const tokenLifeMs = tokenLifeMinutes * 60_000;
+  const common = { clock, tokenLifeMs, random: Math.random, tell };
+  if (endpoint === undefined) {
+    const service = await startService({ ledger: createSeller(embeddedSeller, clock), clock });
+    const connection = connectFinances({ ...common, endpoint: service.url, quota: undefined });
+    return use(connection.upstream, () => Promise.resolve()).finally(async () => {
+      await connection.close();
+      await service.close();
+    });
+  }
+  const folder = stateFolder(options, account);
+  const warn = (reason: unknown): void => {
+    tell({ event: 'state-not-kept', folder, reason: messageOf(reason) });
+  };
+  const keeps = isWorthPacing(rate);
+  const journal = keeps
+    ? await openJournal({ folder: join(folder, pagesFolder), clock, tokenLifeMs, warn })
+    : undefined;
+  const kept = keeps ? await openQuota(options, account, endpoint, warn) : undefined;
+  const path = largeGroupsFile(options, account, endpoint);
+  const largeGroups = await openLargeGroups({ path, clock, isForgotten: options.refresh === true, warn });
+  const waiting = waitNotice(clock, tell);
+  const service = { ...common, endpoint, signIn, quota: { rate, burst } };
+  const connection = connectFinances({ ...service, journal, kept, largeGroups, waiting });
+  return use(connection.upstream, () => connection.sweep()).finally(() => connection.close());
+}

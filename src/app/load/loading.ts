@@ -1,0 +1,168 @@
+import type { Clock } from '../../core/clock.js';
+import { LedgerlakeError } from '../../core/errors.js';
+import { verdictOn } from '../../sources/finances/api-v0/connect.js';
+import { readEndpoint } from '../../sources/finances/api-v0/endpoint.js';
+import { tables } from '../../sources/finances/model/tables.js';
+import type { FinancesUpstream } from '../../sources/finances/api-v0/upstream.js';
+import type { Findings } from '../reconcile/changes.js';
+import { EventRevisions } from '../reconcile/event-revisions.js';
+import { emptyFailure } from '../reconcile/findings-text.js';
+import { keepTables, keptTables } from '../../lake/kept-tables.js';
+import { Lake } from '../../lake/lake.js';
+import { holdLease } from '../../lake/upkeep/leases.js';
+import { openStore } from '../../lake/store/open-store.js';
+import type { Store } from '../../lake/store/store.js';
+import { sweepLake } from '../../lake/upkeep/vacuum.js';
+import { splitter } from '../maintenance/split.js';
+import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
+import { readAccount, readOwnAccount, refuseMixing } from '../configuration/account.js';
+import { withNeeds } from '../configuration/pipelines.js';
+import type { RunReport } from './run-summary.js';
+import { refuseChanged } from '../../sources/custom/changed-table.js';
+import type { OwnPipeline } from '../../sources/custom/own-pipeline.js';
+import type { Pipeline } from '../../engine/run/pipeline.js';
+import { runPipelines } from '../../engine/run/runner.js';
+import type { Window } from '../../core/windows.js';
+import { tellingReach } from '../sync/reach.js';
+import { windowedOf } from '../sync/synced-pipelines.js';
+import { noUpstream, ownAddress, withOwnConnections } from './connected-own.js';
+import { withUpstream, type UpstreamOptions } from './connected.js';
+import type { RunContext } from '../context.js';
+import { noteRun } from './note-run.js';
+
+/** What `backfill` and `sync` have in common. */
+export interface LoadOptions extends UpstreamOptions {
+  readonly account: string | undefined;
+  /** Takes it that what held rows is empty now. */
+  readonly acceptEmpty?: boolean;
+  /** Pipelines of the user's own, whether or not they are named. */
+  readonly own?: readonly OwnPipeline[];
+  readonly json: boolean;
+  /** In the place of the one that `lake` names. */
+  readonly store?: Store;
+}
+
+/** What is to be loaded. */
+export interface LoadPlan {
+  readonly pipelines: readonly Pipeline<FinancesUpstream>[];
+  readonly range: Window;
+  readonly orders: readonly string[];
+  /** Whether something that the lake holds is read again. */
+  readonly refresh: boolean;
+}
+
+/** A run that has ended. */
+export interface Loaded {
+  readonly lake: Lake;
+  readonly report: RunReport;
+  readonly findings: Findings;
+}
+
+export interface Load {
+  /** Which command it is, for the note that the run leaves. */
+  readonly command: string;
+  readonly options: LoadOptions;
+  readonly refresh: boolean;
+  /** Which pipelines of the user's own take part, and whether no others do. */
+  readonly own: readonly OwnPipeline[];
+  readonly isOwn: boolean;
+  /** What to load, given the lake as it is once the run holds its lease. */
+  readonly plan: (lake: Lake, account: string) => LoadPlan | Promise<LoadPlan>;
+  /** What is wrong with the lake after a run that came to its end; undefined where nothing is. */
+  readonly judge?: (lake: Lake, account: string) => LedgerlakeError | undefined;
+  /** Prints what came of the run, which may have failed. */
+  readonly present: (loaded: Loaded) => void | Promise<void>;
+}
+
+/** Slices of one pipeline that are open at once where there is no quota: while one waits, another is flattened. */
+const openSlices = 4;
+
+/**
+ * Loads into a lake: opens it, holds a lease on it, runs the pipelines, sweeps, and leaves word of the run.
+ *
+ * @throws LedgerlakeError USAGE before anything is touched, or the failure that ended the run, told by then
+ */
+export async function load(
+  { command, options, refresh, own, isOwn, plan, judge, present }: Load,
+  context: RunContext,
+): Promise<void> {
+  const { clock, signal, closing, tell } = context;
+  const account = isOwn ? readOwnAccount(options.account) : readAccount(options.account, options.endpoint);
+  if (options.endpoint !== undefined) readEndpoint(options.endpoint);
+  own.forEach(ownAddress);
+  const store = options.store ?? openStore(options.lake, { clock });
+  const kept = await keptTables(store);
+  for (const { loaded } of own) refuseChanged(loaded, kept, options.lake);
+  const ownTables = own.map(({ loaded }) => loaded.table);
+
+  await withRevisions(refresh, options.acceptEmpty === true, clock, async (revisions) => {
+    const lake = await Lake.open(store, [...tables, ...ownTables], clock, revisions, kept);
+    refuseMixing(account, lake.accounts(), options.lake);
+    const lease = await holdLease(lake.store, clock);
+    try {
+      // Once the lease is held nothing is forgotten any more: what was until then, the plan must know.
+      await lake.refresh();
+      await keepTables(lake.store, ownTables);
+      const began = clock.now();
+      const { pipelines, range, ...job } = await plan(lake, account);
+      tell({
+        ...{ event: 'run-started', command, account, lake: options.lake },
+        pipelines: withNeeds(pipelines).map(({ name }) => name),
+        ...{ from: new Date(range.start).toISOString(), to: new Date(range.end).toISOString() },
+      });
+      const telling = tellingReach(lake, account, windowedOf(pipelines), range.end, tell);
+      const run = (upstream: FinancesUpstream, chosen: readonly Pipeline<FinancesUpstream>[]) =>
+        runPipelines(chosen, {
+          job: { account, range, lake, ...job },
+          upstream,
+          clock,
+          signal,
+          closing,
+          tell: telling,
+          openSlices,
+          judge: verdictOn,
+          split: splitter(lake, clock),
+          acceptsEmpty: options.acceptEmpty === true,
+        });
+      const loadFrom = (upstream: FinancesUpstream, sweep: () => Promise<void>) =>
+        withOwnConnections(pipelines, options, account, context, async (connected, sweepOwn) => {
+          const ran = await run(upstream, connected);
+          if (ran.failure === undefined) await Promise.all([sweep(), sweepOwn()]);
+          return ran;
+        });
+      const { summaries, failure: broken } = isOwn
+        ? await loadFrom(noUpstream, () => Promise.resolve())
+        : await withUpstream(options, account, context, loadFrom);
+      if (broken === undefined) {
+        await sweepLake(lake, lease, clock, account);
+        lease.cleared();
+      }
+      const findings = revisions?.findings ?? { changes: [], emptied: [], uncompared: [] };
+      const failure = broken ?? emptyFailure(findings) ?? judge?.(lake, account);
+      const seconds = (clock.now() - began) / 1000;
+      const report: RunReport = { account, range, lake: options.lake, seconds, summaries, failure };
+      const note = { command, startedAt: began, endedAt: clock.now(), endpoint: options.endpoint };
+      await noteRun(lake.store, report, note, tell);
+      tell({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds });
+      await present({ lake, report, findings });
+      if (failure !== undefined) throw failure instanceof LedgerlakeError ? failure : asError(failure);
+    } finally {
+      await lease.release();
+    }
+  });
+}
+
+/** Where nothing is read again there is nothing to compare. */
+async function withRevisions(
+  refresh: boolean,
+  acceptEmpty: boolean,
+  clock: Clock,
+  use: (revisions: EventRevisions | undefined) => Promise<void>,
+): Promise<void> {
+  if (!refresh) return use(undefined);
+  return withWorkspace(defaultLimits, (workspace) => use(new EventRevisions(workspace, { clock, acceptEmpty })));
+}
+
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}

@@ -1,0 +1,68 @@
+import { messageOf } from '../../core/errors.js';
+import type { Tell } from '../../core/events/run-event.js';
+import { readEndpoint } from '../../sources/finances/api-v0/endpoint.js';
+import { writeLastRun, type LastPipeline } from '../../lake/upkeep/last-run.js';
+import type { Store } from '../../lake/store/store.js';
+import type { RunReport } from './run-summary.js';
+
+/** What the report of a run doesn't say of it. */
+export interface RunNote {
+  readonly command: string;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly endpoint: string | undefined;
+}
+
+/**
+ * Leaves word of a run in the lake, for `ledgerlake status` and `ledgerlake report`. The note is disposable: a lake that
+ * can't take it is told of, and what the run itself came to stands.
+ */
+export async function noteRun(
+  store: Store,
+  { account, range, summaries, failure }: RunReport,
+  { command, startedAt, endedAt, endpoint }: RunNote,
+  tell: Tell,
+): Promise<void> {
+  const pipelines = Object.fromEntries(
+    summaries.map(({ pipeline, slices, requests, files, bytes, rows, noticed }): [string, LastPipeline] => [
+      pipeline,
+      { slices, requests, files, bytes, rows: Object.fromEntries(rows), noticed: mostNoticed(noticed) },
+    ]),
+  );
+  try {
+    await writeLastRun(store, {
+      command,
+      status: failure === undefined ? 'done' : 'failed',
+      startedAt: iso(startedAt),
+      endedAt: iso(endedAt),
+      account,
+      from: iso(range.start),
+      to: iso(range.end),
+      endpoint: endpoint === undefined ? null : shownEndpoint(endpoint),
+      failure: failure === undefined ? null : messageOf(failure),
+      pipelines,
+    });
+  } catch (error) {
+    tell({ event: 'note-not-written', note: 'last-run', reason: messageOf(error) });
+  }
+}
+
+/** Places that are kept of each kind of thing noticed: the note stays small whatever came. */
+const mostPlaces = 20;
+
+function mostNoticed(noticed: RunReport['summaries'][number]['noticed']): Record<string, Record<string, number>> {
+  const most = (places: ReadonlyMap<string, number>) =>
+    Object.fromEntries([...places].toSorted(([, one], [, other]) => other - one).slice(0, mostPlaces));
+  return Object.fromEntries([...noticed].map(([kind, places]) => [kind, most(places)]));
+}
+
+/** The address as it may be shown: without user and password. */
+function shownEndpoint(endpoint: string): string {
+  const { origin, prefix } = readEndpoint(endpoint);
+  return origin + prefix;
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}

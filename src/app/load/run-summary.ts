@@ -1,0 +1,174 @@
+import type { PipelineSummary } from '../../engine/run/runner.js';
+import type { Window } from '../../core/windows.js';
+import { formatBytes, formatCount } from '../../core/text/amounts.js';
+import { grid } from '../../core/text/grid.js';
+
+/** A run that has ended. */
+export interface RunReport {
+  readonly account: string;
+  readonly range: Window;
+  /** As the user wrote it. */
+  readonly lake: string;
+  readonly seconds: number;
+  readonly summaries: readonly PipelineSummary[];
+  readonly failure: unknown;
+}
+
+const headings = ['pipeline', 'slices', 'requests', 'events', 'entries', 'size', 'time'];
+
+/** The summary for people: what was loaded from where to where, a line per pipeline, and what was noticed. */
+export function summaryText(report: RunReport): string {
+  const { account, range, lake, seconds, summaries, failure } = report;
+  const loaded = summaries.reduce((slices, summary) => slices + summary.slices, 0);
+  const what = `${isoSecond(range.start)} to ${isoSecond(range.end)} for ${account}`;
+  if (failure === undefined && loaded === 0) {
+    return `\nNothing to do: ${lake} holds ${what} already. --refresh reads it again.\n`;
+  }
+  const events = summaries.reduce((sum, { rows }) => sum + rowsOf(rows, 'events'), 0);
+  const lines = [
+    '',
+    failure === undefined ? `Loaded ${what}` : `Not done: ${what}; what is listed here is in the lake and stays`,
+    '',
+    ...summaryGrid(summaries),
+    ...(events === 0 ? [] : ['', speed(events, seconds)]),
+    ...noticedLines(summaries),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function speed(events: number, seconds: number): string {
+  const rate = formatCount(Math.round(events / Math.max(seconds, 0.001)));
+  return `${formatCount(events)} events in ${seconds.toFixed(1)} s, ${rate} a second`;
+}
+
+/**
+ * That the service was asked and had nothing at all, which looks like success, and what to check; empty where something came.
+ * A shop that is new, and one that is asked for in the wrong region, look alike.
+ */
+export function nothingCame({ account, summaries, failure }: RunReport): string {
+  const requests = summaries.reduce((sum, summary) => sum + summary.requests, 0);
+  const rows = summaries.flatMap((summary) => [...summary.rows.values()]).reduce((sum, count) => sum + count, 0);
+  if (failure !== undefined || requests === 0 || rows > 0) return '';
+  return (
+    `WARNING: nothing came: ${formatCount(requests, 'request')} in this range brought no row. Please check that ${account} ` +
+    'had sales then, and that its region or --endpoint is the right one.\n'
+  );
+}
+
+/** What to try on the lake next. */
+export function nextSteps({ lake, summaries }: RunReport): string {
+  const [table] = summaries.flatMap(({ rows }) => [...rows.keys()]);
+  if (table !== undefined && !/(?:events|entries|groups)$/.test(table)) {
+    return `Next:\n  npx ledgerlake sql --lake ${lake} "SELECT month, count(*) FROM ${table} GROUP BY ALL ORDER BY ALL"\n`;
+  }
+  const query =
+    "SELECT month, currency, kind, sum(amount) AS net FROM entries WHERE role = 'net' GROUP BY ALL ORDER BY ALL";
+  const files = `read_parquet('${lake}/entries/account=*/month=*/*.parquet', hive_partitioning = true)`;
+  return [
+    'Next, net proceeds by month and kind:',
+    `  npx ledgerlake sql --lake ${lake} "${query}"`,
+    'or with DuckDB itself:',
+    `  duckdb -c "${query.replace('FROM entries', `FROM ${files}`)}"`,
+    '',
+  ].join('\n');
+}
+
+/** The summary for programs, on one line; `more` stands behind what every run tells. */
+export function summaryJson(
+  { account, range, lake, seconds, summaries, failure }: RunReport,
+  more: Readonly<Record<string, unknown>> = {},
+): string {
+  return JSON.stringify({
+    status: failure === undefined ? 'done' : 'failed',
+    account,
+    lake,
+    from: new Date(range.start).toISOString(),
+    to: new Date(range.end).toISOString(),
+    seconds,
+    pipelines: Object.fromEntries(
+      summaries.map(
+        ({ pipeline, rows, noticed, leftOpen, slices, requests, retries, throttled, pages, files, bytes, seconds }) => [
+          pipeline,
+          {
+            slices,
+            requests,
+            retries,
+            throttled,
+            pages,
+            events: rowsOf(rows, 'events'),
+            entries: rowsOf(rows, 'entries'),
+            files,
+            bytes,
+            seconds,
+            rows: Object.fromEntries(rows),
+            noticed: Object.fromEntries([...noticed].map(([kind, places]) => [kind, Object.fromEntries(places)])),
+            left_open: leftOpen.map(({ label, reason }) => ({ slice: label, reason })),
+          },
+        ],
+      ),
+    ),
+    ...more,
+  });
+}
+
+/** Rows of the tables that hold events, or of those that hold entries: `group_events` is one of the former. */
+function rowsOf(rows: ReadonlyMap<string, number>, what: 'events' | 'entries'): number {
+  return [...rows].reduce((sum, [table, count]) => (table.endsWith(what) ? sum + count : sum), 0);
+}
+
+function summaryRow({ pipeline, slices, requests, rows, bytes, seconds }: PipelineSummary): string[] {
+  return [
+    pipeline,
+    formatCount(slices),
+    formatCount(requests),
+    ...countCells(rows),
+    formatBytes(bytes),
+    `${seconds.toFixed(1)} s`,
+  ];
+}
+
+/** Events and entries; of a table that holds neither its rows. */
+function countCells(rows: ReadonlyMap<string, number>): readonly [string, string] {
+  const [other] = [...rows].filter(([table]) => !/(?:events|entries)$/.test(table));
+  if (other === undefined) return [formatCount(rowsOf(rows, 'events')), formatCount(rowsOf(rows, 'entries'))];
+  return [formatCount(other[1], other[0] === 'groups' ? 'group' : 'row'), ''];
+}
+
+/** A line for each pipeline, under headings. */
+export function summaryGrid(summaries: readonly PipelineSummary[]): string[] {
+  return grid([headings, ...summaries.map(summaryRow)]);
+}
+
+/** What each kind of thing that a run noticed is, behind its number. */
+export const noticeTexts: Readonly<Record<string, string>> = {
+  unknownLists: 'events in lists that the model does not know',
+  unknownPaths: 'amounts at paths that the model does not know (role unknown)',
+  unfitValues: 'values that their column cannot hold exactly (null there, whole in raw)',
+  oddFields: 'values of an unexpected type (null in their column, whole in raw)',
+  unknownOrders: 'orders that the service does not know',
+  beyondHistory: 'ranges older than two years that came back empty (the service keeps about two years)',
+  missingSettlements: 'places where the listing seems to leave settlements out, also when it was asked again',
+  inexactAmounts: 'amounts that DECIMAL(18,6) cannot hold (see amount_text)',
+};
+
+/** What was unexpected in the data, a line for each kind of thing. */
+export function noticedLines(summaries: readonly PipelineSummary[]): string[] {
+  const totals = new Map<string, Map<string, number>>();
+  for (const { noticed } of summaries) {
+    for (const [kind, places] of noticed) {
+      const sums = totals.get(kind) ?? new Map<string, number>();
+      for (const [place, times] of places) sums.set(place, (sums.get(place) ?? 0) + times);
+      totals.set(kind, sums);
+    }
+  }
+  return [...totals].flatMap(([kind, places]) => {
+    const all = [...places.values()].reduce((sum, times) => sum + times, 0);
+    const named = [...places.keys()].slice(0, 3).join('; ');
+    const more = places.size > 3 ? ` and ${places.size - 3} more` : '';
+    return [`Noticed: ${formatCount(all)} ${noticeTexts[kind] ?? kind}: ${named}${more}`];
+  });
+}
+
+function isoSecond(ms: number): string {
+  return new Date(ms).toISOString().replace('.000Z', 'Z');
+}

@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import { openKeptQuota, type KeptQuota } from '../../engine/rate-limit/kept-quota.js';
+
+/** What decides where a run's state is kept. */
+export interface StatePlace {
+  readonly lake: string;
+  /** Folder for pages of unfinished slices and the level of the quota; undefined: beside the lake. */
+  readonly journal?: string | undefined;
+  /** Keeps the level of the quota elsewhere than in a file, by the file's name. */
+  readonly quotas?: ((name: string) => Promise<KeptQuota>) | undefined;
+}
+
+/** Below an account's folder. */
+export const pagesFolder = 'pages';
+
+/**
+ * Where an account's pages of unfinished slices and the level of its quota are kept: beside the lake under a name that no
+ * table has, for a lake on S3 in the user's cache. Both may be deleted at any time.
+ */
+export function stateFolder({ lake, journal }: StatePlace, account: string): string {
+  if (journal !== undefined) return join(resolve(journal), account);
+  if (!lake.startsWith('s3://')) return join(resolve(lake), '_journal', account);
+  const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
+  return join(cache, 'ledgerlake', hashOf(lake.replace(/\/+$/, '')), account);
+}
+
+/** Where the level of the quota of an account at an address is kept. */
+export function quotaFile(place: StatePlace, account: string, endpoint: string): string {
+  return join(stateFolder(place, account), `quota-${hashOf(endpoint)}.json`);
+}
+
+/** Opens the level of a quota, wherever it is kept. */
+export async function openQuota(
+  place: StatePlace,
+  account: string,
+  endpoint: string,
+  warn: (reason: unknown) => void,
+): Promise<KeptQuota> {
+  const file = quotaFile(place, account, endpoint);
+  return place.quotas === undefined ? openKeptQuota(file, warn) : place.quotas(basename(file, '.json'));
+}
+
+/** Where settlements of an account at an address are kept that were found to be too large to be read. */
+export function largeGroupsFile(place: StatePlace, account: string, endpoint: string): string {
+  return join(stateFolder(place, account), `large-groups-${hashOf(endpoint)}.json`);
+}
+
+/** Deletes an account's pages, and with `all` the level of its quota too. */
+export async function eraseState(place: StatePlace, account: string, all: boolean): Promise<void> {
+  const folder = stateFolder(place, account);
+  await rm(all ? folder : join(folder, pagesFolder), { recursive: true, force: true });
+}
+
+/** The address itself may hold a password. */
+function hashOf(address: string): string {
+  return createHash('sha256').update(address).digest('hex').slice(0, 16);
+}

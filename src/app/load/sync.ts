@@ -1,0 +1,154 @@
+import { findingsObject, findingsText } from '../reconcile/findings-text.js';
+import type { Lake } from '../../lake/lake.js';
+import { messageOf } from '../../core/errors.js';
+import type { Tell } from '../../core/events/run-event.js';
+import { readOrders } from '../configuration/orders.js';
+import { areOwn, choosePipelines } from '../configuration/pipelines.js';
+import { latestBound } from '../configuration/range.js';
+import { summaryJson, summaryText } from './run-summary.js';
+import { isOwn } from '../../sources/custom/own-pipeline.js';
+import { loadedWindows } from '../../engine/run/window-slices.js';
+import type { Window } from '../../core/windows.js';
+import { instantText } from '../status/backfill-command.js';
+import { olderGaps, syncRange } from '../sync/coverage.js';
+import { lagFailure, lagText, lakeCoveredTo, readDuration } from '../sync/lag.js';
+import { defaultLookBack, type LookBackRule } from '../sync/look-back.js';
+import { readLookBacks, writeLookBacks } from '../sync/look-back-note.js';
+import type { SyncInTurns } from '../sync/sync-in-turns.js';
+import { daysBack, syncedPipelines, windowedOf, type SyncPlan } from '../sync/synced-pipelines.js';
+import type { RunContext } from '../context.js';
+import { load, type LoadOptions } from './loading.js';
+
+export interface SyncOptions extends LoadOptions {
+  /** Names; empty for the default set. */
+  readonly pipelines: readonly string[];
+  /** The text of the file with order ids, and its name. */
+  readonly orders: { readonly text: string; readonly source: string } | undefined;
+  /** Days that are read again, in the place of the schedule; undefined: what the schedule says. */
+  readonly lookBack: number | undefined;
+  /** How old the lake may be after the run, such as `2h`; undefined: as old as it gets. */
+  readonly maxLag: string | undefined;
+  readonly rules?: readonly LookBackRule[];
+  /** Minutes by which bounds stay behind the present; default 5. */
+  readonly marginMinutes?: number;
+  /** This run is one of several that make a sync; left out: it is all of it. */
+  readonly inTurns?: SyncInTurns;
+}
+
+/**
+ * `ledgerlake sync`: loads what is new since the newest loaded instant, reads again what may have changed since, and tells
+ * what had. See `eventWindows`, `listingWindows` and `groupsToRead` for what that is.
+ *
+ * @throws LedgerlakeError USAGE before anything is touched, UPSTREAM_EMPTY where a window came back empty that held rows,
+ * LAKE_LAG where the lake is older than it may be, or the failure that ended the run, its summary printed
+ */
+export async function sync(options: SyncOptions, context: RunContext): Promise<void> {
+  const { clock, print, tell } = context;
+  const { inTurns } = options;
+  const chosen = choosePipelines(options.pipelines, options.orders !== undefined, options.own);
+  const orders = options.orders === undefined ? [] : readOrders(options.orders.text, options.orders.source);
+  const maxLagMs = options.maxLag === undefined ? undefined : readDuration('--max-lag', options.maxLag);
+  const now = inTurns?.began ?? clock.now();
+  const end = latestBound(now, options.marginMinutes);
+  const names = new Set(chosen.flatMap(({ name, needs = [] }) => [name, ...needs.map((needed) => needed.name)]));
+  const used = windowedOf(chosen).filter(({ pipeline }) => names.has(pipeline));
+  const ranges = new Map<string, Window>();
+  const days = new Map<string, number>();
+  let plan: SyncPlan = {
+    end,
+    now,
+    lookBack: options.lookBack,
+    rules: options.rules ?? defaultLookBack,
+    done: new Map(),
+    wasRead: (pipeline, slice) => inTurns?.wasRead(pipeline, slice) === true,
+  };
+  const read = new Map<string, string[]>();
+  const covered = (lake: Lake, account: string) => lakeCoveredTo(lake, account, used, ranges, end);
+
+  await load(
+    {
+      command: 'sync',
+      options,
+      refresh: true,
+      own: chosen.filter(isOwn),
+      isOwn: areOwn(chosen),
+      plan: async (lake, account) => {
+        plan = { ...plan, done: await readLookBacks(lake.store, account) };
+        for (const { pipeline, table } of used) {
+          const loaded = loadedWindows(lake, pipeline, table, account);
+          const range = syncRange(loaded, end);
+          ranges.set(pipeline, range);
+          days.set(pipeline, daysBack(lake, account, pipeline, table, plan));
+          for (const gap of olderGaps(loaded, range)) {
+            tell({ event: 'gap-left', pipeline, from: instantText(gap.start), to: instantText(gap.end) });
+          }
+        }
+        const start = Math.min(end, ...[...ranges.values()].map((range) => range.start));
+        return { pipelines: syncedPipelines(chosen, plan), range: { start, end }, orders, refresh: true };
+      },
+      judge: (lake, account) => lagFailure(covered(lake, account), maxLagMs, clock.now()),
+      present: async ({ lake, report, findings }) => {
+        for (const [pipeline, slices] of read) {
+          // Some wait for the rest of a damaged file, and aren't in the lake: all are read again.
+          if (lake.lacking(pipeline, report.account) === undefined) await inTurns?.read(pipeline, slices);
+        }
+        const at = covered(lake, report.account);
+        // A window that came back empty was looked at as well; what the lake's age is has nothing to do with it.
+        const isRead = report.summaries.length > 0 && !isBroken(report.failure);
+        if (isRead) await noteLookBacks(lake, report.account, plan, days, tell);
+        print(summaryText(report));
+        const found = findingsText(findings);
+        if (found !== '') print(found);
+        const lag = lagText(at, clock.now());
+        if (lag !== '') print(lag);
+        // Of a run that came to its end the failure itself says so.
+        const late = isBroken(report.failure) ? lagFailure(at, maxLagMs, clock.now()) : undefined;
+        if (late !== undefined) tell({ event: 'lake-lags', reason: late.message });
+        if (!options.json) return;
+        const lagSeconds = at === undefined ? null : Math.round((clock.now() - at) / 1000);
+        print(summaryJson(report, { ...findingsObject(findings), lag_seconds: lagSeconds }));
+      },
+    },
+    inTurns === undefined ? context : { ...context, tell: noting(read, tell) },
+  );
+}
+
+/** Tells on, and keeps which slices were committed, by pipeline. */
+function noting(slices: Map<string, string[]>, tell: Tell): Tell {
+  return (event) => {
+    tell(event);
+    if (event.event !== 'slice-committed') return;
+    const own = slices.get(event.pipeline);
+    if (own === undefined) slices.set(event.pipeline, [event.slice]);
+    else own.push(event.slice);
+  };
+}
+
+/** Whether a run didn't come to its end. */
+function isBroken(failure: unknown): boolean {
+  const code = failure instanceof Error && 'code' in failure ? failure.code : undefined;
+  return failure !== undefined && code !== 'LAKE_LAG';
+}
+
+/** Leaves word of how far back was read, which covers every shorter look-back as well. */
+async function noteLookBacks(
+  lake: Lake,
+  account: string,
+  { done, rules, now }: SyncPlan,
+  days: ReadonlyMap<string, number>,
+  tell: Tell,
+): Promise<void> {
+  const lookBacks = new Map(done);
+  for (const [pipeline, back] of days) {
+    const reached = rules.filter((rule) => rule.everyDays > 0 && rule.days <= back);
+    if (reached.length === 0) continue;
+    const own = new Map(lookBacks.get(pipeline));
+    for (const rule of reached) own.set(rule.days, now);
+    lookBacks.set(pipeline, own);
+  }
+  try {
+    await writeLookBacks(lake.store, account, lookBacks);
+  } catch (error) {
+    tell({ event: 'note-not-written', note: 'look-back', reason: messageOf(error) });
+  }
+}

@@ -1,0 +1,122 @@
+import type { Table } from '../../core/columns/table.js';
+import { ValueSums } from '../../core/columns/value-sums.js';
+import type { Add } from '../../lake/delta/actions.js';
+import { unitsOf } from '../../lake/delta/file-tags.js';
+import type { ParquetSource } from '../../core/parquet/source-blob.js';
+import { keyValueMetadata } from '../../core/parquet/wasm.js';
+import type { SizedWriter } from '../../core/parquet/sized-writer.js';
+import { fileMetadata } from '../../engine/run/slice-stream.js';
+import { entriesAgain } from './entries-again.js';
+import { handled, keptFile } from '../../lake/files/kept-file.js';
+import { bytesOf, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
+import { addNets, type NetSums } from '../../lake/files/merged-tags.js';
+import { sortedFile } from '../../lake/files/sorted-file.js';
+import { labelOf } from '../../lake/files/unit-rows.js';
+import type { Workspace } from '../../lake/files/workspace.js';
+
+/** About how many bytes of pages a file of events stands for. */
+export function pageBytes({ size }: Add): number {
+  return size * 4;
+}
+
+/** The entries of one file of events, made again, as local files. */
+export interface Made {
+  /** Local Parquet files, in order; none where no event has an amount. */
+  readonly paths: readonly string[];
+  readonly events: number;
+  readonly rows: number;
+  readonly net: NetSums;
+  /** What the rows come to. */
+  readonly sums: ValueSums;
+  /** All of it as one Parquet file; undefined where there is no row. */
+  bytes(): Promise<Uint8Array | undefined>;
+  /** Its statistics in Delta's JSON form. */
+  stats(): Promise<string>;
+}
+
+/** Entries on their way: all of them are made, some of their files may not be there yet. */
+export interface Making {
+  /** Never unhandled where nobody waits for it any more. */
+  readonly made: Promise<Made>;
+}
+
+/**
+ * Makes the entries of a file of events again, whose commit is `main`: in batches, so that memory doesn't grow with the file.
+ * Comes back once the writer has all of their rows.
+ *
+ * @throws Error where the bytes are no Parquet file of events, what the writer throws, or the signal's reason
+ */
+export async function makeAgain(
+  workspace: Workspace,
+  writer: SizedWriter,
+  table: Table,
+  main: Add,
+  file: ParquetSource,
+  signal: AbortSignal,
+): Promise<Making> {
+  const metadata = await metadataLike(main, file);
+  const files: Promise<LocalParquet>[] = [];
+  const nets: NetSums[] = [];
+  const sums = new ValueSums(table);
+  let events = 0;
+  const { rawBytes } = workspace.limits;
+  // Several are in memory at once: what doesn't fit into one goes in smaller ones.
+  const batchBytes = pageBytes(main) > rawBytes ? Math.ceil(rawBytes / 3) : rawBytes;
+  for await (const batch of entriesAgain(table, file, batchBytes, writer.memory)) {
+    signal.throwIfAborted();
+    events += batch.events;
+    nets.push(batch.net);
+    if (batch.rows.numRows === 0) continue;
+    sums.add(batch.rows);
+    const taken = await writer.take(table, batch.rows, metadata);
+    files.push(keptFile(taken, workspace.keep));
+  }
+  return { made: handled(madeOf(workspace, table, metadata, { files, events, net: addNets(nets), sums }, signal)) };
+}
+
+interface Handed extends Pick<Made, 'events' | 'net' | 'sums'> {
+  readonly files: readonly Promise<LocalParquet>[];
+}
+
+async function madeOf(
+  workspace: Workspace,
+  table: Table,
+  metadata: ReadonlyMap<string, string>,
+  { files, events, net, sums }: Handed,
+  signal: AbortSignal,
+): Promise<Made> {
+  const locals = await Promise.all(files);
+  const paths = locals.map(({ path }) => path);
+  const [single] = locals.length === 1 ? locals : [];
+  let joined: Promise<LocalParquet> | undefined;
+  const join = () =>
+    (joined ??= sortedFile(
+      workspace,
+      table,
+      {
+        paths,
+        metadata,
+        select: (range) => `SELECT * FROM ${rowsIn(paths)} WHERE ${range}`,
+      },
+      { signal },
+    ));
+  return {
+    paths,
+    events,
+    rows: locals.reduce((sum, { rows }) => sum + rows, 0),
+    net,
+    sums,
+    bytes: async () => {
+      if (single !== undefined) return bytesOf(single);
+      return paths.length === 0 ? undefined : bytesOf(await join());
+    },
+    stats: async () => (single ?? (await join())).stats,
+  };
+}
+
+/** The metadata that the file's own slice gave it, by this version of the program. */
+async function metadataLike(main: Add, file: ParquetSource): Promise<ReadonlyMap<string, string>> {
+  const told: unknown = JSON.parse((await keyValueMetadata(file)).get('ledgerlake') ?? '{}');
+  const { window = labelOf(unitsOf(main)) } = told as { window?: string };
+  return fileMetadata(main.tags?.['pipeline'] ?? '', main.tags?.['account'] ?? '', window);
+}

@@ -1,0 +1,281 @@
+import type { Clock } from '../../core/clock.js';
+import type { Table } from '../../core/columns/table.js';
+import { countRows } from '../../core/duckdb/rewritten-file.js';
+import { LedgerlakeError } from '../../core/errors.js';
+import type { Add } from '../../lake/delta/actions.js';
+import { DamagedFile } from '../../lake/delta/damaged-file.js';
+import { exchange } from '../../lake/transaction/transaction.js';
+import { unitsOf } from '../../lake/delta/file-tags.js';
+import type { Lake, SliceCommit, Split } from '../../lake/lake.js';
+import { restoreSwapped } from '../../lake/transaction/swapped-files.js';
+import { touchedFiles, txns, type UnitCut } from '../../lake/loads/load-keys.js';
+import type { NewFile } from '../../lake/transaction/written-files.js';
+import { bundlesOf, replacing, type Bundle } from './bundles.js';
+import { familiesOf, type Family } from '../../lake/files/families.js';
+import { columnList, expectRows, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
+import { fetchFiles } from './merge.js';
+import { addNets, rowsInLog, sharedTags } from '../../lake/files/merged-tags.js';
+import { metadataOf, newFile, type Place } from '../../lake/files/new-files.js';
+import { has } from '../../lake/files/row-order.js';
+import { groupSpans, netSumsOf } from '../../lake/files/row-tags.js';
+import { sortedFile } from '../../lake/files/sorted-file.js';
+import { canTellApart, instantColumn, rowsOf } from '../../lake/files/unit-rows.js';
+import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
+
+/**
+ * How files are parted that came to hold a slice's units beside others, as `compact` puts many into one: each becomes
+ * one file with the slice's units and one with the rest, as a commit of its own that changes no row. One that is damaged
+ * can't be: it stays, and is thrown as a `DamagedFile` once the others are parted.
+ */
+export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Split {
+  return async (slice, mixed) => {
+    const [family] = familiesOf([{ name: slice.pipeline, tables: slice.tables }]);
+    if (family === undefined) return;
+    const [odd] = mixed.filter((add) => !canTellApart(family.main, family.derived, unitsOf(add)));
+    if (odd !== undefined) throw notParted(lake, family, odd);
+    const paths = new Set(mixed.map(({ path }) => path));
+    const chosen = () => bundlesOf(lake, family, slice.account).filter(({ main }) => paths.has(main.path));
+    if (!chosen().every(({ isWhole }) => isWhole)) {
+      // A run that died on the way left it so; one that lives starts its commit anew.
+      await lake.refresh();
+      await restoreSwapped(lake.tables, Infinity, clock.now());
+    }
+    const found = chosen();
+    const broken = found.find(({ isWhole }) => !isWhole);
+    if (broken !== undefined) throw notParted(lake, family, broken.main);
+    if (found.length === 0) return;
+    const damaged: DamagedFile[] = [];
+    await withWorkspace(limits, async (workspace) => {
+      const files: NewFile[] = [];
+      const pieces = new Set<string>();
+      const bundles: Bundle[] = [];
+      for (const bundle of found) {
+        try {
+          files.push(...(await partsOf(lake, workspace, family, slice, bundle, pieces, clock.now())));
+          bundles.push(bundle);
+        } catch (error) {
+          if (!(error instanceof DamagedFile)) throw error;
+          // The others are parted all the same: whoever mends this one finds them ready.
+          damaged.push(error);
+        }
+      }
+      if (bundles.length === 0) return;
+      const cut = new Set(bundles.flatMap(({ main }) => unitsOf(main).filter((unit) => isCut(slice, unit))));
+      const renamed = { ...slice, units: [...pieces], retires: [...cut], cuts: undefined };
+      const unchanged = replacing(bundles);
+      // Where another run has replaced one of them meanwhile nothing is changed, and whoever asked looks again.
+      await exchange(lake, clock, {
+        operation: 'SPLIT',
+        main: family.main,
+        files,
+        swaps: true,
+        decide: (snapshot) => {
+          const decision = unchanged(snapshot);
+          // A unit that is cut is cut in every file that holds some of it.
+          const isElsewhere = touchedFiles(snapshot, { ...slice, units: [...cut], retires: [] }).some(
+            ({ path }) => !paths.has(path),
+          );
+          if (decision === undefined || isElsewhere) return undefined;
+          return { ...decision, actions: txns(snapshot, renamed, clock.now()) };
+        },
+      });
+    });
+    const [first] = damaged;
+    if (first !== undefined) throw first;
+  };
+}
+
+/** Whether the slice takes some of a unit and leaves some. */
+function isCut({ cuts }: SliceCommit, unit: string): boolean {
+  return (cuts?.(unit)?.outside.length ?? 0) > 0;
+}
+
+function notParted(lake: Lake, { main }: Family, add: Add): LedgerlakeError {
+  const file = lake.store.address(lake.table(main.name).pathOf(add));
+  return new LedgerlakeError(
+    'LAKE_CONFLICT',
+    `expected to part ${file}, which holds more than what is read again, but its rows can't be told apart, or what belongs ` +
+      'to it is missing from the log: `ledgerlake verify` tells; nothing was replaced',
+  );
+}
+
+/**
+ * The files that take a bundle's place: those with what goes when the slice comes, and those with the rest. `pieces` takes
+ * in the units that come of cutting others and that have rows.
+ */
+async function partsOf(
+  lake: Lake,
+  workspace: Workspace,
+  family: Family,
+  slice: SliceCommit,
+  bundle: Bundle,
+  pieces: Set<string>,
+  now: number,
+): Promise<NewFile[]> {
+  const wanted = new Set(slice.units);
+  const instant = instantColumn(family.main);
+  const units: string[] = [];
+  for (const unit of unitsOf(bundle.main)) {
+    if (!isCut(slice, unit)) units.push(unit);
+    else units.push(...(await piecesOf(lake, workspace, family, bundle, slice.cuts?.(unit))));
+  }
+  for (const piece of units) if (!unitsOf(bundle.main).includes(piece)) pieces.add(piece);
+  const goes = (unit: string) => wanted.has(unit) || slice.cuts?.(unit) !== undefined;
+  const [own, others] = [units.filter(goes), units.filter((unit) => !goes(unit))];
+  const condition = rowsOf(own, instant);
+  const source = await sourceOf(lake, workspace, family, bundle, condition);
+  const parts = [
+    await partOf(workspace, family, bundle, source, { units: own, condition, isOwn: true }, now),
+    await partOf(
+      workspace,
+      family,
+      bundle,
+      source,
+      { units: others, condition: `NOT ${condition}`, isOwn: false },
+      now,
+    ),
+  ];
+  for (const table of [family.main, ...family.derived]) {
+    const files = parts.flat().filter((file) => file.table === table);
+    expectRows(table, rowsInLog(addsOf(family, bundle, table)), rowsInLog(files.map(({ add }) => add)));
+  }
+  return parts.flat();
+}
+
+/** What a unit is cut into, as far as the bundle has rows of it. */
+async function piecesOf(
+  lake: Lake,
+  workspace: Workspace,
+  { main }: Family,
+  bundle: Bundle,
+  cut: UnitCut | undefined,
+): Promise<string[]> {
+  const [path = ''] = await fetchFiles(lake, workspace, main, [bundle.main]);
+  const pieces: string[] = [];
+  for (const piece of cut === undefined ? [] : [cut.inside, ...cut.outside]) {
+    const rows = await countRows(workspace.database, path, rowsOf([piece], instantColumn(main)));
+    if (rows > 0) pieces.push(piece);
+  }
+  return pieces;
+}
+
+/** A bundle's files in the workspace. */
+interface Source {
+  readonly main: readonly string[];
+  readonly derived: ReadonlyMap<Table, readonly string[]>;
+  /** In SQL: how many of the slice's events have an id and instant. */
+  readonly ownEvents: string;
+  /** Whether an id stands more than once. */
+  readonly hasDoubles: boolean;
+}
+
+async function sourceOf(
+  lake: Lake,
+  workspace: Workspace,
+  family: Family,
+  bundle: Bundle,
+  condition: string,
+): Promise<Source> {
+  const main = await fetchFiles(lake, workspace, family.main, [bundle.main]);
+  const derived = new Map<Table, readonly string[]>();
+  for (const table of family.derived) {
+    const adds = addsOf(family, bundle, table);
+    if (adds.length > 0) derived.set(table, await fetchFiles(lake, workspace, table, adds));
+  }
+  if (derived.size === 0) return { main, derived, ownEvents: '', hasDoubles: false };
+  const keys = eventKeys(family.main).join(', ');
+  const ownEvents = `SELECT ${keys}, count(*) AS times FROM ${rowsIn(main)} WHERE ${condition} GROUP BY ${keys}`;
+  const doubles = await workspace.database.rows(
+    `SELECT event_id FROM ${rowsIn(main)} GROUP BY event_id HAVING count(*) > 1 LIMIT 1`,
+  );
+  return { main, derived, ownEvents, hasDoubles: doubles.length > 0 };
+}
+
+/** What tells events from each other as far as rows of derived tables can. */
+function eventKeys(table: Table): string[] {
+  return ['event_id', 'effective_at'].filter((name) => has(table, name));
+}
+
+interface Part {
+  readonly units: readonly string[];
+  readonly condition: string;
+  readonly isOwn: boolean;
+}
+
+async function partOf(
+  workspace: Workspace,
+  family: Family,
+  bundle: Bundle,
+  source: Source,
+  part: Part,
+  now: number,
+): Promise<NewFile[]> {
+  const { database } = workspace;
+  const { account, month } = bundle.main.partitionValues;
+  const place: Place = { family, account: account ?? '', month: month ?? '', units: part.units };
+  const metadata = metadataOf(place);
+  const key = `${bundle.main.path} ${part.isOwn ? 'own' : 'others'}`;
+
+  const columns = await columnList(database, family.main, source.main);
+  const main = await sortedFile(
+    workspace,
+    family.main,
+    {
+      paths: source.main,
+      metadata,
+      select: (range) =>
+        `SELECT ${columns} FROM ${rowsIn(source.main, ', file_row_number = true')} ` +
+        `WHERE ${part.condition} AND ${range} ORDER BY file_row_number`,
+    },
+    {},
+  );
+  if (main.rows === 0) return [];
+  const derived: { table: Table; local: LocalParquet }[] = [];
+  for (const [table, paths] of source.derived) {
+    const ownColumns = await columnList(database, table, paths);
+    const select = (range: string) => derivedPart(table, ownColumns, paths, source, part.isOwn, range);
+    const local = await sortedFile(workspace, table, { paths, metadata, select }, {});
+    if (local.rows > 0) derived.push({ table, local });
+  }
+
+  const tags = { ...sharedTags([bundle.main.tags ?? {}]) };
+  if (bundle.main.tags?.['net'] !== undefined) {
+    const nets = [];
+    for (const { table, local } of derived) nets.push(await netSumsOf(database, table, local.path));
+    tags['net'] = JSON.stringify(addNets(nets));
+  }
+  if (bundle.main.tags?.['groups'] !== undefined)
+    tags['groups'] = JSON.stringify(await groupSpans(database, main.path));
+  const files: NewFile[] = [];
+  for (const { table, local } of derived)
+    files.push({ ...(await newFile(table, place, local, tags, now)), bundle: key });
+  return [...files, { ...(await newFile(family.main, place, main, tags, now)), bundle: key }];
+}
+
+/**
+ * The rows of a derived table that belong to the slice's events, or the others, in their order. An event that stands
+ * more than once has that many sets of equal rows, of which each part gets as many as it has events.
+ */
+function derivedPart(
+  table: Table,
+  columns: string,
+  paths: readonly string[],
+  { ownEvents, hasDoubles }: Source,
+  isOwn: boolean,
+  range: string,
+): string {
+  const keys = eventKeys(table);
+  const set = [...keys, ...(has(table, 'entry') ? ['entry'] : [])].join(', ');
+  const number = hasDoubles ? `row_number() OVER (PARTITION BY ${set} ORDER BY file_row_number)` : '1';
+  const numbered = `SELECT *, ${number} AS time_ FROM ${rowsIn(paths, ', file_row_number = true')} WHERE ${range}`;
+  const same = keys.map((key) => `own.${key} IS NOT DISTINCT FROM derived.${key}`).join(' AND ');
+  return (
+    `SELECT ${columns} FROM (SELECT derived.*, coalesce(derived.time_ <= own.times, false) AS own_ ` +
+    `FROM (${numbered}) AS derived LEFT JOIN (${ownEvents}) AS own ON ${same}) ` +
+    `WHERE ${isOwn ? 'own_' : 'NOT own_'} ORDER BY file_row_number`
+  );
+}
+
+function addsOf({ main }: Family, bundle: Bundle, table: Table): Add[] {
+  return table === main ? [bundle.main] : bundle.derived.filter((of) => of.table === table).map(({ add }) => add);
+}

@@ -1,0 +1,133 @@
+import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
+import { financialEvents } from '../../../pipelines/financial-events.js';
+import { readEndpoint } from '../../sources/finances/api-v0/endpoint.js';
+import { tables } from '../../sources/finances/model/tables.js';
+import { keptTables } from '../../lake/kept-tables.js';
+import { Lake } from '../../lake/lake.js';
+import { openStore } from '../../lake/store/open-store.js';
+import { readAccount, readOwnAccount, refuseMixing } from '../configuration/account.js';
+import { readOrders } from '../configuration/orders.js';
+import { areOwn, choosePipelines, withNeeds } from '../configuration/pipelines.js';
+import { readRange, type RangeOptions } from '../configuration/range.js';
+import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
+import { plainLog } from '../../observe/log/plain-log.js';
+import { writeText } from '../../core/text/sink.js';
+import { refuseChanged } from '../../sources/custom/changed-table.js';
+import { isOwn, type OwnPipeline } from '../../sources/custom/own-pipeline.js';
+import { nothingLearned } from './learned.js';
+import { operationOf, planLake } from './plan-lake.js';
+import { planColumns, planObject, planRows, planSummary, type PlanReport } from './plan-rows.js';
+import { planText } from './plan-text.js';
+import type { PlayedQuota } from './played.js';
+import { probe } from './probe.js';
+import { openKeptQuota } from '../../engine/rate-limit/kept-quota.js';
+import { isWorthPacing } from '../../engine/rate-limit/worth-pacing.js';
+import type { Job } from '../../engine/run/pipeline.js';
+import { ownAddress, ownQuotaFile } from '../load/connected-own.js';
+import { withUpstream, type UpstreamOptions } from '../load/connected.js';
+import type { ReadingContext } from '../context.js';
+import { quotaFile } from '../load/state-folder.js';
+
+export interface PlanOptions extends RangeOptions, UpstreamOptions {
+  /** Names; empty for the default set. */
+  readonly pipelines: readonly string[];
+  readonly account: string | undefined;
+  readonly refresh: boolean;
+  /** The text of the file with order ids, and its name. */
+  readonly orders: { readonly text: string; readonly source: string } | undefined;
+  /** Pipelines of the user's own, whether or not they are named. */
+  readonly own?: readonly OwnPipeline[];
+  /** Ask the service for a page where the lake can't tell. */
+  readonly probe: boolean;
+  readonly format: Format;
+  /** End a table with one JSON object on a line, in the shape of a backfill's summary (`planSummary`). */
+  readonly json?: boolean;
+}
+
+/**
+ * `ledgerlake plan` and `ledgerlake backfill --dry-run`: what a backfill would do. Reads the lake and sends no request,
+ * but for those of `--probe`; changes nothing.
+ *
+ * `table` is for people. `json` is one object: `lake`, `account`, `from`, `to`, `known`, `requests`, `seconds`,
+ * `probe_requests` and `pipelines`, each with the fields of `planColumns`; `csv` and `ndjson` have a row for each
+ * pipeline. What isn't known is null. Where `known` is false, `slices`, `requests` and `seconds` are the least.
+ *
+ * @throws LedgerlakeError USAGE for what a backfill would refuse, LAKE_STORE and LAKE_LOG where the lake can't be read,
+ * and what the service has against a probe
+ */
+export async function plan(options: PlanOptions, context: ReadingContext): Promise<void> {
+  const { clock, signal, output, log } = context;
+  const pipelines = choosePipelines(options.pipelines, options.orders !== undefined, options.own);
+  const own = pipelines.filter(isOwn);
+  const orders = options.orders === undefined ? [] : readOrders(options.orders.text, options.orders.source);
+  const now = clock.now();
+  const range = readRange(options, now);
+  const { endpoint, rate, burst, tokenLifeMinutes = 3 } = options;
+  const account = areOwn(pipelines) ? readOwnAccount(options.account) : readAccount(options.account, endpoint);
+  if (endpoint !== undefined) readEndpoint(endpoint);
+
+  const store = openStore(options.lake, { clock });
+  const described = own.length === 0 ? [] : await keptTables(store);
+  for (const { loaded } of own) refuseChanged(loaded, described, options.lake);
+  const lake = await Lake.open(store, [...tables, ...own.map(({ loaded }) => loaded.table)], clock);
+  refuseMixing(account, lake.accounts(), options.lake);
+  const job: Job = { account, range, lake, refresh: options.refresh, orders };
+  const asked = {
+    job,
+    pipelines: withNeeds(pipelines).map(({ name }) => name),
+    groups: financialEventGroups,
+    events: financialEvents,
+    now,
+    signal,
+  };
+  const learned =
+    options.probe && !areOwn(pipelines)
+      ? await withUpstream(options, account, { clock, tell: plainLog(log) }, (upstream) =>
+          probe({ ...asked, upstream }),
+        )
+      : nothingLearned;
+
+  // Nothing is written to it here.
+  const keptIn = async (file: string) => openKeptQuota(file, () => undefined);
+  const isPaced = endpoint !== undefined && isWorthPacing(rate);
+  const kept = isPaced ? await keptIn(quotaFile(options, account, endpoint)) : undefined;
+  const ownQuotas = new Map<string, PlayedQuota>();
+  for (const pipeline of own) {
+    const { name, api } = pipeline.loaded.definition;
+    if (api.quota === undefined) continue;
+    const { rate: ownRate, burst: ownBurst } = api.quota;
+    const level = await keptIn(ownQuotaFile(options, account, name, ownAddress(pipeline)));
+    ownQuotas.set(name, { rate: ownRate, burst: ownBurst, state: level.stateOf(name) });
+  }
+  const planned = await planLake({
+    job,
+    pipelines,
+    quotaOf: (pipeline) => {
+      if (isOwn(pipeline)) return ownQuotas.get(pipeline.name);
+      return endpoint === undefined ? undefined : { rate, burst, state: kept?.stateOf(operationOf(pipeline)) };
+    },
+    isPaced: (pipeline) => (isOwn(pipeline) ? isWorthPacing(ownQuotas.get(pipeline.name)?.rate ?? Infinity) : isPaced),
+    tokenLifeMs: tokenLifeMinutes * 60_000,
+    now: clock.now(),
+    learned,
+    signal,
+  });
+  const report: PlanReport = {
+    ...planned,
+    lake: options.lake,
+    account,
+    range,
+    probed: options.probe ? learned.requests : undefined,
+  };
+  switch (options.format) {
+    case 'table':
+      await writeText(output, [planText(report), options.json ? `${JSON.stringify(planSummary(report))}\n` : '']);
+      return;
+    case 'json':
+      await writeText(output, [`${JSON.stringify(planObject(report), undefined, 2)}\n`]);
+      return;
+    case 'csv':
+    case 'ndjson':
+      await writeRows(output, options.format, planColumns, chunksOf(planRows(report)));
+  }
+}

@@ -1,0 +1,61 @@
+import type { Clock } from '../../core/clock.js';
+import { sqlType } from '../../core/columns/table.js';
+import { tables } from '../../sources/finances/model/tables.js';
+import type { LogColumn } from '../../lake/delta/delta-schema.js';
+import { existingLake } from '../../lake/existing-lake.js';
+import { unitsOf } from '../../lake/delta/file-tags.js';
+import type { Lake } from '../../lake/lake.js';
+import type { LakeFiles, LakeTable } from '../../core/duckdb/views.js';
+
+/** Tables as DuckDB sees them. */
+export function sqlTables(
+  tables: readonly { readonly name: string; readonly columns: readonly LogColumn[] }[],
+): readonly LakeTable[] {
+  return tables.map(({ name, columns }) => ({
+    name,
+    columns: columns.map((column) => ({ name: column.name, type: sqlType(column) })),
+  }));
+}
+
+/** This program's own. */
+export const lakeTables = sqlTables(tables);
+
+/**
+ * Opens a lake for reading.
+ *
+ * @throws LedgerlakeError USAGE where there is none, or where it can't be read
+ */
+export async function openLakeFiles(location: string, clock: Clock): Promise<() => Promise<LakeFiles>> {
+  return (await openLakeReader(location, clock)).lakeFiles;
+}
+
+/** A lake as queries need it. */
+export interface LakeReader {
+  /** Those of this program, and those that users' own pipelines have filled. */
+  readonly tables: readonly LakeTable[];
+  /** Its committed files as of then. */
+  readonly lakeFiles: () => Promise<LakeFiles>;
+  /** As `sliceAt`. */
+  readonly sliceOf: (address: string) => string | undefined;
+}
+
+/** The same, with what can be told of its files. */
+export async function openLakeReader(location: string, clock: Clock): Promise<LakeReader> {
+  const lake = await existingLake(location, tables, clock);
+  return {
+    tables: sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns }))),
+    lakeFiles: async () => {
+      await lake.refresh();
+      return lake.committedFiles();
+    },
+    sliceOf: (address) => sliceAt(lake, address),
+  };
+}
+
+/** What the file at an address holds: `window/…`, of several the first and how many more; undefined for none of ours. */
+export function sliceAt(lake: Lake, address: string): string | undefined {
+  const found = lake.committedAdds().find(({ table, add }) => lake.store.address(table.pathOf(add)) === address);
+  if (found === undefined) return undefined;
+  const [first = 'no slice', ...others] = unitsOf(found.add);
+  return others.length === 0 ? first : `${first} and ${others.length} more`;
+}

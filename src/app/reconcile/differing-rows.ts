@@ -1,0 +1,106 @@
+import type { Table } from '../../core/columns/table.js';
+import type { Database } from '../../core/duckdb/connection.js';
+import { identifier } from '../../core/duckdb/views.js';
+import { has } from '../../lake/files/row-order.js';
+import { mostExamples, type ChangeExample } from './changes.js';
+
+/** Two states of the same units, each as a query with the columns of the main table and `month_`. */
+export interface States {
+  readonly main: Table;
+  /** As the lake holds them. */
+  readonly held: string;
+  /** As they were read now. */
+  readonly incoming: string;
+  /** In SQL: whether a row lies in what was read before, so that it is news that it is there. */
+  readonly known: string;
+}
+
+/** What differs, found and kept in the database: tables `vanished_` and `appeared_`, each with the rows of its name. */
+export interface Differing {
+  readonly vanished: number;
+  readonly appeared: number;
+  readonly differ: number;
+  readonly examples: readonly ChangeExample[];
+}
+
+/** The column that says what a row stands for; undefined for a table of whose rows nothing is known. */
+export function keyColumn(main: Table): 'event_id' | 'group_id' | undefined {
+  if (has(main, 'event_id')) return 'event_id';
+  return has(main, 'group_id') && has(main, 'raw') ? 'group_id' : undefined;
+}
+
+/**
+ * Finds what differs. Identical events of a slice have ids of their own (`-2`, `-3` …), so that ids compare with their
+ * multiplicity: where one of three has gone it is the third.
+ */
+export async function findDiffering(database: Database, states: States): Promise<Differing> {
+  const { main, held, incoming, known } = states;
+  const key = keyColumn(main) ?? 'event_id';
+  await database.execute(
+    `CREATE OR REPLACE TEMP TABLE vanished_ AS SELECT * FROM (${held}) WHERE ${key} NOT IN (SELECT ${key} FROM (${incoming})); ` +
+      `CREATE OR REPLACE TEMP TABLE appeared_ AS SELECT * FROM (${incoming}) ` +
+      `WHERE ${key} NOT IN (SELECT ${key} FROM (${held})) AND (${known})`,
+  );
+  const [counts] = await database.rows(
+    'SELECT (SELECT count(*) FROM vanished_) AS vanished, (SELECT count(*) FROM appeared_) AS appeared',
+  );
+  const vanished = Number(counts?.['vanished']);
+  const appeared = Number(counts?.['appeared']);
+  return key === 'event_id'
+    ? { vanished, appeared, ...(await pairsOfEvents(database)) }
+    : { vanished, appeared, ...(await otherGroups(database, states)) };
+}
+
+const bothKinds =
+  "SELECT 'vanished' AS change, * FROM vanished_ UNION ALL BY NAME SELECT 'appeared' AS change, * FROM appeared_";
+
+async function pairsOfEvents(database: Database): Promise<Pick<Differing, 'differ' | 'examples'>> {
+  const [pairs] = await database.rows(
+    'SELECT coalesce(sum(least(came, went)), 0)::BIGINT AS pairs FROM (' +
+      "SELECT count(*) FILTER (change = 'appeared') AS came, count(*) FILTER (change = 'vanished') AS went " +
+      `FROM (${bothKinds}) WHERE amazon_order_id IS NOT NULL GROUP BY amazon_order_id, event_list)`,
+  );
+  const examples = await database.rows(
+    `SELECT change, event_id AS id, event_list, amazon_order_id, posted_at FROM (${bothKinds}) ` +
+      `ORDER BY effective_at NULLS LAST, id, change LIMIT ${mostExamples}`,
+  );
+  return { differ: Number(pairs?.['pairs']), examples: examples.map(exampleOf) };
+}
+
+async function otherGroups(
+  database: Database,
+  { held, incoming }: States,
+): Promise<Pick<Differing, 'differ' | 'examples'>> {
+  const others = `SELECT now.* FROM (${incoming}) AS now JOIN (${held}) AS was USING (group_id) WHERE now.raw <> was.raw`;
+  const [count] = await database.rows(`SELECT count(*) AS groups FROM (${others})`);
+  const examples = await database.rows(
+    `SELECT change, group_id AS id, NULL AS event_list, NULL AS amazon_order_id, started_at AS posted_at ` +
+      `FROM (${bothKinds} UNION ALL BY NAME SELECT 'differs' AS change, * FROM (${others})) ` +
+      `ORDER BY started_at NULLS LAST, id LIMIT ${mostExamples}`,
+  );
+  return { differ: Number(count?.['groups']), examples: examples.map(exampleOf) };
+}
+
+function exampleOf(row: Readonly<Record<string, unknown>>): ChangeExample {
+  const text = (name: string) => (typeof row[name] === 'string' ? row[name] : null);
+  const change = text('change');
+  return {
+    change: change === 'vanished' || change === 'differs' ? change : 'appeared',
+    id: text('id') ?? '',
+    eventList: text('event_list'),
+    amazonOrderId: text('amazon_order_id'),
+    postedAt: text('posted_at'),
+  };
+}
+
+/** Whether two queries give the same rows of a table, in whatever order; `raw` is left out where the id is made of it. */
+export async function sameRows(database: Database, table: Table, a: string, b: string): Promise<boolean> {
+  const isHashed = has(table, 'content_hash');
+  const columns = table.columns.filter(({ name }) => !(isHashed && name === 'raw')).map(({ name }) => identifier(name));
+  const [x, y] = [a, b].map((select) => `SELECT ${[...columns, 'month_'].join(', ')} FROM (${select})`);
+  const [row] = await database.rows(
+    `SELECT (SELECT count(*) FROM (${x ?? ''} EXCEPT ALL ${y ?? ''})) + ` +
+      `(SELECT count(*) FROM (${y ?? ''} EXCEPT ALL ${x ?? ''})) AS odd`,
+  );
+  return row?.['odd'] === 0n;
+}

@@ -1,0 +1,259 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../core/clock.js';
+import type { Table } from '../../core/columns/table.js';
+import { literal } from '../../core/duckdb/views.js';
+import { LedgerlakeError } from '../../core/errors.js';
+import { DamagedFile } from '../../lake/delta/damaged-file.js';
+import type { SliceCommit, SliceFile } from '../../lake/transaction/slice-commit.js';
+import type { ComparedLake, Revision, Revisions, RevisionToCommit } from '../../lake/transaction/revisions.js';
+import { mixedFiles, replacedUnits, unitVersion } from '../../lake/loads/load-keys.js';
+import { rowsInLog } from '../../lake/files/merged-tags.js';
+import { has } from '../../lake/files/row-order.js';
+import { canTellApart, rowsOf } from '../../lake/files/unit-rows.js';
+import type { Workspace } from '../../lake/files/workspace.js';
+import { readWindow } from '../../engine/run/window-slices.js';
+import type { Change, Emptied, Findings, Uncompared } from './changes.js';
+import { findDiffering, keyColumn, sameRows } from './differing-rows.js';
+import { HeldFiles, heldAdds, selectRows, withSliceFiles, type MonthFiles } from '../../lake/files/held-rows.js';
+import { mendFiles } from './mended-files.js';
+import { historyFiles, keepsHistory } from './history-files.js';
+
+export interface RevisionOptions {
+  readonly clock: Clock;
+  /** Takes what came back empty for what it is. */
+  readonly acceptEmpty: boolean;
+}
+
+/** Changes of other runs to a slice's files that a comparison puts up with before it gives up. */
+const mostAttempts = 5;
+
+/**
+ * Compares what is read again with what the lake holds, event by event, and keeps the difference in `event_history`.
+ *
+ * What held rows and comes back without any is refused, so that an upstream that answers with nothing empties no lake; so is
+ * a listing that lacks settlements which the lake holds.
+ * Where nothing differs nothing is written. A file of the lake's own that is damaged can't be compared: it is replaced.
+ */
+export class EventRevisions implements Revisions {
+  readonly #workspace: Workspace;
+  readonly #options: RevisionOptions;
+  readonly #files: HeldFiles;
+  readonly #changes: Change[] = [];
+  readonly #emptied: Emptied[] = [];
+  readonly #uncompared: Uncompared[] = [];
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(workspace: Workspace, options: RevisionOptions) {
+    this.#workspace = workspace;
+    this.#options = options;
+    this.#files = new HeldFiles(workspace);
+  }
+
+  /** What the slices compared so far came to, as far as they are committed or were refused. */
+  get findings(): Findings {
+    return { changes: this.#changes, emptied: this.#emptied, uncompared: this.#uncompared };
+  }
+
+  /** One slice at a time: they share a database. */
+  compare(lake: ComparedLake, slice: SliceCommit): Promise<Revision> {
+    const turn = this.#turn.then(() => this.#compare(lake, slice));
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #compare(lake: ComparedLake, slice: SliceCommit): Promise<Revision> {
+    const main = slice.tables.at(-1);
+    if (main === undefined) throw new Error(`the pipeline ${slice.pipeline} has no table`);
+    const pathsHeld = () =>
+      heldAdds(lake, main, slice)
+        .mains.map(({ path }) => path)
+        .join();
+    for (let attempt = 1; ; attempt++) {
+      const before = pathsHeld();
+      try {
+        return await this.#verdict(lake, main, slice);
+      } catch (error) {
+        const isUnreadable = error instanceof LedgerlakeError && ['LAKE_STORE', 'SQL'].includes(error.code);
+        if (!isUnreadable) throw error;
+        // Another run may have merged or parted the files meanwhile; what is where it should be is damaged.
+        await lake.refresh();
+        if (pathsHeld() !== before && attempt < mostAttempts) continue;
+        // It is replaced: what to do about a damaged file, and that nothing was touched, would be wrong here.
+        const reason = error instanceof DamagedFile ? error.found : error.message;
+        return this.#unread(lake, main, slice, reason);
+      }
+    }
+  }
+
+  /** The verdict on a slice whose rows in the lake can't be read: what the log tells of them has to do. */
+  #unread(lake: ComparedLake, main: Table, slice: SliceCommit, reason: string): Revision {
+    const { pipeline, units } = slice;
+    const { mains } = heldAdds(lake, main, slice);
+    // A unit that held nothing has no file.
+    const isEmptied = mains.length > 0 && !slice.files.some(({ table }) => table === main);
+    const rows = rowsInLog(mains);
+    const isShared = mixedFiles(lake.table(main.name).snapshot, slice).length > 0;
+    const emptied = { pipeline, units, rows, lacking: rows, ...(isShared && { atMost: true as const }) };
+    if (isEmptied && !this.#options.acceptEmpty) {
+      this.#emptied.push({ ...emptied, accepted: false });
+      return { verdict: 'refused' };
+    }
+    return revision(lake, main, slice, [], () => {
+      if (isEmptied) this.#emptied.push({ ...emptied, accepted: true });
+      this.#uncompared.push({ pipeline, units, reason });
+    });
+  }
+
+  async #verdict(lake: ComparedLake, main: Table, slice: SliceCommit): Promise<Revision> {
+    const { pipeline, units } = slice;
+    const { snapshot } = lake.table(main.name);
+    const isKnown = (unit: string) => unitVersion(snapshot, pipeline, slice.account, unit) > 0;
+    const known = replacedUnits(slice).filter(isKnown);
+    const derived = slice.tables.filter((table) => table !== main);
+    if (known.length === 0 || !canTellApart(main, derived, known)) return revision(lake, main, slice, []);
+
+    const mayStay = units.every(isKnown) && known.length === units.length && slice.noted !== true;
+    const isMixed = mixedFiles(snapshot, slice).length > 0;
+    if (mayStay && !isMixed && sameFiles(lake, main, slice)) {
+      for (const reason of await mendFiles(lake, main, slice)) {
+        this.#uncompared.push({ pipeline, units: slice.units, reason });
+      }
+      return { verdict: 'same' };
+    }
+    return withSliceFiles(this.#workspace, slice, async (files) => {
+      const states = await this.#states(lake, main, slice, known, files);
+      const heldRows = await this.#count(states.held);
+      const isEmptied = heldRows > 0 && !slice.files.some(({ table }) => table === main);
+      const refuse = (lacking: number): Revision => {
+        this.#emptied.push({ pipeline, units: known, rows: heldRows, lacking, accepted: false });
+        return { verdict: 'refused' };
+      };
+      if (isEmptied && !this.#options.acceptEmpty) return refuse(heldRows);
+      if (keyColumn(main) === undefined) {
+        return mayStay && (await this.#isSame(main, states)) ? { verdict: 'same' } : revision(lake, main, slice, []);
+      }
+      const found = await findDiffering(this.#workspace.database, states);
+      // The service is known to leave settlements out of a listing, other ones each time; and nothing else would keep them.
+      if (found.vanished > 0 && !keepsHistory(main) && !this.#options.acceptEmpty) return refuse(found.vanished);
+      const isChanged = found.vanished + found.appeared + found.differ > 0;
+      if (!isChanged && mayStay && (await this.#isSame(main, states))) return { verdict: 'same' };
+      const history =
+        isChanged && keepsHistory(main)
+          ? await historyFiles(this.#workspace, main, slice, states.entries, this.#options.clock.now())
+          : [];
+      return revision(lake, main, slice, history, () => {
+        if (isEmptied)
+          this.#emptied.push({ pipeline, units: known, rows: heldRows, lacking: heldRows, accepted: true });
+        if (isChanged) this.#changes.push({ pipeline, units: known, ...found });
+      });
+    });
+  }
+
+  async #states(
+    lake: ComparedLake,
+    main: Table,
+    slice: SliceCommit,
+    known: readonly string[],
+    files: ReadonlyMap<Table, readonly MonthFiles[]>,
+  ): Promise<ComparedStates> {
+    const { database } = this.#workspace;
+    const adds = heldAdds(lake, main, slice);
+    const held = await selectRows(database, main, await this.#files.of(lake, main, adds.mains), rowsOf(known));
+    const incoming = await selectRows(database, main, files.get(main) ?? [], 'true');
+    const tables: ComparedStates['tables'][number][] = [];
+    for (const table of slice.tables) {
+      if (table === main || !has(table, 'event_id')) continue;
+      const own = await this.#files.of(lake, table, adds.derived.get(table) ?? []);
+      const condition = `event_id IN (SELECT event_id FROM (${held}))`;
+      tables.push({
+        table,
+        held: await selectRows(database, table, own, condition),
+        incoming: await selectRows(database, table, files.get(table) ?? [], 'true'),
+      });
+    }
+    const [entries] = tables.filter(({ table }) => has(table, 'entry'));
+    return {
+      main,
+      held,
+      incoming,
+      known: knownRows(main, slice, known),
+      tables,
+      entries: entries && { table: entries.table, select: entries.held },
+    };
+  }
+
+  async #isSame(main: Table, { held, incoming, tables }: ComparedStates): Promise<boolean> {
+    for (const of of [{ table: main, held, incoming }, ...tables]) {
+      if (!(await sameRows(this.#workspace.database, of.table, of.held, of.incoming))) return false;
+    }
+    return true;
+  }
+
+  async #count(select: string): Promise<number> {
+    const [row] = await this.#workspace.database.rows(`SELECT count(*) AS rows FROM (${select})`);
+    return Number(row?.['rows']);
+  }
+}
+
+interface ComparedStates {
+  readonly main: Table;
+  readonly held: string;
+  readonly incoming: string;
+  readonly known: string;
+  /** The derived tables, state by state. */
+  readonly tables: readonly { readonly table: Table; readonly held: string; readonly incoming: string }[];
+  readonly entries: { readonly table: Table; readonly select: string } | undefined;
+}
+
+/** In SQL: whether a row that was read now lies in units that were read before. */
+function knownRows(main: Table, { units }: SliceCommit, known: readonly string[]): string {
+  const instant = has(main, 'effective_at') ? 'effective_at' : 'started_at';
+  const retired = known
+    .filter((unit) => !units.includes(unit))
+    .flatMap((unit) => readWindow(unit) ?? [])
+    .map(({ start, end }) => `(${instant} >= ${timestamp(start)} AND ${instant} < ${timestamp(end)})`);
+  const own = rowsOf(known.filter((unit) => units.includes(unit)));
+  return [own, ...retired].join(' OR ');
+}
+
+function timestamp(ms: number): string {
+  return `TIMESTAMPTZ ${literal(new Date(ms).toISOString())}`;
+}
+
+/** Whether the slice's files are those that the lake holds of it, byte for byte. */
+function sameFiles(lake: ComparedLake, main: Table, slice: SliceCommit): boolean {
+  const { mains, derived } = heldAdds(lake, main, slice);
+  const held = [
+    ...mains.map(({ tags }) => `${main.name} ${tags?.['sha256'] ?? ''}`),
+    ...[...derived].flatMap(([table, adds]) => adds.map(({ tags }) => `${table.name} ${tags?.['sha256'] ?? ''}`)),
+  ];
+  const incoming = slice.files.map(
+    ({ table, bytes }) => `${table.name} ${createHash('sha256').update(bytes).digest('hex')}`,
+  );
+  return held.toSorted().join('\n') === incoming.toSorted().join('\n');
+}
+
+/** The slice is to take the place of what is there, as long as nobody else has done so since. */
+function revision(
+  lake: ComparedLake,
+  main: Table,
+  slice: SliceCommit,
+  files: readonly SliceFile[],
+  committed: () => void = () => undefined,
+): RevisionToCommit {
+  const { pipeline, account, units } = slice;
+  const { snapshot } = lake.table(main.name);
+  const versions = new Map(
+    replacedUnits(slice).map((unit) => [unit, unitVersion(snapshot, pipeline, account, unit)] as const),
+  );
+  // It grows with each commit of these units, so that no two commits of them give their files the same name.
+  const times = units.reduce((sum, unit) => sum + Math.abs(versions.get(unit) ?? 0), 0);
+  return {
+    verdict: 'changed',
+    files,
+    name: `${main.name}-${slice.name}-r${times + 1}`,
+    holds: (newest) =>
+      [...versions].every(([unit, version]) => unitVersion(newest, pipeline, account, unit) === version),
+    committed,
+  };
+}

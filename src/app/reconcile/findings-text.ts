@@ -1,0 +1,119 @@
+import { LedgerlakeError } from '../../core/errors.js';
+import { formatCount } from '../../core/text/amounts.js';
+import { printable } from '../../core/text/width.js';
+import type { Change, ChangeExample, Findings } from './changes.js';
+
+/** Changed units that are listed of each pipeline; the rest is counted. */
+const mostListed = 10;
+
+/** What had changed in what was read again, for people; empty where nothing had. */
+export function findingsText({ changes, emptied, uncompared }: Findings): string {
+  const lines: string[] = [];
+  for (const { pipeline, units, rows, lacking, accepted, atMost } of emptied) {
+    const kept = accepted
+      ? 'it was taken as it came; event_history has what vanished'
+      : 'the lake keeps what it holds; --accept-empty takes the answer for what it is';
+    lines.push(
+      `WARNING: ${pipeline}: ${unitsText(units)} held ${rowsText(rows, atMost)} and came back ` +
+        `${lacking < rows ? `without ${formatCount(lacking)} of them` : 'empty'}: ${kept}`,
+    );
+  }
+  for (const { pipeline, units, reason } of uncompared) {
+    lines.push(`WARNING: ${pipeline}: ${unitsText(units)} was replaced without being compared: ${printable(reason)}`);
+  }
+  for (const [pipeline, own] of byPipeline(changes)) {
+    lines.push(`Changed since it was read last, ${pipeline}: ${countsText(sumOf(own))}`);
+    for (const change of own.slice(0, mostListed)) {
+      lines.push(`  ${unitsText(change.units)}: ${countsText(change)}`, ...change.examples.map(exampleText));
+    }
+    if (own.length > mostListed) lines.push(`  and ${formatCount(own.length - mostListed, 'more')}`);
+  }
+  return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
+}
+
+/** The same for programs. */
+export function findingsObject({ changes, emptied, uncompared }: Findings): Readonly<Record<string, unknown>> {
+  const pipelines = [...byPipeline(changes)].map(([pipeline, own]) => [
+    pipeline,
+    {
+      ...sumOf(own),
+      units: own.map(({ units, appeared, vanished, differ, examples }) => ({
+        units,
+        appeared,
+        vanished,
+        differ,
+        examples: examples.map(({ change, id, eventList, amazonOrderId, postedAt }) => ({
+          change,
+          id,
+          event_list: eventList,
+          amazon_order_id: amazonOrderId,
+          posted_at: postedAt,
+        })),
+      })),
+    },
+  ]);
+  return { changes: Object.fromEntries(pipelines) as unknown, emptied, uncompared };
+}
+
+/** The failure of a run in which something came back empty that held rows; undefined where nothing did. */
+export function emptyFailure({ emptied }: Findings): LedgerlakeError | undefined {
+  const refused = emptied.filter(({ accepted }) => !accepted);
+  const [first] = refused;
+  if (first === undefined) return undefined;
+  const others = refused.length === 1 ? '' : ` and ${refused.length - 1} more`;
+  return new LedgerlakeError(
+    'UPSTREAM_EMPTY',
+    `expected results of ${first.pipeline} in ${unitsText(first.units)}${others}, where the lake holds ` +
+      `${rowsText(first.rows, first.atMost)}, got ${first.lacking < first.rows ? `an answer without ${formatCount(first.lacking)} of them` : 'an empty answer'}: ` +
+      'the lake keeps what it holds; run again, and if the answer stays as it is and is right, with --accept-empty',
+  );
+}
+
+function rowsText(rows: number, atMost = false): string {
+  return `${atMost ? 'up to ' : ''}${formatCount(rows, 'row')}`;
+}
+
+function byPipeline(changes: readonly Change[]): Map<string, Change[]> {
+  const pipelines = new Map<string, Change[]>();
+  for (const change of changes) {
+    pipelines.set(change.pipeline, [...(pipelines.get(change.pipeline) ?? []), change]);
+  }
+  return new Map(
+    [...pipelines].map(([name, own]) => [
+      name,
+      own.toSorted((a, b) => ((a.units[0] ?? '') < (b.units[0] ?? '') ? -1 : 1)),
+    ]),
+  );
+}
+
+function sumOf(changes: readonly Change[]): Pick<Change, 'appeared' | 'vanished' | 'differ'> {
+  const sum = (of: (change: Change) => number) => changes.reduce((total, change) => total + of(change), 0);
+  return {
+    appeared: sum(({ appeared }) => appeared),
+    vanished: sum(({ vanished }) => vanished),
+    differ: sum(({ differ }) => differ),
+  };
+}
+
+function countsText({ appeared, vanished, differ }: Pick<Change, 'appeared' | 'vanished' | 'differ'>): string {
+  const parts = [`${formatCount(appeared)} appeared`, `${formatCount(vanished)} vanished`];
+  return differ === 0 ? parts.join(', ') : `${parts.join(', ')}, ${formatCount(differ)} differ`;
+}
+
+function exampleText({ change, id, eventList, amazonOrderId, postedAt }: ChangeExample): string {
+  const told = [eventList, amazonOrderId, postedAt].filter((part) => part !== null).map(printable);
+  return `    ${change}: ${[printable(id), ...told].join(', ')}`;
+}
+
+/** `2025-03-04T00:00:00Z to 2025-03-05T00:00:00Z`, `group …`, `100 orders`. */
+function unitsText(units: readonly string[]): string {
+  const [first = ''] = units;
+  if (units.length > 1) return `${first.split('/')[0] ?? ''}s ${shown(first)} and ${units.length - 1} more`;
+  return shown(first);
+}
+
+function shown(unit: string): string {
+  const [kind = '', ...rest] = unit.split('/');
+  if (kind === 'window') return rest.map((instant) => instant.replace('.000Z', 'Z')).join(' to ');
+  return `${kind} ${printable(rest.join('/'))}`;
+}

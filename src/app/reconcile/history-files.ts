@@ -1,0 +1,87 @@
+import { rm } from 'node:fs/promises';
+import { sqlType, type Table } from '../../core/columns/table.js';
+import { identifier, literal } from '../../core/duckdb/views.js';
+import { eventHistory } from '../../sources/finances/model/tables.js';
+import type { SliceCommit, SliceFile } from '../../lake/lake.js';
+import { bytesOf, writeRows } from '../../lake/files/local-parquet.js';
+import { has } from '../../lake/files/row-order.js';
+import { labelOf } from '../../lake/files/unit-rows.js';
+import type { Workspace } from '../../lake/files/workspace.js';
+import { fileMetadata } from '../../engine/run/slice-stream.js';
+import { entriesJson } from './entries-json.js';
+import { historyFamily } from './family.js';
+
+/** Rows a row group: what DuckDB reads as one unit. */
+const groupRows = 128 * 1024;
+
+/** Whether rows of a main table have what the history keeps of them. */
+export function keepsHistory(main: Table): boolean {
+  return own.every(({ name }) => ofEvent(name) === undefined || has(main, name));
+}
+
+const own = eventHistory.columns;
+
+/** The column of an event that a column of the history repeats. */
+function ofEvent(name: string): string | undefined {
+  return ['change', 'seen_at', 'source', 'entries'].includes(name) ? undefined : name;
+}
+
+/**
+ * The rows of `vanished_` and `appeared_` (see `findDiffering`) as files of `event_history`, one a month; none where
+ * nothing differs.
+ *
+ * @param entries in SQL: the entries of what the lake holds, with the columns of their table; undefined where it has none
+ * @param seenAt milliseconds since 1970
+ */
+export async function historyFiles(
+  { database, fresh }: Workspace,
+  main: Table,
+  slice: SliceCommit,
+  entries: { readonly table: Table; readonly select: string } | undefined,
+  seenAt: number,
+): Promise<SliceFile[]> {
+  await database.execute(
+    entries === undefined
+      ? 'CREATE OR REPLACE TEMP TABLE entries_ AS SELECT NULL::VARCHAR AS event_id, NULL::VARCHAR AS entries WHERE false'
+      : `CREATE OR REPLACE TEMP TABLE entries_ AS ${entriesJson(entries.table, `SELECT * FROM (${entries.select}) WHERE event_id IN (SELECT event_id FROM vanished_)`)}`,
+  );
+  const select = (change: 'appeared' | 'vanished') => {
+    const isGone = change === 'vanished';
+    const values: Readonly<Record<string, string>> = {
+      change: literal(change),
+      seen_at: `TIMESTAMPTZ ${literal(new Date(seenAt).toISOString())}`,
+      source: literal(main.name),
+      entries: isGone ? 'entries_.entries' : 'NULL',
+      ...(isGone ? {} : { raw: 'NULL' }),
+    };
+    const columns = own.map((column) => {
+      const { name } = column;
+      const value = values[name] ?? `rows.${identifier(name)}`;
+      return `CAST(${value} AS ${sqlType(column)}) AS ${identifier(name)}`;
+    });
+    const join = isGone ? ' LEFT JOIN entries_ USING (event_id)' : '';
+    return `SELECT ${columns.join(', ')}, month_ FROM ${change}_ AS rows${join}`;
+  };
+  await database.execute(
+    `CREATE OR REPLACE TEMP TABLE history_ AS ${select('vanished')} UNION ALL ${select('appeared')}`,
+  );
+
+  const files: SliceFile[] = [];
+  const metadata = fileMetadata(slice.pipeline, slice.account, labelOf(slice.units));
+  for (const { month } of await database.rows('SELECT DISTINCT month_ AS month FROM history_ ORDER BY month')) {
+    const target = fresh();
+    const local = await writeRows(database, eventHistory, {
+      select:
+        `SELECT * EXCLUDE (month_) FROM history_ WHERE month_ = ${literal(String(month))} ` +
+        'ORDER BY effective_at NULLS LAST, event_id, change',
+      target,
+      metadata,
+      groupRows,
+    });
+    const bytes = await bytesOf(local);
+    await rm(target, { force: true });
+    const tags = { pipeline: historyFamily.name };
+    files.push({ table: eventHistory, month: String(month), bytes, rows: local.rows, stats: local.stats, tags });
+  }
+  return files;
+}

@@ -1,0 +1,75 @@
+import { millionths, millionthsText } from '../../core/numeric/millionths.js';
+
+/** A whole number as people write it. */
+export function countText(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
+/** Writes the amounts of one currency. */
+export type AmountText = (text: string) => string;
+
+/**
+ * How amounts of a currency are written: with their thousands apart and no more places than they need, but those that
+ * the currency always has (`1,234.50`, `-0.005`). The minus is one that spreadsheets take.
+ */
+export function amountsIn(currency: string): AmountText {
+  const least = placesOf(currency);
+  return (text) => {
+    const [, sign = '', whole = '0', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
+    const places = fraction.replace(/0+$/, '').padEnd(least, '0');
+    const isZero = !/[1-9]/.test(whole + places);
+    const digits = whole.replace(/\B(?=(\d{3})+$)/g, ',');
+    return `${isZero ? '' : sign}${digits}${places === '' ? '' : `.${places}`}`;
+  };
+}
+
+/** The exact sum of decimal texts of up to six places. */
+export function sumOf(texts: Iterable<string>): string {
+  let sum = 0n;
+  for (const text of texts) sum += millionths(text);
+  return millionthsText(sum);
+}
+
+/** The exact difference of two such texts. */
+export function difference(one: string, other: string): string {
+  return millionthsText(millionths(one) - millionths(other));
+}
+
+/** -1, 0 or 1. */
+export function signOf(text: string): -1 | 0 | 1 {
+  const value = millionths(text);
+  return value === 0n ? 0 : value < 0n ? -1 : 1;
+}
+
+/**
+ * What a part is of each 100 of a whole, rounded half away from zero to two places: `-15.02`; undefined where the whole
+ * isn't more than 0.
+ */
+export function ofHundred(part: string, whole: string): string | undefined {
+  const divisor = millionths(whole);
+  if (divisor <= 0n) return undefined;
+  const scaled = millionths(part) * 10_000n;
+  const size = scaled < 0n ? -scaled : scaled;
+  const rounded = (size * 2n + divisor) / (divisor * 2n);
+  const digits = String(rounded).padStart(3, '0');
+  return `${scaled < 0n && rounded > 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
+}
+
+/** Only for the size of what is drawn: no figure is made of it. */
+export function drawn(text: string): number {
+  return Number(text);
+}
+
+/** How a currency is called: `US Dollar`, or undefined for a code that nobody knows. */
+export function currencyName(code: string): string | undefined {
+  if (!/^[A-Z]{3}$/.test(code)) return undefined;
+  return new Intl.DisplayNames('en', { type: 'currency', fallback: 'none' }).of(code);
+}
+
+/** Decimal places that a currency's amounts are always written with; 2 for what is no code. */
+function placesOf(code: string): number {
+  if (!/^[A-Za-z]{3}$/.test(code)) return 2;
+  return (
+    new Intl.NumberFormat('en', { style: 'currency', currency: code }).resolvedOptions().minimumFractionDigits ?? 2
+  );
+}

@@ -1,0 +1,232 @@
+import * as Plot from '@observablehq/plot';
+import type { DayState } from '../status/day-states.js';
+import { fitted } from '../../core/text/width.js';
+import { markupOf, newDocument, type DrawingOptions } from './drawing.js';
+import { html, type Html } from './html.js';
+
+/** One part of a bar. Values are only for its size; `title` has the exact figure. */
+export interface StackedPart {
+  readonly place: string;
+  readonly series: string;
+  readonly value: number;
+  readonly title: string;
+}
+
+/** A mark on a bar. */
+export interface StackedNet {
+  readonly place: string;
+  readonly value: number;
+  readonly title: string;
+}
+
+/** A bar from one value to another, with its figure beside it. */
+export interface Step {
+  readonly label: string;
+  readonly series: string;
+  readonly from: number;
+  readonly to: number;
+  readonly figure: string;
+  readonly title: string;
+}
+
+export interface CalendarDay {
+  /** `2025-03`. */
+  readonly month: string;
+  readonly day: number;
+  readonly state: DayState;
+}
+
+const ink = 'currentColor';
+const page = 'var(--page)';
+const widths = { wide: 880, narrow: 330 } as const;
+type Fit = keyof typeof widths;
+
+/** Both drawings of a chart: the page shows the one that fits its width. */
+function both(label: string, draw: (fits: Fit) => unknown): Html {
+  const of = (fits: Fit) => markupOf(draw(fits), { label, fits } satisfies DrawingOptions);
+  return html`${of('wide')}${of('narrow')}`;
+}
+
+/** Stacked bars with a mark for what they come to: months beside each other, or where it is narrow below each other. */
+export function stackedChart(
+  label: string,
+  places: readonly string[],
+  parts: readonly StackedPart[],
+  nets: readonly StackedNet[],
+): Html {
+  const bars = { fill: ({ series }: StackedPart) => colorOf(series), title: 'title', insetTop: 0.5, insetBottom: 0.5 };
+  const mark = { symbol: 'diamond', r: 5, fill: ink, stroke: page, strokeWidth: 1.5, title: 'title' } as const;
+  const values = { grid: true, label: null, tickFormat: shortNumber, tickSize: 0 };
+  return both(label, (fits) => {
+    const shared = { document: newDocument(), width: widths[fits] };
+    if (fits === 'narrow') {
+      return Plot.plot({
+        ...shared,
+        height: 56 + places.length * 26,
+        marginLeft: 60,
+        marginTop: 8,
+        x: { ...values, ticks: 4 },
+        y: { type: 'band', domain: places, label: null, tickSize: 0, padding: 0.25 },
+        marks: [
+          Plot.barX(parts, Plot.stackX({ x: 'value', y: 'place', ...bars })),
+          Plot.ruleX([0]),
+          Plot.dot(nets, { x: 'value', y: 'place', ...mark }),
+        ],
+      });
+    }
+    return Plot.plot({
+      ...shared,
+      height: 320,
+      marginLeft: 60,
+      marginRight: 4,
+      x: {
+        type: 'band',
+        domain: places,
+        ticks: thinned(places, 12),
+        label: null,
+        tickSize: 0,
+        padding: bandPadding(places),
+      },
+      y: { ...values, ticks: 6 },
+      marks: [
+        Plot.barY(parts, Plot.stackY({ x: 'place', y: 'value', ...bars })),
+        Plot.ruleY([0]),
+        Plot.dot(nets, { x: 'place', y: 'value', ...mark }),
+      ],
+    });
+  });
+}
+
+/** Bars below each other, each where the one before it ended, with their figures. */
+export function stepsChart(label: string, steps: readonly Step[]): Html {
+  const ends = steps.flatMap(({ from, to }) => [from, to]);
+  const least = Math.min(0, ...ends);
+  const most = Math.max(0, ...ends);
+  return both(label, (fits) => {
+    const letters = fits === 'wide' ? 25 : 13;
+    return Plot.plot({
+      document: newDocument(),
+      width: widths[fits],
+      height: 16 + steps.length * 26,
+      marginLeft: fits === 'wide' ? 200 : 116,
+      marginRight: fits === 'wide' ? 130 : 84,
+      marginTop: 4,
+      marginBottom: 8,
+      x: { axis: null, domain: [least, most] },
+      y: {
+        type: 'band',
+        domain: steps.map((_, at) => at),
+        label: null,
+        tickSize: 0,
+        tickFormat: (at: number) => fitted(steps[at]?.label ?? '', letters),
+        padding: 0.3,
+      },
+      marks: [
+        Plot.barX(steps, {
+          x1: 'from',
+          x2: 'to',
+          y: (_: Step, at: number) => at,
+          fill: ({ series }: Step) => colorOf(series),
+          title: 'title',
+        }),
+        Plot.ruleX([0]),
+        Plot.text(steps, {
+          text: 'figure',
+          y: (_: Step, at: number) => at,
+          frameAnchor: 'right',
+          textAnchor: 'end',
+          dx: fits === 'wide' ? 126 : 82,
+        }),
+      ],
+    });
+  });
+}
+
+/** A share by month, in percent. */
+export function rateChart(label: string, points: readonly StackedNet[]): Html {
+  const places = points.map(({ place }) => place);
+  return both(label, (fits) =>
+    Plot.plot({
+      document: newDocument(),
+      width: widths[fits],
+      height: fits === 'wide' ? 200 : 180,
+      marginLeft: 44,
+      marginRight: 12,
+      x: { type: 'point', domain: places, ticks: thinned(places, fits === 'wide' ? 12 : 4), label: null, tickSize: 0 },
+      y: { grid: true, label: null, tickSize: 0, zero: true, ticks: 4, tickFormat: (value: number) => `${value} %` },
+      marks: [
+        Plot.ruleY([0]),
+        Plot.lineY(points, { x: 'place', y: 'value', stroke: colorOf('refunds'), strokeWidth: 2 }),
+        Plot.dot(points, { x: 'place', y: 'value', fill: colorOf('refunds'), r: 4, title: 'title' }),
+      ],
+    }),
+  );
+}
+
+/** Signs that tell the states of a day apart without colour. */
+export const daySigns: Readonly<Record<DayState, string>> = {
+  full: '',
+  empty: '·',
+  partial: '½',
+  imported: 'i',
+  missing: '×',
+};
+
+/** A row for each month, a cell for each day. */
+export function calendarChart(label: string, days: readonly CalendarDay[]): Html {
+  const months = [...new Set(days.map(({ month }) => month))];
+  return both(label, (fits) =>
+    Plot.plot({
+      document: newDocument(),
+      width: fits === 'wide' ? 720 : widths.narrow,
+      height: 24 + months.length * (fits === 'wide' ? 22 : 16),
+      marginLeft: 60,
+      marginTop: 20,
+      marginBottom: 4,
+      marginRight: 2,
+      x: {
+        type: 'band',
+        domain: Array.from({ length: 31 }, (_, at) => at + 1),
+        ticks: [1, 5, 10, 15, 20, 25, 30],
+        axis: 'top',
+        label: null,
+        tickSize: 0,
+        padding: 0.12,
+      },
+      y: { type: 'band', domain: months, label: null, tickSize: 0, padding: 0.12 },
+      marks: [
+        ...(Object.keys(daySigns) as DayState[]).map((state) =>
+          Plot.cell(
+            days.filter((day) => day.state === state),
+            { x: 'day', y: 'month', fill: `var(--day-${state})`, stroke: `var(--day-${state}-edge)` },
+          ),
+        ),
+        Plot.text(
+          days.filter(({ state }) => daySigns[state] !== ''),
+          { x: 'day', y: 'month', text: ({ state }: CalendarDay) => daySigns[state], fontWeight: 600 },
+        ),
+      ],
+    }),
+  );
+}
+
+function colorOf(series: string): string {
+  return `var(--${series})`;
+}
+
+/** At most so many of them, evenly. */
+function thinned(places: readonly string[], most: number): readonly string[] {
+  const every = Math.ceil(places.length / most);
+  return places.filter((_, at) => at % every === 0);
+}
+
+/** A month alone isn't as wide as the page. */
+function bandPadding({ length }: readonly string[]): number {
+  return length < 4 ? 0.6 : 0.25;
+}
+
+const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 2 });
+
+function shortNumber(value: number): string {
+  return compact.format(value);
+}

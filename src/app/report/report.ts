@@ -1,0 +1,102 @@
+import { open, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { messageOf, usageError } from '../../core/errors.js';
+import { tables } from '../../sources/finances/model/tables.js';
+import { existingLake } from '../../lake/existing-lake.js';
+import { readRange, type RangeOptions } from '../configuration/range.js';
+import { formatBytes, formatCount } from '../../core/text/amounts.js';
+import { writeText } from '../../core/text/sink.js';
+import { lakeReport, type Report } from './lake-report.js';
+import { reportMark } from './page.js';
+import type { ReadingContext } from '../context.js';
+
+export interface ReportOptions extends RangeOptions {
+  readonly lake: string;
+  /** Undefined: every account. */
+  readonly account: string | undefined;
+  /** Where the report is written; `-`: standard output. */
+  readonly output: string;
+}
+
+/** Bytes at the beginning of a report that have its mark. */
+const headBytes = 200;
+
+/**
+ * `ledgerlake report`: one HTML file about a lake. A file that is there already is replaced where it is a report, and only
+ * once the new one is whole; any other is left as it is.
+ *
+ * @throws LedgerlakeError USAGE for a place that can't be written or holds something else, and as `lakeReport` does
+ */
+export async function report(options: ReportOptions, { clock, signal, output }: ReadingContext): Promise<void> {
+  // Given or not, it must be a range before anything is read.
+  if (options.from !== undefined) readRange(options, clock.now());
+  if (options.output !== '-') await refuseOther(options.output);
+  const lake = await existingLake(options.lake, tables, clock);
+  const { account, from, to } = options;
+  const made = await lakeReport({ lake, location: options.lake, account, from, to, clock, signal });
+  if (options.output === '-') {
+    await writeText(output, [made.html]);
+    return;
+  }
+  await writeWhole(options.output, made.html);
+  await writeText(output, [`${writtenText(options.output, made)}\n`]);
+}
+
+/** Keeps what isn't a report of ours from being written over. */
+async function refuseOther(path: string): Promise<void> {
+  const folder = await stat(dirname(resolve(path))).catch(() => undefined);
+  if (folder?.isDirectory() !== true) {
+    throw usageError(`expected --output to name a file in a folder that is there, got ${path}: make the folder first`);
+  }
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined) return;
+  if (found.isFile() && (found.size === 0 || (await beginning(path)).includes(reportMark))) return;
+  const what = found.isDirectory() ? 'a folder' : 'a file that is not a report of ledgerlake';
+  throw usageError(
+    `expected --output to name a new file or an earlier report, ${path} is ${what}: choose another name`,
+  );
+}
+
+async function beginning(path: string): Promise<string> {
+  const file = await open(path).catch((cause: unknown) => {
+    throw usageError(
+      `expected --output to name a new file or an earlier report, ${path} can't be read: ${messageOf(cause)}`,
+    );
+  });
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(headBytes), 0, headBytes, 0);
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Writes a file beside its place and puts it there: whoever opens it finds the old one or the new one. */
+async function writeWhole(path: string, text: string): Promise<void> {
+  const partial = join(dirname(path), `.ledgerlake-report-${process.pid}.partial`);
+  try {
+    const file = await open(partial, 'w');
+    try {
+      await file.writeFile(text);
+    } finally {
+      await file.close();
+    }
+    await rename(partial, path);
+  } catch (cause) {
+    await rm(partial, { force: true });
+    throw usageError(`expected to write the report to ${path}: ${messageOf(cause)}`);
+  }
+}
+
+function writtenText(path: string, { html, accounts, currencies, settlements, differing }: Report): string {
+  const size = formatBytes(Buffer.byteLength(html));
+  if (accounts.length === 0) return `${path}: the lake holds nothing yet, and the report says so (${size})`;
+  const parts = [
+    accounts.length === 1 ? (accounts[0] ?? '') : formatCount(accounts.length, 'account'),
+    currencies === 1 ? '1 currency' : `${formatCount(currencies)} currencies`,
+    formatCount(settlements, 'settlement'),
+    ...(differing === 0 ? [] : [`${formatCount(differing)} of them not adding up`]),
+    size,
+  ];
+  return `${path}: ${parts.join(', ')}`;
+}

@@ -1,0 +1,182 @@
+import { literal } from '../../core/duckdb/views.js';
+import { eventLists } from '../../sources/finances/model/records.js';
+import { entriesType } from '../reconcile/entries-json.js';
+import { haveGaps } from '../verify/index-tables.js';
+import { netSums } from '../verify/settlement-total.js';
+import { categories, refundLists, type CategoryId } from './categories.js';
+
+/** Whose rows a report is about, and from when; both bounds in milliseconds since 1970, undefined where there is none. */
+export interface Scope {
+  readonly account: string;
+  readonly from: number | undefined;
+  readonly to: number | undefined;
+}
+
+/**
+ * All SQL of the report. Statements run over the views of a lake for one scope after the other; those that make temporary
+ * tables come first. Sums of decimals stay decimals, and every result has an order that its rows decide alone.
+ */
+export function statementsOf(scope: Scope) {
+  const dated = within(scope, 'effective_at');
+  const account = `account = ${literal(scope.account)}`;
+  const opened = within(scope, 'started_at');
+  const netOf = (ids: readonly string[]) =>
+    `FROM group_entries WHERE ${account} AND role = 'net' AND amount IS NOT NULL AND group_id IN (${list(ids)})`;
+  return {
+    /** Net amounts, summed to what every later figure needs. */
+    makeTotals:
+      `CREATE OR REPLACE TEMP TABLE totals AS SELECT month, ${currency}, ${category} AS category, event_list, kind, name, ` +
+      'count(*) AS times, coalesce(sum(amount), CAST(0 AS DECIMAL(38,6))) AS total, ' +
+      `count(*) FILTER (amount IS NULL) AS inexact FROM entries WHERE role = 'net' AND ${dated} GROUP BY ALL`,
+    currencies:
+      'SELECT currency, sum(times) AS times, sum(inexact) AS inexact, sum(total) AS net, min(month) AS first, ' +
+      'max(month) AS last FROM totals GROUP BY currency ORDER BY times DESC, currency',
+    months:
+      'SELECT currency, month, category, sum(total) AS total FROM totals GROUP BY currency, month, category ORDER BY ALL',
+    /** Fees by their own name: the largest ones, the others as one line without a name. */
+    fees:
+      'WITH named AS (SELECT currency, coalesce(name, event_list) AS fee, sum(times) AS times, sum(total) AS total, ' +
+      'CASE WHEN min(event_list) = max(event_list) THEN min(event_list) END AS list ' +
+      "FROM totals WHERE category = 'fees' GROUP BY ALL), " +
+      'ranked AS (SELECT *, row_number() OVER (PARTITION BY currency ORDER BY abs(total) DESC, fee) AS rank FROM named) ' +
+      `SELECT currency, CASE WHEN rank <= ${mostFees} THEN fee END AS fee, CASE WHEN min(rank) <= ${mostFees} THEN min(list) END AS list, ` +
+      'count(*) AS fees, sum(times) AS times, ' +
+      `sum(total) AS total, min(rank) AS place FROM ranked GROUP BY currency, CASE WHEN rank <= ${mostFees} THEN fee END ` +
+      'ORDER BY currency, place',
+    makeSkus:
+      `CREATE OR REPLACE TEMP TABLE skus AS SELECT *, row_number() OVER (PARTITION BY currency ORDER BY charges DESC, sku) AS rank ` +
+      `FROM (SELECT ${currency}, sku, count(DISTINCT amazon_order_id) FILTER (event_list = 'ShipmentEventList') AS orders, ` +
+      `count(DISTINCT amazon_order_id) FILTER (event_list = 'RefundEventList') AS refunded, ${skuSums}, ` +
+      `sum(amount) AS net FROM entries WHERE role = 'net' AND sku IS NOT NULL AND ${dated} GROUP BY ALL)`,
+    /** The SKUs with most charges, and the others as one line without a SKU. */
+    skus:
+      `SELECT currency, CASE WHEN rank <= ${mostSkus} THEN sku END AS sku, count(*) AS skus, sum(orders) AS orders, ` +
+      `sum(refunded) AS refunded, ${skuColumns.map((id) => `sum(${id}) AS ${id}`).join(', ')}, sum(net) AS net, ` +
+      `min(rank) AS place FROM skus GROUP BY currency, CASE WHEN rank <= ${mostSkus} THEN sku END ORDER BY currency, place`,
+    /** Orders that were shipped and refunded, by month, and of all months (`month` null). */
+    refunds:
+      "SELECT coalesce(currency, '') AS currency, CASE WHEN grouping(month) = 0 THEN month END AS of_month, " +
+      "count(DISTINCT amazon_order_id) FILTER (event_list = 'ShipmentEventList') AS shipped, " +
+      "count(DISTINCT amazon_order_id) FILTER (event_list = 'RefundEventList') AS refunded FROM entries " +
+      `WHERE event_list IN ('ShipmentEventList', 'RefundEventList') AND role = 'net' AND ${dated} ` +
+      "GROUP BY GROUPING SETS ((coalesce(currency, ''), month), (coalesce(currency, ''))) ORDER BY currency, of_month NULLS LAST",
+
+    /** FROM clause of the settlements that opened in the range. */
+    settlements: `(SELECT * FROM groups WHERE ${opened})`,
+    nets:
+      `SELECT group_id, currency, ${netSums}, count(*) AS times FROM group_entries WHERE ${account} ` +
+      'GROUP BY group_id, currency ORDER BY ALL',
+    brokenGroups: `SELECT account, group_id FROM group_events WHERE ${account} ${haveGaps}`,
+    /** Net entries of settlements by list, kind and name: the largest sums, the others as one line. */
+    lines: (ids: readonly string[]) =>
+      'WITH lines AS (SELECT group_id, currency, event_list, kind, name, count(*) AS times, sum(amount) AS total ' +
+      `FROM group_entries WHERE ${account} AND role = 'net' AND group_id IN (${list(ids)}) GROUP BY ALL), ` +
+      'ranked AS (SELECT *, row_number() OVER (PARTITION BY group_id ORDER BY abs(total) DESC NULLS LAST, currency, ' +
+      `event_list, kind, name) AS rank FROM lines), kept AS (SELECT *, rank <= ${mostLines} AS shown FROM ranked) ` +
+      'SELECT group_id, currency, CASE WHEN shown THEN event_list END AS event_list, CASE WHEN shown THEN kind END AS kind, ' +
+      'CASE WHEN shown THEN name END AS name, count(*) AS lines, sum(times) AS times, sum(total) AS total, ' +
+      'min(rank) AS place FROM kept GROUP BY group_id, currency, shown, CASE WHEN shown THEN rank END, ' +
+      'CASE WHEN shown THEN event_list END, CASE WHEN shown THEN kind END, CASE WHEN shown THEN name END ' +
+      'ORDER BY group_id, place',
+    /** Instants of the largest amounts of settlements, microseconds since 1970. */
+    largestAt: (ids: readonly string[]) =>
+      `WITH net AS NOT MATERIALIZED (SELECT group_id, amount, effective_at ${netOf(ids)}), ` +
+      `bounds AS (SELECT group_id, list_min(max(abs(amount), ${mostLargest})) AS least FROM net GROUP BY group_id), ` +
+      'large AS (SELECT effective_at FROM net JOIN bounds USING (group_id) WHERE abs(amount) >= least QUALIFY ' +
+      `row_number() OVER (PARTITION BY group_id ORDER BY abs(amount) DESC, effective_at) <= ${mostLargest}) ` +
+      'SELECT DISTINCT epoch_us(effective_at) AS micros FROM large ORDER BY micros',
+    /** The largest amounts of settlements, at instants that are known: ranking all of the wide rows takes ten times as long. */
+    largest: (ids: readonly string[], instants: readonly string[]) =>
+      `SELECT group_id, effective_at, event_list, kind, name, amazon_order_id, sku, amount, currency ${netOf(ids)} ` +
+      `AND effective_at IN (${instants.map((at) => `make_timestamptz(${at}::BIGINT)`).join(', ')}) ` +
+      'QUALIFY row_number() OVER (PARTITION BY group_id ORDER BY abs(amount) DESC, effective_at, event_id, entry) ' +
+      `<= ${mostLargest} ORDER BY group_id, abs(amount) DESC, effective_at, event_id, entry`,
+
+    makeLate:
+      'CREATE OR REPLACE TEMP TABLE late AS SELECT change, seen_at, event_id, event_list, amazon_order_id, effective_at, ' +
+      `posted_at, entries FROM event_history WHERE source = 'events' AND ${dated}`,
+    /** Net amounts of the events that came late or vanished, from where the lake still has them. */
+    makeLateAmounts:
+      'CREATE OR REPLACE TEMP TABLE late_amounts AS WITH held AS (SELECT event_id, currency, role, amount FROM entries ' +
+      `WHERE ${account} AND event_id IN (SELECT event_id FROM late)), ` +
+      'gone AS (SELECT event_id, entries FROM late WHERE entries IS NOT NULL AND event_id NOT IN (SELECT event_id FROM held) ' +
+      'QUALIFY row_number() OVER (PARTITION BY event_id ORDER BY seen_at DESC) = 1), ' +
+      `told AS (SELECT event_id, unnest(from_json(entries, ${entriesType}), recursive := true) FROM gone) ` +
+      `SELECT event_id, ${currency}, sum(amount) AS net FROM (SELECT * FROM held UNION ALL ` +
+      'SELECT event_id, currency, role, CAST(amount AS DECIMAL(18,6)) FROM told) ' +
+      "WHERE role = 'net' GROUP BY ALL",
+    lateRuns:
+      "SELECT seen_at, count(*) FILTER (change = 'appeared') AS appeared, count(*) FILTER (change = 'vanished') AS vanished, " +
+      'min(effective_at) AS earliest, max(effective_at) AS latest, count(*) OVER () AS runs, ' +
+      'sum(count(*)) OVER () AS changes FROM late GROUP BY seen_at ' +
+      `ORDER BY seen_at DESC LIMIT ${mostLateRuns}`,
+    lateMonths:
+      "SELECT currency, strftime(effective_at, '%Y-%m') AS month, count(*) FILTER (change = 'appeared') AS appeared, " +
+      "count(*) FILTER (change = 'vanished') AS vanished, " +
+      "sum(CASE WHEN change = 'appeared' THEN net ELSE -net END) AS changed, max(seen_at) AS last_seen " +
+      'FROM late JOIN late_amounts USING (event_id) GROUP BY ALL ORDER BY currency, month DESC',
+    lateEvents:
+      'SELECT change, seen_at, effective_at, event_list, amazon_order_id, currency, net FROM late ' +
+      `LEFT JOIN late_amounts USING (event_id) ORDER BY seen_at DESC, effective_at DESC, event_id, currency LIMIT ${mostLateEvents}`,
+
+    unknownLists:
+      'SELECT event_list, count(*) FILTER (by_date) AS events, count(*) FILTER (NOT by_date) AS group_events FROM (' +
+      `SELECT event_list, true AS by_date FROM events WHERE ${dated} UNION ALL ` +
+      `SELECT event_list, false FROM group_events WHERE ${dated}) ` +
+      `WHERE event_list NOT IN (${list(Object.keys(eventLists))}) GROUP BY ALL ORDER BY events DESC, event_list`,
+    unknownAmounts:
+      `SELECT ${currency}, event_list, path, count(*) AS times, sum(amount) AS total FROM entries ` +
+      `WHERE role = 'unknown' AND ${dated} GROUP BY ALL ORDER BY times DESC, currency, event_list, path`,
+    inexactAmounts:
+      `SELECT ${currency}, event_list, path, role, count(*) AS times, min(amount_text) AS example FROM entries ` +
+      `WHERE amount IS NULL AND ${dated} GROUP BY ALL ORDER BY times DESC, currency, event_list, path, role`,
+  };
+}
+
+/** What is listed; the rest is summed up. */
+export const mostFees = 12;
+export const mostSkus = 20;
+export const mostLines = 40;
+export const mostLargest = 8;
+export const mostLateRuns = 20;
+export const mostLateEvents = 20;
+
+/** Categories that a SKU's amounts are told by. */
+export const skuColumns = [
+  'charges',
+  'promotions',
+  'fees',
+  'taxes',
+  'refunds',
+] as const satisfies readonly CategoryId[];
+
+const currency = "coalesce(currency, '') AS currency";
+
+/** The category of an entry. */
+const category =
+  `CASE WHEN event_list IN (${list(refundLists)}) THEN 'refunds' ` +
+  categories
+    .filter(({ id, kinds }) => id !== 'transfers' && kinds.length > 0)
+    .map(({ id, kinds }) => `WHEN kind IN (${list(kinds)}) THEN ${literal(id)} `)
+    .join('') +
+  "ELSE 'transfers' END";
+
+const skuSums = skuColumns
+  .map((id) => `coalesce(sum(amount) FILTER (${category} = ${literal(id)}), CAST(0 AS DECIMAL(38,6))) AS ${id}`)
+  .join(', ');
+
+function within({ account, from, to }: Scope, column: string): string {
+  return [
+    `account = ${literal(account)}`,
+    ...(from === undefined ? [] : [`${column} >= ${instant(from)}`]),
+    ...(to === undefined ? [] : [`${column} < ${instant(to)}`]),
+  ].join(' AND ');
+}
+
+function instant(ms: number): string {
+  return `TIMESTAMPTZ ${literal(new Date(ms).toISOString())}`;
+}
+
+function list(texts: readonly string[]): string {
+  return texts.map(literal).join(', ');
+}

@@ -1,0 +1,99 @@
+import { dayMs, monthOf } from '../../core/windows.js';
+import type { Day, DayState } from './day-states.js';
+
+/** A sign for each state of a day that tells them apart without colour, and its colour for terminals that have some. */
+const signs: Readonly<Record<DayState, { readonly sign: string; readonly color: number; readonly about: string }>> = {
+  full: { sign: '█', color: 32, about: 'loaded' },
+  empty: { sign: '░', color: 32, about: 'loaded, nothing in it' },
+  partial: { sign: '▄', color: 33, about: 'loaded in part' },
+  imported: { sign: '▒', color: 36, about: 'imported, not loaded' },
+  missing: { sign: '·', color: 31, about: 'missing' },
+};
+
+const daysPerMonth = 31;
+const labelWidth = '2025-03 '.length;
+const monthWidth = labelWidth + daysPerMonth;
+const gap = 2;
+const ruler = '1   5    10   15   20   25   30';
+
+export interface CalendarOptions {
+  /** Cells of the terminal. */
+  readonly width: number;
+  readonly color: boolean;
+}
+
+/**
+ * Days as a strip, a sign for each, month by month: as many months side by side as the width has room for, a month in
+ * two lines where it hasn't for one.
+ */
+export function calendarLines(days: readonly Day[], options: CalendarOptions): string[] {
+  const months = [...monthsOf(days)];
+  if (options.width < monthWidth) return months.flatMap(([month, states]) => narrowLines(month, states, options.color));
+  const beside = Math.min(months.length, Math.floor((options.width + gap) / (monthWidth + gap)));
+  const between = ' '.repeat(gap);
+  const head = Array.from({ length: beside }, () => ' '.repeat(labelWidth) + ruler).join(between);
+  const rows = Array.from({ length: Math.ceil(months.length / beside) }, (_, row) =>
+    months
+      .slice(row * beside, (row + 1) * beside)
+      .map(([month, states]) => `${month} ${strip(states, options.color)}`)
+      .join(between)
+      .trimEnd(),
+  );
+  return [head, ...rows];
+}
+
+/** What the signs mean, on as many lines as the width asks for; `isImporting`: that of imported days is among them. */
+export function legendLines({ width, color }: CalendarOptions, isImporting = false): string[] {
+  const lines: string[] = [];
+  let used = 0;
+  for (const [state, { sign, color: tone, about }] of Object.entries(signs)) {
+    if (state === 'imported' && !isImporting) continue;
+    const text = `${painted(sign, tone, color)} ${about}`;
+    const length = sign.length + 1 + about.length;
+    const last = lines.length - 1;
+    if (last >= 0 && used + 3 + length <= width) {
+      lines[last] = `${lines[last] ?? ''}   ${text}`;
+      used += 3 + length;
+    } else {
+      lines.push(text);
+      used = length;
+    }
+  }
+  return lines;
+}
+
+type States = readonly (DayState | undefined)[];
+
+/** The states of each month's 31 places, undefined outside of the range. */
+function monthsOf(days: readonly Day[]): Map<string, States> {
+  const months = new Map<string, (DayState | undefined)[]>();
+  for (const { start, state } of days) {
+    const month = monthOf(start);
+    const states = months.get(month) ?? Array.from({ length: daysPerMonth }, () => undefined);
+    states[Math.round((start - Date.parse(`${month}-01T00:00:00Z`)) / dayMs)] = state;
+    months.set(month, states);
+  }
+  return months;
+}
+
+function narrowLines(month: string, states: States, color: boolean): string[] {
+  const lines = [
+    `${month} ${strip(states.slice(0, 15), color)}`.trimEnd(),
+    `${' '.repeat(labelWidth)}${strip(states.slice(15), color)}`.trimEnd(),
+  ];
+  return lines.filter((line) => line !== '');
+}
+
+function strip(states: States, color: boolean): string {
+  return states
+    .map((state) => {
+      if (state === undefined) return ' ';
+      const { sign, color: tone } = signs[state];
+      return painted(sign, tone, color);
+    })
+    .join('');
+}
+
+function painted(text: string, tone: number, color: boolean): string {
+  return color ? `\u001b[${tone}m${text}\u001b[0m` : text;
+}

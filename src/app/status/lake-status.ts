@@ -1,0 +1,211 @@
+import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
+import { groupSlices, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
+import { settlementHoles, type SettlementHole } from '../../sources/finances/api-v0/settlement-holes.js';
+import type { Table } from '../../core/columns/table.js';
+import type { Add } from '../../lake/delta/actions.js';
+import { unitsOf } from '../../lake/delta/file-tags.js';
+import type { Lake } from '../../lake/lake.js';
+import type { LastRun } from '../../lake/upkeep/last-run.js';
+import { demoAccount } from '../configuration/account.js';
+import { importedWindows } from '../../lake/loads/imported-days.js';
+import { loadedWindows, readWindow } from '../../engine/run/window-slices.js';
+import { dayMs, dayStart, joined, overlap, uncovered, type Window } from '../../core/windows.js';
+import { byDate, byGroup, listing, mainTablesOf, type MainTable } from '../verify/main-tables.js';
+import { backfillCommand } from './backfill-command.js';
+import { dayStates, type Day } from './day-states.js';
+
+/** What is loaded of one pipeline for one account. */
+export interface PipelineStatus {
+  readonly pipeline: string;
+  readonly unit: MainTable['unit'];
+  /** Units that were read: windows, groups or orders. */
+  readonly loaded: number;
+  /** Days of the range; none for orders, which have no dates. */
+  readonly days: readonly Day[];
+  /** What of the range isn't loaded; for groups the days on which one opened that isn't. */
+  readonly gaps: readonly Window[];
+}
+
+export interface TableStatus {
+  readonly table: string;
+  readonly files: number;
+  readonly bytes: number;
+  readonly rows: number;
+}
+
+export interface AccountStatus {
+  readonly account: string;
+  readonly range: Window;
+  /** Pipelines that have read something, and those of the default set that haven't. */
+  readonly pipelines: readonly PipelineStatus[];
+  readonly unused: readonly string[];
+  /** Groups that were open when they were listed last. */
+  readonly openGroups: readonly GroupSpan[];
+  /** Groups of the range that are listed and whose events aren't loaded by group. */
+  readonly groupsToLoad: readonly GroupSpan[];
+  /** Where the listing seems to leave settlements out. */
+  readonly holes: readonly SettlementHole[];
+  readonly tables: readonly TableStatus[];
+  /** What loads the gaps; undefined where there are none. */
+  readonly command: string | undefined;
+  /** Those of the pipelines with gaps that are the user's own, and whether no others have any. */
+  readonly lackingOwn: readonly string[];
+  readonly isOwnOnly: boolean;
+}
+
+export interface StatusQuestion {
+  readonly lake: Lake;
+  /** The lake as the user wrote it. */
+  readonly location: string;
+  readonly account: string;
+  /** From the first loaded instant on; `start` or `end` undefined: as said there. */
+  readonly range: Window;
+  readonly lastRun: LastRun | undefined;
+  /** Where the user's own pipelines are defined, if that was said. */
+  readonly pipelineFolder?: string | undefined;
+}
+
+/** What a lake holds for an account and what of a range it lacks, from the logs alone. */
+export function accountStatus(question: StatusQuestion): AccountStatus {
+  const { lake, location, account, range, lastRun } = question;
+  const used = mainTablesOf(lake).filter(({ pipeline, table }) => lake.units(pipeline, table, account).size > 0);
+  const pipelines = used.map((main) => pipelineStatus(main, question));
+  const lacking = pipelines.filter(({ gaps }) => gaps.length > 0);
+  const gaps = lacking.flatMap((status) => status.gaps);
+  const defaults = [listing, byDate, byGroup].map(({ pipeline }) => pipeline);
+  const named = lacking.map(({ pipeline }) => pipeline);
+  const own = new Set(used.filter(({ isOwn }) => isOwn).map(({ pipeline }) => pipeline));
+  const lackingOwn = named.filter((pipeline) => own.has(pipeline));
+  const isDefault = lackingOwn.length === 0 && defaults.every((pipeline) => named.includes(pipeline));
+  const known = lastRun?.account === account ? (lastRun.endpoint ?? undefined) : undefined;
+  const command = {
+    pipelines: isDefault ? [] : named,
+    lake: location,
+    account,
+    range: { start: Math.min(...gaps.map(({ start }) => start)), end: Math.max(...gaps.map(({ end }) => end)) },
+    endpoint: known,
+    pipelineFolder: question.pipelineFolder,
+  };
+  const { listed, lacking: toLoad } = groupsOf(question);
+  const isListed = used.includes(byGroup);
+  return {
+    account,
+    range,
+    pipelines,
+    // Who loads nothing but pipelines of their own has no use for these.
+    unused: used.every(({ isOwn }) => isOwn)
+      ? []
+      : defaults.filter((pipeline) => !used.some((main) => main.pipeline === pipeline)),
+    openGroups: listed.flatMap(({ group }) => (group.end === null ? [group] : [])),
+    groupsToLoad: isListed ? toLoad.filter(({ opened }) => isWithin(opened, range)).map(({ group }) => group) : [],
+    holes: settlementHoles(
+      listed.map(({ group }) => group),
+      loadedWindows(lake, listing.pipeline, listing.table, account),
+    ).filter(({ at }) => isWithin(at, range)),
+    tables: tableStatuses(lake, account),
+    command: gaps.length === 0 ? undefined : backfillCommand(command),
+    lackingOwn,
+    isOwnOnly: lackingOwn.length === named.length,
+  };
+}
+
+/** The first instant that any pipeline (of the user's own only where no others have) has loaded or that was imported for an account, and the end of the last one. */
+export function loadedRange(lake: Lake, account: string): Window | undefined {
+  const windowsOf = (mains: readonly MainTable[]): Window[] =>
+    mains.flatMap(({ pipeline, table }) => [
+      ...loadedWindows(lake, pipeline, table, account),
+      ...importedWindows(lake, pipeline, table, account),
+    ]);
+  const dated = windowsOf([listing, byDate]);
+  const windows = dated.length > 0 ? dated : windowsOf(mainTablesOf(lake).filter(({ isOwn }) => isOwn));
+  if (windows.length === 0) return undefined;
+  return windows.reduce((a, b) => ({ start: Math.min(a.start, b.start), end: Math.max(a.end, b.end) }));
+}
+
+function pipelineStatus(main: MainTable, question: StatusQuestion): PipelineStatus {
+  const { lake, account, range } = question;
+  const { pipeline, table, unit } = main;
+  const imported = importedWindows(lake, pipeline, table, account);
+  const loaded = lake.units(pipeline, table, account).size - imported.length;
+  if (unit === 'order') return { pipeline, unit, loaded, days: [], gaps: [] };
+  if (unit === 'group') return { pipeline, unit, loaded, ...groupCoverage(question) };
+  const gaps = uncovered(range, loadedWindows(lake, pipeline, table, account));
+  const held =
+    main === listing
+      ? groupsOf(question).listed.map(({ opened }) => instant(opened))
+      : lake.files(pipeline, table, account).flatMap((add) => rowsWithin(add, lake.table(table).schema));
+  return { pipeline, unit, loaded, days: dayStates(range, gaps, held, imported), gaps };
+}
+
+/** A day counts as loaded by group when its groups are listed and all that opened on it are loaded. */
+function groupCoverage(question: StatusQuestion): { days: Day[]; gaps: Window[] } {
+  const { lake, account, range } = question;
+  const unlisted = uncovered(range, loadedWindows(lake, listing.pipeline, listing.table, account));
+  const { listed, lacking } = groupsOf(question);
+  const lackingDays = new Map<number, number>();
+  for (const { opened } of lacking) lackingDays.set(dayStart(opened), (lackingDays.get(dayStart(opened)) ?? 0) + 1);
+  const openedOn = new Map<number, number>();
+  for (const { opened } of listed) openedOn.set(dayStart(opened), (openedOn.get(dayStart(opened)) ?? 0) + 1);
+  const days = dayStates(
+    range,
+    unlisted,
+    listed.map(({ opened }) => instant(opened)),
+  ).map(({ start, state }): Day => {
+    const wanted = lackingDays.get(start) ?? 0;
+    if (wanted === 0 || state === 'missing') return { start, state };
+    return { start, state: wanted === openedOn.get(start) && state === 'full' ? 'missing' : 'partial' };
+  });
+  const gapsOfGroups = [...lackingDays.keys()]
+    .map((start) => ({ start: Math.max(start, range.start), end: Math.min(start + dayMs, range.end) }))
+    .filter((day) => day.start < day.end && overlap(day, range));
+  return { days, gaps: joined([...unlisted, ...gapsOfGroups]) };
+}
+
+/** Every group that was listed, and those of them that group-events hasn't loaded. */
+function groupsOf({ lake, account }: StatusQuestion): { listed: GroupSlice[]; lacking: GroupSlice[] } {
+  const range = { start: -Infinity, end: Infinity };
+  const of = (refresh: boolean) =>
+    groupSlices({ lake, account, range, refresh, orders: [] }, byGroup.pipeline, byGroup.table, listing.pipeline);
+  return { listed: of(true), lacking: of(false) };
+}
+
+function tableStatuses(lake: Lake, account: string): TableStatus[] {
+  const statuses = new Map<string, { table: string; files: number; bytes: number; rows: number }>();
+  for (const { table, add } of lake.committedAdds()) {
+    if (add.partitionValues['account'] !== account) continue;
+    const { name } = table.schema;
+    const status = statuses.get(name) ?? { table: name, files: 0, bytes: 0, rows: 0 };
+    status.files++;
+    status.bytes += add.size;
+    status.rows += Number(add.tags?.['rows'] ?? 0);
+    statuses.set(name, status);
+  }
+  return [...statuses.values()];
+}
+
+/** The time that a file has rows of, by its statistics; of a user's own table the windows that it holds. */
+function rowsWithin(add: Add, { ownPipeline }: Table): Window[] {
+  if (ownPipeline !== undefined) return unitsOf(add).flatMap((unit) => readWindow(unit) ?? []);
+  const { stats } = add;
+  // The log's own, checked when it is verified; what isn't there leaves the day as loaded and empty.
+  const { minValues, maxValues } = JSON.parse(stats ?? '{}') as {
+    readonly minValues?: Readonly<Record<string, string>>;
+    readonly maxValues?: Readonly<Record<string, string>>;
+  };
+  const start = Date.parse(minValues?.['effective_at'] ?? '');
+  const end = Date.parse(maxValues?.['effective_at'] ?? '');
+  return start <= end ? [{ start, end: end + 1 }] : [];
+}
+
+function instant(at: number): Window {
+  return { start: at, end: at + 1 };
+}
+
+function isWithin(at: number, { start, end }: Window): boolean {
+  return at >= start && at < end;
+}
+
+/** Whether a backfill for an account finds its upstream without being told. */
+export function needsEndpoint(account: string, lastRun: LastRun | undefined): boolean {
+  return account !== demoAccount && (lastRun?.account !== account || lastRun.endpoint === null);
+}

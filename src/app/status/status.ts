@@ -1,0 +1,159 @@
+import { tables } from '../../sources/finances/model/tables.js';
+import { existingLake } from '../../lake/existing-lake.js';
+import { readLastRun, type LastRun } from '../../lake/upkeep/last-run.js';
+import { readRange, type RangeOptions } from '../configuration/range.js';
+import { formatSpan } from '../../core/text/amounts.js';
+import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
+import { terminalWidth, writeText } from '../../core/text/sink.js';
+import type { Column, Rows } from '../../core/text/rows.js';
+import { instantText, shellWord } from './backfill-command.js';
+import { accountStatus, loadedRange, needsEndpoint, type AccountStatus } from './lake-status.js';
+import { reportedRange } from './reported-range.js';
+import { accountText, lastRunText } from './status-text.js';
+import type { ReadingContext } from '../context.js';
+
+export interface StatusOptions extends RangeOptions {
+  readonly lake: string;
+  /** Undefined: every account. */
+  readonly account: string | undefined;
+  /** Where the user's own pipelines are defined, if that was said. */
+  readonly pipelineFolder?: string | undefined;
+  readonly format: Format;
+  /** Whether a terminal is shown colours; without them it says the same. */
+  readonly color: boolean;
+}
+
+/** Cells of the output where it isn't a terminal. */
+const defaultWidth = 80;
+
+/**
+ * `ledgerlake status`: what the lake holds, what of the range it lacks, and the command that loads that. Reads the logs
+ * and nothing else. The range is from the first loaded instant to now less the margin, unless it is given; where less than
+ * a day has gone by since the last loaded instant it ends there, as what a lake can't hold yet is no gap.
+ *
+ * `table` is for people. `json` is one object: `lake`, `at`, `last_run` (as in `_last-run.json`, or null), `command` (null
+ * unless nothing is loaded) and `accounts`, each with `account`, `from`, `to`, `command` (null without gaps), `pipelines`
+ * (`pipeline`, `unit`, `loaded`, `gaps` as `{from, to}`, `days` as `{day, state}` with `full`, `empty`, `partial`,
+ * `imported` or `missing`), `not_loaded`, `open_groups` and `groups_to_load` (`group_id`, `started_at`, `ended_at`),
+ * `missing_settlements` (`at`, `side`: `after` or `before`, `group_id`) and `tables` (`table`,
+ * `files`, `bytes`, `rows`). `csv` and `ndjson` have a row for each account, pipeline and day: `account`, `pipeline`, `day`,
+ * `state`.
+ *
+ * @throws LedgerlakeError USAGE for a range that is none and where there is no lake, LAKE_STORE and LAKE_LOG where the lake can't be read
+ */
+export async function status(options: StatusOptions, { clock, output }: ReadingContext): Promise<void> {
+  const now = clock.now();
+  // Given or not, it must be a range before anything is read.
+  if (options.from !== undefined) readRange(options, now);
+  const lake = await existingLake(options.lake, tables, clock);
+  const lastRun = await readLastRun(lake.store);
+  const accounts = [...lake.accounts()].filter((name) => options.account === undefined || name === options.account);
+  const statuses = accounts.toSorted().map((account) => {
+    const range = reportedRange(options, loadedRange(lake, account), now);
+    return accountStatus({
+      lake,
+      location: options.lake,
+      account,
+      range,
+      lastRun,
+      pipelineFolder: options.pipelineFolder,
+    });
+  });
+  const first = statuses.length > 0 ? undefined : firstCommand(options);
+  switch (options.format) {
+    case 'table': {
+      const style = { width: terminalWidth(output) ?? defaultWidth, color: options.color };
+      const text = (of: AccountStatus) => `${accountText(of, style)}\n${commandText(of, options, lastRun, now)}\n`;
+      const emptyText = `${options.lake} holds nothing${options.account === undefined ? '' : ` of ${options.account}`} yet. Load it with\n  ${first ?? ''}\n\n`;
+      await writeText(output, [...(first === undefined ? statuses.map(text) : [emptyText]), lastRunText(lastRun)]);
+      return;
+    }
+    case 'json': {
+      const object = {
+        lake: options.lake,
+        at: iso(now),
+        last_run: lastRun ?? null,
+        command: first ?? null,
+        accounts: statuses.map(accountObject),
+      };
+      await writeText(output, [`${JSON.stringify(object, undefined, 2)}\n`]);
+      return;
+    }
+    case 'csv':
+    case 'ndjson':
+      await writeRows(output, options.format, dayColumns, chunksOf(...statuses.map(dayRows)));
+  }
+}
+
+/** Whether a terminal may be shown colours: unless NO_COLOR says otherwise, or it can't. */
+export function wantsColor(isTerminal: boolean, environment: Readonly<Record<string, string | undefined>>): boolean {
+  return isTerminal && (environment['NO_COLOR'] ?? '') === '' && environment['TERM'] !== 'dumb';
+}
+
+function firstCommand({ lake, account }: StatusOptions): string {
+  const words = ['ledgerlake', 'backfill', '--lake', lake, ...(account === undefined ? [] : ['--account', account])];
+  return words.map(shellWord).join(' ');
+}
+
+function commandText(
+  { command, account, range, lackingOwn, isOwnOnly, unused }: AccountStatus,
+  { pipelineFolder }: StatusOptions,
+  lastRun: LastRun | undefined,
+  now: number,
+): string {
+  if (command === undefined) {
+    const what = unused.length === 0 ? 'everything in the range' : 'what it has begun with';
+    return `No gap: ${what} is loaded, up to ${formatSpan(now - range.end)} ago.\n`;
+  }
+  const lines = [
+    ...(!isOwnOnly && needsEndpoint(account, lastRun) ? ['beside the --endpoint that serves the account'] : []),
+    ...(lackingOwn.length > 0 && pipelineFolder === undefined
+      ? [`beside the --pipelines that defines ${lackingOwn.join(', ')}, unless it is configured`]
+      : []),
+  ];
+  const hint = lines.map((line) => `\n${line}`).join('');
+  return `To load the gaps:\n  ${command}${hint}\n`;
+}
+
+function accountObject(of: AccountStatus): unknown {
+  const group = ({ id, start, end }: AccountStatus['openGroups'][number]) => ({
+    group_id: id,
+    started_at: start === null ? null : iso(start),
+    ended_at: end === null ? null : iso(end),
+  });
+  return {
+    account: of.account,
+    from: iso(of.range.start),
+    to: iso(of.range.end),
+    command: of.command ?? null,
+    pipelines: of.pipelines.map(({ pipeline, unit, loaded, days, gaps }) => ({
+      pipeline,
+      unit,
+      loaded,
+      gaps: gaps.map(({ start, end }) => ({ from: iso(start), to: iso(end) })),
+      days: days.map(({ start, state }) => ({ day: instantText(start), state })),
+    })),
+    not_loaded: of.unused,
+    open_groups: of.openGroups.map(group),
+    groups_to_load: of.groupsToLoad.map(group),
+    missing_settlements: of.holes.map(({ at, side, beside }) => ({ at: iso(at), side, group_id: beside.id })),
+    tables: of.tables,
+  };
+}
+
+const dayColumns: readonly Column[] = [
+  { name: 'account', kind: 'text' },
+  { name: 'pipeline', kind: 'text' },
+  { name: 'day', kind: 'time' },
+  { name: 'state', kind: 'text' },
+];
+
+function dayRows({ account, pipelines }: AccountStatus): Rows {
+  return pipelines.flatMap(({ pipeline, days }) =>
+    days.map(({ start, state }) => [account, pipeline, instantText(start), state]),
+  );
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,71 @@
+import { LedgerlakeError, usageError } from '../../core/errors.js';
+import { formatSpan } from '../../core/text/amounts.js';
+import type { Lake } from '../../lake/lake.js';
+import { loadedWindows } from '../../engine/run/window-slices.js';
+import { coveredTo, syncRange } from './coverage.js';
+import type { Windowed } from './synced-pipelines.js';
+
+const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/**
+ * Milliseconds of a duration such as `90m`, `2h`, `1d` or `1h30m`.
+ *
+ * @throws LedgerlakeError USAGE for anything else
+ */
+export function readDuration(option: string, text: string): number {
+  if (!/^(\d{1,6}[smhd])+$/.test(text)) {
+    throw usageError(`expected ${option} to be a duration such as 90m, 2h, 1d or 1h30m, got ${JSON.stringify(text)}`);
+  }
+  return [...text.matchAll(/(\d+)([smhd])/g)].reduce(
+    (sum, [, count, unit = '']) => sum + Number(count) * (unitMs[unit] ?? 0),
+    0,
+  );
+}
+
+/**
+ * Up to which instant the lake holds everything that a sync of these pipelines with dates sees to, milliseconds since 1970; undefined
+ * where they have no dates, or nothing of one is loaded.
+ *
+ * @param end up to which the run was to load
+ */
+export function lakeCoveredTo(
+  lake: Lake,
+  account: string,
+  pipelines: readonly Windowed[],
+  ranges: ReadonlyMap<string, { start: number; end: number }>,
+  end: number,
+): number | undefined {
+  const covered = pipelines.map(({ pipeline, table }) => {
+    const loaded = loadedWindows(lake, pipeline, table, account);
+    return coveredTo(loaded, ranges.get(pipeline) ?? syncRange(loaded, end));
+  });
+  if (covered.length === 0 || covered.includes(undefined)) return undefined;
+  return Math.min(...covered.filter((instant) => instant !== undefined));
+}
+
+/** What to say, and fail with, where the lake is older than it may be; undefined where it isn't. */
+export function lagFailure(
+  covered: number | undefined,
+  maxLagMs: number | undefined,
+  now: number,
+): LedgerlakeError | undefined {
+  if (maxLagMs === undefined || (covered !== undefined && now - covered <= maxLagMs)) return undefined;
+  const found =
+    covered === undefined
+      ? 'it holds nothing with a date'
+      : `it is ${formatSpan(now - covered)} old: it holds everything up to ${instant(covered)}`;
+  return new LedgerlakeError(
+    'LAKE_LAG',
+    `expected the lake to be at most ${formatSpan(maxLagMs)} old, ${found}; run again, or allow more with --max-lag`,
+  );
+}
+
+/** How old the lake is, for people. */
+export function lagText(covered: number | undefined, now: number): string {
+  if (covered === undefined) return '';
+  return `The lake is ${formatSpan(now - covered)} old: it holds everything up to ${instant(covered)}\n`;
+}
+
+function instant(ms: number): string {
+  return new Date(ms).toISOString().replace('.000Z', 'Z');
+}

@@ -1,0 +1,125 @@
+import type { Database } from '../../core/duckdb/connection.js';
+import { formatCount } from '../../core/text/amounts.js';
+import { literal } from '../../core/duckdb/views.js';
+import type { Certificate } from './certificate.js';
+import { byDate, byGroup } from './main-tables.js';
+import { parquet, type ReadableFile } from './file-contents.js';
+import type { LogFile } from './log-files.js';
+import { netSums } from './settlement-total.js';
+
+/** In SQL: groups whose events don't stand in places from 0 on without a gap. */
+export const haveGaps = 'GROUP BY account, group_id HAVING count(*) <> max(position) + 1';
+
+/**
+ * What must be compared across files, kept by DuckDB, which spills it: a few numbers and ids for each event, and net
+ * sums for each group.
+ */
+export class IndexTables {
+  readonly #database: Database;
+  readonly #signal: AbortSignal;
+  readonly #files: LogFile[] = [];
+
+  private constructor(database: Database, signal: AbortSignal) {
+    this.#database = database;
+    this.#signal = signal;
+  }
+
+  static async create(database: Database, signal: AbortSignal): Promise<IndexTables> {
+    await database.execute(
+      'CREATE TABLE seen (tab VARCHAR, account VARCHAR, file INTEGER, id VARCHAR, content UHUGEINT, instant BIGINT, ' +
+        'dated BOOLEAN, inside BOOLEAN, group_id VARCHAR, position BIGINT, currency VARCHAR); ' +
+        'CREATE TABLE nets (account VARCHAR, group_id VARCHAR, currency VARCHAR, net DECIMAL(38,6), inexact BIGINT, ' +
+        'unknown BIGINT)',
+    );
+    return new IndexTables(database, signal);
+  }
+
+  get database(): Database {
+    return this.#database;
+  }
+
+  /** A file that was added, by its number in `seen`. */
+  file(number: number): LogFile | undefined {
+    return this.#files[number];
+  }
+
+  /** Adds the events of a main file; `derived` are the files with its entries. */
+  async addEvents({ file, path }: ReadableFile, derived: readonly ReadableFile[]): Promise<void> {
+    const number = this.#files.push(file) - 1;
+    const currencies =
+      derived.length === 0
+        ? "SELECT '' AS event_id, '' AS currency WHERE false"
+        : `SELECT event_id, min(currency) AS currency FROM ${parquet(...derived.map((entries) => entries.path))} ` +
+          'GROUP BY event_id HAVING count(DISTINCT currency) = 1';
+    const isByDate = file.table === byDate.table;
+    await this.#execute(
+      `INSERT INTO seen SELECT ${literal(file.table)}, ${literal(file.account)}, ${number}, event_id, ` +
+        'md5_number(content_hash), epoch_ms(effective_at), posted_at IS NOT NULL, ' +
+        `${isByDate ? 'posted_at IS NULL OR (posted_at >= window_start AND posted_at < window_end)' : 'true'}, ` +
+        `group_id, position, currency FROM ${parquet(path)} LEFT JOIN (${currencies}) USING (event_id)`,
+    );
+  }
+
+  /** Adds the net sums of a file with entries by group. */
+  async addNets({ file, path }: ReadableFile): Promise<void> {
+    await this.#execute(
+      `INSERT INTO nets SELECT ${literal(file.account)}, group_id, currency, ${netSums} ` +
+        `FROM ${parquet(path)} GROUP BY group_id, currency`,
+    );
+  }
+
+  /** Groups, by `groupKey`, whose events don't stand in places from 0 on without a gap. */
+  async brokenGroups(): Promise<ReadonlySet<string>> {
+    const rows = await this.#rows(
+      `SELECT account, group_id FROM seen WHERE tab = ${literal(byGroup.table)} ${haveGaps}`,
+    );
+    return new Set(rows.map((row) => groupKey(String(row['account']), String(row['group_id']))));
+  }
+
+  /** Ids that come twice, and dates outside of the windows that were asked for. */
+  async check(certificate: Certificate): Promise<void> {
+    const [counts] = await this.#rows(
+      `SELECT count(*) AS events, count(*) FILTER (tab = ${literal(byDate.table)} AND dated) AS dated FROM seen`,
+    );
+    certificate.count('unique-ids', Number(counts?.['events']));
+    certificate.count('event-dates', Number(counts?.['dated']));
+
+    const outside = await this.#rows(
+      'SELECT file, count(*) AS events, min(id) AS id FROM seen WHERE NOT inside GROUP BY file ORDER BY file',
+    );
+    for (const { file, events, id } of outside) {
+      const text = `${formatCount(Number(events), 'event')} with a date outside of the window, such as ${String(id)}`;
+      certificate.add('event-dates', 'upstream', this.#placeOf(file), text);
+    }
+
+    // An event that upstream gave for a window in which it doesn't lie may well come again in its own.
+    const twice = await this.#rows(
+      'SELECT min(file) AS file, max(file) AS other, count(*) AS ids, min(id) AS id, fault FROM (' +
+        'SELECT min(file) AS file, max(file) AS other, id, count(*) FILTER (inside) > 1 AS fault, tab ' +
+        'FROM seen GROUP BY tab, account, id HAVING count(*) > 1) AS repeated ' +
+        'GROUP BY tab, repeated.file, repeated.other, fault ORDER BY ALL LIMIT 1000',
+    );
+    for (const { file, other, ids, id, fault } of twice) {
+      const beside = file === other ? '' : `, also in ${this.#placeOf(other).file}`;
+      const text = `${formatCount(Number(ids), 'event id')} more than once, such as ${String(id)}${beside}`;
+      certificate.add('unique-ids', fault === true ? 'lake' : 'upstream', this.#placeOf(file), text);
+    }
+  }
+
+  #placeOf(number: unknown): { table: string; file: string; slice: string } {
+    return this.#files[Number(number)] ?? { table: '', file: '', slice: '' };
+  }
+
+  async #rows(sql: string) {
+    return this.#database.rows(sql, { signal: this.#signal });
+  }
+
+  async #execute(sql: string): Promise<void> {
+    await this.#database.execute(sql, { signal: this.#signal });
+  }
+}
+
+/** A group of an account as a key of maps. */
+export function groupKey(account: string, group: string): string {
+  return JSON.stringify([account, group]);
+}

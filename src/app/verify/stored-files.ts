@@ -1,0 +1,128 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Lake } from '../../lake/lake.js';
+import { isOwnFile } from '../../lake/upkeep/own-files.js';
+import type { Store } from '../../lake/store/store.js';
+import type { Certificate } from './certificate.js';
+import type { LogFile } from './log-files.js';
+
+/** Bytes that are in memory at once. */
+const chunkBytes = 8 * 1024 * 1024;
+
+/** A place for the files of lakes that aren't on a local disk. */
+export interface LocalFolder {
+  readonly path: string;
+  remove(): Promise<void>;
+}
+
+export async function localFolder(): Promise<LocalFolder> {
+  const path = await mkdtemp(join(tmpdir(), 'ledgerlake-verify-'));
+  return { path, remove: () => rm(path, { recursive: true, force: true }) };
+}
+
+/** A file whose bytes are those that the log names, where DuckDB can read it. */
+export interface LocalFile {
+  readonly path: string;
+  /** Frees the copy, if it is one. */
+  release(): Promise<void>;
+}
+
+/**
+ * Reads a file of the lake and holds its size and hash against the log. Undefined where they differ, which is a problem,
+ * or where a run that is at work has replaced the file meanwhile, which is none.
+ */
+export async function checkBytes(
+  file: LogFile,
+  lake: Lake,
+  folder: LocalFolder,
+  certificate: Certificate,
+): Promise<LocalFile | undefined> {
+  const { store } = lake;
+  certificate.count('file-bytes');
+  const address = store.address(file.file);
+  const isLocal = !/^[a-z][a-z0-9+.-]+:\/\//i.test(address);
+  const copy = isLocal ? undefined : join(folder.path, `${randomUUID()}.parquet`);
+  const release = async () => {
+    if (copy !== undefined) await rm(copy, { force: true });
+  };
+  const found = await readWhole(store, file.file, copy);
+  const fault = faultOf(file, found);
+  if (fault === undefined) return { path: copy ?? address, release };
+  await release();
+  // A commit of somebody else's may have replaced it while we were on our way.
+  if (found === undefined && !(await file.delta.refresh()).files.has(file.add.path)) return undefined;
+  certificate.add('file-bytes', 'lake', file, fault);
+  return undefined;
+}
+
+function faultOf(file: LogFile, found: { size: number; hash: string } | undefined): string | undefined {
+  if (found === undefined) return 'the file is missing';
+  if (found.size !== file.add.size) {
+    return `expected ${file.add.size} bytes, found ${found.size}: the file was changed or cut off`;
+  }
+  return found.hash === file.sha256 ? undefined : 'its SHA-256 is not the one in the log: the file was changed';
+}
+
+/** Size and hash of a file, which is copied to a local one on the way if need be; undefined where there is none. */
+async function readWhole(
+  store: Store,
+  path: string,
+  copy: string | undefined,
+): Promise<{ size: number; hash: string } | undefined> {
+  const hash = createHash('sha256');
+  const target = copy === undefined ? undefined : await open(copy, 'w');
+  try {
+    let size = 0;
+    for (;;) {
+      const bytes = await store.readRange(path, size, chunkBytes);
+      if (bytes === undefined) return undefined;
+      hash.update(bytes);
+      await target?.writeFile(bytes);
+      size += bytes.length;
+      if (bytes.length < chunkBytes) return { size, hash: hash.digest('hex') };
+    }
+  } finally {
+    await target?.close();
+  }
+}
+
+const leftBehind = 'the log does not name it: left by a dead run, the next one clears it';
+const foreign =
+  "a foreign file: the log does not name it, and by its name it is none of Ledgerlake's, so no run deletes it; move it " +
+  "away, as whoever reads the folders takes its rows for the lake's";
+
+/**
+ * Looks for files in partition folders that no log names. While a run is at work they may be its own.
+ *
+ * The folders are listed before the logs are read on: what was committed in between is named by then.
+ */
+export async function checkUnnamed(
+  lake: Lake,
+  account: string | undefined,
+  isRunning: boolean,
+  certificate: Certificate,
+): Promise<void> {
+  for (const table of lake.tables) {
+    const name = table.schema.name;
+    const listed: string[] = [];
+    const known = new Set([...table.snapshot.files.values()].map((add) => table.pathOf(add)));
+    for await (const { path } of lake.store.list(name)) {
+      if (path.startsWith(`${name}/_`)) continue;
+      if (account !== undefined && !path.startsWith(`${name}/account=${account}/`)) continue;
+      certificate.count('unnamed-files');
+      if (!known.has(path)) listed.push(path);
+    }
+    if (listed.length === 0) continue;
+    const named = new Set([...(await table.refresh()).files.values()].map((add) => table.pathOf(add)));
+    for (const file of listed) {
+      if (named.has(file)) continue;
+      const place = { table: name, file, slice: '' };
+      if (!isOwnFile(file)) certificate.add('unnamed-files', 'lake', place, foreign);
+      else if (isRunning)
+        certificate.add('unnamed-files', 'note', place, 'the log does not name it; it may belong to a running run');
+      else certificate.add('unnamed-files', 'lake', place, leftBehind);
+    }
+  }
+}

@@ -1,0 +1,124 @@
+import type { ReadingContext } from '../context.js';
+import { tables } from '../../sources/finances/model/tables.js';
+import { existingLake } from '../../lake/existing-lake.js';
+import { formatCount } from '../../core/text/amounts.js';
+import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
+import type { Column, Rows } from '../../core/text/rows.js';
+import { writeText } from '../../core/text/sink.js';
+import type { Certificate, CheckResult, Problem } from './certificate.js';
+import { verifyLake } from './verify-lake.js';
+
+export interface VerifyOptions {
+  readonly lake: string;
+  /** Undefined: every account. */
+  readonly account?: string | undefined;
+  readonly format: Format;
+  /** Whether what upstream contradicts itself in is a failure too. */
+  readonly strict: boolean;
+}
+
+/**
+ * `ledgerlake verify`: proves the lake and writes a certificate of completeness. The exit code: 1 where something is
+ * wrong with the lake itself, or `strict` and with what upstream gave.
+ *
+ * `table` is for people. `json` is one object: `lake`, `account` (null: all), `verified_at`, `verdict` (`whole`,
+ * `findings`, `broken`), `checks` (each `check`, `about`, `checked`, `counts`, `result`, `found`) and `problems` (each
+ * `check`, `kind`, `table`, `file`, `slice`, `problem`; of one check the first 200). `csv` and `ndjson` have a row for
+ * each problem, and one for each check without any, whose `kind` and what follows is null.
+ *
+ * @throws LedgerlakeError USAGE where there is no lake, LAKE_STORE where the lake can't be read, LAKE_LOG where its log is damaged, cut off or from a
+ * newer program
+ */
+export async function verify(options: VerifyOptions, context: ReadingContext): Promise<0 | 1> {
+  const { clock, signal, output, log } = context;
+  const lake = await existingLake(options.lake, tables, clock);
+  const certificate = await verifyLake({ lake, account: options.account, clock, signal, log });
+  const results = certificate.results();
+  const problems = certificate.problems();
+  const verdict = certificate.found('lake') > 0 ? 'broken' : certificate.found('upstream') > 0 ? 'findings' : 'whole';
+
+  if (options.format === 'json') {
+    const object = {
+      lake: options.lake,
+      account: options.account ?? null,
+      verified_at: new Date(clock.now()).toISOString(),
+      verdict,
+      checks: results,
+      problems,
+    };
+    await writeText(output, [`${JSON.stringify(object, undefined, 2)}\n`]);
+  } else if (options.format === 'table') {
+    await writeRows(output, 'table', checkColumns, chunksOf(results.map(checkCells)), { footer: false });
+    await writeText(output, problemLines(problems, results));
+    await writeText(output, [`${verdictLine(options, certificate, results)}\n`]);
+  } else {
+    await writeRows(output, options.format, flatColumns, chunksOf(flatRows(results, problems)));
+  }
+  return verdict === 'broken' || (verdict === 'findings' && options.strict) ? 1 : 0;
+}
+
+const checkColumns: readonly Column[] = [
+  { name: 'check', kind: 'time' },
+  { name: 'what', kind: 'text' },
+  { name: 'checked', kind: 'number' },
+  { name: 'of', kind: 'time' },
+  { name: 'result', kind: 'time' },
+];
+
+function checkCells({ check, about, checked, counts, result, found }: CheckResult) {
+  const words = result === 'failed' || result === 'finding' || result === 'note' ? `${result}: ${found}` : result;
+  return [check, about, checked, counts, words];
+}
+
+/** A paragraph for each problem: a table would cut the names of files. */
+function problemLines(problems: readonly Problem[], results: readonly CheckResult[]): string[] {
+  const lines = problems.map(({ check, kind, table, file, slice, problem }) => {
+    const place = [table, slice, file].filter((part) => part !== '').join('  ');
+    return `\n${kind} ${check}: ${problem}\n  ${place}\n`;
+  });
+  const hidden = results.reduce((sum, { found }) => sum + found, 0) - problems.length;
+  return hidden > 0 ? [...lines, `\nand ${formatCount(hidden, 'more problem')}, which are not listed\n`] : lines;
+}
+
+function verdictLine(
+  { lake, strict }: VerifyOptions,
+  certificate: Certificate,
+  results: readonly CheckResult[],
+): string {
+  const counted = (check: string) => results.find((result) => result.check === check)?.checked ?? 0;
+  const what = [
+    formatCount(counted('file-bytes'), 'file'),
+    formatCount(counted('unique-ids'), 'event'),
+    formatCount(counted('amounts'), 'amount'),
+    formatCount(counted('group-totals'), 'closed group'),
+  ].join(', ');
+  const broken = certificate.found('lake');
+  const findings = certificate.found('upstream');
+  const upstream = findings === 0 ? '' : `, ${formatCount(findings, 'finding')} about what upstream gave`;
+  const notes = certificate.found('note') === 0 ? '' : `, ${formatCount(certificate.found('note'), 'note')}`;
+  if (broken > 0) return `\nNOT WHOLE: ${lake} has ${formatCount(broken, 'problem')}${upstream}${notes} (${what})`;
+  if (counted('file-bytes') === 0) return `\nNothing to verify: ${lake} holds no file${notes}`;
+  const hint = findings > 0 && !strict ? '; --strict makes them a failure' : '';
+  return `\nWHOLE: ${lake} holds what was read, exactly${upstream}${hint}${notes} (${what})`;
+}
+
+const flatColumns: readonly Column[] = [
+  { name: 'check', kind: 'text' },
+  { name: 'checked', kind: 'number' },
+  { name: 'counts', kind: 'text' },
+  { name: 'result', kind: 'text' },
+  { name: 'kind', kind: 'text' },
+  { name: 'table', kind: 'text' },
+  { name: 'file', kind: 'text' },
+  { name: 'slice', kind: 'text' },
+  { name: 'problem', kind: 'text' },
+];
+
+function flatRows(results: readonly CheckResult[], problems: readonly Problem[]): Rows {
+  return results.flatMap(({ check, checked, counts, result }) => {
+    const own = problems.filter((problem) => problem.check === check);
+    const head = [check, checked, counts, result];
+    if (own.length === 0) return [[...head, null, null, null, null, null]];
+    return own.map(({ kind, table, file, slice, problem }) => [...head, kind, table, file, slice, problem]);
+  });
+}

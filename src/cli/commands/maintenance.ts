@@ -1,0 +1,53 @@
+import { sharedOptions, type CommandDefinition, type Given } from '../options/definition.js';
+import { readLake } from '../options/settings.js';
+
+const positional = { name: 'PIPELINE', many: true, about: 'Whose tables [default: all]' } as const;
+
+const options = {
+  lake: sharedOptions.lake,
+  account: { type: 'text', about: 'Whose part of the lake [default: all]' },
+  config: sharedOptions.config,
+  json: sharedOptions.json,
+} as const;
+
+async function readOptions(given: Given) {
+  return {
+    lake: await readLake(given),
+    pipelines: given.all('PIPELINE'),
+    account: given.text('account'),
+    json: given.flag('json'),
+  };
+}
+
+export const compactCommand: CommandDefinition = {
+  name: 'compact',
+  positional,
+  about: 'Merge small files, and write what was landed smaller',
+  more:
+    'Merges the small files of each month into files of about 128 MB, compressed as small as it gets; so are larger ones\n' +
+    'that are as they were landed. Readers see the files before or the file after, never both. It can be stopped at any\n' +
+    'instant, and a second one changes nothing.',
+  options,
+  examples: [['compact financial-events', 'the events by date and their entries']],
+  run: async (given, context) => {
+    const { compact } = await import('../../app/maintenance/compact-lake.js');
+    await compact(await readOptions(given), context);
+    return 0;
+  },
+};
+
+export const rebuildCommand: CommandDefinition = {
+  name: 'rebuild',
+  positional,
+  about: 'Make the entries again from the stored bytes',
+  more:
+    'Makes the derived tables (entries, group_entries, order_entries) again from the raw bytes of their events: no\n' +
+    'request is sent. What comes out the same is left as it is.',
+  options,
+  examples: [['rebuild', 'after a new version reads amounts that the old one did not']],
+  run: async (given, context) => {
+    const { rebuild } = await import('../../app/maintenance/rebuild-lake.js');
+    await rebuild(await readOptions(given), context);
+    return 0;
+  },
+};

@@ -1,0 +1,99 @@
+import type { Settings } from '../../app/configuration/settings.js';
+import type { OwnPipeline } from '../../sources/custom/own-pipeline.js';
+import type { SignIn } from '../../engine/auth/token-request.js';
+import type { Given } from './definition.js';
+
+/** What a run that asks the service goes by. */
+export interface RunSettings extends Settings {
+  readonly account: string;
+  /** Undefined: the embedded service. */
+  readonly endpoint: string | undefined;
+  readonly signIn: SignIn | undefined;
+  /** Pipelines of the user's own, whether or not they are named. */
+  readonly own: readonly OwnPipeline[];
+}
+
+/**
+ * The settings and the account of a run: what the command line says goes before the environment, that before the
+ * configuration. `asked`: the account in the place of the command line's.
+ *
+ * @throws LedgerlakeError USAGE for what is wrong in any of them
+ */
+export async function readSettings(given: Given, asked = given.text('account')): Promise<RunSettings> {
+  const { configuration, settings, resolveAccount, resolveOwnAccount } = await configured(given);
+  const own = settings.pipelineFolder === undefined ? [] : await loadOwn(settings.pipelineFolder);
+  const named = given.all('PIPELINE');
+  if (named.length > 0 && named.every((name) => own.some((pipeline) => pipeline.name === name))) {
+    const account = resolveOwnAccount(configuration, process.env, asked);
+    return { ...settings, account, endpoint: undefined, signIn: undefined, own };
+  }
+  const { account, endpoint, signIn } = await resolveAccount(configuration, process.env, {
+    account: asked,
+    endpoint: given.text('endpoint'),
+  });
+  return { ...settings, account, endpoint, signIn, own };
+}
+
+/**
+ * The accounts of a fleet: those that are configured; where there are none, the made-up seller's.
+ *
+ * @throws LedgerlakeError USAGE for a configuration that isn't one
+ */
+export async function readFleetAccounts(given: Given): Promise<readonly string[]> {
+  const [{ readConfiguration }, { listedAccounts }, { demoAccount }] = await Promise.all([
+    import('../../app/configuration/read-configuration.js'),
+    import('../../app/configuration/listed-accounts.js'),
+    import('../../app/configuration/account.js'),
+  ]);
+  const configuration = await readConfiguration(given.text('config'), process.env, process.cwd());
+  const listed = listedAccounts(configuration, process.env);
+  return listed.length === 0 ? [demoAccount] : listed;
+}
+
+/** The lake that a command is about: as on the command line, in the environment or in the configuration. */
+export async function readLake(given: Given): Promise<string> {
+  return (await readStatePlace(given)).lake;
+}
+
+/** The same, and where runs have left pages. */
+export async function readStatePlace(given: Given): Promise<Pick<Settings, 'lake' | 'journal'>> {
+  const { lake, journal } = (await configured(given)).settings;
+  return { lake, journal };
+}
+
+/** The lake that saved pages come into, and whose events they hold. Throws as `resolveAccountName` does. */
+export async function readImportSettings(given: Given): Promise<{ lake: string; account: string }> {
+  const { configuration, settings, resolveAccountName } = await configured(given);
+  return { lake: settings.lake, account: resolveAccountName(configuration, process.env, given.text('account')) };
+}
+
+/** The configuration, the settings that come of it and of the options that a command has, and how accounts are found. */
+async function configured(given: Given) {
+  // Loaded when a command runs: `--help` needs no schema.
+  const [{ readConfiguration }, { resolveSettings }, { resolveAccount, resolveAccountName, resolveOwnAccount }] =
+    await Promise.all([
+      import('../../app/configuration/read-configuration.js'),
+      import('../../app/configuration/settings.js'),
+      import('../../app/configuration/resolve-account.js'),
+    ]);
+  const configuration = await readConfiguration(given.text('config'), process.env, process.cwd());
+  const options = Object.fromEntries(
+    ['lake', 'from', 'rate', 'burst', 'journal', 'pipelines'].map((name) => [name, given.text(name)]),
+  );
+  const settings = resolveSettings(options, process.env, configuration);
+  return { configuration, settings, resolveAccount, resolveAccountName, resolveOwnAccount };
+}
+
+/** The pipelines that a folder defines. Throws as `loadDefinitions` does. */
+async function loadOwn(folder: string): Promise<readonly OwnPipeline[]> {
+  const [{ loadDefinitions }, { ownPipeline }, { pipelines }, { historyFamily }, { tables }] = await Promise.all([
+    import('../../sources/custom/load-definitions.js'),
+    import('../../sources/custom/own-pipeline.js'),
+    import('../../app/configuration/pipelines.js'),
+    import('../../app/reconcile/family.js'),
+    import('../../sources/finances/model/tables.js'),
+  ]);
+  const taken = [...pipelines, historyFamily].map(({ name }) => name);
+  const definitions = await loadDefinitions(folder, { pipelines: taken, tables: tables.map(({ name }) => name) });
+  return definitions.map((definition) => ownPipeline(definition));
+}

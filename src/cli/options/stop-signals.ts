@@ -1,0 +1,38 @@
+import { LedgerlakeError } from '../../core/errors.js';
+
+/** How long what is open may take to come to its end after the first signal, unless a command asks for more. */
+const shortestGraceMs = 9_000;
+
+/** How a process is told to end. */
+export interface Stopping {
+  /** Aborts with what is to be told. */
+  readonly signal: AbortSignal;
+  /** Lets what is open take longer than the nine seconds after a signal: milliseconds. */
+  readonly allow: (graceMs: number) => void;
+}
+
+/**
+ * Ends commands in good order on the first signal. Who asks twice doesn't want to wait, and a disk or service that never
+ * answers must not make anybody wait: the process ends then, which the lake survives as it survives a crash.
+ */
+export function stopOnSignals(): Stopping {
+  let graceMs = shortestGraceMs;
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (stop.signal.aborted) process.exit(1);
+      const message = `stopped by ${signal}; what was committed stays, and the same command goes on from there`;
+      stop.abort(new LedgerlakeError('STOPPED', message));
+      setTimeout(() => {
+        process.stderr.write(`ledgerlake: ${message}; what was open did not come to its end in time\n`);
+        process.exit(1);
+      }, graceMs).unref();
+    });
+  }
+  return {
+    signal: stop.signal,
+    allow: (ms) => {
+      graceMs = Math.max(shortestGraceMs, ms);
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import type { Clock } from '../../core/clock.js';
+import { usageError } from '../../core/errors.js';
+import { tables as allTables } from '../../sources/finances/model/tables.js';
+import { Lake } from '../../lake/lake.js';
+import { openStore } from '../../lake/store/open-store.js';
+import { readAccountName } from '../../app/configuration/account.js';
+import { LakeLedger } from '../../serve/lake/lake-ledger.js';
+import { MainTables } from '../../serve/lake/main-tables.js';
+import type { Health } from '../../serve/http/side-pages.js';
+
+/** A ledger with what there is to say of it. */
+export interface ServedLake {
+  readonly ledger: LakeLedger;
+  readonly account: string;
+  /** Reads the lake's newest version. Throws where it can't be read. */
+  readonly look: () => Promise<Health>;
+  /** The report of the lake's newest version, as HTML. Throws as `lakeReport` does. */
+  readonly report: () => Promise<string>;
+}
+
+/** A report is made anew once an hour, where nothing was committed: it says how old the lake is. */
+const reportLifeMs = 3_600_000;
+
+/**
+ * Opens a lake to serve one account's events.
+ *
+ * @throws LedgerlakeError USAGE for a lake that holds nothing, or several accounts and none was chosen, or not the one that
+ * was; LAKE_STORE, LAKE_LOG where it can't be read
+ */
+export async function openServedLake(location: string, account: string | undefined, clock: Clock): Promise<ServedLake> {
+  if (account !== undefined) readAccountName(account);
+  const tables = await MainTables.open(openStore(location, { clock }), clock);
+  const served = chosenAccount(location, account, [...tables.accounts()].toSorted());
+  const look = async (): Promise<Health> => {
+    await tables.refresh();
+    return { serves: 'lake', account: served, tables: tables.versions() };
+  };
+  const ledger = await LakeLedger.open(tables, served);
+  return { ledger, account: served, look, report: newestReport(location, served, clock) };
+}
+
+/** Makes reports one at a time, and none twice: a page that is loaded again and again must not take the machine. */
+function newestReport(location: string, account: string, clock: Clock): () => Promise<string> {
+  let lake: Lake | undefined;
+  let made: { readonly of: string; readonly html: string } | undefined;
+  let before: Promise<unknown> = Promise.resolve();
+  const make = async (): Promise<string> => {
+    if (lake === undefined) lake = await Lake.open(openStore(location, { clock }), allTables, clock);
+    else await lake.refresh();
+    const versions = lake.tables.map(({ snapshot }) => snapshot.version);
+    const of = [...versions, Math.floor(clock.now() / reportLifeMs)].join();
+    if (made?.of !== of) {
+      const { lakeReport } = await import('../../app/report/lake-report.js');
+      made = { of, html: (await lakeReport({ lake, location, account, clock })).html };
+    }
+    return made.html;
+  };
+  return () => {
+    const page = before.then(make);
+    before = page.catch(() => undefined);
+    return page;
+  };
+}
+
+function chosenAccount(location: string, account: string | undefined, held: readonly string[]): string {
+  const [first, ...others] = held;
+  if (first === undefined) {
+    throw usageError(
+      `expected a lake with events in ${location}, it holds none yet: \`ledgerlake backfill\` loads them`,
+    );
+  }
+  if (account === undefined && others.length === 0) return first;
+  if (account !== undefined && held.includes(account)) return account;
+  const asked = account === undefined ? 'which account to serve' : `an account that the lake holds, got ${account}`;
+  throw usageError(`expected --account to say ${asked}: ${location} holds ${held.join(', ')}`);
+}

@@ -1,0 +1,72 @@
+import { LedgerlakeError } from '../../core/errors.js';
+import { formats, isFormat } from '../../core/text/formats.js';
+import { writeText } from '../../core/text/sink.js';
+import { identifier } from '../../core/duckdb/views.js';
+import type { Writable } from 'node:stream';
+import type { Destination } from './destination.js';
+import type { Session } from './session.js';
+
+/** The shell's own commands, without their dots. */
+export const dotCommands = ['exit', 'format', 'help', 'output', 'quit', 'schema', 'tables'] as const;
+
+const help = `Statements end with a semicolon and may take several lines. Commands take one line:
+.format [NAME]    how results are printed: ${formats.join(', ')}
+.help             this text
+.output [FILE]    results go to the file, which is there once they go elsewhere; left out: back here
+.quit             leaves, as Ctrl-D does
+.schema [TABLE]   columns and their types
+.tables           the tables
+On a terminal Tab completes names, the arrows bring back what was typed (but for lines that begin with a blank, and
+secrets), and Ctrl-C cancels the statement that runs or is typed, and leaves where there is none.
+`;
+
+export interface DotCommandContext {
+  readonly session: Session;
+  readonly destination: Destination;
+  /** Runs a statement of the command's. */
+  readonly run: (statement: string) => Promise<boolean>;
+  readonly output: Writable;
+  readonly errorOutput: Writable;
+}
+
+/**
+ * Runs one of the shell's commands but `quit`. False where nobody reads the output any more.
+ *
+ * @throws LedgerlakeError SQL or USAGE for a command or an argument that is none
+ */
+export async function dotCommand(context: DotCommandContext, name: string, argument: string): Promise<boolean> {
+  const { session, destination, run, output, errorOutput } = context;
+  switch (name) {
+    case 'help':
+      return writeText(output, [help]);
+    case 'tables':
+      return run('SELECT table_name AS "table" FROM information_schema.tables ORDER BY ALL');
+    case 'schema':
+      return run(schemaQuery(argument));
+    case 'output': {
+      const written = await destination.to(argument === '' ? undefined : argument);
+      return written === undefined || writeText(errorOutput, [`wrote ${written}\n`]);
+    }
+    case 'format':
+      if (argument === '') return writeText(output, [`${session.format}\n`]);
+      if (!isFormat(argument)) {
+        throw new LedgerlakeError('SQL', `Expected a format (${formats.join(', ')}), got "${argument}".`);
+      }
+      session.format = argument;
+      return true;
+    default:
+      throw new LedgerlakeError('SQL', `There is no command ".${name}": .help lists those there are.`);
+  }
+}
+
+/** The columns of a table, or of all; a table that isn't there is DuckDB's error. */
+function schemaQuery(table: string): string {
+  if (table === '') {
+    return (
+      'SELECT table_name AS "table", column_name AS "column", data_type AS type FROM information_schema.columns ' +
+      'ORDER BY table_name, ordinal_position'
+    );
+  }
+  const name = identifier(table.replace(/^"(.*)"$/, '$1'));
+  return `SELECT column_name AS "column", column_type AS type FROM (DESCRIBE ${name})`;
+}

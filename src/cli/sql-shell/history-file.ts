@@ -1,0 +1,81 @@
+import { appendFile, chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, isAbsolute, join } from 'node:path';
+import { messageOf } from '../../core/errors.js';
+
+/** So many lines are kept. */
+export const historyLines = 1000;
+/** Longer lines are pasted data: they would make the file large. */
+const longestLine = 10_000;
+
+/** Where what was typed into the shell is kept: the user's folder for state (XDG Base Directory Specification). */
+export function historyPath(environment: Readonly<Record<string, string | undefined>>): string {
+  const set = environment['XDG_STATE_HOME'] ?? '';
+  const state = isAbsolute(set) ? set : join(homedir(), '.local', 'state');
+  return join(state, 'ledgerlake', 'sql_history');
+}
+
+/** What was typed into this shell and earlier ones. */
+export interface History {
+  /** What earlier shells left. */
+  readonly newestFirst: string[];
+  /** Takes a line; with `ended` it is the last one of its statement, whose lines are kept then. */
+  add(line: string, ended: boolean): Promise<void>;
+  /** Drops the lines of a statement that hasn't ended. */
+  forget(): void;
+}
+
+/**
+ * Opens the history, for nobody else to read, and cuts it to `historyLines`. Lines of statements that make a secret of
+ * DuckDB's aren't kept, nor, as in other shells, what begins with a blank. A file that can't be written is told once, and
+ * the shell goes on without.
+ */
+export async function openHistory(path: string | undefined, tell: (line: string) => unknown): Promise<History> {
+  let kept = path;
+  const orTell = async <T>(work: (path: string) => Promise<T>): Promise<T | undefined> => {
+    try {
+      return kept === undefined ? undefined : await work(kept);
+    } catch (error) {
+      kept = undefined;
+      await tell(`What is typed is not kept (${messageOf(error)}).`);
+      return undefined;
+    }
+  };
+  const earlier = (await orTell(readHistory)) ?? [];
+  let typed: string[] = [];
+  return {
+    newestFirst: earlier.toReversed(),
+    add: async (line, ended) => {
+      typed.push(line);
+      if (!ended) return;
+      const lines = typed;
+      typed = [];
+      await orTell((file) => append(file, lines));
+    },
+    forget: () => {
+      typed = [];
+    },
+  };
+}
+
+/** The lines, oldest first. */
+async function readHistory(path: string): Promise<readonly string[]> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await appendFile(path, '', { mode: 0o600 });
+  // It may have been made, or copied, with other rights.
+  await chmod(path, 0o600);
+  const lines = (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '');
+  const kept = lines.slice(-historyLines);
+  if (kept.length < lines.length) {
+    const temporary = `${path}.${process.pid}`;
+    await writeFile(temporary, kept.map((line) => `${line}\n`).join(''), { mode: 0o600 });
+    await rename(temporary, path);
+  }
+  return kept;
+}
+
+async function append(path: string, lines: readonly string[]): Promise<void> {
+  if (/\bsecret\b/i.test(lines.join(' ')) || lines[0]?.startsWith(' ') === true) return;
+  const kept = lines.filter((line) => line.trim() !== '' && line.length <= longestLine);
+  if (kept.length > 0) await appendFile(path, kept.map((line) => `${line}\n`).join(''), { mode: 0o600 });
+}

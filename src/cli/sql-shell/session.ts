@@ -1,0 +1,114 @@
+import { writeRows } from '../../core/text/formats.js';
+import { writeText } from '../../core/text/sink.js';
+import { fileFault, lostFile } from '../../core/duckdb/lost-file.js';
+import { createViews } from '../../core/duckdb/views.js';
+import type { Writable } from 'node:stream';
+import type { Format } from '../../core/text/formats.js';
+import type { Output } from '../../core/text/sink.js';
+import type { Rows } from '../../core/text/rows.js';
+import type { Database, QueryResult } from '../../core/duckdb/connection.js';
+import type { LakeFiles, LakeTable } from '../../core/duckdb/views.js';
+
+export interface SessionOptions {
+  readonly database: Database;
+  readonly tables: readonly LakeTable[];
+  readonly format: Format;
+  /** The committed files as of now. Asked for again when a query met a file that a commit has replaced since. */
+  readonly lakeFiles: () => Promise<LakeFiles>;
+  /** What a file of the lake holds, by its address; undefined for any other file. */
+  readonly sliceOf?: ((address: string) => string | undefined) | undefined;
+  readonly output: Output;
+  readonly errorOutput: Writable;
+  readonly signal?: AbortSignal | undefined;
+  /** Statements that make macros over the views. */
+  readonly macros?: readonly string[];
+}
+
+/** Statements over a lake's views, and where their results go. */
+export class Session {
+  format: Format;
+  /** Where results go from now on. */
+  output: Output;
+  readonly #options: SessionOptions;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    this.format = options.format;
+    this.output = options.output;
+  }
+
+  /** Makes the views from the lake's newest version, which is returned. */
+  async refresh(): Promise<LakeFiles> {
+    const { database, tables, lakeFiles, signal, macros = [] } = this.#options;
+    for (let attempt = 1; ; attempt++) {
+      const files = await lakeFiles();
+      try {
+        await createViews(database, tables, files, signal);
+        for (const macro of macros) await database.execute(macro, { signal });
+        return files;
+      } catch (error) {
+        if (attempt === 3 || !lostFile(error)) throw fileFault(error, this.#options.sliceOf);
+      }
+    }
+  }
+
+  /**
+   * Runs one statement and prints what it gives. False when the output's reader has gone, which is no error. Throws a
+   * LedgerlakeError: SQL with DuckDB's message, or STOPPED; when `signal`, instead of the session's, aborts, its reason.
+   */
+  async run(statement: string, signal = this.#options.signal): Promise<boolean> {
+    return this.#print(await this.#query(statement, signal));
+  }
+
+  /** Runs one statement and drops what it gives. */
+  async runSilently(statement: string): Promise<void> {
+    const { chunks } = await this.#query(statement);
+    const rows = chunks[Symbol.asyncIterator]();
+    while ((await rows.next()).done !== true);
+  }
+
+  /** Starts a query up to its first rows; where it misses a file until then, once more over the lake's newest version. */
+  async #query(statement: string, signal = this.#options.signal): Promise<QueryResult> {
+    const { database } = this.#options;
+    try {
+      return await started(await database.query(statement, { signal }));
+    } catch (error) {
+      if (!lostFile(error)) throw fileFault(error, this.#options.sliceOf);
+      await this.refresh();
+      return started(await database.query(statement, { signal }));
+    }
+  }
+
+  async #print({ gives, plan, columns, chunks }: QueryResult): Promise<boolean> {
+    const { output } = this;
+    const { errorOutput } = this.#options;
+    if (gives === 'rows' && plan && this.format === 'table') return writeText(output, planText(chunks));
+    if (gives === 'rows') return writeRows(output, this.format, columns, chunks);
+    let count: unknown;
+    for await (const rows of chunks) count = rows[0]?.[0];
+    // Not a result: stdout stays empty, so that `--format json` never holds anything else.
+    if (gives === 'count')
+      await writeText(errorOutput, [`${String(count)} ${count === 1n ? 'row' : 'rows'} written\n`]);
+    return true;
+  }
+}
+
+/** The result with its first rows already read: most queries have opened all of their files by then. */
+async function started(result: QueryResult): Promise<QueryResult> {
+  const chunks = result.chunks[Symbol.asyncIterator]();
+  const first = await chunks.next();
+  return { ...result, chunks: joined(first, chunks) };
+}
+
+async function* joined(first: IteratorResult<Rows>, rest: AsyncIterator<Rows>): AsyncGenerator<Rows> {
+  try {
+    for (let next = first; next.done !== true; next = await rest.next()) yield next.value;
+  } finally {
+    await rest.return?.();
+  }
+}
+
+/** A plan's last column, as it was drawn. */
+async function* planText(chunks: QueryResult['chunks']): AsyncGenerator<string> {
+  for await (const rows of chunks) yield rows.map((row) => `${String(row.at(-1)).trimEnd()}\n`).join('');
+}

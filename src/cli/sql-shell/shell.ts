@@ -1,0 +1,151 @@
+import { createInterface, type CompleterResult } from 'node:readline';
+import { LedgerlakeError } from '../../core/errors.js';
+import { writeText } from '../../core/text/sink.js';
+import { dotCommand } from './dot-commands.js';
+import { fileNames } from '../../core/duckdb/file-names.js';
+import { openHistory } from './history-file.js';
+import { StatementReader } from '../../core/duckdb/statements.js';
+import { fileBegun, suggestions, type Catalog } from './suggestions.js';
+import type { Readable, Writable } from 'node:stream';
+import type { Output } from '../../core/text/sink.js';
+import type { Destination } from './destination.js';
+import type { Session } from './session.js';
+
+export interface ShellOptions {
+  readonly session: Session;
+  readonly destination: Destination;
+  readonly input: Readable & { readonly isTTY?: boolean };
+  readonly output: Output;
+  readonly errorOutput: Writable;
+  /** The names that Tab completes; asked for when no statement runs. */
+  readonly catalog: () => Promise<Catalog>;
+  /** Keeps what is typed on a terminal; undefined: nothing does. */
+  readonly historyFile?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const prompt = 'ledgerlake> ';
+
+/**
+ * Reads statements and commands from the input until its end or `.quit`, each printed as it comes. On a terminal it
+ * prompts, keeps a history, completes, and cancels on Ctrl-C; leaving it is no failure. A statement that fails is reported
+ * on the error output and the next one is read; off a terminal the exit code is then 1, and a last statement without a
+ * semicolon is run at the end of the input.
+ */
+export async function runShell(options: ShellOptions): Promise<0 | 1> {
+  const { session, destination, input, output, errorOutput, signal } = options;
+  const interactive = input.isTTY === true;
+  // Prompts stay out of results that go to a file.
+  const screen = output.isTTY === true ? output : errorOutput;
+  const tell = (line: string): Promise<boolean> => writeText(errorOutput, [`${line}\n`]);
+  const history = interactive ? await openHistory(options.historyFile, tell) : undefined;
+  const reader = new StatementReader();
+  /** Lines that were typed and aren't done with, and what cancels the one at work. */
+  let waiting = 0;
+  let cancel = new AbortController();
+  let catalog: Promise<Catalog> | undefined;
+  const completed = async (line: string): Promise<CompleterResult> => {
+    const file = reader.pending ? undefined : fileBegun(line);
+    if (file !== undefined) return [[...(await fileNames(file))], file];
+    // DuckDB runs one query at a time.
+    if (waiting > 0) return [[], line];
+    catalog ??= options.catalog();
+    const { words, typed } = suggestions(reader.text + line, await catalog);
+    return [[...words], typed];
+  };
+  const lines = createInterface({
+    input,
+    ...(interactive
+      ? {
+          output: screen,
+          terminal: true,
+          prompt,
+          history: history?.newestFirst ?? [],
+          historySize: 1000,
+          removeHistoryDuplicates: true,
+          completer: (line: string, done: (error: Error | null, result?: CompleterResult) => void) => {
+            completed(line).then(
+              (result) => {
+                done(null, result);
+              },
+              () => {
+                done(null, [[], line]);
+              },
+            );
+          },
+        }
+      : { terminal: false, crlfDelay: Infinity }),
+    ...(signal && { signal }),
+  });
+  // Lines that come before somebody asks for them would be lost.
+  const asked = lines[Symbol.asyncIterator]();
+  const ask = (): void => {
+    if (!interactive) return;
+    lines.setPrompt(reader.pending ? '...> '.padStart(prompt.length) : prompt);
+    lines.prompt();
+  };
+  lines.on('line', () => {
+    waiting++;
+  });
+  lines.on('SIGINT', () => {
+    if (waiting > 0 && !cancel.signal.aborted) {
+      cancel.abort(new LedgerlakeError('SQL', 'The statement was cancelled.'));
+    } else if (waiting === 0 && (reader.pending || lines.line !== '')) {
+      // To the end of the line, and what stands before it away.
+      lines.write(null, { ctrl: true, name: 'e' });
+      lines.write(null, { ctrl: true, name: 'u' });
+      reader.rest();
+      history?.forget();
+      screen.write('^C\n');
+      ask();
+    } else lines.close();
+  });
+
+  const run = async (statement: string): Promise<boolean> => {
+    // What Tab has asked for comes to its end first; a statement may make other names.
+    await catalog?.catch(() => undefined);
+    catalog = undefined;
+    const either = signal === undefined ? cancel.signal : AbortSignal.any([signal, cancel.signal]);
+    return destination.whole(() => session.run(statement, either));
+  };
+  let failures = 0;
+  /** False where nobody reads the output any more. */
+  const attempt = async (work: () => Promise<boolean>): Promise<boolean> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof LedgerlakeError) || error.code === 'STOPPED') throw error;
+      failures++;
+      return tell(error.message);
+    }
+  };
+
+  try {
+    if (interactive) await writeText(screen, ['DuckDB over the lake: .help for commands, .quit to leave.\n']);
+    ask();
+    for await (const line of asked) {
+      const command = reader.pending ? undefined : /^\s*\.(.*)$/.exec(line)?.[1];
+      if (command === undefined) {
+        const statements = reader.push(line);
+        await history?.add(line, !reader.pending);
+        for (const statement of statements) if (!(await attempt(() => run(statement)))) return 0;
+      } else {
+        await history?.add(line, true);
+        const [, name = '', argument = ''] = /^(\S*)\s*(.*)$/.exec(command.replace(/[\s;]+$/, '')) ?? [];
+        if (name === 'quit' || name === 'exit') return failures > 0 && !interactive ? 1 : 0;
+        if (!(await attempt(() => dotCommand({ ...options, run }, name, argument)))) return 0;
+      }
+      waiting--;
+      if (cancel.signal.aborted) cancel = new AbortController();
+      ask();
+    }
+    if (signal?.aborted === true)
+      throw new LedgerlakeError('STOPPED', 'The shell was stopped.', { cause: signal.reason });
+    if (interactive) await writeText(screen, ['\n']);
+    const rest = interactive ? undefined : reader.rest();
+    if (rest !== undefined && !(await attempt(() => run(rest)))) return 0;
+    return failures > 0 && !interactive ? 1 : 0;
+  } finally {
+    lines.close();
+  }
+}

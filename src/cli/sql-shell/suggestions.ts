@@ -1,0 +1,68 @@
+import { formats } from '../../core/text/formats.js';
+import { dotCommands } from './dot-commands.js';
+
+/** The names that a statement can use. */
+export interface Catalog {
+  readonly tables: ReadonlyMap<string, readonly string[]>;
+  readonly keywords: readonly string[];
+}
+
+/** What has been typed of a file's name behind `.output`; undefined in any other text. */
+export function fileBegun(text: string): string | undefined {
+  return /^\s*\.output\s+(.*)$/.exec(text)?.[1];
+}
+
+/** Words behind which a table is named. */
+const beforeTable = /\b(?:from|join|into|update|table|describe|summarize)\s+$/i;
+
+/**
+ * What Tab offers at the end of a text: words that may stand in the place of `typed`, the word that has been begun.
+ *
+ * @param text the statement up to the cursor, its earlier lines included; or a line with a command
+ */
+export function suggestions(
+  text: string,
+  catalog: Catalog,
+): { readonly words: readonly string[]; readonly typed: string } {
+  const command = /^\s*\.(\w*)(?:\s+(\S*))?$/.exec(text);
+  if (command !== null) {
+    const [, name = '', argument] = command;
+    if (argument === undefined)
+      return { words: beginning(dotCommands, name).map((word) => `.${word}`), typed: `.${name}` };
+    const values = name === 'format' ? formats : name === 'schema' ? [...catalog.tables.keys()] : [];
+    return { words: beginning(values, argument), typed: argument };
+  }
+  const typed = /(?<![\p{L}\p{N}_])[\p{L}_][\p{L}\p{N}_]*$/u.exec(text)?.[0] ?? '';
+  const before = text.slice(0, text.length - typed.length);
+  if (isQuoted(before)) return { words: [], typed };
+  const qualifier = /([\p{L}_][\p{L}\p{N}_]*)\.$/u.exec(before)?.[1];
+  if (qualifier !== undefined) return { words: beginning(columnsOf(qualifier, text, catalog), typed), typed };
+  const tables = [...catalog.tables.keys()];
+  if (beforeTable.test(before)) return { words: beginning(tables, typed), typed };
+  const columns = new Set([...catalog.tables.values()].flat());
+  // An empty word would offer everything there is.
+  if (typed === '') return { words: [], typed };
+  const upper = typed === typed.toUpperCase();
+  const keywords = catalog.keywords.map((word) => (upper ? word.toUpperCase() : word.toLowerCase()));
+  return { words: beginning([...columns, ...tables, ...keywords], typed), typed };
+}
+
+/** Those that begin as typed, in whatever case, each once. */
+function beginning(words: readonly string[], typed: string): string[] {
+  const wanted = typed.toLowerCase();
+  return [...new Set(words)].filter((word) => word.toLowerCase().startsWith(wanted)).toSorted();
+}
+
+/** The columns of a table, or of the one that an alias stands for. */
+function columnsOf(qualifier: string, text: string, { tables }: Catalog): readonly string[] {
+  const wanted = qualifier.toLowerCase();
+  for (const [, table = '', alias = ''] of text.matchAll(/\b(?:from|join|,)\s+(\w+)\s+(?:as\s+)?(\w+)/gi)) {
+    if (alias.toLowerCase() === wanted && tables.has(table.toLowerCase())) return tables.get(table.toLowerCase()) ?? [];
+  }
+  return tables.get(wanted) ?? [];
+}
+
+/** Whether a text ends inside of quotes. */
+function isQuoted(text: string): boolean {
+  return (text.match(/'/g)?.length ?? 0) % 2 === 1 || (text.match(/"/g)?.length ?? 0) % 2 === 1;
+}

@@ -1,0 +1,277 @@
+import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  DuckDBArrayValue,
+  DuckDBDateValue,
+  DuckDBDecimalValue,
+  DuckDBInstance,
+  DuckDBListValue,
+  DuckDBMapValue,
+  DuckDBStructValue,
+  DuckDBTimestampMillisecondsValue,
+  DuckDBTimestampNanosecondsValue,
+  DuckDBTimestampSecondsValue,
+  DuckDBTimestampTZValue,
+  DuckDBTimestampValue,
+  DuckDBTypeId,
+  DuckDBUnionValue,
+  DuckDBVariantValue,
+  ResultReturnType,
+  StatementType,
+} from '@duckdb/node-api';
+import { LedgerlakeError, messageOf } from '../errors.js';
+import { cellText, jsonNumber } from '../text/rows.js';
+import { statementsOf } from './statements.js';
+import { dateText, decimalText, floatNumber, instantText } from './texts.js';
+import type { DuckDBConnection, DuckDBDataChunk, DuckDBResult, DuckDBValue } from '@duckdb/node-api';
+import type { Cell, Column, Kind, Rows } from '../text/rows.js';
+
+export interface QueryOptions {
+  /** Stops the query; what was asked for then throws the signal's reason, or STOPPED. */
+  readonly signal?: AbortSignal | undefined;
+  /** Values for `$1`, `$2` … of the last statement. */
+  readonly parameters?: readonly Cell[];
+}
+
+export interface QueryColumn extends Column {
+  /** As DuckDB writes it: `DECIMAL(18,6)`. */
+  readonly type: string;
+}
+
+export interface QueryResult {
+  /** What the statement gives: rows, the number of rows it wrote (INSERT, COPY …), or nothing (CREATE, SET …). */
+  readonly gives: 'rows' | 'count' | 'nothing';
+  /** Whether it is the plan of an EXPLAIN: lines of text that are to be printed as they are. */
+  readonly plan: boolean;
+  readonly columns: readonly QueryColumn[];
+  /** The rows, at most 2,048 at a time, read as they are asked for; once, and until the next query at the latest. */
+  readonly chunks: AsyncIterable<Rows>;
+}
+
+/**
+ * An in-memory DuckDB in UTC. It runs one query at a time: the next one ends the rows of the one before. Every method
+ * but `close` throws a LedgerlakeError with code SQL and DuckDB's own message, the line with its caret included.
+ *
+ * Cells are exact: DECIMAL is its text with all digits, BIGINT and wider are bigints, smaller integers and DOUBLE
+ * numbers, dates and instants ISO 8601 text (TIMESTAMPTZ with `Z`, fractions only where there are any), lists, structs
+ * and maps JSON text, BLOB, INTERVAL, UUID and the rest what DuckDB casts them to as VARCHAR.
+ */
+export interface Database {
+  /** Runs one statement or more; the result is the last one's, read as its rows are asked for. */
+  query(sql: string, options?: QueryOptions): Promise<QueryResult>;
+  /** Runs statements to their end and drops what they give. */
+  execute(sql: string, options?: QueryOptions): Promise<void>;
+  /** All rows of a query that gives few, by column name. */
+  rows(sql: string, options?: QueryOptions): Promise<readonly Readonly<Record<string, Cell>>[]>;
+  /** Another one over the same memory, which runs a query of its own at the same time. It is closed before this one. */
+  beside(): Promise<Database>;
+  /** Ends what runs and frees the memory. */
+  close(): void;
+}
+
+/** Opens a DuckDB of its own. It never loads an extension from the network unless a statement says INSTALL. */
+export async function openDatabase(): Promise<Database> {
+  const instance = await DuckDBInstance.create(':memory:', {
+    autoinstall_known_extensions: 'false',
+    // Where queries larger than memory spill; DuckDB's default is a folder in the user's own.
+    temp_directory: join(tmpdir(), `ledgerlake-${randomUUID()}`),
+  });
+  return connected(instance, () => {
+    instance.closeSync();
+  });
+}
+
+async function connected(instance: DuckDBInstance, closed: () => void): Promise<Database> {
+  const connection = await instance.connect();
+  await connection.run("SET TimeZone = 'UTC'");
+
+  const query = async (sql: string, options: QueryOptions = {}): Promise<QueryResult> => {
+    const { signal, parameters } = options;
+    // DuckDB itself has no words for it.
+    if (statementsOf(sql).length === 0) throw new LedgerlakeError('SQL', 'Expected a statement, got none.');
+    const result = await interruptible(connection, signal, () => connection.stream(sql, parameters && [...parameters]));
+    return {
+      gives: givesOf(result),
+      plan: result.statementType === StatementType.EXPLAIN,
+      columns: columnsOf(result),
+      chunks: chunksOf(connection, result, signal),
+    };
+  };
+
+  return {
+    query,
+    execute: async (sql, options) => {
+      const { chunks } = await query(sql, options);
+      // What a statement throws may come only with its rows.
+      const rows = chunks[Symbol.asyncIterator]();
+      while ((await rows.next()).done !== true);
+    },
+    rows: async (sql, options) => {
+      const { columns, chunks } = await query(sql, options);
+      const all: Record<string, Cell>[] = [];
+      for await (const rows of chunks) {
+        for (const row of rows) all.push(Object.fromEntries(columns.map(({ name }, at) => [name, row[at] ?? null])));
+      }
+      return all;
+    },
+    beside: () => connected(instance, () => undefined),
+    close: () => {
+      connection.closeSync();
+      closed();
+    },
+  };
+}
+
+async function* chunksOf(
+  connection: DuckDBConnection,
+  result: DuckDBResult,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Rows> {
+  const converters = columnsOf(result).map(converterOf);
+  let ended = false;
+  try {
+    for (;;) {
+      const chunk = await interruptible(connection, signal, () => result.fetchChunk());
+      ended = chunk === null || chunk.rowCount === 0;
+      if (chunk === null || ended) return;
+      yield rowsOf(chunk, converters);
+    }
+  } finally {
+    // Whoever stops reading early doesn't want the rest computed.
+    if (!ended) connection.interrupt();
+  }
+}
+
+function rowsOf(chunk: DuckDBDataChunk, converters: readonly ((value: DuckDBValue) => Cell)[]): Rows {
+  const columns = converters.map((convert, at) => chunk.getColumnValues(at).map(convert));
+  return Array.from({ length: chunk.rowCount }, (_, row) => columns.map((column) => column[row] ?? null));
+}
+
+/** Runs a step of DuckDB's; an abort interrupts it, and DuckDB's errors become ours. */
+async function interruptible<T>(
+  connection: DuckDBConnection,
+  signal: AbortSignal | undefined,
+  step: () => Promise<T>,
+): Promise<T> {
+  let again: NodeJS.Timeout | undefined;
+  const stop = (): void => {
+    connection.interrupt();
+    // DuckDB forgets an interruption that comes before its thread has begun.
+    again = setInterval(() => {
+      connection.interrupt();
+    }, 20);
+  };
+  try {
+    throwIfStopped(signal);
+    signal?.addEventListener('abort', stop, { once: true });
+    return await step();
+  } catch (error) {
+    throwIfStopped(signal);
+    throw sqlError(error);
+  } finally {
+    signal?.removeEventListener('abort', stop);
+    clearInterval(again);
+  }
+}
+
+function throwIfStopped(signal: AbortSignal | undefined): void {
+  if (signal?.aborted !== true) return;
+  if (signal.reason instanceof LedgerlakeError) throw signal.reason;
+  throw new LedgerlakeError('STOPPED', 'The query was stopped before its end.', { cause: signal.reason });
+}
+
+function sqlError(error: unknown): LedgerlakeError {
+  if (error instanceof LedgerlakeError) return error;
+  const message = messageOf(error).replace(/^Failed to extract statements: /, '');
+  return new LedgerlakeError('SQL', message.trimEnd(), { cause: error });
+}
+
+function givesOf(result: DuckDBResult): QueryResult['gives'] {
+  if (result.returnType === ResultReturnType.QUERY_RESULT) return 'rows';
+  return result.returnType === ResultReturnType.CHANGED_ROWS ? 'count' : 'nothing';
+}
+
+function columnsOf(result: DuckDBResult): readonly (QueryColumn & { readonly id: DuckDBTypeId })[] {
+  return Array.from({ length: result.columnCount }, (_, at) => {
+    const type = result.columnType(at);
+    const alias = result.columnLogicalType(at).alias;
+    const json = type.typeId === DuckDBTypeId.VARCHAR && alias === 'JSON';
+    return {
+      name: result.columnName(at),
+      kind: json ? 'json' : (kinds.get(type.typeId) ?? 'text'),
+      type: alias ?? type.toString(),
+      id: type.typeId,
+    };
+  });
+}
+
+const kinds: ReadonlyMap<DuckDBTypeId, Kind> = new Map(
+  (
+    [
+      ['boolean', 'BOOLEAN'],
+      ['number', 'TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT UHUGEINT BIGNUM'],
+      ['number', 'FLOAT DOUBLE DECIMAL'],
+      ['time', 'DATE TIME TIME_TZ TIME_NS TIMESTAMP TIMESTAMP_TZ TIMESTAMP_S TIMESTAMP_MS TIMESTAMP_NS'],
+      ['json', 'LIST STRUCT MAP ARRAY UNION VARIANT'],
+    ] as const
+  ).flatMap(([kind, ids]) =>
+    ids.split(' ').map((id) => [DuckDBTypeId[id as keyof typeof DuckDBTypeId], kind] as const),
+  ),
+);
+
+function converterOf({ id, kind }: { id: DuckDBTypeId; kind: Kind }): (value: DuckDBValue) => Cell {
+  if (id === DuckDBTypeId.FLOAT) return (value) => (typeof value === 'number' ? floatNumber(value) : cellOf(value));
+  if (id === DuckDBTypeId.VARCHAR && kind === 'json') return (value) => (value === null ? null : checkedJson(value));
+  return kind === 'json' ? (value) => (value === null ? null : jsonOf(value)) : cellOf;
+}
+
+function cellOf(value: DuckDBValue): Cell {
+  if (value === null || typeof value !== 'object') return value;
+  if (value instanceof DuckDBDecimalValue) return decimalText(value.value, value.scale);
+  if (value instanceof DuckDBTimestampTZValue) return instantText(value.micros, 6, 'Z');
+  if (value instanceof DuckDBTimestampValue) return instantText(value.micros, 6, '');
+  if (value instanceof DuckDBDateValue) return dateText(value.days);
+  if (value instanceof DuckDBTimestampSecondsValue) return instantText(value.seconds, 0, '');
+  if (value instanceof DuckDBTimestampMillisecondsValue) return instantText(value.millis, 3, '');
+  if (value instanceof DuckDBTimestampNanosecondsValue) return instantText(value.nanos, 9, '');
+  return value.toString();
+}
+
+/** A value inside a list, a struct or a map, or one of these, as JSON with the same exact texts. */
+function jsonOf(value: DuckDBValue): string {
+  if (value === null) return 'null';
+  if (value instanceof DuckDBListValue || value instanceof DuckDBArrayValue) {
+    return `[${value.items.map(jsonOf).join(',')}]`;
+  }
+  if (value instanceof DuckDBStructValue) {
+    const names = Object.keys(value.entries);
+    return `{${names.map((name) => `${JSON.stringify(name)}:${jsonOf(value.entries[name] ?? null)}`).join(',')}}`;
+  }
+  if (value instanceof DuckDBMapValue) {
+    return `{${value.entries.map((entry) => `${keyOf(entry.key)}:${jsonOf(entry.value)}`).join(',')}}`;
+  }
+  if (value instanceof DuckDBUnionValue || value instanceof DuckDBVariantValue) return jsonOf(value.value);
+  const cell = cellOf(value);
+  if (cell === null || typeof cell === 'boolean') return String(cell);
+  return value instanceof DuckDBDecimalValue || typeof cell !== 'string'
+    ? jsonNumber(cellText(cell))
+    : JSON.stringify(cell);
+}
+
+/** A map's key as the name of a member. */
+function keyOf(key: DuckDBValue): string {
+  const text = jsonOf(key);
+  return text.startsWith('"') ? text : JSON.stringify(text);
+}
+
+/** The text of a JSON column as it is, or where it isn't JSON (a file may say so wrongly) as a JSON string. */
+function checkedJson(value: DuckDBValue): string {
+  const text = typeof value === 'string' ? value : String(cellOf(value));
+  try {
+    JSON.parse(text);
+    return text;
+  } catch {
+    return JSON.stringify(text);
+  }
+}

@@ -1,0 +1,121 @@
+import { parseInstant } from '../../core/numeric/iso-instant.js';
+import { scan } from '../../core/json/scan.js';
+import { Tape } from '../../core/json/tape.js';
+import type { InstantRange, Ledger, LedgerItem, LedgerPage } from '../../serve/http/ledger.js';
+import type { Strikes } from './strikes.js';
+
+const hour = 3_600_000;
+const day = 24 * hour;
+
+/** A list of events that the live service sends and its public model doesn't have. */
+export const unknownList = 'PerformanceBondRefundEventList';
+
+/** Where the records of the model have their own date. */
+const dateNames = ['PostedDate', 'postedDate', 'TransactionPostedDate', 'TransactionCreationDate'];
+
+type Members = Readonly<Record<string, unknown>>;
+
+function membersOf(json: string): Members {
+  const value: unknown = JSON.parse(json);
+  return typeof value === 'object' && value !== null ? (value as Members) : {};
+}
+
+function instantIn(members: Members, names: readonly string[]): number | undefined {
+  const text = names.map((name) => members[name]).find((value) => typeof value === 'string');
+  return text === undefined ? undefined : parseInstant(text);
+}
+
+/** An object's JSON without one member; the others as they are, byte for byte. */
+export function withoutMember(json: string, name: string): string {
+  const tape = new Tape();
+  scan(Buffer.from(json), tape);
+  const kept = [...tape.keys(0)].filter((key) => tape.stringValue(key) !== name);
+  return `{${kept.map((key) => `${tape.text(key)}:${tape.text(key + 1)}`).join(',')}}`;
+}
+
+/**
+ * The ledger as the live service shows it at its worst: events that come late, a history that ends, groups whose total
+ * is missing, events in a list that nobody knows. What it hides it hides by the chain's own instant, so that a chain of
+ * pages stays of a piece, and by the event's content, so that every operation hides the same. An event without a date
+ * is never late or too old. A page may hold fewer items than it was asked for.
+ */
+export function faultyLedger(ledger: Ledger, strikes: Strikes): Ledger {
+  const on = {
+    deferred: strikes.has('deferred-events'),
+    recent: strikes.has('recent-incomplete'),
+    total: strikes.has('total-missing'),
+    list: strikes.has('unknown-list'),
+    history: strikes.has('history-limit'),
+  };
+  if (!Object.values(on).includes(true)) return ledger;
+  const oldest = (asOf: number) => (on.history ? asOf - strikes.amount('history-limit') * day : -Infinity);
+
+  function isHidden({ list, json }: LedgerItem, asOf: number): boolean {
+    if (!on.deferred && !on.recent && !on.history) return false;
+    const date = instantIn(membersOf(json), dateNames);
+    if (date === undefined) return false;
+    if (date < oldest(asOf)) {
+      strikes.count('history-limit');
+      return true;
+    }
+    const thing = list + json;
+    const lateBy = (kind: 'deferred-events' | 'recent-incomplete', ms: number) => {
+      const hidden = asOf < date + ms && strikes.hitsThing(kind, thing);
+      if (hidden) strikes.count(kind);
+      return hidden;
+    };
+    // Each at an hour of its own: another chance than the one that chose it.
+    const arrives = strikes.chance('recent-incomplete', thing, 'arrival') * strikes.amount('recent-incomplete') * hour;
+    return lateBy('deferred-events', strikes.amount('deferred-events') * day) || lateBy('recent-incomplete', arrives);
+  }
+
+  function shownEvent(item: LedgerItem): LedgerItem {
+    if (!on.list || !strikes.hitsThing('unknown-list', item.list + item.json)) return item;
+    strikes.count('unknown-list');
+    return { ...item, list: unknownList };
+  }
+
+  function shownGroup(item: LedgerItem, asOf: number): LedgerItem {
+    if (!on.total) return item;
+    const members = membersOf(item.json);
+    const ended = instantIn(members, ['FinancialEventGroupEnd']);
+    const isFresh = ended !== undefined && ended <= asOf && asOf < ended + strikes.amount('total-missing') * hour;
+    const id = String(members['FinancialEventGroupId']);
+    if (!isFresh || members['OriginalTotal'] === undefined || !strikes.hitsThing('total-missing', id)) return item;
+    strikes.count('total-missing');
+    return { ...item, json: withoutMember(item.json, 'OriginalTotal') };
+  }
+
+  const eventsOf = ({ items, next }: LedgerPage, asOf: number): LedgerPage => ({
+    items: items.filter((item) => !isHidden(item, asOf)).map(shownEvent),
+    next,
+  });
+
+  /** What is left of a range; the ledger isn't asked for what it may not show. */
+  async function within(
+    { from, to }: InstantRange,
+    asOf: number,
+    ask: (range: InstantRange) => Promise<LedgerPage>,
+  ): Promise<LedgerPage> {
+    const range = { from: Math.max(from, oldest(asOf)), to };
+    if (range.from > from) strikes.count('history-limit');
+    return range.from < to ? ask(range) : { items: [], next: undefined };
+  }
+
+  return {
+    groups: async (range, query) => {
+      const page = await within(range, query.asOf, (left) => ledger.groups(left, query));
+      return { ...page, items: page.items.map((item) => shownGroup(item, query.asOf)) };
+    },
+    events: async (range, query) =>
+      eventsOf(await within(range, query.asOf, (left) => ledger.events(left, query)), query.asOf),
+    eventsOfGroup: async (groupId, query) => {
+      const page = await ledger.eventsOfGroup(groupId, query);
+      return page && eventsOf(page, query.asOf);
+    },
+    eventsOfOrder: async (orderId, query) => {
+      const page = await ledger.eventsOfOrder(orderId, query);
+      return page && eventsOf(page, query.asOf);
+    },
+  };
+}

@@ -1,0 +1,181 @@
+import { limits, operations } from '../../sources/finances/api-v0/operations.js';
+import { type Answer, type Delivery, type Outcome, refused } from '../../serve/http/answer.js';
+import type { PageRequest } from '../../serve/http/chain.js';
+import type { LedgerItem, LedgerPage } from '../../serve/http/ledger.js';
+import { accessTokenExpired, denied, overQuota, Refusal, tokenExpired } from '../../serve/http/refusal.js';
+import type { FaultRequest } from './faults.js';
+import type { FaultKind } from './kinds.js';
+import type { Strikes } from './strikes.js';
+
+/** A page as it is shown, and how its chain goes on. */
+export interface ShownPage {
+  readonly items: readonly LedgerItem[];
+  /** Where the next page begins: a place for which a token is issued, or a token that was issued before. */
+  readonly next: { readonly cursor: string | undefined } | { readonly token: string } | undefined;
+}
+
+/** What goes wrong with one request, asked step by step; each step is asked once at most. */
+export interface RequestFaults {
+  /** Comes in place of the answer before the quota counts the request. */
+  throttled(): Outcome | undefined;
+  /** The rate at which the operation's quota runs; undefined: the one it is set to. */
+  rate(): number | undefined;
+  /** Comes in place of the answer once the quota has counted the request. */
+  instead(): Outcome | undefined;
+  /** Throws a Refusal (400) for a checked request that the specification allows. */
+  check(request: PageRequest): void;
+  /** The page as it is shown. Throws a Refusal (400) for one that the specification allows. */
+  page(request: PageRequest, page: LedgerPage): ShownPage;
+  /** Throws a Refusal (400) for a body that the specification allows. */
+  checkBody(body: string): void;
+  /** The answer as it goes out. */
+  finish(answer: Answer): Answer;
+}
+
+/** What a request is recognised by when it comes again. */
+export interface RequestNames {
+  readonly target: string;
+  readonly accessToken: string | undefined;
+}
+
+/** A page without faults: the ledger's. */
+export function shownPage({ items, next }: LedgerPage): ShownPage {
+  return { items, next: next === undefined ? undefined : { cursor: next } };
+}
+
+/** A service that keeps to its specification. */
+export const noFaults: RequestFaults = {
+  throttled: () => undefined,
+  rate: () => undefined,
+  instead: () => undefined,
+  check: () => undefined,
+  page: (_request, page) => shownPage(page),
+  checkBody: () => undefined,
+  finish: (answer) => answer,
+};
+
+const day = 86_400_000;
+const rateHeader = 'x-amzn-RateLimit-Limit';
+const webPage =
+  '<!DOCTYPE html>\n<html><head><title>Service</title></head><body><h1>Please try again later</h1></body></html>\n';
+
+const html = (status: number): Outcome => ({ status, body: webPage, headers: { 'Content-Type': 'text/html' } });
+const unanswered = (delivery: Delivery): Outcome => ({ status: 0, body: '', delivery });
+
+/** The live service gives one and the same reason for many causes. */
+function unexplained(): Refusal {
+  return new Refusal(400, 'Request was not valid or data requested exceeds data retention period.');
+}
+
+const failed = () => new Refusal(500, 'We encountered an internal error. Please try again.');
+const unavailable = () => new Refusal(503, 'The service is temporarily unavailable. Please try again.');
+
+/** The sign-in has errors of another form (RFC 6749, section 5.2). */
+function signInError(status: number, error: string, description: string): Outcome {
+  return { status, body: JSON.stringify({ error, error_description: description }) };
+}
+
+/** Whether a window of events is longer than so many days; without an upper bound it ends as late as it may. */
+function isLongWindow({ chain }: PageRequest, days: number): boolean {
+  const { operation, after, before, asOf } = chain;
+  return (
+    operation === 'ListFinancialEvents' &&
+    after !== undefined &&
+    (before ?? asOf - limits.marginMs) - after > days * day
+  );
+}
+
+/**
+ * The faults of a service, request by request. A request that meets one has used the quota all the same, unless it was
+ * throttled, and takes no data where it gets no page.
+ */
+export function createRequestFaults(strikes: Strikes): (request: FaultRequest, names: RequestNames) => RequestFaults {
+  /** Requests that were refused once and may pass now. */
+  const refusedOnce = new Set<string>();
+  const deadTokens = new Set<string>();
+  const deadAccessTokens = new Set<string>();
+
+  return (request, { target, accessToken }) => {
+    const hits = (kind: FaultKind) => strikes.hits(kind, request);
+    const limit = (kind: FaultKind, value: number) => {
+      if (value > strikes.amount(kind) && hits(kind)) throw unexplained();
+    };
+
+    function passingRefusal(): boolean {
+      if (refusedOnce.delete(target) || !hits('invalid-input')) return false;
+      refusedOnce.add(target);
+      return true;
+    }
+    function isTokenDead(token: string | undefined): boolean {
+      if (token === undefined) return false;
+      if (!deadTokens.has(token) && !hits('token-expired')) return false;
+      deadTokens.add(token);
+      return true;
+    }
+    function isAccessTokenDead(): boolean {
+      if (accessToken !== undefined && deadAccessTokens.has(accessToken)) return true;
+      if (!hits('access-token-expired')) return false;
+      if (accessToken !== undefined) deadAccessTokens.add(accessToken);
+      return true;
+    }
+    function someLeftOut(items: readonly LedgerItem[]): readonly LedgerItem[] {
+      const chance = (item: LedgerItem) => strikes.chance('groups-missing', request.number, item.json);
+      const left = items.filter((item) => chance(item) >= 1 / strikes.amount('groups-missing'));
+      return left.length < items.length ? left : items.slice(1);
+    }
+
+    return {
+      throttled: () => {
+        if (hits('throttled') || hits('throttled-spell')) return refused(overQuota());
+        if (!hits('throttled-retry-after')) return undefined;
+        const seconds = String(strikes.amount('throttled-retry-after'));
+        return { ...refused(overQuota()), headers: { 'Retry-After': seconds } };
+      },
+      rate: () => (hits('rate-changed') ? strikes.amount('rate-changed') : undefined),
+      instead: () => {
+        const signIn = request.operation === 'SignIn';
+        if (hits('reset')) return unanswered('reset');
+        if (hits('no-answer')) return unanswered('never');
+        if (hits('server-error')) return signIn ? signInError(500, 'server_error', 'It failed.') : refused(failed());
+        if (hits('unavailable')) {
+          return signIn
+            ? signInError(503, 'temporarily_unavailable', 'Please try again later.')
+            : refused(unavailable());
+        }
+        if (hits('unavailable-html')) return html(503);
+        if (hits('html')) return html(200);
+        if (isAccessTokenDead()) return refused(denied(accessTokenExpired));
+        if (hits('access-denied')) return refused(denied());
+        return passingRefusal() ? refused(unexplained()) : undefined;
+      },
+      check: (checked) => {
+        if (isTokenDead(checked.token)) throw tokenExpired(strikes.amount('token-expired'));
+        limit('page-limit', checked.chain.pageSize);
+        limit('chain-limit', checked.pages + 1);
+        if (isLongWindow(checked, strikes.amount('window-limit')) && hits('window-limit')) throw unexplained();
+      },
+      page: (checked, page) => {
+        const { chain, cursor, token, results } = checked;
+        if (chain.operation === 'ListFinancialEventsByGroupId') limit('group-limit', results + page.items.length);
+        if (hits('empty-page')) return { items: [], next: { cursor } };
+        const isListing = operations[chain.operation].result === 'FinancialEventGroupList';
+        const isCut = isListing && page.items.length > 0 && hits('groups-missing');
+        const shown = shownPage(isCut ? { ...page, items: someLeftOut(page.items) } : page);
+        return token !== undefined && hits('token-loop') ? { ...shown, next: { token } } : shown;
+      },
+      checkBody: (body) => {
+        limit('body-limit', Buffer.byteLength(body));
+      },
+      finish: (answer) => {
+        if (answer.delivery !== 'whole') return answer;
+        const { [rateHeader]: announced, ...others } = answer.headers;
+        const headers = announced !== undefined && hits('rate-missing') ? others : answer.headers;
+        let delivery: Delivery = 'whole';
+        if (hits('no-body')) delivery = 'head-only';
+        else if (hits('cut-body')) delivery = 'cut';
+        else if (hits('wrong-length')) delivery = 'too-long';
+        return { ...answer, headers, delivery };
+      },
+    };
+  };
+}

@@ -1,0 +1,129 @@
+import type { Clock } from '../../core/clock.js';
+import { usageError } from '../../core/errors.js';
+import type { InstantRange, Ledger, LedgerItem, LedgerPage, LedgerQuery } from '../../serve/http/ledger.js';
+import { type Books, createBooks } from './books.js';
+import { createEvents, type EventFacts } from './events.js';
+import { groupJson } from './group-json.js';
+import { type History, historyAt } from './history.js';
+import { JsonDraft } from './json-draft.js';
+import type { Period } from './periods.js';
+import { keyOf } from './random.js';
+import { createTotals } from './totals.js';
+
+export interface SellerOptions {
+  /** Decides everything: a whole number from 0. */
+  readonly seed: number;
+  /** How many events any `days` whole days in a row have, 0 to 10^9. */
+  readonly events: number;
+  /** How far back the history goes at least; default 90. */
+  readonly days?: number | undefined;
+}
+
+/** A made-up seller: a ledger for the service, and books of its own to check against what came out of it. */
+export interface Seller extends Ledger, Books {}
+
+const limits = { events: 1e9, days: 3650 };
+
+function checkWhole(name: string, value: number, least: number, most: number): void {
+  if (!Number.isSafeInteger(value) || value < least || value > most) {
+    throw usageError(`The made-up seller's ${name} must be a whole number from ${least} to ${most}, not ${value}`);
+  }
+}
+
+/** The ordinal that a cursor names. Throws a USAGE error for one that no page of this seller gave. */
+function ordinalIn(cursor: string | undefined): number | undefined {
+  if (cursor === undefined) return undefined;
+  const ordinal = /^-?\d+$/.test(cursor) ? Number(cursor) : NaN;
+  if (!Number.isSafeInteger(ordinal)) throw usageError(`The cursor must be an event's number, not "${cursor}"`);
+  return ordinal;
+}
+
+/** At most `limit` of the things, and the last one delivered where more follow. */
+function cut<T>(things: Iterable<T>, limit: number): { shown: T[]; last: T | undefined } {
+  const shown: T[] = [];
+  for (const thing of things) {
+    if (shown.length === limit) return { shown, last: shown.at(-1) };
+    shown.push(thing);
+  }
+  return { shown, last: undefined };
+}
+
+/** The answer as a promise, which what goes wrong rejects. */
+function answer<T>(ask: () => T): Promise<T> {
+  return new Promise((resolve) => {
+    resolve(ask());
+  });
+}
+
+/**
+ * A made-up seller on four marketplaces, each with its currency and its groups of fourteen days. What happens on a day
+ * depends on the seed, the density and that day alone; the clock only decides how much of it has happened. Nothing is
+ * held in memory but the sums of days, so its size doesn't matter.
+ *
+ * An order whose events have all aged out of the history, or are still to come, is one that it never had.
+ * Throws a USAGE error for options that can't be.
+ */
+export function createSeller(options: SellerOptions, clock: Clock): Seller {
+  const { seed, events: count, days = 90 } = options;
+  checkWhole('seed', seed, 0, Number.MAX_SAFE_INTEGER);
+  checkWhole('number of events', count, 0, limits.events);
+  checkWhole('number of days', days, 1, limits.days);
+
+  const key = keyOf(seed);
+  const events = createEvents(seed, count, days);
+  const totals = createTotals(events);
+  const draft = new JsonDraft(events.orderIds);
+  const historyOf = ({ asOf }: LedgerQuery) => historyAt(events, days, Math.min(asOf, clock.now()));
+
+  function itemOf(event: EventFacts): LedgerItem {
+    events.write(event, draft);
+    return { list: event.list, json: draft.finish() };
+  }
+  function page(found: Iterable<EventFacts>, { limit }: LedgerQuery): LedgerPage {
+    const { shown, last } = cut(found, limit);
+    return { items: shown.map(itemOf), next: last === undefined ? undefined : String(last.ordinal) };
+  }
+  async function groupItem(period: Period, { until }: History): Promise<LedgerItem> {
+    const beginningBalance = events.periods.beginningBalanceOf(period);
+    const total = beginningBalance + (count === 0 ? 0n : await totals.netOf(period, until));
+    const facts = { id: events.periods.idOf(period), period, isOpen: period.end > until, beginningBalance, total };
+    return { list: '', json: groupJson(key, facts) };
+  }
+  async function groups({ from, to }: InstantRange, query: LedgerQuery): Promise<LedgerPage> {
+    const history = historyOf(query);
+    const place = history.periods.findIndex((period) => events.periods.idOf(period) === query.cursor);
+    if (place === -1 && query.cursor !== undefined) {
+      throw usageError(`The cursor must be the id of a group that a page ended with, not "${query.cursor}"`);
+    }
+    const wanted = history.periods.slice(place + 1).filter(({ start }) => start >= from && start < to);
+    const { shown, last } = cut(wanted, query.limit);
+    const items: LedgerItem[] = [];
+    for (const period of shown) items.push(await groupItem(period, history));
+    return { items, next: last === undefined ? undefined : events.periods.idOf(last) };
+  }
+
+  return {
+    ...createBooks(events, () => historyAt(events, days, clock.now())),
+    groups,
+    events: (range, query) =>
+      answer(() => page(historyOf(query).events(range, undefined, ordinalIn(query.cursor)), query)),
+    eventsOfGroup: (groupId, query) =>
+      answer(() => {
+        const history = historyOf(query);
+        const period = history.periods.find((candidate) => events.periods.idOf(candidate) === groupId);
+        if (period === undefined) return undefined;
+        const range = { from: period.start, to: period.end };
+        return page(history.events(range, period.market, ordinalIn(query.cursor)), query);
+      }),
+    eventsOfOrder: (orderId, query) =>
+      answer(() => {
+        const order = events.orderIds.ordinalOf(orderId);
+        if (order === undefined || count === 0) return undefined;
+        const history = historyOf(query);
+        const found = events.eventsOf(order).map(events.factsOf).filter(history.has);
+        const after = ordinalIn(query.cursor) ?? -Infinity;
+        const rest = found.filter(({ ordinal }) => ordinal > after);
+        return found.length === 0 ? undefined : page(rest, query);
+      }),
+  };
+}

@@ -1,0 +1,93 @@
+import type { Clock } from '../../core/clock.js';
+import type { Transport } from '../http/agent.js';
+import { SharedWork } from './shared-work.js';
+import type { IssuedToken, SignIn } from './token-request.js';
+
+/** The access tokens of one account, for the header `x-amz-access-token`. */
+export interface AccessTokens {
+  /**
+   * A token that lives for a while yet; it is asked for where none is held. Callers at the same time share one request,
+   * and one that aborts leaves it to the others.
+   *
+   * @throws LedgerlakeError SIGN_IN_REFUSED, SIGN_IN_UNREACHABLE once trying again hasn't helped, or the signal's reason
+   */
+  current(signal: AbortSignal): Promise<string>;
+  /** Tells that the service took a token for expired: it is thrown away, unless another one is held by now. */
+  refused(token: string): void;
+}
+
+export interface AccessTokensOptions extends SignIn {
+  readonly transport: Pick<Transport, 'post'>;
+  readonly clock: Clock;
+  /** From 0 to 1, for the waits between tries. */
+  readonly random?: () => number;
+}
+
+/** A token is not handed out any more so long before it expires, or a tenth of its life, whichever is less. */
+const spareMs = 60_000;
+const sparePart = 0.1;
+
+/** So often the token endpoint is tried, with these waits between: half a second, one, two, four. */
+const tries = 5;
+const firstWaitMs = 500;
+
+/** Signs one account in when it is first needed, and again whenever its access token is about to expire. */
+export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
+  return new HeldToken(options);
+}
+
+class HeldToken implements AccessTokens {
+  readonly #options: AccessTokensOptions;
+  #held: { readonly token: string; readonly renewAt: number } | undefined;
+  #refresh: SharedWork<string> | undefined;
+
+  constructor(options: AccessTokensOptions) {
+    this.#options = options;
+  }
+
+  async current(signal: AbortSignal): Promise<string> {
+    signal.throwIfAborted();
+    if (this.#held !== undefined && this.#options.clock.now() < this.#held.renewAt) return this.#held.token;
+    if (this.#refresh === undefined || this.#refresh.stopped) this.#refresh = this.#begin();
+    return this.#refresh.wait(signal);
+  }
+
+  refused(token: string): void {
+    if (this.#held?.token === token) this.#held = undefined;
+  }
+
+  #begin(): SharedWork<string> {
+    const refresh = new SharedWork(async (signal) => {
+      try {
+        const { token, renewAt } = await issue(this.#options, signal);
+        this.#held = { token, renewAt };
+        return token;
+      } finally {
+        if (this.#refresh === refresh) this.#refresh = undefined;
+      }
+    });
+    return refresh;
+  }
+}
+
+/** Asks until there is a token, a refusal, or no sense in asking on. */
+async function issue(
+  { transport, clock, random = Math.random, ...signIn }: AccessTokensOptions,
+  signal: AbortSignal,
+): Promise<{ readonly token: string; readonly renewAt: number }> {
+  // Only now: who need not sign in needs no schema of the answer either.
+  const { requestToken } = await import('./token-request.js');
+  for (let number = 1; ; number++) {
+    // The life of a token counts from before the request: it began at some moment in between.
+    const asked = clock.now();
+    const answer = await requestToken(signIn, transport, signal);
+    if (!('error' in answer)) return { token: answer.token, renewAt: renewalOf(answer, asked) };
+    if (!answer.error.retryable || number === tries) throw answer.error;
+    const wait = firstWaitMs * 2 ** (number - 1) * (0.5 + random() / 2);
+    await clock.sleep(Math.max(wait, answer.waitMs), signal);
+  }
+}
+
+function renewalOf({ lifeMs }: IssuedToken, asked: number): number {
+  return asked + lifeMs - Math.min(spareMs, lifeMs * sparePart);
+}

@@ -1,0 +1,143 @@
+import { z } from 'zod';
+import { LedgerlakeError, messageOf } from '../../core/errors.js';
+import type { HttpAnswer, Transport } from '../http/agent.js';
+import type { Secret } from './secret.js';
+
+/** What a seller's application signs in with (Login with Amazon, refresh token grant). */
+export interface SignIn {
+  /** For messages. */
+  readonly account: string;
+  /** Address to which the secrets are posted: https, or loopback. */
+  readonly tokenEndpoint: string;
+  readonly clientId: Secret;
+  readonly clientSecret: Secret;
+  readonly refreshToken: Secret;
+}
+
+export interface IssuedToken {
+  readonly token: string;
+  /** Milliseconds from the request on. */
+  readonly lifeMs: number;
+}
+
+export interface RefusedToken {
+  readonly error: LedgerlakeError;
+  /** Milliseconds that the endpoint asks to wait (`Retry-After`); 0 where it says nothing. */
+  readonly waitMs: number;
+}
+
+/** No wait that an endpoint asks for is longer. */
+const longestWaitMs = 60_000;
+
+/** The part of an answer that counts. The token goes into a header, so it is visible ASCII. */
+const answerShape = z.object({
+  access_token: z.string().regex(/^[\x21-\x7e]+$/),
+  expires_in: z.number().positive(),
+});
+
+/** Its text is another's; only these codes (RFC 6749, section 5.2) are ever shown. */
+const errorShape = z.object({
+  error: z.enum([
+    'invalid_request',
+    'invalid_client',
+    'invalid_grant',
+    'unauthorized_client',
+    'unsupported_grant_type',
+    'invalid_scope',
+    'access_denied',
+    'server_error',
+    'temporarily_unavailable',
+  ]),
+});
+
+/** What to check, by the code of the refusal. */
+const checks: Readonly<Record<string, string>> = {
+  invalid_client: 'check the client id and the client secret, which may have been rotated',
+  invalid_grant: 'check the refresh token: it may be revoked, expired, or issued to another client id',
+  unauthorized_client: 'check that the client id is that of the application which the seller authorised',
+};
+const checkAll = 'check client id, client secret and refresh token, and the token endpoint';
+
+/**
+ * Asks the token endpoint once for an access token. What it answers never becomes part of an error: it may quote what
+ * it was sent. Redirects are not followed: they would carry the secrets elsewhere.
+ *
+ * @throws the signal's reason, and nothing else
+ */
+export async function requestToken(
+  { account, tokenEndpoint, clientId, clientSecret, refreshToken }: SignIn,
+  transport: Pick<Transport, 'post'>,
+  signal: AbortSignal,
+): Promise<IssuedToken | RefusedToken> {
+  const { origin, host, pathname } = new URL(tokenEndpoint);
+  const expected = `expected an access token for the account ${account} from ${host}`;
+  let answer: HttpAnswer;
+  try {
+    answer = await transport.post({
+      origin,
+      path: pathname,
+      headers: { accept: 'application/json', 'content-type': 'application/json' },
+      body: JSON.stringify({
+        grant_type: 'refresh_token',
+        refresh_token: refreshToken.reveal(),
+        client_id: clientId.reveal(),
+        client_secret: clientSecret.reveal(),
+      }),
+      addressOf: 'the token endpoint',
+      signal,
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    return unreachable(`${expected}, got no answer: ${messageOf(error)}`, { cause: error });
+  }
+  const { status } = answer;
+  const details = requestIdOf(answer);
+  const body = parsed(answer.body);
+  if (status === 200) {
+    const issued = answerShape.safeParse(body);
+    if (issued.success) return { token: issued.data.access_token, lifeMs: issued.data.expires_in * 1000 };
+    const todo = 'check the token endpoint, and for a proxy in between';
+    return unreachable(`${expected}, got an answer without \`access_token\` and \`expires_in\`: ${todo}`, { status });
+  }
+  if (status === 408 || status === 429 || status >= 500) {
+    const what = status === 429 ? 'it is asked too often' : 'it has a fault';
+    const waitMs = retryAfterMs(answer.headers.get('retry-after'));
+    return unreachable(`${expected}, got status ${status}: ${what}; try again later`, { status, details }, waitMs);
+  }
+  const refusal = errorShape.safeParse(body);
+  const code = refusal.success ? refusal.data.error : undefined;
+  const told = code === undefined ? '' : ` (${code})`;
+  const todo = status < 400 ? 'check the token endpoint: redirects are not followed' : (checks[code ?? ''] ?? checkAll);
+  const error = new LedgerlakeError('SIGN_IN_REFUSED', `${expected}, got status ${status}${told}: ${todo}`, {
+    status,
+    details,
+  });
+  return { error, waitMs: 0 };
+}
+
+function unreachable(
+  message: string,
+  about: { cause?: unknown; status?: number; details?: string },
+  waitMs = 0,
+): RefusedToken {
+  return { error: new LedgerlakeError('SIGN_IN_UNREACHABLE', message, about), waitMs };
+}
+
+function parsed(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(body));
+  } catch {
+    // Not JSON, which is neither a token nor an error's code: the message then says so.
+    return undefined;
+  }
+}
+
+/** What the endpoint's own people ask for, if it is what it should be. */
+function requestIdOf({ headers }: HttpAnswer): string {
+  const id = headers.get('x-amzn-requestid') ?? '';
+  return `request id: ${/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id) ? id : 'none'}`;
+}
+
+function retryAfterMs(text: string | undefined): number {
+  return /^\d{1,9}$/.test(text ?? '') ? Math.min(Number(text) * 1000, longestWaitMs) : 0;
+}

@@ -1,0 +1,110 @@
+import { setImmediate } from 'node:timers/promises';
+import { Agent } from 'undici';
+import { LedgerlakeError } from '../../core/errors.js';
+import { failureOf } from './failure.js';
+
+export interface TransportOptions {
+  /** Milliseconds until a connection stands. */
+  readonly connectTimeoutMs?: number;
+  /** Milliseconds from the request to the end of the answer's headers. */
+  readonly headersTimeoutMs?: number;
+  /** Milliseconds between two pieces of the answer's body. */
+  readonly bodyTimeoutMs?: number;
+  /** Milliseconds for which an idle connection is kept, unless the server says for how long. */
+  readonly keepAliveMs?: number;
+}
+
+export interface GetRequest {
+  /** `http://host:port` or `https://host:port`. */
+  readonly origin: string;
+  /** Path and query exactly as they are sent, beginning with `/`. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+export interface PostRequest extends GetRequest {
+  /** As it is sent; never part of an error. */
+  readonly body: string;
+  /** What names the address, for messages: an option, a setting. */
+  readonly addressOf: string;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  /** By lower-case name; what came several times is joined with `, `. */
+  readonly headers: ReadonlyMap<string, string>;
+  /** The whole body, never a part of it. */
+  readonly body: Uint8Array;
+}
+
+/** GET and POST over connections that are kept open. */
+export interface Transport {
+  /**
+   * Sends the request once and reads the whole answer, whatever its status; redirects are answers too.
+   *
+   * @throws LedgerlakeError UPSTREAM_UNREACHABLE when there is no whole answer, UPSTREAM_BODY when its body is encoded,
+   *   or the signal's reason
+   */
+  get(request: GetRequest): Promise<HttpAnswer>;
+  /** The same with a body. */
+  post(request: PostRequest): Promise<HttpAnswer>;
+  /** Waits for the requests under way, then closes every connection. Nothing can be sent afterwards. */
+  close(): Promise<void>;
+}
+
+/** A transport with connections of its own: `close` it when it isn't needed any more. */
+export function createTransport({
+  connectTimeoutMs = 10_000,
+  headersTimeoutMs = 60_000,
+  bodyTimeoutMs = 60_000,
+  keepAliveMs = 30_000,
+}: TransportOptions = {}): Transport {
+  const agent = new Agent({
+    connect: { timeout: connectTimeoutMs },
+    headersTimeout: headersTimeoutMs,
+    bodyTimeout: bodyTimeoutMs,
+    keepAliveTimeout: keepAliveMs,
+  });
+  const send = async (request: GetRequest & Partial<PostRequest>, method: 'GET' | 'POST'): Promise<HttpAnswer> => {
+    const { origin, path, headers, signal, body: sent = null, addressOf = '--endpoint' } = request;
+    signal.throwIfAborted();
+    try {
+      const answer = await agent.request({
+        origin,
+        path,
+        method,
+        headers: { ...headers, 'accept-encoding': 'identity' },
+        body: sent,
+        signal,
+      });
+      const body = await answer.body.bytes();
+      // The pool takes the connection back only after this; a request sent before that would open another one.
+      await setImmediate();
+      const received = new Map(Object.entries(answer.headers).map(([name, value]) => [name, joined(value)]));
+      refuseEncoded(received.get('content-encoding'), origin);
+      return { status: answer.statusCode, headers: received, body };
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error instanceof LedgerlakeError ? error : failureOf(error, { origin, path, method, addressOf });
+    }
+  };
+  return {
+    get: (request) => send(request, 'GET'),
+    post: (request) => send(request, 'POST'),
+    close: () => agent.close(),
+  };
+}
+
+function joined(value: string | string[] | undefined): string {
+  return Array.isArray(value) ? value.join(', ') : (value ?? '');
+}
+
+/** Nothing here decodes, and none was asked for: bytes that are kept must be the ones that the service wrote. */
+function refuseEncoded(encoding: string | undefined, origin: string): void {
+  if (encoding === undefined || encoding === '' || encoding.toLowerCase() === 'identity') return;
+  throw new LedgerlakeError(
+    'UPSTREAM_BODY',
+    `Expected an answer without content-encoding from ${new URL(origin).host}, got ${encoding.slice(0, 40)}: check the proxy in between.`,
+  );
+}

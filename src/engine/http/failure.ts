@@ -1,0 +1,78 @@
+import { LedgerlakeError, messageOf } from '../../core/errors.js';
+
+/** What happened and what to do, by the codes of Node's sockets and of undici. */
+const failures: Readonly<Record<string, readonly [what: string, todo: string]>> = {
+  ECONNREFUSED: ['it refuses connections', 'check --endpoint, and that the service runs there'],
+  ENOTFOUND: ['there is no such host (DNS)', 'check --endpoint and the network'],
+  EAI_AGAIN: ['the host name could not be looked up (DNS)', 'check the network'],
+  EHOSTUNREACH: ['there is no way to the host', 'check --endpoint and the network'],
+  ENETUNREACH: ['there is no way to the network', 'check --endpoint and the network'],
+  ETIMEDOUT: ['the connection timed out', 'check --endpoint and the network'],
+  UND_ERR_CONNECT_TIMEOUT: ['no connection stood in time', 'check --endpoint and the network'],
+  UND_ERR_HEADERS_TIMEOUT: ['it took too long to answer', 'try again later'],
+  UND_ERR_BODY_TIMEOUT: ['its answer stopped midway for too long', 'try again later'],
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: ['its answer was cut off', 'try again'],
+  UND_ERR_SOCKET: ['it broke off the connection', 'try again; if it stays so, check --endpoint'],
+  ECONNRESET: ['it broke off the connection', 'try again; if it stays so, check --endpoint'],
+  EPIPE: ['it broke off the connection', 'try again; if it stays so, check --endpoint'],
+  ERR_SSL_WRONG_VERSION_NUMBER: ['it does not speak TLS', 'check whether --endpoint should begin with http://'],
+};
+
+export interface FailedRequest {
+  readonly origin: string;
+  /** Path and query. */
+  readonly path: string;
+  readonly method: string;
+  /** What names the address: the option or setting to check. */
+  readonly addressOf: string;
+}
+
+/**
+ * Why there is no whole answer, as an error for the user: host and port, what happened, what to do. Nothing of the
+ * request's headers is in it, and of its address no user and no password.
+ */
+export function failureOf(error: unknown, { origin, path, method, addressOf }: FailedRequest): LedgerlakeError {
+  const { protocol, hostname, port } = new URL(origin);
+  const host = `${hostname}:${port === '' ? (protocol === 'https:' ? '443' : '80') : port}`;
+  const code = codeOf(error);
+  // Codes come from anywhere: `valueOf` is none of these.
+  const known = Object.hasOwn(failures, code) ? failures[code] : undefined;
+  const [what, todo] = known ?? unknownFailure(code, error);
+  return new LedgerlakeError(
+    'UPSTREAM_UNREACHABLE',
+    `Could not read from ${host}: ${what}. Please ${todo.replace('--endpoint', addressOf)}.`,
+    {
+      cause: error,
+      details: `${method} ${path}
+${code}: ${messageOf(error)}`,
+    },
+  );
+}
+
+function unknownFailure(code: string, error: unknown): readonly [string, string] {
+  if (code.startsWith('HPE_') || code === 'HTTPParserError')
+    return ['what answers there does not speak HTTP', 'check --endpoint'];
+  return [`${messageOf(error)} (${code})`, 'check --endpoint and the network'];
+}
+
+/** Codes of a connection that stood, and then gave no whole answer. */
+const brokenOff: ReadonlySet<string> = new Set([
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+  'UND_ERR_SOCKET',
+  'ECONNRESET',
+  'EPIPE',
+]);
+
+/** Whether a failure that `failureOf` made came before any connection stood that speaks HTTP. */
+export function neverConnected(failure: LedgerlakeError): boolean {
+  return failure.code === 'UPSTREAM_UNREACHABLE' && !brokenOff.has(codeOf(failure.cause));
+}
+
+/** The code nearest to the cause: undici wraps some failures, and Node those of a host with several addresses. */
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+  return code ?? (error.cause === undefined ? error.name : codeOf(error.cause));
+}

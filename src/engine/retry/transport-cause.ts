@@ -1,0 +1,10 @@
+import { LedgerlakeError } from '../../core/errors.js';
+import { neverConnected } from '../http/failure.js';
+import type { Cause } from './cause.js';
+
+/** The cause of an error that isn't a refusal: there was no whole answer, or one that isn't what was expected. */
+export function transportCause(error: unknown): Cause {
+  if (!(error instanceof LedgerlakeError)) return 'other';
+  if (error.code === 'UPSTREAM_UNREACHABLE') return neverConnected(error) ? 'no-connection' : 'fault';
+  return error.code === 'UPSTREAM_BODY' || error.code === 'JSON_SYNTAX' ? 'fault' : 'other';
+}

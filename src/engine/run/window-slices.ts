@@ -1,0 +1,79 @@
+import { unitsOf } from '../../lake/delta/file-tags.js';
+import type { Lake } from '../../lake/lake.js';
+import type { Sample } from './density.js';
+import type { Slice } from './slice.js';
+import type { Window } from '../../core/windows.js';
+import { cutImported, readImported } from '../../lake/loads/imported-days.js';
+import { UnitWindows } from '../../lake/loads/load-windows.js';
+import { overlap } from '../../core/windows.js';
+
+/** A slice that reads a window of dates. */
+export interface WindowSlice extends Slice {
+  readonly window: Window;
+}
+
+const prefix = 'window/';
+
+/** The windows that a pipeline has loaded for an account; no two overlap. */
+export function loadedWindows(lake: Lake, pipeline: string, table: string, account: string): readonly Window[] {
+  return windows.of(lake.table(table).snapshot.unitsOf(account, pipeline));
+}
+
+const windows = new UnitWindows(readWindow);
+
+/** The window that a unit names; undefined for a unit of another kind. */
+export function readWindow(unit: string): Window | undefined {
+  if (!unit.startsWith(prefix)) return undefined;
+  const [start = '', end = ''] = unit.slice(prefix.length).split('/');
+  return { start: Date.parse(start), end: Date.parse(end) };
+}
+
+/** What the windows that a pipeline has loaded for an account were found to hold. */
+export function loadedSamples(lake: Lake, pipeline: string, table: string, account: string): Sample[] {
+  const empty = new Set(lake.units(pipeline, table, account).keys());
+  const samples = lake.files(pipeline, table, account).flatMap((add): Sample[] => {
+    const units = unitsOf(add);
+    for (const unit of units) empty.delete(unit);
+    const windows = units.flatMap((unit) => readWindow(unit) ?? []);
+    const results = Number(add.tags?.['rows'] ?? NaN);
+    if (windows.length === 0 || !Number.isFinite(results)) return [];
+    // A merged file may hold imported days beside them.
+    const spans = [...windows, ...units.flatMap((unit) => readImported(unit) ?? [])];
+    const covered = spans.reduce((sum, { start, end }) => sum + end - start, 0);
+    return windows.map((window) => ({ window, results: (results * (window.end - window.start)) / covered }));
+  });
+  return [
+    ...samples,
+    ...[...empty].flatMap((unit) => readWindow(unit) ?? []).map((window) => ({ window, results: 0 })),
+  ];
+}
+
+/** The slice of a window; `retires` are loaded windows inside it, in whose place it comes. */
+export function windowSlice(window: Window, retires: readonly Window[] = []): WindowSlice {
+  const start = new Date(window.start).toISOString();
+  const end = new Date(window.end).toISOString();
+  const own = unitOf(window);
+  const replaced = retires.map(unitOf);
+  return {
+    window,
+    name: `${compact(start)}-${compact(end)}`,
+    label: `${start}/${end}`,
+    units: [own],
+    ...(replaced.length > 0 && { retires: replaced }),
+    excludes: (unit) => {
+      const other = unit === own || replaced.includes(unit) ? undefined : readWindow(unit);
+      return other !== undefined && overlap(other, window);
+    },
+    cuts: (unit) => cutImported(unit, window),
+  };
+}
+
+/** The unit of a window. */
+export function unitOf({ start, end }: Window): string {
+  return `${prefix}${new Date(start).toISOString()}/${new Date(end).toISOString()}`;
+}
+
+/** `20250304T050607Z`; milliseconds only where there are any. */
+function compact(iso: string): string {
+  return iso.replace('.000Z', 'Z').replace(/[-:]/g, '');
+}

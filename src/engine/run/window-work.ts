@@ -1,0 +1,156 @@
+import { Density, type Sample } from './density.js';
+import { mostPages, pieces, type Stretch } from './outlook.js';
+import type { Job } from './pipeline.js';
+import { loadedSamples, loadedWindows, unitOf, windowSlice, type WindowSlice } from './window-slices.js';
+import { cut, dayMs, dayStart, months, overlap, uncovered, type Window } from '../../core/windows.js';
+import { pageSize, type Work } from './work.js';
+
+/** What is no longer can't be parted. */
+const leastMs = 60_000;
+
+/** Where a pipeline's windows are kept. */
+export interface WindowSource {
+  readonly pipeline: string;
+  readonly table: string;
+  /** Days of a slice where there is no quota to save: always the same, so that the same range is always cut alike. */
+  readonly gridDays: number;
+  /** Days of a slice while nothing is known of what days hold: it is read as a probe, and for what it holds. */
+  readonly probeDays: number;
+  /** Results that a day is taken to have while nothing is known; left out: nothing is taken for granted. */
+  readonly guessPerDay?: number | undefined;
+  /** Results on a full page; left out: `pageSize`. */
+  readonly perPage?: number | undefined;
+}
+
+/**
+ * What a job lacks, as slices that never cross the end of a UTC month and end with a UTC day. To refresh, the loaded
+ * windows that the job's range touches are read again as well, each whole and by itself, so that what replaces a window is
+ * that window. What a run that was stopped had begun is gone on with as it was cut then.
+ */
+export function windowWork(
+  job: Job,
+  { pipeline, table, gridDays, probeDays, guessPerDay, perPage = pageSize }: WindowSource,
+): Work<WindowSlice> {
+  const { lake, account, range } = job;
+  const loaded = loadedWindows(lake, pipeline, table, account);
+  const isWanted = (window: Window): boolean => job.again?.has(unitOf(window)) ?? overlap(window, range);
+  const again = job.refresh ? loaded.filter(isWanted) : [];
+  const missing = job.again === undefined ? uncovered(range, loaded) : [];
+  const begun = (job.begun ?? []).filter((window) => missing.some((gap) => isWithin(window, gap)));
+  const density = new Density(loadedSamples(lake, pipeline, table, account));
+  /** To be read as they are, and to be cut; each in order. */
+  const fixed = inOrder([...again, ...(job.isPaced ? apart(begun) : missing.flatMap((gap) => cut(gap, gridDays)))]);
+  let open = missing.flatMap((gap) => uncovered(gap, fixed)).flatMap(months);
+  let longestMs = Infinity;
+  /** How far slices that are being read were, and what they held up to there. */
+  const reached = new Map<string, Sample>();
+
+  // What replaces a loaded window is that window.
+  const isAgain = (window: Window): boolean => again.some(({ start }) => start === window.start);
+  const pagesOf = (window: Window): number | undefined => {
+    const guess = guessPerDay && guessPerDay * ((window.end - window.start) / dayMs);
+    const results = density.expected(window) ?? guess;
+    return results === undefined ? undefined : Math.max(results / perPage, 0.01);
+  };
+  const cutOff = (stretch: Window, pages: number): Window => {
+    const expected = pagesOf(stretch);
+    const days = (stretch.end - dayStart(stretch.start)) / dayMs;
+    // Alike as far as may be, not as many as fit and a rest.
+    const own = Math.ceil(
+      days / (expected === undefined ? pieces(days, probeDays) : pieces(expected, Math.min(pages, mostPages))).length,
+    );
+    const length = Math.min(own, Math.ceil(days / Math.ceil(days / Math.max(1, Math.floor(longestMs / dayMs)))));
+    const end = Math.min(stretch.end, dayStart(stretch.start) + Math.max(1, length) * dayMs);
+    return { start: stretch.start, end: longestMs < dayMs ? Math.min(end, stretch.start + longestMs) : end };
+  };
+
+  return {
+    get left() {
+      const ms = [...fixed, ...open].reduce((sum, { start, end }) => sum + end - start, 0);
+      const days = Math.ceil(ms / dayMs);
+      return days === 0 ? '' : `${days} day${days === 1 ? '' : 's'}`;
+    },
+    stretches: () => {
+      const stretches: Stretch[] = [];
+      for (const [windows, isCuttable] of [
+        [fixed, false],
+        [open, true],
+      ] as const) {
+        for (const window of windows) {
+          const pages = pagesOf(window);
+          if (pages === undefined) return undefined;
+          stretches.push({ pages, isCuttable });
+        }
+      }
+      return stretches;
+    },
+    next: (pages) => {
+      const [whole] = fixed;
+      const [stretch] = open;
+      if (stretch === undefined || (whole !== undefined && whole.start < stretch.start)) {
+        fixed.shift();
+        return whole === undefined ? undefined : windowSlice(whole);
+      }
+      const window = cutOff(stretch, pages);
+      open = uncovered(stretch, [window]).concat(open.slice(1));
+      return windowSlice(window);
+    },
+    expected: ({ name, window }) => {
+      const read = reached.get(name);
+      if (read === undefined) return pagesOf(window);
+      const rest = { start: read.window.end, end: window.end };
+      return read.results / perPage + (rest.end > rest.start ? (pagesOf(rest) ?? 0) : 0);
+    },
+    learn: ({ name, window }, { results, reach, isWhole }) => {
+      const end = isWhole ? window.end : Math.min(window.end, reach ?? window.start);
+      const read = { window: { start: window.start, end }, results };
+      density.learn(name, read);
+      if (isWhole) reached.delete(name);
+      else reached.set(name, read);
+    },
+    recut: ({ name, window }) => {
+      if (job.isPaced !== true || isAgain(window) || window.end - window.start <= dayMs) return false;
+      reached.delete(name);
+      open = inOrder([...open, window]);
+      return true;
+    },
+    part: ({ name, window }, isTooLong) => {
+      if (isAgain(window)) return false;
+      reached.delete(name);
+      const halves = halvesOf(window, isTooLong ? dayMs : leastMs);
+      if (halves === undefined) return false;
+      if (isTooLong) longestMs = Math.min(longestMs, Math.max(...halves.map(({ start, end }) => end - start)));
+      const sorted = inOrder([...fixed, ...halves]);
+      fixed.splice(0, fixed.length, ...sorted);
+      return true;
+    },
+  };
+}
+
+/** Two parts on the grid of days where they are longer, else of minutes; undefined where one would be shorter than that. */
+function halvesOf({ start, end }: Window, shortestMs: number): readonly [Window, Window] | undefined {
+  const middle = (start + end) / 2;
+  const day = dayStart(middle);
+  const at = day > start ? day : Math.floor(middle / leastMs) * leastMs;
+  return at > start && at < end && end - start > shortestMs
+    ? [
+        { start, end: at },
+        { start: at, end },
+      ]
+    : undefined;
+}
+
+function inOrder(windows: readonly Window[]): Window[] {
+  return windows.toSorted((a, b) => a.start - b.start);
+}
+
+/** Those of the windows that don't overlap an earlier one. */
+function apart(windows: readonly Window[]): Window[] {
+  const chosen: Window[] = [];
+  for (const window of inOrder(windows)) if (!chosen.some((other) => overlap(other, window))) chosen.push(window);
+  return chosen;
+}
+
+function isWithin(window: Window, other: Window): boolean {
+  return window.start >= other.start && window.end <= other.end;
+}

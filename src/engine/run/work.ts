@@ -1,0 +1,82 @@
+import type { Stretch } from './outlook.js';
+import type { Slice } from './slice.js';
+import type { Window } from '../../core/windows.js';
+
+/** Results on a full page. */
+export const pageSize = 100;
+
+/** How far a slice has been read. */
+export interface Progress {
+  readonly pages: number;
+  readonly results: number;
+  /** Up to when, where its pages come in order of time: milliseconds since 1970. */
+  readonly reach: number | undefined;
+  readonly isWhole: boolean;
+}
+
+/**
+ * What a pipeline has to load and hasn't begun: slices are cut from it one by one, as large as is wanted by then, and what
+ * the open ones are found to hold tells how large that is.
+ */
+export interface Work<S extends Slice = Slice> {
+  /** `92 days`, `1 group`; empty where nothing is left. */
+  readonly left: string;
+  /** What isn't open yet, in expected pages; undefined while nothing is known. */
+  stretches(): readonly Stretch[] | undefined;
+  /** Takes out the oldest slice, of about `pages` at the most where it can be cut; undefined: nothing is left. */
+  next(pages: number): S | undefined;
+  /**
+   * Slices to read again, by what the lake holds now that all that was taken out has been read; left out, or none: that was
+   * all.
+   */
+  again?(): readonly S[];
+  /** Pages that a slice is expected to have in all; undefined while nothing is known. */
+  expected(slice: S): number | undefined;
+  learn(slice: S, progress: Progress): void;
+  /**
+   * Puts back a slice that is found to hold far more than was expected when it was cut; false where it is what it is. It is
+   * cut anew by what is known now.
+   */
+  recut?(slice: S): boolean;
+  /**
+   * Puts a slice that was too large back in parts; false where it can't be parted. `isTooLong`: the upstream takes no
+   * window of this length, whatever it holds.
+   */
+  part(slice: S, isTooLong: boolean): boolean;
+}
+
+/** Pages of a slice while nothing is known. */
+const guessedPages = 2;
+
+/** How far a slice must have been read to tell from that how long it is. */
+const leastPart = 0.02;
+
+/** Slices that are what they are, such as groups. `spanOf`: the time that a slice's results lie in, as far as it is known. */
+export function listWork<S extends Slice>(
+  slices: readonly S[],
+  noun: string,
+  spanOf: (slice: S) => Window | undefined,
+): Work<S> {
+  const waiting = [...slices];
+  const found = new Map<S, number>();
+  const average = (): number =>
+    found.size === 0 ? guessedPages : [...found.values()].reduce((sum, pages) => sum + pages, 0) / found.size;
+  return {
+    get left() {
+      return waiting.length === 0 ? '' : `${waiting.length} ${noun}${waiting.length === 1 ? '' : 's'}`;
+    },
+    stretches: () => {
+      const pages = average();
+      return waiting.map(() => ({ pages, isCuttable: false }));
+    },
+    next: () => waiting.shift(),
+    expected: (slice) => found.get(slice) ?? average(),
+    learn: (slice, { pages, reach, isWhole }) => {
+      const span = spanOf(slice);
+      const part =
+        isWhole || span === undefined || reach === undefined ? 1 : (reach - span.start) / (span.end - span.start);
+      found.set(slice, pages / Math.min(1, Math.max(part, leastPart)));
+    },
+    part: () => false,
+  };
+}

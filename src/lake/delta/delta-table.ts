@@ -1,0 +1,299 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../core/clock.js';
+import type { Table } from '../../core/columns/table.js';
+import { LedgerlakeError } from '../../core/errors.js';
+import { version as programVersion } from '../../core/version.js';
+import type { Action, Add, MetaData, Protocol, Remove, Txn } from './actions.js';
+import { encodeActions } from './actions.js';
+import { encodeCheckpoint } from './checkpoint.js';
+import { DeltaLog } from './delta-log.js';
+import type { LogColumn } from './delta-schema.js';
+import { LiveSnapshot, type Snapshot } from './snapshot.js';
+import type { Store } from '../store/store.js';
+import { barredMs, fileColumns, newMetaData, widenedMetaData } from './table-metadata.js';
+
+/** The newest protocol that this program reads and writes: no feature beyond the plain table is used. */
+const supported: Protocol = { minReaderVersion: 1, minWriterVersion: 2 };
+
+/** A checkpoint is due after this many commits, and one more for so many rows that it will have. */
+const leastCommits = 20;
+const rowsPerCommit = 200;
+
+/** A checkpoint stays for so long behind the next one: whoever reads it is done by then. */
+const supersededMs = 86_400_000;
+
+/** What a commit calls itself that follows the beginning of a log whose older versions were removed. */
+const cutOperation = 'CUT LOG';
+
+/**
+ * What a commit does to the table, given what is there; undefined where there is nothing left to do. An empty list only
+ * claims a version.
+ */
+export type Build = (snapshot: Snapshot) => Wanted | Promise<Wanted>;
+type Wanted = readonly Action[] | undefined;
+
+/**
+ * One table of the lake: a Delta Lake log beside its partition folders. A version is claimed by creating its commit
+ * file, which exactly one of several writers can do; the others read what won and build again.
+ */
+export class DeltaTable {
+  readonly schema: Table;
+  readonly #store: Store;
+  readonly #log: DeltaLog;
+  readonly #clock: Clock;
+  #checkpointed = -1;
+  #hasWrittenCheckpoint = false;
+  #protocol: Protocol = supported;
+  #metaData: MetaData | undefined;
+  readonly #snapshot = new LiveSnapshot();
+  readonly #removed = new Map<string, Remove>();
+  #queue: Promise<unknown> = Promise.resolve();
+
+  constructor(schema: Table, store: Store, clock: Clock) {
+    this.schema = schema;
+    this.#store = store;
+    this.#log = new DeltaLog(store, schema.name);
+    this.#clock = clock;
+  }
+
+  /** The newest version this object knows; `refresh` reads on. */
+  get snapshot(): Snapshot {
+    return this.#snapshot;
+  }
+
+  /** The columns of its files: the schema's, and behind them what a newer version of this program has added. */
+  get columns(): readonly LogColumn[] {
+    return fileColumns(this.schema, this.#metaData);
+  }
+
+  /** The file's path within the lake. */
+  pathOf(add: Pick<Add, 'path'>): string {
+    return `${this.schema.name}/${decodeURIComponent(add.path)}`;
+  }
+
+  /** The file with a path within the lake, as `pathOf` gives it; undefined where this table has none there. */
+  fileAt(path: string): Add | undefined {
+    const prefix = `${this.schema.name}/`;
+    return path.startsWith(prefix) ? this.snapshot.fileAt(path.slice(prefix.length)) : undefined;
+  }
+
+  /**
+   * Whether a commit of the last day removed the path. Then it can't be added: the file may be deleted at any instant.
+   * A file that no commit ever named is removed by a commit too before it is deleted, so that whoever is about to name
+   * it learns of it.
+   */
+  isBarred(path: string): boolean {
+    const removed = this.#removed.get(path);
+    return removed !== undefined && removed.deletionTimestamp + barredMs > this.#clock.now();
+  }
+
+  /** Reads what was committed since. */
+  async refresh(): Promise<Snapshot> {
+    return this.#inTurn(() => this.#readOn());
+  }
+
+  async #readOn(): Promise<Snapshot> {
+    for (;;) {
+      if (this.snapshot.version < 0) return this.#reopen();
+      const actions = await this.#log.commit(this.snapshot.version + 1);
+      if (actions === undefined)
+        return (await this.#log.isCutOff(this.snapshot.version)) ? this.#reopen() : this.snapshot;
+      if (isCut(actions)) return this.#reopen();
+      this.#apply(actions, this.snapshot.version + 1);
+    }
+  }
+
+  /** Reads the table from the beginning of its log; where that fails, what was known stays. */
+  async #reopen(): Promise<Snapshot> {
+    let tail = await this.#log.open();
+    // Cut while it was read: the new beginning leaves out what these older versions still told.
+    if (tail.commits.some((actions, at) => isCut(actions) && at > 0)) tail = await this.#log.open();
+    this.#snapshot.clear();
+    this.#removed.clear();
+    this.#checkpointed = -1;
+    if (tail.checkpoint !== undefined) {
+      this.#apply(tail.checkpoint.actions, tail.checkpoint.version);
+      this.#checkpointed = tail.checkpoint.version;
+    }
+    for (const actions of tail.commits) this.#apply(actions, this.snapshot.version + 1);
+    return this.snapshot;
+  }
+
+  /**
+   * Commits in one step what `build` asks for, on top of whatever others committed meanwhile.
+   *
+   * @throws LedgerlakeError LAKE_UNCLEAR where the store doesn't say whether the commit was taken
+   */
+  async commit(operation: string, build: Build): Promise<Snapshot> {
+    // One commit at a time from this process: its own slices needn't race each other for a version.
+    return this.#inTurn(() => this.#commit(operation, build));
+  }
+
+  /**
+   * Commits as `commit` does, and may add paths that were removed less than a day ago: for whoever knows that nobody is
+   * about to delete them.
+   */
+  async restore(operation: string, build: Build): Promise<Snapshot> {
+    return this.#inTurn(() => this.#commit(operation, build, true));
+  }
+
+  /** How paths left the table last, as far back as the log goes. */
+  async removals(paths: ReadonlySet<string>): Promise<readonly Remove[]> {
+    return this.#log.removals(this.snapshot.version, paths);
+  }
+
+  /**
+   * Begins the log anew at a checkpoint that leaves out the transactions that `keeps` doesn't want, and removes every
+   * older version: nothing tells of those transactions any more, nor of files that were removed.
+   *
+   * @throws LedgerlakeError LAKE_LOG where the checkpoint can't be read back; every version is still there then
+   */
+  async cutLog(keeps: (txn: Txn) => boolean): Promise<void> {
+    await this.#inTurn(async () => {
+      // A version of its own, so that the commit that removed the files doesn't stay either.
+      await this.#commit('FENCE', () => []);
+      for (const txn of [...this.snapshot.txns.values()]) if (!keeps(txn)) this.#snapshot.forget(txn);
+      // Nobody else is at work who could be about to name or to delete such a file, and their names tell of the account.
+      this.#removed.clear();
+      const beginning = this.snapshot.version;
+      await this.#writeCheckpoint();
+      // Whoever has read the older versions comes by this commit, and reads the table again.
+      await this.#commit(cutOperation, () => []);
+      await this.#log.cut(beginning);
+    });
+  }
+
+  /**
+   * Removes checkpoints that nobody reads any more, as each repeats all that the table is: where this run has written one,
+   * or `always`. Commits stay, all of them.
+   */
+  async dropOldCheckpoints(always: boolean): Promise<void> {
+    if (!always && !this.#hasWrittenCheckpoint) return;
+    await this.#inTurn(() => this.#log.dropCheckpoints(this.#clock.now() - supersededMs));
+    this.#hasWrittenCheckpoint = false;
+  }
+
+  #inTurn<T>(step: () => Promise<T>): Promise<T> {
+    const turn = this.#queue.then(step);
+    this.#queue = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #commit(operation: string, build: Build, restores = false): Promise<Snapshot> {
+    for (;;) {
+      const { snapshot } = this;
+      const wanted = await build(snapshot);
+      if (wanted === undefined) return snapshot;
+      if (!restores) this.#refuseBarred(wanted);
+      const timestamp = this.#clock.now();
+      const actions: Action[] = [
+        // The id makes each attempt's bytes its own, so that a writer can tell its commit from another's.
+        { commitInfo: { timestamp, operation, engineInfo: `ledgerlake/${programVersion}`, txnId: randomUUID() } },
+        ...this.#described(wanted, timestamp),
+        ...wanted,
+      ];
+      const version = snapshot.version + 1;
+      if (!(await this.#claim(this.#log.commitPath(version), encodeActions(actions)))) {
+        await this.#readOn();
+      } else if (!(await this.#log.isCutOff(snapshot.version))) {
+        this.#apply(actions, version);
+        await this.#checkpoint();
+        return this.snapshot;
+      } else if (await this.#isTaken(version)) {
+        return this.snapshot;
+      }
+    }
+  }
+
+  #refuseBarred(actions: readonly Action[]): void {
+    const add = actions
+      .flatMap((action) => ('add' in action ? action.add : []))
+      .find(({ path }) => this.isBarred(path));
+    if (add === undefined) return;
+    throw new LedgerlakeError(
+      'LAKE_CONFLICT',
+      `expected a new name for ${this.pathOf(add)} of ${this.#store.location}, it was removed less than a day ago and ` +
+        'may be deleted at any time; run the same command again',
+    );
+  }
+
+  /** Whether a commit that follows a version which is gone belongs to the log, or was put below where it begins now. */
+  async #isTaken(version: number): Promise<boolean> {
+    await this.#reopen();
+    if (this.#checkpointed < version) return true;
+    await this.#log.discard(version);
+    return false;
+  }
+
+  /** Creates the commit file; where the store doesn't say who won, the file itself does. */
+  async #claim(path: string, bytes: Uint8Array): Promise<boolean> {
+    try {
+      return await this.#store.create(path, bytes);
+    } catch (error) {
+      if (!(error instanceof LedgerlakeError) || error.code !== 'LAKE_UNCLEAR') throw error;
+      const found = await this.#store.read(path);
+      if (found === undefined) throw error;
+      return Buffer.compare(found, bytes) === 0;
+    }
+  }
+
+  /** What readers have to know before they read a commit: of a table that begins, and of columns that are new in its files. */
+  #described(wanted: readonly Action[], now: number): Action[] {
+    if (this.snapshot.version < 0) return [{ protocol: supported }, { metaData: newMetaData(this.schema, now) }];
+    if (this.#metaData === undefined || !wanted.some((action) => 'add' in action)) return [];
+    const metaData = widenedMetaData(this.#metaData, this.schema);
+    return metaData === undefined ? [] : [{ metaData }];
+  }
+
+  /** Keeps opening fast: a checkpoint now and then, more rarely the more it has to hold. */
+  async #checkpoint(): Promise<void> {
+    if (!this.#isCheckpointDue()) return;
+    // Several that are at work all find it due at the same time: only the first of them need write it.
+    this.#checkpointed = Math.max(this.#checkpointed, (await this.#log.newestCheckpoint()) ?? -1);
+    if (this.#isCheckpointDue()) await this.#writeCheckpoint();
+  }
+
+  #isCheckpointDue(): boolean {
+    const { version, files, txns } = this.snapshot;
+    return version - this.#checkpointed >= leastCommits + (files.size + txns.size) / rowsPerCommit;
+  }
+
+  async #writeCheckpoint(): Promise<void> {
+    if (this.#metaData === undefined) throw new Error(`${this.#log.location} has no metaData`);
+    const state = {
+      protocol: this.#protocol,
+      metaData: this.#metaData,
+      files: this.snapshot.files.values(),
+      txns: this.snapshot.txns.values(),
+      removed: [...this.#removed.values()].filter(({ path }) => this.isBarred(path)),
+    };
+    const { bytes, actions } = await encodeCheckpoint(state);
+    await this.#log.writeCheckpoint(this.snapshot.version, bytes, actions);
+    this.#hasWrittenCheckpoint = true;
+    this.#checkpointed = this.snapshot.version;
+  }
+
+  #apply(actions: readonly Action[], version: number): void {
+    for (const action of actions) {
+      if ('protocol' in action) this.#check((this.#protocol = action.protocol));
+      else if ('metaData' in action) this.#metaData = action.metaData;
+      else if ('add' in action) this.#removed.delete(action.add.path);
+      else if ('remove' in action) this.#removed.set(action.remove.path, action.remove);
+      this.#snapshot.apply(action);
+    }
+    this.#snapshot.version = version;
+  }
+
+  #check({ minReaderVersion, minWriterVersion }: Protocol): void {
+    if (minReaderVersion <= supported.minReaderVersion && minWriterVersion <= supported.minWriterVersion) return;
+    throw new LedgerlakeError(
+      'LAKE_LOG',
+      `the table ${this.schema.name} of ${this.#store.location} wants Delta reader version ${minReaderVersion} and writer version ` +
+        `${minWriterVersion}, this program has ${supported.minReaderVersion} and ${supported.minWriterVersion}; use a newer one`,
+    );
+  }
+}
+
+function isCut(actions: readonly Action[]): boolean {
+  return actions.some((action) => 'commitInfo' in action && action.commitInfo['operation'] === cutOperation);
+}

@@ -1,0 +1,72 @@
+import { LedgerlakeError } from '../../core/errors.js';
+import type { Action, Add, Remove } from './actions.js';
+
+/** The files of derived tables that belong to a main table's file, as paths within the lake; undefined for a derived file. */
+export function derivedOf(add: Add): readonly string[] | undefined {
+  return stringsOf(add.tags?.['derived']);
+}
+
+/** Whether a file is of a derived table: it counts only where a main table's file names it. */
+export function isDerivedFile(add: Add): boolean {
+  return derivedOf(add) === undefined;
+}
+
+/** The main table whose files name a derived file; undefined where the file doesn't say. */
+export function mainOf(add: Add): string | undefined {
+  return add.tags?.['main'];
+}
+
+/** The units whose rows a file holds. */
+export function unitsOf(add: Add): readonly string[] {
+  return stringsOf(add.tags?.['units']) ?? [];
+}
+
+function stringsOf(tag: string | undefined): readonly string[] | undefined {
+  if (tag === undefined) return undefined;
+  let strings: unknown;
+  try {
+    strings = JSON.parse(tag);
+  } catch (cause) {
+    const found = JSON.stringify(tag.slice(0, 60));
+    const message = `expected a JSON list in a tag of the log, found ${found}; \`ledgerlake verify\` names the file`;
+    throw new LedgerlakeError('LAKE_LOG', message, { cause });
+  }
+  return Array.isArray(strings) ? strings.map(String) : undefined;
+}
+
+/**
+ * Takes a file out of its table: nothing of what its rows hold is repeated. `dataChange`: false where others hold the
+ * same rows from now on.
+ */
+export function removal({ path, partitionValues, size }: Add, now: number, dataChange = true): Action {
+  return { remove: { path, deletionTimestamp: now, dataChange, extendedFileMetadata: true, partitionValues, size } };
+}
+
+/**
+ * Takes a derived file out of its table that still counts, as its successors come in and the main table's commit is to
+ * follow. All that it takes to bring it back stands here, should that commit never come.
+ */
+export function swapping({ path, partitionValues, size, stats, tags }: Add, now: number, dataChange: boolean): Action {
+  const told = { ...(stats === undefined ? {} : { stats }), ...(tags === undefined ? {} : { tags }) };
+  const remove: Remove = {
+    path,
+    deletionTimestamp: now,
+    dataChange,
+    extendedFileMetadata: true,
+    partitionValues,
+    size,
+  };
+  return { remove: { ...remove, ...told } };
+}
+
+/** The file that such a commit took out; undefined for the removal of one that had ceased to count. */
+export function swappedOut({ path, deletionTimestamp, partitionValues, size, stats, tags }: Remove): Add | undefined {
+  if (partitionValues === undefined || size === undefined || tags === undefined) return undefined;
+  const add: Add = { path, partitionValues, size, modificationTime: deletionTimestamp, dataChange: false, tags };
+  return stats === undefined ? add : { ...add, stats };
+}
+
+/** Bars the path of a file that no commit has named, so that it may be deleted: whoever is about to name it sees it. */
+export function barring(path: string, now: number): Action {
+  return { remove: { path, deletionTimestamp: now, dataChange: false } };
+}

@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import { isAbsolute } from 'node:path';
+import type { Add } from '../delta/actions.js';
+import { DamagedFile } from '../delta/damaged-file.js';
+import type { DeltaTable } from '../delta/delta-table.js';
+import type { Store } from '../store/store.js';
+import type { ParquetSource } from '../../core/parquet/source-blob.js';
+import type { Workspace } from './workspace.js';
+
+/** What is held of a file in memory at once: all of it, where it has no more. */
+const wholeBytes = 4_000_000;
+
+/**
+ * A committed file's bytes, once they are what its commit says.
+ *
+ * @throws LedgerlakeError LAKE_STORE naming the file, where it is missing or was changed behind the lake's back
+ */
+export async function checkedBytes(store: Store, table: DeltaTable, add: Add): Promise<Uint8Array> {
+  const bytes = await store.read(table.pathOf(add));
+  const fault = faultOf(add, bytes);
+  if (bytes === undefined || fault !== undefined) throw damaged(store, table, add, fault);
+  return bytes;
+}
+
+/** The same of a file that is only read through: a large one isn't held in memory. */
+export async function checkedSource(
+  store: Store,
+  table: DeltaTable,
+  add: Add,
+  workspace: Pick<Workspace, 'fresh'>,
+): Promise<ParquetSource> {
+  return add.size > wholeBytes ? checkedFile(store, table, add, workspace) : checkedBytes(store, table, add);
+}
+
+/** The same as a file of the local disk: the lake's own, or a copy where the lake is elsewhere. */
+export async function checkedFile(
+  store: Store,
+  table: DeltaTable,
+  add: Add,
+  workspace: Pick<Workspace, 'fresh'>,
+): Promise<string> {
+  const address = store.address(table.pathOf(add));
+  if (!isAbsolute(address)) return checkedCopy(store, table, add, workspace);
+  await eachChecked(store, table, add);
+  return address;
+}
+
+/** The same as a copy on the local disk, which stays when another run replaces the file. */
+export async function checkedCopy(
+  store: Store,
+  table: DeltaTable,
+  add: Add,
+  { fresh }: Pick<Workspace, 'fresh'>,
+): Promise<string> {
+  const path = fresh();
+  const copy = await open(path, 'wx');
+  try {
+    await eachChecked(store, table, add, (piece) => copy.writeFile(piece));
+  } finally {
+    await copy.close();
+  }
+  return path;
+}
+
+/** Reads a committed file's bytes piece by piece; throws at its end where they aren't what its commit says. */
+async function eachChecked(
+  store: Store,
+  table: DeltaTable,
+  add: Add,
+  use?: (piece: Uint8Array) => Promise<void>,
+): Promise<void> {
+  const hash = createHash('sha256');
+  let size = 0;
+  for (let start = 0; start < add.size; start += wholeBytes) {
+    // One more than is asked for: it shows whether the file goes on where it should end.
+    const read = await store.readRange(table.pathOf(add), start, wholeBytes + 1);
+    if (read === undefined) throw damaged(store, table, add, missing);
+    const isLast = start + wholeBytes >= add.size;
+    const piece = isLast ? read : read.subarray(0, wholeBytes);
+    size += piece.length;
+    hash.update(piece);
+    await use?.(piece);
+  }
+  const fault = faultIn(add, size, () => hash.digest('hex'));
+  if (fault !== undefined) throw damaged(store, table, add, fault);
+}
+
+const missing = 'it is missing';
+
+/** What is wrong with a file's bytes; undefined where they are what its commit says. */
+export function faultOf(add: Add, bytes: Uint8Array | undefined): string | undefined {
+  if (bytes === undefined) return missing;
+  return faultIn(add, bytes.length, () => createHash('sha256').update(bytes).digest('hex'));
+}
+
+function faultIn({ size, tags }: Add, found: number, sha256: () => string): string | undefined {
+  if (found !== size) return `it has ${found} bytes instead of ${size}`;
+  const expected = tags?.['sha256'];
+  return expected !== undefined && sha256() !== expected ? 'its bytes have changed' : undefined;
+}
+
+function damaged(store: Store, table: DeltaTable, add: Add, fault: string = missing): DamagedFile {
+  const isLasting = table.schema.lasting === true;
+  const advice = `restore the file from a copy${isLasting ? '' : ', or read its window again with `ledgerlake backfill --refresh`'}`;
+  return new DamagedFile(store.address(table.pathOf(add)), fault, advice);
+}

@@ -1,0 +1,25 @@
+import type { Table } from '../../core/columns/table.js';
+import type { Add } from '../delta/actions.js';
+import type { ComparedLake } from '../transaction/revisions.js';
+import { rowsOf } from './unit-rows.js';
+import { defaultLimits, withWorkspace } from './workspace.js';
+import { HeldFiles, selectRows } from './held-rows.js';
+
+/**
+ * The JSON of every row that a main table's files hold of some units, as it was received.
+ *
+ * @throws LedgerlakeError LAKE_STORE for a file that is missing or isn't what its commit says
+ */
+export function heldRaws(
+  lake: ComparedLake,
+  table: Table,
+  adds: readonly Add[],
+  units: readonly string[],
+): Promise<string[]> {
+  return withWorkspace(defaultLimits, async (workspace) => {
+    const files = await new HeldFiles(workspace).of(lake, table, adds);
+    const select = await selectRows(workspace.database, table, files, rowsOf(units));
+    const rows = await workspace.database.rows(`SELECT raw FROM (${select})`);
+    return rows.map(({ raw }) => String(raw));
+  });
+}

@@ -1,0 +1,108 @@
+import { rm } from 'node:fs/promises';
+import { sqlType, type Table } from '../../core/columns/table.js';
+import type { Database } from '../../core/duckdb/connection.js';
+import { identifier, literal } from '../../core/duckdb/views.js';
+import type { Add } from '../delta/actions.js';
+import { derivedOf } from '../delta/file-tags.js';
+import type { ComparedLake } from '../transaction/revisions.js';
+import type { SliceCommit } from '../transaction/slice-commit.js';
+import { touchedFiles } from '../loads/load-keys.js';
+import { checkedFile } from './checked-bytes.js';
+import { columnList, rowsIn } from './local-parquet.js';
+import type { Workspace } from './workspace.js';
+
+/** Parquet files of one partition, as DuckDB reads them. */
+export interface MonthFiles {
+  /** `2025-03`, or `unknown`. */
+  readonly month: string;
+  readonly paths: readonly string[];
+}
+
+/** Files of the lake as local ones: those of a lake elsewhere are copied, once a run. Each is held against the log once. */
+export class HeldFiles {
+  readonly #workspace: Workspace;
+  readonly #local = new Map<string, string>();
+
+  constructor(workspace: Workspace) {
+    this.#workspace = workspace;
+  }
+
+  /**
+   * Files of a table by month.
+   *
+   * @throws LedgerlakeError LAKE_STORE for one that is missing or isn't what its commit says
+   */
+  async of(lake: ComparedLake, table: Table, adds: readonly Add[]): Promise<MonthFiles[]> {
+    const months = new Map<string, string[]>();
+    for (const add of adds) {
+      const month = add.partitionValues['month'] ?? '';
+      months.set(month, [...(months.get(month) ?? []), await this.#path(lake, table, add)]);
+    }
+    return [...months].map(([month, paths]) => ({ month, paths }));
+  }
+
+  async #path(lake: ComparedLake, table: Table, add: Add): Promise<string> {
+    const delta = lake.table(table.name);
+    const address = lake.store.address(delta.pathOf(add));
+    const known = this.#local.get(address);
+    if (known !== undefined) return known;
+    const path = await checkedFile(lake.store, delta, add, this.#workspace);
+    this.#local.set(address, path);
+    return path;
+  }
+}
+
+/** A slice's own files by table, for as long as `use` takes. */
+export async function withSliceFiles<T>(
+  { keep }: Workspace,
+  { files }: SliceCommit,
+  use: (files: ReadonlyMap<Table, readonly MonthFiles[]>) => Promise<T>,
+): Promise<T> {
+  const tables = new Map<Table, MonthFiles[]>();
+  try {
+    for (const { table, month, bytes } of files) {
+      tables.set(table, [...(tables.get(table) ?? []), { month, paths: [await keep(bytes)] }]);
+    }
+    return await use(tables);
+  } finally {
+    const paths = [...tables.values()].flat().flatMap((of) => of.paths);
+    for (const path of paths) await rm(path, { force: true });
+  }
+}
+
+/** In SQL: the rows of a table's files that meet a condition, with the month of their folder as `month_`. */
+export async function selectRows(
+  database: Database,
+  table: Table,
+  files: readonly MonthFiles[],
+  condition: string,
+): Promise<string> {
+  if (files.length === 0) {
+    const columns = table.columns.map((column) => `CAST(NULL AS ${sqlType(column)}) AS ${identifier(column.name)}`);
+    return `SELECT ${columns.join(', ')}, CAST(NULL AS VARCHAR) AS month_ WHERE false`;
+  }
+  const selects: string[] = [];
+  for (const { month, paths } of files) {
+    const columns = await columnList(database, table, paths);
+    selects.push(`SELECT ${columns}, ${literal(month)} AS month_ FROM ${rowsIn(paths)} WHERE ${condition}`);
+  }
+  return selects.join(' UNION ALL BY NAME ');
+}
+
+/** The files that hold what a slice takes the place of, and those of derived tables that they name. */
+export function heldAdds(
+  lake: ComparedLake,
+  main: Table,
+  slice: SliceCommit,
+): { readonly mains: readonly Add[]; readonly derived: ReadonlyMap<Table, readonly Add[]> } {
+  const mains = touchedFiles(lake.table(main.name).snapshot, slice);
+  const named = new Set(mains.flatMap((add) => derivedOf(add) ?? []));
+  const derived = new Map<Table, Add[]>();
+  for (const table of slice.tables) {
+    if (table === main) continue;
+    const delta = lake.table(table.name);
+    const adds = [...delta.snapshot.filesOf(slice.account)].filter((add) => named.has(delta.pathOf(add)));
+    if (adds.length > 0) derived.set(table, adds);
+  }
+  return { mains, derived };
+}

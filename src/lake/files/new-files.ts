@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { basename } from 'node:path';
+import type { Table } from '../../core/columns/table.js';
+import type { Add } from '../delta/actions.js';
+import type { NewFile } from '../transaction/written-files.js';
+import { fileMetadata } from '../../engine/run/slice-stream.js';
+import type { Family } from './families.js';
+import { bytesOf, type LocalParquet } from './local-parquet.js';
+import { beginningOf, labelOf } from './unit-rows.js';
+
+/** Where a new file belongs. */
+export interface Place {
+  readonly family: Family;
+  readonly account: string;
+  /** `2025-03`, or `unknown`. */
+  readonly month: string;
+  /** The units whose rows it holds. */
+  readonly units: readonly string[];
+}
+
+/** Key-value metadata of a file made from others, as a slice's own files have it. */
+export function metadataOf({ family, account, units }: Place): ReadonlyMap<string, string> {
+  return fileMetadata(family.pipeline, account, labelOf(units));
+}
+
+/** What the names of files begin with that were made from others. */
+const prefix = 'compact-';
+
+/** Whether a file was made from others, and not landed by a slice. */
+export function isRewritten({ path }: Add): boolean {
+  return basename(path).startsWith(prefix);
+}
+
+/** Read at once to hash a file: it is held whole only while it is written into the lake. */
+const hashedBytes = 1_000_000;
+
+async function hashed(path: string): Promise<{ readonly size: number; readonly sha256: string }> {
+  const hash = createHash('sha256');
+  let size = 0;
+  for await (const piece of createReadStream(path, { highWaterMark: hashedBytes }) as AsyncIterable<Buffer>) {
+    hash.update(piece);
+    size += piece.length;
+  }
+  return { size, sha256: hash.digest('hex') };
+}
+
+/**
+ * A local file as one on its way into the lake, named by where its windows begin, else by its month, and by the hash of
+ * its content. Rows and hash are added to its tags.
+ */
+export async function newFile(
+  table: Table,
+  { account, month, units }: Place,
+  local: LocalParquet,
+  tags: Readonly<Record<string, string>>,
+  now: number,
+): Promise<NewFile> {
+  const { size, sha256 } = await hashed(local.path);
+  return {
+    table,
+    read: () => bytesOf(local),
+    add: {
+      path: `account=${account}/month=${month}/${prefix}${beginningOf(units) ?? month}-${sha256.slice(0, 16)}.parquet`,
+      partitionValues: { account, month },
+      size,
+      modificationTime: now,
+      // The same rows in other files: who follows the table's changes has nothing to read.
+      dataChange: false,
+      stats: local.stats,
+      tags: { ...tags, units: JSON.stringify(units), rows: String(local.rows), sha256 },
+    },
+  };
+}

@@ -1,0 +1,117 @@
+import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Database } from '../../core/duckdb/connection.js';
+import { literal } from '../../core/duckdb/views.js';
+import { threadLimits, type ThreadLimits } from '../../core/parquet/sized-writer.js';
+
+/** What work on files may hold in memory. */
+export interface Limits {
+  /** What DuckDB may hold of all: `1GB`. */
+  readonly memory: string;
+  /** Bytes of rows that DuckDB sorts, compares or writes at once: over wide rows it runs out of memory before it spills. */
+  readonly rangeBytes: number;
+  /** Bytes of `raw` that are flattened at once: more than a part of an import has, so that none of its files is parted. */
+  readonly rawBytes: number;
+  /** From which size on a second thread writes Parquet, which holds memory of its own. */
+  readonly thread: ThreadLimits;
+  /** What the thread runs that helps a rebuild find out what has changed, where it isn't the program's own. */
+  readonly unchangedScript?: URL;
+}
+
+export const defaultLimits: Limits = {
+  memory: '1GB',
+  rangeBytes: 16_000_000,
+  rawBytes: 10_000_000,
+  thread: threadLimits,
+};
+
+/** A DuckDB and a folder of the local disk, for files on their way out of a lake and back into it. */
+export interface Workspace {
+  readonly database: Database;
+  readonly limits: Limits;
+  /** Takes bytes in as a local file; its name. */
+  readonly keep: (bytes: Uint8Array) => Promise<string>;
+  /** A name for a file that is about to be written. */
+  readonly fresh: () => string;
+  /** Removes the files that are there by now. */
+  readonly clear: () => Promise<void>;
+}
+
+/** Uses a workspace and removes it. Throws what `use` throws. */
+export async function withWorkspace<T>(limits: Limits, use: (workspace: Workspace) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-files-'));
+  const files = join(folder, 'files');
+  let count = 0;
+  const fresh = () => join(files, `${count++}.parquet`);
+  const clear = async () => {
+    await rm(files, { recursive: true, force: true });
+    await mkdir(files);
+  };
+  try {
+    await clear();
+    const database = databaseWhenNeeded(async () => {
+      const { openDatabase } = await import('../../core/duckdb/connection.js');
+      const opened = await openDatabase();
+      // One thread: the same rows give the same bytes then, whatever machine they are written on.
+      await opened.execute(
+        `SET threads = 1; SET memory_limit = ${literal(limits.memory)}; SET preserve_insertion_order = true; ` +
+          // Files are read once or twice: what DuckDB would keep of them only fills its memory.
+          'SET enable_external_file_cache = false; ' +
+          `SET temp_directory = ${literal(join(folder, 'spill'))}`,
+      );
+      return opened;
+    });
+    try {
+      const keep = async (bytes: Uint8Array) => {
+        const path = fresh();
+        await writeFile(path, bytes);
+        return path;
+      };
+      return await use({ database, limits, keep, fresh, clear });
+    } finally {
+      database.close();
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The same workspace for one of several works at once, of which each removes its own files. */
+export function ownFiles(workspace: Workspace): Workspace {
+  const own = new Set<string>();
+  const fresh = () => {
+    const path = workspace.fresh();
+    own.add(path);
+    return path;
+  };
+  return {
+    ...workspace,
+    fresh,
+    keep: async (bytes) => {
+      const path = fresh();
+      await writeFile(path, bytes);
+      return path;
+    },
+    clear: async () => {
+      for (const path of own) await rm(path, { force: true });
+      own.clear();
+    },
+  };
+}
+
+/** Opened by the first query: loading DuckDB takes longer, and more memory, than all that a small backfill or import does. */
+function databaseWhenNeeded(open: () => Promise<Database>): Database {
+  let opening: Promise<Database> | undefined;
+  let opened: Database | undefined;
+  const database = async () => (opened = await (opening ??= open()));
+  return {
+    query: async (...of) => (await database()).query(...of),
+    execute: async (...of) => (await database()).execute(...of),
+    rows: async (...of) => (await database()).rows(...of),
+    beside: async () => (await database()).beside(),
+    close: () => {
+      opened?.close();
+    },
+  };
+}

@@ -1,0 +1,28 @@
+import type { Clock } from '../../core/clock.js';
+import { usageError } from '../../core/errors.js';
+import { diskStore } from './disk.js';
+import type { S3Options } from './s3.js';
+import { s3Store } from './s3.js';
+import type { Store } from './store.js';
+
+export interface StoreOptions {
+  /** What ages are measured by. */
+  readonly clock?: Clock;
+  /** Instead of what the environment says. */
+  readonly s3?: Omit<S3Options, 'clock'>;
+}
+
+/**
+ * The store at a place as users write it: `s3://BUCKET/PREFIX`, or a folder's path. Nothing is read or written yet.
+ *
+ * @throws LedgerlakeError USAGE for an empty place, an incomplete `s3://` one, or another kind of URL
+ */
+export function openStore(location: string, options: StoreOptions = {}): Store {
+  const { clock, s3 } = options;
+  const timed = clock === undefined ? {} : { clock };
+  if (location.startsWith('s3://')) return s3Store(location, { ...s3, ...timed });
+  if (location === '' || location.includes('\0') || /^[a-z][a-z0-9+.-]*:\/\//i.test(location)) {
+    throw usageError(`Expected the lake as a folder's path or as s3://BUCKET/PREFIX, got ${JSON.stringify(location)}`);
+  }
+  return diskStore(location, timed);
+}

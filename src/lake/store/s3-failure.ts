@@ -1,0 +1,120 @@
+import { LedgerlakeError, messageOf } from '../../core/errors.js';
+
+/** What an error of an S3 call says about itself, as far as it does. */
+export interface S3Answer {
+  /** S3's code (`NoSuchKey`), else the error's own name. */
+  readonly name: string;
+  /** The system's code (`ECONNREFUSED`), where the call never came through. */
+  readonly code: string | undefined;
+  /** HTTP status, where there was an answer. */
+  readonly status: number | undefined;
+  /** How often the request was sent. */
+  readonly attempts: number;
+}
+
+/** Reads an error of an S3 call; takes anything. */
+export function answerOf(error: unknown): S3Answer {
+  const fields = typeof error === 'object' && error !== null ? (error as Record<string, unknown>) : {};
+  const metadata = (fields['$metadata'] ?? {}) as Record<string, unknown>;
+  const status = metadata['httpStatusCode'];
+  const attempts = metadata['attempts'];
+  const code = fields['code'];
+  return {
+    name: typeof fields['name'] === 'string' ? fields['name'] : 'Error',
+    code: typeof code === 'string' ? code : undefined,
+    status: typeof status === 'number' ? status : undefined,
+    attempts: typeof attempts === 'number' ? attempts : 1,
+  };
+}
+
+/** Whether the request may have been carried out although it failed: no answer, or one that only says that it broke. */
+export function isUnclear({ name, code, status }: S3Answer): boolean {
+  if (status !== undefined && status !== 200) return status >= 500 || name === 'RequestTimeout';
+  return status === 200 || (code !== undefined && !neverSent.has(code)) || name === 'TimeoutError';
+}
+
+/** Codes of connections that never stood, so nothing was sent. */
+const neverSent = new Set(['ENOTFOUND', 'EAI_AGAIN', 'ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH']);
+
+const badCredentials = new Set([
+  'InvalidAccessKeyId',
+  'SignatureDoesNotMatch',
+  'ExpiredToken',
+  'InvalidToken',
+  'TokenRefreshRequired',
+  'CredentialsProviderError',
+  'TokenProviderError',
+]);
+
+const otherRegion = new Set([
+  'PermanentRedirect',
+  'TemporaryRedirect',
+  'AuthorizationHeaderMalformed',
+  'IllegalLocationConstraintException',
+]);
+
+export interface S3Target {
+  readonly bucket: string;
+  /** The endpoint's host, or undefined for Amazon's own. */
+  readonly endpoint: string | undefined;
+}
+
+/**
+ * An error of an S3 call as users meet it, in one line: what was tried, what came, what to check. S3's own text is only
+ * in the details, and keys and tokens are nowhere.
+ */
+export function s3Failure(verb: string, address: string, error: unknown, target: S3Target): LedgerlakeError {
+  if (error instanceof LedgerlakeError) return error;
+  const answer = answerOf(error);
+  return new LedgerlakeError('LAKE_STORE', `Can't ${verb} ${address}: ${reasonOf(answer, error, target)}`, {
+    cause: causeOf(error),
+    details: `${answer.name}: ${messageOf(error)}`,
+    ...(answer.status === undefined ? {} : { status: answer.status }),
+  });
+}
+
+/** S3 failed in a way that leaves open whether a conditional put was carried out, or still will be. */
+export function s3Unclear(address: string, error: unknown): LedgerlakeError {
+  return new LedgerlakeError(
+    'LAKE_UNCLEAR',
+    `Can't tell whether ${address} was written: S3 broke off before it said so; run again, what was written is found then`,
+    { cause: causeOf(error), details: `${answerOf(error).name}: ${messageOf(error)}` },
+  );
+}
+
+/** Name and text only: the SDK's own errors lead to the request's headers, session token included, and causes get printed. */
+function causeOf(error: unknown): Error {
+  return new Error(`${answerOf(error).name}: ${messageOf(error)}`);
+}
+
+function reasonOf(answer: S3Answer, error: unknown, { bucket, endpoint }: S3Target): string {
+  const { name, code, status } = answer;
+  const place = endpoint ?? 'Amazon S3';
+  if (name === 'NoSuchBucket') {
+    return `there is no bucket \`${bucket}\` at ${place}: make it, or check --lake and AWS_ENDPOINT_URL_S3`;
+  }
+  if (badCredentials.has(name)) {
+    return `S3 credentials are missing, wrong or expired (${name}): check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN or AWS_PROFILE`;
+  }
+  if (messageOf(error).includes('Region is missing')) {
+    return 'no region is configured: set AWS_REGION to the one of the bucket';
+  }
+  if (otherRegion.has(name) || status === 301) {
+    return `bucket \`${bucket}\` is in another region (${name}): set AWS_REGION to the one of the bucket`;
+  }
+  if (name === 'RequestTimeTooSkewed') return "this machine's clock differs too much from S3's: set it right";
+  if (status === 403) {
+    return `bucket \`${bucket}\` refuses these credentials (${name}): they need s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload, s3:ListBucket and s3:ListBucketMultipartUploads on it`;
+  }
+  if (status === 501 || status === 411) {
+    return `${place} does not support what a lake needs (${name}): use a service with conditional writes`;
+  }
+  if (status !== undefined && status >= 500) {
+    return `${place} keeps answering ${status} ${name}: try again later`;
+  }
+  if (status !== undefined && status !== 200) return `${place} answered ${status} ${name}: see --verbose`;
+  if (code !== undefined || name === 'TimeoutError') {
+    return `${place} can't be reached or broke off (${code ?? name}): check the network, AWS_ENDPOINT_URL_S3 and AWS_REGION`;
+  }
+  return `${place} gave no usable answer (${name}): see --verbose`;
+}

@@ -1,0 +1,156 @@
+import type { Add } from '../delta/actions.js';
+import type { DeltaTable } from '../delta/delta-table.js';
+import { namedFiles } from '../transaction/derived-files.js';
+import { derivedOf, isDerivedFile, removal } from '../delta/file-tags.js';
+import type { Lake } from '../lake.js';
+import { readUnit } from '../delta/load-key-ids.js';
+import { leftFiles, namingFiles } from './orphans.js';
+import type { StoredFile } from '../store/store.js';
+
+/** A unit of an account, as the log names it. */
+export interface Unit {
+  readonly pipeline: string;
+  readonly unit: string;
+}
+
+/** Accounts of which anything at all lies in the lake: units, files that the log names or doesn't, files of dead runs. */
+export async function heldAccounts(lake: Lake): Promise<Set<string>> {
+  const accounts = new Set(lake.accounts());
+  for (const { schema } of lake.tables) {
+    for await (const { path } of lake.store.list(schema.name)) {
+      const [, account] = /^[^/]+\/account=([^/]+)\//.exec(path) ?? [];
+      if (account !== undefined) accounts.add(account);
+    }
+  }
+  for (const account of await begunAccounts(lake)) accounts.add(account);
+  return accounts;
+}
+
+/**
+ * Takes every file of an account out of every table, main tables first: what their files name goes with them, and what
+ * their logs have named for good goes too. The files
+ * themselves and what the log tells of them stay until `eraseTraces`.
+ *
+ * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; called again it goes on from there
+ */
+export async function removeAccount(lake: Lake, account: string, now: number): Promise<void> {
+  for (const table of lake.tables) {
+    await table.commit('DELETE', ({ files }) => {
+      const own = [...files.values()].filter(
+        (add) => (table.schema.lasting === true || !isDerivedFile(add)) && accountOf(add) === account,
+      );
+      return own.length === 0 ? undefined : own.map((add) => removal(add, now));
+    });
+  }
+}
+
+/** What was erased beside the logs. */
+export interface Erased {
+  readonly files: readonly StoredFile[];
+  /** Files that dead writers left half-written. */
+  readonly partial: number;
+}
+
+/**
+ * Erases what still tells of an account's removed files: derived files that nothing names, the older versions of every
+ * table's log and the transactions that `forgets` chooses, every file of the lake's own and in the account's folders that
+ * no log names, whoever left it, and the lake's own notes that name the account. Folders that are empty then go too. Nobody else may work on the lake meanwhile.
+ *
+ * @param spare notes that stay, as paths within the lake
+ * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR, LAKE_LOG; called again it goes on from there
+ */
+export async function eraseTraces(
+  lake: Lake,
+  account: string,
+  forgets: (unit: Unit) => boolean,
+  spare: ReadonlySet<string>,
+  now: number,
+): Promise<Erased> {
+  await lake.refresh();
+  await removeUnnamed(lake, now);
+  for (const table of lake.tables) await cutLog(table, account, forgets);
+
+  // Each log was cut behind a version that was claimed: a dead run's late commit can name nothing of this any more.
+  const files = [...(await leftFiles(lake, account)), ...(await namingFiles(lake.store, account, spare))];
+  await lake.drop(files.map(({ path }) => path));
+  const partial = await lake.store.sweep(true);
+  return { files, partial };
+}
+
+async function cutLog(table: DeltaTable, account: string, forgets: (unit: Unit) => boolean): Promise<void> {
+  if (table.snapshot.version < 0) return;
+  await table.cutLog(({ appId }) => {
+    const read = readUnit(appId);
+    return read?.account !== account || !forgets(read);
+  });
+}
+
+/** Takes the files of derived tables that no main table names out of their tables. */
+async function removeUnnamed(lake: Lake, now: number): Promise<void> {
+  const named = namedFiles(lake.tables);
+  for (const table of lake.tables) {
+    await table.commit('DELETE', ({ files }) => {
+      const unnamed = [...files.values()].filter((add) => isDerivedFile(add) && !named.has(table.pathOf(add)));
+      return unnamed.length === 0 ? undefined : unnamed.map((add) => removal(add, now));
+    });
+  }
+}
+
+/** What an account's files that count come to, by path within the lake. */
+export function accountFiles(lake: Lake, account: string): ReadonlyMap<string, { table: string; add: Add }> {
+  return new Map(
+    lake
+      .committedAdds()
+      .filter(({ add }) => accountOf(add) === account)
+      .map(({ table, add }) => [table.pathOf(add), { table: table.schema.name, add }]),
+  );
+}
+
+/** The main table's files of an account that may be read for their rows, each with the derived files that it names. */
+export function mainFiles(
+  table: DeltaTable,
+  account: string,
+): readonly { readonly add: Add; readonly derived: readonly string[] }[] {
+  return [...table.snapshot.files.values()].flatMap((add) => {
+    const derived = derivedOf(add);
+    return derived === undefined || accountOf(add) !== account ? [] : [{ add, derived }];
+  });
+}
+
+function accountOf(add: Add): string | undefined {
+  return add.tags?.['account'] ?? add.partitionValues['account'] ?? undefined;
+}
+
+const folder = '_forget';
+
+/** A forgetting that has begun: notes what must outlive a crash, as the log won't tell it any more. */
+export interface Begun {
+  readonly account: string;
+  /** Units whose rows go, or are gone already. */
+  readonly units: readonly Unit[];
+}
+
+/** Where the note of an account's forgetting lies, as a path within the lake. */
+export function notePath(account: string): string {
+  return `${folder}/${account}.json`;
+}
+
+export async function noteBegun(lake: Lake, begun: Begun): Promise<void> {
+  await lake.store.write(notePath(begun.account), Buffer.from(JSON.stringify(begun)));
+}
+
+/** Units that an earlier forgetting of the account noted and didn't live to strike out. */
+export async function notedUnits(lake: Lake, account: string): Promise<readonly Unit[]> {
+  const bytes = await lake.store.read(notePath(account));
+  // Notes are written whole, and by this program alone.
+  return bytes === undefined ? [] : (JSON.parse(Buffer.from(bytes).toString('utf8')) as Begun).units;
+}
+
+async function begunAccounts(lake: Lake): Promise<string[]> {
+  const accounts: string[] = [];
+  for await (const { path } of lake.store.list(folder)) {
+    const [, account] = /^[^/]+\/(.+)\.json$/.exec(path) ?? [];
+    if (account !== undefined) accounts.push(account);
+  }
+  return accounts;
+}

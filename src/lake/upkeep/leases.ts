@@ -1,0 +1,189 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Clock } from '../../core/clock.js';
+import { LedgerlakeError } from '../../core/errors.js';
+import type { Store } from '../store/store.js';
+import { isAlive as isRunning, thisWriter } from '../store/writer-name.js';
+
+const folder = '_runs';
+
+/** A run renews its lease this often … */
+const renewalMs = 60_000;
+/** … and one on another host that hasn't for this long is taken for dead. */
+const deadAfterMs = 10 * 60_000;
+
+/** Says that a run is at work on the lake, and since when. */
+export interface Lease {
+  readonly host: string;
+  /** The machine since its last start, or the container on it: within it a pid means one process at a time. */
+  readonly machine: string;
+  readonly pid: number;
+  /** When the process started, as the system counts it. */
+  readonly start: string;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly renewedAt: number;
+  /** Set where no other run may work on the lake meanwhile. */
+  readonly alone?: true;
+  /** Set where the run writes no files any more and only clears up. */
+  readonly clearing?: true;
+  /** Set where the run has ended before it had cleared up: what it left waits for a sweep. */
+  readonly ended?: true;
+}
+
+/** This run's lease: other runs leave alone what was written since it began. */
+export interface HeldLease {
+  readonly id: string;
+  readonly startedAt: number;
+  /** Says that this run writes no files any more: what is left then is nobody's, also where two clear up at once. */
+  clearUp(): Promise<void>;
+  /** Notes that nothing is left of this run. */
+  cleared(): void;
+  /** Ends the lease. Unless all was cleared, word stays of that: only then need the next sweep look everywhere. */
+  release(): Promise<void>;
+}
+
+/** Where a lease lies, as a path within the lake. */
+export function leasePath(id: string): string {
+  return `${folder}/${id}.json`;
+}
+
+/**
+ * Says that this run works on the lake, until it is released.
+ *
+ * @throws LedgerlakeError LAKE_STORE where the lake can't be written: known before the first request is sent;
+ * LAKE_CONFLICT where a run works on it that must be alone
+ */
+export async function holdLease(store: Store, clock: Clock): Promise<HeldLease> {
+  return hold(store, clock, { alone: false });
+}
+
+/**
+ * Says that this run works on the lake and that no other may, until it is released.
+ *
+ * @throws LedgerlakeError LAKE_STORE where the lake can't be written, LAKE_CONFLICT where another run is at work on it
+ */
+export async function holdLakeAlone(store: Store, clock: Clock): Promise<HeldLease> {
+  return hold(store, clock, { alone: true });
+}
+
+async function hold(store: Store, clock: Clock, { alone }: { alone: boolean }): Promise<HeldLease> {
+  const id = randomUUID();
+  const path = leasePath(id);
+  const startedAt = clock.now();
+  const { host: machine, pid, start } = await thisWriter();
+  let state: Pick<Lease, 'alone' | 'clearing' | 'ended'> = alone ? { alone } : {};
+  let isClear = false;
+  const renew = () => {
+    const times = { startedAt, renewedAt: clock.now() };
+    const lease: Lease = { host: hostname(), machine, pid, start, ...times, ...state };
+    return store.write(path, Buffer.from(JSON.stringify(lease)));
+  };
+  await renew();
+  // Only now: of two that come at once each sees the other, so that never both go on.
+  const { living: others } = await otherLeases(store, id, clock).catch(async (error: unknown) => {
+    await store.remove(path).catch(() => undefined);
+    throw error;
+  });
+  const inTheWay = others.find((other) => alone || other.alone === true);
+  if (inTheWay !== undefined) {
+    await store.remove(path);
+    throw conflict(store, inTheWay);
+  }
+  const ended = new AbortController();
+  const renewals = renewUntil(ended.signal, clock, renew);
+  return {
+    id,
+    startedAt,
+    clearUp: () => {
+      state = { ...state, clearing: true };
+      return renew();
+    },
+    cleared: () => {
+      isClear = true;
+    },
+    release: async () => {
+      ended.abort();
+      await renewals;
+      state = { ended: true };
+      await (isClear ? store.remove(path) : renew());
+    },
+  };
+}
+
+function conflict(store: Store, { host, pid, startedAt, alone }: Lease): LedgerlakeError {
+  const since = new Date(startedAt).toISOString();
+  return new LedgerlakeError(
+    'LAKE_CONFLICT',
+    alone === true
+      ? `expected ${store.location} to be free, a run that must be alone on it is at work (host ${host}, process ${pid}, since ${since}); run again when it is done`
+      : `expected no other run on ${store.location}, one is at work (host ${host}, process ${pid}, since ${since}); run again when it is done`,
+  );
+}
+
+async function renewUntil(signal: AbortSignal, clock: Clock, renew: () => Promise<void>): Promise<void> {
+  while (!signal.aborted) {
+    // The lease outlives a missed renewal or nine, so a store that fails for a moment is no reason to stop.
+    await clock
+      .sleep(renewalMs, signal)
+      .then(renew, () => undefined)
+      .catch(() => undefined);
+  }
+}
+
+/** The runs that are at work on the lake. */
+export async function liveLeases(store: Store, clock: Clock): Promise<readonly Lease[]> {
+  return (await otherLeases(store, undefined, clock)).living;
+}
+
+/** A lease whose run is at work no longer and may have left something. */
+export interface DeadLease {
+  /** Within the lake. */
+  readonly path: string;
+  /** What the run wrote it wrote before this; Infinity where the lease can't be read. */
+  readonly wroteBefore: number;
+}
+
+/** The other runs that are at work on the lake, and those that were and have left their lease. */
+export async function otherLeases(
+  store: Store,
+  own: string | undefined,
+  clock: Clock,
+): Promise<{ readonly living: readonly Lease[]; readonly dead: readonly DeadLease[] }> {
+  const living: Lease[] = [];
+  const dead: DeadLease[] = [];
+  for await (const { path } of store.list(folder)) {
+    if (own !== undefined && path === leasePath(own)) continue;
+    const bytes = await store.read(path);
+    // Released meanwhile.
+    if (bytes === undefined) continue;
+    const lease = readLease(bytes);
+    if (lease !== undefined && (await isAlive(lease, clock.now()))) living.push(lease);
+    else dead.push({ path, wroteBefore: lease === undefined ? Infinity : lease.renewedAt + deadAfterMs });
+  }
+  return { living, dead };
+}
+
+function readLease(bytes: Uint8Array): Lease | undefined {
+  try {
+    const lease = JSON.parse(Buffer.from(bytes).toString('utf8')) as Partial<Lease>;
+    const { host, machine, pid, start, startedAt, renewedAt, alone, clearing, ended } = lease;
+    if (host === undefined || machine === undefined || start === undefined) return undefined;
+    if (pid === undefined || startedAt === undefined || renewedAt === undefined) return undefined;
+    const state = {
+      ...(alone === true && { alone }),
+      ...(clearing === true && { clearing }),
+      ...(ended === true && { ended }),
+    };
+    return { host, machine, pid, start, startedAt, renewedAt, ...state };
+  } catch {
+    // Nobody who lives has written this: leases are written whole.
+    return undefined;
+  }
+}
+
+async function isAlive({ machine, pid, start, renewedAt, ended }: Lease, now: number): Promise<boolean> {
+  if (ended === true || now - renewedAt > deadAfterMs) return false;
+  const { host } = await thisWriter();
+  return machine !== host || isRunning({ host, pid, start });
+}

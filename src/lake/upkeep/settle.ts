@@ -1,0 +1,26 @@
+import { isNamed } from '../transaction/derived-files.js';
+import { isDerivedFile } from '../delta/file-tags.js';
+import type { Lake } from '../lake.js';
+
+/**
+ * Lets those files of lasting tables count by themselves that a main table's log has named: then they can be merged or
+ * made anew under other names, which no log of another table knows. Nothing ever takes such a name back, so this changes
+ * what no reader sees.
+ *
+ * @throws LedgerlakeError as the store and the log do
+ */
+export async function settleLasting(lake: Lake, now: number): Promise<void> {
+  for (const table of lake.tables) {
+    if (table.schema.lasting !== true) continue;
+    await table.commit('SETTLE', ({ files }) => {
+      const unsettled = [...files.values()].filter(
+        (add) => isDerivedFile(add) && isNamed(lake.tables, table.pathOf(add)),
+      );
+      if (unsettled.length === 0) return undefined;
+      return unsettled.map((add) => {
+        const tags = Object.fromEntries(Object.entries(add.tags ?? {}).filter(([name]) => name !== 'main'));
+        return { add: { ...add, modificationTime: now, dataChange: false, tags: { ...tags, derived: '[]' } } };
+      });
+    });
+  }
+}

@@ -1,0 +1,215 @@
+import { basename } from 'node:path';
+import { handled, type Handlers } from '../../core/events/handlers.js';
+import type { RunEvent } from '../../core/events/run-event.js';
+import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
+import { printable } from '../../core/text/width.js';
+import { RecentRate } from './recent-rate.js';
+import type { View, ViewRow } from './view.js';
+
+/** An import reads one input after the other. */
+const importTrack = 'files';
+
+/** How far one pipeline is, or the input of an import. */
+class Track {
+  state: ViewRow['state'] = 'waits';
+  pages = 0;
+  /** Pages expected to be left; undefined while nobody knows. */
+  pagesLeft: number | undefined;
+  /** Bytes gone through, of so many, for what is counted in bytes. */
+  bytes = 0;
+  allBytes: number | undefined;
+  files = 0;
+  /** What is being gone through. */
+  current = '';
+  startedAt: number | undefined;
+  /** The operation that it asked last. */
+  operation: string | undefined;
+  readonly open = new Set<string>();
+  readonly retries = new Map<string, number>();
+  readonly results = new RecentRate();
+  readonly pageRate = new RecentRate();
+}
+
+/** A bucket as it was told of last. */
+interface Bucket {
+  readonly tokens: number;
+  readonly rate: number;
+  readonly burst: number;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly nextAt: number;
+}
+
+/** Takes in what happens in a run, for a view of how far it is. Instants are milliseconds since 1970. */
+export class RunProgress {
+  /** When what is taken in happens. */
+  #now = 0;
+  #command = '';
+  #subject: string[] = [];
+  #startedAt = 0;
+  readonly #tracks = new Map<string, Track>();
+  readonly #buckets = new Map<string, Bucket>();
+  /** Bytes that were read of inputs that haven't ended: while one comes to its end, the next is read. */
+  readonly #inputBytes = new Map<string, number>();
+
+  take(event: RunEvent, now: number): void {
+    this.#now = now;
+    handled(this.#handlers, event);
+  }
+
+  readonly #handlers: Handlers<void> = {
+    'run-started': ({ command, account, lake, pipelines }) => {
+      this.#command = command;
+      this.#subject = [...(account === null ? [] : [account]), lake];
+      this.#startedAt = this.#now;
+      // An import goes by its inputs.
+      if (command !== 'import') for (const pipeline of pipelines) this.#track(pipeline);
+    },
+    'pipeline-planned': ({ pipeline }) => {
+      this.#begin(pipeline);
+    },
+    'pipeline-ended': ({ pipeline }) => {
+      this.#track(pipeline).state = 'done';
+    },
+    'slice-opened': ({ pipeline, slice, pagesLeft }) => {
+      const track = this.#begin(pipeline);
+      track.open.add(slice);
+      track.pagesLeft = pagesLeft ?? undefined;
+    },
+    'page-read': ({ pipeline, results, pagesLeft }) => {
+      const track = this.#track(pipeline);
+      track.pages++;
+      track.pagesLeft = pagesLeft ?? undefined;
+      track.results.add(results, this.#now);
+      track.pageRate.add(1, this.#now);
+    },
+    'slice-committed': ({ pipeline, slice }) => {
+      this.#track(pipeline).open.delete(slice);
+    },
+    'slice-set-back': ({ pipeline, slice }) => {
+      this.#track(pipeline).open.delete(slice);
+    },
+    'slice-outrun': ({ pipeline, slice }) => {
+      this.#track(pipeline).open.delete(slice);
+    },
+    'request-sent': ({ pipeline, operation, cause }) => {
+      const track = this.#track(pipeline);
+      track.operation = operation;
+      if (cause !== null) track.retries.set(cause, (track.retries.get(cause) ?? 0) + 1);
+    },
+    'bucket-changed': (event) => {
+      const nextAt = this.#now + event.nextTokenSeconds * 1000;
+      this.#buckets.set(event.operation, { ...event, at: this.#now, nextAt });
+    },
+    'files-planned': ({ pipeline, bytes }) => {
+      // One after the other: what went before has come to its end.
+      for (const before of this.#tracks.values()) if (before.state === 'runs') before.state = 'done';
+      this.#begin(pipeline).allBytes = bytes;
+    },
+    'files-merged': ({ pipeline, files, bytes }) => {
+      this.#track(pipeline).bytes += bytes;
+      this.#track(pipeline).files += files;
+    },
+    'entries-checked': ({ pipeline, bytes }) => {
+      this.#track(pipeline).bytes += bytes;
+      this.#track(pipeline).files++;
+    },
+    'inputs-planned': ({ bytes }) => {
+      this.#begin(importTrack).allBytes = bytes ?? undefined;
+    },
+    'input-read': ({ input, bytes }) => {
+      const track = this.#track(importTrack);
+      track.bytes += bytes - (this.#inputBytes.get(input) ?? 0);
+      track.current = input;
+      this.#inputBytes.set(input, bytes);
+    },
+    'input-ended': ({ input }) => {
+      this.#track(importTrack).files++;
+      this.#inputBytes.delete(input);
+    },
+  };
+
+  #track(name: string): Track {
+    const track = this.#tracks.get(name) ?? new Track();
+    this.#tracks.set(name, track);
+    return track;
+  }
+
+  #begin(name: string): Track {
+    const track = this.#track(name);
+    track.state = 'runs';
+    track.startedAt ??= this.#now;
+    return track;
+  }
+
+  view(now: number): View {
+    const rows = [...this.#tracks].map(([name, track]) => this.#row(name, track, now));
+    return { command: this.#command, subject: this.#subject, elapsedMs: now - this.#startedAt, rows };
+  }
+
+  #row(name: string, track: Track, now: number): ViewRow {
+    const common = { name, state: track.state, retries: [...track.retries] };
+    if (track.allBytes !== undefined || track.bytes > 0) return { ...common, ...inBytes(track, now) };
+    const bucket = track.operation === undefined ? undefined : this.#buckets.get(track.operation);
+    return { ...common, ...inPages(track, bucket, now) };
+  }
+}
+
+type Figures = Pick<ViewRow, 'share' | 'amount' | 'leftMs' | 'details'>;
+
+function inPages(track: Track, bucket: Bucket | undefined, now: number): Figures {
+  const { pages, pagesLeft, open } = track;
+  const all = pagesLeft === undefined ? undefined : pages + pagesLeft;
+  const isDone = track.state === 'done';
+  const of = all === undefined || isDone ? '' : ` of ~${formatCount(all)}`;
+  const events = Math.round(track.results.at(now));
+  return {
+    share: isDone ? 1 : all === undefined ? undefined : pages / Math.max(1, all),
+    amount: of === '' ? formatCount(pages, 'page') : `${formatCount(pages)}${of} pages`,
+    leftMs: leftMsOf(track, bucket, now),
+    details: [
+      `${formatCount(events)} events/s`,
+      formatCount(open.size, 'slice'),
+      ...(bucket === undefined ? [] : bucketTexts(bucket, now)),
+    ],
+  };
+}
+
+function tokensAt({ tokens, rate, burst, at }: Bucket, now: number): number {
+  return Math.min(burst, tokens + ((now - at) * rate) / 1000);
+}
+
+/** What the bucket holds, and when its next token comes: two texts, so that the first stands where both don't fit. */
+function bucketTexts(bucket: Bucket, now: number): string[] {
+  const tokens = Math.floor(tokensAt(bucket, now) + 1e-6);
+  const wait = bucket.nextAt - now;
+  const held = `${tokens}/${Math.round(bucket.burst)} tokens`;
+  if (wait <= 0) return [held];
+  return [held, `next in ${wait < 10_000 ? `${(Math.ceil(wait / 100) / 10).toFixed(1)} s` : formatSpan(wait)}`];
+}
+
+/** By the quota where there is one: what is left and isn't there as tokens; else as fast as of late. */
+function leftMsOf({ pagesLeft, pageRate }: Track, bucket: Bucket | undefined, now: number): number | undefined {
+  if (pagesLeft === undefined) return undefined;
+  if (bucket !== undefined) {
+    const held = Math.max(0, bucket.nextAt - now);
+    return held + (Math.max(0, pagesLeft - tokensAt(bucket, now)) / bucket.rate) * 1000;
+  }
+  const rate = pageRate.at(now);
+  return rate === 0 ? undefined : (pagesLeft / rate) * 1000;
+}
+
+function inBytes({ state, bytes, allBytes, files, current, startedAt = 0 }: Track, now: number): Figures {
+  const share = state === 'done' ? 1 : allBytes === undefined ? undefined : bytes / Math.max(1, allBytes);
+  const of = allBytes === undefined ? '' : ` of ${formatBytes(allBytes)}`;
+  const elapsed = now - startedAt;
+  return {
+    share,
+    amount: allBytes === 0 ? 'nothing to do' : `${formatBytes(bytes)}${of}`,
+    leftMs: share === undefined || share < 0.02 ? undefined : (elapsed * (1 - share)) / share,
+    details: [
+      ...(files === 0 ? [] : [`${formatCount(files, 'file')} done`]),
+      ...(current === '' ? [] : [printable(basename(current))]),
+    ],
+  };
+}

@@ -1,0 +1,82 @@
+import { displayWidth } from '../../core/text/width.js';
+
+/** What is drawn on: `process.stderr`. */
+export interface Terminal {
+  /** Cells of a line, and lines; 0 where nobody knows. */
+  readonly columns: number;
+  readonly rows: number;
+  write(text: string): unknown;
+}
+
+/** Cells of a line. */
+export function columnsOf({ columns }: Terminal): number {
+  return columns > 0 ? columns : 80;
+}
+
+const hideCursor = '\u001b[?25l';
+const showCursor = '\u001b[?25h';
+const clearLine = '\u001b[2K';
+const clearBelow = '\u001b[J';
+const up = (lines: number): string => (lines > 0 ? `\u001b[${lines}A` : '');
+const colours = /\u001b\[[\d;]*m/g;
+
+/**
+ * A few lines at the bottom of a terminal that are drawn again and again, while others go above them. All that changes is
+ * one write, so that nothing flickers and nothing is torn.
+ */
+export class Screen {
+  readonly #terminal: Terminal;
+  #drawn: readonly string[] = [];
+  #columns: number;
+  #isHidden = false;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+    this.#columns = columnsOf(terminal);
+  }
+
+  /** Draws lines, in the place of those that were drawn. Those that a low terminal has no room for are left out. */
+  draw(lines: readonly string[]): void {
+    const { rows } = this.#terminal;
+    const fitting = lines.slice(0, Math.max(1, (rows > 0 ? rows : 24) - 1));
+    const isSame = fitting.length === this.#drawn.length && fitting.every((line, at) => line === this.#drawn[at]);
+    if (isSame && this.#columns === columnsOf(this.#terminal) && this.#isHidden) return;
+    this.#terminal.write(this.#back() + this.#frame(fitting));
+  }
+
+  /** Writes a line, or several, above what is drawn. */
+  above(text: string): void {
+    if (!this.#isHidden) {
+      this.#terminal.write(`${text}\n`);
+      return;
+    }
+    this.#terminal.write(
+      `${this.#back()}${clearBelow}${text}\n${this.#drawn.length > 0 ? this.#frame(this.#drawn) : ''}`,
+    );
+  }
+
+  /** Takes away what is drawn, and leaves the terminal as it was. */
+  clear(): void {
+    if (!this.#isHidden) return;
+    this.#terminal.write(`${this.#back()}${clearBelow}${showCursor}`);
+    this.#drawn = [];
+    this.#isHidden = false;
+  }
+
+  #frame(lines: readonly string[]): string {
+    const begin = this.#isHidden ? '' : hideCursor;
+    this.#isHidden = true;
+    this.#drawn = lines;
+    this.#columns = columnsOf(this.#terminal);
+    return `${begin}${lines.map((line) => `${clearLine}${line}\n`).join('')}${clearBelow}`;
+  }
+
+  /** To where the drawing began: a terminal that has become narrower has broken lines into several. */
+  #back(): string {
+    const columns = columnsOf(this.#terminal);
+    const rows = this.#drawn.map((line) =>
+      Math.max(1, Math.ceil(displayWidth(line.replaceAll(colours, '')) / columns)),
+    );
+    return `\r${up(rows.reduce((sum, count) => sum + count, 0))}`;
+  }
+}

@@ -1,0 +1,87 @@
+import { formatCount, formatSpan } from '../../core/text/amounts.js';
+import { displayWidth, fitted, printable } from '../../core/text/width.js';
+import type { Paint } from './paint.js';
+import type { View, ViewRow } from './view.js';
+
+/** Cells below which a name has a line of its own. */
+const narrow = 64;
+const barWidth = { least: 8, most: 30 };
+const indent = '  ';
+
+/**
+ * A view as lines of at most `width` cells (from 1 on), colours not counted. What doesn't fit is left out, the less
+ * important first; only a name or a subject is cut.
+ */
+export function viewLines(view: View, width: number, paint: Paint): string[] {
+  const title = joined([view.command, ...view.subject.map(printable), formatSpan(view.elapsedMs)], width);
+  const nameWidth = Math.max(0, ...view.rows.map(({ name }) => displayWidth(printable(name))));
+  return [
+    paint('strong', title),
+    ...view.rows.flatMap((row) => (width < narrow ? stacked(row, width, paint) : wide(row, nameWidth, width, paint))),
+  ];
+}
+
+/** Name, bar and figures on one line, what else there is below. */
+function wide(row: ViewRow, nameWidth: number, width: number, paint: Paint): string[] {
+  const room = Math.min(nameWidth, Math.floor(width / 3));
+  const name = padded(fitted(printable(row.name), Math.max(1, room)), room);
+  const start = indent.length + room + 2;
+  const head = indent + paint(row.state === 'waits' ? 'dim' : 'plain', name) + indent;
+  return [head + figures(row, width - start, paint), ...below(row, start, width, paint)];
+}
+
+function stacked(row: ViewRow, width: number, paint: Paint): string[] {
+  const start = Math.min(indent.length, width - 1);
+  const name = paint(row.state === 'waits' ? 'dim' : 'plain', fitted(printable(row.name), width));
+  const rest = width - start;
+  return [name, ' '.repeat(start) + figures(row, rest, paint), ...below(row, start, width, paint)];
+}
+
+/** The bar, as wide in each row, and as far as there is room how much, how long yet, how much of what. */
+function figures({ state, share, amount, leftMs }: ViewRow, width: number, paint: Paint): string {
+  if (state === 'waits') return paint('dim', fitted('waits', width));
+  const cells = Math.min(width, barWidth.most, Math.max(barWidth.least, Math.floor(width / 3)));
+  const percent = share === undefined ? '' : `${Math.floor(Math.min(1, Math.max(0, share)) * 100)} %`.padStart(5);
+  const left = leftMs === undefined || leftMs < 1000 ? '' : `${formatSpan(leftMs)} left`;
+  let line = paint(state === 'done' ? 'good' : 'bar', barOf(state === 'done' ? 1 : (share ?? 0), cells));
+  let used = cells;
+  for (const part of state === 'done' ? [' done', amount] : [percent, left, amount]) {
+    if (part === '') continue;
+    used += indent.length + displayWidth(part);
+    if (used > width) break;
+    line += indent + part;
+  }
+  return line;
+}
+
+function barOf(share: number, cells: number): string {
+  const full = Math.floor(Math.min(1, Math.max(0, share)) * cells);
+  return '█'.repeat(full) + '░'.repeat(Math.max(0, cells - full));
+}
+
+function below({ state, details, retries }: ViewRow, start: number, width: number, paint: Paint): string[] {
+  if (state !== 'runs') return [];
+  const told = retries.map(([cause, times]) => `${formatCount(times)} ${cause}`);
+  const lines = [
+    details.length === 0 ? '' : paint('dim', joined(details, width - start)),
+    told.length === 0
+      ? ''
+      : paint('warn', joined([`retries: ${told[0] ?? ''}`, ...told.slice(1)], width - start, ', ')),
+  ];
+  return lines.filter((line) => line !== '').map((line) => ' '.repeat(start) + line);
+}
+
+/** As many of the parts as fit; the first is cut where it alone doesn't. */
+function joined([first = '', ...more]: readonly string[], width: number, between = ' · '): string {
+  let line = fitted(first, Math.max(1, width));
+  for (const part of more) {
+    const longer = line + between + part;
+    if (displayWidth(longer) > width) break;
+    line = longer;
+  }
+  return line;
+}
+
+function padded(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - displayWidth(text)));
+}

@@ -1,0 +1,37 @@
+import { destination, pino } from 'pino';
+import type { Clock } from '../../core/clock.js';
+import { levels, type Level, type Tell } from '../../core/events/run-event.js';
+
+export interface JsonLogOptions {
+  /** A file descriptor. */
+  readonly fd: number;
+  readonly clock: Clock;
+  /** What is less than this is left out. */
+  readonly least: Level;
+}
+
+/**
+ * A run as one JSON object a line: `level`, `time`, `event`, `account` (null until it is known), and the event's own
+ * fields. Each line is written before `Tell` returns, so that nothing is lost however the process ends.
+ */
+export function jsonLog({ fd, clock, least }: JsonLogOptions): Tell {
+  const lines = destination({ fd, sync: true });
+  // A log that nobody reads any more is no reason to lose a run.
+  lines.on('error', () => undefined);
+  const logger = pino(
+    {
+      // No process id, no host.
+      base: null,
+      level: least,
+      timestamp: () => `,"time":"${new Date(clock.now()).toISOString()}"`,
+      formatters: { level: (level) => ({ level }) },
+    },
+    lines,
+  );
+  let account: string | null = null;
+  return (event) => {
+    if (event.event === 'run-started') account = event.account;
+    const { event: name, ...fields } = event;
+    logger[levels[name]]({ event: name, account, ...fields });
+  };
+}

@@ -1,0 +1,124 @@
+import { handled, type Handlers } from '../../core/events/handlers.js';
+import { levels, type Level, type RunEvent, type Tell } from '../../core/events/run-event.js';
+import { formatCount, formatSpan } from '../../core/text/amounts.js';
+
+export interface PlainLogOptions {
+  /** More lines: slices, requests, files, and of an error everything. */
+  readonly verbose?: boolean;
+  /** What is less than this is left out; default `debug`. */
+  readonly least?: Level;
+  /** Colours a line by its level; left out: it stays as it is. */
+  readonly paint?: (level: Level, line: string) => string;
+}
+
+const order: readonly Level[] = ['debug', 'info', 'warn', 'error'];
+
+/** A run as lines for people: each event is one, or none. */
+export function plainLog(
+  write: (line: string) => void,
+  { verbose = false, least = 'debug', paint = (_level, line) => line }: PlainLogOptions = {},
+): Tell {
+  return (event) => {
+    const level = levels[event.event];
+    if (order.indexOf(level) < order.indexOf(least)) return;
+    const line = lineOf(event, verbose);
+    if (line !== undefined) write(paint(level, line));
+  };
+}
+
+const setBackTexts = {
+  stop: 'can not be read',
+  leave: 'is left open',
+  known: 'is left open',
+  part: 'is read in parts',
+  shorten: 'is read in parts',
+  again: 'is read again from its beginning',
+} as const;
+
+const awaitedTexts: Readonly<Record<string, string>> = {
+  throttled: 'the service throttles it (429)',
+  'bound-too-late': 'the date bounds are too near to the present by the clock of the service',
+};
+
+const noteTexts = {
+  'last-run': 'the note for `ledgerlake status`',
+  'look-back': 'the note of how far back was read',
+} as const;
+
+const endTexts = {
+  done: 'done',
+  over: 'over',
+  passing: 'failed',
+  lasting: 'failed',
+  lost: 'lost to another worker',
+} as const;
+
+/** What is told in any case. */
+const lines: Handlers<string | undefined> = {
+  message: ({ message }) => message,
+  stopping: () => 'stopping: what is whole is still committed; the same signal again ends it at once',
+  'metrics-served': ({ address }) => `metrics on ${address}`,
+  'metrics-not-written': ({ file, reason }) => `metrics could not be written to ${file}: ${reason}`,
+  'pipeline-planned': ({ pipeline, left }) => `${pipeline}: ${left === '' ? 'nothing' : left} to load`,
+  'pipeline-ended': ({ pipeline, slices, seconds }) =>
+    slices > 0 ? `${pipeline}: done in ${seconds.toFixed(1)} s` : undefined,
+  'slice-set-back': ({ pipeline, slice, verdict, reason }) =>
+    `${pipeline}: ${slice} ${setBackTexts[verdict]}: ${reason}`,
+  'refresh-widened': ({ pipeline, slices, reason }) =>
+    `${pipeline}: ${formatCount(slices, 'slice')} more read again, as a damaged file holds them too: ${reason}`,
+  'service-awaited': ({ operation, cause, reason, until }) =>
+    `${operation}: waiting until ${until.slice(0, 19)}Z, then it is tried again: ${awaitedTexts[cause] ?? reason}`,
+  'lake-lags': ({ reason }) => reason,
+  'gap-left': ({ pipeline, from, to }) => `${pipeline}: ${from} to ${to} isn't loaded; \`backfill\` loads it`,
+  'state-not-kept': ({ folder, reason }) =>
+    `pages and quota aren't kept for the next run, as ${folder} can't be written: ${reason}`,
+  'note-not-written': ({ note, reason }) => `${noteTexts[note]} could not be written: ${reason}`,
+  'line-left-out': ({ reason }) => `left out: ${reason}`,
+  'worker-started': ({ fleet, redis, concurrency }) =>
+    `waiting for turns of the fleet ${fleet} at ${redis}, ${concurrency} at once`,
+  'worker-draining': ({ turns, graceSeconds }) =>
+    `draining: ${formatCount(turns, 'turn')} under way, ${graceSeconds} s to come to an end; the same signal again ends it at once`,
+  'turn-begun': ({ account, work, turn }) => `${account}: ${work}, turn ${turn}`,
+  'turn-ended': ({ account, work, turn, end, reason, next, delaySeconds, seconds }) => {
+    const after = next === 'again' && delaySeconds > 0 ? `, again in ${formatSpan(delaySeconds * 1000)}` : '';
+    const dead = next === 'dead' ? ', to the dead letters' : '';
+    const why = reason === null ? '' : `: ${reason}`;
+    return `${account}: ${work}, turn ${turn} ${endTexts[end]} after ${seconds.toFixed(1)} s${after}${dead}${why}`;
+  },
+  'account-warned': ({ account, message }) => `${account}: ${message}`,
+  'queue-warning': ({ reason }) => reason,
+  'queue-lost': ({ reason }) => `no connection to Redis (${reason}): waiting until it is back`,
+  'queue-back': () => 'Redis is back',
+  'queue-failed': ({ reason }) => `the queue: ${reason}`,
+  'input-ended': ({ input, reason }) =>
+    reason === null ? undefined : `left out ${input}, nothing of it was imported: ${reason}`,
+};
+
+/** What only `--verbose` tells. */
+const moreLines: Handlers<string | undefined> = {
+  'slice-committed': ({ pipeline, slice, rows, left }) => {
+    const held = Object.entries(rows).map(([table, count]) => `${formatCount(count)} ${table}`);
+    const after = left === '' ? 'nothing left to begin' : `${left} left to begin`;
+    return `${pipeline}: ${slice} committed, ${held.join(', ') || 'empty'}, ${after}`;
+  },
+  'slice-outrun': ({ pipeline, slice }) => `${pipeline}: ${slice} was loaded by another run meanwhile`,
+  'request-answered': ({ pipeline, operation, seconds, requestId }) =>
+    `${pipeline}: ${operation} answered in ${seconds.toFixed(2)} s, request id ${requestId ?? 'none'}`,
+  'request-failed': ({ pipeline, operation, status, cause, again, waitSeconds, requestId }) => {
+    const what = status === null ? cause : `${status}, ${cause}`;
+    const next = again ? `again in ${formatSpan(waitSeconds * 1000)}` : 'not sent again';
+    return `${pipeline}: ${operation} failed (${what}), ${next}, request id ${requestId ?? 'none'}`;
+  },
+  'input-ended': ({ input }) => `imported ${input}`,
+  'files-merged': ({ pipeline, partition, files }) =>
+    `${pipeline}: ${formatCount(files, 'slice')} of ${partition} merged`,
+  'entries-checked': ({ pipeline, file, changed }) =>
+    changed ? `${pipeline}: entries of ${file} made again` : undefined,
+};
+
+function lineOf(event: RunEvent, verbose: boolean): string | undefined {
+  if (event.event === 'failed') {
+    return `ledgerlake: ${event.message}${verbose && event.details !== null ? `\n${event.details}` : ''}`;
+  }
+  return handled(lines, event) ?? (verbose ? handled(moreLines, event) : undefined);
+}

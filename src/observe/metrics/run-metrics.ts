@@ -1,0 +1,165 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Clock } from '../../core/clock.js';
+import { handled, type Handlers } from '../../core/events/handlers.js';
+import type { Tell } from '../../core/events/run-event.js';
+import { turnMetrics } from './turn-metrics.js';
+
+/** What runs count, for Prometheus: described in `docs/metrics.md`. */
+export interface RunMetrics {
+  readonly tell: Tell;
+  /** All of it in Prometheus's text format. */
+  text(): Promise<string>;
+  /** What `text` is, for the header. */
+  readonly contentType: string;
+}
+
+/** A bucket as it was told of last. */
+interface Bucket {
+  readonly tokens: number;
+  readonly rate: number;
+  readonly burst: number;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** Metrics of one run, which begins with `run-started`: each has the account that it is for. Or of a worker (`turnMetrics`). */
+export function createRunMetrics(clock: Clock): RunMetrics {
+  const registry = new Registry();
+  const registers = [registry];
+  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
+    new Counter({ name: `ledgerlake_${name}`, help, labelNames: ['account', ...labelNames], registers });
+  const gauge = <L extends string>(name: string, help: string, labelNames: readonly L[], collect?: () => void) =>
+    new Gauge({
+      ...{ name: `ledgerlake_${name}`, help, labelNames: ['account' as const, ...labelNames], registers },
+      ...(collect && { collect }),
+    });
+
+  const requests = counter('requests_total', 'Requests sent to the service', ['pipeline', 'operation']);
+  const retries = counter('retries_total', 'Requests that were sent again, by why', ['pipeline', 'operation', 'cause']);
+  const throttles = counter('throttles_total', 'Requests that the service throttled', ['pipeline', 'operation']);
+  const failures = counter('request_failures_total', 'Requests that gave no page, by why', [
+    ...['pipeline', 'operation', 'cause'],
+  ]);
+  const received = counter('received_bytes_total', 'Bytes of pages received', ['pipeline', 'operation']);
+  const duration = new Histogram({
+    name: 'ledgerlake_request_duration_seconds',
+    help: 'From a request to its whole page',
+    labelNames: ['account', 'operation'],
+    buckets: [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60],
+    registers,
+  });
+  const pages = counter('pages_total', 'Pages read, those that an earlier run had kept included', ['pipeline']);
+  const commits = counter('commits_total', 'Slices committed', ['pipeline']);
+  const rows = counter('rows_total', 'Rows of the slices committed', ['pipeline', 'table']);
+  const files = counter('written_files_total', 'Files written and committed', ['pipeline']);
+  const bytes = counter('written_bytes_total', 'Bytes of the files written and committed', ['pipeline']);
+  const setBacks = counter('set_backs_total', 'Slices that could not be read as they were, by what became of them', [
+    ...['pipeline', 'verdict'],
+  ]);
+  const openSlices = gauge('open_slices', 'Slices that are being read', ['pipeline']);
+  const pagesLeft = gauge('pages_left', 'Pages that are expected to be left to read', ['pipeline']);
+  const succeeded = gauge('run_succeeded', '1 for a run that came to its end, 0 for one that did not', ['command']);
+  const ended = gauge('run_ended_timestamp_seconds', 'When the run ended, in seconds since 1970', ['command']);
+
+  const buckets = new Map<string, Bucket>();
+  const tokens = gauge('bucket_tokens', 'Requests that could be sent at once', ['operation'], () => {
+    for (const [operation, { at, burst, rate, tokens: then }] of buckets) {
+      const now = Math.min(burst, then + ((clock.now() - at) * rate) / 1000);
+      tokens.set({ account, operation }, now);
+    }
+  });
+  const rate = gauge('bucket_rate', 'Requests a second that are handed out', ['operation']);
+  const reaches = new Map<string, number>();
+  const lag = gauge('lag_seconds', 'How far behind now the lake is', ['pipeline'], () => {
+    for (const [pipeline, until] of reaches) lag.set({ account, pipeline }, (clock.now() - until) / 1000);
+  });
+
+  let account = '';
+  let command = '';
+  const open = new Map<string, Set<string>>();
+  const closed = (pipeline: string, slice: string): void => {
+    open.get(pipeline)?.delete(slice);
+    openSlices.set({ account, pipeline }, open.get(pipeline)?.size ?? 0);
+  };
+
+  const handlers: Handlers<void> = {
+    'run-started': (event) => {
+      account = event.account ?? '';
+      command = event.command;
+      // A counter that appears only when it is 1 has no increase to be seen.
+      for (const pipeline of event.pipelines) {
+        for (const counted of [pages, commits, files, bytes]) counted.inc({ account, pipeline }, 0);
+        openSlices.set({ account, pipeline }, 0);
+      }
+    },
+    'run-ended': ({ status }) => {
+      succeeded.set({ account, command }, status === 'done' ? 1 : 0);
+      ended.set({ account, command }, clock.now() / 1000);
+      for (const pipeline of open.keys()) openSlices.set({ account, pipeline }, 0);
+    },
+    'slice-opened': ({ pipeline, slice }) => {
+      const own = open.get(pipeline) ?? new Set();
+      open.set(pipeline, own.add(slice));
+      openSlices.set({ account, pipeline }, own.size);
+    },
+    'page-read': ({ pipeline, pagesLeft: left }) => {
+      pages.inc({ account, pipeline });
+      if (left !== null) pagesLeft.set({ account, pipeline }, left);
+    },
+    'slice-committed': ({ pipeline, slice, ...written }) => {
+      closed(pipeline, slice);
+      commits.inc({ account, pipeline });
+      files.inc({ account, pipeline }, written.files);
+      bytes.inc({ account, pipeline }, written.bytes);
+      for (const [table, count] of Object.entries(written.rows)) rows.inc({ account, pipeline, table }, count);
+    },
+    'slice-set-back': ({ pipeline, slice, verdict }) => {
+      closed(pipeline, slice);
+      setBacks.inc({ account, pipeline, verdict });
+    },
+    'slice-outrun': ({ pipeline, slice }) => {
+      closed(pipeline, slice);
+    },
+    'pipeline-ended': ({ pipeline }) => {
+      pagesLeft.set({ account, pipeline }, 0);
+    },
+    'request-sent': ({ pipeline, operation, cause }) => {
+      requests.inc({ account, pipeline, operation });
+      if (cause !== null) retries.inc({ account, pipeline, operation, cause });
+    },
+    'request-answered': ({ pipeline, operation, seconds, ...answer }) => {
+      received.inc({ account, pipeline, operation }, answer.bytes);
+      duration.observe({ account, operation }, seconds);
+    },
+    'request-failed': ({ pipeline, operation, cause }) => {
+      failures.inc({ account, pipeline, operation, cause });
+      if (cause === 'throttled') throttles.inc({ account, pipeline, operation });
+    },
+    'bucket-changed': (event) => {
+      buckets.set(event.operation, { ...event, at: clock.now() });
+      rate.set({ account, operation: event.operation }, event.rate);
+    },
+    'lake-reaches': ({ pipeline, until }) => {
+      reaches.set(pipeline, Date.parse(until));
+    },
+  };
+  // Only of a worker: what has no labels stands in the text from the beginning on.
+  let turns: Handlers<void> = {};
+  const ofTurns = (name: string, help: string, labelNames: readonly string[] = []) => ({
+    name: `ledgerlake_${name}`,
+    help,
+    labelNames,
+    registers,
+  });
+  const tell: Tell = (event) => {
+    if (event.event === 'worker-started') {
+      turns = turnMetrics({
+        counter: (...metric) => new Counter(ofTurns(...metric)),
+        gauge: (...metric) => new Gauge(ofTurns(...metric)),
+      });
+    }
+    handled(handlers, event);
+    handled(turns, event);
+  };
+  return { tell, text: () => registry.metrics(), contentType: registry.contentType };
+}

@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../core/clock.js';
+import { usageError } from '../../core/errors.js';
+import {
+  type Answer,
+  answerHeaders,
+  type Exchange,
+  type HttpRequest,
+  type Outcome,
+  refused,
+  type SidePage,
+} from './answer.js';
+import { pageBody } from './bodies.js';
+import { readRequest, type TokenRules } from './chain.js';
+import { type Counted, Tally } from './counts.js';
+import { Arrivals } from '../../emulator/faults/arrivals.js';
+import type { FaultRequest, Faults } from '../../emulator/faults/faults.js';
+import { noFaults, type RequestFaults } from '../../emulator/faults/request-faults.js';
+import { createServiceFaults } from '../../emulator/faults/service-faults.js';
+import { createLatency, type Latency } from './latency.js';
+import type { Ledger } from './ledger.js';
+import { ledgerPage } from './ledger-page.js';
+import type { Quota } from './meter.js';
+import { Quotas } from './quotas.js';
+import { overQuota, Refusal } from './refusal.js';
+import { type Route, routeOf, targetOf } from './routes.js';
+import { createSignIn, signInPath, type SignInOptions } from './sign-in.js';
+import { Tokens } from './tokens.js';
+
+export interface AnswerOptions {
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+  /** The quota of each operation; undefined: not throttled, and no rate is announced. */
+  readonly quota?: Quota | undefined;
+  /** Signs all tokens; a service that starts again with the same key takes its earlier ones. Default: random. */
+  readonly tokenKey?: string | Uint8Array | undefined;
+  /** How long a NextToken is taken, milliseconds; undefined: for ever. */
+  readonly tokenLifeMs?: number | undefined;
+  /** Who may ask; undefined: everybody, and there is no sign-in. */
+  readonly signIn?: SignInOptions | undefined;
+  /** How the service falls short of its specification; undefined: nowhere. */
+  readonly faults?: Faults | undefined;
+  /** How long answers take, by the clock; default: no time. */
+  readonly latencyMs?: Latency | undefined;
+  /** Decides every chance of faults and latencies; default 1. */
+  readonly seed?: number | undefined;
+  /** Resources beside the operations, by path. */
+  readonly sidePages?: ReadonlyMap<string, SidePage> | undefined;
+  /** Told of every fault of its own that was answered with 500, whose answer says nothing of it. */
+  readonly onFault?: ((fault: unknown, requestId: string) => void) | undefined;
+}
+
+/** What is known of a request while it is answered. */
+interface Visit {
+  operation: Counted;
+  faults: RequestFaults;
+  /** The rate that its operation runs at; undefined: not throttled. */
+  rate: number | undefined;
+}
+
+/** A request of nothing but its line. */
+function bare(): Exchange {
+  return { headers: {}, body: () => Promise.resolve(Buffer.alloc(0)), signal: new AbortController().signal };
+}
+
+/**
+ * The Financial Events Service without its sockets: what is answered to a method and a request target (specification,
+ * sections 4 and 8), without headers and a body unless they are handed in. `tally` counts what comes. The answers never reject; a ledger that fails is answered with 500. A request counts for the quota when it came to
+ * an operation by a caller who may ask, also when it turns out to be wrong or meets a fault; one that is throttled
+ * costs nothing.
+ *
+ * Throws a USAGE error for options that can't be.
+ */
+export function createAnswers(
+  options: AnswerOptions,
+  tally = new Tally(),
+): (method: string, target: string, exchange?: Exchange) => Promise<Answer> {
+  const { tokenLifeMs, onFault, sidePages, seed = 1 } = options;
+  if (tokenLifeMs !== undefined && !(tokenLifeMs > 0)) {
+    throw usageError(`The life of tokens must be above 0 milliseconds, not ${tokenLifeMs}`);
+  }
+  const quotas = new Quotas(options.quota);
+  const signIn = options.signIn && createSignIn(options.signIn, options.tokenKey);
+  const hit = tally.hit.bind(tally);
+  const faults = createServiceFaults({ ...options, faults: options.faults, seed, hit, signIn: signIn !== undefined });
+  const { clock, ledger } = faults;
+  const wait = createLatency(options.latencyMs ?? 0, seed, clock);
+  const arrivals = new Arrivals();
+  const rules: TokenRules = { tokens: new Tokens(options.tokenKey), tokenLifeMs };
+
+  function enter(visit: Visit, request: HttpRequest, operation: FaultRequest['operation'], query: string): number {
+    const { 'x-amz-access-token': accessToken } = request.headers;
+    const arrival = arrivals.next(operation, query);
+    visit.operation = operation;
+    visit.faults = faults.request(arrival, {
+      target: request.target,
+      accessToken: typeof accessToken === 'string' ? accessToken : undefined,
+    });
+    return arrival.number;
+  }
+
+  /** What comes in place of a page, before anything of the request is read. */
+  function turnedAway(visit: Visit, request: HttpRequest, { operation }: Route, now: number): Outcome | undefined {
+    const unknown = signIn?.refusal(request, now);
+    if (unknown !== undefined) return refused(unknown);
+    const throttled = visit.faults.throttled();
+    if (throttled !== undefined) return throttled;
+    visit.rate = visit.faults.rate() ?? quotas.rate;
+    if (!quotas.admit(operation.name, now, visit.rate, signIn?.accountOf(request))) return refused(overQuota());
+    return visit.faults.instead();
+  }
+
+  async function page(visit: Visit, route: Route, query: string, now: number): Promise<Outcome> {
+    const request = readRequest(route, query, rules, now);
+    visit.faults.check(request);
+    const { items, next } = visit.faults.page(request, await ledgerPage(ledger, request));
+    const issue = (cursor: string | undefined) => {
+      const place = { pages: request.pages + 1, results: request.results + items.length, issuedAt: clock.now() };
+      return rules.tokens.issue({ chain: request.chain, cursor, ...place });
+    };
+    const token = next === undefined || 'token' in next ? next?.token : issue(next.cursor);
+    const body = pageBody(route.operation.result, items, token, faults.lists);
+    visit.faults.checkBody(body);
+    return { status: 200, body };
+  }
+
+  async function outcomeOf(visit: Visit, request: HttpRequest): Promise<Outcome> {
+    const now = clock.now();
+    const { path, query } = targetOf(request.target);
+    if (signIn !== undefined && path === signInPath) {
+      await wait(enter(visit, request, 'SignIn', query), request.signal);
+      return visit.faults.instead() ?? signIn.answer(request, clock.now());
+    }
+    const sidePage = sidePages?.get(path);
+    if (sidePage !== undefined) {
+      visit.rate = undefined;
+      if (['GET', 'HEAD'].includes(request.method)) return sidePage();
+      return refused(new Refusal(405, 'This resource takes GET and HEAD.', request.method), 'GET, HEAD');
+    }
+    const route = routeOf(request.method, path);
+    const number = enter(visit, request, route.operation.name, query);
+    // The quota counts when a request comes, not when its answer goes.
+    const early = turnedAway(visit, request, route, now);
+    await wait(number, request.signal);
+    return early ?? page(visit, route, query, now);
+  }
+
+  return async (method, target, exchange = bare()) => {
+    const requestId = randomUUID();
+    const visit: Visit = { operation: 'none', faults: noFaults, rate: quotas.rate };
+    const outcome = await outcomeOf(visit, { ...exchange, method, target }).catch((error: unknown) => {
+      if (error instanceof Refusal) return refused(error);
+      onFault?.(error, requestId);
+      return refused(new Refusal(500, 'The service failed; the same request may succeed later.'));
+    });
+    const { status, body, headers, delivery = 'whole' } = outcome;
+    const hasRate = visit.rate !== undefined && visit.operation !== 'SignIn' && [200, 400, 404].includes(status);
+    tally.answered(visit.operation, status);
+    return visit.faults.finish({
+      status,
+      body,
+      delivery,
+      headers: {
+        ...answerHeaders(body, requestId),
+        Date: new Date(clock.now()).toUTCString(),
+        ...headers,
+        ...(hasRate && { 'x-amzn-RateLimit-Limit': String(visit.rate) }),
+      },
+    });
+  };
+}

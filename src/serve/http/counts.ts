@@ -1,0 +1,65 @@
+import type { OperationName } from '../../sources/finances/api-v0/operations.js';
+import type { FaultKind } from '../../emulator/faults/kinds.js';
+
+/** An operation, the sign-in, or `none` for a path that is neither. */
+export type Counted = OperationName | 'SignIn' | 'none';
+
+/** What a running service has seen since it started. */
+export interface Counts {
+  /** Requests by operation and status; left out: any. Status 0: the connection was closed or left without an answer. */
+  requests(operation?: Counted, status?: number): number;
+  /** Requests, or events and groups, that a fault hit; left out: any. */
+  faults(kind?: FaultKind): number;
+  /** Requests under way now. */
+  readonly underWay: number;
+  /** The most that were under way at once. */
+  readonly peak: number;
+}
+
+/** Counts that go up. */
+export class Tally implements Counts {
+  readonly #requests = new Map<Counted, Map<number, number>>();
+  readonly #faults = new Map<FaultKind, number>();
+  #underWay = 0;
+  #peak = 0;
+
+  get underWay(): number {
+    return this.#underWay;
+  }
+
+  get peak(): number {
+    return this.#peak;
+  }
+
+  requests(operation?: Counted, status?: number): number {
+    let sum = 0;
+    for (const [name, statuses] of this.#requests) {
+      if (operation !== undefined && name !== operation) continue;
+      for (const [code, count] of statuses) if (status === undefined || code === status) sum += count;
+    }
+    return sum;
+  }
+
+  faults(kind?: FaultKind): number {
+    if (kind !== undefined) return this.#faults.get(kind) ?? 0;
+    return [...this.#faults.values()].reduce((sum, count) => sum + count, 0);
+  }
+
+  begin(): void {
+    this.#underWay += 1;
+    this.#peak = Math.max(this.#peak, this.#underWay);
+  }
+
+  end(): void {
+    this.#underWay -= 1;
+  }
+
+  answered(operation: Counted, status: number): void {
+    const statuses = this.#requests.get(operation) ?? new Map<number, number>();
+    this.#requests.set(operation, statuses.set(status, (statuses.get(status) ?? 0) + 1));
+  }
+
+  hit(kind: FaultKind): void {
+    this.#faults.set(kind, this.faults(kind) + 1);
+  }
+}

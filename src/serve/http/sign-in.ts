@@ -1,0 +1,108 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { usageError } from '../../core/errors.js';
+import { AccessTokens } from './access-tokens.js';
+import type { HttpRequest, Outcome } from './answer.js';
+import { accessTokenExpired, denied, Refusal } from './refusal.js';
+import { readSignInBody } from './sign-in-body.js';
+
+export interface SignInOptions {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** How long an access token is taken, milliseconds; default an hour. */
+  readonly accessTokenLifeMs?: number | undefined;
+  /** The refresh tokens that are taken; default: any. */
+  readonly refreshTokens?: readonly string[] | undefined;
+}
+
+/** The sign-in of a service: gives out access tokens, and looks at those that come. */
+export interface SignIn {
+  /** Answers a request to the sign-in (RFC 6749, sections 5 and 6). `now`: milliseconds since 1970. */
+  answer(request: HttpRequest, now: number): Promise<Outcome>;
+  /** Why a request may not ask (403); undefined: it carries a valid access token. */
+  refusal(request: HttpRequest, now: number): Refusal | undefined;
+  /** Whose request it is, of those that may ask. */
+  accountOf(request: HttpRequest): string;
+}
+
+export const signInPath = '/auth/o2/token';
+const tokenHeader = 'x-amz-access-token';
+
+const usualLifeMs = 3_600_000;
+
+/** In a time that tells nothing of either text. */
+function isSame(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((text) => createHash('sha256').update(text).digest());
+  return first !== undefined && second !== undefined && timingSafeEqual(first, second);
+}
+
+function failure(status: number, error: string, description: string): Outcome {
+  return outcome(status, { error, error_description: description });
+}
+
+function outcome(status: number, body: object): Outcome {
+  // Nobody on the way may keep what holds a token (RFC 6749, section 5.1).
+  return { status, body: JSON.stringify(body), headers: { 'Cache-Control': 'no-store', Pragma: 'no-cache' } };
+}
+
+function headerOf({ headers }: HttpRequest, name: string): string {
+  const value = headers[name];
+  return typeof value === 'string' ? value : '';
+}
+
+/** Throws a USAGE error for options that can't be. `tokenKey` signs the access tokens. */
+export function createSignIn(options: SignInOptions, tokenKey: string | Uint8Array | undefined): SignIn {
+  const { clientId, clientSecret, accessTokenLifeMs: lifeMs = usualLifeMs, refreshTokens } = options;
+  if (clientId === '' || clientSecret === '') throw usageError('The sign-in needs a client id and a client secret');
+  if (!(lifeMs > 0 && Number.isFinite(lifeMs))) {
+    throw usageError(`The life of access tokens must be above 0 milliseconds, not ${lifeMs}`);
+  }
+  const tokens = new AccessTokens(lifeMs, tokenKey);
+
+  async function answer(request: HttpRequest, now: number): Promise<Outcome> {
+    if (request.method !== 'POST') {
+      const { status, body } = new Refusal(405, 'The sign-in takes POST.', request.method);
+      return { status, body, headers: { Allow: 'POST' } };
+    }
+    const bytes = await request.body();
+    if (bytes === undefined) return failure(400, 'invalid_request', 'The body is too long');
+    const body = readSignInBody(bytes, headerOf(request, 'content-type'));
+    if ('wrong' in body) return failure(400, 'invalid_request', body.wrong);
+
+    const missing = ['grant_type', 'client_id', 'client_secret'].find((name) => !body.has(name));
+    if (missing !== undefined) return failure(400, 'invalid_request', `The request has no ${missing}`);
+    // Both are compared in any case, so that the time doesn't tell which one was wrong.
+    const known = [
+      isSame(body.get('client_id') ?? '', clientId),
+      isSame(body.get('client_secret') ?? '', clientSecret),
+    ];
+    if (known.includes(false)) return failure(401, 'invalid_client', 'Client authentication failed');
+    if (body.get('grant_type') !== 'refresh_token') {
+      return failure(400, 'unsupported_grant_type', 'The grant type must be refresh_token');
+    }
+    const refreshToken = body.get('refresh_token');
+    if (refreshToken === undefined) return failure(400, 'invalid_request', 'The request has no refresh_token');
+    if (refreshTokens?.map((one) => isSame(one, refreshToken)).includes(true) === false) {
+      return failure(400, 'invalid_grant', 'The refresh token is invalid, expired or revoked');
+    }
+    return outcome(200, {
+      access_token: tokens.issue(now, refreshToken),
+      token_type: 'bearer',
+      expires_in: Math.floor(lifeMs / 1000),
+      refresh_token: refreshToken,
+    });
+  }
+
+  function refusal(request: HttpRequest, now: number): Refusal | undefined {
+    const token = headerOf(request, tokenHeader);
+    const state = tokens.check(token, now);
+    if (state === 'valid') return undefined;
+    if (state === 'expired') return denied(accessTokenExpired);
+    return denied(
+      token === ''
+        ? 'Access token is missing in the request header.'
+        : 'The access token you provided is revoked, malformed or invalid.',
+    );
+  }
+
+  return { answer, refusal, accountOf: (request) => tokens.accountOf(headerOf(request, tokenHeader)) };
+}

@@ -1,0 +1,197 @@
+import { lostFile } from '../../core/duckdb/lost-file.js';
+import { unitVersion } from '../../lake/loads/load-keys.js';
+import type { InstantRange, Ledger, LedgerPage, LedgerQuery } from '../http/ledger.js';
+import { CommittedFiles, nearestFiles, type CommittedFile } from './committed-files.js';
+import { localCopies, MissingFile, type LocalCopies } from './local-copies.js';
+import type { MainTable, MainTables } from './main-tables.js';
+import { OrderFiles } from './order-files.js';
+import { placeOfLast, placeText, readPlace, rowsBehind, type Place } from './place.js';
+import { ReadAhead, type RowsAhead } from './read-ahead.js';
+import { Readers } from './readers.js';
+import * as stored from './stored-rows.js';
+
+/** Rows that are read at once: ten pages of the usual size. */
+const rowsAtOnce = 1000;
+
+/** Characters of events and groups that are kept for the next pages. */
+const aheadRoom = 32_000_000;
+
+/** Bytes of the local disk for copies of files of a lake that is elsewhere. */
+const copyRoom = 4_000_000_000;
+
+/** Times that a question is asked again because a commit has replaced files while they were read. */
+const mostAttempts = 5;
+
+interface Question {
+  /** Unlike any other question's, and for other versions of the tables another one. */
+  readonly name: string;
+  /** At least `count` rows behind a place, unless there are no more. */
+  read(after: Place | undefined, count: number): Promise<RowsAhead>;
+}
+
+/**
+ * A lake as a ledger: the service's answers from the bytes that it stored. Rows come ordered by instant, those of one
+ * instant by their content, and those of one page as they were received. What is committed while a client reads on neither
+ * repeats nor hides what stays.
+ */
+export class LakeLedger implements Ledger {
+  readonly #tables: MainTables;
+  readonly #account: string;
+  readonly #files: Readonly<Record<MainTable, CommittedFiles>>;
+  readonly #readers: Readers;
+  readonly #copies: LocalCopies;
+  readonly #orders: OrderFiles;
+  readonly #ahead = new ReadAhead(aheadRoom);
+
+  private constructor(tables: MainTables, account: string, readers: Readers) {
+    this.#tables = tables;
+    this.#account = account;
+    const files = (name: MainTable, column = 'effective_at') => new CommittedFiles(tables.table(name), account, column);
+    this.#files = {
+      events: files('events'),
+      groups: files('groups', 'started_at'),
+      group_events: files('group_events'),
+      order_events: files('order_events'),
+    };
+    this.#readers = readers;
+    this.#copies = localCopies(tables.store, copyRoom);
+    this.#orders = new OrderFiles(readers, this.#copies);
+  }
+
+  static async open(tables: MainTables, account: string): Promise<LakeLedger> {
+    return new LakeLedger(tables, account, await Readers.open());
+  }
+
+  async groups(range: InstantRange, query: LedgerQuery): Promise<LedgerPage> {
+    return this.#page(query, () => this.#byDate('groups', stored.groupsByDate, range));
+  }
+
+  async events(range: InstantRange, query: LedgerQuery): Promise<LedgerPage> {
+    return this.#page(query, () => this.#byDate('events', stored.eventsByDate, range));
+  }
+
+  async eventsOfGroup(groupId: string, query: LedgerQuery): Promise<LedgerPage | undefined> {
+    const unit = `group/${groupId}`;
+    const page = await this.#page(query, () => {
+      const files = this.#files.group_events.of(unit);
+      return this.#whole(`group ${groupId}`, ['group_events'], async (after, count) => {
+        const addresses = await this.#addresses(files);
+        return this.#rows(addresses, stored.eventsOfGroup(groupId, { files: addresses, after, count }));
+      });
+    });
+    // A group that is listed and wasn't read isn't an empty one.
+    return this.#isRead('group_events', 'group-events', unit) ? page : undefined;
+  }
+
+  async eventsOfOrder(orderId: string, query: LedgerQuery): Promise<LedgerPage | undefined> {
+    const unit = `order/${orderId}`;
+    const page = await this.#page(query, () => {
+      const files = this.#files.order_events.of(unit);
+      const { all } = this.#files.events;
+      return this.#whole(`order ${orderId}`, ['order_events', 'events'], async (after, count) => {
+        const asked = await this.#addresses(files);
+        const held = await this.#orders.holding(orderId, all);
+        const addresses = await this.#addresses(held.map(({ file }) => file));
+        const dated = held.map(({ rows }, at) => ({ file: addresses[at] ?? '', rows }));
+        return this.#rows([...asked, ...addresses], stored.eventsOfOrder(orderId, asked, dated, { after, count }));
+      });
+    });
+    // An order may have been asked for and have no events.
+    const isKnown = page.items.length > 0 || query.cursor !== undefined;
+    return isKnown || this.#isRead('order_events', 'order-events', unit) ? page : undefined;
+  }
+
+  /** Frees what it holds; to be called once no question is open. */
+  async close(): Promise<void> {
+    this.#readers.close();
+    await this.#copies.clear();
+  }
+
+  #isRead(table: MainTable, pipeline: string, unit: string): boolean {
+    return unitVersion(this.#tables.snapshot(table), pipeline, this.#account, unit) > 0;
+  }
+
+  async #page({ cursor, limit }: LedgerQuery, ask: () => Question): Promise<LedgerPage> {
+    const after = cursor === undefined ? undefined : readPlace(cursor);
+    for (let attempt = 1; ; attempt++) {
+      await this.#tables.refresh(attempt > 1);
+      try {
+        return await this.#pageOf(ask(), after, limit);
+      } catch (error) {
+        const isGone = lostFile(error) || error instanceof MissingFile;
+        if (!isGone || attempt === mostAttempts) throw error;
+      }
+    }
+  }
+
+  async #pageOf(question: Question, after: Place | undefined, limit: number): Promise<LedgerPage> {
+    const name = (place: Place | undefined) => `${question.name} ${place === undefined ? '' : placeText(place)}`;
+    const kept = this.#ahead.take(name(after));
+    const isEnough = kept !== undefined && (kept.ended || kept.rows.length > limit);
+    const { rows, ended } = isEnough ? kept : await question.read(after, Math.max(limit + 1, rowsAtOnce));
+    const page = rows.slice(0, limit);
+    const items = page
+      .toSorted((a, b) => compare(a.window, b.window) || compare(a.position, b.position))
+      .map(({ list, raw }) => ({ list, json: raw }));
+    const last = placeOfLast(page, after);
+    if (last === undefined || (ended && rows.length <= limit)) return { items, next: undefined };
+    this.#ahead.keep(name(last), { rows: rows.slice(limit), ended });
+    return { items, next: placeText(last) };
+  }
+
+  #byDate(table: 'events' | 'groups', query: typeof stored.eventsByDate, range: InstantRange): Question {
+    const [from, to] = [micros(range.from), micros(range.to)];
+    const { all } = this.#files[table];
+    return {
+      name: JSON.stringify([table, String(from), String(to), this.#tables.snapshot(table).version]),
+      read: async (after, count) => {
+        const wanted = count + (after?.copies ?? 0);
+        const start = after === undefined || after.at < from ? from : after.at;
+        const read = async (rows: number): Promise<RowsAhead | undefined> => {
+          const { files, until } = nearestFiles(all, start, to, rows);
+          const addresses = await this.#addresses(files);
+          const found = await this.#rows(addresses, query({ files: addresses, from, to: until, after, count: wanted }));
+          if (found.length < wanted && until < to) return undefined;
+          return { rows: rowsBehind(found, after), ended: found.length < wanted };
+        };
+        // What the log says of a file's rows is taken for a hint: where it leads too short, all of the range is read.
+        return (await read(wanted)) ?? (await read(Infinity)) ?? { rows: [], ended: true };
+      },
+    };
+  }
+
+  /** A question that isn't bound to dates; `rows` reads at most `count` from a place's instant and key on. */
+  #whole(
+    name: string,
+    tables: readonly MainTable[],
+    rows: (after: Place | undefined, count: number) => Promise<stored.StoredRow[]>,
+  ): Question {
+    const versions = tables.map((table) => this.#tables.snapshot(table).version);
+    return {
+      name: JSON.stringify([name, ...versions]),
+      read: async (after, count) => {
+        const wanted = count + (after?.copies ?? 0);
+        const found = await rows(after, wanted);
+        return { rows: rowsBehind(found, after), ended: found.length < wanted };
+      },
+    };
+  }
+
+  #addresses(files: readonly CommittedFile[]): Promise<string[]> {
+    return Promise.all(files.map((file) => this.#copies.addressOf(file)));
+  }
+
+  async #rows(addresses: readonly string[], query: stored.Query): Promise<stored.StoredRow[]> {
+    if (addresses.length === 0) return [];
+    return (await this.#readers.rows(query)).map(stored.storedRow);
+  }
+}
+
+/** The first microsecond that isn't before an instant in milliseconds. */
+function micros(ms: number): bigint {
+  return BigInt(Math.ceil(ms * 1000));
+}
+
+function compare(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,157 @@
+import type { Cell } from '../../core/text/rows.js';
+import { fileLiteral } from '../../core/duckdb/views.js';
+import { latest } from './committed-files.js';
+import type { Place } from './place.js';
+
+/** A row of the lake on its way out. */
+export interface StoredRow {
+  /** Where it stands, microseconds since 1970. */
+  readonly at: bigint;
+  /** What orders rows of one instant: an event's content hash, a group's id. */
+  readonly key: string;
+  /** The list that an event came in; '' for a group. */
+  readonly list: string;
+  /** Start of the window that it came with, microseconds since 1970; where it came without one, before them all. */
+  readonly window: bigint;
+  /** Order of receipt within the window. */
+  readonly position: bigint;
+  /** As it was received. */
+  readonly raw: string;
+}
+
+/** A statement, with the values of `$1`, `$2` …. */
+export interface Query {
+  readonly sql: string;
+  readonly parameters: readonly Cell[];
+}
+
+/** Where an order's events may stand: rows of one file by their number, or all of it. */
+export interface FileRows {
+  /** Address for DuckDB. */
+  readonly file: string;
+  readonly rows: readonly number[] | undefined;
+}
+
+export interface RowRange {
+  /** Addresses for DuckDB. */
+  readonly files: readonly string[];
+  /** Microseconds since 1970; from is included, to is not. */
+  readonly from: bigint;
+  readonly to: bigint;
+  readonly after: Place | undefined;
+  /** At most so many rows. */
+  readonly count: number;
+}
+
+function eventColumns(instant = 'epoch_us(effective_at)'): string {
+  const window = 'coalesce(epoch_us(window_start), -1)';
+  return `${instant} AS instant, content_hash AS key, event_list AS list, ${window} AS "window", position, raw`;
+}
+
+/** Events whose instant lies in the range. */
+export function eventsByDate({ files, from, to, after, count }: RowRange): Query {
+  return eventsInOrder(files, `effective_at >= ${instant(from)} AND effective_at < ${instant(to)}`, [], after, count);
+}
+
+/** All events of a group. */
+export function eventsOfGroup(groupId: string, { files, after, count }: Omit<RowRange, 'from' | 'to'>): Query {
+  return eventsInOrder(files, 'group_id = $1', [groupId], after, count);
+}
+
+/** Events that have an instant, from a place on: bounds and order on the column itself let DuckDB skip row groups. */
+function eventsInOrder(
+  files: readonly string[],
+  where: string,
+  parameters: readonly Cell[],
+  after: Place | undefined,
+  count: number,
+): Query {
+  const order = `ORDER BY effective_at, content_hash LIMIT ${count}`;
+  const rows = `SELECT ${eventColumns()} FROM ${read(files)} WHERE ${where}`;
+  if (after === undefined) return { sql: `${rows} ${order}`, parameters };
+  const at = instant(after.at);
+  const behind = `effective_at >= ${at} AND (effective_at > ${at} OR content_hash >= $${parameters.length + 1})`;
+  return { sql: `${rows} AND ${behind} ${order}`, parameters: [...parameters, after.key] };
+}
+
+/** Groups that opened in the range; one that doesn't say when it did stands at the start of the window in which it was listed. */
+export function groupsByDate({ files, from, to, after, count }: RowRange): Query {
+  return behind(
+    `SELECT epoch_us(coalesce(started_at, window_start)) AS instant, group_id AS key, '' AS list, 0::BIGINT AS "window", ` +
+      `0::BIGINT AS position, raw FROM ${read(files)} WHERE instant >= ${from} AND instant < ${to}`,
+    [],
+    after,
+    count,
+  );
+}
+
+/**
+ * All events of an order: those that came when it was asked for, and those that came by date and not then, as they were
+ * posted later or the order was never asked for. An event that both tables hold is the same one, by its content; where
+ * they hold it several times, as often as the one that has more: such ones may be genuine.
+ */
+export function eventsOfOrder(
+  orderId: string,
+  asked: readonly string[],
+  dated: readonly FileRows[],
+  { after, count }: Pick<RowRange, 'after' | 'count'>,
+): Query {
+  const columns = eventColumns(`coalesce(epoch_us(effective_at), ${latest})`);
+  const copy = 'row_number() OVER (PARTITION BY key ORDER BY instant, position) AS copy';
+  const rows = (sources: readonly string[]) =>
+    sources.length === 0 ? [] : [`SELECT *, ${copy} FROM (${sources.join(' UNION ALL ')})`];
+  const tables = [
+    ...rows(asked.length === 0 ? [] : [`SELECT ${columns} FROM ${read(asked)} WHERE requested_order_id = $1`]),
+    ...rows(dated.map((file) => `SELECT ${columns} FROM ${someRows(file)} amazon_order_id = $1`)),
+  ];
+  const [first = '', second] = tables;
+  const all =
+    second === undefined
+      ? first
+      : `WITH asked AS MATERIALIZED (${first}) SELECT * FROM asked UNION ALL SELECT * FROM (${second}) AS dated ` +
+        'WHERE NOT EXISTS (SELECT 1 FROM asked WHERE asked.key = dated.key AND asked.copy = dated.copy)';
+  return behind(all, [orderId], after, count);
+}
+
+/** The rows of a statement from a place on, in order. */
+function behind(sql: string, parameters: readonly Cell[], after: Place | undefined, count: number): Query {
+  const key = `$${parameters.length + 1}`;
+  const where = after === undefined ? '' : `WHERE instant > ${after.at} OR (instant = ${after.at} AND key >= ${key}) `;
+  return {
+    sql: `SELECT instant, key, list, "window", position, raw FROM (${sql}) ${where}ORDER BY instant, key, raw LIMIT ${count}`,
+    parameters: after === undefined ? parameters : [...parameters, after.key],
+  };
+}
+
+/** A row of any of these queries. */
+export function storedRow(row: Readonly<Record<string, Cell>>): StoredRow {
+  const text = (name: string) => String(row[name] ?? '');
+  const whole = (name: string) => BigInt(text(name));
+  return {
+    at: whole('instant'),
+    key: text('key'),
+    list: text('list'),
+    window: whole('window'),
+    position: whole('position'),
+    raw: text('raw'),
+  };
+}
+
+/** A table in SQL, up to where further conditions go on. */
+function someRows({ file, rows }: FileRows): string {
+  return `${numberedRows(file)} WHERE ${rows === undefined ? '' : `file_row_number IN (${rows.join(', ')}) AND`}`;
+}
+
+/** A file as a table in SQL, with a column `file_row_number`, from 0. */
+export function numberedRows(file: string): string {
+  return `read_parquet(${fileLiteral(file)}, hive_partitioning = false, file_row_number = true)`;
+}
+
+/** Files as a table in SQL. */
+export function read(files: readonly string[]): string {
+  return `read_parquet([${files.map(fileLiteral).join(', ')}], hive_partitioning = false)`;
+}
+
+function instant(micros: bigint): string {
+  return `make_timestamptz(${micros}::BIGINT)`;
+}

@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { isBaseAddress } from '../../engine/http/base-address.js';
+import { object, text } from '../../core/text/schema-nodes.js';
+
+/** What stands in every own table beside the columns that its definition names, or as a folder. */
+const reserved = ['account', 'month', 'window_start', 'window_end', 'position', 'content_hash', 'raw'];
+
+const columnType = 'one of varchar, timestamp, date, boolean, bigint, integer, decimal(p,s) with s <= p <= 18';
+const columnName = `a name of small letters, digits and _ other than ${reserved.join(', ')}`;
+const tableName = 'a name of small letters, digits and _ that begins with a letter (it names a folder)';
+const pipelineName = 'a name of small letters, digits and - that begins with a letter';
+const variable = 'a text or {"env": "NAME"}';
+const headerName = 'the name of a header';
+const base = 'a base address such as "https://host/prefix", or {"env": "NAME"}';
+const days = 'a whole number of days from 1 to 31';
+const positive = 'a number greater than 0';
+const countable = 'a whole number from 1';
+
+function named(pattern: RegExp, expected: string) {
+  return z.string({ error: expected }).regex(pattern, { error: expected });
+}
+
+function whole(expected: string, most = Number.MAX_SAFE_INTEGER) {
+  return z.int({ error: expected }).min(1, { error: expected }).max(most, { error: expected });
+}
+
+function number(expected: string) {
+  return z.number({ error: expected }).positive({ error: expected });
+}
+
+const function_ = z.custom<unknown>((value) => typeof value === 'function', { error: 'a function' });
+
+const column = object('an object with `type` and `about`', {
+  type: z.string({ error: columnType }).refine(isColumnType, { error: columnType }),
+  about: text('a sentence').optional(),
+});
+
+const table = object('an object with `name`, `about` and `columns`', {
+  name: named(/^[a-z][a-z0-9_]{0,62}$/, tableName),
+  about: text('a sentence'),
+  columns: z
+    .record(
+      named(/^[a-z][a-z0-9_]{0,62}$/, columnName).refine((name) => !reserved.includes(name), { error: columnName }),
+      column,
+      'an object of columns by name',
+    )
+    .refine((columns) => Object.keys(columns).length > 0, { error: 'at least one column' }),
+  sort: z.array(text('the name of a column'), { error: 'a list of columns' }).optional(),
+  raw: z.boolean({ error: 'true or false' }).optional(),
+}).superRefine(({ columns, sort = [] }, context) => {
+  sort.forEach((name, at) => {
+    if (!Object.hasOwn(columns, name)) {
+      context.addIssue({ code: 'custom', path: ['sort', at], message: `one of ${Object.keys(columns).join(', ')}` });
+    }
+  });
+});
+
+const api = object('an object with `address`', {
+  address: z.union(
+    [z.string({ error: base }).refine(isBaseAddress, { error: base }), object(base, { env: text(base) })],
+    { error: base },
+  ),
+  headers: z
+    .record(
+      named(/^[\w-]{1,64}$/, headerName),
+      z.union([text(variable), object(variable, { env: text(variable), before: text('a text').optional() })], {
+        error: variable,
+      }),
+      'an object of headers by name',
+    )
+    .optional(),
+  quota: object('an object with `rate` and `burst`', {
+    rate: number(positive),
+    burst: whole(countable),
+    rateHeader: named(/^[\w-]{1,64}$/, headerName).optional(),
+  }).optional(),
+  pageSize: whole(countable).optional(),
+  cursorLifeMinutes: number(positive).optional(),
+  timeoutSeconds: number(positive).optional(),
+  causeOf: function_.optional(),
+  messageOf: function_.optional(),
+});
+
+/** The shape of a definition; each `error` is what was expected there, in words. */
+export const definitionSchema = object(
+  'an object with `name`, `about`, `api`, `first`, `records`, `rows` and `table`',
+  {
+    name: named(/^[a-z][a-z0-9-]{0,62}$/, pipelineName),
+    about: text('a sentence'),
+    api,
+    windows: object('an object with `days`', {
+      days: whole(days, 31).optional(),
+      probeDays: whole(days, 31).optional(),
+      guessPerDay: number(positive).optional(),
+    }).optional(),
+    first: function_,
+    next: function_.optional(),
+    records: function_,
+    rows: function_,
+    table,
+  },
+);
+
+function isColumnType(type: string): boolean {
+  const [, precision, scale] = /^decimal\((\d{1,2}),(\d{1,2})\)$/.exec(type) ?? [];
+  if (precision === undefined) return ['varchar', 'timestamp', 'date', 'boolean', 'bigint', 'integer'].includes(type);
+  return Number(precision) >= 1 && Number(precision) <= 18 && Number(scale) <= Number(precision);
+}

@@ -1,0 +1,73 @@
+import { LedgerlakeError } from '../../core/errors.js';
+import { kind, type Tape } from '../../core/json/tape.js';
+import type { Json } from './definition.js';
+
+const kinds = {
+  [kind.object]: 'object',
+  [kind.array]: 'array',
+  [kind.string]: 'string',
+  [kind.escaped]: 'string',
+  [kind.number]: 'number',
+  [kind.true]: 'boolean',
+  [kind.false]: 'boolean',
+} as const satisfies Readonly<Record<number, Json['kind']>>;
+
+/** A node of a tape as definitions see it. */
+export class JsonNode implements Json {
+  readonly #tape: Tape;
+  readonly #node: number;
+
+  constructor(tape: Tape, node = 0) {
+    this.#tape = tape;
+    this.#node = node;
+  }
+
+  get kind(): Json['kind'] {
+    const found: Readonly<Partial<Record<number, Json['kind']>>> = kinds;
+    return found[this.#tape.kind(this.#node)] ?? 'null';
+  }
+
+  get text(): string | undefined {
+    switch (this.kind) {
+      case 'string':
+        return this.#tape.stringValue(this.#node);
+      case 'number':
+      case 'boolean':
+        return this.raw;
+      case 'object':
+      case 'array':
+      case 'null':
+        return undefined;
+    }
+  }
+
+  get raw(): string {
+    return this.#tape.text(this.#node);
+  }
+
+  at(...names: readonly string[]): JsonNode | undefined {
+    let node: number | undefined = this.#node;
+    for (const name of names) node = node === undefined ? undefined : this.#tape.member(node, name);
+    return node === undefined ? undefined : new JsonNode(this.#tape, node);
+  }
+
+  list(...names: readonly string[]): readonly JsonNode[] {
+    const found = this.at(...names);
+    if (found?.kind !== 'array') throw noArray(names, found);
+    const elements: JsonNode[] = [];
+    const end = this.#tape.next(found.#node);
+    for (let at = found.#node + 1; at < end; at = this.#tape.next(at)) elements.push(new JsonNode(this.#tape, at));
+    return elements;
+  }
+
+  keys(): readonly string[] {
+    if (this.kind !== 'object') return [];
+    return [...new Set([...this.#tape.keys(this.#node)].map((key) => this.#tape.stringValue(key)))];
+  }
+}
+
+function noArray(names: readonly string[], found: JsonNode | undefined): LedgerlakeError {
+  const where = names.length === 0 ? '' : ` at ${names.join('.')}`;
+  const came = found === undefined ? 'nothing' : found.raw.slice(0, 80);
+  return new LedgerlakeError('UPSTREAM_BODY', `expected an array${where}, found ${came}`);
+}

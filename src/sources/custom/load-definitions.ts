@@ -1,0 +1,113 @@
+import { readdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Table } from '../../core/columns/table.js';
+import { faultLine } from '../../core/text/fault-line.js';
+import { messageOf, usageError } from '../../core/errors.js';
+import type { PipelineDefinition } from './definition.js';
+import { ownTable } from './own-table.js';
+
+/** A definition that was checked. */
+export interface LoadedDefinition {
+  /** The file that it stands in, as the user named its folder. */
+  readonly file: string;
+  readonly definition: PipelineDefinition;
+  readonly table: Table;
+}
+
+/** Names that are taken already. */
+export interface TakenNames {
+  readonly pipelines: readonly string[];
+  readonly tables: readonly string[];
+}
+
+const extensions = /\.(?:js|mjs|ts|mts)$/;
+
+/**
+ * Loads every definition of a folder, in the order of the files' names. Code of the user's runs here.
+ *
+ * @throws LedgerlakeError USAGE naming the file, and the field that is wrong in it
+ */
+export async function loadDefinitions(folder: string, taken: TakenNames): Promise<readonly LoadedDefinition[]> {
+  const names = (await namesIn(folder)).filter((name) => extensions.test(name) && !/\.d\.m?ts$/.test(name));
+  if (names.length === 0) {
+    throw usageError(`expected definitions of pipelines (.js, .mjs or .ts) in --pipelines ${folder}, it has none`);
+  }
+  const loaded: LoadedDefinition[] = [];
+  for (const name of names.toSorted()) {
+    const one = await loadDefinition(join(folder, name));
+    refuseTaken(one, taken, loaded);
+    loaded.push(one);
+  }
+  return loaded;
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    throw usageError(`expected a folder for --pipelines, got ${code} for ${folder}: check the path`);
+  }
+}
+
+async function loadDefinition(file: string): Promise<LoadedDefinition> {
+  if (/\.m?ts$/.test(file) && !runsTypeScript()) {
+    throw usageError(
+      `${file}: expected Node 22.18 or later for a definition in TypeScript, this is ${process.versions.node}: use a ` +
+        `newer Node, or compile it (npx -p typescript tsc --module preserve --target es2023 --outDir built ${file}) and ` +
+        'name the folder of the .js: --pipelines built',
+    );
+  }
+  const { definitionSchema } = await import('./definition-schema.js');
+  const value = await defaultExport(file);
+  const parsed = definitionSchema.safeParse(value);
+  if (!parsed.success) {
+    const [first = 'it is no definition', ...others] = parsed.error.issues.map((issue) => faultLine(issue, value));
+    throw usageError(`${file}: ${first}${others.length === 0 ? '' : ` (and ${others.length} more)`}`);
+  }
+  // The schema has checked all of it but what the functions take and give.
+  const definition = value as PipelineDefinition;
+  return { file, definition, table: ownTable(definition.name, definition.table) };
+}
+
+async function defaultExport(file: string): Promise<unknown> {
+  let module: object;
+  try {
+    module = (await import(pathToFileURL(resolve(file)).href)) as object;
+  } catch (error) {
+    throw usageError(`${file}: expected a module that loads, it threw ${JSON.stringify(messageOf(error))}`);
+  }
+  if ('default' in module) return module.default;
+  throw usageError(`${file}: expected the definition as the default export (export default {…}), it has none`);
+}
+
+function runsTypeScript(): boolean {
+  return 'typescript' in process.features && process.features.typescript !== false;
+}
+
+function refuseTaken(
+  { file, definition: { name, table } }: LoadedDefinition,
+  taken: TakenNames,
+  others: readonly LoadedDefinition[],
+): void {
+  const sameName = others.find(({ definition }) => definition.name === name);
+  const sameTable = others.find(({ definition }) => definition.table.name === table.name);
+  if (taken.pipelines.includes(name)) {
+    throw usageError(
+      `${file}: name: expected another name than those of this program's pipelines, got ${JSON.stringify(name)}`,
+    );
+  }
+  if (taken.tables.includes(table.name)) {
+    throw usageError(
+      `${file}: table.name: expected another name than those of this program's tables, got ${JSON.stringify(table.name)}`,
+    );
+  }
+  if (sameName !== undefined)
+    throw usageError(`${file}: name: expected another name than in ${sameName.file}, got ${JSON.stringify(name)}`);
+  if (sameTable !== undefined) {
+    throw usageError(
+      `${file}: table.name: expected another name than in ${sameTable.file}, got ${JSON.stringify(table.name)}`,
+    );
+  }
+}

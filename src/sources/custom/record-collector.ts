@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto';
+import type { Data } from 'apache-arrow';
+import { bigintArray, dictionaryArray, instantArray, textArray } from '../../core/columns/arrays.js';
+import { Dictionary } from '../../core/columns/dictionary.js';
+import { digitsOf, recordBatch, type Column } from '../../core/columns/table.js';
+import { booleanArray, dateArray, nullableIntegers, scaledArray } from '../../core/columns/typed-arrays.js';
+import type { Collector } from '../../engine/run/pipeline.js';
+import { monthOf, type Window } from '../../core/windows.js';
+import { called, definitionError } from './called.js';
+import { readCell, Unfit, type Value } from './cells.js';
+import type { Json } from './definition.js';
+import type { LoadedDefinition } from './load-definitions.js';
+import type { OwnPage } from './connect.js';
+
+/** The rows of a window, column by column. */
+interface Rows {
+  readonly values: ReadonlyMap<string, Value[]>;
+  /** Of each row, where the table keeps it. */
+  readonly raw: string[];
+  length: number;
+}
+
+/** Collects the records of a window as rows of the definition's table, sorted as it says. */
+export function recordCollector(loaded: LoadedDefinition, window: Window): Collector<OwnPage> {
+  const { table, definition } = loaded;
+  const keepsRaw = definition.table.raw !== false;
+  const columns = table.columns.filter(({ name }) => Object.hasOwn(definition.table.columns, name));
+  const rows: Rows = { values: new Map(columns.map(({ name }) => [name, []])), raw: [], length: 0 };
+  const noticed = { oddFields: new Map<string, number>(), unfitValues: new Map<string, number>() };
+
+  const take = (record: Json): void => {
+    const given = called(loaded.file, 'rows', () => definition.rows(record));
+    for (const row of isList(given) ? given : [given]) {
+      refuseUnknown(loaded, row);
+      for (const column of columns) {
+        const value = readCell(column, row[column.name]);
+        if (value instanceof Unfit) {
+          if (!keepsRaw) throw lost(loaded, column, value, record);
+          const places = value.why === 'type' ? noticed.oddFields : noticed.unfitValues;
+          const place = `${table.name}.${column.name}`;
+          places.set(place, (places.get(place) ?? 0) + 1);
+        }
+        rows.values.get(column.name)?.push(value instanceof Unfit ? undefined : value);
+      }
+      if (keepsRaw) rows.raw.push(record.raw);
+      rows.length++;
+    }
+  };
+
+  return {
+    noticed,
+    // Nothing says that an API's records come in order of time.
+    reach: undefined,
+    add: ({ records }) => {
+      for (const record of records) take(record);
+      return records.length;
+    },
+    finish: () => {
+      if (rows.length === 0) return [];
+      const order = sorted(rows, columns, table.sort ?? []);
+      const { length } = order;
+      const instant = (ms: number) => instantArray(length, () => BigInt(ms) * 1000n);
+      const arrays: Record<string, Data> = {
+        window_start: instant(window.start),
+        window_end: instant(window.end),
+        position: bigintArray(length, (row) => BigInt(order[row] ?? 0)),
+      };
+      for (const column of columns) {
+        const values = rows.values.get(column.name) ?? [];
+        arrays[column.name] = arrayOf(
+          column,
+          order.map((row) => values[row]),
+        );
+      }
+      if (keepsRaw) {
+        const raw = order.map((row) => rows.raw[row] ?? '');
+        arrays['raw'] = textArray(length, (row) => raw[row] ?? '');
+        arrays['content_hash'] = textArray(length, (row) => hashOf(raw[row] ?? ''));
+      }
+      return [{ table, month: monthOf(window.start), rows: recordBatch(table, length, arrays), tags: {} }];
+    },
+  };
+}
+
+type Given = ReturnType<LoadedDefinition['definition']['rows']>;
+
+function isList(given: Given): given is Extract<Given, readonly unknown[]> {
+  return Array.isArray(given);
+}
+
+function refuseUnknown({ file, definition, table }: LoadedDefinition, row: unknown): void {
+  if (typeof row !== 'object' || row === null) {
+    throw definitionError(file, 'rows', `expected an object of values by column, or a list of them, got ${typeof row}`);
+  }
+  const unknown = Object.keys(row).find((name) => !Object.hasOwn(definition.table.columns, name));
+  if (unknown !== undefined)
+    throw definitionError(file, 'rows', `${table.name} has no column ${JSON.stringify(unknown)}`);
+}
+
+function lost({ file, table }: LoadedDefinition, column: Column, { why }: Unfit, record: Json) {
+  const place = `${table.name}.${column.name}`;
+  const what =
+    why === 'type' ? `got a value of another type for ${place}` : `got a value that ${place} can't hold exactly`;
+  return definitionError(
+    file,
+    'rows',
+    `${what} (it would be lost, as the table keeps no raw): ${record.raw.slice(0, 200)}`,
+  );
+}
+
+function hashOf(raw: string): string {
+  return createHash('sha256').update(raw).digest('hex').slice(0, 32);
+}
+
+/** The numbers of the rows by the sort columns, nulls last, then by order of receipt: as DuckDB sorts them. */
+function sorted({ values, length }: Rows, columns: readonly Column[], sort: readonly string[]): number[] {
+  const keys = sort.map((name) => {
+    const own = values.get(name) ?? [];
+    // By bytes: JavaScript compares the halves of what lies beyond 16 bits.
+    return columns.find((column) => column.name === name)?.type === 'text'
+      ? own.map((value) => (value === undefined ? undefined : Buffer.from(String(value))))
+      : own;
+  });
+  return Array.from({ length }, (_, row) => row).toSorted((a, b) => {
+    for (const key of keys) {
+      const order = compare(key[a], key[b]);
+      if (order !== 0) return order;
+    }
+    return a - b;
+  });
+}
+
+function compare(a: Value | Buffer, b: Value | Buffer): number {
+  if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
+  if (Buffer.isBuffer(a) && Buffer.isBuffer(b)) return Buffer.compare(a, b);
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function arrayOf(column: Column, values: readonly Value[]): Data {
+  const { length } = values;
+  switch (column.type) {
+    case 'text': {
+      const dictionary = new Dictionary();
+      return dictionaryArray(dictionary, length, (row) => {
+        const value = values[row];
+        return typeof value === 'string' ? dictionary.addString(value) : -1;
+      });
+    }
+    case 'instant':
+      return instantArray(length, (row) => ofBigint(values[row]));
+    case 'bigint':
+      return bigintArray(length, (row) => ofBigint(values[row]));
+    case 'decimal':
+      return scaledArray(values.map(ofBigint), digitsOf(column));
+    case 'integer':
+      return nullableIntegers(values.map(ofNumber));
+    case 'date':
+      return dateArray(values.map(ofNumber));
+    case 'boolean':
+      return booleanArray(values.map((value) => (typeof value === 'boolean' ? value : undefined)));
+  }
+}
+
+function ofBigint(value: Value): bigint | undefined {
+  return typeof value === 'bigint' ? value : undefined;
+}
+
+function ofNumber(value: Value): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}

@@ -1,0 +1,156 @@
+import type { ColumnMemory } from '../../../core/columns/memory.js';
+import type { Table } from '../../../core/columns/table.js';
+import type { Batch, Collector } from '../../../engine/run/pipeline.js';
+import type { Window } from '../../../core/windows.js';
+import { monthOf } from '../../../core/windows.js';
+import { effectiveInstants } from '../model/effective.js';
+import { entryBatch, eventBatch, sortedEvents, type FinishedEvents } from '../model/event-batches.js';
+import { eventIds } from '../model/event-ids.js';
+import { Flattener } from '../model/flatten.js';
+import { groupBatch, readGroup, type GroupRow } from '../model/group-rows.js';
+import { count, newNotices } from '../model/notices.js';
+import { netSums } from '../model/net-sums.js';
+import type { ScannedPage } from './page.js';
+import { eachEvent, eachGroup } from './page.js';
+import { SliceRows, type RowSource } from '../model/rows.js';
+import { groups } from '../model/tables.js';
+
+/** A page of events with what it answers: the pages of one source follow each other. */
+export interface EventsPage {
+  /** Undefined where the service doesn't know the source. */
+  readonly page: ScannedPage | undefined;
+  readonly source: RowSource;
+}
+
+/** The two tables that events fill. */
+export interface EventTables {
+  readonly events: Table;
+  readonly entries: Table;
+}
+
+/**
+ * Collects the events of a slice. `monthOfSource` tells the partition of one source's rows, given their dates in
+ * microseconds since 1970.
+ */
+export function eventCollector(
+  tables: EventTables,
+  monthOfSource: (source: RowSource, dates: readonly bigint[]) => string,
+): Collector<EventsPage> {
+  const rows = new SliceRows();
+  const notices = newNotices();
+  const flattener = new Flattener(rows, notices);
+  let reach: bigint | undefined;
+  return {
+    noticed: notices,
+    get reach() {
+      return reach === undefined ? undefined : Number(reach / 1000n);
+    },
+    add: ({ page, source }) => {
+      if (rows.sources.at(-1) !== source) rows.begin(source);
+      if (page === undefined) {
+        count(notices.unknownOrders, source.requestedOrderId ?? '');
+        return 0;
+      }
+      const before = rows.events.length;
+      rows.pages++;
+      eachEvent(page, (list, event) => {
+        flattener.add(page.tape, list, event);
+      });
+      for (const posted of rows.events.postedAt.slice(before)) {
+        if (posted !== undefined && (reach === undefined || posted > reach)) reach = posted;
+      }
+      return rows.events.length - before;
+    },
+    finish: () => {
+      const finished = { rows, ids: eventIds(rows), effective: effectiveInstants(rows) };
+      return [...eventsByMonth(rows, monthOfSource)].flatMap(([month, chosen]) => [
+        ...eventBatches(tables, finished, month, chosen),
+      ]);
+    },
+  };
+}
+
+/** The chosen events of one month as batches: entries first, as events name them. Each is made when it is asked for. */
+export function* eventBatches(
+  { events, entries }: EventTables,
+  of: FinishedEvents,
+  month: string,
+  chosen: number[],
+  memory?: ColumnMemory,
+): Generator<Batch> {
+  const order = sortedEvents(of.effective, chosen);
+  const tags = { net: JSON.stringify(netSums(of.rows, chosen)) };
+  // Events without any amount give no entries, and no file without a row.
+  const rows = entryBatch(entries, of, order, memory);
+  if (rows.numRows > 0) yield { table: entries, month, rows, tags };
+  yield { table: events, month, rows: eventBatch(events, of, order, memory), tags };
+}
+
+function eventsByMonth(
+  rows: SliceRows,
+  monthOfSource: (source: RowSource, dates: readonly bigint[]) => string,
+): Map<string, number[]> {
+  const bySource = new Map<number, number[]>();
+  for (let event = 0; event < rows.events.length; event++) {
+    const source = rows.events.source.get(event);
+    const events = bySource.get(source) ?? [];
+    events.push(event);
+    bySource.set(source, events);
+  }
+  const byMonth = new Map<string, number[]>();
+  for (const [number, events] of bySource) {
+    const source = rows.sources[number];
+    if (source === undefined) continue;
+    const dates = events.flatMap((event) => rows.events.postedAt[event] ?? []);
+    const month = monthOfSource(source, dates);
+    byMonth.set(month, [...(byMonth.get(month) ?? []), ...events]);
+  }
+  return byMonth;
+}
+
+/**
+ * Collects the groups of a window. The log keeps what other pipelines need of them: their ids and when they opened and closed.
+ *
+ * @param isListedAgain of a group that comes more than once, what came last counts
+ */
+export function groupCollector(window: Window, isListedAgain = false): Collector<ScannedPage> {
+  const rows: GroupRow[] = [];
+  const notices = newNotices();
+  return {
+    noticed: notices,
+    reach: undefined,
+    add: (page) => {
+      const before = rows.length;
+      eachGroup(page, (group) => rows.push(readGroup(page.tape, group, notices)));
+      return rows.length - before;
+    },
+    finish: () => {
+      if (rows.length === 0) return [];
+      const kept = isListedAgain ? [...new Map(rows.map((row) => [row.id, row])).values()] : rows;
+      const tags = { groups: JSON.stringify(kept.map(groupSpan)) };
+      return [{ table: groups, month: monthOf(window.start), rows: groupBatch(kept, window), tags }];
+    },
+  };
+}
+
+/** A group in the log's tags; instants in milliseconds since 1970, null where the group has none. */
+export interface GroupSpan {
+  readonly id: string;
+  readonly start: number | null;
+  readonly end: number | null;
+  /** Its end is known, and it is open all the same. */
+  readonly open?: true;
+  /** It is closed, and its total isn't there yet. */
+  readonly awaited?: true;
+}
+
+export function groupSpan({ id, startedAt, endedAt, texts, money }: GroupRow): GroupSpan {
+  const span = { id, start: milliseconds(startedAt), end: milliseconds(endedAt) };
+  if (endedAt === undefined) return span;
+  if (texts.processing_status === 'Open') return { ...span, open: true };
+  return money.original.amount === undefined ? { ...span, awaited: true } : span;
+}
+
+function milliseconds(micros: bigint | undefined): number | null {
+  return micros === undefined ? null : Number(micros / 1000n);
+}

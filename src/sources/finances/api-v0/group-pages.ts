@@ -1,0 +1,56 @@
+import { formatCount } from '../../../core/text/amounts.js';
+import type { Reading } from '../../../engine/run/pipeline.js';
+import type { GroupSlice } from './group-slices.js';
+import { patienceMs, type LargeGroup } from './large-groups.js';
+import { operations } from './operations.js';
+import { resultsOf } from './page-results.js';
+import type { ScannedPage } from './page.js';
+import { ReadFailure } from '../../../engine/retry/read-failure.js';
+import type { FinancesUpstream } from './upstream.js';
+
+/** Events from which on a settlement that is refused isn't asked for again at once. */
+const manyEvents = 10_000;
+
+/**
+ * The pages of a settlement.
+ *
+ * @throws ReadFailure that names its size, where that is the likely reason; `known`, without a request, where it was so not
+ * long ago; and what reading a chain of pages throws
+ */
+export async function* groupPages(
+  { group }: GroupSlice,
+  reading: Reading<FinancesUpstream>,
+): AsyncGenerator<ScannedPage> {
+  const { upstream } = reading;
+  const known = upstream.largeGroups?.find(group);
+  if (known !== undefined) throw new ReadFailure('known', 'UPSTREAM_STATUS', knownText(known));
+  let events = 0;
+  try {
+    for await (const page of upstream.pages('ListFinancialEventsByGroupId', { eventGroupId: group.id }, reading)) {
+      events += resultsOf(page, operations.ListFinancialEventsByGroupId.result);
+      yield page;
+    }
+  } catch (error) {
+    // A page that is refused though those before it came: nothing else about it is different.
+    if (!(error instanceof ReadFailure) || error.kind !== 'invalid' || events === 0) throw error;
+    if (events >= manyEvents) await upstream.largeGroups?.add(group, events);
+    throw error.saying(sizeText(events));
+  }
+}
+
+function sizeText(events: number): string {
+  return (
+    `${formatCount(events, 'event')} of the settlement came before: its size is the likely reason, as the service gives none of ` +
+    `more than about 15,300 events or 150 pages. ${byDate}`
+  );
+}
+
+function knownText({ events, at }: LargeGroup): string {
+  const [then, next] = [at, at + patienceMs].map((ms) => new Date(ms).toISOString().slice(0, 10));
+  return (
+    `Not asked for again: on ${then ?? ''} it was refused behind ${formatCount(events, 'event')}, and its size is the likely reason. ` +
+    `${byDate} It is tried again when its end changes, from ${next ?? ''} on, or with \`backfill --refresh\`.`
+  );
+}
+
+const byDate = 'Its events are in the lake by date, where financial-events is loaded for its time.';

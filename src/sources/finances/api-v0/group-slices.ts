@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto';
+import type { Lake } from '../../../lake/lake.js';
+import type { Job } from '../../../engine/run/pipeline.js';
+import type { Slice } from '../../../engine/run/slice.js';
+import type { Window } from '../../../core/windows.js';
+import type { GroupSpan } from './collectors.js';
+import { groups } from '../model/tables.js';
+
+/** A slice that reads one group, however long it lasted. */
+export interface GroupSlice extends Slice {
+  readonly group: GroupSpan;
+  /** Where the group counts by date: its start, or that of the window in which it was listed. Milliseconds since 1970. */
+  readonly opened: number;
+}
+
+/** The groups that opened in the job's range and that the lake lacks; to refresh, all of them. */
+export function groupSlices(job: Job, pipeline: string, table: string, listing: string): GroupSlice[] {
+  const loaded = job.lake.units(pipeline, table, job.account);
+  return listedGroups(job.lake, listing, job.account)
+    .map(groupSlice)
+    .filter(({ opened, units: [unit = ''] }) =>
+      job.again === undefined ? opened >= job.range.start && opened < job.range.end : job.again.has(unit),
+    )
+    .filter(({ units }) => job.refresh || !units.some((unit) => loaded.has(unit)));
+}
+
+/** When the events of a group lie; undefined while it is open. */
+export function spanOfGroup({ group: { start, end } }: GroupSlice): Window | undefined {
+  return start === null || end === null || end <= start ? undefined : { start, end };
+}
+
+/** The slice of a listed group. */
+export function groupSlice({ group, listedFrom }: { group: GroupSpan; listedFrom: number }): GroupSlice {
+  return {
+    group,
+    opened: group.start ?? listedFrom,
+    // A group's id may hold anything: a file's name takes its hash.
+    name: `group-${createHash('sha256').update(group.id).digest('hex').slice(0, 16)}`,
+    label: `group ${group.id}`,
+    units: [`group/${group.id}`],
+  };
+}
+
+/** Every group that the pipeline `listing` has loaded, oldest first. */
+export function listedGroups(lake: Lake, listing: string, account: string): { group: GroupSpan; listedFrom: number }[] {
+  const listed = lake.files(listing, groups.name, account).flatMap(({ tags, partitionValues }) => {
+    // The log is the program's own, and checked when it is read: what stands in this tag is what the collector put there.
+    const spans = JSON.parse(tags?.['groups'] ?? '[]') as GroupSpan[];
+    const listedFrom = Date.parse(`${partitionValues['month'] ?? ''}-01T00:00:00Z`);
+    return spans.map((group) => ({ group, listedFrom }));
+  });
+  return listed.toSorted((a, b) => (a.group.start ?? a.listedFrom) - (b.group.start ?? b.listedFrom));
+}

@@ -1,0 +1,22 @@
+import { isoInstant } from '../../../core/numeric/instant.js';
+import type { Job, Noticed } from '../../../engine/run/pipeline.js';
+import { loadedSamples } from '../../../engine/run/window-slices.js';
+import { dayMs, overlap } from '../../../core/windows.js';
+
+/** How far back the service keeps what it has, about. */
+const keptDays = 730;
+
+/**
+ * What of a job's range came back empty before anything else did, and is older than the service keeps: nothing there is no
+ * proof that there was nothing. `now`: milliseconds since 1970.
+ */
+export function historyNotices(job: Job, pipeline: string, table: string, now: number): Noticed {
+  const { lake, account, range } = job;
+  const samples = loadedSamples(lake, pipeline, table, account).filter(({ window }) => overlap(window, range));
+  const first = Math.min(...samples.filter(({ results }) => results > 0).map(({ window }) => window.start));
+  const empty = samples.filter(({ window }) => window.start < Math.min(first, now - keptDays * dayMs));
+  if (empty.length === 0) return {};
+  const start = Math.min(...empty.map(({ window }) => window.start));
+  const end = Math.max(...empty.map(({ window }) => window.end));
+  return { beyondHistory: new Map([[`${pipeline} ${isoInstant(start)} to ${isoInstant(end)}`, 1]]) };
+}

@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto';
+import { pieces } from '../../../engine/run/outlook.js';
+import type { Job } from '../../../engine/run/pipeline.js';
+import type { Slice } from '../../../engine/run/slice.js';
+import type { Work } from '../../../engine/run/work.js';
+
+/** A slice that reads several orders, one by one. */
+export interface OrderSlice extends Slice {
+  readonly orders: readonly string[];
+}
+
+const prefix = 'order/';
+
+/** The job's orders that the lake lacks, in batches of `batch` at the most; to refresh, all of them. */
+export function orderWork(job: Job, pipeline: string, table: string, batch: number): Work<OrderSlice> {
+  const loaded = job.lake.units(pipeline, table, job.account);
+  const again = job.again && [...job.again].map((unit) => unit.slice(prefix.length));
+  const waiting = [...new Set(again ?? job.orders)].filter((order) => job.refresh || !loaded.has(prefix + order));
+  const parts: OrderSlice[] = [];
+  return {
+    get left() {
+      const count = waiting.length + parts.reduce((sum, { orders }) => sum + orders.length, 0);
+      return count === 0 ? '' : `${count} order${count === 1 ? '' : 's'}`;
+    },
+    // Few orders have more than a page.
+    stretches: () => [
+      ...parts.map(({ orders }) => ({ pages: orders.length, isCuttable: false })),
+      ...(waiting.length === 0 ? [] : [{ pages: waiting.length, isCuttable: true }]),
+    ],
+    next: (pages) => {
+      const part = parts.shift();
+      if (part !== undefined) return part;
+      const count = Math.ceil(waiting.length / pieces(waiting.length, Math.min(pages, batch)).length);
+      return waiting.length === 0 ? undefined : orderSlice(waiting.splice(0, count));
+    },
+    expected: ({ orders }) => orders.length,
+    learn: () => undefined,
+    part: ({ orders }) => {
+      if (orders.length === 1) return false;
+      const half = Math.ceil(orders.length / 2);
+      parts.push(orderSlice(orders.slice(0, half)), orderSlice(orders.slice(half)));
+      return true;
+    },
+  };
+}
+
+function orderSlice(orders: readonly string[]): OrderSlice {
+  const [first = ''] = orders;
+  const hash = createHash('sha256').update(orders.join('\n')).digest('hex').slice(0, 16);
+  return {
+    orders,
+    name: `orders-${hash}`,
+    label: orders.length === 1 ? `order ${first}` : `${orders.length} orders from ${first}`,
+    units: orders.map((order) => prefix + order),
+  };
+}

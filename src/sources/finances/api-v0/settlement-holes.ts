@@ -1,0 +1,91 @@
+import { joined, type Window } from '../../../core/windows.js';
+import type { GroupSpan } from './collectors.js';
+
+/** Where the row of settlements breaks off, though it was listed what opened there. */
+export interface SettlementHole {
+  /** When one should have opened that isn't listed: milliseconds since 1970. */
+  readonly at: number;
+  /** The settlement beside it. */
+  readonly beside: GroupSpan;
+  readonly side: 'after' | 'before';
+}
+
+/** How far a settlement may begin from where the one before ended. */
+const slackMs = 36 * 3_600_000;
+
+/**
+ * Where settlements seem to be missing: one follows the other, each begins where the one before ended. An account has
+ * several rows of them (currencies, kinds of orders), and a listing doesn't say which one a settlement belongs to, so ends
+ * and beginnings are counted against each other.
+ *
+ * A row also breaks off where an account pauses, and begins where it is new: a hole is a reason to list that time again,
+ * and no proof. Before the first settlement of all nothing is missed.
+ *
+ * @param loaded windows whose settlements were listed
+ */
+export function settlementHoles(groups: readonly GroupSpan[], loaded: readonly Window[]): readonly SettlementHole[] {
+  return settlementBreaks(groups, loaded).holes;
+}
+
+/** Where rows of settlements break off or begin. */
+export interface SettlementBreaks {
+  readonly holes: readonly SettlementHole[];
+  /**
+   * Where one may have opened before the first settlement of all, though it was listed what opened there. Most often the
+   * account is new: that is worth another look, and nothing to tell.
+   */
+  readonly beginnings: readonly SettlementHole[];
+}
+
+/** As `settlementHoles`, with what may be missing before them all. */
+export function settlementBreaks(groups: readonly GroupSpan[], loaded: readonly Window[]): SettlementBreaks {
+  const dated = groups.flatMap((group) => (group.start === null ? [] : [{ ...group, start: group.start }]));
+  const closed = dated.flatMap((group) =>
+    group.end === null || group.open === true || group.end <= group.start ? [] : [{ ...group, end: group.end }],
+  );
+  const starts = dated.map((group) => ({ at: group.start, group }));
+  const ends = closed.map((group) => ({ at: group.end, group }));
+  for (const slack of [0, slackMs]) takePairs(ends, starts, slack);
+
+  const listed = joined(loaded);
+  const isListed = (from: number, to: number) => listed.some(({ start, end }) => start <= from && to <= end);
+  const first = Math.min(...dated.map(({ start }) => start));
+  const lengthOf = new Map(closed.map(({ id, start, end }) => [id, end - start]));
+  const after = ends
+    .filter(({ at }) => isListed(at, at + slackMs))
+    .map(({ at, group }): SettlementHole => ({ at, beside: group, side: 'after' }));
+  const before = starts
+    .map(({ at, group }) => ({ at, group, opened: at - (lengthOf.get(group.id) ?? Infinity) }))
+    .filter(({ at, opened }) => isListed(opened, at))
+    .map(({ group, opened }): SettlementHole => ({ at: opened, beside: group, side: 'before' }));
+  return {
+    holes: [...after, ...before.filter(({ at }) => at >= first)].toSorted((a, b) => a.at - b.at),
+    beginnings: before.filter(({ at }) => at < first).toSorted((a, b) => a.at - b.at),
+  };
+}
+
+/** `after group ID, which ended 2026-02-15T00:00:00Z`. */
+export function holeText({ side, beside: { id, start, end } }: SettlementHole): string {
+  const at = side === 'after' ? `which ended ${instantText(end)}` : `which began ${instantText(start)}`;
+  return `${side} group ${id}, ${at}`;
+}
+
+function instantText(ms: number | null): string {
+  return ms === null ? 'at an unknown time' : new Date(ms).toISOString().replace('.000Z', 'Z');
+}
+
+interface Bound {
+  readonly at: number;
+  readonly group: GroupSpan;
+}
+
+/** Takes out each end with the beginning that is nearest to it, if that is near enough. */
+function takePairs(ends: Bound[], starts: Bound[], slack: number): void {
+  starts.sort((a, b) => a.at - b.at);
+  for (const end of ends.splice(0).toSorted((a, b) => a.at - b.at)) {
+    const near = starts.filter(({ at, group }) => Math.abs(at - end.at) <= slack && group.id !== end.group.id);
+    const [nearest] = near.toSorted((a, b) => Math.abs(a.at - end.at) - Math.abs(b.at - end.at));
+    if (nearest === undefined) ends.push(end);
+    else starts.splice(starts.indexOf(nearest), 1);
+  }
+}

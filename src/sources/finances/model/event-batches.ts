@@ -1,0 +1,175 @@
+import type { RecordBatch } from 'apache-arrow';
+import { bigintArray, bytesArray, textArray } from '../../../core/columns/arrays.js';
+import { Dictionary } from '../../../core/columns/dictionary.js';
+import { GatheredArrays, Int64Values } from '../../../core/columns/gathered-arrays.js';
+import type { Int32List } from '../../../core/columns/growable.js';
+import { ownMemory, type ColumnMemory } from '../../../core/columns/memory.js';
+import type { Table } from '../../../core/columns/table.js';
+import { recordBatch } from '../../../core/columns/table.js';
+import type { EventIds } from './event-ids.js';
+import { micros } from './effective.js';
+import { none, type AmountPlace, type RowSource, type SliceRows } from './rows.js';
+
+/** What is known of a slice's events once all of its pages are there, in order of receipt. */
+export interface FinishedEvents {
+  readonly rows: SliceRows;
+  readonly ids: EventIds;
+  /** Microseconds since 1970. */
+  readonly effective: readonly (bigint | undefined)[];
+}
+
+/** Numbers of events in the tables' sort order: by `effective_at`, then by receipt; those without an instant last. */
+export function sortedEvents(effective: readonly (bigint | undefined)[], chosen: readonly number[]): number[] {
+  return chosen.toSorted((a, b) => {
+    const x = effective[a];
+    const y = effective[b];
+    if (x === y) return a - b;
+    if (x === undefined || y === undefined) return x === undefined ? 1 : -1;
+    return x < y ? -1 : 1;
+  });
+}
+
+/** The events with the given numbers, in that order, as a batch of an events table. */
+export function eventBatch(
+  table: Table,
+  { rows, ids, effective }: FinishedEvents,
+  order: readonly number[],
+  memory: ColumnMemory = ownMemory,
+): RecordBatch {
+  const arrays = new GatheredArrays(memory);
+  const { events, sources } = rows;
+  const chosen = Int32Array.from(order);
+  const { length } = chosen;
+  const at = (row: number): number => chosen[row] ?? none;
+  const source = arrays.gathered(events.source.values, chosen);
+  const owners = new Dictionary();
+  const text = (values: Dictionary, column: Int32List) =>
+    arrays.numbered(values, arrays.gathered(column.values, chosen));
+  const owner = (of: (source: RowSource) => string | undefined) =>
+    Int32Array.from(sources, (each) => numberOf(owners, of(each)));
+  const groupIds = owner((of) => of.groupId);
+  const requestedOrderIds = owner((of) => of.requestedOrderId);
+  return recordBatch(table, length, {
+    event_id: textArray(length, (row) => ids.eventIds[at(row)] ?? ''),
+    content_hash: textArray(length, (row) => ids.contentHashes[at(row)] ?? ''),
+    event_list: text(rows.lists, events.list),
+    posted_at: arrays.instants(new Int64Values(events.postedAt), chosen),
+    effective_at: arrays.instants(new Int64Values(effective), chosen),
+    amazon_order_id: text(rows.orders, events.amazonOrderId),
+    seller_order_id: text(rows.orders, events.sellerOrderId),
+    marketplace: text(rows.places, events.marketplace),
+    store: text(rows.places, events.store),
+    group_id: arrays.numbered(owners, arrays.gathered(groupIds, source)),
+    window_start: arrays.instants(new Int64Values(sources.map((of) => micros(of.windowStart))), source),
+    window_end: arrays.instants(new Int64Values(sources.map((of) => micros(of.windowEnd))), source),
+    requested_order_id: arrays.numbered(owners, arrays.gathered(requestedOrderIds, source)),
+    position: bigintArray(length, (row) => BigInt(events.position.get(at(row)))),
+    raw: bytesArray(length, (row) => events.raw[at(row)] ?? { page: Buffer.alloc(0), start: 0, end: 0 }, memory),
+  });
+}
+
+/** The amounts of the events with the given numbers, event by event in that order, as a batch of an entries table. */
+export function entryBatch(
+  table: Table,
+  { rows, ids, effective }: FinishedEvents,
+  order: readonly number[],
+  memory: ColumnMemory = ownMemory,
+): RecordBatch {
+  const arrays = new GatheredArrays(memory);
+  const { events, entries, items } = rows;
+  const { chosen, place, event, entry } = entriesOf(rows, order, memory);
+  const { length } = chosen;
+  const item = arrays.gathered(entries.item, chosen);
+  const ofEvent = (values: Dictionary, column: Int32List) =>
+    arrays.numbered(values, arrays.gathered(column.values, event));
+  const ofEntry = (values: Dictionary, column: Int32Array) => arrays.numbered(values, arrays.gathered(column, chosen));
+  const ofItem = (values: Dictionary, itemColumn: Int32List, eventColumn: Int32List) =>
+    arrays.numbered(
+      values,
+      firstOf(arrays.gathered(itemColumn.values, item), arrays.gathered(eventColumn.values, event)),
+    );
+  const path = arrays.gathered(entries.path, chosen);
+  const places = placeDictionaries(rows);
+  const ofPlace = ({ values, numbers }: PlaceTexts) => arrays.numbered(values, arrays.gathered(numbers, path));
+  // No two are equal, so there is nothing to look up.
+  const eventIds = { data: () => textArray(order.length, (place) => ids.eventIds[order[place] ?? none] ?? '') };
+  const groupIds = new Dictionary();
+  const groupNumbers = Int32Array.from(rows.sources, (source) => numberOf(groupIds, source.groupId));
+  return recordBatch(table, length, {
+    event_id: arrays.numbered(eventIds, place),
+    event_list: ofEvent(rows.lists, events.list),
+    posted_at: arrays.instants(new Int64Values(events.postedAt), event),
+    effective_at: arrays.instants(new Int64Values(effective), event),
+    amazon_order_id: ofEvent(rows.orders, events.amazonOrderId),
+    marketplace: ofEvent(rows.places, events.marketplace),
+    group_id: arrays.numbered(groupIds, arrays.gathered(groupNumbers, arrays.gathered(events.source.values, event))),
+    entry: arrays.integers(entry),
+    path: ofPlace(places.paths),
+    item: arrays.integers(arrays.gathered(items.index.values, item)),
+    sku: ofItem(rows.skus, items.sku, events.sku),
+    fnsku: ofItem(rows.fnskus, items.fnsku, events.fnsku),
+    asin: ofItem(rows.asins, items.asin, events.asin),
+    order_item_id: ofItem(rows.orderItems, items.orderItemId, events.orderItemId),
+    quantity: arrays.bigints(new Int64Values(items.quantity), item),
+    kind: ofPlace(places.kinds),
+    name: ofEntry(rows.names, entries.name),
+    role: ofPlace(places.roles),
+    amount: arrays.decimals(entries, chosen),
+    amount_text: ofEntry(rows.amountTexts, entries.text),
+    currency: ofEntry(rows.currencies, entries.currency),
+  });
+}
+
+/**
+ * The amounts of the given events, event by event: a row's number in `rows.entries`, the place of its event in the order,
+ * its event, its place in the event.
+ */
+function entriesOf(
+  rows: SliceRows,
+  order: readonly number[],
+  memory: ColumnMemory,
+): { chosen: Int32Array; place: Int32Array; event: Int32Array; entry: Int32Array } {
+  const { firstEntry } = rows.events;
+  let length = 0;
+  for (const number of order) length += rows.entriesEnd(number) - firstEntry.get(number);
+  const chosen = memory.int32s(length);
+  const place = memory.int32s(length);
+  const event = memory.int32s(length);
+  const entry = memory.int32s(length);
+  let row = 0;
+  for (const [at, owner] of order.entries()) {
+    const first = firstEntry.get(owner);
+    const end = rows.entriesEnd(owner);
+    for (let number = first; number < end; number++, row++) {
+      chosen[row] = number;
+      place[row] = at;
+      event[row] = owner;
+      entry[row] = number - first;
+    }
+  }
+  return { chosen, place, event, entry };
+}
+
+/** The first ones, and where there is none the others. */
+function firstOf(numbers: Int32Array, others: Int32Array): Int32Array {
+  for (let row = 0; row < numbers.length; row++) if (numbers[row] === none) numbers[row] = others[row] ?? none;
+  return numbers;
+}
+
+/** What each amount's place says, as numbers in a dictionary. */
+interface PlaceTexts {
+  readonly values: Dictionary;
+  readonly numbers: Int32Array;
+}
+
+function placeDictionaries({ amountPaths }: SliceRows): Record<'paths' | 'kinds' | 'roles', PlaceTexts> {
+  const texts = (of: (place: AmountPlace) => string): PlaceTexts => {
+    const values = new Dictionary();
+    return { values, numbers: Int32Array.from(amountPaths, (place) => values.addString(of(place))) };
+  };
+  return { paths: texts(({ path }) => path), kinds: texts(({ kind }) => kind), roles: texts(({ role }) => role) };
+}
+
+function numberOf(dictionary: Dictionary, value: string | undefined): number {
+  return value === undefined ? none : dictionary.addString(value);
+}

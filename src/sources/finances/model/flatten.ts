@@ -1,0 +1,301 @@
+import type { Int64Halves } from '../../../core/numeric/decimal.js';
+import { readDecimal } from '../../../core/numeric/decimal.js';
+import { readInstant, readInstantBytes } from '../../../core/numeric/instant.js';
+import { readInteger } from '../../../core/numeric/integer.js';
+import type { Dictionary } from '../../../core/columns/dictionary.js';
+import type { Tape } from '../../../core/json/tape.js';
+import { kind } from '../../../core/json/tape.js';
+import type { Notices } from './notices.js';
+import { count } from './notices.js';
+import type { PathNode } from './paths.js';
+import { ListPaths, meaning, type Slots } from './paths.js';
+import { none, type AttributeRows, type SliceRows } from './rows.js';
+
+/** Where an object stands: it is the event, an item of it, or something further in. */
+const level = { event: 0, item: 1, inner: 2 } as const;
+
+/** A field that names a type, behind the first one of its object. */
+interface TypeField {
+  readonly stem: string;
+  readonly value: number;
+}
+
+/**
+ * Turns events into rows: one per event, one per amount (tables `events` and `entries`), read off the
+ * tape of their page. Nothing throws for a field of an unexpected type: its column is null, and a notice counts it.
+ */
+export class Flattener {
+  readonly #rows: SliceRows;
+  readonly #notices: Notices;
+  readonly #lists = new Map<string, ListPaths>();
+  readonly #amount: Int64Halves = { low: 0, high: 0 };
+  #objects = 0;
+  #item: number = none;
+  #duplicate = false;
+  /** Whether an amount of the event being walked is one to tell of. */
+  #isNotable = false;
+  /** Places of the event being walked that hold a value of an unexpected type. */
+  #oddFields: string[] = [];
+
+  constructor(rows: SliceRows, notices: Notices) {
+    this.#rows = rows;
+    this.#notices = notices;
+  }
+
+  /** Adds one event of a list: `node` is its value on the page's tape. */
+  add(tape: Tape, list: string, node: number): void {
+    const { events, entries, items } = this.#rows;
+    const paths = this.#pathsOf(list);
+    const firstEntry = entries.length;
+    const firstItem = items.length;
+    if (!paths.isKnown) count(this.#notices.unknownLists, list);
+    this.#walkEvent(tape, node, paths.root);
+    if (this.#duplicate) {
+      // Rare: some object has a key twice. The last one counts, which the walk can't know in advance: mark and walk again.
+      entries.truncate(firstEntry);
+      items.truncate(firstItem);
+      tape.shadowDuplicates(node);
+      this.#walkEvent(tape, node, paths.root);
+    }
+    if (this.#isNotable) this.#noticeAmounts(paths, firstEntry);
+    events.list.push(this.#rows.lists.addString(list));
+    events.source.push(this.#rows.sources.length - 1);
+    events.position.push(this.#rows.position);
+    events.page.push(this.#rows.pages);
+    events.firstEntry.push(firstEntry);
+    this.#rows.addRaw(tape.bytes, tape.start(node), tape.end(node));
+    this.#addAttributes(tape, paths.root);
+    for (const place of this.#oddFields) count(this.#notices.oddFields, `${list}: ${place}`);
+  }
+
+  #pathsOf(list: string): ListPaths {
+    let paths = this.#lists.get(list);
+    if (paths === undefined) this.#lists.set(list, (paths = new ListPaths(list)));
+    return paths;
+  }
+
+  #walkEvent(tape: Tape, node: number, root: PathNode): void {
+    this.#duplicate = false;
+    this.#isNotable = false;
+    if (this.#oddFields.length > 0) this.#oddFields = [];
+    this.#item = none;
+    root.list.eventFields.fill(none);
+    if (tape.kind(node) !== kind.object) this.#odd(root);
+    this.#value(tape, node, root, none, level.event);
+  }
+
+  #value(tape: Tape, node: number, path: PathNode, holder: number, at: number): void {
+    const valueKind = tape.kind(node);
+    if (valueKind === kind.object) this.#object(tape, node, path, holder, at);
+    else if (valueKind === kind.array) this.#array(tape, node, path, holder);
+  }
+
+  #array(tape: Tape, node: number, path: PathNode, holder: number): void {
+    const element = path.element();
+    const end = tape.next(node);
+    if (this.#item !== none) {
+      for (let at = node + 1; at < end; at = tape.next(at)) this.#value(tape, at, element, holder, level.inner);
+      return;
+    }
+    // The outermost array: its elements are the items that amounts belong to.
+    for (let at = node + 1, index = 0; at < end; at = tape.next(at), index++) {
+      this.#item = this.#rows.items.length;
+      path.list.itemFields.fill(none);
+      this.#rows.items.index.push(index);
+      this.#value(tape, at, element, holder, level.item);
+      this.#addItem(tape, element);
+    }
+    this.#item = none;
+  }
+
+  #object(tape: Tape, node: number, path: PathNode, holder: number, at: number): void {
+    const { entries } = this.#rows;
+    const id = ++this.#objects;
+    const firstEntry = entries.length;
+    const end = tape.next(node);
+    let currency: number = none;
+    let amount: number = none;
+    let type: number = none;
+    let typeStem = '';
+    let further: TypeField[] | undefined;
+    for (let key = node + 1; key < end; key = tape.next(key + 1)) {
+      if (tape.kind(key) === kind.shadowed) continue;
+      const value = key + 1;
+      const child = path.member(tape, key);
+      if (child.metIn === id) this.#duplicate = true;
+      child.metIn = id;
+      if (child.meaning >= 0) this.#field(tape, value, child, at);
+      else if (child.meaning === meaning.currencyCode) currency = value;
+      else if (child.meaning === meaning.currencyAmount) amount = value;
+      if (child.isType && tape.isString(value)) {
+        if (type === none) {
+          type = value;
+          typeStem = child.stem;
+        } else if (child.stem !== typeStem) (further ??= []).push({ stem: child.stem, value });
+      }
+      const valueKind = tape.kind(value);
+      if (valueKind === kind.object) this.#object(tape, value, child, id, level.inner);
+      else if (valueKind === kind.array) this.#array(tape, value, child, id);
+    }
+    if (currency !== none && amount !== none) this.#addEntry(tape, path, firstEntry, currency, amount, holder);
+    if (type !== none) this.#nameEntries(tape, firstEntry, id, type, further);
+  }
+
+  /** Keeps a field's value for the event or the item that it stands in. */
+  #field(tape: Tape, value: number, child: PathNode, at: number): void {
+    const valueKind = tape.kind(value);
+    if (valueKind === kind.null || at === level.inner || (at === level.item && child.eventOnly)) return;
+    if (child.isQuantity && at === level.event) return;
+    if (!tape.isString(value) && !child.isQuantity) {
+      this.#odd(child);
+      return;
+    }
+    const { eventFields, itemFields } = child.list;
+    const fields = at === level.event ? eventFields : itemFields;
+    fields[child.meaning] = value;
+  }
+
+  #addEntry(tape: Tape, path: PathNode, row: number, currency: number, amount: number, holder: number): void {
+    const { entries } = this.#rows;
+    // Money within money stands behind the money it stands in.
+    entries.insert(row);
+    entries.path[row] = this.#amountPath(path);
+    entries.item[row] = this.#item;
+    entries.holder[row] = holder;
+    if (path.role === 'unknown') this.#isNotable = true;
+    if (tape.isString(currency)) entries.currency[row] = add(tape, currency, this.#rows.currencies);
+    else this.#odd(path, 'CurrencyCode');
+    if (tape.kind(amount) !== kind.number) {
+      this.#odd(path, 'CurrencyAmount');
+      return;
+    }
+    const start = tape.start(amount);
+    const end = tape.end(amount);
+    if (readDecimal(tape.bytes, start, end, this.#amount)) {
+      entries.exact[row] = 1;
+      entries.low[row] = this.#amount.low;
+      entries.high[row] = this.#amount.high;
+    } else {
+      entries.text[row] = this.#rows.amountTexts.add(tape.bytes, start, end);
+      this.#isNotable = true;
+    }
+  }
+
+  #amountPath(path: PathNode): number {
+    if (path.amountPath === none) path.amountPath = this.#rows.amountPaths.push(path) - 1;
+    return path.amountPath;
+  }
+
+  /**
+   * Gives the types that an object names to the amounts that it holds itself: each the one that is named like it
+   * (`feeType` for `feeAmount`), else the first.
+   */
+  #nameEntries(tape: Tape, start: number, holder: number, first: number, further?: readonly TypeField[]): void {
+    const { entries, amountPaths, names } = this.#rows;
+    for (let row = start; row < entries.length; row++) {
+      if (entries.holder[row] !== holder) continue;
+      let own = first;
+      if (further !== undefined) {
+        const stem = amountPaths[entries.path[row] ?? none]?.stem;
+        own = further.find((type) => type.stem === stem)?.value ?? first;
+      }
+      entries.name[row] = add(tape, own, names);
+    }
+  }
+
+  /** Completes the item begun last. */
+  #addItem(tape: Tape, element: PathNode): void {
+    const { items } = this.#rows;
+    const { itemFields, slots } = element.list;
+    this.#addShared(tape, items, itemFields, slots);
+    const node = bestNode(itemFields, slots.quantity);
+    const quantity = node === none ? undefined : integerOf(tape, node);
+    if (node !== none && quantity === undefined) this.#odd(element, 'quantity');
+    items.quantity.push(quantity);
+  }
+
+  #addAttributes(tape: Tape, root: PathNode): void {
+    const { events, orders, places } = this.#rows;
+    const { eventFields, slots } = root.list;
+    this.#addShared(tape, events, eventFields, slots);
+    events.amazonOrderId.push(best(tape, eventFields, slots.amazonOrderId, orders));
+    events.sellerOrderId.push(best(tape, eventFields, slots.sellerOrderId, orders));
+    events.marketplace.push(best(tape, eventFields, slots.marketplace, places));
+    events.store.push(best(tape, eventFields, slots.store, places));
+    events.postedAt.push(this.#postedAt(tape, root));
+  }
+
+  /** The attributes that both events and items have. */
+  #addShared(tape: Tape, of: AttributeRows, fields: Int32Array, slots: ListPaths['slots']): void {
+    const { skus, fnskus, asins, orderItems } = this.#rows;
+    of.sku.push(best(tape, fields, slots.sku, skus));
+    of.fnsku.push(best(tape, fields, slots.fnsku, fnskus));
+    of.asin.push(best(tape, fields, slots.asin, asins));
+    of.orderItemId.push(best(tape, fields, slots.orderItemId, orderItems));
+  }
+
+  /** The first of the event's dates that is one. */
+  #postedAt(tape: Tape, root: PathNode): bigint | undefined {
+    const { eventFields, slots } = root.list;
+    for (let slot = slots.date.first; slot < slots.date.end; slot++) {
+      const node = eventFields[slot] ?? none;
+      if (node === none) continue;
+      const instant =
+        tape.kind(node) === kind.string
+          ? readInstantBytes(tape.bytes, tape.start(node) + 1, tape.end(node) - 1)
+          : readInstant(tape.stringValue(node));
+      if (instant !== undefined) return instant;
+      this.#odd(root, 'date');
+    }
+    return undefined;
+  }
+
+  #noticeAmounts(paths: ListPaths, firstEntry: number): void {
+    const { entries, amountPaths } = this.#rows;
+    for (let row = firstEntry; row < entries.length; row++) {
+      const place = amountPaths[entries.path[row] ?? none];
+      if (place?.role === 'unknown') count(this.#notices.unknownPaths, `${paths.name}: ${place.path}`);
+      if (entries.text[row] !== none) count(this.#notices.inexactAmounts, `${paths.name}: ${place?.path ?? ''}`);
+    }
+  }
+
+  #odd(path: PathNode, field?: string): void {
+    const place = [path.path, field].filter(Boolean).join('.');
+    this.#oddFields.push(place === '' ? 'the event itself' : place);
+  }
+}
+
+function bestNode(fields: Int32Array, { first, end }: Slots): number {
+  for (let slot = first; slot < end; slot++) {
+    const node = fields[slot] ?? none;
+    if (node !== none) return node;
+  }
+  return none;
+}
+
+function best(tape: Tape, fields: Int32Array, of: Slots, dictionary: Dictionary): number {
+  const node = bestNode(fields, of);
+  return node === none ? none : add(tape, node, dictionary);
+}
+
+function add(tape: Tape, string: number, dictionary: Dictionary): number {
+  if (tape.kind(string) === kind.string)
+    return dictionary.add(tape.bytes, tape.start(string) + 1, tape.end(string) - 1);
+  const bytes = tape.stringBytes(string);
+  return dictionary.add(bytes, 0, bytes.length);
+}
+
+const smallIntegers = Array.from({ length: 10 }, (_, value) => BigInt(value));
+
+/** A whole number as JSON has it, or as a string of digits, as two records of the model have it. */
+function integerOf(tape: Tape, node: number): bigint | undefined {
+  if (tape.kind(node) === kind.number) {
+    const start = tape.start(node);
+    const digit = (tape.bytes[start] ?? 0) - 0x30;
+    // Most quantities have one digit.
+    return tape.end(node) - start === 1 ? smallIntegers[digit] : readInteger(tape.text(node));
+  }
+  if (!tape.isString(node)) return undefined;
+  const text = tape.stringValue(node);
+  return /^-?\d+$/.test(text) ? readInteger(text) : undefined;
+}

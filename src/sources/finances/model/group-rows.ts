@@ -1,0 +1,139 @@
+import type { RecordBatch } from 'apache-arrow';
+import { textArray, bytesArray, decimalArray, dictionaryArray, instantArray } from '../../../core/columns/arrays.js';
+import { Dictionary } from '../../../core/columns/dictionary.js';
+import { recordBatch } from '../../../core/columns/table.js';
+import type { Int64Halves } from '../../../core/numeric/decimal.js';
+import { readDecimal } from '../../../core/numeric/decimal.js';
+import { readInstant } from '../../../core/numeric/instant.js';
+import type { Tape } from '../../../core/json/tape.js';
+import { kind } from '../../../core/json/tape.js';
+import { micros } from './effective.js';
+import type { Notices } from './notices.js';
+import { count } from './notices.js';
+import type { RawEvent } from './rows.js';
+import { none } from './rows.js';
+import { groups } from './tables.js';
+
+interface Money {
+  readonly amount: Int64Halves | undefined;
+  readonly currency: string | undefined;
+}
+
+/** A financial event group as it came, its fields read. */
+export interface GroupRow {
+  readonly id: string;
+  readonly texts: Readonly<Record<TextColumn, string | undefined>>;
+  readonly money: Readonly<Record<MoneyColumn, Money>>;
+  /** Microseconds since 1970. */
+  readonly fundTransferAt: bigint | undefined;
+  readonly startedAt: bigint | undefined;
+  readonly endedAt: bigint | undefined;
+  readonly raw: RawEvent;
+}
+
+type TextColumn = 'processing_status' | 'fund_transfer_status' | 'trace_id' | 'account_tail';
+type MoneyColumn = 'original' | 'converted' | 'beginning';
+
+/** Reads one group; `group` is its node, whose equal keys are shadowed. A field of an unexpected type is null and noticed. */
+export function readGroup(tape: Tape, group: number, notices: Notices): GroupRow {
+  const odd = (field: string) => {
+    count(notices.oddFields, `FinancialEventGroupList: ${field}`);
+  };
+  const text = (field: string): string | undefined => {
+    const node = tape.member(group, field);
+    if (node === undefined || tape.kind(node) === kind.null) return undefined;
+    if (tape.isString(node)) return tape.stringValue(node);
+    odd(field);
+    return undefined;
+  };
+  const instant = (field: string): bigint | undefined => {
+    const value = text(field);
+    const read = value === undefined ? undefined : readInstant(value);
+    if (value !== undefined && read === undefined) odd(field);
+    return read;
+  };
+  const money = (field: string): Money => {
+    const node = tape.member(group, field);
+    if (node === undefined || tape.kind(node) === kind.null) return { amount: undefined, currency: undefined };
+    const currency = tape.member(node, 'CurrencyCode');
+    const amount = tape.member(node, 'CurrencyAmount');
+    const halves = { low: 0, high: 0 };
+    const isExact =
+      amount !== undefined &&
+      tape.kind(amount) === kind.number &&
+      readDecimal(tape.bytes, tape.start(amount), tape.end(amount), halves);
+    if (!isExact || currency === undefined || !tape.isString(currency)) odd(field);
+    return {
+      amount: isExact ? halves : undefined,
+      currency: currency !== undefined && tape.isString(currency) ? tape.stringValue(currency) : undefined,
+    };
+  };
+  const id = text('FinancialEventGroupId');
+  if (id === undefined) odd('FinancialEventGroupId');
+  return {
+    id: id ?? '',
+    texts: {
+      processing_status: text('ProcessingStatus'),
+      fund_transfer_status: text('FundTransferStatus'),
+      trace_id: text('TraceId'),
+      account_tail: text('AccountTail'),
+    },
+    money: {
+      original: money('OriginalTotal'),
+      converted: money('ConvertedTotal'),
+      beginning: money('BeginningBalance'),
+    },
+    fundTransferAt: instant('FundTransferDate'),
+    startedAt: instant('FinancialEventGroupStart'),
+    endedAt: instant('FinancialEventGroupEnd'),
+    raw: { page: tape.bytes, start: tape.start(group), end: tape.end(group) },
+  };
+}
+
+/** Groups as a batch of the table `groups`, in order of their start. */
+export function groupBatch(rows: readonly GroupRow[], window: { start: number; end: number }): RecordBatch {
+  const sorted = rows.toSorted((a, b) => compare(a.startedAt ?? 0n, b.startedAt ?? 0n) || (a.id < b.id ? -1 : 1));
+  const { length } = sorted;
+  const row = (index: number): GroupRow => {
+    const found = sorted[index];
+    if (found === undefined) throw new Error(`no group ${index}`);
+    return found;
+  };
+  const text = (of: (group: GroupRow) => string | undefined) => {
+    const values = new Dictionary();
+    return dictionaryArray(values, length, (index) => {
+      const value = of(row(index));
+      return value === undefined ? none : values.addString(value);
+    });
+  };
+  const amount = (of: MoneyColumn) =>
+    decimalArray(
+      length,
+      (index) => row(index).money[of].amount === undefined,
+      (index) => row(index).money[of].amount?.low ?? 0,
+      (index) => row(index).money[of].amount?.high ?? 0,
+    );
+  return recordBatch(groups, length, {
+    group_id: textArray(length, (index) => row(index).id),
+    processing_status: text((group) => group.texts.processing_status),
+    fund_transfer_status: text((group) => group.texts.fund_transfer_status),
+    original_total: amount('original'),
+    original_currency: text((group) => group.money.original.currency),
+    converted_total: amount('converted'),
+    converted_currency: text((group) => group.money.converted.currency),
+    beginning_balance: amount('beginning'),
+    beginning_currency: text((group) => group.money.beginning.currency),
+    fund_transfer_at: instantArray(length, (index) => row(index).fundTransferAt),
+    started_at: instantArray(length, (index) => row(index).startedAt),
+    ended_at: instantArray(length, (index) => row(index).endedAt),
+    trace_id: text((group) => group.texts.trace_id),
+    account_tail: text((group) => group.texts.account_tail),
+    window_start: instantArray(length, () => micros(window.start)),
+    window_end: instantArray(length, () => micros(window.end)),
+    raw: bytesArray(length, (index) => row(index).raw),
+  });
+}
+
+function compare(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,203 @@
+import { Int32List } from '../../../core/columns/growable.js';
+import { Dictionary } from '../../../core/columns/dictionary.js';
+
+/** Stands for null where a dictionary's number is expected. */
+export const none = -1;
+
+/** Rows that there is room for at first. */
+const firstRoom = 1024;
+
+/** Where an event's bytes are. */
+export interface RawEvent {
+  readonly page: Buffer;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What is held of an event's bytes, which lie in its page. */
+export type KeepRaw = (page: Buffer, start: number, end: number) => RawEvent;
+
+/** The attributes that both events and items have: numbers in the dictionaries of `SliceRows`. */
+export class AttributeRows {
+  readonly sku = new Int32List();
+  readonly fnsku = new Int32List();
+  readonly asin = new Int32List();
+  readonly orderItemId = new Int32List();
+
+  truncate(length: number): void {
+    for (const column of [this.sku, this.fnsku, this.asin, this.orderItemId]) column.truncate(length);
+  }
+}
+
+/** One row per element of the outermost array on an amount's path. */
+export class ItemRows extends AttributeRows {
+  readonly index = new Int32List();
+  readonly quantity: (bigint | undefined)[] = [];
+
+  get length(): number {
+    return this.index.length;
+  }
+
+  override truncate(length: number): void {
+    super.truncate(length);
+    this.index.truncate(length);
+    this.quantity.length = length;
+  }
+}
+
+/** One row per amount, in document order: the columns are as long as there is room, of which `length` rows are in use. */
+export class EntryRows {
+  length = 0;
+  /** Number in `SliceRows.amountPaths`. */
+  path = new Int32Array(firstRoom);
+  item = new Int32Array(firstRoom);
+  name = new Int32Array(firstRoom);
+  currency = new Int32Array(firstRoom);
+  /** Millionths, low and high half, where `exact` is 1. */
+  low = new Int32Array(firstRoom);
+  high = new Int32Array(firstRoom);
+  exact = new Int32Array(firstRoom);
+  text = new Int32Array(firstRoom);
+  /** The object that holds the amount, while its event is walked. */
+  holder = new Int32Array(firstRoom);
+
+  /** Puts an empty row in front of the one at `index`. */
+  insert(index: number): void {
+    if (this.length === this.path.length) this.#grow();
+    if (index < this.length) this.#shift(index);
+    this.path[index] = none;
+    this.item[index] = none;
+    this.name[index] = none;
+    this.currency[index] = none;
+    this.exact[index] = 0;
+    this.text[index] = none;
+    this.holder[index] = none;
+    this.length++;
+  }
+
+  /** Forgets what lies behind the first `length` rows. */
+  truncate(length: number): void {
+    this.length = length;
+  }
+
+  #shift(index: number): void {
+    const { path, item, name, currency, low, high, exact, text, holder } = this;
+    for (const column of [path, item, name, currency, low, high, exact, text, holder]) {
+      column.copyWithin(index + 1, index, this.length);
+    }
+  }
+
+  #grow(): void {
+    this.path = grown(this.path);
+    this.item = grown(this.item);
+    this.name = grown(this.name);
+    this.currency = grown(this.currency);
+    this.low = grown(this.low);
+    this.high = grown(this.high);
+    this.exact = grown(this.exact);
+    this.text = grown(this.text);
+    this.holder = grown(this.holder);
+  }
+}
+
+function grown(column: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(column.length * 2);
+  larger.set(column);
+  return larger;
+}
+
+/** One row per event, in order of receipt. */
+export class EventRows extends AttributeRows {
+  readonly list = new Int32List();
+  /** Number in `SliceRows.sources`. */
+  readonly source = new Int32List();
+  /** Order of receipt within the source. */
+  readonly position = new Int32List();
+  /** Number of the page in the slice. */
+  readonly page = new Int32List();
+  readonly amazonOrderId = new Int32List();
+  readonly sellerOrderId = new Int32List();
+  readonly marketplace = new Int32List();
+  readonly store = new Int32List();
+  readonly raw: RawEvent[] = [];
+  /** Microseconds since 1970, undefined for an event without a date. */
+  readonly postedAt: (bigint | undefined)[] = [];
+  /** Number of the event's first row in `EntryRows`. */
+  readonly firstEntry = new Int32List();
+
+  get length(): number {
+    return this.raw.length;
+  }
+}
+
+/** An amount's place in its list, with what the record's table says of it. */
+export interface AmountPlace {
+  readonly path: string;
+  /** What it is about by its name: `fee` for `FeeAmount`. */
+  readonly stem: string;
+  readonly kind: string;
+  readonly role: string;
+}
+
+/** What one chain of pages answers: a window, a group or an order. Its rows share these values. */
+export interface RowSource {
+  /** Milliseconds since 1970; undefined for an order, and where a group doesn't say. */
+  readonly windowStart: number | undefined;
+  /** Milliseconds since 1970, exclusive; undefined for an order and while a group is open. */
+  readonly windowEnd: number | undefined;
+  /** Where an event stands that has no date, among pages that have none; undefined for an order. */
+  readonly fallback: number | undefined;
+  /** Whether an event without a date must lie inside the window. */
+  readonly clamp: boolean;
+  readonly groupId: string | undefined;
+  readonly requestedOrderId: string | undefined;
+}
+
+/** What one slice has brought so far: rows in order of receipt, strings as numbers in dictionaries. */
+export class SliceRows {
+  readonly events = new EventRows();
+  readonly items = new ItemRows();
+  readonly entries = new EntryRows();
+  readonly lists = new Dictionary();
+  readonly orders = new Dictionary();
+  readonly places = new Dictionary();
+  readonly skus = new Dictionary();
+  readonly fnskus = new Dictionary();
+  readonly asins = new Dictionary();
+  readonly orderItems = new Dictionary();
+  readonly names = new Dictionary();
+  readonly currencies = new Dictionary();
+  readonly amountTexts = new Dictionary();
+  readonly amountPaths: AmountPlace[] = [];
+  readonly sources: RowSource[] = [];
+  /** Pages begun so far. */
+  pages = 0;
+  readonly #keep: KeepRaw;
+  #firstEvent = 0;
+
+  /** @param keep left out: the events' pages are held */
+  constructor(keep: KeepRaw = (page, start, end) => ({ page, start, end })) {
+    this.#keep = keep;
+  }
+
+  /** What is added from now on comes from here. */
+  begin(source: RowSource): void {
+    this.sources.push(source);
+    this.#firstEvent = this.events.length;
+  }
+
+  /** Takes in the next event's bytes. */
+  addRaw(page: Buffer, start: number, end: number): void {
+    this.events.raw.push(this.#keep(page, start, end));
+  }
+
+  /** The number behind that of an event's last row in `entries`. */
+  entriesEnd(event: number): number {
+    return event + 1 < this.events.length ? this.events.firstEntry.get(event + 1) : this.entries.length;
+  }
+
+  /** Position of the next event in its source. */
+  get position(): number {
+    return this.events.length - this.#firstEvent;
+  }
+}

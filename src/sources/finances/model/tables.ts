@@ -1,0 +1,192 @@
+import type { Column, ColumnType, Encoding, Table } from '../../../core/columns/table.js';
+
+function column(name: string, type: ColumnType, encoding: Encoding, about: string): Column {
+  return { name, type, encoding, nullable: false, about };
+}
+
+/** A column that people filter by. */
+function filtered(of: Column): Column {
+  return { ...of, filtered: true };
+}
+
+/** A column that files of earlier versions lack: null there until `rebuild` makes them again. */
+function later(of: Column): Column {
+  return { ...of, later: true };
+}
+
+function nullable(name: string, type: ColumnType, encoding: Encoding, about: string): Column {
+  return { ...column(name, type, encoding, about), nullable: true };
+}
+
+const eventList = filtered(
+  column('event_list', 'text', 'dictionary', 'The list that the event came in, as upstream names it.'),
+);
+const postedAt = filtered(nullable('posted_at', 'instant', 'delta', "The event's own date; null where it has none."));
+const effectiveAt = filtered(
+  column(
+    'effective_at',
+    'instant',
+    'delta',
+    '`posted_at`, or for an event without a date the nearest instant that the order of pages allows.',
+  ),
+);
+const amazonOrderId = filtered(
+  nullable('amazon_order_id', 'text', 'delta-length', 'The order, as the marketplace numbers it.'),
+);
+
+/** Columns of entries of which each file holds nearly all values: to tell their bounds would be a sixth of encoding. */
+const unbounded: ReadonlySet<string> = new Set([
+  'marketplace',
+  'path',
+  'order_item_id',
+  'kind',
+  'name',
+  'role',
+  'currency',
+]);
+
+/** What an event has once and its entries often: DuckDB computes with each value of a dictionary once. */
+function repeated(of: Column): Column {
+  return { ...of, encoding: 'dictionary' };
+}
+
+const marketplace = nullable('marketplace', 'text', 'dictionary', 'The marketplace of the sale.');
+const groupId = nullable(
+  'group_id',
+  'text',
+  'dictionary',
+  'The settlement; set in `group_events` and `group_entries`.',
+);
+
+function eventColumns(effective: Column): Column[] {
+  return [
+    column('event_id', 'text', 'delta-length', 'Unique in its table; the same event has the same one on every run.'),
+    column('content_hash', 'text', 'delta-length', 'What the event says, as a hash: the same in every table.'),
+    eventList,
+    postedAt,
+    effective,
+    amazonOrderId,
+    nullable('seller_order_id', 'text', 'delta-length', 'The order, as the seller numbers it.'),
+    marketplace,
+    nullable('store', 'text', 'dictionary', 'The store of the sale.'),
+    groupId,
+    nullable('window_start', 'instant', 'dictionary', "Start of the slice; in `group_events` the group's."),
+    nullable('window_end', 'instant', 'dictionary', "End of the slice, exclusive; in `group_events` the group's."),
+    nullable('requested_order_id', 'text', 'dictionary', 'The order that was asked for; set in `order_events`.'),
+    column('position', 'bigint', 'delta', 'Order of receipt within the slice, from 0.'),
+    column('raw', 'text', 'plain', "The event's JSON exactly as received, byte for byte."),
+  ];
+}
+
+function entryColumns(effective: Column): Column[] {
+  return [
+    column('event_id', 'text', 'delta-length', 'The event that the amount stands in.'),
+    eventList,
+    repeated(postedAt),
+    repeated(effective),
+    repeated(amazonOrderId),
+    marketplace,
+    groupId,
+    column('entry', 'integer', 'delta', 'Order within the event, from 0.'),
+    column('path', 'text', 'dictionary', 'Where the amount stands: `ShipmentItemList[].ItemFeeList[].FeeAmount`.'),
+    nullable('item', 'integer', 'delta', 'Which element of the outermost array on the path, from 0.'),
+    filtered(nullable('sku', 'text', 'dictionary', "The seller's SKU of the item, else of the event.")),
+    later(nullable('fnsku', 'text', 'dictionary', "The fulfilment network's SKU of the item, else of the event.")),
+    nullable('asin', 'text', 'dictionary', 'Catalogue number of the item, else of the event.'),
+    nullable('order_item_id', 'text', 'delta-length', 'Number of the item within its order.'),
+    nullable('quantity', 'bigint', 'delta', 'Units of the item.'),
+    column('kind', 'text', 'dictionary', 'Category of the amount: `charge`, `fee`, `tax` …; `unknown` off the model.'),
+    nullable('name', 'text', 'dictionary', "The amount's own type: its `ChargeType`, `FeeType`, `PromotionType` …"),
+    column('role', 'text', 'dictionary', '`net` counts towards the balance once, `memo` repeats what others count.'),
+    nullable('amount', 'decimal', 'dictionary', 'Exact, to a millionth.'),
+    nullable('amount_text', 'text', 'dictionary', 'Only where `amount` cannot hold it: the number as received.'),
+    nullable('currency', 'text', 'dictionary', 'ISO 4217 code as received.'),
+  ].map((of) => (unbounded.has(of.name) ? { ...of, unbounded: true } : of));
+}
+
+const maybeEffectiveAt: Column = { ...effectiveAt, nullable: true };
+
+export const events: Table = {
+  name: 'events',
+  about: 'One row per event received by date.',
+  columns: eventColumns(effectiveAt),
+};
+export const entries: Table = {
+  name: 'entries',
+  about: 'One row per amount of every event received by date.',
+  columns: entryColumns(effectiveAt),
+};
+export const groupEvents: Table = {
+  name: 'group_events',
+  about: 'One row per event received by group, with its settlement.',
+  columns: eventColumns(effectiveAt),
+};
+export const groupEntries: Table = {
+  name: 'group_entries',
+  about: 'One row per amount of every event received by group.',
+  columns: entryColumns(effectiveAt),
+};
+export const orderEvents: Table = {
+  name: 'order_events',
+  about: 'One row per event received by order.',
+  columns: eventColumns(maybeEffectiveAt),
+};
+export const orderEntries: Table = {
+  name: 'order_entries',
+  about: 'One row per amount of every event received by order.',
+  columns: entryColumns(maybeEffectiveAt),
+};
+
+export const groups: Table = {
+  name: 'groups',
+  about: 'One row per financial event group (a settlement) that opened in a range.',
+  columns: [
+    filtered(column('group_id', 'text', 'delta-length', 'Identifier of the group.')),
+    nullable('processing_status', 'text', 'dictionary', '`Open` or `Closed`.'),
+    nullable('fund_transfer_status', 'text', 'dictionary', 'What became of the transfer.'),
+    nullable('original_total', 'decimal', 'plain', 'Total in the currency of the marketplace.'),
+    nullable('original_currency', 'text', 'dictionary', 'Currency of `original_total`.'),
+    nullable('converted_total', 'decimal', 'plain', 'Total in the currency of the bank account.'),
+    nullable('converted_currency', 'text', 'dictionary', 'Currency of `converted_total`.'),
+    nullable('beginning_balance', 'decimal', 'plain', 'Balance that the group began with.'),
+    nullable('beginning_currency', 'text', 'dictionary', 'Currency of `beginning_balance`.'),
+    nullable('fund_transfer_at', 'instant', 'plain', 'When the money was sent.'),
+    filtered(nullable('started_at', 'instant', 'plain', 'When the group opened.')),
+    nullable('ended_at', 'instant', 'plain', 'When it closed; null while it is open.'),
+    nullable('trace_id', 'text', 'dictionary', 'Number by which the bank traces the transfer.'),
+    nullable('account_tail', 'text', 'dictionary', 'Last digits of the bank account.'),
+    column('window_start', 'instant', 'dictionary', 'Start of the slice.'),
+    column('window_end', 'instant', 'dictionary', 'End of the slice, exclusive.'),
+    column('raw', 'text', 'plain', "The group's JSON exactly as received, byte for byte."),
+  ],
+};
+
+/** What a window no longer held, or newly held, when it was read again: rows are only ever added. */
+export const eventHistory: Table = {
+  name: 'event_history',
+  about: 'One row per event that had vanished, or newly appeared, when a window was read again.',
+  columns: [
+    column('change', 'text', 'dictionary', '`appeared` or `vanished`.'),
+    filtered(column('seen_at', 'instant', 'dictionary', 'When the window was read again.')),
+    column('source', 'text', 'dictionary', 'The table that held the event: `events`, `group_events`, `order_events`.'),
+    ...eventColumns(maybeEffectiveAt).map((of) =>
+      of.name === 'raw'
+        ? nullable('raw', 'text', 'plain', "The vanished event's JSON, byte for byte; null for one that appeared.")
+        : of,
+    ),
+    nullable('entries', 'text', 'plain', "The vanished event's entries, as a JSON list; null for one that appeared."),
+  ],
+  lasting: true,
+};
+
+/** Every table that a pipeline of this package fills. */
+export const tables: readonly Table[] = [
+  events,
+  entries,
+  groups,
+  groupEvents,
+  groupEntries,
+  orderEvents,
+  orderEntries,
+  eventHistory,
+];

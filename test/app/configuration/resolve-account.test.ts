@@ -1,0 +1,206 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parseConfiguration, type Configuration } from '../../../src/app/configuration/configuration.js';
+import type { Environment } from '../../../src/core/environment.js';
+import {
+  resolveAccount,
+  type AccountOptions,
+  type ResolvedAccount,
+} from '../../../src/app/configuration/resolve-account.js';
+import { temporaryFolder } from '../lake-run.js';
+
+const amazon = 'https://api.amazon.com/auth/o2/token';
+const three = { clientId: 'id', clientSecret: 'cs', refreshToken: 'rt' };
+const variables = {
+  LEDGERLAKE_CLIENT_ID: 'env-id',
+  LEDGERLAKE_CLIENT_SECRET: 'env-cs',
+  LEDGERLAKE_REFRESH_TOKEN: 'env-rt',
+};
+
+function configured(value: object, folder = '/nowhere'): Configuration {
+  return parseConfiguration(Buffer.from(JSON.stringify(value)), 'c.json', folder);
+}
+
+const none = configured({});
+
+function resolved(config: Configuration, environment: Environment = {}, given: Partial<AccountOptions> = {}) {
+  return resolveAccount(config, environment, { account: undefined, endpoint: undefined, ...given });
+}
+
+/** Secrets in the open, to compare them. */
+function revealed({ account, endpoint, signIn }: ResolvedAccount): object {
+  const { clientId, clientSecret, refreshToken, tokenEndpoint } = signIn ?? {};
+  const texts = [clientId, clientSecret, refreshToken].map((secret) => secret?.reveal());
+  return { account, endpoint, signIn: signIn === undefined ? undefined : [...texts, tokenEndpoint] };
+}
+
+describe('without a configuration', () => {
+  test('the embedded service serves demo', async () => {
+    expect(await resolved(none)).toEqual({ account: 'demo', endpoint: undefined, signIn: undefined });
+    expect(await resolved(none, {}, { account: 'demo' })).toMatchObject({ account: 'demo', endpoint: undefined });
+  });
+
+  test('account and endpoint of the command line are taken as they are', async () => {
+    const given = { account: 'shop', endpoint: 'http://example.com' };
+    expect(await resolved(none, {}, given)).toEqual({ ...given, signIn: undefined });
+  });
+
+  test('an account without an endpoint, and the other way round, are refused', async () => {
+    await expect(resolved(none, {}, { account: 'shop' })).rejects.toThrow(/expected --endpoint beside --account shop/);
+    await expect(resolved(none, {}, { endpoint: 'http://x' })).rejects.toThrow(/expected --account beside --endpoint/);
+  });
+});
+
+describe('an account of the file', () => {
+  const config = configured({
+    accounts: {
+      'my-shop': { region: 'eu', ...three },
+      other: { endpoint: 'https://h/p', tokenEndpoint: 'https://t/t', ...three },
+    },
+  });
+
+  test.each([
+    ['na', 'https://sellingpartnerapi-na.amazon.com'],
+    ['eu', 'https://sellingpartnerapi-eu.amazon.com'],
+    ['fe', 'https://sellingpartnerapi-fe.amazon.com'],
+    ['sandbox-na', 'https://sandbox.sellingpartnerapi-na.amazon.com'],
+    ['sandbox-eu', 'https://sandbox.sellingpartnerapi-eu.amazon.com'],
+    ['sandbox-fe', 'https://sandbox.sellingpartnerapi-fe.amazon.com'],
+  ])('region %s is %s', async (region, endpoint) => {
+    const one = configured({ accounts: { a: { region, ...three } } });
+    expect(revealed(await resolved(one))).toEqual({ account: 'a', endpoint, signIn: ['id', 'cs', 'rt', amazon] });
+  });
+
+  test('its own endpoints are taken, and that of the command line goes before them', async () => {
+    const own = { account: 'other', endpoint: 'https://h/p', signIn: ['id', 'cs', 'rt', 'https://t/t'] };
+    expect(revealed(await resolved(config, {}, { account: 'other' }))).toEqual(own);
+    const given = { account: 'other', endpoint: 'http://127.0.0.1:8080' };
+    expect(revealed(await resolved(config, {}, given))).toEqual({ ...own, ...given });
+  });
+
+  test('of several one must be named: by option, variable or setting', async () => {
+    await expect(resolved(config)).rejects.toThrow(
+      /expected --account to say which account of c\.json: my-shop, other, demo/,
+    );
+    expect(await resolved(config, { LEDGERLAKE_ACCOUNT: 'other' })).toMatchObject({ account: 'other' });
+    const preset = { ...config, settings: { account: 'my-shop' } };
+    expect(await resolved(preset)).toMatchObject({ account: 'my-shop' });
+    expect(await resolved(preset, { LEDGERLAKE_ACCOUNT: 'other' })).toMatchObject({ account: 'other' });
+    expect(await resolved(preset, { LEDGERLAKE_ACCOUNT: 'other' }, { account: 'demo' })).toEqual({
+      account: 'demo',
+      endpoint: undefined,
+      signIn: undefined,
+    });
+  });
+
+  test('one that is mistyped is refused with the one that was meant', async () => {
+    await expect(resolved(config, {}, { account: 'my-shp' })).rejects.toThrow(
+      'expected --account to be one of c.json (my-shop, other), got "my-shp": did you mean my-shop?',
+    );
+  });
+
+  test('a real region needs all three secrets, an endpoint of one’s own none', async () => {
+    const of = (account: object) => resolved(configured({ accounts: { a: account } }));
+    await expect(of({ region: 'na' })).rejects.toThrow(/clientId and clientSecret and refreshToken are missing/);
+    await expect(of({ region: 'na', clientId: 'id', clientSecret: 'cs' })).rejects.toThrow(
+      /refreshToken is missing: set it in the configuration, or LEDGERLAKE_REFRESH_TOKEN_A$/,
+    );
+    await expect(of({ endpoint: 'https://h', refreshToken: 'rt' })).rejects.toThrow(/clientId and clientSecret are/);
+    await expect(of({ ...three })).rejects.toThrow(/expected `region` or `endpoint` for the account a/);
+    expect(await of({ endpoint: 'http://h' })).toEqual({ account: 'a', endpoint: 'http://h', signIn: undefined });
+  });
+
+  test('access tokens don’t cross the network in the clear', async () => {
+    const of = (endpoint: string) => resolved(configured({ accounts: { a: { endpoint, ...three } } }));
+    await expect(of('http://example.com')).rejects.toMatchObject({ code: 'USAGE', exitCode: 2 });
+    expect(await of('http://127.0.0.1:1')).toMatchObject({ endpoint: 'http://127.0.0.1:1' });
+    await expect(resolved(config, {}, { account: 'other', endpoint: 'http://h' })).rejects.toThrow(/in the clear/);
+  });
+
+  test('secrets come from variables and files, seen from the folder of the configuration', async () => {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, 'token'), '  from-file\r\n');
+    await writeFile(join(folder, 'empty'), '\n');
+    const of = (refreshToken: object, environment = {}) =>
+      resolved(configured({ accounts: { a: { region: 'na', ...three, refreshToken } } }, folder), environment);
+    expect(revealed(await of({ file: 'token' }))).toMatchObject({ signIn: ['id', 'cs', 'from-file', amazon] });
+    expect(revealed(await of({ env: 'T' }, { T: 'from-env' }))).toMatchObject({
+      signIn: ['id', 'cs', 'from-env', amazon],
+    });
+    await expect(of({ env: 'T' })).rejects.toThrow(
+      'expected `refreshToken` of the account a in the environment variable T, which is not set: set it',
+    );
+    await expect(of({ file: 'none' })).rejects.toThrow(/in the file none, which can't be read \(ENOENT\)/);
+    await expect(of({ file: 'empty' })).rejects.toThrow(/which is empty/);
+  });
+});
+
+describe('variables', () => {
+  const environment = { ...variables, LEDGERLAKE_REGION: 'fe', LEDGERLAKE_ACCOUNT: 'shop' };
+  const endpoint = 'https://sellingpartnerapi-fe.amazon.com';
+
+  test('set up one account by themselves', async () => {
+    const signIn = ['env-id', 'env-cs', 'env-rt', amazon];
+    expect(revealed(await resolved(none, environment))).toEqual({ account: 'shop', endpoint, signIn });
+    const other = {
+      ...environment,
+      LEDGERLAKE_TOKEN_ENDPOINT: 'http://127.0.0.1:1/t',
+      LEDGERLAKE_ENDPOINT: 'https://h',
+    };
+    expect(revealed(await resolved(none, other))).toEqual({
+      account: 'shop',
+      endpoint: 'https://h',
+      signIn: ['env-id', 'env-cs', 'env-rt', 'http://127.0.0.1:1/t'],
+    });
+  });
+
+  test('without a name they are nobody’s', async () => {
+    await expect(resolved(none, variables)).rejects.toThrow(
+      /expected --account or LEDGERLAKE_ACCOUNT beside LEDGERLAKE_CLIENT_ID/,
+    );
+  });
+
+  test('go before the file; those with the account’s name go before the bare ones', async () => {
+    const config = configured({ accounts: { 'my-shop': { endpoint: 'https://file', ...three } } });
+    const bare = { ...variables, LEDGERLAKE_REGION: 'fe' };
+    expect(revealed(await resolved(config, bare))).toMatchObject({
+      endpoint,
+      signIn: ['env-id', 'env-cs', 'env-rt', amazon],
+    });
+    const own = { ...bare, LEDGERLAKE_REGION_MY_SHOP: 'na', LEDGERLAKE_CLIENT_ID_MY_SHOP: 'own-id' };
+    expect(revealed(await resolved(config, own))).toMatchObject({
+      endpoint: 'https://sellingpartnerapi-na.amazon.com',
+      signIn: ['own-id', 'env-cs', 'env-rt', amazon],
+    });
+  });
+
+  test('bare ones never reach another account, nor the made-up seller', async () => {
+    const two = configured({ accounts: { a: { region: 'na', ...three }, b: { region: 'na', ...three } } });
+    expect(revealed(await resolved(two, variables, { account: 'a' }))).toMatchObject({
+      signIn: ['id', 'cs', 'rt', amazon],
+    });
+    const given = { account: 'elsewhere', endpoint: 'https://h' };
+    expect(await resolved(none, environment, given)).toEqual({ ...given, signIn: undefined });
+    const demo = { account: 'demo', endpoint: undefined, signIn: undefined };
+    expect(await resolved(none, { ...variables, LEDGERLAKE_REGION: 'fe' }, { account: 'demo' })).toEqual(demo);
+  });
+
+  test('that two accounts would share are refused', async () => {
+    const two = configured({ accounts: { 'a-b': { region: 'na', ...three }, 'a.b': { region: 'na', ...three } } });
+    await expect(resolved(two, { LEDGERLAKE_REGION_A_B: 'eu' }, { account: 'a-b' })).rejects.toThrow(
+      /expected variables that only one account reads, got LEDGERLAKE_REGION_A_B for a-b and a\.b/,
+    );
+    expect(await resolved(two, {}, { account: 'a-b' })).toMatchObject({ account: 'a-b' });
+  });
+
+  test.each([
+    ['LEDGERLAKE_REGION', 'us-secret'],
+    ['LEDGERLAKE_ENDPOINT', 'ftp://u:us-secret@h'],
+    ['LEDGERLAKE_TOKEN_ENDPOINT', 'http://us-secret.example.com/t'],
+  ])('%s=%s is refused, and its text is not shown', async (name, text) => {
+    const failure = resolved(none, { ...environment, [name]: text });
+    await expect(failure).rejects.toMatchObject({ code: 'USAGE' });
+    await expect(failure).rejects.toThrow(new RegExp(`^expected ${name} to be (?!.*us-secret)`));
+  });
+});

@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest';
+import type { Configuration } from '../../../src/app/configuration/configuration.js';
+import { nearestName } from '../../../src/core/text/nearest-name.js';
+import { resolveSettings } from '../../../src/app/configuration/settings.js';
+
+const none: Configuration = { file: undefined, folder: '/srv/lakes', settings: {}, accounts: new Map() };
+
+test('defaults', () => {
+  expect(resolveSettings({}, {}, none)).toEqual({
+    lake: 'data/lake',
+    from: undefined,
+    rate: 0.5,
+    burst: 30,
+    marginMinutes: 5,
+    tokenLifeMinutes: 3,
+    journal: undefined,
+    lookBack: [
+      { days: 2, everyDays: 0 },
+      { days: 14, everyDays: 7 },
+      { days: 35, everyDays: 30 },
+    ],
+  });
+});
+
+test('the command line goes before the environment, that before the file, that before the default', () => {
+  const file = {
+    lake: 'f',
+    from: '2023-01-01',
+    rate: 3,
+    burst: 3,
+    marginMinutes: 3,
+    tokenLifeMinutes: 4,
+    journal: 'j',
+    lookBack: [],
+  };
+  const config = { ...none, file: 'c.json', settings: file };
+  const environment = {
+    LEDGERLAKE_LAKE: 'e',
+    LEDGERLAKE_FROM: '2022-01-01',
+    LEDGERLAKE_RATE: '2',
+    LEDGERLAKE_BURST: '2',
+    LEDGERLAKE_MARGIN_MINUTES: '2',
+    LEDGERLAKE_TOKEN_LIFE_MINUTES: '2.5',
+    LEDGERLAKE_JOURNAL: 'ej',
+  };
+  const given = { lake: 'g', from: '2021-01-01', rate: '1', burst: '1', journal: 'gj' };
+  expect(resolveSettings({}, {}, config)).toEqual({ ...file, lake: '/srv/lakes/f', journal: '/srv/lakes/j' });
+  expect(resolveSettings({}, environment, config)).toEqual({
+    lake: 'e',
+    from: '2022-01-01',
+    rate: 2,
+    burst: 2,
+    marginMinutes: 2,
+    tokenLifeMinutes: 2.5,
+    journal: 'ej',
+    lookBack: [],
+  });
+  expect(resolveSettings(given, environment, config)).toMatchObject({ ...given, rate: 1, burst: 1 });
+  const empty = Object.fromEntries(Object.keys(environment).map((name) => [name, '']));
+  expect(resolveSettings({}, empty, config)).toEqual(resolveSettings({}, {}, config));
+});
+
+test('a lake on S3 is no path', () => {
+  expect(resolveSettings({}, {}, { ...none, settings: { lake: 's3://b/p' } }).lake).toBe('s3://b/p');
+});
+
+test.each([
+  ['LEDGERLAKE_RATE', 'fast', /expected LEDGERLAKE_RATE to be a number greater than 0, got "fast"/],
+  ['LEDGERLAKE_BURST', '0.5', /expected LEDGERLAKE_BURST to be a whole number from 1/],
+  [
+    'LEDGERLAKE_MARGIN_MINUTES',
+    '1',
+    /expected LEDGERLAKE_MARGIN_MINUTES to be a number of minutes from 2 to 1440, got 1/,
+  ],
+  ['LEDGERLAKE_TOKEN_LIFE_MINUTES', '-3', /expected LEDGERLAKE_TOKEN_LIFE_MINUTES/],
+])('%s=%s is refused', (name, text, message) => {
+  expect(() => resolveSettings({}, { [name]: text }, none)).toThrow(message);
+});
+
+test('the nearest name is the one that was meant, or none', () => {
+  const names = ['clientId', 'clientSecret', 'refreshToken', 'region'];
+  expect(nearestName('client_secret', names)).toBe('clientSecret');
+  expect(nearestName('ClientID', names)).toBe('clientId');
+  expect(nearestName('refreshTokn', names)).toBe('refreshToken');
+  expect(nearestName('regin', names)).toBe('region');
+  expect(nearestName('marketplace', names)).toBeUndefined();
+  expect(nearestName('x'.repeat(1000), names)).toBeUndefined();
+  expect(nearestName('a', [])).toBeUndefined();
+});

@@ -1,0 +1,126 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { forgetIn } from '../../src/app/forget/forget.js';
+import { tables } from '../../src/sources/finances/model/tables.js';
+import { Lake } from '../../src/lake/lake.js';
+import type { Store } from '../../src/lake/store/store.js';
+import { memoryStore, watched, type MemoryStore, type StoreCall } from '../lake/memory-store.js';
+import { clock, filesBelow, shopsTemplate, type ShopsTemplate } from './two-shops.js';
+
+let shops: ShopsTemplate;
+beforeAll(async () => {
+  shops = await shopsTemplate();
+});
+afterAll(() => shops.close());
+
+async function forgot(store: Store, before: number | undefined): Promise<void> {
+  const context = { clock, signal: new AbortController().signal, confirm: undefined };
+  const silent = () => undefined;
+  const options = { lake: join(tmpdir(), 'ledgerlake-forget-crash'), account: 'shop-a', yes: true, json: false };
+  await forgetIn(await Lake.open(store, tables, context.clock), before, options, {
+    ...context,
+    print: silent,
+    log: silent,
+  });
+}
+
+/** What a process that died leaves: its lease lies there, and nobody holds it. */
+function bury(store: MemoryStore): void {
+  for (const path of store.files.keys()) if (path.startsWith('_runs/')) store.files.delete(path);
+}
+
+/** What a lake says of every file that counts, and of every unit that was read, whatever the names of files made anew. */
+async function stateOf(store: MemoryStore): Promise<unknown> {
+  const lake = await Lake.open(store, tables, clock);
+  for (const [table, files] of lake.committedFiles()) {
+    for (const file of files) expect(store.files.has(file.slice('memory://'.length)), `${table}: ${file}`).toBe(true);
+  }
+  const adds = lake
+    .committedAdds()
+    .map(({ table, add }) => [table.schema.name, add.path, add.tags?.['rows'], add.tags?.['units']]);
+  const units = lake.tables.map(({ snapshot }) => [...snapshot.txns.keys()].toSorted());
+  return { adds: adds.map((add) => add.join(' ')).toSorted(), units };
+}
+
+function traces(store: MemoryStore, trace: string): string[] {
+  return [...store.files]
+    .filter(([path, bytes]) => path.includes(trace) || Buffer.from(bytes).includes(trace))
+    .map(([path]) => path);
+}
+
+class Killed extends Error {}
+
+/** A store whose process dies at a call: that one and all after it fail. `lost`: the call is done, and its answer lost. */
+function dyingAt(store: Store, at: number, lost: boolean): { store: Store; died: () => boolean } {
+  let calls = 0;
+  const dead = () => calls > at;
+  const before = (): void => {
+    calls++;
+    if (lost ? calls > at + 1 : dead()) throw new Killed();
+  };
+  const after = (): void => {
+    if (lost && dead()) throw new Killed();
+  };
+  return { store: watched(store, { before, after }), died: dead };
+}
+
+describe.each([
+  ['everything', undefined],
+  ['rows before a date', Date.parse('2025-05-28T12:00:00Z')],
+])('forgetting %s', (_, before) => {
+  test('that is killed between any two calls of the store leaves a lake that can be read, and the same again completes it', async () => {
+    const { lake } = await shops.copy();
+    const files = await filesBelow(lake);
+    const undisturbed = memoryStore(files);
+    const calls: StoreCall[] = [];
+    await forgot(watched(undisturbed, { before: (call) => calls.push(call) }), before);
+    const expected = await stateOf(undisturbed);
+    expect(calls.length).toBeGreaterThan(100);
+
+    // Reading changes nothing: some of the calls that do are those to die at, and a few of the others.
+    const points = calls.flatMap(({ method }, at) =>
+      ['write', 'create', 'remove'].includes(method) || at % 20 === 0 ? [at] : [],
+    );
+    for (const at of points.filter((_point, index) => index % (before === undefined ? 4 : 10) === 0)) {
+      const store = memoryStore(files);
+      const dying = dyingAt(store, at, at % 2 === 0);
+      await expect(forgot(dying.store, before), `call ${at}`).rejects.toThrow();
+      expect(dying.died()).toBe(true);
+      bury(store);
+      await stateOf(store);
+      // At the very last call nothing was left to do, nor where only the answer of the one before it got lost.
+      const last = at >= calls.length - (at % 2 === 0 ? 2 : 1);
+      await (last && before === undefined ? Promise.resolve() : forgot(store, before));
+      bury(store);
+      expect(await stateOf(store), `call ${at}`).toEqual(expected);
+      if (before === undefined) expect(traces(store, 'shop-a'), `call ${at}`).toEqual([]);
+      for (const trace of ['901-0000001', 'GROUP-A0']) expect(traces(store, trace), `call ${at}`).toEqual([]);
+    }
+  });
+
+  test('that meets a fault of the store ends with it, and the same again completes it', async () => {
+    const { lake } = await shops.copy();
+    const files = await filesBelow(lake);
+    const undisturbed = memoryStore(files);
+    let count = 0;
+    await forgot(watched(undisturbed, { before: () => count++ }), before);
+    const expected = await stateOf(undisturbed);
+    for (let at = 0; at < count - 1; at += before === undefined ? 23 : 59) {
+      const store = memoryStore(files);
+      let calls = 0;
+      const failing = watched(store, {
+        before: () => {
+          if (calls++ === at) throw new Killed();
+        },
+      });
+      await forgot(failing, before).catch(() => undefined);
+      expect(calls, `call ${at}`).toBeGreaterThan(at);
+      bury(store);
+      const { adds } = (await stateOf(store)) as { adds: readonly string[] };
+      if (adds.some((add) => add.includes('shop-a')) || store.files.has('_forget/shop-a.json'))
+        await forgot(store, before);
+      expect(await stateOf(store), `call ${at}`).toEqual(expected);
+    }
+  });
+});

@@ -1,0 +1,409 @@
+import { spawn } from 'node:child_process';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join, relative } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { forget, type ForgetContext, type ForgetOptions } from '../../../src/app/forget/forget.js';
+import { openDatabase } from '../../../src/core/duckdb/connection.js';
+import { literal } from '../../../src/core/duckdb/views.js';
+import { LedgerlakeError } from '../../../src/core/errors.js';
+import { tables } from '../../../src/sources/finances/model/tables.js';
+import { diskStore } from '../../../src/lake/store/disk.js';
+import { unitsOf } from '../../../src/lake/delta/file-tags.js';
+import { Lake } from '../../../src/lake/lake.js';
+import { thisWriter } from '../../../src/lake/store/writer-name.js';
+import { hashesOf } from '../../lake/hashes-of.js';
+import { database, fileHashes } from '../lake-run.js';
+import { clock, filesBelow, orderId, shopsTemplate, type ShopsTemplate } from '../two-shops.js';
+
+let shops: ShopsTemplate;
+beforeAll(async () => {
+  shops = await shopsTemplate();
+});
+afterAll(() => shops.close());
+
+/** Forgets without asking; what it printed. */
+async function forgot(options: Partial<ForgetOptions>, context: Partial<ForgetContext> = {}): Promise<string> {
+  const printed: string[] = [];
+  await forget(
+    { lake: '', account: 'shop-a', before: undefined, yes: true, json: false, ...options },
+    {
+      clock,
+      signal: new AbortController().signal,
+      print: (text) => printed.push(text),
+      log: () => undefined,
+      confirm: undefined,
+      ...context,
+    },
+  );
+  return printed.join('\n');
+}
+
+async function failure(work: Promise<unknown>): Promise<LedgerlakeError> {
+  const error: unknown = await work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof LedgerlakeError) return error;
+  throw new Error(`expected a LedgerlakeError, got ${String(error)}`);
+}
+
+/** Everything that can be read below a folder, unpacked: names, bytes, and of Parquet rows, metadata and statistics. */
+async function everything(folder: string): Promise<string> {
+  const opened = await openDatabase();
+  try {
+    const texts: string[] = [];
+    // Files of one kind at once: a query each would take most of the test's time.
+    const kinds = new Map<string, string[]>();
+    for (const [path, bytes] of await filesBelow(folder)) {
+      texts.push(path, Buffer.from(bytes).toString('latin1'));
+      const kind = /^[^/]+\/(_delta_log\/)?/.exec(path)?.[0] ?? '';
+      if (path.endsWith('.parquet')) kinds.set(kind, [...(kinds.get(kind) ?? []), literal(join(folder, path))]);
+    }
+    for (const files of kinds.values()) {
+      const list = `[${files.join(', ')}]`;
+      const rows = `read_parquet(${list}, union_by_name = true, hive_partitioning = false)`;
+      for (const from of [rows, `parquet_metadata(${list})`]) {
+        for (const row of await opened.rows(`SELECT COLUMNS(*)::VARCHAR FROM ${from}`)) texts.push(JSON.stringify(row));
+      }
+      const pairs = await opened.rows(`SELECT decode(value) AS v FROM parquet_kv_metadata(${list})`);
+      texts.push(JSON.stringify(pairs));
+    }
+    return texts.join('\n');
+  } finally {
+    opened.close();
+  }
+}
+
+const allTables = tables.map(({ name }) => name);
+/** Those that have a log: nothing was read a second time, so that there is no history. */
+const logged = tables.filter(({ lasting }) => lasting !== true).map(({ name }) => name);
+
+/** Rows of every table by account, what distinguishes them included. */
+async function rowsOf(lake: string): Promise<Record<string, unknown>> {
+  const opened = await database(lake, clock);
+  const rows: Record<string, unknown> = {};
+  for (const table of allTables) rows[table] = await opened.rows(`SELECT * FROM ${table} ORDER BY ALL`);
+  return rows;
+}
+
+/** Files of one shop only. */
+function ofShop(hashes: Map<string, string>, shop: string): Map<string, string> {
+  return new Map([...hashes].filter(([path]) => path.includes(`account=${shop}/`)));
+}
+
+/**
+ * The files of a table as any reader of the Delta protocol finds them: the checkpoint that `_last_checkpoint` names,
+ * and the commits behind it.
+ */
+async function filesByProtocol(lake: string, table: string): Promise<string[]> {
+  const log = join(lake, table, '_delta_log');
+  const padded = (version: number) => String(version).padStart(20, '0');
+  const { version } = JSON.parse(await readFile(join(log, '_last_checkpoint'), 'utf8')) as { version: number };
+  const opened = await openDatabase();
+  const checkpoint = literal(join(log, `${padded(version)}.checkpoint.parquet`));
+  const adds = await opened.rows(`SELECT add.path AS path FROM ${checkpoint} WHERE add IS NOT NULL`);
+  opened.close();
+  const paths = new Set(adds.map(({ path }) => String(path)));
+  const names = [...(await filesBelow(log)).keys()].filter((name) => /^\d{20}\.json$/.test(name)).toSorted();
+  expect(names[0]).toBe(`${padded(version)}.json`);
+  for (const [at, name] of names.entries()) expect(name).toBe(`${padded(version + at)}.json`);
+  for (const name of names.slice(1)) {
+    for (const line of (await readFile(join(log, name), 'utf8')).trim().split('\n')) {
+      const { add, remove } = JSON.parse(line) as Partial<Record<'add' | 'remove', { path: string }>>;
+      if (add !== undefined) paths.add(add.path);
+      if (remove !== undefined) paths.delete(remove.path);
+    }
+  }
+  return [...paths].map((path) => `${table}/${path}`).toSorted();
+}
+
+async function expectLogsToNameTheFiles(lake: string): Promise<void> {
+  const named = (await Promise.all(logged.map((table) => filesByProtocol(lake, table)))).flat();
+  expect([...(await fileHashes(lake)).keys()].toSorted()).toEqual(named.toSorted());
+}
+
+describe('an account that is forgotten', () => {
+  test('leaves nothing in the lake, and the other one as it was', async () => {
+    const { lake, reload } = await shops.copy();
+    const rows = await rowsOf(lake);
+    const hashes = await fileHashes(lake);
+    expect(await everything(lake)).toMatch(/901-0000000/);
+
+    const printed = await forgot({ lake, json: true });
+    const text = await everything(lake);
+    // Of an order id more than its first digits: a file's random id may hold "901-" as well.
+    for (const trace of [/shop-a/, /901-\d{7}/, /GROUP-A/, /SKU-A/]) expect(text).not.toMatch(trace);
+    expect(await fileHashes(lake)).toEqual(ofShop(hashes, 'shop-b'));
+    await expectLogsToNameTheFiles(lake);
+    expect(printed).toMatch(/^ {2}events +13 +\d+ +\d/m);
+    const summary = JSON.parse(printed.trimEnd().split('\n').at(-1) ?? '') as { tables: unknown };
+    expect(summary.tables).toContainEqual(expect.objectContaining({ table: 'groups', rows: 3 }));
+
+    expect(await reload('shop-b')).toBe(0);
+    expect(await reload('shop-a')).toBeGreaterThan(10);
+    expect(await rowsOf(lake)).toEqual(rows);
+  });
+
+  test('is unknown then, and the lake names those it holds', async () => {
+    const { lake } = await shops.copy();
+    await forgot({ lake });
+    const error = await failure(forgot({ lake }));
+    expect([error.exitCode, error.message]).toEqual([
+      2,
+      `expected --account to be one that ${lake} holds (shop-b), got "shop-a"`,
+    ]);
+  });
+
+  test('takes journals, notes and what dead runs left with it, whoever left it', async () => {
+    const { lake } = await shops.copy();
+    const dead = [
+      'events/account=shop-a/month=2025-06/dead.parquet',
+      'entries/account=shop-b/month=2025-06/d-0123456789abcdef.parquet',
+    ];
+    const own = ['_journal/shop-a/x/pages', '_runs/shop-a.json', '_notes.json', '_tmp/0123456789abcdef-1-1-00000000-0'];
+    const others = ['_journal/shop-b/x/pages', '_other.json'];
+    for (const path of [...dead, ...own, ...others]) {
+      await mkdir(join(lake, path, '..'), { recursive: true });
+      await writeFile(join(lake, path), path === '_notes.json' ? '{"account":"shop-a"}' : '901-pages');
+    }
+    await forgot({ lake });
+    const left = [...(await filesBelow(lake)).keys()];
+    for (const path of [...dead, ...own]) expect(left).not.toContain(path);
+    for (const path of others) expect(left).toContain(path);
+  });
+
+  test('takes pages that lie elsewhere, as those of a lake on S3 do; before a date the level of the quota stays', async () => {
+    const { lake } = await shops.copy();
+    const journal = join(lake, '..', 'elsewhere');
+    const write = async (path: string): Promise<void> => {
+      await mkdir(join(journal, path, '..'), { recursive: true });
+      await writeFile(join(journal, path), 'x');
+    };
+    for (const path of ['shop-a/pages/a/1.page', 'shop-a/quota-1.json', 'shop-b/pages/b/1.page']) await write(path);
+    await forgot({ lake, journal, before: '2025-05-28T12:00:00Z' });
+    expect([...(await filesBelow(journal)).keys()].toSorted()).toEqual([
+      'shop-a/quota-1.json',
+      'shop-b/pages/b/1.page',
+    ]);
+    await forgot({ lake, journal });
+    expect([...(await filesBelow(journal)).keys()]).toEqual(['shop-b/pages/b/1.page']);
+  });
+
+  test('leaves no folder of its own, and what others have put into other folders', async () => {
+    const { lake } = await shops.copy();
+    const foreign = 'events/account=shop-b/month=2025-06/mine.parquet';
+    await writeFile(join(lake, foreign), 'none of ours');
+    await mkdir(join(lake, 'events/account=shop-b/month=1999-01'));
+    await mkdir(join(lake, 'notes/of=mine/kept'), { recursive: true });
+    await forgot({ lake });
+    const folders = (await readdir(lake, { recursive: true, withFileTypes: true }))
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => relative(lake, join(entry.parentPath, entry.name)));
+    expect(folders.filter((folder) => /shop-a|1999/.test(folder))).toEqual([]);
+    expect(folders).toContain('events/account=shop-b/month=2025-06');
+    expect(folders).toContain('notes/of=mine/kept');
+    expect((await readFile(join(lake, foreign))).toString()).toBe('none of ours');
+  });
+
+  test('is known by what a dead run left of it, too', async () => {
+    const { lake } = await shops.copy();
+    await mkdir(join(lake, 'events/account=shop-c/month=2025-06'), { recursive: true });
+    await writeFile(join(lake, 'events/account=shop-c/month=2025-06/x.parquet'), 'x');
+    expect(await forgot({ lake, account: 'shop-c' })).toContain('held no rows of shop-c');
+    expect([...(await filesBelow(lake)).keys()].join()).not.toContain('shop-c');
+  });
+});
+
+describe('rows before a date', () => {
+  const before = '2025-05-28T12:00:00Z';
+
+  test('go, and the others stay as they were', async () => {
+    const { lake } = await shops.copy();
+    const opened = await database(lake, clock);
+    const kept = async (from: typeof opened) => {
+      const rows: Record<string, unknown> = {};
+      for (const table of allTables) {
+        const old = `${table === 'groups' ? 'ended_at' : 'effective_at'} < TIMESTAMPTZ '${before}'`;
+        rows[table] = await from.rows(
+          `SELECT * FROM ${table} WHERE NOT coalesce(account = 'shop-a' AND ${old}, false) ORDER BY ALL`,
+        );
+      }
+      return rows;
+    };
+    const expected = await kept(opened);
+    const hashes = await fileHashes(lake);
+    await forgot({ lake, before });
+
+    expect(await rowsOf(lake)).toEqual(expected);
+    const after = await fileHashes(lake);
+    expect(ofShop(after, 'shop-b')).toEqual(ofShop(hashes, 'shop-b'));
+    // What lies wholly behind the date is not made anew.
+    const june = [...hashes].filter(([path]) =>
+      /(events|entries)\/account=shop-a\/month=2025-06\/202506(08|15)/.test(path),
+    );
+    expect(june.length).toBeGreaterThan(0);
+    for (const [path, hash] of june) expect(after.get(path)).toBe(hash);
+    await expectLogsToNameTheFiles(lake);
+  });
+
+  test('are gone from every byte, and no order and no settlement of theirs is named', async () => {
+    const { lake } = await shops.copy();
+    await forgot({ lake, before });
+    const text = await everything(lake);
+    for (const number of [1, 2]) expect(text).not.toContain(orderId('shop-a', number));
+    for (const trace of ['SKU-A0', 'SKU-A1', 'SKU-A2', 'GROUP-A0', 'GROUP-A1', '2025-05-28T06:00:00']) {
+      // The other shop sold at the same instants.
+      if (trace.startsWith('2025')) continue;
+      expect(text).not.toContain(trace);
+    }
+    // Orders with a row left, and the open group.
+    for (const trace of [orderId('shop-a', 0), orderId('shop-a', 3), 'GROUP-A2']) expect(text).toContain(trace);
+  });
+
+  test('aren’t asked for again, but for the orders that went with their rows', async () => {
+    const { lake, reload } = await shops.copy();
+    await forgot({ lake, before });
+    expect(await reload('shop-b')).toBe(0);
+    expect(await reload('shop-a')).toBe(2);
+    expect(await reload('shop-a')).toBe(0);
+  });
+
+  test('leave files whose tags and statistics say what is in them', async () => {
+    const { lake } = await shops.copy();
+    await forgot({ lake, before });
+    const opened = await openDatabase();
+    onTestFinished(() => {
+      opened.close();
+    });
+    const { tables: open } = await Lake.open(diskStore(lake), tables, clock);
+    let checked = 0;
+    for (const table of open) {
+      for (const add of table.snapshot.files.values()) {
+        if (add.tags?.['account'] !== 'shop-a') continue;
+        const file = literal(join(lake, table.pathOf(add)));
+        const [row = {}] = await opened.rows(`SELECT count(*) AS rows FROM ${file}`);
+        const stats = JSON.parse(add.stats ?? '') as { numRecords: number; minValues: Record<string, string> };
+        expect([add.tags['rows'], stats.numRecords]).toEqual([String(row['rows']), Number(row['rows'])]);
+        const derived = JSON.parse(add.tags['derived'] ?? '[]') as string[];
+        const nets =
+          derived.length === 0
+            ? []
+            : await opened.rows(
+                `SELECT currency, sum(amount)::DECIMAL(38,6)::VARCHAR AS net FROM read_parquet([${derived.map((path) => literal(join(lake, path))).join()}]) WHERE role = 'net' GROUP BY ALL ORDER BY ALL`,
+              );
+        const sums = Object.fromEntries(nets.map(({ currency, net }) => [String(currency), net]));
+        if (table.schema.name.endsWith('events')) expect(JSON.parse(add.tags['net'] ?? '')).toEqual(sums);
+        if (table.schema.name !== 'groups') {
+          const [least = {}] = await opened.rows(
+            `SELECT strftime(min(effective_at), '%Y-%m-%dT%H:%M:%S.%gZ') AS at FROM ${file}`,
+          );
+          expect(stats.minValues['effective_at']).toBe(least['at']);
+        }
+        expect(unitsOf(add)).not.toContain(`order/${orderId('shop-a', 1)}`);
+        checked++;
+      }
+    }
+    expect(checked).toBeGreaterThan(10);
+  });
+
+  test('keep the columns, the metadata and the types of the files that are made anew', async () => {
+    const { lake } = await shops.copy();
+    const describeAll = async () => {
+      const opened = await database(lake, clock);
+      const rows: unknown[] = [];
+      for (const table of allTables) rows.push(await opened.rows(`DESCRIBE ${table}`));
+      return rows;
+    };
+    const expected = await describeAll();
+    await forgot({ lake, before });
+    expect(await describeAll()).toEqual(expected);
+    const opened = await openDatabase();
+    const pairs = await opened.rows(
+      `SELECT decode(value) AS value FROM parquet_kv_metadata(${literal(`${lake}/order_entries/account=shop-a/*/*.parquet`)}) WHERE decode(key) = 'ledgerlake'`,
+    );
+    opened.close();
+    expect(pairs.length).toBeGreaterThan(0);
+    for (const { value } of pairs) {
+      expect(JSON.parse(String(value))).toMatchObject({
+        account: 'shop-a',
+        pipeline: 'order-events',
+        window: expect.stringMatching(/^order\/901-0000000-0000000 and \d more$/) as string,
+      });
+    }
+  });
+
+  test('that are none change no file of any table', async () => {
+    const { lake, reload } = await shops.copy();
+    const hashes = await fileHashes(lake);
+    expect(await forgot({ lake, before: '2025-01-01' })).toContain('held no rows of shop-a before 2025-01-01');
+    expect(await fileHashes(lake)).toEqual(hashes);
+    expect(await reload('shop-a')).toBe(0);
+  });
+});
+
+describe('nothing is touched', () => {
+  test.each([
+    ['for a date that is none', { before: 'May' }, 'expected --before to be an ISO 8601 date'],
+    ['for an account that the lake doesn’t hold', { account: '../x' }, 'holds (shop-a, shop-b), got "../x"'],
+  ])('%s', async (_, options, message) => {
+    const { lake } = await shops.copy();
+    const files = hashesOf(await filesBelow(lake));
+    const error = await failure(forgot({ lake, ...options }));
+    expect(error.exitCode).toBe(2);
+    expect(error.message).toContain(message);
+    expect(hashesOf(await filesBelow(lake))).toEqual(files);
+  });
+
+  test('when the answer is no; when it is yes, or nobody can be asked, the account goes', async () => {
+    const { lake } = await shops.copy();
+    const questions: string[] = [];
+    const answering = (answer: boolean) => ({
+      confirm: (question: string) => {
+        questions.push(question);
+        return Promise.resolve(answer);
+      },
+    });
+    const files = hashesOf(await filesBelow(lake));
+    expect((await failure(forgot({ lake, yes: false }, answering(false)))).code).toBe('STOPPED');
+    expect(hashesOf(await filesBelow(lake))).toEqual(files);
+    await forgot({ lake, yes: false, before: '2025-05-01' }, answering(true));
+    expect(questions).toEqual([
+      `Remove everything of shop-a from ${lake} for good?`,
+      `Remove everything before 2025-05-01T00:00:00.000Z of shop-a from ${lake} for good?`,
+    ]);
+    await forgot({ lake, yes: false });
+    expect([...(await filesBelow(lake)).keys()].join()).not.toContain('shop-a');
+  });
+
+  test('while another run is at work; one that is dead is in nobody’s way', async () => {
+    const { lake } = await shops.copy();
+    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+    onTestFinished(() => {
+      child.kill('SIGKILL');
+    });
+    // `0`: the system doesn't say when the process started.
+    const { host: machine } = await thisWriter();
+    const lease = {
+      host: hostname(),
+      machine,
+      pid: child.pid,
+      start: '0',
+      startedAt: clock.now(),
+      renewedAt: clock.now(),
+    };
+    await mkdir(join(lake, '_runs'), { recursive: true });
+    await writeFile(join(lake, '_runs/other.json'), JSON.stringify(lease));
+    const files = hashesOf(await filesBelow(lake));
+    const error = await failure(forgot({ lake }));
+    expect([error.code, error.exitCode]).toEqual(['LAKE_CONFLICT', 1]);
+    expect(error.message).toContain(`one is at work (host ${hostname()}, process ${child.pid}`);
+    expect(hashesOf(await filesBelow(lake))).toEqual(files);
+
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGKILL');
+    await ended;
+    await forgot({ lake });
+    expect([...(await filesBelow(lake)).keys()].filter((path) => path.startsWith('_runs/'))).toEqual([]);
+  });
+});

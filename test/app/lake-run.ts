@@ -1,0 +1,118 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { Clock } from '../../src/core/clock.js';
+import { backfill, type BackfillOptions } from '../../src/app/load/backfill.js';
+import { openDatabase, type Database } from '../../src/core/duckdb/connection.js';
+import { openLakeReader } from '../../src/app/query/lake-files.js';
+import type { RunEvent, Tell } from '../../src/core/events/run-event.js';
+import { createViews } from '../../src/core/duckdb/views.js';
+import { asKnownMacros } from '../../src/app/query/as-known.js';
+import { startService, type ServiceOptions } from '../../src/serve/http/server.js';
+import { plainLog } from '../../src/observe/log/plain-log.js';
+
+/** A clock that stands still at an instant: who sleeps on it sleeps until it is woken by its signal. */
+export function clockAt(iso: string): Clock {
+  const now = Date.parse(iso);
+  return {
+    now: () => now,
+    sleep: (_ms, signal) =>
+      new Promise((_resolve, reject) => {
+        signal?.addEventListener('abort', () => {
+          reject(signal.reason as Error);
+        });
+      }),
+  };
+}
+
+/** A folder of its own for the test that runs, gone when it ends. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-test-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A service of its own for the test that runs; its address. */
+export async function serving(options: ServiceOptions): Promise<string> {
+  const service = await startService(options);
+  onTestFinished(() => service.close());
+  return service.url;
+}
+
+/** A backfill of the made-up seller, not throttled; the lake is to be named. */
+export const defaults: BackfillOptions = {
+  pipelines: [],
+  lake: '',
+  account: undefined,
+  endpoint: undefined,
+  refresh: false,
+  from: undefined,
+  to: undefined,
+  rate: 1000,
+  burst: 1000,
+  orders: undefined,
+  json: true,
+};
+
+export interface Ran {
+  readonly printed: string;
+  readonly logged: string;
+  /** The summary's last line, read. */
+  readonly summary: { status: string; pipelines: Record<string, Record<string, number>> };
+}
+
+/**
+ * Runs a backfill to its end; throws what it throws. `logged`: takes the log's lines, also when it does, and `told` what
+ * happens.
+ */
+export async function ran(
+  options: Partial<BackfillOptions>,
+  {
+    clock,
+    signal = new AbortController().signal,
+    logged = [],
+    told = [],
+  }: { clock: Clock; signal?: AbortSignal; logged?: string[]; told?: RunEvent[] },
+): Promise<Ran> {
+  const printed: string[] = [];
+  const log = plainLog((line) => logged.push(line));
+  const tell: Tell = (event) => {
+    told.push(event);
+    log(event);
+  };
+  await backfill({ ...defaults, ...options }, { clock, signal, print: (text) => printed.push(text), tell });
+  const last = printed.join('\n').trimEnd().split('\n').at(-1) ?? '';
+  return { printed: printed.join('\n'), logged: logged.join('\n'), summary: JSON.parse(last) as Ran['summary'] };
+}
+
+/** Every file below a folder with the hash of its bytes, but for those under names that begin with `_`. */
+export async function fileHashes(folder: string): Promise<Map<string, string>> {
+  const hashes = new Map<string, string>();
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const path = relative(folder, join(entry.parentPath, entry.name));
+    if (!entry.isFile() || /(^|\/)_/.test(path)) continue;
+    hashes.set(
+      path,
+      createHash('sha256')
+        .update(await readFile(join(folder, path)))
+        .digest('hex'),
+    );
+  }
+  return hashes;
+}
+
+/** DuckDB over the committed files of a lake, closed when the test ends; a query that is given needs only its own tables. */
+export async function database(lake: string, clock: Clock, query?: string): Promise<Database> {
+  const opened = await openDatabase();
+  onTestFinished(() => {
+    opened.close();
+  });
+  const { tables, lakeFiles } = await openLakeReader(lake, clock);
+  const named = tables.filter(({ name }) => query === undefined || new RegExp(`\\b${name}\\b`).test(query));
+  await createViews(opened, named, await lakeFiles());
+  if (query !== undefined) return opened;
+  for (const macro of asKnownMacros) await opened.execute(macro);
+  return opened;
+}

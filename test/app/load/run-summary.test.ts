@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { LedgerlakeError } from '../../../src/core/errors.js';
+import { summaryGrid, summaryJson } from '../../../src/app/load/run-summary.js';
+import type { PipelineSummary } from '../../../src/engine/run/runner.js';
+
+const summary: PipelineSummary = {
+  ...{ pipeline: 'group-events', slices: 2, requests: 9, retries: 3, throttled: 1, pages: 6 },
+  ...{ files: 4, bytes: 1234, seconds: 1.5 },
+  rows: new Map([
+    ['group_events', 7],
+    ['group_entries', 70],
+  ]),
+  noticed: new Map([['unknownLists', new Map([['NewEventList', 2]])]]),
+  leftOpen: [{ label: 'group G-1', reason: 'it is probably too large', isKnown: true }],
+};
+
+test('the summary for programs is one line with all that the contract names, and says which slices were left open', () => {
+  const line = summaryJson({
+    ...{ account: 'shop', lake: 'data/lake', seconds: 2, summaries: [summary] },
+    range: { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 1, 1) },
+    failure: new LedgerlakeError('INCOMPLETE', 'left open'),
+  });
+  expect(line).not.toContain('\n');
+  expect(JSON.parse(line)).toMatchObject({
+    status: 'failed',
+    pipelines: {
+      'group-events': {
+        ...{ slices: 2, requests: 9, retries: 3, throttled: 1, pages: 6, events: 7, entries: 70 },
+        ...{ files: 4, bytes: 1234, seconds: 1.5 },
+        left_open: [{ slice: 'group G-1', reason: 'it is probably too large' }],
+        noticed: { unknownLists: { NewEventList: 2 } },
+      },
+    },
+  });
+});
+
+test('the summary for people fits 80 columns', () => {
+  const large: PipelineSummary = {
+    ...summary,
+    ...{ pipeline: 'financial-event-groups', slices: 1234, requests: 45_678, bytes: 999_900_000, seconds: 999.9 },
+    rows: new Map([['groups', 250]]),
+  };
+  const rows = new Map([
+    ['events', 98_765],
+    ['entries', 998_765],
+  ]);
+  const lines = summaryGrid([large, { ...large, rows }]);
+  expect(lines.map((line) => line.length <= 80)).toEqual([true, true, true]);
+});

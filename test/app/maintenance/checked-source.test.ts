@@ -1,0 +1,78 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readFile, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Add } from '../../../src/lake/delta/actions.js';
+import { openStore } from '../../../src/lake/store/open-store.js';
+import type { Store } from '../../../src/lake/store/store.js';
+import { checkedSource } from '../../../src/lake/files/checked-bytes.js';
+import { temporaryFolder } from '../lake-run.js';
+import { memoryStore } from '../../lake/memory-store.js';
+import { file, opened } from '../../lake/small-table.js';
+
+/** The commit of a file, and a lake that holds it. */
+async function kept(store: Store, bytes: Buffer): Promise<{ add: Add; path: string }> {
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  const add = { ...file('one.parquet'), size: bytes.length, tags: { sha256 } };
+  const path = (await opened(store)).pathOf(add);
+  await store.write(path, bytes);
+  return { add, path };
+}
+
+/** What a source holds, and whether it is a file. */
+async function read(store: Store, add: Add): Promise<{ bytes: Buffer; from: string }> {
+  const fresh = join(await temporaryFolder(), 'copy');
+  const source = await checkedSource(store, await opened(store), add, { fresh: () => fresh });
+  if (typeof source !== 'string') return { bytes: Buffer.from(source), from: 'memory' };
+  return { bytes: await readFile(source), from: source === fresh ? 'a copy' : 'the lake' };
+}
+
+const stores: readonly (readonly [string, () => Promise<Store>, string])[] = [
+  ['on disk', async () => openStore(await temporaryFolder()), 'the lake'],
+  ['elsewhere', () => Promise.resolve(memoryStore()), 'a copy'],
+];
+
+test.each(stores)('a large file of a lake %s is checked without being held in memory', async (_, open, expected) => {
+  for (const size of [0, 1, 4_000_000, 4_000_001, 8_000_000, 9_876_543]) {
+    const store = await open();
+    const bytes = randomBytes(size);
+    const { add } = await kept(store, bytes);
+    const found = await read(store, add);
+    expect(found.bytes.equals(bytes), String(size)).toBe(true);
+    expect(found.from, String(size)).toBe(size > 4_000_000 ? expected : 'memory');
+  }
+});
+
+test.each(stores)('one of a lake %s that is not what its commit says is named, with what is wrong', async (_, open) => {
+  for (const size of [5, 4_000_001, 8_000_000]) {
+    const store = await open();
+    const bytes = randomBytes(size);
+    const { add, path } = await kept(store, bytes);
+    const put = async (changed: Uint8Array) => {
+      await store.write(path, changed);
+      return read(store, add);
+    };
+    const other = Buffer.from(bytes);
+    other[size - 1] = (other[size - 1] ?? 0) ^ 1;
+    await expect(put(other)).rejects.toMatchObject({ code: 'LAKE_STORE', message: /its bytes have changed/ });
+    const shorter = `it has ${size - 1} bytes instead of ${size}`;
+    await expect(put(bytes.subarray(0, -1))).rejects.toThrow(shorter);
+    await expect(put(Buffer.concat([bytes, Buffer.of(0)]))).rejects.toThrow(`it has ${size + 1} bytes instead`);
+    await expect(put(bytes.subarray(0, 2))).rejects.toThrow('it has 2 bytes instead');
+    await store.remove(path);
+    await expect(read(store, add)).rejects.toThrow('it is missing');
+  }
+});
+
+test('a file that is cut off while it is read ends in an error, not in other bytes', async () => {
+  const store = openStore(await temporaryFolder());
+  const { add, path } = await kept(store, randomBytes(5_000_000));
+  const cut: Store = {
+    ...store,
+    readRange: async (of, start, length) => {
+      if (start > 0) await truncate(store.address(path), 4_000_000);
+      return store.readRange(of, start, length);
+    },
+  };
+  await expect(read(cut, add)).rejects.toThrow('it has 4000000 bytes instead of 5000000');
+});

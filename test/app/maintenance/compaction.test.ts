@@ -1,0 +1,349 @@
+import { appendFile, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../../src/core/duckdb/connection.js';
+import { LedgerlakeError } from '../../../src/core/errors.js';
+import { tables } from '../../../src/sources/finances/model/tables.js';
+import { derivedOf, unitsOf } from '../../../src/lake/delta/file-tags.js';
+import { Lake } from '../../../src/lake/lake.js';
+import { openStore } from '../../../src/lake/store/open-store.js';
+import { defaultLimits } from '../../../src/lake/files/workspace.js';
+import { temporaryFolder } from '../lake-run.js';
+import { makeLake, type MadeLake } from './made-lake.js';
+import { compacted, contentsOf, copied, dataFiles, everyHash, steppingClock } from './kept-lake.js';
+
+const clock = steppingClock();
+let made: MadeLake;
+beforeAll(async () => {
+  made = await makeLake(clock);
+});
+afterAll(() => made.remove());
+
+/** Nothing of the lake was read a second time, so that it has no history. */
+const filled = tables.filter(({ lasting }) => lasting !== true);
+const mains = ['events', 'groups', 'group_events', 'order_events'];
+
+describe('a compaction', () => {
+  test('changes no row of any table, and leaves one file a month', async () => {
+    const lake = await copied(made.lake);
+    const contents = await contentsOf(lake, clock);
+    const { summary, printed } = await compacted({ lake }, { clock });
+    expect(await contents.differences()).toEqual({});
+    expect(summary.status).toBe('done');
+    expect(printed).toContain('Compacted');
+    for (const { name } of filled) {
+      const files = await dataFiles(lake, name);
+      expect(files.length, name).toBe(new Set(files.map((file) => file.split('/')[1])).size);
+    }
+    const counts = summary.pipelines['financial-events'];
+    const [held] = await contents.rows(
+      'SELECT (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM entries) AS entries',
+    );
+    expect([BigInt(counts?.['events'] ?? 0), BigInt(counts?.['entries'] ?? 0)]).toEqual([
+      held?.['events'],
+      held?.['entries'],
+    ]);
+    expect(counts).toMatchObject({ slices: 3, files: 6, requests: 0, retries: 0, throttled: 0, pages: 0 });
+  });
+
+  test('of rows beyond what is sorted at once comes out as sorted, and whole', async () => {
+    const [one, other] = [await copied(made.lake), await copied(made.lake)];
+    const contents = await contentsOf(one, clock);
+    await compacted({ lake: one, limits: { ...defaultLimits, rangeBytes: 200_000 } }, { clock });
+    expect(await contents.differences()).toEqual({});
+    await compacted({ lake: other }, { clock });
+    const database = await openDatabase();
+    for (const { name } of filled) {
+      const rows = async (lake: string) => {
+        const files = `read_parquet('${join(lake, name)}/*/*/*.parquet', hive_partitioning = false)`;
+        // As texts: of thousands of objects `toEqual` takes seconds.
+        return (await database.rows(`SELECT * FROM ${files}`)).map((row) =>
+          JSON.stringify(row, (_key, cell: unknown) => (typeof cell === 'bigint' ? `${cell}n` : cell)),
+        );
+      };
+      expect(await rows(one), name).toEqual(await rows(other));
+    }
+    database.close();
+  });
+
+  test('done a second time changes no byte', async () => {
+    const lake = await copied(made.lake);
+    await compacted({ lake }, { clock });
+    const before = await everyHash(lake);
+    const { printed, summary } = await compacted({ lake }, { clock });
+    expect(await everyHash(lake)).toEqual(before);
+    expect(printed).toContain('Nothing to do');
+    expect(summary.pipelines['group-events']).toMatchObject({ slices: 0, files: 0, bytes: 0 });
+  });
+
+  test('gives the same bytes for the same files', async () => {
+    const [one, other] = [await copied(made.lake), await copied(made.lake)];
+    await compacted({ lake: one }, { clock });
+    await compacted({ lake: other }, { clock });
+    for (const { name } of filled) expect(await dataFiles(other, name)).toEqual(await dataFiles(one, name));
+  });
+
+  test('sorts events by time and entries in the order of their events', async () => {
+    const lake = await copied(made.lake);
+    await compacted({ lake }, { clock });
+    const database = await openDatabase();
+    for (const [events, entries] of [
+      ['events', 'entries'],
+      ['group_events', 'group_entries'],
+      ['order_events', 'order_entries'],
+    ] as const) {
+      for (const file of await dataFiles(lake, events)) {
+        const month = file.split('/').slice(0, 2).join('/');
+        const own = `read_parquet('${join(lake, events, file)}', file_row_number = true)`;
+        const [odd] = await database.rows(
+          `SELECT count(*) AS odd FROM (SELECT effective_at < lag(effective_at) OVER (ORDER BY file_row_number) OR ` +
+            `(effective_at IS NOT NULL AND lag(effective_at IS NULL) OVER (ORDER BY file_row_number)) AS odd FROM ${own}) WHERE odd`,
+        );
+        expect(odd, file).toEqual({ odd: 0n });
+        const [misplaced] = await database.rows(
+          `WITH placed AS (SELECT e.file_row_number AS here, v.file_row_number AS event, e.entry AS entry
+             FROM read_parquet('${join(lake, entries, month)}/*.parquet', file_row_number = true) e JOIN ${own} v USING (event_id))
+           SELECT count(*) AS odd FROM (SELECT row(event, entry) < lag(row(event, entry)) OVER (ORDER BY here) AS odd FROM placed) WHERE odd`,
+        );
+        expect(misplaced, file).toEqual({ odd: 0n });
+      }
+    }
+    database.close();
+  });
+
+  test('keeps types, metadata, statistics and tags exact', async () => {
+    const lake = await copied(made.lake);
+    const opened = async () => Lake.open(openStore(lake), tables, clock);
+    const before = await opened();
+    await compacted({ lake }, { clock });
+    const after = await opened();
+    const database = await openDatabase();
+    for (const { schema, snapshot, pathOf } of after.tables.map((table) => ({
+      schema: table.schema,
+      snapshot: table.snapshot,
+      pathOf: table.pathOf.bind(table),
+    }))) {
+      const old = [...before.table(schema.name).snapshot.files.values()];
+      for (const add of snapshot.files.values()) {
+        const address = `read_parquet('${join(lake, pathOf(add))}', hive_partitioning = false)`;
+        const types = await database.rows(`SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM ${address})`);
+        const [source] = old;
+        if (source === undefined) throw new Error('no file before');
+        const original = `read_parquet('${join(made.lake, pathOf(source))}', hive_partitioning = false)`;
+        expect(types).toEqual(
+          await database.rows(`SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM ${original})`),
+        );
+        const [pair] = await database.rows(
+          `SELECT decode(value) AS told FROM parquet_kv_metadata('${join(lake, pathOf(add))}') WHERE decode(key) = 'ledgerlake'`,
+        );
+        expect(JSON.parse(String(pair?.['told']))).toMatchObject({ account: 'shop', pipeline: add.tags?.['pipeline'] });
+
+        const merged = old.filter(({ partitionValues }) => partitionValues['month'] === add.partitionValues['month']);
+        expect(JSON.parse(add.stats ?? '')).toEqual(mergedStats(merged.map(({ stats }) => stats ?? '')));
+        expect(add.tags?.['rows']).toBe(String(merged.reduce((sum, { tags }) => sum + Number(tags?.['rows']), 0)));
+        if (add.tags?.['net'] !== undefined && schema.name.endsWith('entries')) {
+          const sums = await database.rows(
+            `SELECT currency, sum(amount)::VARCHAR AS net FROM ${address} WHERE role = 'net' GROUP BY 1 ORDER BY 1`,
+          );
+          const net = JSON.parse(add.tags['net']) as Record<string, string>;
+          expect(net).toEqual(Object.fromEntries(sums.map((row) => [String(row['currency']), String(row['net'])])));
+        }
+      }
+    }
+    database.close();
+    for (const name of mains) {
+      const rows = (of: Lake) => [...of.table(name).snapshot.files.values()].flatMap(unitsOf);
+      if (name !== 'order_events') expect(new Set(rows(after))).toEqual(new Set(rows(before)));
+      expect(after.table(name).snapshot.txns).toEqual(before.table(name).snapshot.txns);
+    }
+    const groups = (of: Lake) =>
+      [...of.table('groups').snapshot.files.values()].flatMap(
+        ({ tags }) => JSON.parse(tags?.['groups'] ?? '') as unknown[],
+      );
+    expect(new Set(groups(after).map((group) => JSON.stringify(group)))).toEqual(
+      new Set(groups(before).map((group) => JSON.stringify(group))),
+    );
+  });
+
+  test('changes no row for readers of a single table, at no version of its log', async () => {
+    const lake = await copied(made.lake);
+    const before = await Lake.open(openStore(lake), tables, clock);
+    await compacted({ lake }, { clock });
+    for (const { schema, snapshot } of before.tables) {
+      const rows = new Map([...snapshot.files.values()].map(({ path, tags }) => [path, Number(tags?.['rows'])]));
+      const total = () => [...rows.values()].reduce((sum, count) => sum + count, 0);
+      const expected = total();
+      const table = (await Lake.open(openStore(lake), tables, clock)).table(schema.name);
+      for (let version = snapshot.version + 1; version <= table.snapshot.version; version++) {
+        const bytes = await openStore(lake).read(`${schema.name}/_delta_log/${String(version).padStart(20, '0')}.json`);
+        for (const line of Buffer.from(bytes ?? [])
+          .toString()
+          .trim()
+          .split('\n')) {
+          const { add, remove } = JSON.parse(line) as {
+            add?: { path: string; dataChange: boolean; tags: Record<string, string> };
+            remove?: { path: string; dataChange: boolean };
+          };
+          if (add !== undefined) rows.set(add.path, Number(add.tags['rows']));
+          if (remove !== undefined) rows.delete(remove.path);
+          expect(add?.dataChange ?? false).toBe(false);
+          expect(remove?.dataChange ?? false).toBe(false);
+        }
+        expect(total(), `${schema.name} at version ${version}`).toBe(expected);
+      }
+    }
+  });
+
+  test('merges up to the size that is aimed at', async () => {
+    const lake = await copied(made.lake);
+    const contents = await contentsOf(lake, clock);
+    const sizes = async () => {
+      const { snapshot } = (await Lake.open(openStore(lake), tables, clock)).table('events');
+      return [...snapshot.files.values()].map(({ size }) => size).toSorted((a, b) => a - b);
+    };
+    const largest = (await sizes()).at(-1) ?? 0;
+    await compacted({ lake, targetBytes: largest }, { clock });
+    expect(Math.max(...(await sizes()))).toBeLessThan(largest * 1.5);
+    const before = await everyHash(lake);
+    await compacted({ lake, targetBytes: largest }, { clock });
+    expect(await everyHash(lake)).toEqual(before);
+    expect(await contents.differences()).toEqual({});
+  });
+
+  test('writes a file that has nothing to be merged with once more, smaller, and never again', async () => {
+    const lake = await copied(made.lake);
+    const contents = await contentsOf(lake, clock);
+    const bytes = async () => {
+      const files = await dataFiles(lake, 'events');
+      const sizes = await Promise.all(files.map(async (file) => (await stat(join(lake, 'events', file))).size));
+      return { files: files.length, sum: sizes.reduce((sum, size) => sum + size, 0) };
+    };
+    const codecs = async () => {
+      const database = await openDatabase();
+      const rows = await database.rows(
+        `SELECT DISTINCT compression FROM parquet_metadata('${join(lake, 'events')}/*/*/*.parquet') WHERE path_in_schema = 'raw'`,
+      );
+      database.close();
+      return rows.map(({ compression }) => compression);
+    };
+    const before = await bytes();
+    expect(await codecs()).toEqual(['SNAPPY']);
+    // So little is aimed at that no two files are small.
+    const { summary } = await compacted({ lake, targetBytes: 1000 }, { clock });
+    expect(summary.pipelines['financial-events']).toMatchObject({ slices: before.files });
+    expect(await codecs()).toEqual(['ZSTD']);
+    const after = await bytes();
+    expect(after.files).toBe(before.files);
+    expect(after.sum).toBeLessThan(before.sum * 0.8);
+    expect(await contents.differences()).toEqual({});
+    const hashes = await everyHash(lake);
+    const { printed } = await compacted({ lake, targetBytes: 1000 }, { clock });
+    expect(printed).toContain('Nothing to do');
+    expect(await everyHash(lake)).toEqual(hashes);
+  });
+
+  test('touches only the pipelines that are named', async () => {
+    const lake = await copied(made.lake);
+    const before = await dataFiles(lake, 'events');
+    await compacted({ lake, pipelines: ['group-events'] }, { clock });
+    expect(await dataFiles(lake, 'events')).toEqual(before);
+    expect((await dataFiles(lake, 'group_events')).every((file) => file.includes('compact-'))).toBe(true);
+  });
+
+  test('deletes what dead runs left, and nothing that is not the lake’s own', async () => {
+    const lake = await copied(made.lake);
+    const folder = join(lake, 'events', 'account=shop', 'month=2026-02');
+    const left = join(folder, 'left-0123456789abcdef.parquet');
+    const mine = join(folder, 'my copy.parquet');
+    await writeFile(left, 'x');
+    await writeFile(mine, 'none of ours');
+    await compacted({ lake }, { clock });
+    await expect(readFile(left)).rejects.toThrow('ENOENT');
+    expect((await readFile(mine)).toString()).toBe('none of ours');
+  });
+
+  test('of a lake that holds nothing writes nothing', async () => {
+    const lake = await temporaryFolder();
+    const { printed } = await compacted({ lake }, { clock });
+    expect(printed).toContain('Nothing to do');
+    expect(await everyHash(lake)).toEqual(new Map());
+  });
+});
+
+describe('what a compaction refuses', () => {
+  const failing = async (damage: (file: string) => Promise<void>, table = 'events') => {
+    const lake = await copied(made.lake);
+    const [name = ''] = (await dataFiles(lake, table)).filter((file) => file.includes('month=2026-02'));
+    await damage(join(lake, table, name));
+    const before = await dataFiles(lake, 'events');
+    const error: unknown = await compacted({ lake }, { clock }).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(LedgerlakeError);
+    expect((error as LedgerlakeError).code).toBe('LAKE_STORE');
+    expect((error as LedgerlakeError).message).toContain(join(lake, table, name));
+    // What is damaged is left as it is, in its month.
+    const after = await dataFiles(lake, 'events');
+    const february = (files: string[]) => files.filter((file) => file.includes('month=2026-02'));
+    expect(february(after)).toEqual(february(before));
+    return (error as LedgerlakeError).message;
+  };
+
+  test('a missing file', async () => {
+    expect(await failing((file) => rm(file), 'entries')).toContain('missing');
+  });
+  test('a file of another size', async () => {
+    expect(await failing((file) => appendFile(file, 'x'))).toContain('bytes instead of');
+  });
+  test('a file whose bytes have changed', async () => {
+    const damage = async (file: string) => {
+      const bytes = Buffer.from((await openStore(join(file, '..')).read(file.split('/').at(-1) ?? '')) ?? []);
+      bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
+      await writeFile(file, bytes);
+    };
+    expect(await failing(damage, 'entries')).toContain('have changed');
+  });
+  test('an unknown pipeline and an account that is not there', async () => {
+    const lake = await copied(made.lake);
+    await expect(compacted({ lake, pipelines: ['events'] }, { clock })).rejects.toMatchObject({ code: 'USAGE' });
+    await expect(compacted({ lake, account: 'other' }, { clock })).rejects.toMatchObject({ code: 'USAGE' });
+  });
+});
+
+test('derived files are named by the file of their own month alone', async () => {
+  const lake = await Lake.open(openStore(made.lake), tables, clock);
+  for (const name of mains) {
+    for (const add of lake.table(name).snapshot.files.values()) {
+      for (const path of derivedOf(add) ?? []) expect(path).toContain(`month=${add.partitionValues['month'] ?? ''}/`);
+    }
+  }
+});
+
+function mergedStats(all: readonly string[]): unknown {
+  const read = all.map(
+    (text) =>
+      JSON.parse(text) as {
+        numRecords: number;
+        minValues: Record<string, string>;
+        maxValues: Record<string, string>;
+        nullCount: Record<string, number>;
+      },
+  );
+  const names = [...new Set(read.flatMap(({ nullCount }) => Object.keys(nullCount)))];
+  const fold = (of: 'minValues' | 'maxValues', first: boolean) =>
+    Object.fromEntries(
+      names.flatMap((name) => {
+        const values = read
+          .flatMap((stats) => stats[of][name] ?? [])
+          .toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+        const value = first ? values[0] : values.at(-1);
+        return value === undefined ? [] : [[name, value]];
+      }),
+    );
+  return {
+    numRecords: read.reduce((sum, { numRecords }) => sum + numRecords, 0),
+    minValues: fold('minValues', true),
+    maxValues: fold('maxValues', false),
+    nullCount: Object.fromEntries(
+      names.map((name) => [name, read.reduce((sum, { nullCount }) => sum + (nullCount[name] ?? 0), 0)]),
+    ),
+  };
+}

@@ -1,0 +1,139 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { namedFiles } from '../../../src/lake/transaction/derived-files.js';
+import { openStore } from '../../../src/lake/store/open-store.js';
+import { splitter } from '../../../src/app/maintenance/split.js';
+import { failingStore, interruptedStore } from './failing-store.js';
+import { compacted, contentsOf, copied, dataFiles, rebuilt, steppingClock } from './kept-lake.js';
+import { load, open, shipment, shipments, smallLake, within } from './small-lake.js';
+
+const clock = steppingClock();
+let small: Awaited<ReturnType<typeof smallLake>>;
+beforeAll(async () => {
+  small = await smallLake(clock);
+});
+afterAll(() => small.remove());
+
+/** Rows of each table as its own log alone has them. */
+async function rowsByLog(lake: string): Promise<Record<string, number>> {
+  const rows: Record<string, number> = {};
+  for (const { schema, snapshot } of (await open(lake, clock)).tables) {
+    rows[schema.name] = [...snapshot.files.values()].reduce((sum, { tags }) => sum + Number(tags?.['rows']), 0);
+  }
+  return rows;
+}
+
+test('a compaction that dies at any change leaves a lake that reads the same and that the next run compacts', async () => {
+  const before = await rowsByLog(small.lake);
+  const contents = await contentsOf(small.lake, clock);
+  for (let dieAt = 1; ; dieAt++) {
+    const lake = await copied(small.lake);
+    const store = failingStore(openStore(lake), dieAt);
+    const failure: unknown = await compacted({ lake, store }, { clock }).catch((error: unknown) => error);
+    if (store.changes < dieAt) {
+      expect(dieAt).toBeGreaterThan(8);
+      break;
+    }
+    expect(failure, `change ${dieAt}`).toBeInstanceOf(Error);
+    expect(await contents.differences(lake), `change ${dieAt}`).toEqual({});
+    expect(await rowsByLog(lake), `change ${dieAt}`).toEqual(before);
+    // Its process lives on here; where it was killed its lease says so.
+    await rm(join(lake, '_runs'), { recursive: true, force: true });
+    await compacted({ lake }, { clock });
+    expect(await contents.differences(lake), `change ${dieAt}, after`).toEqual({});
+    expect(await rowsByLog(lake), `change ${dieAt}, after`).toEqual(before);
+    expect(await dataFiles(lake, 'events'), `change ${dieAt}`).toHaveLength(1);
+    expect(await dataFiles(lake, 'entries'), `change ${dieAt}`).toHaveLength(1);
+  }
+});
+
+test('a refresh that dies while it parts a file leaves a lake that reads the same', async () => {
+  const whole = await copied(small.lake);
+  await compacted({ lake: whole }, { clock });
+  const before = await rowsByLog(whole);
+  const contents = await contentsOf(whole, clock);
+  for (let dieAt = 1; ; dieAt++) {
+    const lake = await copied(whole);
+    const store = failingStore(openStore(lake), dieAt);
+    const refresh = async (place: typeof store | string) => {
+      const opened = await open(place, clock);
+      await load(opened, 2, shipments(2), { refresh: true, split: splitter(opened, clock) });
+    };
+    const failure: unknown = await refresh(store).catch((error: unknown) => error);
+    if (store.changes < dieAt) break;
+    expect(failure).toBeInstanceOf(Error);
+    expect(await contents.differences(lake), `change ${dieAt}`).toEqual({});
+    // The same command again, and a run that sweeps.
+    await refresh(lake);
+    await compacted({ lake }, { clock });
+    expect(await contents.differences(lake), `change ${dieAt}, after`).toEqual({});
+    expect(await rowsByLog(lake), `change ${dieAt}, after`).toEqual(before);
+    expect(await dataFiles(lake, 'entries'), `change ${dieAt}`).toHaveLength(1);
+  }
+});
+
+describe('a compaction beside other runs', () => {
+  const derivedCommit = (path: string) => path.startsWith('entries/_delta_log/');
+  const mainCommit = (path: string) => path.startsWith('events/_delta_log/');
+
+  test.each([
+    { where: 'before its first commit', when: derivedCommit },
+    { where: 'between its commits', when: mainCommit },
+  ])('drops its merge where another one was first $where', async ({ when }) => {
+    const lake = await copied(small.lake);
+    const contents = await contentsOf(lake, clock);
+    const before = await rowsByLog(lake);
+    const store = interruptedStore(openStore(lake), when, async () => {
+      await compacted({ lake }, { clock });
+    });
+    await compacted({ lake, store }, { clock });
+    expect(await contents.differences()).toEqual({});
+    expect(await rowsByLog(lake)).toEqual(before);
+    await compacted({ lake }, { clock });
+    expect(await dataFiles(lake, 'events')).toHaveLength(1);
+    expect(await dataFiles(lake, 'entries')).toHaveLength(1);
+  });
+
+  test.each([
+    { where: 'before its first commit', when: derivedCommit },
+    { where: 'between its commits', when: mainCommit },
+  ])('keeps what a refresh brings $where', async ({ when }) => {
+    const lake = await copied(small.lake);
+    const contents = await contentsOf(lake, clock);
+    const added = shipment(within(2, 7), 'order-late', '7.77');
+    const store = interruptedStore(openStore(lake), when, async () => {
+      await load(await open(lake, clock), 2, [...shipments(2), added], { refresh: true });
+    });
+    await compacted({ lake, store }, { clock });
+    expect(await contents.differences()).toEqual({ events: 1, entries: 2 });
+    expect(await contents.rows("SELECT raw FROM events WHERE amazon_order_id = 'order-late'")).toEqual([
+      { raw: added },
+    ]);
+    expect(await rowsByLog(lake)).toMatchObject({ events: 10, entries: 20 });
+    expect(await dataFiles(lake, 'entries')).toHaveLength(1);
+    const opened = await open(lake, clock);
+    const held = new Set(
+      opened.tables.flatMap((table) => [...table.snapshot.files.values()].map((add) => table.pathOf(add))),
+    );
+    for (const path of namedFiles(opened.tables)) expect(held).toContain(path);
+  });
+
+  test('goes on beside refreshes of every window', async () => {
+    const lake = await copied(small.lake);
+    const contents = await contentsOf(lake, clock);
+    const before = await rowsByLog(lake);
+    const refreshes = async () => {
+      const opened = await open(lake, clock);
+      const split = splitter(opened, clock);
+      for (const number of [1, 2, 3, 2, 1]) await load(opened, number, shipments(number), { refresh: true, split });
+    };
+    await Promise.all([refreshes(), compacted({ lake }, { clock }), rebuilt({ lake }, { clock })]);
+    expect(await contents.differences()).toEqual({});
+    await compacted({ lake }, { clock });
+    expect(await contents.differences()).toEqual({});
+    expect(await rowsByLog(lake)).toEqual(before);
+    expect(await dataFiles(lake, 'events')).toHaveLength(1);
+    expect(await dataFiles(lake, 'entries')).toHaveLength(1);
+  });
+});

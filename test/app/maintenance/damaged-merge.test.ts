@@ -1,0 +1,101 @@
+import { readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tables } from '../../../src/sources/finances/model/tables.js';
+import { LedgerlakeError } from '../../../src/core/errors.js';
+import { DeltaTable } from '../../../src/lake/delta/delta-table.js';
+import { Lake } from '../../../src/lake/lake.js';
+import { openStore } from '../../../src/lake/store/open-store.js';
+import { unitsOf } from '../../../src/lake/delta/file-tags.js';
+import { checkedBytes } from '../../../src/lake/files/checked-bytes.js';
+import { fileHashes, ran } from '../lake-run.js';
+import { memoryStore } from '../../lake/memory-store.js';
+import { verified } from '../verify/verified.js';
+import { compacted, contentsOf, copied, dataFiles, loaded, steppingClock } from './kept-lake.js';
+import { makeLake, type MadeLake } from './made-lake.js';
+
+const clock = steppingClock();
+let made: MadeLake;
+beforeAll(async () => {
+  made = await makeLake(clock, { events: 80, orders: 40 });
+});
+afterAll(() => made.remove());
+
+const cutOff = (file: string): Promise<void> => truncate(file, 100);
+const gone = (file: string): Promise<void> => rm(file);
+const flipped = async (file: string): Promise<void> => {
+  const bytes = await readFile(file);
+  bytes.writeUInt8(bytes.readUInt8(bytes.length >> 1) ^ 1, bytes.length >> 1);
+  await writeFile(file, bytes);
+};
+
+/** A lake whose files were merged, and one of them damaged; the units that it holds. */
+async function damagedLake(table: string, damage: (file: string) => Promise<void>) {
+  const lake = await copied(made.lake);
+  await compacted({ lake }, { clock });
+  const contents = await contentsOf(lake, clock);
+  const files = (await dataFiles(lake, table)).filter((file) => file.includes('compact-'));
+  const path = files.find((file) => file.includes('month=2026-02')) ?? '';
+  const add = (await Lake.open(openStore(lake), tables, clock)).table(table).snapshot.files.get(path);
+  await damage(join(lake, table, path));
+  return { lake, contents, units: add === undefined ? [] : unitsOf(add) };
+}
+
+const february = { refresh: true, from: '2026-02-10', to: '2026-02-11' };
+
+describe('a merged file that is damaged', () => {
+  test.each([
+    ['events', 'financial-events', 'cut off', cutOff],
+    ['entries', 'financial-events', 'flipped', flipped],
+    ['group_events', 'group-events', 'gone', gone],
+    ['order_events', 'order-events', 'cut off', cutOff],
+  ])('%s of %s, %s: one slice of it read again brings all of it back', async (table, pipeline, _how, damage) => {
+    const { lake, contents, units } = await damagedLake(table, damage);
+    expect(units.length).toBeGreaterThan(1);
+    const [order = ''] = units.filter((unit) => unit.startsWith('order/')).map((unit) => unit.slice('order/'.length));
+    const what =
+      pipeline === 'group-events'
+        ? { refresh: true, from: '2026-01-24', to: '2026-02-12' }
+        : pipeline === 'order-events'
+          ? { refresh: true, orders: { text: order, source: 'orders' } }
+          : february;
+    const { summary, logged, printed } = await loaded(lake, made.endpoint, clock, { pipelines: [pipeline], ...what });
+    expect(summary.status).toBe('done');
+    expect(printed).toMatch(/was replaced without being compared: expected .* as its commit has it, it/);
+    expect(printed).not.toContain('nothing of it was touched');
+    expect(logged).toMatch(new RegExp(`${pipeline}: \\d+ slices? more read again, as a damaged file holds them too: `));
+    expect(await contents.differences()).toEqual({});
+    expect(await verified({ root: lake, clock })).toMatchObject({ code: 0, problems: [] });
+  });
+
+  test('stays as it is until all of it was read again', async () => {
+    const { lake, contents } = await damagedLake('events', flipped);
+    const before = await fileHashes(lake);
+    const stop = new AbortController();
+    const logged: string[] = [];
+    logged.push = (line) => {
+      if (line.includes('more read again')) stop.abort(new LedgerlakeError('STOPPED', 'enough'));
+      return 0;
+    };
+    const options = { lake, endpoint: made.endpoint, account: 'shop', pipelines: ['financial-events'], ...february };
+    await expect(ran(options, { clock, signal: stop.signal, logged })).rejects.toThrow('enough');
+    expect(await fileHashes(lake)).toEqual(before);
+    await ran(options, { clock });
+    expect(await contents.differences()).toEqual({});
+  });
+
+  test('of the history is to be restored from a copy, as nobody can read it again', () => {
+    const history = tables.find(({ lasting }) => lasting === true);
+    expect(history?.name).toBe('event_history');
+    const add = { path: 'x.parquet', partitionValues: {}, size: 1, modificationTime: 0, dataChange: true };
+    const messageOf = (table: (typeof tables)[number]) =>
+      checkedBytes(memoryStore(), new DeltaTable(table, memoryStore(), clock), add).catch((error: unknown) => error);
+    return Promise.all(
+      tables.map(async (table) => {
+        const message = String(await messageOf(table));
+        expect(message).toContain('it is missing; nothing of it was touched: restore the file from a copy');
+        expect(message.includes('--refresh')).toBe(table !== history);
+      }),
+    );
+  });
+});

@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { financialEvents } from '../../../pipelines/financial-events.js';
+import { unitsOf } from '../../../src/lake/delta/file-tags.js';
+import { splitter } from '../../../src/app/maintenance/split.js';
+import { defaultLimits } from '../../../src/lake/files/workspace.js';
+import { makeLake, type MadeLake } from './made-lake.js';
+import { compacted, contentsOf, copied, dataFiles, loaded, rebuilt, steppingClock } from './kept-lake.js';
+import { load, open, shipment, shipments, smallLake, window, within } from './small-lake.js';
+
+const clock = steppingClock();
+let made: MadeLake;
+let small: Awaited<ReturnType<typeof smallLake>>;
+beforeAll(async () => {
+  made = await makeLake(clock, { events: 150, orders: 40 });
+  small = await smallLake(clock);
+});
+afterAll(async () => {
+  await made.remove();
+  await small.remove();
+});
+
+describe('reading again what compact has merged', () => {
+  test('changes nothing where the upstream says the same', async () => {
+    const lake = await copied(made.lake);
+    await compacted({ lake }, { clock });
+    const contents = await contentsOf(lake, clock);
+    const run = await loaded(lake, made.endpoint, clock, {
+      pipelines: ['financial-events', 'group-events', 'financial-event-groups'],
+      refresh: true,
+      from: '2026-01-27',
+      to: '2026-02-12',
+    });
+    expect(run.summary.status).toBe('done');
+    expect(run.summary.pipelines['financial-events']?.['slices']).toBeGreaterThan(2);
+    expect(await contents.differences()).toEqual({});
+    await compacted({ lake }, { clock });
+    expect(await contents.differences()).toEqual({});
+  });
+
+  test('asks only for the orders that are named', async () => {
+    const lake = await copied(made.lake);
+    await compacted({ lake }, { clock });
+    const contents = await contentsOf(lake, clock);
+    const [order = ''] = made.orders;
+    const files = await dataFiles(lake, 'order_events');
+    const run = await loaded(lake, made.endpoint, clock, {
+      pipelines: ['order-events'],
+      refresh: true,
+      orders: { text: order, source: 'orders' },
+    });
+    // It is as it was, so that the file that it shares with others stays too.
+    expect(run.summary.pipelines['order-events']).toMatchObject({ slices: 1, requests: 1, files: 0, bytes: 0 });
+    expect(await contents.differences()).toEqual({});
+    expect(await dataFiles(lake, 'order_events')).toEqual(files);
+  });
+
+  test('replaces the window that is read, and no row of another', async () => {
+    const lake = await copied(small.lake);
+    await compacted({ lake }, { clock });
+    const contents = await contentsOf(lake, clock);
+    const opened = await open(lake, clock);
+    const [first = '', ...others] = shipments(2);
+    const changed = [shipment(within(2, 5), 'order-new', '99.99'), ...others];
+    await load(opened, 2, changed, { refresh: true, split: splitter(opened, clock) });
+    const inWindow = `effective_at >= TIMESTAMPTZ '${within(2)}' AND effective_at < TIMESTAMPTZ '${within(3)}'`;
+    expect(await contents.differences()).toEqual({ events: 2, entries: 4 });
+    const tables = await contents.rows(`SELECT count(*) AS n FROM events WHERE NOT (${inWindow})`);
+    expect(tables).toEqual([{ n: 6n }]);
+    expect(await contents.rows(`SELECT raw FROM events WHERE ${inWindow} ORDER BY position`)).toEqual(
+      changed.map((raw) => ({ raw })),
+    );
+    expect(first).not.toBe('');
+    // Nothing else lies in the folders than what counts.
+    expect(await dataFiles(lake, 'events')).toHaveLength(2);
+    expect(await dataFiles(lake, 'entries')).toHaveLength(2);
+    const [own, rest] = (await open(lake, clock))
+      .files('financial-events', 'events', 'shop')
+      .toSorted((a, b) => unitsOf(a).length - unitsOf(b).length);
+    expect(own && unitsOf(own)).toEqual(window(2).units);
+    expect(rest && unitsOf(rest)).toEqual([...window(1).units, ...window(3).units]);
+    expect(rest?.tags?.['net']).toBe('{"USD":"3.060000"}');
+    expect(rest?.tags?.['rows']).toBe('6');
+  });
+
+  test('of windows that hold the same event leaves each its own', async () => {
+    const lake = await copied(small.lake);
+    const before = await open(lake, clock);
+    // What the service reports twice, in two windows, has one id.
+    const twice = shipment(within(4), 'order-twice', '5.00');
+    await load(before, 4, [twice, shipment(within(4, 9), 'order-4')]);
+    await load(before, 5, [twice, twice, shipment(within(5, 9), 'order-5')].slice(0, 1));
+    await compacted({ lake }, { clock });
+    const contents = await contentsOf(lake, clock);
+    expect(await contents.rows('SELECT count(*) AS n, count(DISTINCT event_id) AS ids FROM events')).toEqual([
+      { n: 12n, ids: 11n },
+    ]);
+    const opened = await open(lake, clock);
+    await load(opened, 5, [], { refresh: true, split: splitter(opened, clock) });
+    expect(await contents.differences()).toEqual({ events: 1, entries: 2 });
+    const [left] = await contents.rows(
+      'SELECT (SELECT count(*) FROM events WHERE event_id IN (SELECT event_id FROM entries)) AS events, ' +
+        "(SELECT count(*) FROM entries WHERE amazon_order_id = 'order-twice') AS entries",
+    );
+    expect(left).toEqual({ events: 11n, entries: 2n });
+  });
+
+  test('of files too large to be worked on at once changes nothing either', async () => {
+    const lake = await copied(made.lake);
+    const limits = { ...defaultLimits, rangeBytes: 200_000, rawBytes: 20_000 };
+    await compacted({ lake, limits }, { clock });
+    const contents = await contentsOf(lake, clock);
+    const opened = await open(lake, clock);
+    const file = opened.files('financial-events', 'events', 'shop').find((add) => unitsOf(add).length > 1);
+    const [unit = ''] = file === undefined ? [] : unitsOf(file).slice(1);
+    const { tables } = financialEvents;
+    await splitter(
+      opened,
+      clock,
+      limits,
+    )(
+      { pipeline: 'financial-events', account: 'shop', name: 'x', units: [unit], tables, files: [], refresh: true },
+      file === undefined ? [] : [file],
+    );
+    expect(
+      opened
+        .files('financial-events', 'events', 'shop')
+        .flatMap(unitsOf)
+        .filter((of) => of === unit),
+    ).toHaveLength(1);
+    expect(opened.files('financial-events', 'events', 'shop').some((add) => unitsOf(add).join() === unit)).toBe(true);
+    expect(await contents.differences()).toEqual({});
+    await rebuilt({ lake, limits }, { clock });
+    expect(await contents.differences()).toEqual({});
+  });
+
+  test('without a way to part files is refused, and nothing is lost', async () => {
+    const lake = await copied(small.lake);
+    await compacted({ lake }, { clock });
+    const contents = await contentsOf(lake, clock);
+    const opened = await open(lake, clock);
+    await expect(load(opened, 2, [], { refresh: true })).rejects.toMatchObject({ code: 'LAKE_CONFLICT' });
+    expect(await contents.differences()).toEqual({});
+  });
+
+  test('of several windows of one file at once parts each', async () => {
+    const lake = await copied(small.lake);
+    await compacted({ lake }, { clock });
+    const contents = await contentsOf(lake, clock);
+    const opened = await open(lake, clock);
+    const split = splitter(opened, clock);
+    await Promise.all([1, 2, 3].map((number) => load(opened, number, shipments(number), { refresh: true, split })));
+    expect(await contents.differences()).toEqual({});
+    expect(await dataFiles(lake, 'events')).toHaveLength(3);
+    expect(await dataFiles(lake, 'entries')).toHaveLength(3);
+  });
+});

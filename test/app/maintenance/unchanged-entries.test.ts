@@ -1,0 +1,142 @@
+import { copyFile, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ValueSums } from '../../../src/core/columns/value-sums.js';
+import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
+import { entries } from '../../../src/sources/finances/model/tables.js';
+import { unchangedEntries } from '../../../src/app/maintenance/unchanged-entries.js';
+import { parquetBatches } from '../../../src/core/parquet/wasm.js';
+import { createSeller } from '../../../src/emulator/seller/seller.js';
+import { clockAt, serving, temporaryFolder } from '../lake-run.js';
+import { fetchedBodies, fileOf, imported } from '../import/imported.js';
+
+const clock = clockAt('2025-06-01T00:05:00Z');
+const month = { PostedAfter: '2025-05-01T00:00:00Z', PostedBefore: '2025-06-01T00:00:00Z' };
+const { signal } = new AbortController();
+
+let database: Database;
+beforeAll(async () => {
+  database = await openDatabase();
+});
+afterAll(() => {
+  database.close();
+});
+
+/** A month of a seller with so many events in 40 days, as one file of events and one of entries. */
+async function files(
+  count = 1000,
+): Promise<{ events: Uint8Array; path: string; counts: { events: number; rows: number } }> {
+  const url = await serving({ ledger: createSeller({ seed: 11, events: count, days: 40 }, clock), clock });
+  const lake = join(await temporaryFolder(), 'lake');
+  await imported({ root: lake, clock }, [
+    await fileOf(await fetchedBodies(url, '/finances/v0/financialEvents', month)),
+  ]);
+  const only = async (table: string): Promise<string> => {
+    const folder = join(lake, table, 'account=demo', 'month=2025-05');
+    const [name, ...more] = await readdir(folder);
+    if (name === undefined || more.length > 0) throw new Error(`expected one file of ${table}`);
+    return join(folder, name);
+  };
+  // Out of the folders whose names DuckDB takes for columns.
+  const path = join(lake, 'entries.parquet');
+  await copyFile(await only('entries'), path);
+  const main = await only('events');
+  const rowsIn = async (of: string) =>
+    Number((await database.rows(`SELECT count(*) AS rows FROM '${of}'`))[0]?.['rows']);
+  return { events: await readFile(main), path, counts: { events: await rowsIn(main), rows: await rowsIn(path) } };
+}
+
+/** What DuckDB makes of the file of entries, as `compact` writes files. */
+async function written(select: string): Promise<Uint8Array> {
+  const target = join(await temporaryFolder(), 'entries.parquet');
+  await database.execute(
+    `COPY (${select}) TO '${target}' (FORMAT parquet, PARQUET_VERSION v2, COMPRESSION zstd, ROW_GROUP_SIZE 10240)`,
+  );
+  return readFile(target);
+}
+
+/** What the rows of a file of entries come to, read so many bytes at once. */
+async function sumsOf(file: Uint8Array, bytes = 200_000): Promise<ValueSums> {
+  const sums = new ValueSums(entries);
+  for await (const batch of parquetBatches(file, 'all', bytes)) sums.add(batch);
+  return sums;
+}
+
+test('entries that are what they should be are found so, whoever wrote their file', async () => {
+  // More than is made, and more than is read, at once.
+  const { events, path, counts } = await files(6000);
+  expect(counts.rows).toBeGreaterThan(20_000);
+  expect(await unchangedEntries(entries, events, await readFile(path), signal)).toEqual(counts);
+  expect(await unchangedEntries(entries, events, path, signal)).toEqual(counts);
+  expect(await unchangedEntries(entries, events, await written(`SELECT * FROM '${path}'`), signal)).toEqual(counts);
+  const stopped = AbortSignal.abort(new Error('enough'));
+  await expect(unchangedEntries(entries, events, await readFile(path), stopped)).rejects.toThrow('enough');
+});
+
+test('a single other value is found, in any column and row', async () => {
+  const { events, path, counts } = await files();
+  const sums = await sumsOf(await readFile(path));
+  for (const { name, type } of entries.columns) {
+    const { sql, more, other } = values[type] ?? { sql: '', more: 'NULL', other: () => '' };
+    for (const row of [0, counts.rows - 1]) {
+      const value = `CASE WHEN file_row_number = ${row} THEN coalesce(${other(name)}, ${more})::${sql} ELSE ${name} END`;
+      const stored = await written(
+        `SELECT * EXCLUDE (file_row_number) REPLACE (${value} AS ${name}) FROM read_parquet('${path}', file_row_number = true)`,
+      );
+      expect(await unchangedEntries(entries, events, stored, signal), `${name} of row ${row}`).toBeUndefined();
+      expect(sums.differFrom(await sumsOf(stored)), `${name} of row ${row}`).toBe(true);
+    }
+  }
+});
+
+test('the same rows come to the same in any order, batches and arrays, and others mostly not', async () => {
+  const { path, counts } = await files();
+  const sums = await sumsOf(await readFile(path));
+  const all = `SELECT * FROM '${path}'`;
+  for (const [select, differ] of [
+    [all, false],
+    [`${all} ORDER BY amount, name, entry`, false],
+    [`${all} OFFSET 1`, true],
+    [`${all} LIMIT ${counts.rows - 1}`, true],
+    [`(${all} LIMIT ${counts.rows - 1}) UNION ALL (${all} LIMIT 1)`, true],
+    [`SELECT * REPLACE (CASE WHEN entry = 1 THEN NULL ELSE amount END AS amount) FROM '${path}'`, true],
+    // Nobody can say.
+    [`SELECT * EXCLUDE (sku) FROM '${path}'`, false],
+    [`SELECT *, 1 AS more FROM '${path}'`, false],
+    [`SELECT * REPLACE (quantity::DOUBLE AS quantity) FROM '${path}'`, false],
+  ] as const) {
+    for (const bytes of [20_000, 10_000_000]) {
+      const other = await sumsOf(await written(select), bytes);
+      expect([sums.differFrom(other), other.differFrom(sums)], select).toEqual([differ, differ]);
+    }
+  }
+});
+
+test('other rows, another order and other columns are found', async () => {
+  const { events, path, counts } = await files();
+  const all = `SELECT * FROM '${path}'`;
+  for (const select of [
+    `${all} OFFSET 1`,
+    `${all} LIMIT ${counts.rows - 1}`,
+    `${all} UNION ALL (${all} LIMIT 1)`,
+    `${all} ORDER BY effective_at DESC`,
+    `SELECT * EXCLUDE (sku) FROM '${path}'`,
+    `SELECT *, 1 AS more FROM '${path}'`,
+    `SELECT * REPLACE (amount::DECIMAL(18,4) AS amount) FROM '${path}'`,
+    `SELECT * REPLACE (quantity::DECIMAL(18,6) AS quantity) FROM '${path}'`,
+    `SELECT * REPLACE (entry::BIGINT AS entry) FROM '${path}'`,
+    `SELECT * REPLACE (CASE WHEN entry = 1 THEN NULL ELSE name END AS name) FROM '${path}'`,
+    `SELECT * REPLACE (CASE WHEN entry = 1 THEN NULL ELSE amount END AS amount) FROM '${path}'`,
+  ]) {
+    expect(await unchangedEntries(entries, events, await written(select), signal), select).toBeUndefined();
+  }
+});
+
+/** By the type of a column: its name in SQL, what stands for no value, and what is no value's own. */
+const values: Readonly<Record<string, { sql: string; more: string; other: (name: string) => string }>> = {
+  text: { sql: 'VARCHAR', more: `''`, other: (name) => `${name} || 'x'` },
+  decimal: { sql: 'DECIMAL(18,6)', more: '0', other: (name) => `-${name} - 0.000001` },
+  instant: { sql: 'TIMESTAMPTZ', more: `'1970-01-01Z'`, other: (name) => `${name} + INTERVAL 1 microsecond` },
+  integer: { sql: 'INTEGER', more: '0', other: (name) => `${name} + 1` },
+  bigint: { sql: 'BIGINT', more: '0', other: (name) => `${name} + 4294967296` },
+};

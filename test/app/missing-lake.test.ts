@@ -1,0 +1,68 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/core/clock.js';
+import { tables } from '../../src/sources/finances/model/tables.js';
+import { existingLake } from '../../src/lake/existing-lake.js';
+import { everyHash } from './maintenance/kept-lake.js';
+import { builtCommand } from './built-command.js';
+import { temporaryFolder } from './lake-run.js';
+
+/** A folder with what a slip of the hand may name: nothing, a file, a folder of other things; and an empty lake. */
+async function places(): Promise<string> {
+  const folder = await temporaryFolder();
+  await mkdir(join(folder, 'others', 'photos'), { recursive: true });
+  await mkdir(join(folder, 'empty'));
+  await writeFile(join(folder, 'others', 'photos', 'one.jpg'), 'none of ours');
+  await writeFile(join(folder, 'file'), 'none of ours');
+  return folder;
+}
+
+test.each([
+  [['status']],
+  [['verify']],
+  [['sql', 'SELECT count(*) AS n FROM events']],
+  [['compact']],
+  [['rebuild']],
+  [['forget', '--account', 'shop']],
+])('%j needs a lake that is there', async (words) => {
+  const folder = await places();
+  const before = await everyHash(folder);
+  const refused = async (lake: string, found: string): Promise<void> => {
+    const { code, out, err } = await builtCommand([...words, '--lake', lake], { folder });
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    const what = `expected a lake at ${lake}, ${found}: check --lake, or load one with \`ledgerlake backfill\``;
+    expect(err).toBe(`ledgerlake: ${what}\n`);
+  };
+  await Promise.all([
+    refused('missing', 'there is none'),
+    refused('file', 'there is none'),
+    refused('others', 'what is there is no lake'),
+  ]);
+  const empty = await builtCommand([...words, '--lake', 'empty'], { folder });
+  expect(empty.code).toBe(words[0] === 'forget' ? 2 : 0);
+  expect(empty.err).not.toContain('expected a lake at');
+  expect(await everyHash(folder)).toEqual(before);
+});
+
+describe('a place without a log', () => {
+  test('is a lake where a run has begun', async () => {
+    const folder = await places();
+    const lake = join(folder, 'others');
+    const open = () => existingLake(lake, tables, systemClock);
+    await expect(open()).rejects.toMatchObject({ code: 'USAGE', exitCode: 2 });
+    await mkdir(join(lake, '_runs'));
+    await expect(open()).rejects.toMatchObject({ code: 'USAGE' });
+    await writeFile(join(lake, '_runs', 'lease.json'), '{}');
+    expect((await open()).accounts()).toEqual(new Set());
+  });
+
+  test('is found out without a look at all that is there', async () => {
+    const folder = await places();
+    const many = Array.from({ length: 1100 }, (_, at) => writeFile(join(folder, 'others', `${at}.txt`), ''));
+    await Promise.all(many);
+    // Behind the others by name.
+    await mkdir(join(folder, 'others', 'zz'));
+    await expect(existingLake(join(folder, 'others'), tables, systemClock)).rejects.toThrow('what is there is no lake');
+  });
+});

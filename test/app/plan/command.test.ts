@@ -1,0 +1,48 @@
+import { readdir } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { builtCommand, summaryFields } from '../built-command.js';
+import { temporaryFolder } from '../lake-run.js';
+
+const range = ['--from', '2025-01-01', '--to', '2025-03-01'];
+
+test('a dry run tells what a plan tells, and leaves nothing behind', async () => {
+  const folder = await temporaryFolder();
+  const plan = await builtCommand(['plan', ...range], { folder });
+  const dry = await builtCommand(['backfill', '--dry-run', ...range], { folder });
+  expect(plan).toMatchObject({ code: 0, err: '' });
+  expect(dry).toMatchObject({ code: 0, err: '', out: plan.out });
+  expect(plan.out).toContain('Loading 2025-01-01 to 2025-03-01 for demo into data/lake would be\n');
+  expect(plan.out).toContain('without a quota it takes as long as the answers do');
+  const json = await builtCommand(['backfill', '--dry-run', '--json', ...range], { folder });
+  const last = json.out.trimEnd().split('\n').at(-1) ?? '';
+  const object = await builtCommand(['plan', '--format', 'json', ...range], { folder });
+  const summary = JSON.parse(last) as { status: string; pipelines: Record<string, object> };
+  const planned = JSON.parse(object.out) as { pipelines: { pipeline: string }[] };
+  expect(summary).toMatchObject({ status: 'planned', known: false, account: 'demo', lake: 'data/lake' });
+  expect(Object.keys(summary.pipelines)).toEqual(planned.pipelines.map(({ pipeline }) => pipeline));
+  for (const one of planned.pipelines) {
+    expect(summary.pipelines[one.pipeline]).toMatchObject(one);
+    expect(Object.keys(summary.pipelines[one.pipeline] ?? {})).toEqual(expect.arrayContaining(summaryFields));
+  }
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test.each([
+  [['plan', 'financial-event'], 'expected a pipeline'],
+  [['plan', '--from', '2025-03-01', '--to', '2025-01-01'], 'expected --from to be earlier than --to'],
+  [['plan', '--from', 'yesterday'], 'expected --from to be an ISO 8601 date'],
+  [['plan', '--account', 'shop'], 'expected --endpoint'],
+  [['plan', '--endpoint', 'nowhere', '--account', 'shop'], '--endpoint'],
+  [['plan', 'order-events'], 'expected --orders FILE'],
+  [['plan', '--rate', '0'], '--rate'],
+  [['plan', '--burst', '1.5'], '--burst'],
+  [['plan', '--format', 'xml'], 'format'],
+  [['plan', '--lake', 'ftp://there'], 'Expected the lake'],
+])('%j is refused', async (words, message) => {
+  const folder = await temporaryFolder();
+  const { code, out, err } = await builtCommand(words, { folder });
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(err).toContain(message);
+  expect(err.trimEnd().split('\n')).toHaveLength(1);
+  expect(await readdir(folder)).toEqual([]);
+});

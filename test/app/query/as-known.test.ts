@@ -1,0 +1,77 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { asKnownMacros } from '../../../src/app/query/as-known.js';
+import { openDatabase } from '../../../src/core/duckdb/connection.js';
+import { lakeTables } from '../../../src/app/query/lake-files.js';
+import { createViews } from '../../../src/core/duckdb/views.js';
+import { Lake } from '../../../src/lake/lake.js';
+import { openStore } from '../../../src/lake/store/open-store.js';
+import { tables } from '../../../src/sources/finances/model/tables.js';
+import { compacted } from '../maintenance/kept-lake.js';
+import { shipment, shipments, smallLake, within } from '../maintenance/small-lake.js';
+import { setClock } from '../sync/synced.js';
+import { refreshed } from '../reconcile/revised-lake.js';
+
+const clock = setClock('2026-02-01T00:00:00Z');
+const [one = '', two = '', three = ''] = shipments(2);
+const late = shipment(within(2, 300), 'order-late', '7.77');
+/** What window 2 held from each day of February on. */
+const steps = [
+  { day: 1, events: [one, two, three] },
+  { day: 5, events: [one, two, three, late, late] },
+  { day: 9, events: [two, three, late] },
+  { day: 13, events: [one, two, three, late, late] },
+  { day: 17, events: [one, one, two] },
+];
+
+let small: Awaited<ReturnType<typeof smallLake>>;
+beforeAll(async () => {
+  small = await smallLake(clock);
+  for (const { day, events } of steps.slice(1)) {
+    clock.set(Date.UTC(2026, 1, day));
+    await refreshed(small.lake, new Map([[2, events]]), { clock });
+  }
+});
+afterAll(() => small.remove());
+
+test.each(['small files', 'merged files'])(
+  'a window is as it was at every instant, event by event and amount by amount (%s)',
+  async (kind) => {
+    if (kind === 'merged files') await compacted({ lake: small.lake }, { clock });
+    const database = await openDatabase();
+    await createViews(database, lakeTables, (await Lake.open(openStore(small.lake), tables, clock)).committedFiles());
+    for (const macro of asKnownMacros) await database.execute(macro);
+    for (const { day, events } of steps) {
+      const known = `'${new Date(Date.UTC(2026, 1, day + 2)).toISOString()}'`;
+      const rows = await database.rows(
+        `SELECT raw, account, month, event_id FROM events_as_known(${known}) WHERE window_start = '2026-01-08' ORDER BY raw`,
+      );
+      expect(
+        rows.map(({ raw }) => raw),
+        `day ${day}`,
+      ).toEqual(events.toSorted());
+      expect(new Set(rows.map(({ event_id }) => event_id)).size).toBe(events.length);
+      expect(rows.every(({ account, month }) => account === 'shop' && month === '2026-01')).toBe(true);
+      const [sum] = await database.rows(
+        `SELECT sum(amount) AS net, count(*)::INTEGER AS n FROM entries_as_known(${known}) ` +
+          "WHERE effective_at >= '2026-01-08' AND effective_at < '2026-01-15'",
+      );
+      const prices = events.map((event) => Number(/"CurrencyAmount":(\d+)\.(\d\d)/.exec(event)?.slice(1).join('')));
+      const cents = prices.reduce((total, price) => total + price, 0) - events.length * 150;
+      expect(sum, `day ${day}`).toEqual({ net: `${(cents / 100).toFixed(2)}0000`, n: events.length * 2 });
+      const [others] = await database.rows(
+        `SELECT count(*)::INTEGER AS n FROM events_as_known(${known}) WHERE window_start <> '2026-01-08'`,
+      );
+      expect(others).toEqual({ n: 6 });
+    }
+    const now = 'SELECT * FROM events_as_known(now())';
+    expect(await database.rows(`(${now} EXCEPT ALL FROM events) UNION ALL (FROM events EXCEPT ALL ${now})`)).toEqual(
+      [],
+    );
+    database.close();
+  },
+);
+
+test('the README shows one', async () => {
+  expect(await readFile('README.md', 'utf8')).toMatch(/```sql[^`]*entries_as_known\('/);
+});

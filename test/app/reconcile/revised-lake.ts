@@ -1,0 +1,48 @@
+import type { Clock } from '../../../src/core/clock.js';
+import { tables } from '../../../src/sources/finances/model/tables.js';
+import type { Findings } from '../../../src/app/reconcile/changes.js';
+import { EventRevisions } from '../../../src/app/reconcile/event-revisions.js';
+import { Lake } from '../../../src/lake/lake.js';
+import { openStore } from '../../../src/lake/store/open-store.js';
+import type { Store } from '../../../src/lake/store/store.js';
+import { defaultLimits, withWorkspace } from '../../../src/lake/files/workspace.js';
+import { splitter } from '../../../src/app/maintenance/split.js';
+import { database } from '../lake-run.js';
+import { load } from '../maintenance/small-lake.js';
+
+export interface Refreshing {
+  readonly clock: Clock;
+  readonly acceptEmpty?: boolean;
+}
+
+/** Reads windows of a small lake again, as if a service had answered with these events; what was found. */
+export async function refreshed(
+  place: Store | string,
+  windows: ReadonlyMap<number, readonly string[]>,
+  { clock, acceptEmpty = false }: Refreshing,
+): Promise<Findings> {
+  return withWorkspace(defaultLimits, async (workspace) => {
+    const revisions = new EventRevisions(workspace, { clock, acceptEmpty });
+    const store = typeof place === 'string' ? openStore(place) : place;
+    const lake = await Lake.open(store, tables, clock, revisions);
+    for (const [number, events] of windows) {
+      await load(lake, number, events, { refresh: true, split: splitter(lake, clock) });
+    }
+    return revisions.findings;
+  });
+}
+
+/** Rows of a query over a lake's views. */
+export async function rowsOf(lake: string, clock: Clock, sql: string): Promise<Record<string, unknown>[]> {
+  return [...(await (await database(lake, clock, sql)).rows(sql))];
+}
+
+/** The history in short, in order: `appeared order-1-0`. */
+export async function historyOf(lake: string, clock: Clock): Promise<string[]> {
+  const rows = await rowsOf(
+    lake,
+    clock,
+    "SELECT change || ' ' || amazon_order_id AS line FROM event_history ORDER BY seen_at, line",
+  );
+  return rows.map(({ line }) => String(line));
+}

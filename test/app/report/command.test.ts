@@ -1,0 +1,88 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { report, type ReportOptions } from '../../../src/app/report/report.js';
+import { reportMark } from '../../../src/app/report/page.js';
+import { temporaryFolder } from '../lake-run.js';
+import { Kept } from '../../core/text/streams.js';
+import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
+
+let lake: LoadedLake;
+beforeAll(async () => {
+  lake = await loadedLake();
+});
+afterAll(() => {
+  lake.remove();
+});
+
+/** What the command wrote to standard output. */
+async function run(options: Partial<ReportOptions>, signal = new AbortController().signal): Promise<string> {
+  const output = new Kept();
+  const defaults = { lake: lake.root, account: undefined, from: undefined, to: undefined, output: '-' };
+  await report({ ...defaults, ...options }, { clock: lake.clock, signal, output, log: () => undefined });
+  return output.text;
+}
+
+test('writes a file and says what is in it, and replaces an earlier report', async () => {
+  const folder = await temporaryFolder();
+  const file = join(folder, 'my report.html');
+  expect(await run({ output: file })).toMatch(/my report\.html: shop, 1 currency, 2 settlements, \d+\.\d kB\n$/);
+  const first = readFileSync(file, 'utf8');
+  expect(first).toContain(reportMark);
+  await run({ output: file, from: '2025-03-01' });
+  expect(readFileSync(file, 'utf8')).not.toBe(first);
+  expect(readdirSync(folder)).toEqual(['my report.html']);
+});
+
+test('- is standard output, and the same page', async () => {
+  const file = join(await temporaryFolder(), 'report.html');
+  await run({ output: file });
+  expect(await run({})).toBe(readFileSync(file, 'utf8'));
+});
+
+test('leaves alone what is no report, and says so before anything is read', async () => {
+  const folder = await temporaryFolder();
+  const file = join(folder, 'letter.html');
+  writeFileSync(file, '<!doctype html><p>Dear accountant');
+  const nowhere = { lake: 's3://' };
+  await expect(run({ output: file, ...nowhere })).rejects.toMatchObject({ code: 'USAGE', exitCode: 2 });
+  expect(readFileSync(file, 'utf8')).toBe('<!doctype html><p>Dear accountant');
+  mkdirSync(join(folder, 'sub'));
+  await expect(run({ output: join(folder, 'sub'), ...nowhere })).rejects.toMatchObject({
+    message: expect.stringContaining('is a folder: choose another name') as string,
+  });
+  await expect(run({ output: join(folder, 'none', 'report.html'), ...nowhere })).rejects.toMatchObject({
+    message: expect.stringContaining('make the folder first') as string,
+  });
+  writeFileSync(file, '');
+  await run({ output: file });
+  expect(readFileSync(file, 'utf8')).toContain(reportMark);
+});
+
+test('what is wrong with the question writes nothing', async () => {
+  const folder = await temporaryFolder();
+  const output = join(folder, 'report.html');
+  for (const options of [
+    { account: 'nobody' },
+    { from: 'yesterday' },
+    { to: '2025' },
+    { from: '2025-03-02', to: '2025-03-01' },
+  ]) {
+    await expect(run({ output, ...options })).rejects.toMatchObject({ code: 'USAGE', exitCode: 2 });
+  }
+  const stopped = new AbortController();
+  stopped.abort();
+  await expect(run({ output }, stopped.signal)).rejects.toMatchObject({ code: 'STOPPED' });
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('an empty lake is a report too', async () => {
+  const folder = await temporaryFolder();
+  const output = join(folder, 'report.html');
+  mkdirSync(join(folder, 'lake'));
+  expect(await run({ lake: join(folder, 'lake'), output })).toContain(
+    'the lake holds nothing yet, and the report says so',
+  );
+  expect(readdirSync(folder)).toEqual(['lake', 'report.html']);
+  await expect(run({ lake: join(folder, 'none'), output })).rejects.toMatchObject({ code: 'USAGE' });
+});

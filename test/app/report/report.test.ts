@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Database } from '../../../src/core/duckdb/connection.js';
+import { database } from '../lake-run.js';
+import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
+import { smallLedger } from '../verify/small-ledger.js';
+import { hostile, longSku, read, reported, reportedItems, type Reported } from './reported-lake.js';
+
+let lake: LoadedLake;
+let report: Reported;
+
+beforeAll(async () => {
+  lake = await loadedLake(smallLedger(reportedItems()));
+  report = await reported(lake);
+});
+afterAll(() => {
+  lake.remove();
+});
+
+const duckdb = (): Promise<Database> => database(lake.root, lake.clock);
+
+test('net proceeds by month and their parts are those of SQL', async () => {
+  const rows = await (
+    await duckdb()
+  ).rows(
+    "SELECT currency, month, sum(amount)::VARCHAR AS net, coalesce(sum(amount) FILTER (kind = 'fee' AND event_list <> " +
+      "'RefundEventList'), 0)::DECIMAL(18,6)::VARCHAR AS fees, coalesce(sum(amount) FILTER (event_list = 'RefundEventList'), " +
+      "0)::DECIMAL(18,6)::VARCHAR AS refunds FROM entries WHERE role = 'net' GROUP BY ALL ORDER BY ALL",
+  );
+  expect(rows).toHaveLength(4);
+  for (const { currency, month, net, fees, refunds } of rows) {
+    const shown = report.page.table(`${report.page.chapter(String(currency))}-months`);
+    const row = shown.find((cells) => cells['Month'] === month);
+    expect(read(row?.['Net proceeds'] ?? '')).toBe(net);
+    expect(read(row?.['Fees'] ?? '')).toBe(fees);
+    expect(read(row?.['Refunds'] ?? '0')).toBe(refunds);
+  }
+  const usd = report.page.table(`${report.page.chapter('USD')}-months`);
+  expect(usd.map((row) => row['Month'])).toEqual(['2025-02', '2025-03', 'All']);
+  // 16 × (25.10 − 3.765) − 2 × 39.99 − 1 − 2 × 25.10 + 3.765 + 1,000,000.5; what doesn't fit a decimal is left out.
+  expect(usd[2]?.['Net proceeds']).toBe('1,000,214.445');
+});
+
+test('where each 100 goes leaves loans out, and says what they come to', () => {
+  const section = `${report.page.chapter('USD')}-hundred`;
+  const rows = report.page.table(section);
+  expect(rows.map((row) => [row[''], row['Amount'], row['Of each 100']])).toEqual([
+    ['Charges', '401.60', '100.00'],
+    ['Fees', '-141.22', '-35.16'],
+    ['Refunds', '-46.435', '-11.56'],
+    ['Left', '213.945', '53.27'],
+  ]);
+  expect(report.page.texts(`#${section} .note`)).toEqual([
+    'Left, 213.945, and loans and transfers, 1,000,000.50, make the net proceeds of 1,000,214.445 USD.',
+  ]);
+});
+
+test('each settlement is held against its total, and its entries stand behind it', () => {
+  const verdicts = ['USD', 'JPY', 'EUR'].map((currency) =>
+    report.page.texts(`#${report.page.chapter(currency)}-settlements .verdict`),
+  );
+  expect(verdicts).toEqual([['○ still open', '✓ to the cent'], ['✓ to the cent'], ['✗ does not add up, 0.01 apart']]);
+  expect(report).toMatchObject({ settlements: 4, differing: 1 });
+
+  const euro = `${report.page.chapter('EUR')}-settlements`;
+  expect(report.page.texts(`#${euro} .fault`)).toEqual([
+    'It doesn’t add up: net is -21.095000 EUR, total less beginning balance -21.085000: -0.010000 apart.',
+  ]);
+  const lines = report.page.table(euro, 2);
+  expect(lines.map((row) => [row['Kind'], row['Times'], row['Amount']])).toEqual([
+    ['adjustment', '1', '-30.00'],
+    ['charge', '1', '10.005'],
+    ['fee', '1', '-1.10'],
+    ['', '', '-21.095'],
+  ]);
+  expect(report.page.table(euro, 3).map((row) => row['Amount'])).toEqual(['-30.00', '10.005', '-1.10']);
+});
+
+test('what asks for a second look is named first', () => {
+  expect(report.page.texts('.look li')).toEqual([
+    '2 net amounts in USD do not fit a decimal of 18 digits and are in no figure.',
+    '1 settlement in EUR does not add up.',
+    '1 amount is of a role that nobody knows, and in no figure.',
+    '1 list of events is new to the model.',
+  ]);
+});
+
+test('refund rate, SKUs and fees', async () => {
+  const usd = report.page.chapter('USD');
+  expect(report.page.table(`${usd}-refunds`).at(-1)).toEqual({
+    Month: 'All',
+    Shipped: '16',
+    Refunded: '2',
+    'Refund rate': '12.50 %',
+  });
+  const skus = report.page.table(`${report.page.chapter('EUR')}-skus`);
+  expect(skus).toMatchObject([{ SKU: longSku, Orders: '1', Charges: '10.005', Fees: '-1.10', Net: '8.905' }]);
+  const [row] = await (
+    await duckdb()
+  ).rows(
+    "SELECT count(*) AS times, sum(amount)::VARCHAR AS total FROM entries WHERE kind = 'fee' AND currency = 'USD' " +
+      "AND name = 'Commission' AND event_list = 'ShipmentEventList'",
+  );
+  const commission = report.page.table(`${usd}-fees`).find(({ Fee }) => Fee === 'Commission');
+  expect(commission?.['Times']).toBe(String(row?.['times']));
+  expect(read(commission?.['Amount'] ?? '')).toBe(row?.['total']);
+});
+
+test('what was noticed: unknown lists, amounts of no known role, amounts that did not fit, odd fields of the last run', () => {
+  const text = report.page.texts('#a1-noticed').join();
+  expect(report.page.table('a1-noticed')).toMatchObject([{ 'Events by date': '1', 'By settlement': '1' }]);
+  expect(report.page.table('a1-noticed', 1)).toMatchObject([{ Path: 'Surprise', Times: '1', Sum: '7.77 USD' }]);
+  expect(report.page.table('a1-noticed', 2).map((row) => row['For example'])).toEqual([
+    '3.7650005 USD',
+    '12345678901234.5 USD',
+  ]);
+  expect(text).toContain('The last run, backfill of 2025-02-20 to 2025-03-08, was done at 2025-03-08 00:05 UTC');
+  expect(text).toMatch(/financial-events: \d+ values of an unexpected type/);
+});
+
+test('nothing that the lake holds breaks out of the page, and the page asks for nothing', () => {
+  expect(report.html).not.toContain('<img');
+  expect(report.html).not.toMatch(/<\/?script/i);
+  expect(report.html).not.toContain('\u202e');
+  const shown = hostile.replace('\u202e', '\\u202e');
+  expect(report.page.texts('bdi')).toContain(shown);
+  expect(report.page.texts('bdi')).toContain(`Novel${shown}EventList`);
+  expect(report.page.all('svg title').some(({ textContent }) => textContent.includes('</script>'))).toBe(true);
+
+  for (const element of report.page.all('*')) {
+    for (const { name, value } of Array.from(element.attributes)) {
+      expect(name).not.toMatch(/^on|^style$/);
+      if (name === 'href' || name === 'src') expect(value).toMatch(/^#|^data:,$/);
+    }
+  }
+  expect(report.page.all('script, iframe, object, embed, form, img, link[rel=stylesheet]')).toEqual([]);
+  expect(report.html).not.toMatch(/url\(|@import|https?:/);
+  const ids = report.page.all('[id]').map((element) => element.getAttribute('id'));
+  expect(new Set(ids).size).toBe(ids.length);
+  for (const link of report.page.all('a')) expect(ids).toContain(link.getAttribute('href')?.slice(1));
+});
+
+test('the same lake at the same instant gives the same bytes', async () => {
+  expect((await reported(lake)).html).toBe(report.html);
+});
+
+test('a range bounds every figure, and settlements by when they opened', async () => {
+  const { page } = await reported(lake, { from: '2025-03-01', to: '2025-03-05' });
+  expect(page.table(`${page.chapter('USD')}-months`)).toMatchObject([{ Month: '2025-03', Charges: '100.40' }]);
+  expect(page.texts('#a1 > .lead')).toEqual(['What stands from 2025-03-01 to 2025-03-05, the end excluded.']);
+  expect(page.texts('.verdict').filter((text) => text.startsWith('✗') || text.startsWith('✓'))).toHaveLength(1);
+  expect(() => page.chapter('JPY')).toThrow();
+});
+
+test('no currency is added to another', async () => {
+  const [row] = await (
+    await duckdb()
+  ).rows("SELECT sum(amount)::VARCHAR AS all_of_them FROM entries WHERE role = 'net'");
+  expect(report.html.replaceAll(',', '')).not.toContain(String(row?.['all_of_them']).replace(/0+$/, ''));
+  expect(report.page.texts('nav a')).toEqual(['USD', 'EUR', 'JPY', 'Coverage', 'Late arrivals', 'Noticed']);
+});

@@ -1,0 +1,223 @@
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { status, wantsColor, type StatusOptions } from '../../../src/app/status/status.js';
+import { isFormat } from '../../../src/core/text/formats.js';
+import { HandClock } from '../../core/clock.js';
+import { Kept } from '../../core/text/streams.js';
+import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
+import { smallLedger } from '../verify/small-ledger.js';
+
+let gaps: LoadedLake;
+let extra: LoadedLake | undefined;
+beforeAll(async () => {
+  gaps = await loadedLake(smallLedger(), [
+    { to: '2025-02-25' },
+    { pipelines: ['financial-events'], from: '2025-02-27T06:00:00Z' },
+  ]);
+});
+afterEach(() => {
+  extra?.remove();
+  extra = undefined;
+});
+afterAll(() => {
+  gaps.remove();
+});
+
+async function shown(lake: LoadedLake, more: Partial<StatusOptions> = {}, columns?: number): Promise<string> {
+  const output = new Kept(columns);
+  const context = { clock: lake.clock, signal: new AbortController().signal, output, log: () => undefined };
+  const given = { lake: lake.root, account: undefined, from: undefined, to: undefined, format: 'table' as const };
+  await status({ ...given, color: false, ...more }, context);
+  return output.text;
+}
+
+test('tells coverage, gaps, groups, tables and the last run, and how to load the gaps', async () => {
+  const text = await shown(gaps, {}, 80);
+  expect(
+    text
+      .replaceAll(gaps.root, 'LAKE')
+      .replaceAll(/127\.0\.0\.1:\d+/g, 'HOST')
+      .replaceAll(/ +\d+\.\d kB/g, ' SIZE'),
+  ).toBe(
+    [
+      'shop, 2025-02-20 to 2025-03-08',
+      '',
+      'financial-event-groups: 1 window, 5 of 16 days loaded, 11 missing',
+      '        1   5    10   15   20   25   30          1   5    10   15   20   25   30',
+      '2025-02                    █░░░░····     2025-03 ·······',
+      'Gaps:',
+      '  2025-02-25 to 2025-03-08',
+      '',
+      'financial-events: 4 windows, 13 of 16 days loaded, 1 in part, 2 missing',
+      '        1   5    10   15   20   25   30          1   5    10   15   20   25   30',
+      '2025-02                    █████··▄█     2025-03 ███████',
+      'Gaps:',
+      '  2025-02-25 to 2025-02-27T06:00:00Z',
+      '',
+      'group-events: 1 group, 5 of 16 days loaded, 11 missing',
+      '        1   5    10   15   20   25   30          1   5    10   15   20   25   30',
+      '2025-02                    █░░░░····     2025-03 ·······',
+      'Gaps:',
+      '  2025-02-25 to 2025-03-08',
+      '',
+      '█ loaded   ░ loaded, nothing in it   ▄ loaded in part   · missing',
+      '',
+      'table          files     size  rows',
+      'events             4 SIZE    13',
+      'entries            4 SIZE    26',
+      'groups             1 SIZE     1',
+      'group_events       1 SIZE    16',
+      'group_entries      1 SIZE    30',
+      '',
+      'To load the gaps:',
+      '  ledgerlake backfill --lake LAKE --account shop --endpoint http://HOST --from 2025-02-25 --to 2025-03-08',
+      '',
+      'Last run: backfill of 2025-02-27T06:00:00Z to 2025-03-08 for shop',
+      '  done at 2025-03-08T00:05:00Z after 0.0 s',
+      '  financial-events: 2 slices, 2 requests, 4 files, SIZE',
+      '',
+    ].join('\n'),
+  );
+});
+
+test('keeps to 80 columns where nothing says otherwise, save for commands and names', async () => {
+  const lines = (await shown(gaps)).split('\n').filter((line) => !line.includes('ledgerlake backfill'));
+  expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(80);
+});
+
+test('loads what is missing when its own command is run', async () => {
+  const { command } =
+    (JSON.parse(await shown(gaps, { format: 'json' })) as { accounts: { command: string }[] }).accounts[0] ?? {};
+  const [, from, to] = / --from (\S+) --to (\S+)$/.exec(command ?? '') ?? [];
+  extra = await loadedLake(smallLedger(), [
+    { to: '2025-02-25' },
+    { pipelines: ['financial-events'], from: '2025-02-27T06:00:00Z' },
+    { from, to },
+  ]);
+  const text = await shown(extra);
+  expect(text).toContain('No gap: everything in the range is loaded, up to 5 min ago.\n');
+  expect(text).toContain('Open groups:\n  GROUP-2, since 2025-03-06\n');
+});
+
+test('tells groups that are listed and not loaded, and names only the pipelines that lack something', async () => {
+  extra = await loadedLake(smallLedger(), [
+    { to: '2025-03-01' },
+    { pipelines: ['financial-event-groups', 'financial-events'] },
+  ]);
+  const text = await shown(extra);
+  expect(text).toContain('Groups listed and not loaded by group-events:\n  GROUP-2, since 2025-03-06\n');
+  expect(text).toMatch(/ledgerlake backfill group-events .* --from 2025-03-06 --to 2025-03-07\n/);
+});
+
+test('says which pipelines have loaded nothing yet', async () => {
+  extra = await loadedLake(smallLedger(), [{ pipelines: ['financial-events'] }]);
+  const text = await shown(extra);
+  expect(text).toContain('Nothing loaded yet of: financial-event-groups, group-events\n');
+  expect(text).toContain('No gap: what it has begun with is loaded');
+});
+
+describe('json', () => {
+  test('is one object', async () => {
+    const object = JSON.parse(await shown(gaps, { format: 'json' })) as Record<string, unknown>;
+    expect(object).toMatchObject({
+      lake: gaps.root,
+      at: '2025-03-08T00:05:00.000Z',
+      command: null,
+      last_run: { command: 'backfill', status: 'done', account: 'shop', from: '2025-02-27T06:00:00.000Z' },
+      accounts: [
+        {
+          account: 'shop',
+          from: '2025-02-20T00:00:00.000Z',
+          to: '2025-03-08T00:00:00.000Z',
+          pipelines: [
+            { pipeline: 'financial-event-groups', unit: 'window', loaded: 1 },
+            {
+              pipeline: 'financial-events',
+              gaps: [{ from: '2025-02-25T00:00:00.000Z', to: '2025-02-27T06:00:00.000Z' }],
+            },
+            { pipeline: 'group-events', unit: 'group', loaded: 1 },
+          ],
+          not_loaded: [],
+          groups_to_load: [],
+        },
+      ],
+    });
+  });
+
+  test('as rows has a day a row, in ndjson and csv alike', async () => {
+    const csv = (await shown(gaps, { format: 'csv' })).trimEnd().split('\n');
+    expect(csv[0]).toBe('account,pipeline,day,state');
+    expect(csv).toHaveLength(1 + 3 * 16);
+    expect(csv).toContain('shop,financial-events,2025-02-27,partial');
+    const ndjson = (await shown(gaps, { format: 'ndjson' })).trimEnd().split('\n');
+    const rows = ndjson.map((line) => Object.values(JSON.parse(line) as object).join(','));
+    expect(rows).toEqual(csv.slice(1));
+    expect(isFormat('csv')).toBe(true);
+  });
+});
+
+describe('the range', () => {
+  test('may be given', async () => {
+    const text = await shown(gaps, { from: '2025-02-22', to: '2025-02-26' });
+    expect(text).toContain('shop, 2025-02-22 to 2025-02-26\n');
+    expect(text).toMatch(/ --from 2025-02-25 --to 2025-02-26\n/);
+  });
+
+  test('must be one', async () => {
+    await expect(shown(gaps, { from: '2025-02-22', to: '2025-02-21' })).rejects.toMatchObject({ code: 'USAGE' });
+    await expect(shown(gaps, { from: 'yesterday' })).rejects.toMatchObject({ code: 'USAGE' });
+  });
+
+  test('does not hide what is loaded when the clock was put back', async () => {
+    const clock = new HandClock('2025-01-01T00:00:00Z');
+    expect(await shown({ ...gaps, clock })).toContain('shop, 2025-02-20 to 2025-03-08\n');
+  });
+});
+
+describe('a lake without anything in it', () => {
+  test('says how to load it, and makes nothing', async () => {
+    const root = join(gaps.root, '..', 'empty');
+    const inside = join(root, "it's here");
+    mkdirSync(inside, { recursive: true });
+    const before = readdirSync(join(root, '..'));
+    const text = await shown({ ...gaps, root }, { lake: inside });
+    expect(text).toContain('holds nothing yet. Load it with\n  ledgerlake backfill --lake ');
+    expect(text).toContain(String.raw`it'\''s here'`);
+    expect(readdirSync(join(root, '..'))).toEqual(before);
+    expect(readdirSync(inside)).toEqual([]);
+    const json: unknown = JSON.parse(await shown({ ...gaps, root }, { format: 'json' }));
+    expect(json).toMatchObject({ accounts: [], last_run: null, command: `ledgerlake backfill --lake ${root}` });
+  });
+
+  test('of the account says so', async () => {
+    expect(await shown(gaps, { account: 'other' })).toContain('holds nothing of other yet.');
+    expect(await shown(gaps, { account: 'shop' })).toBe(await shown(gaps));
+  });
+});
+
+test('a note of the last run that cannot be understood is as good as none', async () => {
+  extra = gaps.copy();
+  writeFileSync(join(extra.root, '_last-run.json'), '{"status":"done"');
+  expect(await shown(extra)).toContain('Last run: no word of one\n');
+  writeFileSync(join(extra.root, '_last-run.json'), '{"status":"done","pipelines":{}}');
+  const text = await shown(extra);
+  expect(text).toContain('Last run: no word of one\n');
+  expect(text).toContain('beside the --endpoint that serves the account\n');
+});
+
+test('reads nothing but the logs and the note', async () => {
+  extra = gaps.copy();
+  for (const table of ['events', 'entries', 'groups']) {
+    rmSync(join(extra.root, table, 'account=shop'), { recursive: true });
+  }
+  expect((await shown(extra)).replaceAll(extra.root, gaps.root)).toBe(await shown(gaps));
+});
+
+test('colours are for terminals that want them', () => {
+  expect(wantsColor(true, {})).toBe(true);
+  expect(wantsColor(true, { NO_COLOR: '' })).toBe(true);
+  expect(wantsColor(true, { NO_COLOR: '1' })).toBe(false);
+  expect(wantsColor(true, { TERM: 'dumb' })).toBe(false);
+  expect(wantsColor(false, {})).toBe(false);
+});

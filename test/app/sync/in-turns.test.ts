@@ -1,0 +1,81 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { LedgerlakeError } from '../../../src/core/errors.js';
+import { createSeller } from '../../../src/emulator/seller/seller.js';
+import type { SyncInTurns } from '../../../src/app/sync/sync-in-turns.js';
+import { fileHashes, temporaryFolder } from '../lake-run.js';
+import { watchedService } from '../../engine/run/watched-service.js';
+import { setClock, synced } from './synced.js';
+
+const evening = '2026-03-20T22:00:00Z';
+const nextEvening = '2026-03-21T22:00:00Z';
+/** Everything of the last 40 days again. */
+const rules = [{ days: 40, everyDays: 0 }];
+
+/** A sync over turns that keeps what they have read in memory. */
+function syncInTurns(began: number): SyncInTurns {
+  const slices = new Set<string>();
+  const key = (pipeline: string, slice: string) => `${pipeline} ${slice}`;
+  return {
+    began,
+    wasRead: (pipeline, slice) => slices.has(key(pipeline, slice)),
+    read: (pipeline, some) => {
+      for (const slice of some) slices.add(key(pipeline, slice));
+      return Promise.resolve();
+    },
+  };
+}
+
+/** The lake's files; of the history, which has the instant of each turn in it, how many. */
+async function filesOf(lake: string) {
+  const all = [...(await fileHashes(lake))];
+  const isHistory = ([path]: [string, string]): boolean => path.startsWith('event_history/');
+  return { history: all.filter(isHistory).length, others: new Map(all.filter((file) => !isHistory(file))) };
+}
+
+/** A made-up shop with a service that can have a run closed with its next request. */
+async function shop() {
+  const clock = setClock(evening);
+  const service = await watchedService(createSeller({ seed: 5, events: 300 }, clock), clock);
+  onTestFinished(() => service.close());
+  const lake = await temporaryFolder();
+  const given = { lake, endpoint: service.url, account: 'shop', rules };
+  const whole = async (at: string) => {
+    clock.set(at);
+    expect((await synced(given, { clock })).failure).toBeUndefined();
+  };
+  const inTurns = async (at: string): Promise<number> => {
+    const began = Date.parse(at);
+    const sync = syncInTurns(began);
+    for (let turn = 0; ; turn++) {
+      // The open settlement is read as it is by then: within so little time nothing more comes into it.
+      clock.set(began + turn * 1000);
+      const closing = new AbortController();
+      const over = new LedgerlakeError('STOPPED', 'others are to have their turn');
+      service.onRequest = () => {
+        closing.abort(over);
+      };
+      const { failure } = await synced({ ...given, inTurns: sync }, { clock, closing: closing.signal });
+      if (failure === undefined) return turn + 1;
+      expect(failure).toBe(over);
+    }
+  };
+  return { lake, whole, inTurns, asked: service.asked };
+}
+
+test('a sync in many turns asks for each page once, and comes to the same lake as one in a single turn', async () => {
+  const single = await shop();
+  const cut = await shop();
+  await single.whole(evening);
+  expect(await cut.inTurns(evening)).toBeGreaterThan(4);
+  expect(cut.asked.toSorted()).toEqual(single.asked.toSorted());
+  expect(new Set(cut.asked).size).toBe(cut.asked.length);
+  expect(await filesOf(cut.lake)).toEqual(await filesOf(single.lake));
+
+  // Now most of what it reads is there already: nothing in the lake tells that it was read again.
+  for (const { asked } of [single, cut]) asked.length = 0;
+  await single.whole(nextEvening);
+  expect(await cut.inTurns(nextEvening)).toBeGreaterThan(3);
+  expect(cut.asked.filter((page) => page.startsWith('financial-events/')).length).toBeGreaterThan(15);
+  expect(cut.asked.toSorted()).toEqual(single.asked.toSorted());
+  expect(await filesOf(cut.lake)).toEqual(await filesOf(single.lake));
+});

@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../../src/core/clock.js';
+import { sync, type SyncOptions } from '../../../src/app/load/sync.js';
+import type { Ledger, LedgerItem, LedgerPage, LedgerQuery } from '../../../src/serve/http/ledger.js';
+import { plainLog } from '../../../src/observe/log/plain-log.js';
+
+/** A clock that a test sets; who sleeps on it sleeps until its signal wakes it. */
+export interface SetClock extends Clock {
+  set(iso: string | number): void;
+}
+
+export function setClock(iso: string): SetClock {
+  let now = Date.parse(iso);
+  return {
+    now: () => now,
+    set: (to) => {
+      now = typeof to === 'number' ? to : Date.parse(to);
+    },
+    sleep: (_ms, signal) =>
+      new Promise((_resolve, reject) => {
+        signal?.addEventListener('abort', () => {
+          reject(signal.reason as Error);
+        });
+      }),
+  };
+}
+
+const defaults: SyncOptions = {
+  pipelines: [],
+  lake: '',
+  account: undefined,
+  endpoint: undefined,
+  rate: 1000,
+  burst: 1000,
+  orders: undefined,
+  lookBack: undefined,
+  maxLag: undefined,
+  json: true,
+};
+
+export interface Synced {
+  readonly printed: string;
+  readonly logged: string;
+  readonly failure: unknown;
+  /** The summary's last line, read. */
+  readonly summary: {
+    readonly status: string;
+    readonly lag_seconds: number | null;
+    readonly pipelines: Record<string, Record<string, number>>;
+    readonly changes: Record<
+      string,
+      { appeared: number; vanished: number; differ: number; units: { units: string[] }[] }
+    >;
+    readonly emptied: { units: string[]; accepted: boolean }[];
+  };
+}
+
+/** Runs a sync to its end; what it threw is told. */
+export async function synced(
+  options: Partial<SyncOptions>,
+  {
+    clock,
+    signal = new AbortController().signal,
+    closing,
+  }: { clock: Clock; signal?: AbortSignal; closing?: AbortSignal },
+): Promise<Synced> {
+  const printed: string[] = [];
+  const logged: string[] = [];
+  const context = {
+    clock,
+    signal,
+    closing,
+    print: (text: string) => printed.push(text),
+    tell: plainLog((line) => logged.push(line)),
+  };
+  const failure: unknown = await sync({ ...defaults, ...options }, context).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  const last = printed.join('\n').trimEnd().split('\n').at(-1) ?? '';
+  const summary = JSON.parse(last.startsWith('{') ? last : '{}') as Synced['summary'];
+  return { printed: printed.join('\n'), logged: logged.join('\n'), failure, summary };
+}
+
+/** What a ledger hides at an instant. */
+export type Hides = (item: LedgerItem, asOf: number) => boolean;
+
+/** A ledger that leaves out some of what another one has, for as long as it hides it. */
+export function hidingLedger(ledger: Ledger, hides: Hides): Ledger {
+  const shown = async <P extends LedgerPage | undefined>(answer: Promise<P>, { asOf }: LedgerQuery): Promise<P> => {
+    const page = await answer;
+    return page && { ...page, items: page.items.filter((item) => !hides(item, asOf)) };
+  };
+  return {
+    groups: (range, query) => ledger.groups(range, query),
+    events: (range, query) => shown(ledger.events(range, query), query),
+    eventsOfGroup: (id, query) => shown(ledger.eventsOfGroup(id, query), query),
+    eventsOfOrder: (id, query) => shown(ledger.eventsOfOrder(id, query), query),
+  };
+}
+
+/** When an event was posted, as its JSON says; undefined for one without a date. */
+export function postedAt({ json }: LedgerItem): number | undefined {
+  const [, text] = /"(?:PostedDate|postedDate|TransactionPostedDate)":"([^"]+)"/.exec(json) ?? [];
+  return text === undefined ? undefined : Date.parse(text);
+}
+
+/** A number from 0 on, below `below`, that is always the same for an event. */
+export function lot({ list, json }: LedgerItem, below: number): number {
+  return createHash('sha256').update(`${list} ${json}`).digest().readUInt32BE(0) % below;
+}

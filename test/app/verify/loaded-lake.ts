@@ -1,0 +1,67 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { backfill, type BackfillOptions } from '../../../src/app/load/backfill.js';
+import type { Clock } from '../../../src/core/clock.js';
+import { startService } from '../../../src/serve/http/server.js';
+import type { Ledger } from '../../../src/serve/http/ledger.js';
+import { HandClock } from '../../core/clock.js';
+import { clockStart, range, smallLedger } from './small-ledger.js';
+
+export interface LoadedLake {
+  readonly root: string;
+  readonly clock: Clock;
+  /** Another folder with the same bytes. */
+  copy(): LoadedLake;
+  remove(): void;
+}
+
+function lakeAt(root: string, top: string, clock: Clock): LoadedLake {
+  return {
+    root,
+    clock,
+    copy: () => {
+      const other = mkdtempSync(join(tmpdir(), 'ledgerlake-copy-'));
+      cpSync(root, join(other, 'lake'), { recursive: true });
+      return lakeAt(join(other, 'lake'), other, clock);
+    },
+    remove: () => {
+      rmSync(top, { recursive: true });
+    },
+  };
+}
+
+/** A lake that real runs have loaded from a ledger over HTTP; several runs one after the other. */
+export async function loadedLake(
+  ledger: Ledger = smallLedger(),
+  runs: readonly Partial<BackfillOptions>[] = [{}],
+  account = 'shop',
+): Promise<LoadedLake> {
+  const clock = new HandClock(clockStart);
+  const top = mkdtempSync(join(tmpdir(), 'ledgerlake-lake-'));
+  const root = join(top, 'lake');
+  const service = await startService({ ledger, clock });
+  try {
+    for (const run of runs) {
+      await backfill(
+        {
+          pipelines: [],
+          lake: root,
+          account,
+          endpoint: service.url,
+          refresh: false,
+          rate: 1000,
+          burst: 1000,
+          orders: undefined,
+          json: false,
+          ...range,
+          ...run,
+        },
+        { clock, signal: new AbortController().signal, print: () => undefined, tell: () => undefined },
+      );
+    }
+  } finally {
+    await service.close();
+  }
+  return lakeAt(root, top, clock);
+}

@@ -1,0 +1,26 @@
+import { verify } from '../../../src/app/verify/verify.js';
+import type { Clock } from '../../../src/core/clock.js';
+import type { CheckResult, Problem } from '../../../src/app/verify/certificate.js';
+import { Kept } from '../../core/text/streams.js';
+
+export interface Verified {
+  readonly code: number;
+  readonly verdict: string;
+  readonly checks: readonly CheckResult[];
+  readonly problems: readonly Problem[];
+}
+
+/** What `ledgerlake verify --format json` says of a lake, and its exit code. */
+export async function verified(lake: { root: string; clock: Clock }, strict = false): Promise<Verified> {
+  const output = new Kept();
+  const context = { clock: lake.clock, signal: new AbortController().signal, output, log: () => undefined };
+  const code = await verify({ lake: lake.root, format: 'json', strict }, context);
+  return { code, ...(JSON.parse(output.text) as Omit<Verified, 'code'>) };
+}
+
+/** The checks that found something, each with what it found. */
+export function found({ checks }: Verified): string[] {
+  return checks
+    .filter(({ result }) => result !== 'ok' && result !== 'none')
+    .map(({ check, result }) => `${check} ${result}`);
+}

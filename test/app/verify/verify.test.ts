@@ -1,0 +1,76 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { verify, type VerifyOptions } from '../../../src/app/verify/verify.js';
+import { Kept } from '../../core/text/streams.js';
+import { addOf } from './damage.js';
+import { loadedLake, type LoadedLake } from './loaded-lake.js';
+import { settlement, smallItems, smallLedger } from './small-ledger.js';
+
+let lake: LoadedLake;
+let missing: string;
+beforeAll(async () => {
+  const group = {
+    id: 'GROUP-1',
+    start: '2025-02-20T00:00:00Z',
+    end: '2025-03-06T00:00:00Z',
+    beginning: '0',
+    total: '1',
+  };
+  const items = [...smallItems().filter(({ list, group: of }) => list !== '' || of !== 'GROUP-1'), settlement(group)];
+  lake = await loadedLake(smallLedger(items));
+  missing = `events/${addOf(lake.root, 'events', 'month=2025-03').path}`;
+  rmSync(join(lake.root, missing));
+});
+afterAll(() => {
+  lake.remove();
+});
+
+async function shown(more: Partial<VerifyOptions> = {}): Promise<{ code: number; text: string }> {
+  const output = new Kept();
+  const context = { clock: lake.clock, signal: new AbortController().signal, output, log: () => undefined };
+  const code = await verify({ lake: lake.root, format: 'table', strict: false, ...more }, context);
+  return { code, text: output.text };
+}
+
+test('the certificate has a line for each check, a paragraph for each problem, and the verdict last', async () => {
+  const { code, text } = await shown();
+  expect(code).toBe(1);
+  expect(text).toMatch(/│ file-bytes +│ each file is there .* │ +12 │ files +│ failed: 1 +│/);
+  expect(text).toMatch(/│ group-totals +│ .* │ +1 │ groups +│ finding: 1 +│/);
+  expect(text).toContain(
+    `\nlake file-bytes: the file is missing\n  events  window/2025-03-01T00:00:00.000Z/2025-03-08T00:00:00.000Z  ${missing}\n`,
+  );
+  expect(text).toMatch(
+    /\nupstream group-totals: net is 218\.710000 USD, .*217\.710000 apart\n  groups {2}group\/GROUP-1 /,
+  );
+  expect(text.trimEnd().split('\n').at(-1)).toBe(
+    `NOT WHOLE: ${lake.root} has 1 problem, 1 finding about what upstream gave (12 files, 29 events, 54 amounts, 1 closed group)`,
+  );
+});
+
+test('rows have a line for each problem and for each check without any, in ndjson and csv alike', async () => {
+  const ndjson = (await shown({ format: 'ndjson' })).text.trimEnd().split('\n');
+  const rows = ndjson.map((line) => JSON.parse(line) as Record<string, string | number | null>);
+  expect(rows.filter(({ problem }) => problem !== null)).toMatchObject([
+    {
+      check: 'file-bytes',
+      result: 'failed',
+      kind: 'lake',
+      table: 'events',
+      file: missing,
+      problem: 'the file is missing',
+    },
+    { check: 'group-totals', result: 'finding', kind: 'upstream', table: 'groups', slice: 'group/GROUP-1' },
+  ]);
+  expect(new Set(rows.map(({ check }) => check)).size).toBe(18);
+  const csv = (await shown({ format: 'csv' })).text.trimEnd().split('\n');
+  expect(csv[0]).toBe('check,checked,counts,result,kind,table,file,slice,problem');
+  expect(csv.slice(1).map((line) => line.split(',')[0])).toEqual(rows.map(({ check }) => check));
+});
+
+test('an account that the lake does not hold has nothing to verify', async () => {
+  const { code, text } = await shown({ account: 'other', strict: true });
+  expect(code).toBe(0);
+  expect(text.trimEnd().split('\n').at(-1)).toBe(`Nothing to verify: ${lake.root} holds no file`);
+});

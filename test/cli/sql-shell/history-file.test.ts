@@ -1,0 +1,57 @@
+import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { historyLines, historyPath, openHistory } from '../../../src/cli/sql-shell/history-file.js';
+import { temporaryFolder } from '../../app/lake-run.js';
+
+function unheard(line: string): never {
+  throw new Error(`expected nothing to be told, got ${line}`);
+}
+
+test('stands in the folder for state', () => {
+  expect(historyPath({ XDG_STATE_HOME: '/state' })).toBe('/state/ledgerlake/sql_history');
+  for (const XDG_STATE_HOME of [undefined, '', 'relative']) {
+    expect(historyPath({ XDG_STATE_HOME })).toBe(join(homedir(), '.local/state/ledgerlake/sql_history'));
+  }
+});
+
+test('keeps whole statements for the next shell, newest first, for nobody else', async () => {
+  const path = join(await temporaryFolder(), 'state', 'sql_history');
+  const history = await openHistory(path, unheard);
+  expect(history.newestFirst).toEqual([]);
+  await history.add('SELECT 1;', true);
+  await history.add('SELECT', false);
+  await history.add('  2;', true);
+  await history.add('SELECT dropped', false);
+  history.forget();
+  await history.add(' SELECT 3;', true);
+  await history.add('CREATE SECRET s (TYPE s3,', false);
+  await history.add("KEY_ID 'hush');", true);
+  await history.add('', true);
+  await history.add('x'.repeat(20_000), true);
+  expect(await readFile(path, 'utf8')).toBe('SELECT 1;\nSELECT\n  2;\n');
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+  expect((await openHistory(path, unheard)).newestFirst).toEqual(['  2;', 'SELECT', 'SELECT 1;']);
+});
+
+test('is cut to its last lines, and an old file is closed to others', async () => {
+  const path = join(await temporaryFolder(), 'sql_history');
+  const lines = Array.from({ length: historyLines + 5 }, (_, at) => `SELECT ${at};`);
+  await writeFile(path, `${lines.join('\n')}\n`);
+  await chmod(path, 0o644);
+  const { newestFirst } = await openHistory(path, unheard);
+  expect(newestFirst).toEqual(lines.slice(5).toReversed());
+  expect(await readFile(path, 'utf8')).toBe(`${lines.slice(5).join('\n')}\n`);
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+});
+
+test('that can’t be written is told once, and nothing else happens', async () => {
+  const path = join(await temporaryFolder(), 'sql_history');
+  await mkdir(path);
+  const told: string[] = [];
+  const history = await openHistory(path, (line) => told.push(line));
+  await history.add('SELECT 1;', true);
+  expect(history.newestFirst).toEqual([]);
+  expect(told).toEqual([expect.stringMatching(/^What is typed is not kept \(EISDIR.*\)\.$/)]);
+});

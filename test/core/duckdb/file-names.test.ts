@@ -1,0 +1,26 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { fileNames } from '../../../src/core/duckdb/file-names.js';
+import { fileBegun } from '../../../src/cli/sql-shell/suggestions.js';
+import { temporaryFolder } from '../../app/lake-run.js';
+
+test('names that begin as typed, folders with a slash, hidden ones only where they are asked for', async () => {
+  const folder = await temporaryFolder();
+  await mkdir(join(folder, 'fees'));
+  for (const name of ['fees.csv', 'a file.csv', '.hidden']) await writeFile(join(folder, name), '');
+  expect(await fileNames(`${folder}/f`)).toEqual([`${folder}/fees.csv`, `${folder}/fees/`]);
+  expect(await fileNames(`${folder}/`)).toEqual(['a file.csv', 'fees.csv', 'fees/'].map((name) => `${folder}/${name}`));
+  expect(await fileNames(`${folder}/.h`)).toEqual([`${folder}/.hidden`]);
+  expect(await fileNames(`${folder}/nowhere/f`)).toEqual([]);
+});
+
+test.each([
+  ['.output ', ''],
+  ['.output a b', 'a b'],
+  ['  .output out/f', 'out/f'],
+  ['.output', undefined],
+  ["SELECT '.output f", undefined],
+])('a name is begun in %j', (text, begun) => {
+  expect(fileBegun(text)).toBe(begun);
+});

@@ -1,0 +1,74 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { csvText } from '../../../src/core/text/csv.js';
+import { chunked, textOf } from './streams.js';
+
+/** A reader of RFC 4180 with bare line feeds: a quoted field is a string, an unquoted one too unless it is empty: null. */
+function parseCsv(text: string): (string | null)[][] {
+  const rows: (string | null)[][] = [];
+  let row: (string | null)[] = [];
+  for (let at = 0; at < text.length; at++) {
+    let field: string | null = '';
+    if (text[at] === '"') {
+      for (at++; text[at] !== '"' || text[at + 1] === '"'; at++) {
+        if (at >= text.length) throw new Error('a quote is open');
+        if (text[at] === '"') at++;
+        field += text[at] ?? '';
+      }
+      at++;
+    } else {
+      for (; text[at] !== ',' && text[at] !== '\n'; at++) {
+        if (at >= text.length || text[at] === '"' || text[at] === '\r') throw new Error('unquoted');
+        field += text[at] ?? '';
+      }
+      if (field === '') field = null;
+    }
+    row.push(field);
+    if (text[at] === '\n') {
+      rows.push(row);
+      row = [];
+    } else if (text[at] !== ',') throw new Error(`neither a comma nor a line feed at ${at}`);
+  }
+  if (row.length > 0) throw new Error('the last line has no end');
+  return rows;
+}
+
+const cell = fc.oneof(
+  fc.constant(null),
+  fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', '\r', ' ', 'é', '日') }),
+  fc.bigInt(),
+  fc.boolean(),
+);
+
+test('another reader gets every cell back, and NULL apart from the empty string', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 4 }).chain((width) =>
+        fc.tuple(
+          fc.array(fc.string({ minLength: 1 }), { minLength: width, maxLength: width }),
+          fc.array(fc.array(fc.array(cell, { minLength: width, maxLength: width }), { maxLength: 4 }), {
+            maxLength: 3,
+          }),
+        ),
+      ),
+      async ([names, chunks]) => {
+        const columns = names.map((name) => ({ name, kind: 'text' }) as const);
+        const parsed = parseCsv(await textOf(csvText(columns, chunked(...chunks))));
+        const rows = chunks.flat().map((row) => row.map((value) => (value === null ? null : String(value))));
+        expect(parsed).toEqual([names, ...rows]);
+      },
+    ),
+  );
+});
+
+test('decimals keep their digits, and only what needs quotes has them', async () => {
+  const columns = [
+    { name: 'amount', kind: 'number' },
+    { name: 'a, b', kind: 'text' },
+    { name: 'none', kind: 'text' },
+    { name: 'empty', kind: 'text' },
+  ] as const;
+  expect(await textOf(csvText(columns, chunked([['25.100000', 'say "x"', null, '']])))).toBe(
+    'amount,"a, b",none,empty\n25.100000,"say ""x""",,""\n',
+  );
+});

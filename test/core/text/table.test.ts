@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { tableText } from '../../../src/core/text/table.js';
+import { displayWidth } from '../../../src/core/text/width.js';
+import { chunked, textOf } from './streams.js';
+import type { Cell, Column } from '../../../src/core/text/rows.js';
+
+const money: readonly Column[] = [
+  { name: 'kind', kind: 'text' },
+  { name: 'amount', kind: 'number' },
+];
+
+test('numbers stand to the right, text to the left, wide characters count double', async () => {
+  const rows = [
+    ['fee', '-1.500000'],
+    ['税金👍', '1250.000000'],
+    [null, null],
+    ['NULL', 0n],
+  ];
+  expect(await textOf(tableText(money, chunked(rows)))).toBe(`┌────────┬─────────────┐
+│ kind   │      amount │
+├────────┼─────────────┤
+│ fee    │   -1.500000 │
+│ 税金👍 │ 1250.000000 │
+│ NULL   │        NULL │
+│ "NULL" │           0 │
+└────────┴─────────────┘
+4 rows
+`);
+});
+
+test('no row still shows the columns', async () => {
+  expect(await textOf(tableText(money, chunked()))).toBe(`┌──────┬────────┐
+│ kind │ amount │
+├──────┼────────┤
+└──────┴────────┘
+0 rows
+`);
+});
+
+test('the footer can be left out', async () => {
+  expect(await textOf(tableText(money, chunked([['x', 1]]), { footer: false }))).not.toContain('row');
+});
+
+test('small chunks share a box; rows that need more room later get a wider one', async () => {
+  const columns: readonly Column[] = [{ name: 'n', kind: 'number' }];
+  const small = Array.from({ length: 1000 }, (): Cell[][] => [[7]]);
+  const text = await textOf(tableText(columns, chunked(...small, [[123456]])));
+  expect(text.match(/┌.*┐/g)).toEqual(['┌───┐', '┌────────┐']);
+  expect(text).toContain('│ 123456 │');
+  expect(text.endsWith('1,001 rows\n')).toBe(true);
+});
+
+describe('on a terminal', () => {
+  test('text is cut with an ellipsis, numbers and times are not', async () => {
+    const columns: readonly Column[] = [
+      { name: 'at', kind: 'time' },
+      { name: 'raw', kind: 'text' },
+      { name: 'amount', kind: 'number' },
+    ];
+    const row = ['2025-03-04T05:06:07Z', '{"a":'.repeat(40), '999999999999.999999'];
+    expect(await textOf(tableText(columns, chunked([row]), { width: 64 }))).toContain(
+      '│ 2025-03-04T05:06:07Z │ {"a":{"a":{"a"… │ 999999999999.999999 │',
+    );
+  });
+
+  test('columns that find no room are left out from the middle, and the footer says so', async () => {
+    const columns = Array.from({ length: 9 }, (_, at): Column => ({ name: `column ${at}`, kind: 'text' }));
+    const row = columns.map(({ name }) => `value of ${name}`);
+    const text = await textOf(tableText(columns, chunked([row]), { width: 60 }));
+    expect(text).toContain('│ value of column… │ value of colum… │ … │ value of colum… │');
+    expect(text).toContain('1 row, 3 of 9 columns shown\n');
+  });
+
+  const kind = fc.constantFrom<Column['kind']>('text', 'json', 'number', 'time');
+  test('every line has the same width, which is that of the terminal at most', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(kind, fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 })), {
+          minLength: 1,
+          maxLength: 12,
+        }),
+        fc.integer({ min: 40, max: 130 }),
+        async (cells, width) => {
+          const columns = cells.map(([kind], at): Column => ({ name: `c${at}`, kind }));
+          // One number or time of 20 digits fits 40 cells.
+          const row = cells.map(([kind, text]) => (kind === 'number' || kind === 'time' ? text.slice(0, 20) : text));
+          const lines = (await textOf(tableText(columns, chunked([row]), { width }))).split('\n').slice(0, -2);
+          const widths = new Set(lines.map(displayWidth));
+          expect(widths.size).toBe(1);
+          expect([...widths][0]).toBeLessThanOrEqual(width);
+        },
+      ),
+    );
+  });
+});

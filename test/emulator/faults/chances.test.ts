@@ -1,0 +1,255 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Arrivals } from '../../../src/emulator/faults/arrivals.js';
+import { draw } from '../../../src/emulator/faults/draw.js';
+import type { FaultRequest, Faults } from '../../../src/emulator/faults/faults.js';
+import { type FaultKind, faultKinds, faultRules } from '../../../src/emulator/faults/kinds.js';
+import { Strikes } from '../../../src/emulator/faults/strikes.js';
+import { startService } from '../../../src/serve/http/server.js';
+import { arrayLedger, event, group } from '../../serve/http/array-ledger.js';
+import { pages, paths, start, startClient } from '../../serve/http/client.js';
+import { handClock } from '../../serve/http/hand-clock.js';
+
+const ten = Array.from({ length: 10 }, (_, id) => event(Date.parse('2025-06-01') + id, id, { group: 'G' }));
+
+function strikesOf(faults: Faults, more: { seed?: number; now?: () => number; signIn?: boolean } = {}) {
+  const hits: FaultKind[] = [];
+  const hit = (kind: FaultKind) => hits.push(kind);
+  const { seed = 1, now = () => 0, signIn = false } = more;
+  return { strikes: new Strikes({ faults, seed, now, hit, signIn }), hits };
+}
+
+/** So many first requests for events. */
+function requests(
+  count: number,
+  operation: FaultRequest['operation'] = 'ListFinancialEvents',
+  query = '',
+): FaultRequest[] {
+  const arrivals = new Arrivals();
+  return Array.from({ length: count }, () => arrivals.next(operation, query));
+}
+
+/** The numbers of the requests that a fault hit. */
+function struck(kind: FaultKind, faults: Faults, count = 1_000, seed = 1): number[] {
+  const { strikes } = strikesOf(faults, { seed });
+  return requests(count)
+    .filter((request) => strikes.hits(kind, request))
+    .map(({ number }) => number);
+}
+
+describe('a share', () => {
+  test('hits about as many requests as it says, the same ones for the same seed', () => {
+    const faults = { reset: { share: 0.1 } };
+    const numbers = struck('reset', faults, 10_000);
+    expect(numbers.length).toBeGreaterThan(900);
+    expect(numbers.length).toBeLessThan(1_100);
+    expect(struck('reset', faults, 10_000)).toEqual(numbers);
+    expect(struck('reset', faults, 10_000, 2)).not.toEqual(numbers);
+  });
+
+  test('of 0 hits none, of 1 and none given all', () => {
+    expect(struck('reset', { reset: { share: 0 } })).toEqual([]);
+    expect(struck('reset', { reset: { share: 1 } })).toHaveLength(1_000);
+    expect(struck('reset', { reset: {} })).toHaveLength(1_000);
+  });
+
+  test('of two kinds hits independently', () => {
+    const faults = { reset: { share: 0.5 }, html: { share: 0.5 } };
+    const [one, other] = [struck('reset', faults), struck('html', faults)];
+    const both = one.filter((number) => other.includes(number)).length;
+    expect(both).toBeGreaterThan(200);
+    expect(both).toBeLessThan(300);
+  });
+
+  test('is a number from 0 up to 1 for whatever it is of', () => {
+    fc.assert(
+      fc.property(fc.integer(), fc.array(fc.oneof(fc.string(), fc.integer())), (seed, words) => {
+        const chance = draw(seed, ...words);
+        expect(chance).toBeGreaterThanOrEqual(0);
+        expect(chance).toBeLessThan(1);
+        expect(draw(seed, ...words)).toBe(chance);
+      }),
+    );
+  });
+});
+
+describe('settings', () => {
+  test('when chooses, and times ends it', () => {
+    const when = ({ number }: FaultRequest) => number % 3 === 0;
+    expect(struck('html', { html: { when, times: 2 } })).toEqual([3, 6]);
+    expect(struck('html', { html: { times: 0 } })).toEqual([]);
+  });
+
+  test('a spell hits every request of its operation, then chance decides again', () => {
+    let now = 0;
+    const { strikes } = strikesOf({ html: { forMs: 100, times: 1 } }, { now: () => now });
+    const [one, two, three] = requests(3);
+    const [other] = requests(1, 'ListFinancialEventGroups');
+    if (!one || !two || !three || !other) throw new Error('no requests');
+    expect(strikes.hits('html', one)).toBe(true);
+    now = 99;
+    expect(strikes.hits('html', two)).toBe(true);
+    expect(strikes.hits('html', other)).toBe(false);
+    now = 100;
+    expect(strikes.hits('html', three)).toBe(false);
+  });
+
+  test('a request is shown with all that chooses it', async () => {
+    const seen: FaultRequest[] = [];
+    const when = (request: FaultRequest) => {
+      seen.push(request);
+      return false;
+    };
+    const { get } = await startClient(ten, { faults: { reset: { when } } });
+    await get('/nowhere');
+    await get(paths.groups);
+    await get(paths.events, { PostedAfter: '2025-01-01', MaxResultsPerPage: 7 });
+    await get(paths.events, { NextToken: 'a+b=c' });
+    expect(seen).toEqual([
+      {
+        operation: 'ListFinancialEventGroups',
+        number: 1,
+        numberInOperation: 1,
+        hasToken: false,
+        pageSize: 100,
+        parameters: {},
+      },
+      {
+        operation: 'ListFinancialEvents',
+        number: 2,
+        numberInOperation: 1,
+        hasToken: false,
+        pageSize: 7,
+        parameters: { PostedAfter: '2025-01-01', MaxResultsPerPage: '7' },
+      },
+      {
+        operation: 'ListFinancialEvents',
+        number: 3,
+        numberInOperation: 2,
+        hasToken: true,
+        pageSize: 100,
+        parameters: { NextToken: 'a+b=c' },
+      },
+    ]);
+  });
+
+  test.each<[Faults, RegExp]>([
+    [{ throttled: { share: 2 } }, /share of throttled must be a number from 0 to 1/],
+    [{ throttled: { share: NaN } }, /share of throttled/],
+    [{ throttled: { times: 1.5 } }, /times of throttled/],
+    [{ throttled: { forMs: 0 } }, /spell of throttled/],
+    [{ throttled: { amount: 1 } }, /takes no amount/],
+    [{ all: { amount: 1 } }, /takes no amount/],
+    [{ 'chain-limit': { amount: 0.5 } }, /amount of chain-limit \(pages\)/],
+    [{ 'clock-fast': { share: 1 } }, /takes no share/],
+    [{ 'clock-fast': { times: 1 } }, /single requests/],
+    [{ 'deferred-events': { when: () => true } }, /single requests/],
+    [{ unheard: {} } as Faults, /no fault "unheard"/],
+  ])('%j can not be', async (faults, message) => {
+    const starting = startService({ ledger: arrayLedger([]), clock: handClock(start), faults });
+    await expect(starting).rejects.toMatchObject({ code: 'USAGE', message: expect.stringMatching(message) as string });
+  });
+});
+
+describe('all', () => {
+  const passing = faultKinds.filter((kind) => faultRules[kind].passing === true);
+  const drawn = (faults: Faults, list: readonly FaultRequest[], signIn = false) => {
+    const { strikes, hits } = strikesOf(faults, { signIn });
+    for (const request of list) {
+      const before = hits.length;
+      for (const kind of faultKinds) strikes.hits(kind, request);
+      expect(hits.length - before).toBeLessThanOrEqual(1);
+    }
+    return hits;
+  };
+
+  test('hits its share of the requests, with each of the passing faults alike', () => {
+    const hits = drawn({ all: { share: 0.5 } }, requests(2_000, 'ListFinancialEvents', 'NextToken=x'), true);
+    expect(hits.length).toBeGreaterThan(900);
+    expect(hits.length).toBeLessThan(1_100);
+    expect([...new Set(hits)].sort()).toEqual([...passing].sort());
+    for (const kind of passing) {
+      expect(hits.filter((hit) => hit === kind).length).toBeGreaterThan(hits.length / passing.length / 2);
+    }
+  });
+
+  test('leaves out what has an entry of its own, and what can not be', () => {
+    const hits = drawn({ all: { share: 1 }, reset: { share: 0 } }, requests(500));
+    expect(hits).toHaveLength(500);
+    for (const kind of ['reset', 'access-token-expired', 'token-loop'] as const) expect(hits).not.toContain(kind);
+  });
+
+  test('of the sign-in only what hits a sign-in', () => {
+    const hits = new Set(drawn({ all: { share: 1 } }, requests(300, 'SignIn'), true));
+    expect([...hits].sort()).toEqual(faultKinds.filter((kind) => faultRules[kind].signIn === true).sort());
+  });
+});
+
+describe('several faults at once', () => {
+  test('one that comes in place of the answer goes first; others add up', async () => {
+    const faults = { throttled: { times: 1 }, 'rate-missing': {}, 'unknown-list': {}, 'clock-fast': { amount: 1 } };
+    const { get, service } = await startClient(ten, { quota: { rate: 1, burst: 9 }, faults });
+    expect((await get(paths.events)).status).toBe(429);
+    const reply = await get(paths.events);
+    expect(reply.headers.has('x-amzn-ratelimit-limit')).toBe(false);
+    expect(Date.parse(reply.headers.get('date') ?? '')).toBe(Date.parse(start) + 60_000);
+    expect(reply.text).toContain('"PerformanceBondRefundEventList":[]');
+    expect(service.counts.faults('rate-missing')).toBe(1);
+  });
+
+  test('a client that tries again reads everything exactly once', async () => {
+    const kinds = ['throttled', 'invalid-input', 'server-error', 'unavailable'] as const;
+    const faults = Object.fromEntries(kinds.map((kind) => [kind, { share: 0.2 }]));
+    const client = await startClient(ten, { faults });
+    const get = async (...asked: Parameters<typeof client.get>) => {
+      let reply = await client.get(...asked);
+      while (reply.status !== 200) reply = await client.get(...asked);
+      return reply;
+    };
+    const replies = await pages({ ...client, get }, paths.events, { MaxResultsPerPage: 1 });
+    expect(replies.flatMap(({ ids }) => ids)).toEqual(ten.map((_, id) => id));
+    expect(client.service.counts.faults()).toBeGreaterThan(2);
+    expect(client.service.counts.requests('ListFinancialEvents')).toBe(10 + client.service.counts.faults());
+  });
+});
+
+describe('without faults', () => {
+  test('5,000 requests see none', async () => {
+    const items = [...ten, group('2025-05-31', 'G')];
+    const { service, clock } = await startClient(items, { quota: { rate: 0.5, burst: 30 } });
+    const targets = [paths.events, paths.groups, paths.ofGroup('G')];
+    const bodies = new Map<string, string>();
+    for (let number = 0; number < 5_000; number++) {
+      const target = targets[number % targets.length] ?? '';
+      const response = await fetch(service.url + target);
+      const body = await response.text();
+      expect(response.status).toBe(200);
+      expect(response.headers.get('x-amzn-ratelimit-limit')).toBe('0.5');
+      expect(Date.parse(response.headers.get('date') ?? '')).toBe(Math.floor(clock.now() / 1_000) * 1_000);
+      expect(body).toBe(bodies.get(target) ?? body);
+      bodies.set(target, body);
+      clock.move(667);
+    }
+    expect(service.counts.requests()).toBe(5_000);
+    expect(service.counts.requests(undefined, 200)).toBe(5_000);
+    expect(service.counts.requests(undefined, 429)).toBe(0);
+    expect(service.counts.faults()).toBe(0);
+  });
+});
+
+describe('counts', () => {
+  test('are by operation and status', async () => {
+    const { get, service } = await startClient(ten, { quota: { rate: 1, burst: 2 } });
+    for (let count = 0; count < 3; count++) await get(paths.events);
+    await get(paths.groups, { MaxResultsPerPage: 0 });
+    await get('/nowhere');
+    const { counts } = service;
+    expect(counts.requests()).toBe(5);
+    expect(counts.requests('ListFinancialEvents')).toBe(3);
+    expect(counts.requests('ListFinancialEvents', 429)).toBe(1);
+    expect(counts.requests(undefined, 400)).toBe(1);
+    expect(counts.requests('none', 404)).toBe(1);
+    expect(counts.faults()).toBe(0);
+    expect(counts.peak).toBe(1);
+  });
+});

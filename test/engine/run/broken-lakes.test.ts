@@ -1,0 +1,120 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, readFile, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { hashesOf } from '../../lake/hashes-of.js';
+import { globbed, truthOf } from '../../lake/lake-truth.js';
+import { childRun } from './child-run.js';
+import { filesOf } from './disk-lake.js';
+import { folder, service, undisturbed, words, type Undisturbed } from './kill-trials.js';
+import type { WatchedService } from './watched-service.js';
+
+const command = promisify(execFile);
+
+let whole: Undisturbed;
+beforeAll(async () => {
+  whole = await undisturbed();
+});
+afterAll(() => whole.remove());
+
+async function place(): Promise<{ lake: string; upstream: WatchedService }> {
+  const upstream = await service();
+  const { lake, remove } = await folder();
+  onTestFinished(async () => {
+    await upstream.close();
+    await remove();
+  });
+  return { lake, upstream };
+}
+
+/** The one line that a run ends with which can't go on. */
+async function failure(lake: string, upstream: WatchedService, ...more: string[]): Promise<string> {
+  const { code, errors } = await childRun(words(lake, upstream, ...more)).ended;
+  expect(code, errors).toBe(1);
+  const lines = errors.split('\n').filter((line) => line.startsWith('ledgerlake: '));
+  expect(lines, errors).toHaveLength(1);
+  expect(errors).not.toMatch(/\n\s+at /);
+  return lines[0] ?? '';
+}
+
+test.each([
+  ['is a file', ''],
+  ['lies below a file', '/below'],
+])('a lake that %s is refused before anything is asked for', async (_what, below) => {
+  const { lake, upstream } = await place();
+  await writeFile(lake, 'a file');
+  expect(await failure(`${lake}${below}`, upstream)).toMatch(/expected (a )?folder|a part of the path is a file/);
+  expect(upstream.asked).toEqual([]);
+  expect(await readFile(lake, 'utf8')).toBe('a file');
+});
+
+/** The newest commit of a table, as a path within the lake. */
+function newestCommit(files: ReadonlyMap<string, Uint8Array>, table: string): string {
+  const commits = [...files.keys()].filter((path) => new RegExp(`^${table}/_delta_log/\\d+\\.json$`).test(path));
+  return commits.toSorted().at(-1) ?? '';
+}
+
+test.each([
+  ['in the middle of a line', (bytes: Buffer) => bytes.length - 20],
+  ['between two lines', (bytes: Buffer) => bytes.lastIndexOf('\n', bytes.length - 2) + 1],
+  ['at its beginning', () => 0],
+])('a log whose newest commit is cut off %s is named, and nothing is touched', async (_where, keep) => {
+  const { lake, upstream } = await place();
+  await cp(whole.lake, lake, { recursive: true });
+  const commit = newestCommit(await filesOf(lake), 'events');
+  await truncate(join(lake, commit), keep(await readFile(join(lake, commit))));
+  const before = hashesOf(await filesOf(lake));
+  expect(await failure(lake, upstream, '--refresh')).toContain(commit);
+  expect(upstream.asked).toEqual([]);
+  expect(hashesOf(await filesOf(lake))).toEqual(before);
+});
+
+test('a log of a newer protocol says which version it wants, and nothing is touched', async () => {
+  const { lake, upstream } = await place();
+  await cp(whole.lake, lake, { recursive: true });
+  const newest = newestCommit(await filesOf(lake), 'groups');
+  const next = newest.replace(/\d{20}/, (digits) => String(Number(digits) + 1).padStart(20, '0'));
+  await writeFile(join(lake, next), '{"protocol":{"minReaderVersion":3,"minWriterVersion":7}}\n');
+  const before = hashesOf(await filesOf(lake));
+  expect(await failure(lake, upstream)).toMatch(/groups.*wants Delta reader version 3 and writer version 7/);
+  expect(upstream.asked).toEqual([]);
+  expect(hashesOf(await filesOf(lake))).toEqual(before);
+});
+
+/** Mounts a file system of its own on the lake's folder; false, with the reason printed, where that isn't allowed. */
+async function mounted(lake: string, options: string): Promise<boolean> {
+  await mkdir(lake);
+  try {
+    await command('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', lake]);
+  } catch (error) {
+    console.log(`skipped: a file system can't be mounted here (${String(error).split('\n')[0] ?? ''})`);
+    return false;
+  }
+  // Before the folder is removed.
+  onTestFinished(() => command('umount', [lake]).then(() => undefined));
+  return true;
+}
+
+test('a disk that runs full ends the run clearly, and with more room it goes on', async ({ skip }) => {
+  const { lake, upstream } = await place();
+  if (!(await mounted(lake, 'size=200k'))) skip();
+  expect(await failure(lake, upstream)).toMatch(/the disk is full.*what was committed stays/);
+  const before = await filesOf(lake);
+  expect(truthOf(before).faults).toEqual([]);
+  expect(truthOf(before).counted.length).toBeGreaterThan(0);
+
+  await command('mount', ['-o', 'remount,size=20m', lake]);
+  const { code, errors } = await childRun(words(lake, upstream)).ended;
+  expect(code, errors).toBe(0);
+  const files = await filesOf(lake);
+  expect(truthOf(files).faults).toEqual([]);
+  expect(globbed(files)).toEqual(truthOf(files).counted);
+});
+
+test('a lake that can’t be written is refused before anything is asked for', async ({ skip }) => {
+  const { lake, upstream } = await place();
+  if (!(await mounted(lake, 'size=1m,ro'))) skip();
+  expect(await failure(lake, upstream)).toMatch(/read-only/);
+  expect(upstream.asked).toEqual([]);
+});

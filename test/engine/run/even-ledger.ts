@@ -1,0 +1,47 @@
+import type { InstantRange, Ledger, LedgerItem, LedgerPage, LedgerQuery } from '../../../src/serve/http/ledger.js';
+import { settlement, shipment } from '../../app/sync/made-up-shop.js';
+
+const dayMs = 86_400_000;
+
+export interface EvenLedger extends Ledger {
+  /** Every event, in order. */
+  readonly items: readonly LedgerItem[];
+}
+
+/** A seller whose days are all alike: so many small events on each, in settlements of so many days. */
+export function evenLedger(from: string, days: number, perDay: number, settlementDays: number): EvenLedger {
+  const start = Date.parse(from);
+  const iso = (ms: number) => new Date(ms).toISOString();
+  const idOf = (day: number) => `GROUP-${Math.floor(day / settlementDays)}`;
+  const items = Array.from({ length: days * perDay }, (_, number) => {
+    const at = start + Math.floor((number * dayMs) / perDay);
+    return shipment(iso(at), `111-0000000-${String(number).padStart(7, '0')}`, '1.25', idOf(number / perDay));
+  });
+  const groups = Array.from({ length: Math.ceil(days / settlementDays) }, (_, number) => {
+    const begins = start + number * settlementDays * dayMs;
+    return settlement(`GROUP-${number}`, iso(begins), iso(begins + settlementDays * dayMs));
+  });
+  const byGroup = new Map(groups.map(({ group }) => [group, items.filter((item) => item.group === group)]));
+
+  function page(all: readonly LedgerItem[], { cursor = '0', limit }: LedgerQuery): LedgerPage {
+    const end = Number(cursor) + limit;
+    return { items: all.slice(Number(cursor), end), next: end < all.length ? String(end) : undefined };
+  }
+  const within = ({ from: least, to }: InstantRange) => items.filter(({ at }) => at >= least && at < to);
+  return {
+    items,
+    groups: ({ from: least, to }, query) =>
+      Promise.resolve(
+        page(
+          groups.filter(({ at }) => at >= least && at < to),
+          query,
+        ),
+      ),
+    events: (range, query) => Promise.resolve(page(within(range), query)),
+    eventsOfGroup: (id, query) => {
+      const own = byGroup.get(id);
+      return Promise.resolve(own && page(own, query));
+    },
+    eventsOfOrder: () => Promise.resolve(undefined),
+  };
+}

@@ -1,0 +1,168 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { createSeller } from '../../../src/emulator/seller/seller.js';
+import { clockAt } from '../../app/lake-run.js';
+import { globbed, truthOf } from '../../lake/lake-truth.js';
+import { childRun } from './child-run.js';
+import { differentRows, filesOf } from './disk-lake.js';
+import { watchedService, type WatchedService } from './watched-service.js';
+
+const clock = clockAt('2025-06-20T12:00:00Z');
+/** Whose events they are. */
+export const account = 'shop';
+
+/** A lake that nothing disturbed, and what it took. */
+export interface Undisturbed {
+  readonly lake: string;
+  readonly files: ReadonlyMap<string, Uint8Array>;
+  /** What was asked for, in any order. */
+  readonly asked: readonly string[];
+  /** Steps on the disk. */
+  readonly steps: number;
+  readonly remove: () => Promise<void>;
+}
+
+/** Where a run is killed: at a step of its own on the disk, or some milliseconds after a request has come in. */
+export type KillPoint =
+  | { readonly kind: 'step'; readonly at: number }
+  | { readonly kind: 'request'; readonly number: number; readonly ms: number };
+
+/** The seller that all trials read. */
+export function service(): Promise<WatchedService> {
+  return watchedService(createSeller({ seed: 3, events: 500 }, clock), clock);
+}
+
+/** The command that all trials run. */
+export function words(lake: string, { url }: WatchedService, ...more: string[]): string[] {
+  const range = ['--from', '2025-05-08', '--to', '2025-06-11'];
+  return [
+    'backfill',
+    '--lake',
+    lake,
+    '--endpoint',
+    url,
+    '--account',
+    account,
+    ...range,
+    '--rate',
+    '1000',
+    '--burst',
+    '1000',
+    ...more,
+  ];
+}
+
+/** A place for a lake, and how to be rid of it. */
+export async function folder(): Promise<{ lake: string; remove: () => Promise<void> }> {
+  const top = await mkdtemp(join(tmpdir(), 'ledgerlake-kill-'));
+  return { lake: join(top, 'lake'), remove: () => rm(top, { recursive: true, force: true }) };
+}
+
+/** Runs to the end without being disturbed. */
+export async function undisturbed(): Promise<Undisturbed> {
+  const upstream = await service();
+  const { lake, remove } = await folder();
+  const { code, errors } = await childRun(words(lake, upstream), { killAt: 0 }).ended;
+  expect(code, errors).toBe(0);
+  await upstream.close();
+  const steps = Number(/steps on the disk: (\d+)/.exec(errors)?.[1]);
+  return { lake, remove, steps, files: await filesOf(lake), asked: upstream.asked };
+}
+
+/** What killing a run has cost. */
+export interface Survived {
+  /** Runs that were killed before they ended. */
+  readonly killed: number;
+  /** Requests beyond those of an undisturbed run. */
+  readonly repeated: number;
+}
+
+/**
+ * Kills a run at each point in turn, on one lake, and lets one more come to its end: the lake is then, file for file
+ * and row for row, what an undisturbed run makes, and nothing that was committed was asked for again.
+ */
+export async function killed(wanted: Undisturbed, points: readonly KillPoint[]): Promise<Survived> {
+  const upstream = await service();
+  const { lake, remove } = await folder();
+  const trial = JSON.stringify(points);
+  try {
+    let kills = 0;
+    let requests = 0;
+    for (const point of [...points, undefined]) {
+      const committed = new Set(unitsIn(await filesOf(lake).catch(() => new Map<string, Uint8Array>())));
+      upstream.asked.length = 0;
+      const dead = await runUntil(upstream, lake, point, trial);
+      kills += dead ? 1 : 0;
+      requests += upstream.asked.length;
+      const again = upstream.asked.filter((key) => committed.has(unitOf(key)));
+      expect(again, `${trial}: asked for again what was committed`).toEqual([]);
+      if (point === undefined) {
+        const missing = wanted.asked.filter((key) => !committed.has(unitOf(key)));
+        expect(upstream.asked.toSorted(), trial).toEqual(missing.toSorted());
+      }
+      expect(truthOf(await filesOf(lake).catch(() => new Map<string, Uint8Array>())).faults, trial).toEqual([]);
+    }
+    const files = await filesOf(lake);
+    expect(globbed(files), trial).toEqual(globbed(wanted.files));
+    expect(globbed(files), trial).toEqual(truthOf(files).counted);
+    const other = globbed(files).filter((path) => Buffer.compare(bytes(files, path), bytes(wanted.files, path)) !== 0);
+    expect(other, `${trial}: files of other bytes`).toEqual([]);
+    expect(await differentRows(lake, wanted.lake), `${trial}: rows that differ`).toBe(0);
+    return { killed: kills, repeated: requests - wanted.asked.length };
+  } finally {
+    await upstream.close();
+    await remove();
+  }
+}
+
+/** Runs until it ends or is killed; whether it was. */
+async function runUntil(
+  upstream: WatchedService,
+  lake: string,
+  point: KillPoint | undefined,
+  trial: string,
+): Promise<boolean> {
+  const child = childRun(words(lake, upstream), point?.kind === 'step' ? { killAt: point.at } : {});
+  let requests = 0;
+  upstream.onRequest = () => {
+    if (point?.kind !== 'request' || ++requests !== point.number) return;
+    setTimeout(() => child.process.kill('SIGKILL'), point.ms);
+  };
+  const { code, signal, errors } = await child.ended;
+  upstream.onRequest = () => undefined;
+  if (signal !== 'SIGKILL') expect(code, `${trial}: ${errors}`).toBe(0);
+  return signal === 'SIGKILL';
+}
+
+function bytes(files: ReadonlyMap<string, Uint8Array>, path: string): Uint8Array {
+  return files.get(path) ?? new Uint8Array();
+}
+
+/** What the logs say was read, as the service calls it. */
+export function unitsIn(files: ReadonlyMap<string, Uint8Array>): string[] {
+  return [...truthOf(files).read.values()].flat().map((id) => {
+    const [, pipeline = '', , ...unit] = id.split('/');
+    return [pipeline, ...unit].join('/');
+  });
+}
+
+/** The unit that a request belongs to. */
+export function unitOf(asked: string): string {
+  return asked.slice(0, asked.lastIndexOf('#'));
+}
+
+/** Points drawn from a seed: half of them steps on the disk, half instants. */
+export function killPoints(seed: number, count: number, { steps, asked }: Undisturbed): KillPoint[] {
+  let state = seed;
+  // A linear congruence is random enough to spread points, and the same everywhere.
+  const below = (limit: number): number => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * limit);
+  };
+  return Array.from({ length: count }, (_, index) => {
+    if (index % 2 === 0) return { kind: 'step', at: (1 + below(steps)) * (below(2) === 0 ? 1 : -1) };
+    return { kind: 'request', number: 1 + below(asked.length), ms: below(400) };
+  });
+}

@@ -1,0 +1,147 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { status } from '../../../src/app/status/status.js';
+import { createSeller } from '../../../src/emulator/seller/seller.js';
+import { startService, type RunningService } from '../../../src/serve/http/server.js';
+import type { Faults } from '../../../src/emulator/faults/faults.js';
+import type { Ledger } from '../../../src/serve/http/ledger.js';
+import { database, ran, temporaryFolder } from '../../app/lake-run.js';
+import { Kept } from '../../core/text/streams.js';
+import { setClock, synced, type SetClock } from '../../app/sync/synced.js';
+
+const from = '2026-01-01';
+const pipelines = ['financial-event-groups'];
+
+async function shop(faults: Faults | undefined, clock: SetClock) {
+  const seller = createSeller({ seed: 5, events: 900, days: 150 }, clock);
+  const service = await startService({ ledger: seller, clock, faults });
+  onTestFinished(() => service.close());
+  const lake = await temporaryFolder();
+  return { seller, service, lake, given: { lake, endpoint: service.url, account: 'shop', pipelines } };
+}
+
+/** The ids of the seller's settlements, in order. */
+async function owned(seller: Ledger, clock: SetClock): Promise<string[]> {
+  const range = { from: Date.parse(from), to: clock.now() };
+  const { items } = await seller.groups(range, { cursor: undefined, limit: 1000, asOf: clock.now() });
+  return items.map(({ json }) => (JSON.parse(json) as { FinancialEventGroupId: string }).FinancialEventGroupId).sort();
+}
+
+async function held(lake: string, clock: SetClock): Promise<string[]> {
+  const rows = await (await database(lake, clock, 'groups')).rows('SELECT group_id AS id FROM groups');
+  return rows.map(({ id }) => String(id)).sort();
+}
+
+const requestsOf = ({ counts }: RunningService) => counts.requests('ListFinancialEventGroups');
+
+test('the settlements of a seller that are all listed are listed once, and nothing is said', async () => {
+  const clock = setClock('2026-04-20T12:00:00Z');
+  const { seller, service, lake, given } = await shop(undefined, clock);
+  const { printed } = await ran({ ...given, from }, { clock });
+  expect(await held(lake, clock)).toEqual(await owned(seller, clock));
+  expect(requestsOf(service)).toBe(4);
+  expect(printed).not.toContain('Noticed');
+  clock.set('2026-04-21T12:00:00Z');
+  expect((await synced(given, { clock })).printed).not.toContain('leave settlements out');
+});
+
+test('settlements that a first listing leaves out are found, as the row of them has holes', async () => {
+  const clock = setClock('2026-04-20T12:00:00Z');
+  // The first listing of each month.
+  const faults = { 'groups-missing': { times: 4, amount: 3 } };
+  const { seller, service, lake, given } = await shop(faults, clock);
+  const { summary, printed } = await ran({ ...given, from }, { clock });
+  expect(service.counts.faults('groups-missing')).toBe(4);
+  expect(await held(lake, clock)).toEqual(await owned(seller, clock));
+  expect(requestsOf(service)).toBeGreaterThan(4);
+  expect(requestsOf(service)).toBeLessThanOrEqual(10);
+  expect(summary.status).toBe('done');
+  expect(printed).not.toContain('Noticed');
+});
+
+test('the first settlement of all is found, where a listing leaves it out, and a new account is not told of', async () => {
+  const clock = setClock('2026-04-20T12:00:00Z');
+  const seller = createSeller({ seed: 5, events: 900, days: 150 }, clock);
+  const range = { from: Date.parse('2026-02-01'), to: clock.now() };
+  const { items } = await seller.groups(range, { cursor: undefined, limit: 1000, asOf: clock.now() });
+  const [first] = items;
+  const isFirst = (json: string) => json === first?.json;
+  for (const hidden of [1, Infinity]) {
+    let left = hidden;
+    let struck = 0;
+    // An account that began in February: nothing opened before.
+    const ledger: Ledger = {
+      ...seller,
+      groups: async (asked, query) => {
+        const page = await seller.groups({ ...asked, from: Math.max(asked.from, range.from) }, query);
+        if (!page.items.some(({ json }) => isFirst(json)) || left-- <= 0) return page;
+        struck++;
+        return { ...page, items: page.items.filter(({ json }) => !isFirst(json)) };
+      },
+    };
+    const service = await startService({ ledger, clock });
+    onTestFinished(() => service.close());
+    const lake = await temporaryFolder();
+    const given = { lake, endpoint: service.url, account: 'shop', pipelines };
+    const { printed } = await ran({ ...given, from }, { clock });
+    expect(struck).toBe(hidden === 1 ? 1 : 2);
+    expect((await held(lake, clock)).length).toBe(items.length - (hidden === 1 ? 0 : 1));
+    // Four months, and January and February once more: before each row's first settlement one may have opened there.
+    expect(requestsOf(service)).toBe(6);
+    expect(printed).not.toContain('Noticed');
+  }
+});
+
+test('where each listing leaves out others, several together are whole, and nothing that was listed is lost', async () => {
+  const clock = setClock('2026-04-20T12:00:00Z');
+  const { seller, service, lake, given } = await shop({ 'groups-missing': { amount: 3 } }, clock);
+  await ran({ ...given, from }, { clock });
+  expect(service.counts.faults('groups-missing')).toBe(requestsOf(service));
+  const first = await held(lake, clock);
+  const all = await owned(seller, clock);
+  expect(first.length).toBeGreaterThan(all.length * 0.9);
+  expect(new Set(first).size).toBe(first.length);
+});
+
+test('settlements that stay away are told, by each run and by status, and sync lists them again until they come', async () => {
+  const clock = setClock('2026-04-20T12:00:00Z');
+  const seller = createSeller({ seed: 5, events: 900, days: 150 }, clock);
+  const all = await owned(seller, clock);
+  const range = { from: Date.parse('2026-03-02'), to: Date.parse('2026-03-20') };
+  const { items } = await seller.groups(range, { cursor: undefined, limit: 1000, asOf: clock.now() });
+  let hidden = items[0]?.json;
+  const ledger: Ledger = {
+    ...seller,
+    groups: async (...asked) => {
+      const page = await seller.groups(...asked);
+      return { ...page, items: page.items.filter(({ json }) => json !== hidden) };
+    },
+  };
+  const service = await startService({ ledger, clock });
+  onTestFinished(() => service.close());
+  const lake = await temporaryFolder();
+  const given = { lake, endpoint: service.url, account: 'shop', pipelines };
+  const told =
+    /Noticed: \d places where the listing seems to leave settlements out.*: after group \S+, which ended 2026-03-/;
+
+  const { summary, printed } = await ran({ ...given, from }, { clock });
+  expect(summary.status).toBe('done');
+  expect(printed).toMatch(told);
+  expect(JSON.stringify(summary)).toContain('missingSettlements');
+  expect(await held(lake, clock)).toHaveLength(all.length - 1);
+  const output = new Kept();
+  await status(
+    { lake, account: undefined, format: 'table', color: false, from: undefined, to: undefined },
+    { clock, signal: new AbortController().signal, log: () => undefined, output },
+  );
+  expect(output.text).toMatch(/Settlements that the listing may have left out:\n {2}after group/);
+
+  clock.set('2026-04-21T12:00:00Z');
+  const night = await synced(given, { clock });
+  expect(night.failure).toBeUndefined();
+  expect(night.printed).toMatch(told);
+  hidden = undefined;
+  clock.set('2026-04-22T12:00:00Z');
+  const next = await synced(given, { clock });
+  expect(next.printed).not.toMatch(told);
+  expect(await held(lake, clock)).toEqual(await owned(seller, clock));
+});

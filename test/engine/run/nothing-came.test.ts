@@ -1,0 +1,135 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { database, ran, temporaryFolder } from '../../app/lake-run.js';
+import { runningClock } from '../../running-clock.js';
+import { arrayLedger, type DatedItem } from '../../serve/http/array-ledger.js';
+import { settlement, shipment } from '../../app/sync/made-up-shop.js';
+import { evenLedger } from './even-ledger.js';
+import { watchedService, type WatchedService } from './watched-service.js';
+import type { Ledger } from '../../../src/serve/http/ledger.js';
+import type { ServiceOptions } from '../../../src/serve/http/server.js';
+
+const now = '2026-03-20T12:00:00Z';
+const dayMs = 86_400_000;
+
+async function serviceOver(
+  ledger: Ledger,
+  clock = runningClock(now),
+  more: Partial<ServiceOptions> = {},
+): Promise<WatchedService> {
+  const service = await watchedService(ledger, clock, more);
+  onTestFinished(() => service.close());
+  return service;
+}
+
+/** The first column of all rows, in order. */
+async function column(lake: string, query: string): Promise<unknown[]> {
+  const rows = await (await database(lake, runningClock(now))).rows(query);
+  return rows.map((row) => Object.values(row)[0]);
+}
+
+/** Days that the windows asked for lasted. */
+function daysAsked({ asked }: WatchedService): number[] {
+  return asked.flatMap((one) => {
+    const [, start, end] = /window\/([^/]+)\/([^/#]+)#/.exec(one) ?? [];
+    return start === undefined || end === undefined ? [] : [(Date.parse(end) - Date.parse(start)) / dayMs];
+  });
+}
+
+describe('nothing came', () => {
+  test.each([
+    ['where requests are worth saving', 100],
+    ['where they are not', 1000],
+  ])('from more than 180 days at once, which is never asked for, %s', async (_what, rate) => {
+    const items = Array.from({ length: 21 }, (_, number) =>
+      shipment(new Date(Date.parse(now) - (number + 1) * 10 * dayMs).toISOString(), `order-${number}`),
+    );
+    const service = await serviceOver(arrayLedger(items));
+    const lake = await temporaryFolder();
+    const given = { lake, endpoint: service.url, account: 'shop', rate, pipelines: ['financial-events'] };
+    await ran({ ...given, from: '2025-08-20' }, { clock: runningClock(now) });
+    expect(Math.max(...daysAsked(service))).toBeLessThanOrEqual(31);
+    expect(await column(lake, 'SELECT count(*) FROM events')).toEqual([21n]);
+    // As the service answers those who do ask.
+    const all = '?PostedAfter=2025-08-20T00:00:00Z&PostedBefore=2026-03-20T00:00:00Z';
+    const answer = await fetch(`${service.url}/finances/v0/financialEvents${all}`);
+    expect([answer.status, (await answer.text()).includes('order-')]).toEqual([200, false]);
+  });
+
+  test('in a range that has nothing at all: it is said, with what to check, and not once the lake has it', async () => {
+    const service = await serviceOver(arrayLedger([]));
+    const lake = await temporaryFolder();
+    const given = { lake, endpoint: service.url, account: 'shop', from: '2026-03-01', to: '2026-03-10' };
+    const first = await ran(given, { clock: runningClock(now) });
+    expect(first.summary.status).toBe('done');
+    expect(first.printed).toMatch(/WARNING: nothing came: \d requests in this range brought no row\. .*--endpoint/);
+    // DuckDB fails where there is no file to read.
+    expect(first.printed).not.toContain('read_parquet');
+    const second = await ran(given, { clock: runningClock(now) });
+    expect(second.printed).toContain('Nothing to do');
+    expect(second.printed).not.toContain('nothing came');
+  });
+
+  test.each([
+    ['as ours', {}],
+    ['two minutes slow', { 'clock-slow': { amount: 2 } }],
+    ['five minutes fast', { 'clock-fast': { amount: 5 } }],
+  ])('is not what bounds lead to by a clock that is %s: they stay behind', async (_what, faults) => {
+    const clock = runningClock(now);
+    const service = await serviceOver(evenLedger('2026-03-14', 7, 24, 7), clock, { faults });
+    const lake = await temporaryFolder();
+    const { summary } = await ran({ lake, endpoint: service.url, account: 'shop', from: '2026-03-14' }, { clock });
+    expect(summary.pipelines['financial-events']).toMatchObject({ retries: 0, events: 6 * 24 + 12 });
+    expect(service.counts.requests(undefined, 400)).toBe(0);
+  });
+
+  test('is waited for where the service’s clock is further behind than the margin', async () => {
+    const clock = runningClock(now, 600);
+    const faults = { 'clock-slow': { amount: 6 } };
+    const service = await serviceOver(evenLedger('2026-03-14', 7, 24, 7), clock, { faults });
+    const lake = await temporaryFolder();
+    const given = { lake, endpoint: service.url, account: 'shop', from: '2026-03-19' };
+    const { summary } = await ran({ ...given, pipelines: ['financial-events'] }, { clock });
+    expect(service.counts.requests(undefined, 400)).toBeGreaterThan(0);
+    expect(summary.pipelines['financial-events']).toMatchObject({ events: 36 });
+  });
+
+  test('where there was something is told, with what and when, and empties no table', async () => {
+    const items: DatedItem[] = [
+      settlement('GROUP-1', '2026-02-01T00:00:00Z', '2026-02-15T00:00:00Z'),
+      ...Array.from({ length: 20 }, (_, day) =>
+        shipment(`2026-02-${String(day + 1).padStart(2, '0')}T08:00:00Z`, `order-${day}`, '1.10', 'GROUP-1'),
+      ),
+    ];
+    let isEmpty = false;
+    const full = arrayLedger(items);
+    const service = await serviceOver({
+      groups: (...asked) => (isEmpty ? arrayLedger([]) : full).groups(...asked),
+      events: (...asked) => (isEmpty ? arrayLedger([]) : full).events(...asked),
+      eventsOfGroup: (...asked) =>
+        isEmpty ? Promise.resolve({ items: [], next: undefined }) : full.eventsOfGroup(...asked),
+      eventsOfOrder: (...asked) => full.eventsOfOrder(...asked),
+    });
+    const lake = await temporaryFolder();
+    const given = { lake, endpoint: service.url, account: 'shop', from: '2026-02-01', to: '2026-02-28' };
+    const clock = runningClock(now);
+    await ran(given, { clock });
+    isEmpty = true;
+    const refused = await ran({ ...given, refresh: true }, { clock }).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: 'UPSTREAM_EMPTY', exitCode: 1 });
+    expect(String(refused)).toMatch(/where the lake holds \d+ rows?, got an empty answer/);
+    for (const [table, rows] of [
+      ['groups', 1n],
+      ['events', 20n],
+      ['group_events', 20n],
+    ] as const) {
+      expect(await column(lake, `SELECT count(*) FROM ${table}`), table).toEqual([rows]);
+    }
+    expect(await column(lake, 'SELECT * FROM event_history')).toEqual([]);
+
+    const accepted = await ran({ ...given, refresh: true, acceptEmpty: true }, { clock });
+    expect(accepted.printed).toMatch(/WARNING: financial-events: 2026-02-.* held .* and came back empty: it was taken/);
+    expect(await column(lake, 'SELECT count(*) FROM events')).toEqual([0n]);
+    const vanished = "SELECT count(*) FROM event_history WHERE change = 'vanished' AND source = 'events'";
+    expect(await column(lake, vanished)).toEqual([20n]);
+  });
+});

@@ -1,0 +1,52 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { tables } from '../../../src/sources/finances/model/tables.js';
+import { Lake } from '../../../src/lake/lake.js';
+import { openStore } from '../../../src/lake/store/open-store.js';
+import { choosePipelines } from '../../../src/app/configuration/pipelines.js';
+import { runPipelines } from '../../../src/engine/run/runner.js';
+import { createSeller } from '../../../src/emulator/seller/seller.js';
+import { clock, upstreamOf } from './small-run.js';
+
+test('a first slice that holds far more than a chain of pages may have is given up after a page, and cut anew', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-recut-test-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const seller = createSeller({ seed: 4, events: 16_000, days: 10 }, clock);
+  const range = { start: Date.UTC(2026, 2, 10), end: Date.UTC(2026, 2, 20) };
+  const { items } = await seller.events(
+    { from: range.start, to: range.end },
+    { cursor: undefined, limit: 1e6, asOf: clock.now() },
+  );
+  expect(items.length).toBeGreaterThan(13_500);
+
+  const told: string[] = [];
+  const { summaries, failure } = await runPipelines(choosePipelines(['financial-events'], false), {
+    job: {
+      account: 'shop',
+      range,
+      lake: await Lake.open(openStore(folder, { clock }), tables, clock),
+      refresh: false,
+      orders: [],
+    },
+    upstream: {
+      ...upstreamOf(seller),
+      pace: () => ({ rate: 50, burst: 1000, level: 500, latency: 0.01 }),
+    },
+    clock,
+    signal: new AbortController().signal,
+    tell: (event) => {
+      if (event.event === 'slice-set-back') told.push(`${event.slice} ${event.verdict}: ${event.reason}`);
+    },
+    openSlices: 4,
+    judge: () => 'stop',
+  });
+  expect(failure).toBeUndefined();
+  expect(told).toEqual(['2026-03-10T00:00:00.000Z/2026-03-20T00:00:00.000Z part: it holds far more than was expected']);
+  const [summary] = summaries;
+  expect(summary?.slices).toBeGreaterThan(1);
+  expect(summary?.rows.get('events')).toBe(items.length);
+  // A page is read twice, and the last of each slice is not full.
+  expect(summary?.requests).toBeLessThanOrEqual(Math.ceil(items.length / 100) + 1 + (summary?.slices ?? 0));
+});

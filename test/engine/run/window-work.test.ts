@@ -1,0 +1,111 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { tables } from '../../../src/sources/finances/model/tables.js';
+import { Lake } from '../../../src/lake/lake.js';
+import { openStore } from '../../../src/lake/store/open-store.js';
+import type { WindowSlice } from '../../../src/engine/run/window-slices.js';
+import { windowWork } from '../../../src/engine/run/window-work.js';
+import { dayMs, dayStart, months, type Window } from '../../../src/core/windows.js';
+import type { Work } from '../../../src/engine/run/work.js';
+import { clock } from './small-run.js';
+
+let folder: string;
+let lake: Lake;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ledgerlake-work-test-'));
+  lake = await Lake.open(openStore(folder, { clock }), tables, clock);
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+function workOf(range: Window): Work<WindowSlice> {
+  const job = { account: 'shop', range, lake, refresh: false, orders: [], isPaced: true };
+  return windowWork(job, { pipeline: 'financial-events', table: 'events', gridDays: 7, probeDays: 10 });
+}
+
+const begin = Date.UTC(2026, 0, 1);
+const whole = (window: Window, perDay: number) => ({
+  pages: 1,
+  results: Math.round((perDay * (window.end - window.start)) / dayMs),
+  reach: window.end,
+  isWhole: true,
+});
+
+const range = fc
+  .tuple(fc.integer({ min: 0, max: 200 * dayMs }), fc.integer({ min: 60_000, max: 120 * dayMs }))
+  .map(([at, length]) => ({ start: begin + at, end: begin + at + length }));
+/** What becomes of a slice, and how many pages the next one is to have. */
+const step = fc.record({
+  fate: fc.constantFrom('read', 'read', 'recut', 'part', 'shorten'),
+  pages: fc.integer({ min: 1, max: 100 }),
+  perDay: fc.integer({ min: 0, max: 20_000 }),
+});
+
+test('whatever becomes of the slices, all that is missing is read once, in whole days of one month', () => {
+  fc.assert(
+    fc.property(range, fc.array(step, { minLength: 1, maxLength: 60 }), (asked, steps) => {
+      const work = workOf(asked);
+      const read: Window[] = [];
+      for (let at = 0; work.left !== ''; at++) {
+        const { fate, pages, perDay } = steps[at] ?? { fate: 'read', pages: 100, perDay: 100 };
+        const slice = work.next(pages);
+        if (slice === undefined) throw new Error(`nothing comes, and ${work.left} are left`);
+        const { window } = slice;
+        expect(months(window)).toEqual([window]);
+        if (fate === 'recut') {
+          const reach = window.start + (window.end - window.start) / 50;
+          work.learn(slice, { pages: 1, results: 100, reach, isWhole: false });
+          if (work.recut?.(slice) === true) continue;
+        }
+        if ((fate === 'part' || fate === 'shorten') && work.part(slice, fate === 'shorten')) continue;
+        for (const bound of [window.start, window.end]) {
+          if (fate === 'read' && steps.every((one) => one.fate !== 'part' && one.fate !== 'shorten')) {
+            expect(bound === asked.start || bound === asked.end || bound === dayStart(bound)).toBe(true);
+          }
+        }
+        read.push(window);
+        work.learn(slice, whole(window, perDay));
+      }
+      const inOrder = read.toSorted((a, b) => a.start - b.start);
+      expect(inOrder[0]?.start).toBe(asked.start);
+      expect(inOrder.at(-1)?.end).toBe(asked.end);
+      for (const [index, { start }] of inOrder.slice(1).entries()) expect(start).toBe(inOrder[index]?.end);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('while nothing is known a month is read in parts alike; a known one in as many as its pages need', () => {
+  const work = workOf({ start: begin, end: Date.UTC(2026, 2, 1) });
+  const [first, second] = [work.next(100), work.next(100)];
+  expect([first?.name, second?.name]).toEqual([
+    '20260101T000000Z-20260112T000000Z',
+    '20260112T000000Z-20260122T000000Z',
+  ]);
+  if (first === undefined) return;
+  // Ten pages a day.
+  work.learn(first, whole(first.window, 1000));
+  expect(work.next(100)?.name).toBe('20260122T000000Z-20260201T000000Z');
+  expect(work.next(100)?.name).toBe('20260201T000000Z-20260211T000000Z');
+  expect(work.next(30)?.name).toBe('20260211T000000Z-20260214T000000Z');
+});
+
+test('what an open slice has left is told by how far it was read, and one that holds too much is cut anew', () => {
+  const work = workOf({ start: begin, end: Date.UTC(2026, 1, 1) });
+  const slice = work.next(100);
+  if (slice === undefined) throw new Error('nothing to read');
+  // A hundred events in the first hour: 264 pages in eleven days.
+  work.learn(slice, { pages: 1, results: 100, reach: begin + dayMs / 24, isWhole: false });
+  expect(work.expected(slice)).toBeCloseTo(11 * 24, 6);
+  expect(work.recut?.(slice)).toBe(true);
+  const again = work.next(100);
+  expect(again?.window).toEqual({ start: begin, end: begin + 4 * dayMs });
+  if (again === undefined) return;
+  work.learn(again, { pages: 60, results: 6000, reach: begin + 2 * dayMs, isWhole: false });
+  // Sixty pages were read; the two days that are left hold 24 to 30 a day.
+  expect(work.expected(again)).toBeGreaterThan(60 + 48);
+  expect(work.expected(again)).toBeLessThan(60 + 60);
+});

@@ -1,0 +1,276 @@
+import {
+  link,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  unlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { diskFailure } from '../../../src/lake/store/disk-failure.js';
+import type { DiskOptions } from '../../../src/lake/store/disk.js';
+import { diskStore } from '../../../src/lake/store/disk.js';
+import { thisWriter } from '../../../src/lake/store/writer-name.js';
+import { HandClock } from '../../core/clock.js';
+import { compileDiskStore, firstOutput, outputOf, runOnLake } from '../disk-writer.js';
+import { pathsOf, storeContract } from '../store-contract.js';
+
+const newFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'ledgerlake-disk-'));
+const bytes = Buffer.from('bytes');
+
+const systemError = (code: string): Error => Object.assign(new Error(code), { code });
+
+const placeOf = (options: DiskOptions) => async () => {
+  const folder = await newFolder();
+  return {
+    open: () => diskStore(join(folder, 'not/made/yet'), options),
+    close: () => rm(folder, { recursive: true }),
+  };
+};
+
+storeContract('A disk', placeOf({}), 25);
+storeContract('A disk without hard links', placeOf({ link: () => Promise.reject(systemError('EPERM')) }), 3);
+
+describe('A lake on disk', () => {
+  let lake: string;
+  beforeEach(async () => {
+    lake = await newFolder();
+  });
+  afterEach(() => rm(lake, { recursive: true, force: true }));
+
+  const temporaries = (): Promise<string[]> => readdir(join(lake, '_tmp'));
+  const paths = (): Promise<string[]> => pathsOf(diskStore(lake).list(''));
+
+  test('leaves no temporary file behind, whoever wins', async () => {
+    const store = diskStore(lake);
+    await store.write('a/b', bytes);
+    await store.create('a/c', bytes);
+    await store.create('a/c', bytes);
+    expect(await temporaries()).toEqual([]);
+    expect(await readdir(join(lake, 'a'))).toEqual(['b', 'c']);
+  });
+
+  test('leaves no temporary file behind when writing fails', async () => {
+    const store = diskStore(lake);
+    await mkdir(join(lake, 'taken/by/a/folder'), { recursive: true });
+    await expect(store.write('taken/by', bytes)).rejects.toMatchObject({ code: 'LAKE_STORE' });
+    const refused = diskStore(lake, { link: () => Promise.reject(systemError('EIO')) });
+    await expect(refused.create('file', bytes)).rejects.toMatchObject({ code: 'LAKE_STORE' });
+    expect(await temporaries()).toEqual([]);
+    expect(await paths()).toEqual([]);
+  });
+
+  test('counts a link that was made although the system said it was there already as won', async () => {
+    const store = diskStore(lake, {
+      link: async (existing, path) => {
+        await link(existing, path);
+        throw systemError('EEXIST');
+      },
+    });
+    expect(await store.create('file', bytes)).toBe(true);
+    expect(await diskStore(lake).read('file')).toEqual(bytes);
+  });
+
+  test('makes its folders again when they are taken away', async () => {
+    const store = diskStore(lake);
+    await store.write('a/b/c', bytes);
+    await rm(join(lake, 'a'), { recursive: true });
+    await rm(join(lake, '_tmp'), { recursive: true });
+    await store.write('a/b/c', bytes);
+    await rm(join(lake, 'a'), { recursive: true });
+    expect(await store.create('a/b/c', bytes)).toBe(true);
+    expect(await paths()).toEqual(['a/b/c']);
+  });
+
+  test('follows links to folders and files, and passes over broken ones', async () => {
+    const store = diskStore(lake);
+    await store.write('real/file', bytes);
+    await symlink(join(lake, 'real'), join(lake, 'linked'));
+    await symlink(join(lake, 'real/file'), join(lake, 'alias'));
+    await symlink(join(lake, 'nothing'), join(lake, 'broken'));
+    expect(await paths()).toEqual(['alias', 'linked/file', 'real/file']);
+  });
+
+  test('lists on while files and folders vanish', async () => {
+    const store = diskStore(lake);
+    for (let at = 10; at < 90; at++) await store.write(`a/${at}`, bytes);
+    await store.write('b/c', bytes);
+    const seen = [];
+    for await (const { path } of store.list('')) {
+      seen.push(path);
+      if (path === 'a/10') await Promise.all([rm(join(lake, 'b'), { recursive: true }), unlink(join(lake, 'a/89'))]);
+    }
+    expect(seen).toContain('a/88');
+    expect(seen).not.toContain('a/89');
+    expect(seen).not.toContain('b/c');
+  });
+
+  describe('swept', () => {
+    const now = Date.parse('2024-03-01T00:00:00Z');
+    const hour = 3_600_000;
+    const leave = async (name: string, age: number): Promise<void> => {
+      await mkdir(join(lake, '_tmp'), { recursive: true });
+      await writeFile(join(lake, '_tmp', name), 'half');
+      await utimes(join(lake, '_tmp', name), (now - age) / 1000, (now - age) / 1000);
+    };
+    const sweep = (): Promise<number> => diskStore(lake, { clock: new HandClock(now) }).sweep();
+
+    test('loses what dead writers of this host left, at any age', async () => {
+      const { host, pid, start } = await thisWriter();
+      // Pids end at 4,194,304.
+      await leave(`${host}-4194305-123-00000000-0`, 0);
+      await leave(`${host}-${pid}-${start}1-00000000-0`, 0);
+      expect(await sweep()).toBe(2);
+      expect(await temporaries()).toEqual([]);
+    });
+
+    test('keeps what a living writer of this host has, at any age', async () => {
+      const { host, pid, start } = await thisWriter();
+      await leave(`${host}-${pid}-${start}-00000000-0`, 99 * 24 * hour);
+      // Init, started when this file system can't say.
+      await leave(`${host}-1-0-00000000-0`, 99 * 24 * hour);
+      expect(await sweep()).toBe(0);
+      expect(await temporaries()).toHaveLength(2);
+    });
+
+    test("keeps another host's for a day, and for good what no store named", async () => {
+      await leave('00112233aabbccdd-1-1-00000000-0', 23 * hour);
+      await leave('00112233aabbccdd-1-1-00000000-1', 25 * hour);
+      await leave('notes.txt', 99 * 24 * hour);
+      expect(await sweep()).toBe(1);
+      expect(await temporaries()).toEqual(['00112233aabbccdd-1-1-00000000-0', 'notes.txt']);
+      expect(await paths()).toEqual([]);
+    });
+
+    test('is fine without anything to sweep', async () => {
+      expect(await sweep()).toBe(0);
+    });
+  });
+
+  describe('shared by processes', () => {
+    let code: string;
+    let module: string;
+    beforeEach(async () => {
+      code = await newFolder();
+      module = await compileDiskStore(code);
+    });
+    afterEach(() => rm(code, { recursive: true }));
+
+    test('gives each of many names to exactly one of them', async () => {
+      const script = `for (let at = 0; at < 40; at++) {
+        if (await store.create('_delta_log/' + at + '.json', Buffer.from(String(process.pid)))) say(process.pid + ' ' + at);
+      }`;
+      const lines = await Promise.all([0, 1, 2].map(() => outputOf(runOnLake(module, lake, script))));
+      const won = lines.flatMap((text) => text.trimEnd().split('\n')).filter((line) => line !== '');
+      expect(won).toHaveLength(40);
+      for (const line of won) {
+        const [pid, at = ''] = line.split(' ');
+        expect(await readFile(join(lake, '_delta_log', `${at}.json`), 'utf8')).toBe(pid);
+      }
+    });
+
+    test('holds whole files only after a writer was killed, and sheds its leftovers', async () => {
+      const size = 400_000;
+      const script = `const bytes = new Uint8Array(${size}).fill(7);
+      for (let at = 0; ; at++) {
+        await Promise.all([store.write('t/w' + at % 50, bytes), store.create('t/c' + at, bytes)]);
+        say('done');
+      }`;
+      for (let round = 0; round < 4; round++) {
+        const child = runOnLake(module, lake, script);
+        await firstOutput(child);
+        const ended = outputOf(child);
+        child.kill('SIGKILL');
+        await ended;
+        for await (const { path } of diskStore(lake).list('')) {
+          expect(path.startsWith('t/')).toBe(true);
+          const found = await readFile(join(lake, path));
+          expect(found.length).toBe(size);
+          expect(found.every((byte) => byte === 7)).toBe(true);
+        }
+      }
+      const left = await temporaries();
+      expect(await diskStore(lake).sweep()).toBe(left.length);
+      expect(await temporaries()).toEqual([]);
+    });
+
+    test('keeps what a living process writes when another sweeps', async () => {
+      const { host } = await thisWriter();
+      // Stopped by the system between its temporary file and its name.
+      const child = runOnLake(
+        module,
+        lake,
+        `await store.write('t/first', Buffer.alloc(9)); say('up'); setInterval(() => 0, 1000);`,
+      );
+      await firstOutput(child);
+      const status = await readFile(`/proc/${String(child.pid)}/stat`, 'latin1').catch(() => undefined);
+      const start = status?.slice(status.lastIndexOf(')') + 2).split(' ')[19] ?? '0';
+      await writeFile(join(lake, '_tmp', `${host}-${String(child.pid)}-${start}-00000000-0`), 'half');
+      expect(await diskStore(lake).sweep()).toBe(0);
+      const ended = outputOf(child);
+      child.kill('SIGKILL');
+      await ended;
+      expect(await diskStore(lake).sweep()).toBe(1);
+    });
+  });
+
+  describe('that can not be used', () => {
+    test('is named when it is a file', async () => {
+      const file = join(lake, 'file');
+      await writeFile(file, 'x');
+      const store = diskStore(file);
+      const refused = { code: 'LAKE_STORE', message: expect.stringContaining(file) as unknown };
+      await expect(store.read('a')).rejects.toMatchObject(refused);
+      await expect(store.readRange('a', 0, 1)).rejects.toMatchObject(refused);
+      await expect(store.write('a/b', bytes)).rejects.toMatchObject(refused);
+      await expect(store.create('a', bytes)).rejects.toMatchObject(refused);
+      await expect(store.remove('a')).rejects.toMatchObject(refused);
+      await expect(store.sweep()).rejects.toMatchObject(refused);
+      await expect(pathsOf(store.list(''))).rejects.toMatchObject(refused);
+      expect((await stat(file)).size).toBe(1);
+    });
+
+    test.runIf(process.platform === 'linux')('is named where nobody may make a folder', async () => {
+      await expect(diskStore('/sys/ledgerlake').write('a', bytes)).rejects.toMatchObject({
+        code: 'LAKE_STORE',
+        message: expect.stringMatching(
+          /^Can't write \/sys\/ledgerlake\/a: .*(permi|read-only).*--lake.* \(E[A-Z]+\)$/,
+        ) as unknown,
+      });
+    });
+
+    test('is named when a link on its way leads nowhere', async () => {
+      await symlink(join(lake, 'nowhere'), join(lake, 'link'));
+      const message = expect.stringMatching(/^Can't write .*link.*--lake.* \(E[A-Z]+\)$/) as unknown;
+      await expect(diskStore(join(lake, 'link')).write('a', bytes)).rejects.toMatchObject({
+        code: 'LAKE_STORE',
+        message,
+      });
+      await expect(diskStore(join(lake, 'link/lake')).create('a', bytes)).rejects.toMatchObject({ message });
+    });
+
+    test('is named when a name is too long', async () => {
+      await expect(diskStore(lake).write('x'.repeat(300), bytes)).rejects.toThrow(/too long.*ENAMETOOLONG/);
+    });
+
+    test.runIf(process.platform === 'linux')('says what to do when the disk is full', async () => {
+      const full: unknown = await writeFile('/dev/full', 'x').catch((error: unknown) => error);
+      expect(diskFailure('write', '/lake/a', full).message).toBe(
+        "Can't write /lake/a: the disk is full: free space and run again, what was committed stays (ENOSPC)",
+      );
+    });
+
+    test.each(['EACCES', 'EROFS', 'EDQUOT', 'EIO'])('says what to do on %s', (code) => {
+      expect(diskFailure('read', '/lake/a', systemError(code)).message).toMatch(
+        new RegExp(`^Can't read /lake/a: .{20,} \\(${code}\\)$`),
+      );
+    });
+  });
+});

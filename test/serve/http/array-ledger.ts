@@ -1,0 +1,51 @@
+import type { Ledger, LedgerItem, LedgerPage, LedgerQuery } from '../../../src/serve/http/ledger.js';
+
+/** A result and where it stands; one with an empty list name is a group. */
+export interface DatedItem extends LedgerItem {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly group?: string;
+  readonly order?: string;
+}
+
+export function event(at: number | string, id: string | number, more: Partial<DatedItem> = {}): DatedItem {
+  const instant = typeof at === 'number' ? at : Date.parse(at);
+  return { at: instant, list: 'ShipmentEventList', json: `{"id":${JSON.stringify(id)}}`, ...more };
+}
+
+export function group(at: number | string, id: string): DatedItem {
+  return event(at, id, { list: '', group: id, json: `{"FinancialEventGroupId":${JSON.stringify(id)}}` });
+}
+
+/** A ledger over an array, which tests may add to while they read: items go by instant, then by place in the array. */
+export function arrayLedger(items: readonly DatedItem[]): Ledger {
+  const numbered = () =>
+    items.map((item, index) => ({ item, index })).sort((a, b) => a.item.at - b.item.at || a.index - b.index);
+
+  function page(wanted: (item: DatedItem) => boolean, { cursor, limit, asOf }: LedgerQuery): LedgerPage {
+    const [lastAt = -Infinity, lastIndex = -1] = cursor?.split('/').map(Number) ?? [];
+    const rest = numbered().filter(
+      ({ item, index }) =>
+        wanted(item) && item.at <= asOf && (item.at > lastAt || (item.at === lastAt && index > lastIndex)),
+    );
+    const shown = rest.slice(0, limit);
+    const last = shown.at(-1);
+    const next = rest.length > limit && last !== undefined ? `${last.item.at}/${last.index}` : undefined;
+    return { items: shown.map(({ item }) => item), next };
+  }
+  const answer = (found: LedgerPage | undefined) => Promise.resolve(found);
+  const isEvent = (item: DatedItem) => item.list !== '';
+
+  return {
+    groups: ({ from, to }, query) =>
+      Promise.resolve(page((item) => !isEvent(item) && item.at >= from && item.at < to, query)),
+    events: ({ from, to }, query) =>
+      Promise.resolve(page((item) => isEvent(item) && item.at >= from && item.at < to, query)),
+    eventsOfGroup: (id, query) =>
+      answer(
+        items.some((item) => item.group === id) ? page((item) => isEvent(item) && item.group === id, query) : undefined,
+      ),
+    eventsOfOrder: (id, query) =>
+      answer(items.some((item) => item.order === id) ? page((item) => item.order === id, query) : undefined),
+  };
+}

@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest';
+import { createLatency } from '../../../src/serve/http/latency.js';
+import { startService } from '../../../src/serve/http/server.js';
+import { HandClock, settled } from '../../core/clock.js';
+import { arrayLedger, event } from './array-ledger.js';
+import { paths, start } from './client.js';
+
+const ledger = arrayLedger([event('2025-06-01', 1)]);
+
+/** A service whose clock only a test moves, and requests to it. */
+async function slow(latencyMs: number) {
+  const clock = new HandClock(start);
+  const service = await startService({ ledger, clock, latencyMs });
+  const ask = () => fetch(service.url + paths.events);
+  const asleep = async (count: number) => {
+    while (clock.sleeping < count) await settled();
+  };
+  return { clock, service, ask, asleep };
+}
+
+describe('an answer', () => {
+  test('takes as long as it should, by the clock', async () => {
+    const { clock, service, ask, asleep } = await slow(3_000);
+    const answered = ask();
+    await asleep(1);
+    expect(clock.nextWake).toBe(Date.parse(start) + 3_000);
+    await clock.advance(3_000);
+    const response = await answered;
+    expect(response.status).toBe(200);
+    expect(Date.parse(response.headers.get('date') ?? '')).toBe(Date.parse(start) + 3_000);
+    await response.text();
+    await service.close();
+  });
+
+  test('does not hold up others', async () => {
+    const { clock, service, ask, asleep } = await slow(3_000);
+    const answered = Promise.all([ask(), ask(), ask()]);
+    await asleep(3);
+    expect(service.counts.underWay).toBe(3);
+    await clock.advance(3_000);
+    expect((await answered).map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(service.counts.peak).toBe(3);
+    await service.close();
+  });
+
+  test('comes at once when the service closes', async () => {
+    const { service, ask, asleep } = await slow(3_600_000);
+    const answered = ask();
+    await asleep(1);
+    const [response] = await Promise.all([answered, service.close()]);
+    expect(response.status).toBe(200);
+  });
+
+  test('is waited for no more when the client leaves', async () => {
+    const { clock, service, asleep } = await slow(3_000);
+    const left = new AbortController();
+    const asked = fetch(service.url + paths.events, { signal: left.signal }).catch(() => 'left');
+    await asleep(1);
+    left.abort();
+    expect(await asked).toBe('left');
+    while (clock.sleeping > 0) await settled();
+    await service.close();
+  });
+});
+
+describe('a range', () => {
+  test('is drawn from evenly, the same for the same seed', async () => {
+    const clock = new HandClock(start);
+    const never = new AbortController().signal;
+    const drawn = async (seed: number) => {
+      const wait = createLatency({ least: 100, most: 300 }, seed, clock);
+      const waits: number[] = [];
+      for (let number = 1; number <= 200; number++) {
+        const before = clock.now();
+        await clock.until(wait(number, never));
+        waits.push(clock.now() - before);
+      }
+      return waits;
+    };
+    const waits = await drawn(1);
+    expect(Math.min(...waits)).toBeGreaterThanOrEqual(100);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(300);
+    expect(waits.filter((ms) => ms < 200).length).toBeGreaterThan(60);
+    expect(waits.filter((ms) => ms > 200).length).toBeGreaterThan(60);
+    const rounded = (list: number[]) => list.map((ms) => Math.round(ms));
+    expect(rounded(await drawn(1))).toEqual(rounded(waits));
+    expect(rounded(await drawn(2))).not.toEqual(rounded(waits));
+  });
+
+  test.each([-1, NaN, Infinity, { least: 2, most: 1 }])('%j can not be', async (latencyMs) => {
+    const starting = startService({ ledger, clock: new HandClock(start), latencyMs });
+    await expect(starting).rejects.toMatchObject({ code: 'USAGE' });
+  });
+});

@@ -1,0 +1,119 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Access } from '../../../src/serve/http/access.js';
+import { startService, type ServiceOptions } from '../../../src/serve/http/server.js';
+import { arrayLedger, event } from './array-ledger.js';
+import { paths, start } from './client.js';
+import { handClock } from './hand-clock.js';
+
+const clock = handClock(start);
+/** An answer of 20 MB: more than any socket keeps for a client that doesn't read. */
+const large = Array.from({ length: 20 }, (_, id) =>
+  event('2025-06-01', id, { json: JSON.stringify({ id, text: 'x'.repeat(1_000_000) }) }),
+);
+
+async function started(options: Partial<ServiceOptions> = {}) {
+  const accesses: Access[] = [];
+  const onAccess = (access: Access) => accesses.push(access);
+  const service = await startService({ ledger: arrayLedger(large), clock, onAccess, ...options });
+  onTestFinished(() => service.close());
+  return { service, accesses };
+}
+
+async function socketTo(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  onTestFinished(() => {
+    socket.destroy();
+  });
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** What comes back to bytes until the connection ends. */
+async function answerTo(port: number, bytes: string): Promise<string> {
+  const socket = await socketTo(port);
+  socket.write(bytes);
+  return text(socket);
+}
+
+describe('a client that is too slow', () => {
+  test.each([
+    ['with the first byte', ''],
+    ['with its headers', `GET ${paths.events} HTTP/1.1\r\nHost: x\r\nX-Sl`],
+  ])('%s: 408', async (_, bytes) => {
+    const { service, accesses } = await started({ limits: { headersMs: 100 } });
+    const answer = await answerTo(service.port, bytes);
+    expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
+    expect(answer).toContain('{"errors":[{"code":"InvalidInput","message":"The request took too long to arrive."');
+    expect(accesses).toMatchObject([{ method: '', status: 408 }]);
+  });
+
+  test('with its body: 408', async () => {
+    const { service } = await started({
+      limits: { headersMs: 100, requestMs: 200 },
+      signIn: { clientId: 'id', clientSecret: 'secret' },
+    });
+    const head = 'POST /auth/o2/token HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"grant';
+    expect(await answerTo(service.port, head)).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test('to take its answer: the rest is lost, and the log says so', async () => {
+    const { service, accesses } = await started({ limits: { stallMs: 100 } });
+    const socket = await socketTo(service.port);
+    socket.on('error', () => undefined).pause();
+    socket.write(`GET ${paths.events} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    while (accesses.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(accesses).toMatchObject([{ status: 200, bytes: undefined }]);
+  });
+
+  test('does not keep a service from its end', async () => {
+    const { service } = await started({ limits: { closeMs: 100 } });
+    const socket = await socketTo(service.port);
+    socket.on('error', () => undefined).pause();
+    socket.write(`GET ${paths.events} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    while (service.counts.requests('ListFinancialEvents', 200) === 0) await new Promise(setImmediate);
+    expect(service.counts.underWay).toBe(1);
+    const closed = once(socket, 'close');
+    await service.close();
+    socket.resume();
+    await closed;
+  });
+});
+
+describe('a Host', () => {
+  const status = async (head: string, allowedHosts?: readonly string[]) => {
+    const { service } = await started({ ledger: arrayLedger([]), allowedHosts });
+    const answer = await answerTo(service.port, head);
+    expect(answer).toMatch(/\r\nx-amzn-RequestId: [0-9a-f-]{36}\r\n/);
+    return Number(answer.slice(9, 12));
+  };
+  const get = (version: string, ...hosts: string[]) =>
+    `GET ${paths.events} HTTP/${version}\r\n${hosts.map((host) => `Host: ${host}\r\n`).join('')}Connection: close\r\n\r\n`;
+
+  test('is asked for once with HTTP/1.1', async () => {
+    expect(await status(get('1.1'))).toBe(400);
+    expect(await status(get('1.1', 'x', 'y'))).toBe(400);
+    expect(await status(get('1.0'))).toBe(200);
+    expect(await status(get('1.1', 'anything'))).toBe(200);
+  });
+
+  test.each([
+    ['localhost:8080', 200],
+    ['LOCALHOST', 200],
+    ['127.0.0.1:1', 200],
+    ['[::1]:1', 200],
+    ['sellingpartnerapi-eu.amazon.com', 200],
+    ['api.amazon.com:443', 200],
+    ['replica.example:8080', 200],
+    ['evil.example', 421],
+    ['evilamazon.com', 421],
+    ['amazon.com.evil.example', 421],
+    ['localhost.evil.example', 421],
+    ['127.0.0.1.evil.example', 421],
+    ['', 421],
+  ])('%j where names are limited: %i', async (host, expected) => {
+    expect(await status(get('1.1', host), ['replica.example'])).toBe(expected);
+  });
+});

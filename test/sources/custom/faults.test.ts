@@ -1,0 +1,161 @@
+import { describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../../app/lake-run.js';
+import { runningClock } from '../../running-clock.js';
+import { loaded, rowOf, shipmentsFrom } from './own-run.js';
+import { parcelService, shipmentsOf, type ParcelService, type Struck } from './parcel-service.js';
+
+/** Pauses of seconds go by in milliseconds. */
+const clock = () => runningClock('2025-03-01T00:00:00Z', 200);
+const week = { from: '2025-01-20', to: '2025-01-27' };
+const perDay = 30;
+
+function refusal(status: number, kind: string, text: string, headers = {}): Struck {
+  return { status, headers, body: JSON.stringify({ error: { kind, text } }) };
+}
+
+/** A service that answers some requests, by their number, with something else. */
+async function struck(answers: Readonly<Record<number, Struck>>): Promise<ParcelService> {
+  const service = await parcelService(shipmentsOf('2025-01-15T00:00:00Z', 30, perDay));
+  service.strike = (_request, number) => answers[number];
+  return service;
+}
+
+async function countIn(lake: string): Promise<unknown> {
+  return (await rowOf(lake, 'SELECT count(*) AS n, count(DISTINCT shipment_id) AS ids FROM shipments'))?.['n'];
+}
+
+describe('what passes is asked again, and nothing is lost or doubled', () => {
+  test.each<[string, Struck, Readonly<Record<string, number>>]>([
+    ['a fault', refusal(500, 'OOPS', 'the depot burns'), { retries: 1, throttled: 0 }],
+    ['a throttle', refusal(429, 'SLOW', 'slow down', { 'retry-after': '3' }), { retries: 1, throttled: 1 }],
+    ['a web page', { status: 200, body: '<html>maintenance</html>' }, { retries: 1, throttled: 0 }],
+    ['a body that is cut off', { status: 200, body: '{"shipments":[{"id":' }, { retries: 1, throttled: 0 }],
+    ['a body without records', { status: 200, body: '{"next_cursor":null}' }, { retries: 1, throttled: 0 }],
+  ])('%s', async (_what, answer, counts) => {
+    const lake = await temporaryFolder();
+    const service = await struck({ 2: answer });
+    const { summary } = await loaded(shipmentsFrom(service), { lake, ...week, clock: clock() });
+    expect(summary.pipelines['shipments']).toMatchObject({ ...counts, requests: 6, pages: 5 });
+    expect(await countIn(lake)).toBe(BigInt(7 * perDay));
+  });
+
+  test('a throttle, and a fault when it is asked whether that is over', async () => {
+    const lake = await temporaryFolder();
+    const service = await struck({ 2: refusal(429, 'SLOW', 'slow down'), 3: refusal(500, 'OOPS', 'the depot burns') });
+    const { summary } = await loaded(shipmentsFrom(service), { lake, ...week, clock: clock() });
+    expect(summary.pipelines['shipments']).toMatchObject({ retries: 2, throttled: 1, requests: 7, pages: 5 });
+    expect(await countIn(lake)).toBe(BigInt(7 * perDay));
+  });
+
+  test('a cursor that isn’t taken any more: the window is read again, in parts', async () => {
+    const lake = await temporaryFolder();
+    const service = await struck({ 3: refusal(400, 'STALE_CURSOR', 'too old') });
+    const logged: string[] = [];
+    const { summary } = await loaded(shipmentsFrom(service), { lake, ...week, clock: clock(), logged });
+    expect(summary.pipelines['shipments']?.['requests']).toBe(3 + 5);
+    expect(logged.join('\n')).toContain('is read in parts: shipments got status 400: too old');
+    expect(await countIn(lake)).toBe(BigInt(7 * perDay));
+  });
+
+  test('a window that is too large is read in parts', async () => {
+    const lake = await temporaryFolder();
+    const service = await struck({ 1: refusal(413, 'LARGE', 'too many shipments') });
+    await loaded(shipmentsFrom(service), { lake, ...week, clock: clock() });
+    const windows = await rowOf(lake, 'SELECT count(DISTINCT window_start) AS windows, count(*) AS n FROM shipments');
+    expect(windows).toEqual({ windows: 2n, n: BigInt(7 * perDay) });
+  });
+});
+
+describe('what doesn’t pass ends the run in one line, and nothing is committed', () => {
+  test.each<[string, Struck, RegExp]>([
+    [
+      'no access',
+      refusal(401, 'NO_ACCESS', 'the token is old'),
+      /shipments got status 401: the token is old. Check the headers/,
+    ],
+    [
+      'a mistake',
+      refusal(404, 'NOT_FOUND', 'no such thing'),
+      /status 404: no such thing.*GET \/api\/v2\/shipments\?shipped_from/,
+    ],
+  ])('%s', async (_what, answer, message) => {
+    const lake = await temporaryFolder();
+    const service = await struck({ 1: answer });
+    await expect(loaded(shipmentsFrom(service), { lake, ...week, clock: clock() })).rejects.toThrow(message);
+    expect(service.requests).toHaveLength(1);
+    expect(await countIn(lake)).toBe(0n);
+  });
+
+  test.each<[string, Parameters<typeof shipmentsFrom>[1], RegExp]>([
+    [
+      'a function that throws',
+      { rows: () => JSON.parse('{') as Record<string, string> },
+      /^shipments\.js: rows: it threw/,
+    ],
+    [
+      'a column that isn’t there',
+      { rows: () => ({ colour: 'red' }) },
+      /^shipments\.js: rows: shipments has no column "colour"/,
+    ],
+    ['records that are none', { records: () => [{} as never] }, /^shipments\.js: records: expected a list of values/],
+    ['a path that is none', { first: () => ({ path: 'v2' }) }, /^shipments\.js: first or next: expected a path/],
+    [
+      'a link elsewhere',
+      { next: () => 'https://example.com/2' },
+      /^shipments\.js: next: expected a link to http:\/\/127/,
+    ],
+  ])('%s', async (_what, more, message) => {
+    const lake = await temporaryFolder();
+    const service = await struck({});
+    await expect(loaded(shipmentsFrom(service, more), { lake, ...week, clock: clock() })).rejects.toThrow(message);
+    expect(await countIn(lake)).toBe(0n);
+  });
+});
+
+test('pages that lead back to one that was read leave their window open', async () => {
+  const lake = await temporaryFolder();
+  const service = await struck({});
+  const circle = shipmentsFrom(service, { next: ({ request }) => request });
+  await expect(loaded(circle, { lake, ...week, clock: clock() })).rejects.toMatchObject({ code: 'INCOMPLETE' });
+  expect(await countIn(lake)).toBe(0n);
+});
+
+test('links in headers and bodies lead on too', async () => {
+  const lake = await temporaryFolder();
+  const service = await struck({});
+  const linked = shipmentsFrom(service, {
+    next: ({ body }) => {
+      const cursor = body.at('next_cursor')?.text;
+      return cursor === undefined ? undefined : `${service.url}/v2/shipments?cursor=${cursor}`;
+    },
+  });
+  const { summary } = await loaded(linked, { lake, ...week, clock: clock() });
+  expect(summary.pipelines['shipments']).toMatchObject({ requests: 5, pages: 5 });
+  expect(await countIn(lake)).toBe(BigInt(7 * perDay));
+});
+
+test('what doesn’t fit its column is null, whole in raw, and counted; without raw it fails the window', async () => {
+  const lake = await temporaryFolder();
+  const service = await parcelService([
+    { shippedAt: '2025-01-21', json: '{"id":"S-1","parcels":[],"shipped_at":"soon","cost":{"amount":1.005}}' },
+    {
+      shippedAt: '2025-01-22',
+      json: '{"id":"S-2","parcels":[],"cost":{"amount":1e1},"tracking_number":9223372036854775808}',
+    },
+  ]);
+  const { printed } = await loaded(shipmentsFrom(service), { lake, ...week });
+  expect(printed).toContain(
+    '1 values of an unexpected type (null in their column, whole in raw): shipments.shipped_at',
+  );
+  expect(printed).toContain('2 values that their column cannot hold exactly');
+  const query =
+    'SELECT list(cost ORDER BY shipment_id)::VARCHAR AS cost, list(raw ORDER BY shipment_id) AS raw FROM shipments';
+  expect(await rowOf(lake, query)).toMatchObject({ cost: '[NULL, 10.00]' });
+
+  const { definition } = shipmentsFrom(service).loaded;
+  const lean = shipmentsFrom(service, { table: { ...definition.table, raw: false } });
+  const other = await temporaryFolder();
+  await expect(loaded(lean, { lake: other, ...week })).rejects.toThrow(
+    /^shipments\.js: rows: got a value of another type for shipments\.shipped_at/,
+  );
+});

@@ -1,0 +1,114 @@
+import { expect, test } from 'vitest';
+import { compact } from '../../../src/app/maintenance/compact-lake.js';
+import { forget } from '../../../src/app/forget/forget.js';
+import { plan } from '../../../src/app/plan/plan.js';
+import { status } from '../../../src/app/status/status.js';
+import { fileHashes, temporaryFolder } from '../../app/lake-run.js';
+import { Kept } from '../../core/text/streams.js';
+import { synced } from '../../app/sync/synced.js';
+import { verified } from '../../app/verify/verified.js';
+import { loaded, ownClock, rowOf, shipmentsFrom } from './own-run.js';
+import { parcelService, shipmentAt, shipmentsOf } from './parcel-service.js';
+
+const perDay = 8;
+const clock = ownClock();
+
+function quietly() {
+  const confirm = undefined;
+  const output = new Kept();
+  const signal = new AbortController().signal;
+  const print = (text: string) => output.write(`${text}\n`);
+  return { clock, signal, output, confirm, print, log: () => undefined, tell: () => undefined };
+}
+
+async function loadedTwice() {
+  const lake = await temporaryFolder();
+  const service = await parcelService(shipmentsOf('2025-01-15T00:00:00Z', 30, perDay));
+  const own = shipmentsFrom(service);
+  for (const from of ['2025-01-27', '2025-01-20']) await loaded(own, { lake, from, to: '2025-02-03' });
+  service.requests.length = 0;
+  return { lake, service, own };
+}
+
+const isWhole = { code: 0, verdict: 'whole', problems: [] };
+
+test('status tells what is loaded of a pipeline of one’s own, and how to load the rest', async () => {
+  const { lake } = await loadedTwice();
+  const shown = quietly();
+  const asked = { lake, account: undefined, from: undefined, to: '2025-02-05', color: false } as const;
+  await status({ ...asked, format: 'table' }, shown);
+  expect(shown.output.text).toContain('shipments: 3 windows, 14 of 16 days loaded, 2 missing');
+  expect(shown.output.text).toMatch(/ backfill shipments .* --from 2025-02-03 --to 2025-02-05\nbeside the --pipelines/);
+  expect(shown.output.text).not.toContain('financial');
+  const told = quietly();
+  await status({ ...asked, format: 'json', pipelineFolder: 'mine' }, told);
+  expect(JSON.parse(told.output.text)).toMatchObject({
+    accounts: [{ command: expect.stringContaining(' --pipelines mine ') as string, not_loaded: [] }],
+  });
+});
+
+test('verify counts and hashes a table of one’s own, and finds what was changed in it', async () => {
+  const { lake } = await loadedTwice();
+  const whole = await verified({ root: lake, clock });
+  expect(whole).toMatchObject(isWhole);
+  const rows = 14 * perDay;
+  const counts = Object.fromEntries(whole.checks.map(({ check, checked }) => [check, checked]));
+  expect(counts).toMatchObject({ 'row-counts': rows, positions: rows, 'event-ids': rows, windows: 3, 'file-bytes': 3 });
+});
+
+test('compact merges it, a refresh parts what was merged, and what is the same writes nothing', async () => {
+  const { lake, service, own } = await loadedTwice();
+  await compact({ lake, pipelines: ['shipments'], account: undefined, json: false }, quietly());
+  expect([...(await fileHashes(lake)).keys()].filter((path) => path.includes('month=2025-01'))).toHaveLength(1);
+  expect(await verified({ root: lake, clock })).toMatchObject(isWhole);
+
+  service.shipments = [...service.shipments, shipmentAt(5000, '2025-01-24T12:00:00.000Z')];
+  const day = { lake, refresh: true, from: '2025-01-23', to: '2025-01-24' };
+  await loaded(own, day);
+  expect(service.requests.length).toBeGreaterThan(0);
+  const late = "SELECT count(*) FILTER (shipment_id = 'S-005000') AS late, count(*) AS n FROM shipments";
+  expect(await rowOf(lake, late)).toEqual({ late: 1n, n: BigInt(14 * perDay + 1) });
+  expect(await verified({ root: lake, clock })).toMatchObject(isWhole);
+
+  await compact({ lake, pipelines: [], account: 'depot', json: false }, quietly());
+  const held = await fileHashes(lake);
+  await loaded(own, day);
+  expect(await fileHashes(lake)).toEqual(held);
+});
+
+test('forget takes it by whole windows, and keeps what describes the table', async () => {
+  const { lake } = await loadedTwice();
+  await forget({ lake, account: 'depot', before: '2025-01-29', yes: true, json: false }, quietly());
+  expect(await rowOf(lake, 'SELECT count(*) AS n, min(window_start)::DATE AS first FROM shipments')).toMatchObject({
+    n: BigInt(7 * perDay),
+  });
+  expect(await verified({ root: lake, clock })).toMatchObject(isWhole);
+  await forget({ lake, account: 'depot', before: undefined, yes: true, json: false }, quietly());
+  expect(await rowOf(lake, 'SELECT count(*) AS n FROM shipments')).toEqual({ n: 0n });
+});
+
+test('a plan tells the requests that the backfill then needs', async () => {
+  const { lake, service, own } = await loadedTwice();
+  const asked = { lake, pipelines: ['shipments'], account: 'depot', own: [own], from: '2025-01-15', to: '2025-02-14' };
+  const shown = quietly();
+  const rest = { endpoint: undefined, orders: undefined, rate: 0.5, burst: 30, refresh: false, probe: false } as const;
+  await plan({ ...asked, ...rest, format: 'json' }, shown);
+  expect(service.requests).toEqual([]);
+  const planned = JSON.parse(shown.output.text) as { known: boolean; requests: number };
+  await loaded(own, { lake, from: '2025-01-15', to: '2025-02-14' });
+  expect(service.requests.length).toBeGreaterThan(1);
+  expect([planned.known, Math.abs(planned.requests - service.requests.length)]).toEqual([true, 0]);
+});
+
+test('a nightly run loads what is new and looks back', async () => {
+  const { lake, service, own } = await loadedTwice();
+  const nightly = { lake, pipelines: ['shipments'], account: 'depot', own: [own], maxLag: '1h' };
+  expect((await synced(nightly, { clock })).failure).toBeUndefined();
+  const all = service.shipments.filter(({ shippedAt }) => shippedAt >= '2025-01-20').length;
+  expect(await rowOf(lake, 'SELECT count(*) AS n FROM shipments')).toEqual({ n: BigInt(all) });
+  service.requests.length = 0;
+  service.shipments = [...service.shipments, shipmentAt(7000, '2025-02-28T12:00:00.000Z')];
+  expect((await synced(nightly, { clock })).failure).toBeUndefined();
+  expect(service.requests.length).toBeLessThan(5);
+  expect(await rowOf(lake, 'SELECT count(*) AS n FROM shipments')).toEqual({ n: BigInt(all + 1) });
+});

@@ -1,0 +1,49 @@
+import type { Clock } from '../../../src/core/clock.js';
+import type { BackfillOptions } from '../../../src/app/load/backfill.js';
+import type { RunEvent } from '../../../src/core/events/run-event.js';
+import type { PipelineDefinition } from '../../../src/sources/custom/definition.js';
+import { ownPipeline, type OwnPipeline } from '../../../src/sources/custom/own-pipeline.js';
+import { ownTable } from '../../../src/sources/custom/own-table.js';
+import { database, ran, type Ran } from '../../app/lake-run.js';
+import { runningClock } from '../../running-clock.js';
+import { token, type ParcelService } from './parcel-service.js';
+import shipments from './typescript/shipments.js';
+
+/** The pipeline of the docs over a service, without a look at the environment. */
+export function shipmentsFrom(
+  { url }: Pick<ParcelService, 'url'>,
+  more: Partial<PipelineDefinition> = {},
+): OwnPipeline {
+  const authorization = `Bearer ${token}`;
+  const definition: PipelineDefinition = {
+    ...shipments,
+    ...more,
+    api: { ...shipments.api, quota: { rate: 90, burst: 50 }, ...more.api, address: url, headers: { authorization } },
+  };
+  return ownPipeline({ file: 'shipments.js', definition, table: ownTable(definition.name, definition.table) });
+}
+
+export interface OwnRun extends Partial<BackfillOptions> {
+  readonly lake: string;
+  readonly clock?: Clock;
+  readonly logged?: string[];
+  readonly told?: RunEvent[];
+}
+
+/** Backfills it to the end; throws what that throws. */
+export function loaded(
+  own: OwnPipeline,
+  { clock = ownClock(), logged = [], told = [], ...options }: OwnRun,
+): Promise<Ran> {
+  return ran({ pipelines: [own.name], account: 'depot', own: [own], ...options }, { clock, logged, told });
+}
+
+/** Begins when all shipments of the tests have left. */
+export function ownClock(): Clock {
+  return runningClock('2025-03-01T00:00:00Z');
+}
+
+/** One row of a query over a lake. */
+export async function rowOf(lake: string, query: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+  return (await (await database(lake, ownClock(), query)).rows(query))[0];
+}

@@ -1,0 +1,135 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { LedgerlakeError } from '../../../../src/core/errors.js';
+import { attemptTable } from '../../../../src/engine/retry/attempt-table.js';
+import type { Cause } from '../../../../src/engine/retry/cause.js';
+import { causeOf } from '../../../../src/sources/finances/api-v0/causes.js';
+import { operations, type OperationName } from '../../../../src/sources/finances/api-v0/operations.js';
+import { consequences, ReadFailure } from '../../../../src/engine/retry/read-failure.js';
+import { UpstreamRefusal, WebPage } from '../../../../src/sources/finances/api-v0/refused.js';
+import { failureOf } from '../../../../src/engine/http/failure.js';
+
+interface Told {
+  readonly status?: number;
+  readonly code?: string;
+  readonly message?: string;
+  readonly details?: string;
+  readonly operation?: OperationName;
+  readonly path?: string;
+  readonly body?: string;
+  readonly signedIn?: boolean;
+}
+
+function refusal({ status = 400, code = 'InvalidInput', message = '', details = '', ...more }: Told): UpstreamRefusal {
+  const { operation = 'ListFinancialEvents', path = '/finances?NextToken=abc', signedIn = false } = more;
+  const body = Buffer.from(more.body ?? JSON.stringify({ errors: [{ code, message, details }] }));
+  const rest = { requestId: undefined, rateLimit: undefined, retryAfter: undefined, skewMs: undefined };
+  return new UpstreamRefusal({ operation, status, path, body, signedIn, ...rest });
+}
+
+const first = '/finances?PostedAfter=2025-01-01';
+
+describe('the cause of a refusal', () => {
+  test.each<[Cause, Told]>([
+    ['throttled', { status: 429, code: 'QuotaExceeded' }],
+    ['throttled', { status: 429, body: '<html>' }],
+    ['throttled', { status: 503, code: 'QuotaExceeded' }],
+    ['throttled', { status: 400, code: 'RequestThrottled' }],
+    ['fault', { status: 500, code: 'InternalFailure' }],
+    ['fault', { status: 502, body: '<html>' }],
+    ['fault', { status: 503, body: '' }],
+    ['fault', { status: 504, body: 'upstream timed out' }],
+    ['fault', { status: 408 }],
+    ['stranger', { status: 404, body: '<!DOCTYPE html>' }],
+    ['stranger', { status: 403, body: ' <html>' }],
+    ['stranger', { status: 302, body: '' }],
+    ['token-expired', { message: 'Token is not valid, token duration is 25 minutes.' }],
+    ['token-expired', { message: 'Token is not valid, token duration is 3 minutes.' }],
+    ['token-expired', { message: 'Invalid input', details: 'NextToken has expired' }],
+    ['invalid', { message: 'Token is not valid, token duration is 25 minutes.', path: first }],
+    ['bound-too-late', { message: 'PostedBefore should be no later than 2 minutes from now.', path: first }],
+    ['bound-too-late', { message: 'Date range is invalid. PostedAfter is in the future', path: first }],
+    ['too-large', { message: 'The response is too large.' }],
+    ['too-large', { message: 'Response size exceeds 10 MB' }],
+    ['too-large', { message: 'Invalid Input', details: 'Too large page, please reduce MaxResultsPerPage' }],
+    ['too-large', { status: 413, body: '' }],
+    ['window-too-long', { message: 'The date range is too large', path: first }],
+    ['window-too-long', { message: 'The window between the dates must be at most 14 days', path: first }],
+    ['window-too-long', { message: 'Request exceeds the maximum time range of 14 days', path: first }],
+    ['invalid', { message: 'Invalid Input' }],
+    ['invalid', { message: 'Request was not valid or data requested exceeds data retention period.' }],
+    ['invalid', { body: '{"errors":[]}' }],
+    ['invalid', { body: 'Bad Request' }],
+    ['mistake', { message: 'MaxResultsPerPage must be a whole number from 1 to 100.' }],
+    ['mistake', { message: 'PostedBefore must be later than PostedAfter.', path: first }],
+    ['mistake', { message: 'ListFinancialEvents has no parameter postedAfter; it has …', path: first }],
+    ['mistake', { status: 405, code: 'MethodNotAllowed' }],
+    ['mistake', { status: 404, code: 'ResourceNotFound' }],
+    ['unknown-subject', { status: 404, code: 'ResourceNotFound', operation: 'ListFinancialEventsByGroupId' }],
+    ['access-expired', { status: 403, message: 'The access token you provided has expired.', signedIn: true }],
+    ['access-refused', { status: 403, message: 'Access to requested resource is denied.', signedIn: true }],
+    ['denied', { status: 403, message: 'The access token you provided has expired.' }],
+    ['access-refused', { status: 401, signedIn: true }],
+    ['denied', { status: 403, message: 'Access to requested resource is denied.' }],
+  ])('%s: %j', (cause, told) => {
+    expect(causeOf(refusal(told))).toBe(cause);
+  });
+});
+
+test.each<[Cause, unknown]>([
+  ['stranger', new WebPage('ListFinancialEvents', Buffer.from('<html>'))],
+  ['fault', new LedgerlakeError('JSON_SYNTAX', 'expected a value')],
+  ['fault', new LedgerlakeError('UPSTREAM_BODY', 'expected a payload')],
+  ...['ECONNRESET', 'UND_ERR_SOCKET', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'].map(
+    (code): [Cause, unknown] => ['fault', unreachable(code)],
+  ),
+  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT', 'CERT_HAS_EXPIRED'].map(
+    (code): [Cause, unknown] => ['no-connection', unreachable(code)],
+  ),
+  ['other', new LedgerlakeError('STOPPED', 'enough')],
+  ['other', new LedgerlakeError('USAGE', 'no such parameter')],
+  ['other', new TypeError('a fault of ours')],
+  ['other', undefined],
+])('%s: %s', (cause, error) => {
+  expect(causeOf(error)).toBe(cause);
+});
+
+function unreachable(code: string): LedgerlakeError {
+  return failureOf(Object.assign(new Error(code), { code }), {
+    origin: 'http://127.0.0.1:1',
+    path: '/',
+    method: 'GET',
+    addressOf: '--endpoint',
+  });
+}
+
+test('every answer and everything that can be thrown has a cause, and every cause a rule and a consequence', () => {
+  const names = Object.keys(operations) as OperationName[];
+  const text = fc.oneof(fc.string(), fc.constantFrom('token', 'page too large', 'range', 'must', 'PostedAfter', '\n'));
+  const told = fc.record({
+    status: fc.integer({ min: 100, max: 599 }),
+    code: fc.oneof(text, fc.constantFrom('InvalidInput', 'QuotaExceeded')),
+    message: fc.array(text).map((words) => words.join(' ')),
+    details: text,
+    operation: fc.constantFrom(...names),
+    path: fc.oneof(text, fc.constant('?NextToken=a')),
+    signedIn: fc.boolean(),
+  });
+  const body = fc.oneof(fc.string(), fc.json());
+  const error = fc.oneof(
+    told.map(refusal),
+    fc.tuple(told, body).map(([one, of]) => refusal({ ...one, body: of })),
+    fc.string().map((code) => unreachable(code)),
+    fc.anything(),
+  );
+  fc.assert(
+    fc.property(error, (thrown) => {
+      const cause = causeOf(thrown);
+      if (cause === 'other') return;
+      const { kind } = attemptTable[cause];
+      expect(consequences[kind]).toMatch(/^(leave-open|stop)$/);
+      expect(new ReadFailure(kind, 'UPSTREAM_STATUS', '').consequence).toBe(consequences[kind]);
+    }),
+    { numRuns: 1000 },
+  );
+});

@@ -1,0 +1,144 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createFinancesClient } from '../../../../src/sources/finances/api-v0/client.js';
+import { UpstreamRefusal } from '../../../../src/sources/finances/api-v0/refused.js';
+import { createTransport } from '../../../../src/engine/http/agent.js';
+import { HandClock } from '../../../core/clock.js';
+import { recordingServer } from '../../../engine/http/recording-server.js';
+
+/** What a call fails with when the service answers like this. */
+async function failure(status: number, body: string, headers: Record<string, string> = {}): Promise<unknown> {
+  const server = await recordingServer((_, response) => response.writeHead(status, headers).end(body));
+  const transport = createTransport();
+  onTestFinished(() => transport.close());
+  const client = createFinancesClient({ endpoint: `${server.origin}/prefix`, transport });
+  return client.listFinancialEventsByGroupId({ eventGroupId: 'g 1', NextToken: 't' }).then(
+    () => 'no failure',
+    (error: unknown) => error,
+  );
+}
+
+async function refusal(...answer: Parameters<typeof failure>): Promise<UpstreamRefusal> {
+  const error = await failure(...answer);
+  if (!(error instanceof UpstreamRefusal)) throw new Error(`expected an UpstreamRefusal, got ${String(error)}`);
+  return error;
+}
+
+const errors = (...list: unknown[]): string => JSON.stringify({ errors: list });
+
+describe('an error of the service', () => {
+  test('is told with its code, message and details, the operation and what to do', async () => {
+    const body = errors(
+      { code: 'InvalidInput', message: 'Token is not valid.', details: 'token duration is 25 minutes' },
+      { code: 'Other', message: 'second' },
+    );
+    const error = await refusal(400, body, { 'x-amzn-RequestId': 'id-7', 'x-amzn-RateLimit-Limit': '0.5' });
+    expect(error.message).toBe(
+      'ListFinancialEventsByGroupId got status 400: InvalidInput: Token is not valid. (token duration is 25 minutes). ' +
+        'Please check what was asked for; the service gives this for passing faults too.',
+    );
+    expect(error).toMatchObject({
+      code: 'UPSTREAM_STATUS',
+      status: 400,
+      retryable: true,
+      reason: { code: 'InvalidInput', message: 'Token is not valid.', details: 'token duration is 25 minutes' },
+      requestId: 'id-7',
+      rateLimit: 0.5,
+      retryAfter: undefined,
+    });
+    expect(error.details).toBe(
+      `GET /prefix/finances/v0/financialEventGroups/g%201/financialEvents?NextToken=t\nrequest id: id-7\n${body}`,
+    );
+  });
+
+  test.each([
+    [401, "check the account's credentials"],
+    [403, "check the account's credentials"],
+    [404, 'check the id that was asked for'],
+    [429, 'or with a lower --rate'],
+    [500, 'try again later'],
+    [503, 'try again later'],
+    [302, 'check --endpoint'],
+    [201, 'check --endpoint'],
+  ])('of status %d says: %s', async (status, todo) => {
+    const error = await refusal(status, errors({ code: 'SomeCode', message: 'some message' }), { 'retry-after': '3' });
+    expect(error.status).toBe(status);
+    expect(error.message).toContain(`got status ${status}: SomeCode: some message. `);
+    expect(error.message).toContain(todo);
+    expect(error.retryAfter).toBe('3');
+  });
+
+  test.each([
+    ['{"errors":[{"code":"OnlyCode"}]}', 'OnlyCode: no message. '],
+    ['{"errors":[{"message":"only message"}]}', 'no code: only message. '],
+    ['{"errors":[{"code":"C","message":"m","details":""}]}', 'C: m. '],
+    ['{"errors":[]}', 'expected an error as JSON, got: {"errors":[]}'],
+    ['{"errors":{"code":"C"}}', 'got: {"errors":{"code":"C"}}'],
+    ['{"message":"Forbidden"}', 'got: {"message":"Forbidden"}'],
+    ['null', 'got: null'],
+    ['', 'got an empty body'],
+    ['upstream connect\n\terror\u001b[31m', 'got: upstream connect error [31m'],
+  ])('with the body %j is still told', async (body, message) => {
+    expect((await refusal(500, body)).message).toContain(
+      `got status 500: ${message.startsWith('got') ? 'expected an error as JSON, ' : ''}${message}`,
+    );
+  });
+
+  test('is one line, however long, and keeps the first 2 kB for those who look closer', async () => {
+    const error = await refusal(500, errors({ code: 'C', message: 'line\n'.repeat(2000) }));
+    expect(error.message).not.toContain('\n');
+    expect(error.message.length).toBeLessThan(700);
+    expect(error.details?.split('\n').slice(2).join('\n')).toHaveLength(2048);
+  });
+});
+
+describe('a web page', () => {
+  const page = '<!DOCTYPE html>\n<html><body>Please log in</body></html>';
+
+  test('instead of an error is told as one', async () => {
+    const error = await refusal(502, page, { 'content-type': 'text/html' });
+    expect(error.message).toContain(
+      'expected an error as JSON, got a web page (HTML): <!DOCTYPE html> <html><body>Please',
+    );
+    expect(error.reason).toBeUndefined();
+  });
+
+  test('with status 200 is no answer', async () => {
+    expect(await failure(200, `\n ${page}`)).toMatchObject({
+      code: 'UPSTREAM_BODY',
+      status: 200,
+      message: expect.stringMatching(
+        /^Expected JSON from ListFinancialEventsByGroupId, got a web page.*--endpoint/,
+      ) as string,
+    });
+  });
+});
+
+test.each([
+  ['Tue, 04 Mar 2025 00:05:00 GMT', 300_000],
+  ['Mon, 03 Mar 2025 23:59:30 GMT', -30_000],
+  ['yesterday', undefined],
+])('how far its clock is ahead is read off every answer: %s', async (date, skewMs) => {
+  const server = await recordingServer((_, response, number) => {
+    response.writeHead(number === 1 ? 200 : 400, { date }).end('{"payload":{}}');
+  });
+  const transport = createTransport();
+  onTestFinished(() => transport.close());
+  const clock = new HandClock('2025-03-04T00:00:00Z');
+  const client = createFinancesClient({ endpoint: server.origin, transport, clock });
+  expect((await client.listFinancialEvents({})).skewMs).toBe(skewMs);
+  await expect(client.listFinancialEvents({})).rejects.toMatchObject({ skewMs });
+});
+
+test('a service that is not there is named without user and password', async () => {
+  const transport = createTransport();
+  onTestFinished(() => transport.close());
+  // Port 1 is reserved and nobody listens there.
+  const client = createFinancesClient({ endpoint: 'http://user:secret@127.0.0.1:1/base', transport });
+  const error = await client.listFinancialEvents({}).catch((reason: unknown) => reason);
+  expect(error).toMatchObject({
+    code: 'UPSTREAM_UNREACHABLE',
+    message: expect.stringContaining('127.0.0.1:1') as string,
+  });
+  const { message, details } = error as UpstreamRefusal;
+  expect(`${message} ${details ?? ''}`).not.toMatch(/secret|user:|c2VjcmV0/);
+});

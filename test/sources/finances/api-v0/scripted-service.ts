@@ -1,0 +1,109 @@
+import type { ServerResponse } from 'node:http';
+import { onTestFinished } from 'vitest';
+import {
+  createAttempts,
+  type AttemptOptions,
+  type Asking,
+  type RequestPage,
+} from '../../../../src/sources/finances/api-v0/attempts.js';
+import { createFinancesClient, type FinancesClientOptions } from '../../../../src/sources/finances/api-v0/client.js';
+import { createTransport, type TransportOptions } from '../../../../src/engine/http/agent.js';
+import { HandClock } from '../../../core/clock.js';
+import { recordingServer, type Recorded, type RecordingServer } from '../../../engine/http/recording-server.js';
+
+/** What is sent back to one request: an answer, or what goes wrong with it. */
+export type Scripted =
+  | { readonly status?: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
+  | 'reset'
+  | 'cut off'
+  | 'silence'
+  | 'half a body, then silence';
+
+export const emptyPage = { body: '{"payload":{"FinancialEvents":{}}}' };
+
+/** The service's errors. */
+export function refusal(
+  status: number,
+  code: string,
+  message: string,
+  more: { headers?: Record<string, string> } = {},
+) {
+  return { status, body: JSON.stringify({ errors: [{ code, message, details: '' }] }), ...more };
+}
+
+export const invalidInput = (message: string) => refusal(400, 'InvalidInput', message);
+
+export function send(scripted: Scripted, response: ServerResponse): void {
+  // Node's own would be the time of the machine, not of the test's clock.
+  response.sendDate = false;
+  if (scripted === 'silence') return;
+  if (scripted === 'reset') response.socket?.resetAndDestroy();
+  else if (typeof scripted === 'string') {
+    response.writeHead(200, { 'content-length': 100 }).write('{"payload":', () => {
+      if (scripted === 'cut off') response.socket?.destroy();
+    });
+  } else response.writeHead(scripted.status ?? 200, scripted.headers).end(scripted.body ?? '');
+}
+
+export interface Setup extends Asking {
+  readonly server: RecordingServer;
+  readonly clock: HandClock;
+  readonly request: RequestPage;
+  readonly counts: { requests: number; retries: number; throttled: number; pages: number };
+  readonly stop: AbortController;
+}
+
+export interface SetupOptions extends Partial<Omit<AttemptOptions, 'client' | 'clock'>> {
+  readonly client?: Partial<FinancesClientOptions>;
+  readonly transport?: TransportOptions;
+  /** User and password of the endpoint: `user:password@`. */
+  readonly login?: string;
+}
+
+export const start = Date.parse('2025-07-01T12:00:00Z');
+
+/** A service that answers as a function says, and what asks it again and again, on a clock moved by hand. */
+export async function setup(
+  answer: (number: number, request: Recorded) => Scripted,
+  { login = '', ...options }: SetupOptions = {},
+): Promise<Setup> {
+  const server = await recordingServer((request, response, number) => {
+    send(answer(number, request), response);
+  });
+  return connected(server, server.origin.replace('//', `//${login}`), options);
+}
+
+/** The same for a service that runs already, or doesn't. */
+export function connected(
+  server: RecordingServer,
+  endpoint: string,
+  { client, transport, ...options }: Omit<SetupOptions, 'login'> = {},
+): Setup {
+  const clock = new HandClock(start);
+  const wire = createTransport(transport);
+  onTestFinished(() => wire.close());
+  const finances = createFinancesClient({ endpoint, transport: wire, clock, ...client });
+  const stop = new AbortController();
+  return {
+    server,
+    clock,
+    request: createAttempts({ client: finances, clock, random: () => 0.5, ...options }),
+    counts: { requests: 0, retries: 0, throttled: 0, pages: 0 },
+    stop,
+    signal: stop.signal,
+    priority: 0,
+  };
+}
+
+/** What a promise fails with, of a class. */
+export async function failureOf<T extends Error>(
+  promise: Promise<unknown>,
+  type: abstract new (...args: never[]) => T,
+): Promise<T> {
+  const error: unknown = await promise.then(
+    () => 'no failure',
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof type)) throw new Error(`expected ${type.name}, got ${String(error)}`, { cause: error });
+  return error;
+}

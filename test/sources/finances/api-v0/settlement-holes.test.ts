@@ -1,0 +1,104 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { GroupSpan } from '../../../../src/sources/finances/api-v0/collectors.js';
+import { settlementBreaks, settlementHoles } from '../../../../src/sources/finances/api-v0/settlement-holes.js';
+
+const day = 86_400_000;
+const loaded = [
+  { start: 0, end: 31 * day },
+  { start: 31 * day, end: 90 * day },
+];
+
+/** A row of settlements of so many days, the last of them open. */
+function row(name: string, begin: number, days: number, until = 90): GroupSpan[] {
+  const spans: GroupSpan[] = [];
+  for (let start = begin; start < until; start += days) {
+    const end = start + days;
+    spans.push({ id: `${name}${spans.length}`, start: start * day, end: end > until ? null : end * day });
+  }
+  return spans;
+}
+
+const found = (groups: readonly GroupSpan[]) =>
+  settlementHoles(groups, loaded).map(({ at, side, beside }) => [at / day, side, beside.id]);
+
+test('rows of any length, side by side, have no hole, wherever they begin and whether or not they meet at an instant', () => {
+  const rows = fc.array(
+    fc.record({ begin: fc.double({ min: 0, max: 7, noNaN: true }), days: fc.integer({ min: 7, max: 40 }) }),
+    {
+      maxLength: 5,
+    },
+  );
+  fc.assert(
+    fc.property(rows, (all) => {
+      const groups = all.flatMap(({ begin, days }, at) => row(String.fromCharCode(97 + at), begin, days));
+      expect(found(groups)).toEqual([]);
+    }),
+  );
+});
+
+test('of a row any one but its first is missed, where it should have opened, and none besides', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 5 }), fc.boolean(), (gone, hasOther) => {
+      const own = row('a', 3, 14);
+      const other = hasOther ? row('b', 3, 14) : [];
+      const at = (3 + gone * 14) * day;
+      const holes = settlementHoles([...own.filter((_, index) => index !== gone), ...other], loaded);
+      expect(holes.length).toBeGreaterThan(0);
+      expect(new Set(holes.map((hole) => hole.at))).toEqual(new Set([at]));
+    }),
+  );
+});
+
+test.each([
+  [
+    'the first of a row, where another was there before',
+    [...row('a', 1, 7), ...row('b', 9, 7).slice(1)],
+    [[9, 'before', 'b1']],
+  ],
+  [
+    'several in a row, from both of their ends',
+    [row('a', 0, 10).slice(0, 2), row('a', 0, 10).slice(5)].flat(),
+    [
+      [20, 'after', 'a1'],
+      [40, 'before', 'a5'],
+    ],
+  ],
+  ['the last ones', row('a', 0, 10).slice(0, 7), [[70, 'after', 'a6']]],
+] as const)('%s', (_what, groups, holes) => {
+  expect(found(groups)).toEqual(holes);
+});
+
+test('what nobody has listed is not missed, nor what has only just ended, nor what came before all others', () => {
+  expect(found(row('a', 5, 14).slice(1))).toEqual([]);
+  const lacking = row('a', 0, 10).filter((_, index) => index !== 4);
+  expect(
+    settlementHoles(lacking, [
+      { start: 0, end: 40 * day },
+      { start: 50 * day, end: 90 * day },
+    ]),
+  ).toEqual([]);
+  expect(
+    found(
+      row('a', 0, 10, 100)
+        .slice(0, 9)
+        .map((span) => ({ ...span, end: span.end ?? 0 })),
+    ),
+  ).toEqual([]);
+});
+
+test('a settlement that is open, or has no dates, misses nothing behind it', () => {
+  expect(
+    found([
+      { id: 'a', start: 0, end: 10 * day, open: true },
+      { id: 'b', start: null, end: null },
+    ]),
+  ).toEqual([]);
+});
+
+test('before the first of all one may have opened, if it was listed what opened there', () => {
+  expect(settlementBreaks(row('a', 20, 14), loaded).beginnings.map(({ at, beside }) => [at / day, beside.id])).toEqual([
+    [6, 'a0'],
+  ]);
+  expect(settlementBreaks(row('a', 13, 14), loaded).beginnings).toEqual([]);
+});

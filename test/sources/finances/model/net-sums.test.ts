@@ -1,0 +1,36 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { Flattener } from '../../../../src/sources/finances/model/flatten.js';
+import { decimalText, netSums } from '../../../../src/sources/finances/model/net-sums.js';
+import { newNotices } from '../../../../src/sources/finances/model/notices.js';
+import { SliceRows } from '../../../../src/sources/finances/model/rows.js';
+import { windowSource } from '../../../../src/sources/finances/api-v0/sources.js';
+import { scan } from '../../../../src/core/json/scan.js';
+import { Tape } from '../../../../src/core/json/tape.js';
+
+const most = 10n ** 18n - 1n;
+const millionths = fc.oneof(
+  fc.bigInt({ min: -most, max: most }),
+  fc.bigInt({ min: -5_000_000n, max: 5_000_000n }),
+  fc.constantFrom(most, -most, -1n, 0n, 1n, 2n ** 32n - 1n, 2n ** 32n, -(2n ** 32n)),
+);
+
+test('net sums are exact whatever the amounts: held against BigInt', () => {
+  fc.assert(
+    fc.property(fc.array(fc.record({ amount: millionths, currency: fc.constantFrom('USD', 'JPY') })), (amounts) => {
+      const rows = new SliceRows();
+      rows.begin(windowSource({ start: 0, end: 1 }));
+      const flattener = new Flattener(rows, newNotices());
+      const expected = new Map<string, bigint>();
+      for (const { amount, currency } of amounts) {
+        const json = `{"AdjustmentAmount":{"CurrencyCode":"${currency}","CurrencyAmount":${decimalText(amount)}}}`;
+        const tape = new Tape();
+        scan(Buffer.from(json), tape);
+        flattener.add(tape, 'AdjustmentEventList', 0);
+        expected.set(currency, (expected.get(currency) ?? 0n) + amount);
+      }
+      const sums = Object.entries(netSums(rows, [...amounts.keys()]));
+      expect(new Map(sums)).toEqual(new Map([...expected].map(([currency, sum]) => [currency, decimalText(sum)])));
+    }),
+  );
+});
