@@ -23,7 +23,8 @@ import {
 import { LedgerlakeError, messageOf } from '../errors.js';
 import { cellText, jsonNumber } from '../text/rows.js';
 import { statementsOf } from './statements.js';
-import { dateText, decimalText, floatNumber, instantText } from './texts.js';
+import { decimalText } from '../numeric/decimal.js';
+import { dateText, floatNumber, instantText } from './texts.js';
 import type { DuckDBConnection, DuckDBDataChunk, DuckDBResult, DuckDBValue } from '@duckdb/node-api';
 import type { Cell, Column, Kind, Rows } from '../text/rows.js';
 

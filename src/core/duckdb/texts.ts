@@ -1,13 +1,5 @@
 /** The exact texts of DuckDB's values, from the integers that DuckDB keeps: no double on the way. */
 
-/** `value` / 10^`scale` with all its digits: `25.100000`, `-0.05`. */
-export function decimalText(value: bigint, scale: number): string {
-  const sign = value < 0n ? '-' : '';
-  const digits = String(value < 0n ? -value : value).padStart(scale + 1, '0');
-  const point = digits.length - scale;
-  return scale === 0 ? sign + digits : `${sign}${digits.slice(0, point)}.${digits.slice(point)}`;
-}
-
 /** Days since 1970-01-01 as `2025-03-04`; years before 0000 and after 9999 as ISO 8601's six digits and a sign. */
 export function dateText(days: number): string {
   if (Math.abs(days) === 2 ** 31 - 1) return days < 0 ? '-infinity' : 'infinity';

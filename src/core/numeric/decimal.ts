@@ -84,3 +84,11 @@ function put(high: number, low: number, negative: boolean, into: Int64Halves): v
   into.low = low32 | 0;
   into.high = high32 | 0;
 }
+
+/** `value` / 10^`scale` with all its digits: `25.100000`, `-0.05`. */
+export function decimalText(value: bigint, scale: number): string {
+  const sign = value < 0n ? '-' : '';
+  const digits = String(value < 0n ? -value : value).padStart(scale + 1, '0');
+  const point = digits.length - scale;
+  return scale === 0 ? sign + digits : `${sign}${digits.slice(0, point)}.${digits.slice(point)}`;
+}

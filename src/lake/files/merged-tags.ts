@@ -1,4 +1,4 @@
-import { decimalText } from '../../sources/finances/model/net-sums.js';
+import { decimalScale, decimalText } from '../../core/numeric/decimal.js';
 import { unitsOf } from '../delta/file-tags.js';
 import type { Add } from '../delta/actions.js';
 
@@ -41,7 +41,7 @@ export function addNets(nets: readonly NetSums[]): NetSums {
   for (const [currency, text] of nets.flatMap((net) => Object.entries(net))) {
     sums.set(currency, (sums.get(currency) ?? 0n) + millionths(text));
   }
-  const texts = [...sums].map(([currency, sum]): [string, string] => [currency, decimalText(sum)]);
+  const texts = [...sums].map(([currency, sum]): [string, string] => [currency, decimalText(sum, decimalScale)]);
   return Object.fromEntries(texts.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decimalText } from '../../../src/sources/finances/model/net-sums.js';
+import { decimalScale, decimalText } from '../../../src/core/numeric/decimal.js';
 import { addNets, mergedTags, rowsInLog } from '../../../src/lake/files/merged-tags.js';
 
 const add = (tags: Record<string, string>) => ({
@@ -21,10 +21,12 @@ test('sums of any size add up exactly, currency by currency', () => {
       for (const [name, sum] of nets.flatMap((of) => Object.entries(of)))
         expected.set(name, (expected.get(name) ?? 0n) + sum);
       const texts = nets.map((of) =>
-        Object.fromEntries(Object.entries(of).map(([name, sum]) => [name, decimalText(sum)])),
+        Object.fromEntries(Object.entries(of).map(([name, sum]) => [name, decimalText(sum, decimalScale)])),
       );
       const sums = addNets(texts);
-      expect(sums).toEqual(Object.fromEntries([...expected].map(([name, sum]) => [name, decimalText(sum)])));
+      expect(sums).toEqual(
+        Object.fromEntries([...expected].map(([name, sum]) => [name, decimalText(sum, decimalScale)])),
+      );
       expect(Object.keys(sums)).toEqual(Object.keys(sums).toSorted());
     }),
   );

@@ -1,4 +1,4 @@
-import { decimalScale } from '../../../core/numeric/decimal.js';
+import { decimalScale, decimalText } from '../../../core/numeric/decimal.js';
 import { none, type SliceRows } from './rows.js';
 
 const noCurrency = '';
@@ -37,13 +37,7 @@ export function netSums(rows: SliceRows, chosen: readonly number[]): Record<stri
   }
   const named = [...sums].map(([currency, sum]): [string, string] => [
     currency < 0 ? noCurrency : rows.currencies.value(currency),
-    decimalText((BigInt(sum.high) << 32n) + BigInt(sum.low)),
+    decimalText((BigInt(sum.high) << 32n) + BigInt(sum.low), decimalScale),
   ]);
   return Object.fromEntries(named.toSorted(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-/** Millionths as decimal text with six places. */
-export function decimalText(millionths: bigint): string {
-  const digits = (millionths < 0n ? -millionths : millionths).toString().padStart(decimalScale + 1, '0');
-  return `${millionths < 0n ? '-' : ''}${digits.slice(0, -decimalScale)}.${digits.slice(-decimalScale)}`;
 }

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Flattener } from '../../../../src/sources/finances/model/flatten.js';
-import { decimalText, netSums } from '../../../../src/sources/finances/model/net-sums.js';
+import { decimalScale, decimalText } from '../../../../src/core/numeric/decimal.js';
+import { netSums } from '../../../../src/sources/finances/model/net-sums.js';
 import { newNotices } from '../../../../src/sources/finances/model/notices.js';
 import { SliceRows } from '../../../../src/sources/finances/model/rows.js';
 import { windowSource } from '../../../../src/sources/finances/api-v0/sources.js';
@@ -23,14 +24,16 @@ test('net sums are exact whatever the amounts: held against BigInt', () => {
       const flattener = new Flattener(rows, newNotices());
       const expected = new Map<string, bigint>();
       for (const { amount, currency } of amounts) {
-        const json = `{"AdjustmentAmount":{"CurrencyCode":"${currency}","CurrencyAmount":${decimalText(amount)}}}`;
+        const json = `{"AdjustmentAmount":{"CurrencyCode":"${currency}","CurrencyAmount":${decimalText(amount, decimalScale)}}}`;
         const tape = new Tape();
         scan(Buffer.from(json), tape);
         flattener.add(tape, 'AdjustmentEventList', 0);
         expected.set(currency, (expected.get(currency) ?? 0n) + amount);
       }
       const sums = Object.entries(netSums(rows, [...amounts.keys()]));
-      expect(new Map(sums)).toEqual(new Map([...expected].map(([currency, sum]) => [currency, decimalText(sum)])));
+      expect(new Map(sums)).toEqual(
+        new Map([...expected].map(([currency, sum]) => [currency, decimalText(sum, decimalScale)])),
+      );
     }),
   );
 });
