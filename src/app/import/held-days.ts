@@ -46,7 +46,7 @@ export function heldDays(target: ImportTarget, family: Family, days: readonly nu
   const look = () => {
     const isTaken = takenDays(target, family);
     const open = days.filter((day) => !isTaken(day));
-    const imported = importedWindows(lake, pipeline, main.name, account);
+    const imported = importedWindows(lake.table(main.name).snapshot, pipeline, account);
     const units = open.flatMap((day) => {
       const own = imported.filter((window) => overlap(window, dayOf(day)));
       return (own.length === 0 ? [dayOf(day)] : own).map(importedUnit);

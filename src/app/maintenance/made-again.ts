@@ -5,7 +5,7 @@ import { unitsOf } from '../../lake/delta/file-tags.js';
 import type { ParquetSource } from '../../core/parquet/source-blob.js';
 import { keyValueMetadata } from '../../core/parquet/wasm.js';
 import type { SizedWriter } from '../../core/parquet/sized-writer.js';
-import { fileMetadata } from '../../engine/run/slice-stream.js';
+import { fileMetadata } from '../../lake/files/file-metadata.js';
 import { entriesAgain } from './entries-again.js';
 import { handled, keptFile } from '../../lake/files/kept-file.js';
 import { bytesOf, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';

@@ -7,7 +7,7 @@ import { bytesOf, writeRows } from '../../lake/files/local-parquet.js';
 import { has } from '../../lake/files/row-order.js';
 import { labelOf } from '../../lake/files/unit-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
-import { fileMetadata } from '../../engine/run/slice-stream.js';
+import { fileMetadata } from '../../lake/files/file-metadata.js';
 import { entriesJson } from './entries-json.js';
 import { historyFamily } from './family.js';
 

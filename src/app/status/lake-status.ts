@@ -114,7 +114,7 @@ export function loadedRange(lake: Lake, account: string): Window | undefined {
   const windowsOf = (mains: readonly MainTable[]): Window[] =>
     mains.flatMap(({ pipeline, table }) => [
       ...loadedWindows(lake, pipeline, table, account),
-      ...importedWindows(lake, pipeline, table, account),
+      ...importedWindows(lake.table(table).snapshot, pipeline, account),
     ]);
   const dated = windowsOf([listing, byDate]);
   const windows = dated.length > 0 ? dated : windowsOf(mainTablesOf(lake).filter(({ isOwn }) => isOwn));
@@ -125,7 +125,7 @@ export function loadedRange(lake: Lake, account: string): Window | undefined {
 function pipelineStatus(main: MainTable, question: StatusQuestion): PipelineStatus {
   const { lake, account, range } = question;
   const { pipeline, table, unit } = main;
-  const imported = importedWindows(lake, pipeline, table, account);
+  const imported = importedWindows(lake.table(table).snapshot, pipeline, account);
   const loaded = lake.units(pipeline, table, account).size - imported.length;
   if (unit === 'order') return { pipeline, unit, loaded, days: [], gaps: [] };
   if (unit === 'group') return { pipeline, unit, loaded, ...groupCoverage(question) };

@@ -3,7 +3,7 @@ import { pipeline as streamPipeline } from 'node:stream/promises';
 import { deltaStatistics } from '../../core/columns/statistics.js';
 import type { Committed, Lake, SliceCommit, SliceFile, Split } from '../../lake/lake.js';
 import { parquetFile } from '../../core/parquet/wasm.js';
-import { version } from '../../core/version.js';
+import { fileMetadata } from '../../lake/files/file-metadata.js';
 import type { Batch, Collector, Pipeline, Reading } from './pipeline.js';
 import type { Slice } from './slice.js';
 import type { Progress } from './work.js';
@@ -81,14 +81,6 @@ export async function runSlice<Upstream, S extends Slice>(
   };
   const committed = await lake.commit(commit, split);
   return { ...committed, rows, collector };
-}
-
-/**
- * Key-value metadata of a slice's files. No clock and no chance in it: the same slice gives the same bytes. It is one
- * pair, because the writer puts several in an order of its own that changes from file to file.
- */
-export function fileMetadata(pipeline: string, account: string, window: string): ReadonlyMap<string, string> {
-  return new Map([['ledgerlake', JSON.stringify({ version, account, pipeline, window })]]);
 }
 
 async function* files(

@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import type { Table } from '../../core/columns/table.js';
 import type { Add } from '../delta/actions.js';
 import type { NewFile } from '../transaction/written-files.js';
-import { fileMetadata } from '../../engine/run/slice-stream.js';
+import { fileMetadata } from './file-metadata.js';
 import type { Family } from './families.js';
 import { bytesOf, type LocalParquet } from './local-parquet.js';
 import { beginningOf, labelOf } from './unit-rows.js';

@@ -1,4 +1,4 @@
-import type { Lake } from '../lake.js';
+import type { Snapshot } from '../delta/snapshot.js';
 import type { UnitCut } from './load-keys.js';
 import { UnitWindows } from './load-windows.js';
 import { dayMs, dayStart, overlap, uncovered, type Window } from '../../core/windows.js';
@@ -27,9 +27,9 @@ export function dayOf(instant: number): Window {
   return { start, end: start + dayMs };
 }
 
-/** The days of which a pipeline's tables hold imported rows for an account, in order; no two overlap. */
-export function importedWindows(lake: Lake, pipeline: string, table: string, account: string): readonly Window[] {
-  return windows.of(lake.table(table).snapshot.unitsOf(account, pipeline));
+/** The days of which a pipeline's main table, as of a snapshot, holds imported rows for an account, in order; no two overlap. */
+export function importedWindows(main: Snapshot, pipeline: string, account: string): readonly Window[] {
+  return windows.of(main.unitsOf(account, pipeline));
 }
 
 const windows = new UnitWindows(readImported);
