@@ -1,3 +1,4 @@
+import { startEmbeddedService } from '../../src/emulator/embedded-service.js';
 import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -47,6 +48,7 @@ export const defaults: BackfillOptions = {
   lake: '',
   account: undefined,
   endpoint: undefined,
+  startEmbedded: startEmbeddedService,
   refresh: false,
   from: undefined,
   to: undefined,

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Clock } from '../../core/clock.js';
-import { messageOf } from '../../core/errors.js';
+import { messageOf, usageError } from '../../core/errors.js';
 import type { Tell } from '../../core/events/run-event.js';
 import { connectFinances } from '../../sources/finances/api-v0/connect.js';
 import { openLargeGroups } from '../../sources/finances/api-v0/large-groups.js';
@@ -8,14 +8,20 @@ import type { FinancesUpstream } from '../../sources/finances/api-v0/upstream.js
 import { waitNotice } from '../../engine/retry/wait-notice.js';
 import { openJournal } from '../../engine/journal/journal.js';
 import { isWorthPacing } from '../../engine/rate-limit/worth-pacing.js';
-import { createSeller } from '../../emulator/seller/seller.js';
-import { startService } from '../../serve/http/server.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
 import { largeGroupsFile, openQuota, pagesFolder, stateFolder, type StatePlace } from './state-folder.js';
+
+/** A service in this process, until it is closed. */
+export interface EmbeddedService {
+  readonly url: string;
+  close(): Promise<void>;
+}
 
 export interface UpstreamOptions extends StatePlace {
   /** Undefined: the embedded service. */
   readonly endpoint: string | undefined;
+  /** Starts the embedded service, which is not throttled; it is asked where there is no endpoint. */
+  readonly startEmbedded?: ((clock: Clock) => Promise<EmbeddedService>) | undefined;
   /** How the account signs in; undefined: the service asks for nothing. */
   readonly signIn?: SignIn | undefined;
   /** Requests a second and at once, as long as the upstream says nothing else. */
@@ -26,9 +32,6 @@ export interface UpstreamOptions extends StatePlace {
   /** Minutes that a NextToken is taken; default 3, the shortest that is known. */
   readonly tokenLifeMinutes?: number | undefined;
 }
-
-/** The made-up seller behind the embedded service: about 20,000 events in 90 days. */
-const embeddedSeller = { seed: 1, events: 20_000 };
 
 /**
  * Runs with the upstream at an address, or with the embedded service, which is started for the run and not throttled. `use`
@@ -44,7 +47,8 @@ export async function withUpstream<T>(
   const tokenLifeMs = tokenLifeMinutes * 60_000;
   const common = { clock, tokenLifeMs, random: Math.random, tell };
   if (endpoint === undefined) {
-    const service = await startService({ ledger: createSeller(embeddedSeller, clock), clock });
+    if (options.startEmbedded === undefined) throw usageError('expected --endpoint: there is no embedded service here');
+    const service = await options.startEmbedded(clock);
     const connection = connectFinances({ ...common, endpoint: service.url, quota: undefined });
     return use(connection.upstream, () => Promise.resolve()).finally(async () => {
       await connection.close();

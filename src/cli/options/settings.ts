@@ -1,6 +1,8 @@
 import type { Settings } from '../../app/configuration/settings.js';
 import type { OwnPipeline } from '../../sources/custom/own-pipeline.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
+import type { Clock } from '../../core/clock.js';
+import type { EmbeddedService } from '../../app/load/connected.js';
 import type { Given } from './definition.js';
 
 /** What a run that asks the service goes by. */
@@ -9,6 +11,7 @@ export interface RunSettings extends Settings {
   /** Undefined: the embedded service. */
   readonly endpoint: string | undefined;
   readonly signIn: SignIn | undefined;
+  readonly startEmbedded: (clock: Clock) => Promise<EmbeddedService>;
   /** Pipelines of the user's own, whether or not they are named. */
   readonly own: readonly OwnPipeline[];
 }
@@ -25,13 +28,19 @@ export async function readSettings(given: Given, asked = given.text('account')):
   const named = given.all('PIPELINE');
   if (named.length > 0 && named.every((name) => own.some((pipeline) => pipeline.name === name))) {
     const account = resolveOwnAccount(configuration, process.env, asked);
-    return { ...settings, account, endpoint: undefined, signIn: undefined, own };
+    return { ...settings, account, endpoint: undefined, signIn: undefined, startEmbedded, own };
   }
   const { account, endpoint, signIn } = await resolveAccount(configuration, process.env, {
     account: asked,
     endpoint: given.text('endpoint'),
   });
-  return { ...settings, account, endpoint, signIn, own };
+  return { ...settings, account, endpoint, signIn, startEmbedded, own };
+}
+
+/** Loads the made-up seller only for a run that needs it. */
+async function startEmbedded(clock: Clock): Promise<EmbeddedService> {
+  const { startEmbeddedService } = await import('../../emulator/embedded-service.js');
+  return startEmbeddedService(clock);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { startEmbeddedService } from '../../../src/emulator/embedded-service.js';
 import { plan, type PlanOptions } from '../../../src/app/plan/plan.js';
 import type { Clock } from '../../../src/core/clock.js';
 import { Kept } from '../../core/text/streams.js';
@@ -7,6 +8,7 @@ const defaults: PlanOptions = {
   lake: '',
   account: undefined,
   endpoint: undefined,
+  startEmbedded: startEmbeddedService,
   refresh: false,
   from: undefined,
   to: undefined,

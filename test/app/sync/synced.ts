@@ -1,3 +1,4 @@
+import { startEmbeddedService } from '../../../src/emulator/embedded-service.js';
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../src/core/clock.js';
 import { sync, type SyncOptions } from '../../../src/app/load/sync.js';
@@ -30,6 +31,7 @@ const defaults: SyncOptions = {
   lake: '',
   account: undefined,
   endpoint: undefined,
+  startEmbedded: startEmbeddedService,
   rate: 1000,
   burst: 1000,
   orders: undefined,
