@@ -145,7 +145,11 @@ async function openMetrics(
   ]);
   if (metricsFile !== undefined) await checkMetricsFile(metricsFile);
   const metrics = createRunMetrics(clock);
-  const server = metricsPort === undefined ? undefined : await serveMetrics(metrics, metricsHost, metricsPort);
+  const onFault = (fault: unknown): void => {
+    tell({ event: 'metrics-not-served', reason: messageOf(fault) });
+  };
+  const address = metricsPort === undefined ? undefined : { host: metricsHost, port: metricsPort, clock, onFault };
+  const server = address && (await serveMetrics(metrics, address));
   if (server !== undefined) tell({ event: 'metrics-served', address: server.address });
   let hasRun = false;
   return {

@@ -11,6 +11,7 @@ export type RunEvent =
   | Message
   | MetricsServed
   | MetricsNotWritten
+  | MetricsNotServed
   | PipelinePlanned
   | PipelineEnded
   | SliceOpened
@@ -63,6 +64,7 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   message: 'info',
   'metrics-served': 'info',
   'metrics-not-written': 'warn',
+  'metrics-not-served': 'warn',
   'pipeline-planned': 'info',
   'pipeline-ended': 'info',
   'slice-opened': 'debug',
@@ -152,6 +154,11 @@ interface MetricsServed {
 interface MetricsNotWritten {
   readonly event: 'metrics-not-written';
   readonly file: string;
+  readonly reason: string;
+}
+
+interface MetricsNotServed {
+  readonly event: 'metrics-not-served';
   readonly reason: string;
 }
 

@@ -59,6 +59,7 @@ const lines: Handlers<string | undefined> = {
   stopping: () => 'stopping: what is whole is still committed; the same signal again ends it at once',
   'metrics-served': ({ address }) => `metrics on ${address}`,
   'metrics-not-written': ({ file, reason }) => `metrics could not be written to ${file}: ${reason}`,
+  'metrics-not-served': ({ reason }) => `a request for metrics failed: ${reason}`,
   'pipeline-planned': ({ pipeline, left }) => `${pipeline}: ${left === '' ? 'nothing' : left} to load`,
   'pipeline-ended': ({ pipeline, slices, seconds }) =>
     slices > 0 ? `${pipeline}: done in ${seconds.toFixed(1)} s` : undefined,

@@ -1,54 +1,74 @@
-import { createServer } from 'node:http';
-import { isIPv6 } from 'node:net';
-import { usageError } from '../../core/errors.js';
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../core/clock.js';
+import { messageOf, usageError } from '../../core/errors.js';
+import { type Answer, answerHeaders, type HttpRequest } from '../../http-server/answer.js';
+import { isLoopback } from '../../http-server/host-rule.js';
+import { startHttpServer } from '../../http-server/http-server.js';
+import { targetOf } from '../../http-server/target.js';
 import type { RunMetrics } from './run-metrics.js';
 
 export interface MetricsServer {
   /** `http://127.0.0.1:PORT/metrics` */
   readonly address: string;
-  /** Ends at once, whoever is being answered. */
+  /** Takes no further requests, and ends soon. */
   close(): void;
 }
+
+export interface MetricsServerOptions {
+  readonly host: string;
+  /** 0: any that is free. */
+  readonly port: number;
+  readonly clock: Clock;
+  /** Told of each request that metrics couldn't be made for. */
+  readonly onFault: (fault: unknown) => void;
+}
+
+/** A scraper that comes more than once a second has them all on one connection. */
+const limits = { connections: 32, closeMs: 100 };
 
 /**
  * Serves metrics at `/metrics`; keeps no process from ending.
  *
- * @param port 0: any that is free
  * @throws LedgerlakeError USAGE where the port or the host can't be listened on
  */
 export async function serveMetrics(
-  { text, contentType }: Pick<RunMetrics, 'text' | 'contentType'>,
-  host: string,
-  port: number,
+  metrics: Pick<RunMetrics, 'text' | 'contentType'>,
+  { host, port, clock, onFault }: MetricsServerOptions,
 ): Promise<MetricsServer> {
-  const server = createServer((request, response) => {
-    if (new URL(request.url ?? '', 'http://metrics').pathname !== '/metrics') {
-      response.writeHead(404, { 'content-type': 'text/plain' }).end('metrics are at /metrics\n');
-    } else if (request.method !== 'GET' && request.method !== 'HEAD') {
-      response.writeHead(405, { allow: 'GET, HEAD' }).end();
-    } else {
-      void text().then((metrics) => response.writeHead(200, { 'content-type': contentType }).end(metrics));
-    }
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const taken = `port ${port} of ${host} is taken: choose another one with --metrics-port, 0 for any`;
-      const other = `${host} port ${port} gives ${error.code ?? error.message}: check --metrics-host and --metrics-port`;
-      const found = error.code === 'EADDRINUSE' ? taken : other;
-      reject(usageError(`expected an address on which metrics can be served, ${found}`));
-    });
-    server.listen(port, host, resolve);
+  const server = await startHttpServer({
+    ...{ host, port, limits, onFault },
+    now: () => clock.now(),
+    // Whoever opens it up may have a name for it that nobody here knows.
+    hosts: isLoopback(host) ? { isAllowed: () => false, advice: 'ask for localhost' } : undefined,
+    answer: (request) => answerTo(metrics, clock, request),
+  }).catch((error: unknown) => {
+    const taken = `port ${port} of ${host} is taken: choose another one with --metrics-port, 0 for any`;
+    const { code = messageOf(error) } = error as NodeJS.ErrnoException;
+    const other = `${host} port ${port} gives ${code}: check --metrics-host and --metrics-port`;
+    const found = code === 'EADDRINUSE' ? taken : other;
+    throw usageError(`expected an address on which metrics can be served, ${found}`);
   });
   server.unref();
-  // Of a scraper that broke off.
-  server.on('error', () => undefined);
-  const listening = server.address();
-  const chosen = typeof listening === 'object' && listening !== null ? listening.port : port;
   return {
-    address: `http://${isIPv6(host) ? `[${host}]` : host}:${chosen}/metrics`,
+    address: `${server.url}/metrics`,
     close: () => {
-      server.close();
-      server.closeAllConnections();
+      void server.close();
     },
   };
+}
+
+async function answerTo(
+  { text, contentType }: Pick<RunMetrics, 'text' | 'contentType'>,
+  clock: Clock,
+  { method, target }: HttpRequest,
+): Promise<Answer> {
+  if (targetOf(target).path !== '/metrics') return plain(404, 'metrics are at /metrics\n', clock);
+  if (method !== 'GET' && method !== 'HEAD')
+    return plain(405, 'metrics take GET and HEAD\n', clock, { Allow: 'GET, HEAD' });
+  return plain(200, await text(), clock, { 'Content-Type': contentType });
+}
+
+function plain(status: number, body: string, clock: Clock, headers: Readonly<Record<string, string>> = {}): Answer {
+  const common = { ...answerHeaders(body, randomUUID(), clock.now()), 'Content-Type': 'text/plain; charset=utf-8' };
+  return { status, body, headers: { ...common, ...headers }, delivery: 'whole' };
 }

@@ -1,20 +1,6 @@
 import { operations } from '../../sources/finances/api-v0/operations.js';
-import { targetOf } from './routes.js';
-
-/** A request that is over, for a log. */
-export interface Access {
-  /** '' where what came wasn't HTTP. */
-  readonly method: string;
-  /** As it came. */
-  readonly target: string;
-  /** 0 where no answer went out. */
-  readonly status: number;
-  /** From the request's headers to the answer's last byte, milliseconds. */
-  readonly ms: number;
-  /** Of the answer's body; undefined where not all of it went out. */
-  readonly bytes: number | undefined;
-  readonly requestId: string;
-}
+import type { Access } from '../../http-server/answer.js';
+import { targetOf } from '../../http-server/target.js';
 
 /** Parameters whose values tell nothing that must stay secret. */
 const shownParameters = new Set(

@@ -1,15 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
-import {
-  type Answer,
-  answerHeaders,
-  type Exchange,
-  type HttpRequest,
-  type Outcome,
-  refused,
-  type SidePage,
-} from './answer.js';
+import { type Answer, answerHeaders, type Exchange, type HttpRequest } from '../../http-server/answer.js';
+import { type Outcome, refused, type SidePage } from './answer.js';
 import { pageBody } from './bodies.js';
 import { readRequest, type TokenRules } from './chain.js';
 import { type Counted, Tally } from './counts.js';
@@ -22,8 +15,10 @@ import type { Ledger } from './ledger.js';
 import { ledgerPage } from './ledger-page.js';
 import type { Quota } from './meter.js';
 import { Quotas } from './quotas.js';
-import { overQuota, Refusal } from './refusal.js';
-import { type Route, routeOf, targetOf } from './routes.js';
+import { failure, Refusal } from '../../http-server/refusal.js';
+import { notAllowed, overQuota } from './refusal.js';
+import { targetOf } from '../../http-server/target.js';
+import { type Route, routeOf } from './routes.js';
 import { createSignIn, signInPath, type SignInOptions } from './sign-in.js';
 import { Tokens } from './tokens.js';
 
@@ -135,7 +130,7 @@ export function createAnswers(
     if (sidePage !== undefined) {
       visit.rate = undefined;
       if (['GET', 'HEAD'].includes(request.method)) return sidePage();
-      return refused(new Refusal(405, 'This resource takes GET and HEAD.', request.method), 'GET, HEAD');
+      return refused(notAllowed('This resource takes GET and HEAD.', request.method), 'GET, HEAD');
     }
     const route = routeOf(request.method, path);
     const number = enter(visit, request, route.operation.name, query);
@@ -151,7 +146,7 @@ export function createAnswers(
     const outcome = await outcomeOf(visit, { ...exchange, method, target }).catch((error: unknown) => {
       if (error instanceof Refusal) return refused(error);
       onFault?.(error, requestId);
-      return refused(new Refusal(500, 'The service failed; the same request may succeed later.'));
+      return refused(failure());
     });
     const { status, body, headers, delivery = 'whole' } = outcome;
     const hasRate = visit.rate !== undefined && visit.operation !== 'SignIn' && [200, 400, 404].includes(status);
@@ -161,8 +156,7 @@ export function createAnswers(
       body,
       delivery,
       headers: {
-        ...answerHeaders(body, requestId),
-        Date: new Date(clock.now()).toUTCString(),
+        ...answerHeaders(body, requestId, clock.now()),
         ...headers,
         ...(hasRate && { 'x-amzn-RateLimit-Limit': String(visit.rate) }),
       },

@@ -38,28 +38,25 @@ function subjectOf({ operation, rawSubject }: Route): string | undefined {
 /** Throws a Refusal for bounds that the specification doesn't allow (sections 4.1 and 4.2). */
 function checkBounds(range: DateRange, { after, before }: Parameters, now: number): void {
   if (before !== undefined && after === undefined && range.beforeNeedsAfter) {
-    throw invalidInput(`${range.after} must also be specified whenever ${range.before} is specified.`);
+    throw invalidInput(`${range.after} must also be specified whenever ${range.before} is specified.`, before.text);
   }
-  for (const [name, instant] of [
+  for (const [name, bound] of [
     [range.after, after],
     [range.before, before],
   ] as const) {
-    if (instant !== undefined && instant > now - limits.marginMs) {
-      throw invalidInput(
-        `${name} should be no later than ${limits.marginMs / 60_000} minutes from now.`,
-        new Date(instant).toISOString(),
-      );
+    if (bound !== undefined && bound.at > now - limits.marginMs) {
+      throw invalidInput(`${name} should be no later than ${limits.marginMs / 60_000} minutes from now.`, bound.text);
     }
   }
-  if (after !== undefined && before !== undefined && before <= after) {
-    throw invalidInput(`${range.before} must be later than ${range.after}.`);
+  if (after !== undefined && before !== undefined && before.at <= after.at) {
+    throw invalidInput(`${range.before} must be later than ${range.after}.`, `${after.text} and ${before.text}`);
   }
 }
 
 function placeOf(token: string, operation: Operation, subject: string | undefined, rules: TokenRules, now: number) {
   const place = rules.tokens.read(token);
   if (place?.chain.operation !== operation.name || place.chain.subject !== subject) {
-    throw invalidInput('NextToken is not valid: it must come unchanged from the same operation and path.');
+    throw invalidInput('NextToken is not valid: it must come unchanged from the same operation and path.', token);
   }
   if (rules.tokenLifeMs !== undefined && now - place.issuedAt > rules.tokenLifeMs) {
     throw tokenExpired(rules.tokenLifeMs / 60_000);
@@ -71,10 +68,11 @@ function placeOf(token: string, operation: Operation, subject: string | undefine
 function continued(place: Place, range: DateRange | undefined, parameters: Parameters): PageRequest {
   const { chain, cursor, pages, results } = place;
   const { after, before, pageSize, token } = parameters;
-  const alone = after === undefined && before === undefined;
-  if (range !== undefined && !alone && (after !== chain.after || before !== chain.before)) {
+  const given = [after, before].flatMap((bound) => bound?.text ?? []);
+  if (range !== undefined && given.length > 0 && (after?.at !== chain.after || before?.at !== chain.before)) {
     throw invalidInput(
       `NextToken must be sent alone or with the same ${range.after} and ${range.before} as the first request.`,
+      given.join(' and '),
     );
   }
   return { chain: { ...chain, pageSize: pageSize ?? chain.pageSize }, cursor, token, pages, results };
@@ -93,7 +91,7 @@ export function readRequest(route: Route, query: string, rules: TokenRules, now:
     return continued(placeOf(token, operation, subject, rules, now), operation.range, parameters);
   }
   if (operation.range !== undefined) checkBounds(operation.range, parameters, now);
-  const chain = { operation: operation.name, subject, after, before, pageSize, asOf: now };
+  const chain = { operation: operation.name, subject, after: after?.at, before: before?.at, pageSize, asOf: now };
   return { chain, cursor: undefined, token: undefined, pages: 0, results: 0 };
 }
 

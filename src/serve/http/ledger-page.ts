@@ -1,11 +1,7 @@
 import { operations } from '../../sources/finances/api-v0/operations.js';
 import { type PageRequest, rangeOf } from './chain.js';
 import type { Ledger, LedgerPage, LedgerQuery } from './ledger.js';
-import { Refusal } from './refusal.js';
-
-function notFound(name: string, subject: string): Refusal {
-  return new Refusal(404, `There is no resource with this ${name}.`, subject);
-}
+import { notFound } from './refusal.js';
 
 /** The ledger's page for a checked request. Throws a Refusal (404) for a group or an order that the ledger hasn't. */
 export async function ledgerPage(ledger: Ledger, { chain, cursor }: PageRequest): Promise<LedgerPage> {
@@ -21,12 +17,12 @@ export async function ledgerPage(ledger: Ledger, { chain, cursor }: PageRequest)
     }
     case 'ListFinancialEventsByGroupId': {
       const page = await ledger.eventsOfGroup(subject, query);
-      if (page === undefined) throw notFound('eventGroupId', subject);
+      if (page === undefined) throw notFound('There is no resource with this eventGroupId.', subject);
       return page;
     }
     case 'ListFinancialEventsByOrderId': {
       const page = await ledger.eventsOfOrder(subject, query);
-      if (page === undefined) throw notFound('orderId', subject);
+      if (page === undefined) throw notFound('There is no resource with this orderId.', subject);
       return page;
     }
   }

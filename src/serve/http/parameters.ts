@@ -1,15 +1,24 @@
 import { limits, type Operation } from '../../sources/finances/api-v0/operations.js';
 import { parseInstant } from '../../core/numeric/iso-instant.js';
+import { quoted } from '../../http-server/refusal.js';
 import { invalidInput } from './refusal.js';
 import { percentDecoded } from './routes.js';
+
+/** A bound of a range of dates. */
+export interface Bound {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** As it came. */
+  readonly text: string;
+}
 
 /** What a query string says, checked one by one; how the parameters go together is checked elsewhere. */
 export interface Parameters {
   readonly pageSize: number | undefined;
-  /** Lower bound, milliseconds since 1970. */
-  readonly after: number | undefined;
-  /** Upper bound, milliseconds since 1970. */
-  readonly before: number | undefined;
+  /** Lower bound. */
+  readonly after: Bound | undefined;
+  /** Upper bound. */
+  readonly before: Bound | undefined;
   readonly token: string | undefined;
 }
 
@@ -22,7 +31,10 @@ function namesOf(operation: Operation): readonly string[] {
 function unknownParameter(operation: Operation, name: string): Error {
   const meant = namesOf(operation).find((known) => known.toLowerCase() === name.toLowerCase());
   return meant === undefined
-    ? invalidInput(`${operation.name} has no parameter ${name}; it has ${namesOf(operation).join(', ')}.`, name)
+    ? invalidInput(
+        `${operation.name} has no parameter ${quoted(name, 50)}; it has ${namesOf(operation).join(', ')}.`,
+        name,
+      )
     : invalidInput(`${name} must be written ${meant}: parameter names are case-sensitive.`, name);
 }
 
@@ -42,8 +54,8 @@ function pairsOf(operation: Operation, query: string): ReadonlyMap<string, strin
     const name = decoded(equals < 0 ? pair : pair.slice(0, equals));
     const value = equals < 0 ? '' : decoded(pair.slice(equals + 1));
     if (!namesOf(operation).includes(name)) throw unknownParameter(operation, name);
-    if (pairs.has(name)) throw invalidInput(`${name} is given more than once.`);
-    if (value === '') throw invalidInput(`${name} has no value; leave it out instead.`);
+    if (pairs.has(name)) throw invalidInput(`${name} is given more than once.`, value);
+    if (value === '') throw invalidInput(`${name} has no value; leave it out instead.`, pair);
     pairs.set(name, value);
   }
   return pairs;
@@ -56,11 +68,11 @@ function pageSizeOf(text: string | undefined): number | undefined {
   throw invalidInput(`MaxResultsPerPage must be a whole number from 1 to ${limits.pageSize}.`, text);
 }
 
-function instantOf(name: string, text: string | undefined): number | undefined {
+function boundOf(name: string, text: string | undefined): Bound | undefined {
   if (text === undefined) return undefined;
   // Events are dated to the millisecond, so rounding up keeps the lower bound inclusive and the upper one exclusive.
-  const instant = parseInstant(text, 'up');
-  if (instant !== undefined) return instant;
+  const at = parseInstant(text, 'up');
+  if (at !== undefined) return { at, text };
   throw invalidInput(
     `${name} must be an ISO 8601 date-time with Z or an offset, such as 2025-01-31T00:00:00Z, or a date.`,
     text,
@@ -73,7 +85,7 @@ function instantOf(name: string, text: string | undefined): number | undefined {
  */
 export function readParameters(operation: Operation, query: string): Parameters {
   const pairs = pairsOf(operation, query);
-  const bound = (name: string | undefined) => (name === undefined ? undefined : instantOf(name, pairs.get(name)));
+  const bound = (name: string | undefined) => (name === undefined ? undefined : boundOf(name, pairs.get(name)));
   return {
     pageSize: pageSizeOf(pairs.get('MaxResultsPerPage')),
     after: bound(operation.range?.after),

@@ -1,42 +1,22 @@
-const codes = {
-  400: 'InvalidInput',
-  403: 'Unauthorized',
-  404: 'ResourceNotFound',
-  405: 'MethodNotAllowed',
-  408: 'InvalidInput',
-  421: 'InvalidInput',
-  429: 'QuotaExceeded',
-  431: 'InvalidInput',
-  500: 'InternalFailure',
-  503: 'ServiceUnavailable',
-} as const;
+import { Refusal } from '../../http-server/refusal.js';
 
-export type RefusalStatus = keyof typeof codes;
-
-/** A request that the service doesn't grant: its status, the rule that was broken, and in `details` what came. */
-export class Refusal extends Error {
-  readonly status: RefusalStatus;
-  readonly details: string;
-
-  constructor(status: RefusalStatus, message: string, details = '') {
-    super(message);
-    this.name = 'Refusal';
-    this.status = status;
-    this.details = details;
-  }
-
-  /** The answer's JSON: `{"errors":[{"code","message","details"}]}`. */
-  get body(): string {
-    return JSON.stringify({
-      errors: [{ code: codes[this.status], message: this.message, details: this.details }],
-    });
-  }
+/** A request that breaks a rule (400). `came` is quoted in the details. */
+export function invalidInput(message: string, came: string): Refusal {
+  return new Refusal(400, message, received(came));
 }
 
-/** A parameter that breaks a rule (400). `came` is quoted in the details, cut where it is very long. */
-export function invalidInput(message: string, came?: string): Refusal {
-  if (came === undefined) return new Refusal(400, message);
-  return new Refusal(400, message, `Received: ${came.length > 200 ? `${came.slice(0, 200)}…` : came}`);
+/** A path, or what it names, that there isn't (404). */
+export function notFound(message: string, came: string): Refusal {
+  return new Refusal(404, message, received(came));
+}
+
+/** A method that a resource doesn't take (405). */
+export function notAllowed(message: string, came: string): Refusal {
+  return new Refusal(405, message, received(came));
+}
+
+function received(came: string): string {
+  return `Received: ${came}`;
 }
 
 /** A NextToken that came too late (400). */

@@ -1,8 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { usageError } from '../../core/errors.js';
 import { AccessTokens } from './access-tokens.js';
-import type { HttpRequest, Outcome } from './answer.js';
-import { accessTokenExpired, denied, Refusal } from './refusal.js';
+import type { HttpRequest } from '../../http-server/answer.js';
+import type { Outcome } from './answer.js';
+import type { Refusal } from '../../http-server/refusal.js';
+import { accessTokenExpired, denied, notAllowed } from './refusal.js';
 import { readSignInBody } from './sign-in-body.js';
 
 export interface SignInOptions {
@@ -60,7 +62,7 @@ export function createSignIn(options: SignInOptions, tokenKey: string | Uint8Arr
 
   async function answer(request: HttpRequest, now: number): Promise<Outcome> {
     if (request.method !== 'POST') {
-      const { status, body } = new Refusal(405, 'The sign-in takes POST.', request.method);
+      const { status, body } = notAllowed('The sign-in takes POST.', request.method);
       return { status, body, headers: { Allow: 'POST' } };
     }
     const bytes = await request.body();

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { accessLine, type Access } from '../../../src/serve/http/access.js';
+import type { Access } from '../../../src/http-server/answer.js';
+import { accessLine } from '../../../src/serve/http/access.js';
 import { startClient } from './client.js';
 import { event } from './array-ledger.js';
 

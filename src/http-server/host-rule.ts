@@ -1,0 +1,48 @@
+import { isIP } from 'node:net';
+import { Refusal } from './refusal.js';
+
+/** Names of this machine. */
+const ownNames = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
+/** Whether an address is reached from this machine only. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+/** What a request says of the host that it is for. */
+export interface AskedHost {
+  readonly httpVersion: string;
+  /** Its `Host` headers. */
+  readonly hosts: readonly string[];
+  /** The host of an absolute-form target. */
+  readonly authority: string | undefined;
+}
+
+/** Which names are answered to beside those of this machine, and what to do for another one. */
+export interface AnsweredHosts {
+  readonly isAllowed: (name: string) => boolean;
+  /** Ends a sentence. */
+  readonly advice: string;
+}
+
+/**
+ * Why a request is refused for the host that it is for: an HTTP/1.1 request has exactly one `Host` (RFC 9112, section 3.2),
+ * and one that comes to loopback under a foreign name was sent by a web page whose name was bent to point here. A host in the
+ * target counts as one in the header does.
+ *
+ * @param answered undefined: any name is answered to
+ */
+export function hostRefusal(
+  { httpVersion, hosts, authority }: AskedHost,
+  answered: AnsweredHosts | undefined,
+): Refusal | undefined {
+  if (hosts.length > 1) return new Refusal(400, 'The request has more than one Host header.', hosts.join(', '));
+  if (hosts.length === 0 && httpVersion === '1.1') return new Refusal(400, 'An HTTP/1.1 request has a Host header.');
+  if (answered === undefined) return undefined;
+  const foreign = [...hosts, ...(authority === undefined ? [] : [authority])].find((host) => {
+    const name = host.toLowerCase().replace(/:\d*$/, '');
+    return !ownNames.test(name) && !answered.isAllowed(name);
+  });
+  if (foreign === undefined) return undefined;
+  return new Refusal(421, `This service does not answer to that name; ${answered.advice}.`, foreign);
+}
