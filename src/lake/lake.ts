@@ -9,6 +9,7 @@ import { exchange, type Exchanged } from './transaction/transaction.js';
 import { isDerivedFile } from './delta/file-tags.js';
 import { HeldBack, together, type ComparedSlice, type Lacking } from './transaction/held-back.js';
 import { keptTables } from './kept-tables.js';
+import { checkNewestVersions, readNewestVersions } from './newest-versions.js';
 import type { Revisions } from './transaction/revisions.js';
 import { addOf, type SliceCommit, type SliceFile } from './transaction/slice-commit.js';
 import type { Snapshot } from './delta/snapshot.js';
@@ -70,7 +71,9 @@ export class Lake {
     const names = new Set(tables.map(({ name }) => name));
     const kept = (described ?? (await keptTables(store))).filter(({ name }) => !names.has(name));
     const lake = new Lake(store, [...tables, ...kept], clock, revisions);
+    const newest = await readNewestVersions(store);
     await lake.refresh();
+    checkNewestVersions(newest, lake.#tables, store.location);
     return lake;
   }
 

@@ -4,6 +4,7 @@ import { dropLeftovers, isNamed, leftoversOf } from '../transaction/derived-file
 import { barring, isDerivedFile, mainOf } from '../delta/file-tags.js';
 import type { Lake } from '../lake.js';
 import { otherLeases, type HeldLease, type Lease } from './leases.js';
+import { noteNewestVersions } from '../newest-versions.js';
 import { isOwnFile } from './own-files.js';
 import type { StoredFile } from '../store/store.js';
 import { restoreSwapped, takenOut } from '../transaction/swapped-files.js';
@@ -55,6 +56,7 @@ export async function sweepLake(lake: Lake, lease: HeldLease, clock: Clock, acco
   // Those of which something may lie among what others are writing wait for a later sweep.
   for (const { path, wroteBefore } of dead)
     if (before === Infinity || wroteBefore < before) await lake.store.remove(path);
+  await noteNewestVersions(lake.store, lake.tables);
   return swept;
 }
 

@@ -1,0 +1,88 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { tables } from '../../src/sources/finances/model/tables.js';
+import { Lake } from '../../src/lake/lake.js';
+import { openStore } from '../../src/lake/store/open-store.js';
+import { checkNewestVersions, noteNewestVersions } from '../../src/lake/newest-versions.js';
+import { compacted } from '../app/maintenance/kept-lake.js';
+import { loadedLake, type LoadedLake } from '../app/verify/loaded-lake.js';
+import { verified } from '../app/verify/verified.js';
+
+let whole: LoadedLake;
+let lake: LoadedLake;
+beforeAll(async () => {
+  whole = await loadedLake(undefined, [{ pipelines: ['financial-events'], from: '2025-03-01' }]);
+});
+beforeEach(() => {
+  lake = whole.copy();
+});
+afterEach(() => {
+  lake.remove();
+});
+afterAll(() => {
+  whole.remove();
+});
+
+const open = () => Lake.open(openStore(lake.root), tables, lake.clock);
+const note = () => join(lake.root, '_versions.json');
+
+function dataFiles(): string[] {
+  return readdirSync(lake.root, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.parquet'));
+}
+
+test.each(['events', 'entries'])(
+  'the newest commit of %s that is gone is missed, and no command deletes its files',
+  async (table) => {
+    const log = join(lake.root, table, '_delta_log');
+    const commits = readdirSync(log).filter((name) => name.endsWith('.json'));
+    rmSync(join(log, commits.toSorted().at(-1) ?? ''));
+    const before = dataFiles();
+    const missing = {
+      code: 'LAKE_LOG',
+      message: expect.stringMatching(/expected version \d+ of .*_delta_log, .*missing/) as string,
+    };
+    await expect(open()).rejects.toMatchObject(missing);
+    await expect(verified(lake)).rejects.toMatchObject(missing);
+    await expect(compacted({ lake: lake.root }, lake)).rejects.toMatchObject(missing);
+    expect(dataFiles()).toEqual(before);
+  },
+);
+
+test('a log that was put back on purpose is taken once the note is deleted', async () => {
+  rmSync(join(lake.root, 'entries', '_delta_log'), { recursive: true });
+  await expect(open()).rejects.toThrow(/there is no log: .*delete _versions.json/);
+  rmSync(note());
+  await expect(open()).resolves.toBeInstanceOf(Lake);
+});
+
+test('a note that is damaged says nothing, and the next run writes it again', async () => {
+  const written = readFileSync(note());
+  for (const bytes of [
+    written.subarray(0, 20),
+    Buffer.from(written.toString().replace(/\d/, '9')),
+    Buffer.from('[]'),
+  ]) {
+    writeFileSync(note(), bytes);
+    const opened = await open();
+    await noteNewestVersions(opened.store, opened.tables);
+    expect(readFileSync(note())).toEqual(written);
+  }
+});
+
+test('what another run noted meanwhile stays', async () => {
+  const opened = await open();
+  const [events] = opened.tables.filter(({ schema }) => schema.name === 'events');
+  if (events === undefined) throw new Error('no events');
+  const { schema } = events;
+  await noteNewestVersions(opened.store, [{ schema, snapshot: { version: 99 } }]);
+  await noteNewestVersions(opened.store, opened.tables);
+  await expect(open()).rejects.toThrow(/expected version 99 of .*events/);
+});
+
+test('a table whose description is gone is missed', () => {
+  const newest = { versions: { parcels: 3 }, described: { parcels: 'deliveries' } };
+  expect(() => {
+    checkNewestVersions(newest, new Map(), 'lake');
+  }).toThrow(/expected the description of the table parcels in lake\/_pipelines\/deliveries.json, it is missing/);
+});
