@@ -1,0 +1,41 @@
+// Runs one command line after another, as the command itself would, in one process: a new one for each would take most of
+// the time. What nobody catches ends the process, as it would end the command.
+import { runCommandLine } from '../../dist/src/cli/command-line.js';
+
+/** Both outputs of the command that runs, as far as they are kept: a flood is a finding of its own. */
+const texts = { out: '', err: '' };
+const most = 2_000_000;
+
+for (const [name, stream] of [
+  ['out', process.stdout],
+  ['err', process.stderr],
+]) {
+  stream.write = (chunk, ...others) => {
+    if (texts[name].length < most) texts[name] += typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString();
+    others.findLast((other) => typeof other === 'function')?.();
+    return true;
+  };
+}
+
+/** Also what dies leaves what it has said. */
+function answer(more) {
+  process.send?.({ code: process.exitCode ?? 0, ...texts, ...more });
+}
+
+process.on('message', (words) => {
+  texts.out = '';
+  texts.err = '';
+  process.exitCode = undefined;
+  const { signal } = new AbortController();
+  void runCommandLine(words, { signal, allow: () => undefined }).then(async () => {
+    // What was thrown beside the command's own promises comes to light a moment later.
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    process.stdout.removeAllListeners('error');
+    answer({ died: false });
+  });
+});
+process.on('uncaughtExceptionMonitor', (error) => {
+  texts.err += `uncaught: ${error?.stack ?? String(error)}\n`;
+  process.exitCode = 1;
+  answer({ died: true });
+});

@@ -1,0 +1,59 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { CommandProcess } from './command-process.js';
+import { heldBy, damageTrial, type Held, type Trial } from './damage-trial.js';
+import { damageKinds, fileKinds } from './damages.js';
+import { seedLakes } from './seed-lakes.js';
+
+/** LEDGERLAKE_TEST_DAMAGES=5000 is the whole campaign. */
+const trials = Number(process.env['LEDGERLAKE_TEST_DAMAGES'] ?? 300);
+const seed = Number(process.env['LEDGERLAKE_TEST_SEED'] ?? Date.now() % 1e9);
+const hangMs = 60_000;
+
+test(`${trials} damages of a lake (LEDGERLAKE_TEST_SEED=${seed}): no row lost or doubled, none unseen`, async () => {
+  const seeds = await seedLakes();
+  const processes = [0, 1].map(() => new CommandProcess({ ...seeds, hangMs }));
+  try {
+    const [first] = processes;
+    const lakes: Held[] = [];
+    for (const lake of seeds.lakes) if (first !== undefined) lakes.push(await heldBy(lake, first));
+    const done: Trial[] = [];
+    let next = 0;
+    const work = async (process: CommandProcess): Promise<void> => {
+      while (next < trials) {
+        const own = seed + next++;
+        const trial = await damageTrial(own, lakes, process, join(seeds.folder, String(own)));
+        done.push(trial);
+        if (trial.fault !== undefined) console.log(told(trial));
+      }
+    };
+    await Promise.all(processes.map(work));
+    console.log(tally(done));
+    expect(done.filter(({ fault }) => fault !== undefined).map(told)).toEqual([]);
+  } finally {
+    for (const process of processes) process.close();
+    await seeds.close();
+  }
+});
+
+function told({ seed: own, lake, damage, fault, commands }: Trial): string {
+  return `LEDGERLAKE_TEST_SEED=${own} LEDGERLAKE_TEST_DAMAGES=1: ${lake}: ${damage.text}\n  ${commands.join('\n  ')}\n  ${fault ?? ''}`;
+}
+
+/** Tried and held, by kind of file and of damage. */
+function tally(done: readonly Trial[]): string {
+  const cell = (of: readonly Trial[]): string =>
+    `${of.length}/${of.filter(({ fault }) => fault === undefined).length}`.padStart(11);
+  const rows = fileKinds.map((file) => {
+    const own = done.filter(({ damage }) => damage.file === file);
+    const cells = damageKinds.map((kind) => cell(own.filter(({ damage }) => damage.kind === kind)));
+    return `${file.padEnd(16)}${cells.join('')}${cell(own)}`;
+  });
+  const showed = done.filter(({ showed: isSeen }) => isSeen).length;
+  return [
+    `${done.length} damages, ${showed} of which changed what is read; tried/held:`,
+    `${''.padEnd(16)}${[...damageKinds, 'all'].map((kind) => kind.padStart(11)).join('')}`,
+    ...rows,
+    `${'all'.padEnd(16)}${damageKinds.map((kind) => cell(done.filter(({ damage }) => damage.kind === kind))).join('')}${cell(done)}`,
+  ].join('\n');
+}

@@ -1,0 +1,155 @@
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Random } from './random.js';
+
+export const damageKinds = ['flip', 'truncate', 'delete', 'swap', 'duplicate'] as const;
+export type DamageKind = (typeof damageKinds)[number];
+
+export const fileKinds = [
+  ...['commit', 'last checkpoint', 'checkpoint', 'checksum', 'note'],
+  ...['main file', 'derived file', 'history file', 'custom file'],
+] as const;
+export type FileKind = (typeof fileKinds)[number];
+
+/** How often each kind of file is damaged, where the lake has any. */
+const weights: Readonly<Record<FileKind, number>> = {
+  commit: 4,
+  'last checkpoint': 1.5,
+  checkpoint: 4,
+  checksum: 2.5,
+  note: 2,
+  'main file': 2.5,
+  'derived file': 2,
+  'history file': 1,
+  'custom file': 0.8,
+};
+
+/** What was done to a lake. */
+export interface Damage {
+  readonly kind: DamageKind;
+  readonly file: FileKind;
+  /** Which files, and how. */
+  readonly text: string;
+  /** Paths within the lake of files whose own bytes are gone. */
+  readonly destroyed: ReadonlySet<string>;
+}
+
+export function kindOf(path: string): FileKind {
+  if (path.startsWith('_')) return 'note';
+  if (path.includes('/_delta_log/')) {
+    if (path.endsWith('/_last_checkpoint')) return 'last checkpoint';
+    if (/\/\d{20}\.json$/.test(path)) return 'commit';
+    return path.endsWith('.checkpoint.parquet') ? 'checkpoint' : 'checksum';
+  }
+  const table = path.slice(0, path.indexOf('/'));
+  if (table === 'event_history') return 'history file';
+  if (table.endsWith('entries')) return 'derived file';
+  return table === 'groups' || table.endsWith('events') ? 'main file' : 'custom file';
+}
+
+/** Every file of a lake, by its path within it, in order. */
+export function pathsOf(lake: string): string[] {
+  return readdirSync(lake, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(lake.length + 1))
+    .toSorted();
+}
+
+/** Damages one file of a lake, or two, as the random numbers have it. */
+export function damageLake(lake: string, random: Random): Damage {
+  const byKind = new Map<FileKind, string[]>();
+  for (const path of pathsOf(lake)) byKind.set(kindOf(path), [...(byKind.get(kindOf(path)) ?? []), path]);
+  const file = random.weighted([...byKind.keys()].map((kind) => [kind, weights[kind]] as const));
+  const same = byKind.get(file) ?? [];
+  const kind = random.of(damageKinds);
+  const path = chosen(same, file, random);
+  const all = [...byKind.values()].flat();
+  const other = random.of((random.chance(0.75) && same.length > 1 ? same : all).filter((each) => each !== path));
+  const damaged = { lake, path, other, file, random };
+  return { kind, file, ...ways[kind](damaged) };
+}
+
+/** The newest commit is the one that nothing follows: it is taken more often than the others. */
+function chosen(paths: readonly string[], kind: FileKind, random: Random): string {
+  if (kind !== 'commit' || !random.chance(0.2)) return random.of(paths);
+  const table = random.of(paths).replace(/[^/]*$/, '');
+  return paths.filter((path) => path.startsWith(table)).at(-1) ?? random.of(paths);
+}
+
+interface Target {
+  readonly lake: string;
+  readonly path: string;
+  /** Another file. */
+  readonly other: string;
+  readonly file: FileKind;
+  readonly random: Random;
+}
+
+type Done = Pick<Damage, 'text' | 'destroyed'>;
+
+const ways: Readonly<Record<DamageKind, (target: Target) => Done>> = { flip, truncate, delete: gone, swap, duplicate };
+
+function flip({ lake, path, random }: Target): Done {
+  const bytes = readFileSync(join(lake, path));
+  if (bytes.length === 0) return truncateTo(lake, path, 0);
+  const at = random.below(bytes.length);
+  const bit = random.below(8);
+  bytes.writeUInt8(bytes.readUInt8(at) ^ (1 << bit), at);
+  writeFileSync(join(lake, path), bytes);
+  return { text: `bit ${bit} of byte ${at} of ${path} flipped`, destroyed: new Set([path]) };
+}
+
+function truncate({ lake, path, random }: Target): Done {
+  const { length } = readFileSync(join(lake, path));
+  return truncateTo(lake, path, random.chance(0.2) ? 0 : random.below(length));
+}
+
+function truncateTo(lake: string, path: string, length: number): Done {
+  writeFileSync(join(lake, path), readFileSync(join(lake, path)).subarray(0, length));
+  return { text: `${path} cut off behind ${length} bytes`, destroyed: new Set([path]) };
+}
+
+function gone({ lake, path }: Target): Done {
+  rmSync(join(lake, path));
+  return { text: `${path} deleted`, destroyed: new Set([path]) };
+}
+
+function swap({ lake, path, other }: Target): Done {
+  const [own, others] = [readFileSync(join(lake, path)), readFileSync(join(lake, other))];
+  writeFileSync(join(lake, path), others);
+  writeFileSync(join(lake, other), own);
+  return { text: `${path} and ${other} swapped`, destroyed: new Set([path, other]) };
+}
+
+function duplicate(target: Target): Done {
+  const { lake, path, other, random } = target;
+  if (random.chance(0.5)) {
+    copyFileSync(join(lake, path), join(lake, other));
+    return { text: `${path} copied over ${other}`, destroyed: new Set([other]) };
+  }
+  const name = beside(target);
+  const isNew = !existsSync(join(lake, name));
+  mkdirSync(dirname(join(lake, name)), { recursive: true });
+  copyFileSync(join(lake, path), join(lake, name));
+  return { text: `${path} copied to ${name}`, destroyed: new Set(isNew ? [] : [name]) };
+}
+
+/** Another name that a file of the kind could have. */
+function beside({ lake, path, file, random }: Target): string {
+  const folder = dirname(path);
+  const version = (number: number): string => String(number).padStart(20, '0');
+  const newest = (): number =>
+    Math.max(...readdirSync(join(lake, folder)).map((name) => Number(/^\d{20}/.exec(name)?.[0] ?? 0)));
+  if (file === 'commit') {
+    const at = random.chance(0.7) ? newest() + 1 : random.below(newest() + 4);
+    return `${folder}/${version(at)}.json`;
+  }
+  if (file === 'checkpoint' || file === 'checksum') {
+    return path.replace(/\d{20}(?=[^/]*$)/, version(random.below(newest() + 3)));
+  }
+  if (file === 'last checkpoint' || file === 'note') {
+    return random.chance(0.5) ? `${path}.copy` : path.replace(/[^/]+$/, (name) => `copy-${name}`);
+  }
+  if (random.chance(0.5)) return path.replace(/(-\d)?\.parquet$/, '-2.parquet');
+  return path.replace(/[0-9a-f]{16}((?:-\d+)?\.parquet)$/, `0123456789abcdef$1`);
+}
