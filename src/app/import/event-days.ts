@@ -2,6 +2,7 @@ import { literal } from '../../core/duckdb/views.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { entries, events } from '../../sources/finances/model/tables.js';
 import type { HeldFiles } from '../../lake/files/held-rows.js';
+import { importSpansTag, type ImportSpan } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import type { NewFile } from '../../lake/transaction/written-files.js';
 import { newFile, metadataOf, type Place } from '../../lake/files/new-files.js';
@@ -13,6 +14,7 @@ import { beginningOf } from '../../lake/files/unit-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import { commitDays, heldDays, type HeldDays, type ImportTarget } from './held-days.js';
 import type { HeldEvents } from './held-events.js';
+import type { UndatedChoice } from './undated-choice.js';
 import type { StagedMonth } from './staged-months.js';
 
 /** What became of a month's events. */
@@ -33,6 +35,7 @@ export interface InputFiles {
   /** Files of the lake. */
   readonly files: HeldFiles;
   readonly heldEvents: HeldEvents;
+  readonly undated: UndatedChoice;
 }
 
 /** Changes of other runs that a commit puts up with before it gives up. */
@@ -50,16 +53,18 @@ export async function addEvents(
   family: Family,
   staged: StagedMonth,
 ): Promise<AddedEvents> {
-  const { heldEvents } = input;
+  const { heldEvents, undated } = input;
   const { holding } = staged;
   for (let attempt = 1; ; attempt++) {
-    const held = heldDays(target, family, staged.days);
+    const held = unchanged(heldDays(target, family, staged.days), staged, undated);
     const place: Place = { family, account: target.account, month: staged.month, units: held.units };
     // Else another run has changed these days since the events were chosen, and DuckDB chooses again.
     const isCurrent = held.open.length === staged.days.length && heldEvents.isCurrent(holding, held.files);
     let added: Chosen;
     try {
-      added = isCurrent ? { ...staged, known: 0, leftOut: 0 } : await chosen(place, input, target.lake, held, staged);
+      if (staged.undated > 0 && !undated.isCurrent()) await undated.compare();
+      const isAll = isCurrent && undated.omittedOf(staged.number) === 0;
+      added = isAll ? { ...staged, known: 0, leftOut: 0 } : await chosen(place, input, target.lake, held, staged);
     } catch (error) {
       // A file that another run has merged or replaced meanwhile.
       if (!(error instanceof LedgerlakeError) || !['LAKE_STORE', 'SQL'].includes(error.code)) throw error;
@@ -70,15 +75,22 @@ export async function addEvents(
     }
     const { known, leftOut } = added;
     if (added.events.rows === 0) return { events: 0, entries: 0, files: 0, bytes: 0, known, leftOut };
-    const files = await newFiles(place, added, target.clock.now());
+    const spans = staged.undated > 0 ? [undated.span] : [];
+    const files = await newFiles(place, added, spans, target.clock.now());
     if (isCurrent) for (const { table, add } of files) if (table === family.main) heldEvents.place(holding, add.path);
     const { taken, ...written } = await commitDays(target, family, held, files);
     if (taken) {
       if (isCurrent) heldEvents.confirm(holding);
+      for (const { table, add } of files) if (table === family.main) undated.bring(add);
       return { events: added.events.rows, entries: added.entries?.rows ?? 0, ...written, known, leftOut };
     }
     if (attempt === mostAttempts) throw busy(staged.month);
   }
+}
+
+/** What the lake holds, which is another too where events without a date came in that may be ones of the input. */
+function unchanged(held: HeldDays, staged: StagedMonth, undated: UndatedChoice): HeldDays {
+  return staged.undated === 0 ? held : { ...held, holds: () => held.holds() && undated.isCurrent() };
 }
 
 interface Chosen extends Pick<StagedMonth, 'events' | 'entries' | 'net'> {
@@ -92,7 +104,7 @@ interface Chosen extends Pick<StagedMonth, 'events' | 'entries' | 'net'> {
  */
 async function chosen(
   place: Place,
-  { workspace, files }: InputFiles,
+  { workspace, files, undated }: InputFiles,
   lake: Lake,
   held: HeldDays,
   staged: StagedMonth,
@@ -105,11 +117,12 @@ async function chosen(
     inLake.length === 0
       ? 'SELECT NULL::TIMESTAMPTZ AS window_start, NULL::VARCHAR AS content_hash, 0 AS times, 0 AS last WHERE false'
       : `SELECT window_start, content_hash, count(*) AS times, max(position) AS last FROM ${rowsIn(inLake)} WHERE ${isOpen} GROUP BY ALL`;
+  const isNew = undated.omittedOf(staged.number) === 0 ? 'true' : 'rows.event_id IN (SELECT event_id FROM undated_)';
   const nth = "coalesce(TRY_CAST(split_part(event_id, '-', 2) AS INTEGER), 1)";
   await database.execute(
     `CREATE OR REPLACE TEMP TABLE held_ AS ${counted}; ` +
       'CREATE OR REPLACE TEMP TABLE staged_ AS SELECT rows.event_id, rows.position, rows.window_start, ' +
-      `${nth} > coalesce(held_.times, 0) AS is_new, ${isOpen} AS is_open, places.last FROM ${rowsIn([staged.events.path])} ` +
+      `CASE WHEN rows.posted_at IS NULL THEN ${isNew} ELSE ${nth} > coalesce(held_.times, 0) END AS is_new, ${isOpen} AS is_open, places.last FROM ${rowsIn([staged.events.path])} ` +
       'AS rows LEFT JOIN held_ USING (window_start, content_hash) ' +
       'LEFT JOIN (SELECT window_start, max(last) AS last FROM held_ GROUP BY ALL) AS places USING (window_start)',
   );
@@ -148,9 +161,10 @@ async function chosen(
 async function newFiles(
   place: Place,
   { events: main, entries: derived, net }: Chosen,
+  spans: readonly ImportSpan[],
   now: number,
 ): Promise<NewFile[]> {
-  const tags = { pipeline: place.family.pipeline, account: place.account, net };
+  const tags = { pipeline: place.family.pipeline, account: place.account, net, ...importSpansTag(spans) };
   const named = async (table: typeof events, local: LocalParquet): Promise<NewFile> => {
     const file = await newFile(table, place, local, tags, now);
     return { ...file, add: { ...file.add, path: importPath(place, file), dataChange: true } };

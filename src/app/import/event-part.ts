@@ -12,6 +12,7 @@ import { dayOf } from '../../lake/loads/imported-days.js';
 import { monthOf } from '../../core/windows.js';
 import type { HeldEvents } from './held-events.js';
 import type { Holding } from './holdings.js';
+import { leftOut as leftOutMonth, type UndatedEvents } from './undated-events.js';
 import { placedByPage } from './page-order.js';
 import type { RawMemory } from './raw-memory.js';
 
@@ -19,6 +20,8 @@ import type { RawMemory } from './raw-memory.js';
 export interface EventProgress {
   /** The latest date of the nearest page that has one, in microseconds since 1970. */
   latest: bigint | undefined;
+  /** Its events without a date, and its span. */
+  readonly undated: UndatedEvents;
 }
 
 /** A month of a part, as batches: its entries first, if it has any. */
@@ -28,6 +31,10 @@ export interface MonthBatches {
   readonly days: readonly number[];
   /** What the lake is to hold of them. */
   readonly holding: Holding;
+  /** Its number among those of the input. */
+  readonly number: number;
+  /** How many of its events have no date: whether they are new shows when they are about to be committed. */
+  readonly undated: number;
   /** Made when they are asked for, so that one is there at a time: in `memory`, once the one before is no longer used. */
   readonly batches: (memory: ColumnMemory) => Iterable<Batch>;
 }
@@ -87,7 +94,8 @@ export class EventPart {
     const rows = this.#rows;
     const { instants, days } = this.#placed();
     const { contentHashes, eventIds: ids } = sharedEventIds(rows);
-    const { times, positions, bring } = await heldEvents.choose({ ids, days, isOpen: (day) => !isTaken(day) });
+    const isDated = (row: number) => rows.events.postedAt[row] !== undefined;
+    const { times, positions, bring } = await heldEvents.choose({ ids, days, isDated, isOpen: (day) => !isTaken(day) });
     const leftOut = new Map<number, number>();
     const known = new Map<number, number>();
     const chosen = new Map<number, number[]>();
@@ -101,6 +109,11 @@ export class EventPart {
       } else count(isTaken(day) ? leftOut : known, day);
     }
     const eventIds = ids.map((id, row) => numberedId(id, times[row] ?? 1));
+    const { undated } = this.#progress;
+    const note = (row: number, staged: number): void => {
+      const contentHash = contentHashes[row] ?? '';
+      undated.add({ staged, contentHash, eventId: eventIds[row] ?? '', day: days[row] ?? 0, times: times[row] ?? 0 });
+    };
     const finished = { rows, ids: { contentHashes, eventIds }, effective: instants };
     const months = new Map<string, number[]>();
     for (const start of [...chosen.keys()].toSorted((one, other) => one - other)) {
@@ -112,8 +125,13 @@ export class EventPart {
       const own = starts.flatMap((start) => chosen.get(start) ?? []);
       const holding = await bring(own);
       const made = (memory: ColumnMemory) => eventBatches({ events, entries }, finished, month, own, memory);
-      batches.push({ month, days: starts, holding, batches: made });
+      const number = undated.nextMonth();
+      const withoutDate = own.filter((row) => !isDated(row));
+      for (const row of withoutDate) note(row, number);
+      batches.push({ month, days: starts, holding, number, undated: withoutDate.length, batches: made });
     }
+    for (let row = 0; row < this.events; row++) if (times[row] === 0 && !isDated(row)) note(row, leftOutMonth);
+    await undated.flush();
     return { months: batches, leftOut, known };
   }
 
@@ -136,7 +154,9 @@ export class EventPart {
     const numbers = new Map<number, number>();
     const days = new Float64Array(this.events);
     for (let row = 0; row < this.events; row++) {
-      const { start, end } = dayOf(Number((instants[row] ?? 0n) / 1000n));
+      const instant = Number((instants[row] ?? 0n) / 1000n);
+      if (received.postedAt[row] !== undefined) this.#progress.undated.reach(instant);
+      const { start, end } = dayOf(instant);
       let number = numbers.get(start);
       if (number === undefined) numbers.set(start, (number = sources.push(windowSource({ start, end })) - 1));
       days[row] = start;

@@ -16,13 +16,15 @@ export interface PartEvents {
   readonly ids: readonly string[];
   /** The start of each one's day. */
   readonly days: Float64Array;
+  /** Whether an event has a date: whether the lake holds one that has none shows once its input is read to the end. */
+  readonly isDated: (row: number) => boolean;
   /** Whether events of a day may come in. */
   readonly isOpen: (day: number) => boolean;
 }
 
 /** Which events of a part come into the lake. */
 export interface ChosenEvents {
-  /** The how many-th of its kind in the input each one is, from 1; 0 where the lake holds it, or its day isn't open. */
+  /** The how many-th of its kind in the input each one is, from 1; 0 where the lake holds it, or its day isn't open. One without a date is never taken for held. */
   readonly times: Int32Array;
   /** Where each one stands in its day, behind those that the lake holds. */
   readonly positions: Int32Array;
@@ -70,7 +72,7 @@ export class HeldEvents {
     for (const [day, position] of this.#before) this.#positions.set(day, position);
   }
 
-  async choose({ ids, days, isOpen }: PartEvents): Promise<ChosenEvents> {
+  async choose({ ids, days, isDated, isOpen }: PartEvents): Promise<ChosenEvents> {
     const open = new Set([...new Set(days)].filter(isOpen));
     await this.#look([...open]);
     const words = wordsOf(ids);
@@ -85,7 +87,7 @@ export class HeldEvents {
       const id = distinct.numbers[row] ?? 0;
       const nth = (seen[id] ?? 0) + 1;
       seen[id] = nth;
-      if (nth <= (held[id] ?? 0)) {
+      if (nth <= (held[id] ?? 0) && isDated(row)) {
         known.push(row);
         continue;
       }

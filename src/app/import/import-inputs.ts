@@ -13,6 +13,7 @@ import { withHeldEvents, type HeldEvents } from './held-events.js';
 import type { ImportOptions } from './import-options.js';
 import type { Input } from './input-bytes.js';
 import { RawMemory } from './raw-memory.js';
+import { UndatedChoice } from './undated-choice.js';
 import { readInput, type Places, type ReadInput } from './read-input.js';
 import type { ImportSummary, ImportSummaries } from './summaries.js';
 
@@ -123,7 +124,9 @@ async function commitInput(
   const { clock, signal, tell } = options;
   const months = await read.months;
   summaries.skippedLines += read.skipped;
-  const files = { workspace, files: new HeldFiles(workspace), heldEvents };
+  const held = new HeldFiles(workspace);
+  const undated = new UndatedChoice(options, familyOf(financialEvents.name), workspace, held, read.undated);
+  const files = { workspace, files: held, heldEvents, undated };
   // What one input takes of the time begins where the one before ended: they overlap.
   const seconds = () => {
     const began = time.through;
@@ -145,6 +148,7 @@ async function commitInput(
     tellImported(tell, financialEvents.name, rows, added);
     events.touch(staged.days);
   }
+  summaries.undecided += undated.undecided;
   events.seconds += seconds();
 
   const groups = summaries.of(financialEventGroups.name, read.groupNotices);

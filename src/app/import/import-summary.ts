@@ -12,7 +12,12 @@ export function importText(report: RunReport, summaries: ImportSummaries): strin
   else if (isNew) lines.push(`Imported for ${account} into ${lake} in ${seconds.toFixed(1)} s`);
   else lines.push(`Nothing to import: ${lake} holds what was given for ${account} already`);
   if (isNew) lines.push('', ...summaryGrid(summaries.all));
-  const more = [...summaries.all.flatMap(keptOut), ...skippedLines(summaries), ...noticedLines(summaries.all)];
+  const more = [
+    ...summaries.all.flatMap(keptOut),
+    ...skippedLines(summaries),
+    ...undecided(summaries),
+    ...noticedLines(summaries.all),
+  ];
   if (more.length > 0) lines.push('', ...more);
   return `${lines.join('\n')}\n`;
 }
@@ -34,11 +39,22 @@ function skippedLines({ skippedLines: count }: ImportSummaries): string[] {
       ];
 }
 
+function undecided({ undecided: count }: ImportSummaries): string[] {
+  const what = count === 1 ? 'is one' : 'are ones';
+  return count === 0
+    ? []
+    : [`Undecided: whether ${formatCount(count, 'event')} without a date ${what} that the lake held (docs/import.md)`];
+}
+
 /** The same for programs, on one line: the keys of every run's, and what an import leaves out. */
 export function importJson(report: RunReport, summaries: ImportSummaries): string {
   const left = summaries.all.map(({ pipeline, known, leftOut, leftOutDays }): [string, unknown] => [
     pipeline,
     { known, left_out: leftOut, left_out_days: leftOutDays.size },
   ]);
-  return summaryJson(report, { skipped_lines: summaries.skippedLines, imported: Object.fromEntries(left) });
+  return summaryJson(report, {
+    skipped_lines: summaries.skippedLines,
+    undecided: summaries.undecided,
+    imported: Object.fromEntries(left),
+  });
 }

@@ -13,6 +13,7 @@ import type { Input } from './input-bytes.js';
 import { contentOf } from './page-content.js';
 import type { RawMemory } from './raw-memory.js';
 import { brokenLine, savedPages } from './saved-pages.js';
+import { UndatedEvents } from './undated-events.js';
 import { stageMonth, type StagedMonth, type StagingMonth } from './staged-months.js';
 
 /** Pages whose days can't be told, as none of them has a date, are held until this many times a part's bytes. */
@@ -30,9 +31,10 @@ export interface Places {
 export interface ReadInput {
   /** Never unhandled where nobody waits for them any more. */
   readonly months: Promise<readonly StagedMonth[]>;
+  readonly undated: UndatedEvents;
   /** Events of days that windows were loaded for, by the start of the day. */
   readonly leftOut: ReadonlyMap<number, number>;
-  /** Events that the lake holds as often, by the start of the day. */
+  /** Events with a date that the lake holds as often, by the start of the day. */
   readonly known: ReadonlyMap<number, number>;
   readonly groups: ReturnType<typeof groupsOf>;
   readonly eventPages: number;
@@ -59,7 +61,8 @@ export async function readInput(
   const eventNotices = newNotices();
   const groupNotices = newNotices();
   const staging = new Staging(options, places, family);
-  const progress: EventProgress = { latest: undefined };
+  const undated = new UndatedEvents(places.workspace.fresh());
+  const progress: EventProgress = { latest: undefined, undated };
   const list = new GroupList(groupNotices);
   const counts = { eventPages: 0, groupPages: 0, skipped: 0 };
   let part = new EventPart(eventNotices, progress, places.raws);
@@ -107,7 +110,16 @@ export async function readInput(
     await stage();
     const groups = groupsOf(list, input, last);
     const months = handled(staging.months());
-    return { months, leftOut: staging.leftOut, known: staging.known, groups, ...counts, eventNotices, groupNotices };
+    return {
+      months,
+      undated,
+      leftOut: staging.leftOut,
+      known: staging.known,
+      groups,
+      ...counts,
+      eventNotices,
+      groupNotices,
+    };
   } catch (error) {
     // What is under way writes into a folder that is about to be cleared.
     await staging.settled();

@@ -14,8 +14,10 @@ export interface StagedMonth {
   readonly month: string;
   /** Starts of the days that have events, in order. */
   readonly days: readonly number[];
-  /** As in `MonthBatches`. */
+  /** These three as in `MonthBatches`. */
   readonly holding: Holding;
+  readonly number: number;
+  readonly undated: number;
   readonly events: LocalParquet;
   /** Undefined where no event has an amount. */
   readonly entries: LocalParquet | undefined;
@@ -38,9 +40,14 @@ export async function stageMonth(
   writer: SizedWriter,
   family: Family,
   account: string,
-  { month, days, holding, batches }: MonthBatches,
+  { batches, ...told }: MonthBatches,
 ): Promise<StagingMonth> {
-  const metadata = metadataOf({ family, account, month, units: days.map((day) => importedUnit(dayOf(day))) });
+  const metadata = metadataOf({
+    family,
+    account,
+    month: told.month,
+    units: told.days.map((day) => importedUnit(dayOf(day))),
+  });
   const files = new Map<string, Promise<LocalParquet>>();
   let net = '{}';
   for (const { table, rows, tags } of batches(writer.memory)) {
@@ -50,7 +57,7 @@ export async function stageMonth(
   const staged = async (): Promise<StagedMonth | undefined> => {
     const main = await files.get(events.name);
     const derived = await files.get(entries.name);
-    return main && { month, days, holding, events: main, entries: derived, net };
+    return main && { ...told, events: main, entries: derived, net };
   };
   return { month: handled(staged()) };
 }

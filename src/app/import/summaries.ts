@@ -59,6 +59,8 @@ export class ImportSummary implements PipelineSummary {
 /** What an import came to. */
 export class ImportSummaries {
   skippedLines = 0;
+  /** Events without a date of which it can't be told whether they are ones that the lake held. */
+  undecided = 0;
   readonly #summaries = new Map<string, ImportSummary>();
 
   /** The summary of a pipeline, which takes in what was noticed in one more input. */

@@ -21,6 +21,32 @@ export function unitsOf(add: Add): readonly string[] {
   return stringsOf(add.tags?.['units']) ?? [];
 }
 
+/**
+ * The spans of the imports whose events without a date a file holds: any of them may lie anywhere in its span. None where
+ * the file has no such event, or was written before this was noted; what is no span is passed over.
+ */
+export function importSpansOf(add: Add): readonly ImportSpan[] {
+  return (stringsOf(add.tags?.[spansTag]) ?? []).flatMap((text) => {
+    const [first = NaN, last = NaN] = text.split('/').map((instant) => Date.parse(instant));
+    return first <= last ? [{ first, last }] : [];
+  });
+}
+
+/** The tag of a file with events of such spans; none for no span. */
+export function importSpansTag(spans: readonly ImportSpan[]): Readonly<Record<string, string>> {
+  const iso = (ms: number) => new Date(ms).toISOString();
+  const texts = spans.map(({ first, last }) => `${iso(first)}/${iso(last)}`);
+  return texts.length === 0 ? {} : { [spansTag]: JSON.stringify([...new Set(texts)].toSorted()) };
+}
+
+const spansTag = 'import_spans';
+
+/** From the first to the last date of an import's input, in milliseconds since 1970, both included. */
+export interface ImportSpan {
+  readonly first: number;
+  readonly last: number;
+}
+
 function stringsOf(tag: string | undefined): readonly string[] | undefined {
   if (tag === undefined) return undefined;
   let strings: unknown;

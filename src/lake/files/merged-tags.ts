@@ -1,5 +1,5 @@
 import { decimalScale, decimalText } from '../../core/numeric/decimal.js';
-import { unitsOf } from '../delta/file-tags.js';
+import { importSpansOf, importSpansTag, unitsOf } from '../delta/file-tags.js';
 import type { Add } from '../delta/actions.js';
 
 type Tags = Readonly<Record<string, string>>;
@@ -14,6 +14,7 @@ export type NetSums = Readonly<Record<string, string>>;
 export function mergedTags(adds: readonly Add[]): Record<string, string> {
   const tags = sharedTags(adds.map((add) => add.tags ?? {}));
   tags['units'] = JSON.stringify([...new Set(adds.flatMap(unitsOf))].toSorted());
+  Object.assign(tags, importSpansTag(adds.flatMap(importSpansOf)));
   const nets = valuesOf(adds, 'net');
   if (nets.length > 0) tags['net'] = JSON.stringify(addNets(nets.map((net) => JSON.parse(net) as NetSums)));
   const groups = valuesOf(adds, 'groups');
