@@ -1,6 +1,6 @@
 import { messageOf } from '../../core/errors.js';
 import { accessLine } from '../../serve/http/access.js';
-import { isLoopback } from '../../http-server/host-rule.js';
+import { isLoopback } from '../../core/http-server/host-rule.js';
 import type { Ledger } from '../../serve/http/ledger.js';
 import { startService, type ServiceOptions } from '../../serve/http/server.js';
 import { frontPage, healthPage, reportPage, type Health } from '../../serve/http/side-pages.js';

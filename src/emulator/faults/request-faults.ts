@@ -1,9 +1,9 @@
 import { limits, operations } from '../../sources/finances/api-v0/operations.js';
-import type { Answer, Delivery } from '../../http-server/answer.js';
+import type { Answer, Delivery } from '../../core/http-server/answer.js';
 import { type Outcome, refused } from '../../serve/http/answer.js';
 import type { PageRequest } from '../../serve/http/chain.js';
 import type { LedgerItem, LedgerPage } from '../../serve/http/ledger.js';
-import { Refusal } from '../../http-server/refusal.js';
+import { Refusal } from '../../core/http-server/refusal.js';
 import { accessTokenExpired, denied, overQuota, tokenExpired } from '../../serve/http/refusal.js';
 import type { FaultRequest } from './faults.js';
 import type { FaultKind } from './kinds.js';

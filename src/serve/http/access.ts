@@ -1,6 +1,6 @@
 import { operations } from '../../sources/finances/api-v0/operations.js';
-import type { Access } from '../../http-server/answer.js';
-import { targetOf } from '../../http-server/target.js';
+import type { Access } from '../../core/http-server/answer.js';
+import { targetOf } from '../../core/http-server/target.js';
 
 /** Parameters whose values tell nothing that must stay secret. */
 const shownParameters = new Set(

@@ -1,5 +1,5 @@
-import type { Delivery } from '../../http-server/answer.js';
-import type { Refusal } from '../../http-server/refusal.js';
+import type { Delivery } from '../../core/http-server/answer.js';
+import type { Refusal } from '../../core/http-server/refusal.js';
 
 /** What is answered, before the headers that every answer carries. */
 export interface Outcome {

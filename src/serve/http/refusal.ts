@@ -1,4 +1,4 @@
-import { Refusal } from '../../http-server/refusal.js';
+import { Refusal } from '../../core/http-server/refusal.js';
 
 /** A request that breaks a rule (400). `came` is quoted in the details. */
 export function invalidInput(message: string, came: string): Refusal {

@@ -1,6 +1,6 @@
 import { messageOf, usageError } from '../../core/errors.js';
-import type { Access, HttpRequest } from '../../http-server/answer.js';
-import { type RunningHttpServer, type ServerLimits, startHttpServer } from '../../http-server/http-server.js';
+import type { Access, HttpRequest } from '../../core/http-server/answer.js';
+import { type RunningHttpServer, type ServerLimits, startHttpServer } from '../../core/http-server/http-server.js';
 import { type AnswerOptions, createAnswers } from './answers.js';
 import { type Counts, Tally } from './counts.js';
 

@@ -1,9 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { usageError } from '../../core/errors.js';
 import { AccessTokens } from './access-tokens.js';
-import type { HttpRequest } from '../../http-server/answer.js';
+import type { HttpRequest } from '../../core/http-server/answer.js';
 import type { Outcome } from './answer.js';
-import type { Refusal } from '../../http-server/refusal.js';
+import type { Refusal } from '../../core/http-server/refusal.js';
 import { accessTokenExpired, denied, notAllowed } from './refusal.js';
 import { readSignInBody } from './sign-in-body.js';
 

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { serveMetrics } from '../../../src/observe/metrics/metrics-server.js';
 import { handClock } from '../../serve/http/hand-clock.js';
-import { hostileRequests, oddTargets } from '../../http-server/hostile-requests.js';
-import { exchange, statusesOf } from '../../http-server/raw-client.js';
+import { hostileRequests, oddTargets } from '../../core/http-server/hostile-requests.js';
+import { exchange, statusesOf } from '../../core/http-server/raw-client.js';
 
 const clock = handClock('2026-03-20T12:00:00Z');
 const metrics = { text: () => Promise.resolve('ledgerlake_x 1\n'), contentType: 'text/plain; version=0.0.4' };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Access } from '../../../src/http-server/answer.js';
+import type { Access } from '../../../src/core/http-server/answer.js';
 import { accessLine } from '../../../src/serve/http/access.js';
 import { startClient } from './client.js';
 import { event } from './array-ledger.js';

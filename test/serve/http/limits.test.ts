@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Access } from '../../../src/http-server/answer.js';
+import type { Access } from '../../../src/core/http-server/answer.js';
 import { startService, type ServiceOptions } from '../../../src/serve/http/server.js';
 import { arrayLedger, event } from './array-ledger.js';
 import { paths, start } from './client.js';
