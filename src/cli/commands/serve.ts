@@ -1,5 +1,7 @@
 import { usageError } from '../../core/errors.js';
 import { amount, whole } from '../../app/configuration/numbers.js';
+import { isLoopback } from '../../core/http-server/host-rule.js';
+import { quoted } from '../../core/http-server/refusal.js';
 import { parseFaults } from '../../emulator/faults/fault-list.js';
 import { faultLines } from '../../emulator/faults/kinds.js';
 import type { Latency } from '../../serve/http/latency.js';
@@ -9,14 +11,23 @@ import type { CommandDefinition, Given } from '../options/definition.js';
 const idName = 'LEDGERLAKE_SERVE_CLIENT_ID';
 const secretName = 'LEDGERLAKE_SERVE_CLIENT_SECRET';
 
-/** Who may sign in, by the environment; undefined: there is no sign-in. Throws a USAGE error for one half of it. */
+/** Who may sign in, by the environment; undefined: there is no sign-in. Throws a USAGE error for one half of it, or a short secret. */
 export function signInOf(environment: Readonly<Record<string, string | undefined>>): SignInOptions | undefined {
   const { [idName]: clientId = '', [secretName]: clientSecret = '' } = environment;
   if (clientId === '' && clientSecret === '') return undefined;
-  if (clientId !== '' && clientSecret !== '') return { clientId, clientSecret };
+  if (clientId !== '' && clientSecret !== '') {
+    if (clientSecret.length >= leastSecret) return { clientId, clientSecret };
+    throw usageError(
+      `expected ${secretName} to have at least ${leastSecret} characters, got fewer: choose one at random, such as ` +
+        '`openssl rand -base64 24` gives',
+    );
+  }
   const [missing, given] = clientId === '' ? [idName, secretName] : [secretName, idName];
   throw usageError(`expected ${missing} in the environment beside ${given}, got none: set both or neither`);
 }
+
+/** Characters of a client secret: who guesses has eight attempts in four seconds. */
+const leastSecret = 12;
 
 /** `400` or `100-3000`, milliseconds. Throws a USAGE error for anything else. */
 export function latencyOf(text: string): Latency {
@@ -41,6 +52,15 @@ function refuseOthers(given: Given, served: keyof typeof ownOptions): void {
     served === 'lake' ? (['seller', 'without --lake'] as const) : (['lake', 'beside --lake'] as const);
   const name = ownOptions[other].find((option) => given.text(option) !== undefined);
   if (name !== undefined) throw usageError(`expected --${name} only ${reason}; leave it out`);
+}
+
+/** Throws a USAGE error for an address that others reach, unless that is meant. */
+function refuseOpen(host: string, isMeant: boolean): void {
+  if (isMeant || isLoopback(host)) return;
+  throw usageError(
+    `expected a sign-in for --host ${quoted(host)}, which others reach, got none: set ${idName} and ${secretName}, ` +
+      'leave out --host to listen on loopback, or give --allow-open to let everybody read all of it',
+  );
 }
 
 /** Names of hosts, small letters. Throws a USAGE error for what isn't one. */
@@ -77,6 +97,10 @@ export const serveCommand: CommandDefinition = {
         'Names beside localhost and *.amazon.com that requests may be for, with commas between [default: none on loopback, ' +
         'any with another --host]',
     },
+    'allow-open': {
+      type: 'flag',
+      about: 'Let anybody who reaches another --host than loopback read all of it, without a sign-in',
+    },
     seed: { type: 'text', default: '1', about: 'Which made-up seller, and which chances of faults' },
     events: { type: 'text', about: "The made-up seller's events in 90 days [default: 20000]" },
     rate: { type: 'text', default: '0.5', about: 'Requests a second for each operation' },
@@ -105,6 +129,7 @@ export const serveCommand: CommandDefinition = {
     const faults = optional(given.text('faults'), parseFaults);
     const allowedHosts = optional(given.text('allow-host'), hostsOf);
     const signIn = signInOf(process.env);
+    refuseOpen(given.required('host'), signIn !== undefined || given.flag('allow-open'));
     const service = { clock, host: given.required('host'), port, quota, signIn, tokenLifeMs, latencyMs, faults, seed };
     const { serve } = await import('../serve/serve.js');
     const serving = { service: { ...service, allowedHosts }, signal, print, log };
@@ -118,7 +143,12 @@ export const serveCommand: CommandDefinition = {
     const { openServedLake } = await import('../serve/serve-lake.js');
     const { ledger, account, look, report } = await openServedLake(lake, given.text('account'), clock);
     try {
-      await serve({ ...serving, served: { ledger, name: `a lake, account ${account}`, look, report } });
+      const lakeService = { ...serving.service, quotaOf: 'service' } as const;
+      await serve({
+        ...serving,
+        service: lakeService,
+        served: { ledger, name: `a lake, account ${account}`, look, report },
+      });
     } finally {
       await ledger.close();
     }

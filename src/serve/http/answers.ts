@@ -27,6 +27,11 @@ export interface AnswerOptions {
   readonly clock: Clock;
   /** The quota of each operation; undefined: not throttled, and no rate is announced. */
   readonly quota?: Quota | undefined;
+  /**
+   * Whose quota it is: of the whole service, or of each account that signs in (each refresh token is one). Default: of each
+   * account.
+   */
+  readonly quotaOf?: 'service' | 'account' | undefined;
   /** Signs all tokens; a service that starts again with the same key takes its earlier ones. Default: random. */
   readonly tokenKey?: string | Uint8Array | undefined;
   /** How long a NextToken is taken, milliseconds; undefined: for ever. */
@@ -70,12 +75,12 @@ export function createAnswers(
   options: AnswerOptions,
   tally = new Tally(),
 ): (method: string, target: string, exchange?: Exchange) => Promise<Answer> {
-  const { tokenLifeMs, onFault, sidePages, seed = 1 } = options;
+  const { tokenLifeMs, onFault, sidePages, quotaOf = 'account', seed = 1 } = options;
   if (tokenLifeMs !== undefined && !(tokenLifeMs > 0)) {
     throw usageError(`The life of tokens must be above 0 milliseconds, not ${tokenLifeMs}`);
   }
   const quotas = new Quotas(options.quota);
-  const signIn = options.signIn && createSignIn(options.signIn, options.tokenKey);
+  const signIn = options.signIn && createSignIn(options.signIn, options.clock, options.tokenKey);
   const hit = tally.hit.bind(tally);
   const faults = createServiceFaults({ ...options, faults: options.faults, seed, hit, signIn: signIn !== undefined });
   const { clock, ledger } = faults;
@@ -101,7 +106,8 @@ export function createAnswers(
     const throttled = visit.faults.throttled();
     if (throttled !== undefined) return throttled;
     visit.rate = visit.faults.rate() ?? quotas.rate;
-    if (!quotas.admit(operation.name, now, visit.rate, signIn?.accountOf(request))) return refused(overQuota());
+    if (!quotas.admit(operation.name, now, visit.rate, quotaOf === 'account' ? signIn?.accountOf(request) : undefined))
+      return refused(overQuota());
     return visit.faults.instead();
   }
 

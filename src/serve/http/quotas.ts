@@ -1,10 +1,13 @@
 import { limits, type OperationName } from '../../sources/finances/api-v0/operations.js';
 import { Meter, type Quota } from './meter.js';
 
+/** Of how many accounts and operations what they used is kept. */
+const mostMeters = 10_000;
+
 /** The quotas of all operations, each counted on its own (specification, section 8), and so is each account's. */
 export class Quotas {
   readonly #quota: Quota | undefined;
-  /** By operation and account. */
+  /** By operation and account, the one that was asked for last at the end. */
   readonly #meters = new Map<string, Meter>();
 
   /** Without a quota nothing is throttled. Throws a USAGE error for one that can't be. */
@@ -30,7 +33,11 @@ export class Quotas {
       return true;
     }
     const meter = this.#meters.get(key) ?? new Meter(this.#quota ?? { rate, burst: limits.burst });
+    this.#meters.delete(key);
     this.#meters.set(key, meter);
+    // Refresh tokens cost nothing, so there may be any number of accounts.
+    const [oldest = key] = this.#meters.keys();
+    if (this.#meters.size > mostMeters) this.#meters.delete(oldest);
     meter.setRate(rate, now);
     return meter.admit(now);
   }

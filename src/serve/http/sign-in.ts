@@ -1,10 +1,12 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { usageError } from '../../core/errors.js';
+import type { Clock } from '../../core/clock.js';
 import { AccessTokens } from './access-tokens.js';
 import type { HttpRequest } from '../../core/http-server/answer.js';
 import type { Outcome } from './answer.js';
 import type { Refusal } from '../../core/http-server/refusal.js';
 import { accessTokenExpired, denied, notAllowed } from './refusal.js';
+import { GuessDelay, retryAfterSeconds } from './guess-delay.js';
 import { readSignInBody } from './sign-in-body.js';
 
 export interface SignInOptions {
@@ -52,13 +54,14 @@ function headerOf({ headers }: HttpRequest, name: string): string {
 }
 
 /** Throws a USAGE error for options that can't be. `tokenKey` signs the access tokens. */
-export function createSignIn(options: SignInOptions, tokenKey: string | Uint8Array | undefined): SignIn {
+export function createSignIn(options: SignInOptions, clock: Clock, tokenKey: string | Uint8Array | undefined): SignIn {
   const { clientId, clientSecret, accessTokenLifeMs: lifeMs = usualLifeMs, refreshTokens } = options;
   if (clientId === '' || clientSecret === '') throw usageError('The sign-in needs a client id and a client secret');
   if (!(lifeMs > 0 && Number.isFinite(lifeMs))) {
     throw usageError(`The life of access tokens must be above 0 milliseconds, not ${lifeMs}`);
   }
   const tokens = new AccessTokens(lifeMs, tokenKey);
+  const delay = new GuessDelay(clock);
 
   async function answer(request: HttpRequest, now: number): Promise<Outcome> {
     if (request.method !== 'POST') {
@@ -72,20 +75,29 @@ export function createSignIn(options: SignInOptions, tokenKey: string | Uint8Arr
 
     const missing = ['grant_type', 'client_id', 'client_secret'].find((name) => !body.has(name));
     if (missing !== undefined) return failure(400, 'invalid_request', `The request has no ${missing}`);
+    if (!(await delay.wait(request.signal))) {
+      const told = failure(429, 'temporarily_unavailable', 'Too many attempts to sign in have failed; try again later');
+      return { ...told, headers: { ...told.headers, 'Retry-After': String(retryAfterSeconds) } };
+    }
     // Both are compared in any case, so that the time doesn't tell which one was wrong.
     const known = [
       isSame(body.get('client_id') ?? '', clientId),
       isSame(body.get('client_secret') ?? '', clientSecret),
     ];
-    if (known.includes(false)) return failure(401, 'invalid_client', 'Client authentication failed');
+    if (known.includes(false)) {
+      delay.failed();
+      return failure(401, 'invalid_client', 'Client authentication failed');
+    }
     if (body.get('grant_type') !== 'refresh_token') {
       return failure(400, 'unsupported_grant_type', 'The grant type must be refresh_token');
     }
     const refreshToken = body.get('refresh_token');
     if (refreshToken === undefined) return failure(400, 'invalid_request', 'The request has no refresh_token');
     if (refreshTokens?.map((one) => isSame(one, refreshToken)).includes(true) === false) {
+      delay.failed();
       return failure(400, 'invalid_grant', 'The refresh token is invalid, expired or revoked');
     }
+    delay.succeeded();
     return outcome(200, {
       access_token: tokens.issue(now, refreshToken),
       token_type: 'bearer',

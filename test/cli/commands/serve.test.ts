@@ -87,7 +87,7 @@ describe('serve', () => {
   });
 
   test('tells of each request without its tokens, says when it is open to all, and ends with SIGTERM', async () => {
-    const { url, said, child } = await started(['--events', '500', '--host', '0.0.0.0']);
+    const { url, said, child } = await started(['--events', '500', '--host', '0.0.0.0', '--allow-open']);
     const address = url.replace('0.0.0.0', '127.0.0.1');
     const first = await fetch(`${address}${events}?MaxResultsPerPage=1`);
     const { payload } = (await first.json()) as { payload: { NextToken: string } };
@@ -109,9 +109,17 @@ describe('serve', () => {
   });
 
   test('opened up it answers to any name, or to those that it is told', async () => {
-    const any = await started(['--events', '500', '--host', '0.0.0.0']);
+    const any = await started(['--events', '500', '--host', '0.0.0.0', '--allow-open']);
     expect(await statuses(any.url)).toEqual([200, 200, 200]);
-    const told = await started(['--events', '500', '--host', '0.0.0.0', '--allow-host', 'shop.example']);
+    const told = await started([
+      '--events',
+      '500',
+      '--host',
+      '0.0.0.0',
+      '--allow-open',
+      '--allow-host',
+      'shop.example',
+    ]);
     expect(await statuses(told.url)).toEqual([200, 200, 421]);
   });
 
@@ -188,6 +196,15 @@ describe('serve', () => {
     ['a share that is none', ['--faults', 'throttled=2'], {}, /--faults.*"throttled=2".*from 0 to 1/],
     ['a latency that is none', ['--latency', 'slow'], {}, /--latency.*"slow"/],
     ['a life that is none', ['--token-life', '0'], {}, /--token-life/],
+    ['an address that others reach', ['--host', '0.0.0.0'], {}, /sign-in.*"?0\.0\.0\.0.*--allow-open/],
+    ['all addresses', ['--host', '::'], {}, /sign-in.*--allow-open/],
+    ['no address', ['--host', ''], {}, /sign-in.*--allow-open/],
+    [
+      'a short secret',
+      [],
+      { LEDGERLAKE_SERVE_CLIENT_ID: 'hidden', LEDGERLAKE_SERVE_CLIENT_SECRET: 'hidden-5678' },
+      /LEDGERLAKE_SERVE_CLIENT_SECRET .*at least 12 characters/,
+    ],
     ['a client without a secret', [], { LEDGERLAKE_SERVE_CLIENT_ID: 'hidden' }, /LEDGERLAKE_SERVE_CLIENT_SECRET/],
     ['a secret without a client', [], { LEDGERLAKE_SERVE_CLIENT_SECRET: 'hidden' }, /LEDGERLAKE_SERVE_CLIENT_ID/],
   ])('%s: exit 2, in one line', async (_what, words, environment, message) => {

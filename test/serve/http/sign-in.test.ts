@@ -4,6 +4,7 @@ import { AccessTokens } from '../../../src/serve/http/access-tokens.js';
 import type { SignInOptions } from '../../../src/serve/http/sign-in.js';
 import { arrayLedger, event } from './array-ledger.js';
 import { paths, start, startClient } from './client.js';
+import { gate } from './gate.js';
 import { handClock } from './hand-clock.js';
 
 const signIn = { clientId: 'amzn1.application-oa2-client.1', clientSecret: 'amzn1.oa2-cs.v1.hidden' };
@@ -69,6 +70,45 @@ describe('the sign-in', () => {
         expect(reply.text).not.toContain(secret);
       }
     }
+  });
+
+  test('attempts after a failure wait, right or wrong, and are not slower for ever', async () => {
+    const { postJson, clock } = await signedIn();
+    const waited = async (more: object) => {
+      const began = clock.now();
+      const { status } = await postJson({ ...right, ...more });
+      return [status, clock.now() - began];
+    };
+    expect(await waited({})).toEqual([200, 0]);
+    const wrong = { client_secret: 'other' };
+    const waits = [];
+    for (let tries = 0; tries < 7; tries++) waits.push(await waited(wrong));
+    expect(waits.map(([status]) => status)).toEqual(Array.from({ length: 7 }, () => 401));
+    expect(waits.map(([, ms]) => ms)).toEqual([0, 250, 500, 1000, 2000, 4000, 4000]);
+    expect(await waited({})).toEqual([200, 4000]);
+    expect(await waited({})).toEqual([200, 0]);
+    expect(await waited(wrong)).toEqual([401, 0]);
+    clock.move(60_001);
+    expect(await waited(wrong)).toEqual([401, 0]);
+  });
+
+  test('of many attempts at once after a failure few are looked at, however they end', async () => {
+    const held = gate<undefined>();
+    const clock = { ...handClock(start), sleep: () => held.opened.then(() => undefined) };
+    const { postJson } = await signedIn({}, { clock });
+    expect((await postJson({ ...right, client_id: 'other' })).status).toBe(401);
+    const attempts = Array.from({ length: 50 }, () => postJson(right));
+    let refused = 0;
+    const all = attempts.map(async (attempt) => {
+      const reply = await attempt;
+      if (reply.status === 429 && ++refused === 42) held.open(undefined);
+      return reply;
+    });
+    const replies = await Promise.all(all);
+    expect(replies.filter(({ status }) => status === 200)).toHaveLength(8);
+    const late = replies.find(({ status }) => status === 429);
+    expect(late?.headers.get('retry-after')).toBe('4');
+    expect(JSON.parse(late?.text ?? '')).toMatchObject({ error: 'temporarily_unavailable' });
   });
 
   test('a body that is none, or too long: invalid_request', async () => {
@@ -168,6 +208,13 @@ describe('every operation', () => {
       expect((await get(await token(refreshToken))).status).toBe(429);
     }
   });
+});
+
+test('a quota of the whole service counts the requests of all tokens', async () => {
+  const { get, token } = await signedIn({}, { quota: { rate: 0.5, burst: 3 }, quotaOf: 'service' });
+  const statuses = [];
+  for (let n = 0; n < 5; n++) statuses.push((await get(await token(`Atzr|${n}`))).status);
+  expect(statuses).toEqual([200, 200, 200, 429, 429]);
 });
 
 test('access tokens are all different, and those of another key are unknown', () => {
