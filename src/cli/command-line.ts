@@ -2,11 +2,13 @@ import yargs, { type Argv } from 'yargs';
 import { commands } from './commands.js';
 import { commandShape, Given, keptWords, type CommandDefinition } from './options/definition.js';
 import { failureOf } from './failure.js';
+import { watchOutput } from './commands/standard-output.js';
 import type { Stopping } from './options/stop-signals.js';
 import { fallbackTelling, openTelling, type Telling } from './telling.js';
 import { systemClock } from '../core/clock.js';
 import type { CommandContext } from '../app/context.js';
 import { usageError } from '../core/errors.js';
+import { printableLines } from '../text/printable.js';
 import { version } from '../core/version.js';
 
 type Surroundings = Pick<CommandContext, 'clock' | 'signal'> & Pick<Stopping, 'allow'>;
@@ -55,7 +57,7 @@ function define(parser: Argv, command: CommandDefinition, surroundings: Surround
       const log = (message: string): void => {
         tell({ event: 'message', message });
       };
-      const print = (text: string) => process.stdout.write(`${text}\n`);
+      const print = (text: string) => process.stdout.write(`${printableLines(text)}\n`);
       try {
         process.exitCode = await command.run(given, { ...surroundings, print, log, tell });
       } catch (error) {
@@ -67,11 +69,11 @@ function define(parser: Argv, command: CommandDefinition, surroundings: Surround
   );
 }
 
-/** The help that is asked for: of the first command that is named, or of all; undefined where none is. */
+/** The help, of the first command that is named or of all, or the version that is asked for; undefined where neither is. */
 async function helpFor(words: readonly string[]): Promise<string | undefined> {
   const end = words.indexOf('--');
   const read = end === -1 ? words : words.slice(0, end);
-  if (!read.some((word) => word === '--help' || word === '-h')) return undefined;
+  if (!read.some((word) => word === '--help' || word === '-h')) return read.includes('--version') ? version : undefined;
   const { commandHelp, overallHelp } = await import('./help.js');
   const width = Math.min(widest, process.stdout.columns || widest);
   const named = read.find((word) => commands.some(({ name }) => name === word));
@@ -93,17 +95,16 @@ function failed(error: unknown, { tell }: Telling): number {
  * @param stopping how the user or the system tells that they want an end
  */
 export async function runCommandLine(words: readonly string[], { signal, allow }: Stopping): Promise<void> {
-  // A reader such as `head` that has seen enough is no error of ours.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(process.exitCode);
-    throw error;
-  });
+  const output = watchOutput(process.stdout);
   try {
     // It may have come while this was loaded.
     signal.throwIfAborted();
     const help = await helpFor(words);
     if (help !== undefined) process.stdout.write(`${help}\n`);
     else await parserOf(words, { clock: systemClock, signal, allow }).parseAsync();
+    const failure = await output.end();
+    // A command that has failed has said why.
+    if (failure !== undefined && (process.exitCode ?? 0) === 0) throw failure;
   } catch (error) {
     process.exitCode = failed(error, await fallbackTelling(words, systemClock));
   }

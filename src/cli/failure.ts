@@ -1,4 +1,5 @@
 import { LedgerlakeError, messageOf } from '../core/errors.js';
+import { shortened } from '../text/printable.js';
 import type { RunEvent } from '../core/events/run-event.js';
 
 /** Why a command ends with something else than 0, with everything that is known of it for `--verbose`. */
@@ -9,7 +10,7 @@ export function failureOf(error: unknown): Extract<RunEvent, { event: 'failed' }
   return {
     event: 'failed',
     code: error instanceof LedgerlakeError ? error.code : 'UNKNOWN',
-    message: messageOf(error),
+    message: shortened(messageOf(error)),
     exitCode: error instanceof LedgerlakeError ? error.exitCode : 1,
     details: details.length === 0 ? null : details.join('\n'),
   };

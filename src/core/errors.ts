@@ -1,3 +1,5 @@
+import { shortened } from '../text/printable.js';
+
 /** What went wrong, for programs: stable codes, each with the exit code it leads to and whether a retry can help. */
 const codes = {
   /** The command line or a file of the user's is wrong; nothing was touched. */
@@ -36,6 +38,8 @@ const codes = {
   DEFINITION: { exit: 1, retry: false },
   /** Parquet could not be written: the encoder, or the thread that it runs on, failed or ran out of memory. */
   ENCODER: { exit: 1, retry: false },
+  /** Standard output, or the file that results go to, takes no more: a full disk. */
+  OUTPUT: { exit: 1, retry: false },
   /** A query failed. */
   SQL: { exit: 1, retry: false },
   /** Some slices could not be read and are left open; all others are in the lake. */
@@ -51,7 +55,8 @@ const codes = {
 export type ErrorCode = keyof typeof codes;
 
 /**
- * The one error that users meet: its message says what was expected, what came and what to do, in one line.
+ * The one error that users meet: its message says what was expected, what came and what to do, in one line, which is cut where
+ * what came is long.
  * `details` holds what only `--verbose` shows; never a secret.
  */
 export class LedgerlakeError extends Error {
@@ -61,7 +66,7 @@ export class LedgerlakeError extends Error {
   readonly details: string | undefined;
 
   constructor(code: ErrorCode, message: string, options: { cause?: unknown; status?: number; details?: string } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(shortened(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'LedgerlakeError';
     this.code = code;
     this.status = options.status;

@@ -13,6 +13,7 @@ import { chunksOf, writeRows } from '../../core/text/formats.js';
 import type { Column } from '../../core/text/rows.js';
 import { writeText } from '../../core/text/sink.js';
 import type { ReadingContext } from '../context.js';
+import { printable } from '../../text/printable.js';
 
 export interface AccountsOptions {
   readonly config: Configuration;
@@ -65,8 +66,10 @@ function placeText({ place, isSet }: PlacedSecret): string {
 }
 
 function accountText([account, ...cells]: readonly (string | null)[]): string {
-  const lines = cells.map((cell, at) => `  ${(names[at + 1] ?? '').replaceAll('_', ' ').padEnd(16)}${cell ?? '-'}`);
-  return `${[account, ...lines].join('\n')}\n`;
+  const lines = cells.map(
+    (cell, at) => `  ${(names[at + 1] ?? '').replaceAll('_', ' ').padEnd(16)}${printable(cell ?? '-')}`,
+  );
+  return `${[printable(account ?? '-'), ...lines].join('\n')}\n`;
 }
 
 /** Without the user and the password that an address may hold. */

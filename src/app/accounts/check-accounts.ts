@@ -13,6 +13,7 @@ import { rangeMarginMs } from '../configuration/range.js';
 import { writeText } from '../../core/text/sink.js';
 import { createAccessTokens } from '../../engine/auth/access-tokens.js';
 import { withoutSecret } from '../../engine/auth/without-secret.js';
+import { printable } from '../../text/printable.js';
 import { shownAddress } from './accounts.js';
 import type { ReadingContext } from '../context.js';
 
@@ -56,8 +57,8 @@ export async function checkAccounts(options: CheckOptions, context: ReadingConte
     for (const account of names) {
       const checked = await check(account, options, { transport, clock, signal, log });
       results.push(checked);
-      const line = `${checked.account}: ${checked.ok ? 'ok' : 'failed'}, ${checked.message}\n`;
-      if (options.format === 'table') await writeText(output, [line]);
+      const line = printable(`${checked.account}: ${checked.ok ? 'ok' : 'failed'}, ${checked.message}`);
+      if (options.format === 'table') await writeText(output, [`${line}\n`]);
     }
   } finally {
     await transport.close();
@@ -107,7 +108,7 @@ async function check(account: string, options: CheckOptions, means: Means): Prom
     means.signal.throwIfAborted();
     // A fault of the program's is no finding about the account.
     if (!(error instanceof LedgerlakeError)) throw error;
-    if (options.verbose && error.details !== undefined) means.log(error.details);
+    if (options.verbose && error.details !== undefined) for (const line of error.details.split('\n')) means.log(line);
     return { account, ok: false, endpoint: shown, code: error.code, message: messageOf(error) };
   }
 }

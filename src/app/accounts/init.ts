@@ -1,3 +1,4 @@
+import { shellWord } from '../status/backfill-command.js';
 import { rm, writeFile } from 'node:fs/promises';
 import {
   commentedConfiguration,
@@ -10,6 +11,7 @@ import { messageOf, usageError } from '../../core/errors.js';
 import { readAccountName } from '../configuration/account.js';
 import type { CommandContext } from '../context.js';
 import { configurationFile } from '../configuration/read-configuration.js';
+import { printable } from '../../text/printable.js';
 
 export interface InitOptions {
   /** The file to write. */
@@ -38,10 +40,10 @@ export async function init(
     region: readRegion(region ?? (await answer(ask, `Region (${regionNames.join(', ')})`, example.region))),
   };
   await create(file, commentedConfiguration(chosen));
-  const given = file === configurationFile ? '' : ` --config ${file}`;
+  const given = file === configurationFile ? '' : ` --config ${printable(shellWord(file))}`;
   print(
     [
-      `Wrote ${file}. Next:`,
+      `Wrote ${printable(file)}. Next:`,
       '',
       `  1. set ${secretVariables(chosen.account).join(',\n     ')}`,
       `  2. npx ledgerlake accounts check${given}`,

@@ -26,6 +26,7 @@ const faults: Readonly<Record<ErrorCode, Fault>> = {
   PARQUET_MISMATCH: 'passing',
   DEFINITION: 'lasting',
   ENCODER: 'passing',
+  OUTPUT: 'lasting',
   SQL: 'passing',
   INCOMPLETE: 'passing',
   QUEUE_UNREACHABLE: 'passing',

@@ -1,5 +1,6 @@
 import type { Add } from '../../lake/delta/actions.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
+import { printable } from '../../text/printable.js';
 
 /** What went from one table. */
 export interface ForgottenRows {
@@ -44,9 +45,10 @@ export function forgottenRows(before: Files, after: Files): ForgottenRows[] {
 
 /** For people: what went by table, and what was erased in all. */
 export function forgottenText({ account, before, lake, tables, leftovers }: Forgotten): string {
-  const what = before === undefined ? account : `${account} before ${new Date(before).toISOString()}`;
+  const whose = printable(account);
+  const what = before === undefined ? whose : `${whose} before ${new Date(before).toISOString()}`;
   const rows = tables.map(({ table, rows, files, bytes }) => [
-    table,
+    printable(table),
     formatCount(rows),
     formatCount(files),
     formatBytes(Math.max(0, bytes)),
@@ -61,7 +63,7 @@ export function forgottenText({ account, before, lake, tables, leftovers }: Forg
   );
   return [
     '',
-    rows.length === 0 ? `${lake} held no rows of ${what}` : `Forgotten in ${lake}: ${what}`,
+    rows.length === 0 ? `${printable(lake)} held no rows of ${what}` : `Forgotten in ${printable(lake)}: ${what}`,
     ...(rows.length === 0 ? [] : ['', ...lines]),
     '',
     `Erased beside: ${formatCount(leftovers.files, 'file')} that no table named, ${formatBytes(leftovers.bytes)}; the logs begin anew`,

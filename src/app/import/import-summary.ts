@@ -1,16 +1,18 @@
 import type { ImportSummaries, ImportSummary } from './summaries.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { noticedLines, summaryGrid, summaryJson, type RunReport } from '../load/run-summary.js';
+import { printable } from '../../text/printable.js';
 
 /** The summary of an import for people: a line per pipeline, what was left out and why, and what was noticed. */
 export function importText(report: RunReport, summaries: ImportSummaries): string {
   const { account, lake, failure, seconds } = report;
+  const [whose, where] = [printable(account), printable(lake)];
   const isNew = summaries.all.some(({ files }) => files > 0);
   const lines = [''];
   if (failure !== undefined)
-    lines.push(`Not all was imported for ${account}; what is listed here is in ${lake} and stays`);
-  else if (isNew) lines.push(`Imported for ${account} into ${lake} in ${seconds.toFixed(1)} s`);
-  else lines.push(`Nothing to import: ${lake} holds what was given for ${account} already`);
+    lines.push(`Not all was imported for ${whose}; what is listed here is in ${where} and stays`);
+  else if (isNew) lines.push(`Imported for ${whose} into ${where} in ${seconds.toFixed(1)} s`);
+  else lines.push(`Nothing to import: ${where} holds what was given for ${whose} already`);
   if (isNew) lines.push('', ...summaryGrid(summaries.all));
   const more = [
     ...summaries.all.flatMap(keptOut),

@@ -1,7 +1,10 @@
+import { excerpt } from '../../engine/retry/excerpt.js';
+import { shellWord } from '../status/backfill-command.js';
 import type { PipelineSummary } from '../../engine/run/runner.js';
 import type { Window } from '../../core/windows.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { grid } from '../../core/text/grid.js';
+import { printable } from '../../text/printable.js';
 
 /** A run that has ended. */
 export interface RunReport {
@@ -20,9 +23,9 @@ const headings = ['pipeline', 'slices', 'requests', 'events', 'entries', 'size',
 export function summaryText(report: RunReport): string {
   const { account, range, lake, seconds, summaries, failure } = report;
   const loaded = summaries.reduce((slices, summary) => slices + summary.slices, 0);
-  const what = `${isoSecond(range.start)} to ${isoSecond(range.end)} for ${account}`;
+  const what = `${isoSecond(range.start)} to ${isoSecond(range.end)} for ${printable(account)}`;
   if (failure === undefined && loaded === 0) {
-    return `\nNothing to do: ${lake} holds ${what} already. --refresh reads it again.\n`;
+    return `\nNothing to do: ${printable(lake)} holds ${what} already. --refresh reads it again.\n`;
   }
   const events = summaries.reduce((sum, { rows }) => sum + rowsOf(rows, 'events'), 0);
   const lines = [
@@ -50,7 +53,7 @@ export function nothingCame({ account, summaries, failure }: RunReport): string 
   const rows = summaries.flatMap((summary) => [...summary.rows.values()]).reduce((sum, count) => sum + count, 0);
   if (failure !== undefined || requests === 0 || rows > 0) return '';
   return (
-    `WARNING: nothing came: ${formatCount(requests, 'request')} in this range brought no row. Please check that ${account} ` +
+    `WARNING: nothing came: ${formatCount(requests, 'request')} in this range brought no row. Please check that ${printable(account)} ` +
     'had sales then, and that its region or --endpoint is the right one.\n'
   );
 }
@@ -58,15 +61,16 @@ export function nothingCame({ account, summaries, failure }: RunReport): string 
 /** What to try on the lake next. */
 export function nextSteps({ lake, summaries }: RunReport): string {
   const [table] = summaries.flatMap(({ rows }) => [...rows.keys()]);
+  const at = printable(shellWord(lake));
   if (table !== undefined && !/(?:events|entries|groups)$/.test(table)) {
-    return `Next:\n  npx ledgerlake sql --lake ${lake} "SELECT month, count(*) FROM ${table} GROUP BY ALL ORDER BY ALL"\n`;
+    return `Next:\n  npx ledgerlake sql --lake ${at} "SELECT month, count(*) FROM ${printable(table)} GROUP BY ALL ORDER BY ALL"\n`;
   }
   const query =
     "SELECT month, currency, kind, sum(amount) AS net FROM entries WHERE role = 'net' GROUP BY ALL ORDER BY ALL";
-  const files = `read_parquet('${lake}/entries/account=*/month=*/*.parquet', hive_partitioning = true)`;
+  const files = `read_parquet('${printable(lake)}/entries/account=*/month=*/*.parquet', hive_partitioning = true)`;
   return [
     'Next, net proceeds by month and kind:',
-    `  npx ledgerlake sql --lake ${lake} "${query}"`,
+    `  npx ledgerlake sql --lake ${at} "${query}"`,
     'or with DuckDB itself:',
     `  duckdb -c "${query.replace('FROM entries', `FROM ${files}`)}"`,
     '',
@@ -118,7 +122,7 @@ function rowsOf(rows: ReadonlyMap<string, number>, what: 'events' | 'entries'): 
 
 function summaryRow({ pipeline, slices, requests, rows, bytes, seconds }: PipelineSummary): string[] {
   return [
-    pipeline,
+    printable(pipeline),
     formatCount(slices),
     formatCount(requests),
     ...countCells(rows),
@@ -163,9 +167,12 @@ export function noticedLines(summaries: readonly PipelineSummary[]): string[] {
   }
   return [...totals].flatMap(([kind, places]) => {
     const all = [...places.values()].reduce((sum, times) => sum + times, 0);
-    const named = [...places.keys()].slice(0, 3).join('; ');
+    const named = [...places.keys()]
+      .slice(0, 3)
+      .map((place) => excerpt(place))
+      .join('; ');
     const more = places.size > 3 ? ` and ${places.size - 3} more` : '';
-    return [`Noticed: ${formatCount(all)} ${noticeTexts[kind] ?? kind}: ${named}${more}`];
+    return [`Noticed: ${formatCount(all)} ${noticeTexts[kind] ?? printable(kind)}: ${named}${more}`];
   });
 }
 

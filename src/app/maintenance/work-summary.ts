@@ -1,6 +1,7 @@
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { grid } from '../../core/text/grid.js';
 import type { Work } from './work.js';
+import { printable } from '../../text/printable.js';
 
 /** A `compact` or `rebuild` that has ended. */
 export interface WorkReport {
@@ -27,7 +28,7 @@ export function workText({ lake, works, failure }: WorkReport, words: WorkWords)
   if (failure === undefined && written.length === 0) return words.nothing(works);
   const headings = ['pipeline', words.slices, 'files', 'after', 'size', 'after', 'time'];
   const rows = written.map((work) => [
-    work.pipeline,
+    printable(work.pipeline),
     formatCount(work.slices),
     formatCount(work.replacedFiles),
     formatCount(work.files),
@@ -36,7 +37,9 @@ export function workText({ lake, works, failure }: WorkReport, words: WorkWords)
     `${work.seconds.toFixed(1)} s`,
   ]);
   const title =
-    failure === undefined ? `${words.done} ${lake}` : `Not done: ${lake}; what is listed here is in the lake and stays`;
+    failure === undefined
+      ? `${words.done} ${printable(lake)}`
+      : `Not done: ${printable(lake)}; what is listed here is in the lake and stays`;
   return ['', title, '', ...grid([headings, ...rows]), ''].join('\n');
 }
 

@@ -4,6 +4,7 @@ import { dayMs } from '../../core/windows.js';
 import { instantText } from '../status/backfill-command.js';
 import type { PipelinePlan } from './plan-lake.js';
 import type { PlanReport } from './plan-rows.js';
+import { printable } from '../../text/printable.js';
 
 /** Cells of a line. */
 const widest = 80;
@@ -11,11 +12,18 @@ const widest = 80;
 /** A plan for people: a column for each pipeline, how long all of it takes, and what isn't certain. */
 export function planText(report: PlanReport): string {
   const { pipelines, lake, account, range, isKnown } = report;
-  const what = `${instantText(range.start)} to ${instantText(range.end)} for ${account}`;
+  const what = `${instantText(range.start)} to ${instantText(range.end)} for ${printable(account)}`;
   const isDone = isKnown && pipelines.every(({ slices }) => slices === 0);
   const lines = isDone
-    ? [`Nothing to do: ${lake} holds ${what} already. --refresh reads it again.`]
-    : [`Loading ${what} into ${lake} would be`, '', ...grid(rowsOf(report)), '', totalLine(report), ...notes(report)];
+    ? [`Nothing to do: ${printable(lake)} holds ${what} already. --refresh reads it again.`]
+    : [
+        `Loading ${what} into ${printable(lake)} would be`,
+        '',
+        ...grid(rowsOf(report)),
+        '',
+        totalLine(report),
+        ...notes(report),
+      ];
   return `${lines.join('\n')}\n`;
 }
 
@@ -23,7 +31,7 @@ function rowsOf({ pipelines, range }: PlanReport): string[][] {
   const days = (range.end - range.start) / dayMs;
   const row = (name: string, cellOf: (plan: PipelinePlan) => string): string[] => [name, ...pipelines.map(cellOf)];
   return [
-    row('', ({ pipeline }) => pipeline),
+    row('', ({ pipeline }) => printable(pipeline)),
     row('slices', (plan) => atLeast(plan, formatCount(plan.slices))),
     row('requests', (plan) => atLeast(plan, formatCount(plan.requests))),
     row('time', (plan) => (plan.seconds === undefined ? '-' : atLeast(plan, formatSpan(plan.seconds * 1000)))),

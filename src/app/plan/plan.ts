@@ -127,6 +127,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
       await writeText(output, [`${JSON.stringify(planObject(report), undefined, 2)}\n`]);
       return;
     case 'csv':
+    case 'csv-safe':
     case 'ndjson':
       await writeRows(output, options.format, planColumns, chunksOf(planRows(report)));
   }

@@ -1,6 +1,7 @@
+import { excerpt } from '../../engine/retry/excerpt.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { printable } from '../../core/text/width.js';
+import { printable } from '../../text/printable.js';
 import type { Change, ChangeExample, Findings } from './changes.js';
 
 /** Changed units that are listed of each pipeline; the rest is counted. */
@@ -101,8 +102,8 @@ function countsText({ appeared, vanished, differ }: Pick<Change, 'appeared' | 'v
 }
 
 function exampleText({ change, id, eventList, amazonOrderId, postedAt }: ChangeExample): string {
-  const told = [eventList, amazonOrderId, postedAt].filter((part) => part !== null).map(printable);
-  return `    ${change}: ${[printable(id), ...told].join(', ')}`;
+  const told = [eventList, amazonOrderId, postedAt].filter((part) => part !== null).map((part) => excerpt(part));
+  return `    ${change}: ${[excerpt(id), ...told].join(', ')}`;
 }
 
 /** `2025-03-04T00:00:00Z to 2025-03-05T00:00:00Z`, `group …`, `100 orders`. */
@@ -115,5 +116,5 @@ function unitsText(units: readonly string[]): string {
 function shown(unit: string): string {
   const [kind = '', ...rest] = unit.split('/');
   if (kind === 'window') return rest.map((instant) => instant.replace('.000Z', 'Z')).join(' to ');
-  return `${kind} ${printable(rest.join('/'))}`;
+  return `${kind} ${excerpt(rest.join('/'))}`;
 }

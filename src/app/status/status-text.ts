@@ -1,7 +1,7 @@
 import { holeText, type SettlementHole } from '../../sources/finances/api-v0/settlement-holes.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
-import { printable } from '../../core/text/width.js';
+import { printable } from '../../text/printable.js';
 import type { Window } from '../../core/windows.js';
 import { instantText } from './backfill-command.js';
 import { calendarLines, legendLines, type CalendarOptions } from './calendar.js';
@@ -18,7 +18,7 @@ export function accountText(status: AccountStatus, options: CalendarOptions): st
   for (const pipeline of pipelines) lines.push(...pipelineLines(pipeline, options), '');
   const isImporting = pipelines.some(({ days }) => days.some(({ state }) => state === 'imported'));
   if (pipelines.some(({ days }) => days.length > 0)) lines.push(...legendLines(options, isImporting), '');
-  if (unused.length > 0) lines.push(`Nothing loaded yet of: ${unused.join(', ')}`, '');
+  if (unused.length > 0) lines.push(`Nothing loaded yet of: ${printable(unused.join(', '))}`, '');
   const opened = ({ id, start }: { id: string; start: number | null }) =>
     `${printable(id)}${start === null ? '' : `, since ${instantText(start)}`}`;
   lines.push(...listLines('Open groups', openGroups.map(opened)));
@@ -41,7 +41,7 @@ export function lastRunText(run: LastRun | undefined): string {
   const what = `${instantText(Date.parse(from))} to ${instantText(Date.parse(to))} for ${printable(account)}`;
   const lines = [
     `Last run: ${printable(command)} of ${what}`,
-    `  ${status} at ${instantText(Date.parse(endedAt))} after ${seconds.toFixed(1)} s`,
+    `  ${printable(status)} at ${instantText(Date.parse(endedAt))} after ${seconds.toFixed(1)} s`,
     ...(failure === null ? [] : [`  ${printable(failure)}`]),
     ...Object.entries(pipelines).map(
       ([name, { slices, requests, files, bytes }]) =>
@@ -59,7 +59,7 @@ function rangeText({ start, end }: Window): string {
 
 function pipelineLines({ pipeline, unit, loaded, days, gaps }: PipelineStatus, options: CalendarOptions): string[] {
   const units = formatCount(loaded, unit);
-  if (days.length === 0) return [`${pipeline}: ${units}`];
+  if (days.length === 0) return [`${printable(pipeline)}: ${units}`];
   const count = (state: DayState) => days.filter((day) => day.state === state).length;
   const held = count('full') + count('empty');
   const parts = [`${formatCount(held)} of ${formatCount(days.length, 'day')} loaded`];
@@ -67,7 +67,7 @@ function pipelineLines({ pipeline, unit, loaded, days, gaps }: PipelineStatus, o
   if (count('imported') > 0) parts.push(`${formatCount(count('imported'))} imported`);
   if (count('missing') > 0) parts.push(`${formatCount(count('missing'))} missing`);
   return [
-    `${pipeline}: ${units}, ${parts.join(', ')}`,
+    `${printable(pipeline)}: ${units}, ${parts.join(', ')}`,
     ...calendarLines(days, options),
     ...(gaps.length === 0 ? ['No gap'] : listLines('Gaps', gaps.map(rangeText), false)),
   ];
@@ -84,7 +84,7 @@ function tableLines(tables: readonly TableStatus[]): string[] {
   const rows = [
     ['table', 'files', 'size', 'rows'],
     ...tables.map(({ table, files, bytes, rows: count }) => [
-      table,
+      printable(table),
       formatCount(files),
       formatBytes(bytes),
       formatCount(count),

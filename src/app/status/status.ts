@@ -11,6 +11,7 @@ import { accountStatus, loadedRange, needsEndpoint, type AccountStatus } from '.
 import { reportedRange } from './reported-range.js';
 import { accountText, lastRunText } from './status-text.js';
 import type { ReadingContext } from '../context.js';
+import { printable } from '../../text/printable.js';
 
 export interface StatusOptions extends RangeOptions {
   readonly lake: string;
@@ -64,8 +65,10 @@ export async function status(options: StatusOptions, { clock, output }: ReadingC
     case 'table': {
       const style = { width: terminalWidth(output) ?? defaultWidth, color: options.color };
       const text = (of: AccountStatus) => `${accountText(of, style)}\n${commandText(of, options, lastRun, now)}\n`;
-      const emptyText = `${options.lake} holds nothing${options.account === undefined ? '' : ` of ${options.account}`} yet. Load it with\n  ${first ?? ''}\n\n`;
-      await writeText(output, [...(first === undefined ? statuses.map(text) : [emptyText]), lastRunText(lastRun)]);
+      const held = `${options.lake} holds nothing${options.account === undefined ? '' : ` of ${options.account}`} yet.`;
+      const emptyText = `${printable(held)} Load it with\n  ${printable(first ?? '')}\n\n`;
+      const texts = [...(first === undefined ? statuses.map(text) : [emptyText]), lastRunText(lastRun)];
+      await writeText(output, texts, { isColoured: options.color });
       return;
     }
     case 'json': {
@@ -80,6 +83,7 @@ export async function status(options: StatusOptions, { clock, output }: ReadingC
       return;
     }
     case 'csv':
+    case 'csv-safe':
     case 'ndjson':
       await writeRows(output, options.format, dayColumns, chunksOf(...statuses.map(dayRows)));
   }
@@ -111,8 +115,8 @@ function commandText(
       ? [`beside the --pipelines that defines ${lackingOwn.join(', ')}, unless it is configured`]
       : []),
   ];
-  const hint = lines.map((line) => `\n${line}`).join('');
-  return `To load the gaps:\n  ${command}${hint}\n`;
+  const hint = lines.map((line) => `\n${printable(line)}`).join('');
+  return `To load the gaps:\n  ${printable(command)}${hint}\n`;
 }
 
 function accountObject(of: AccountStatus): unknown {

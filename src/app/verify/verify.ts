@@ -7,6 +7,7 @@ import type { Column, Rows } from '../../core/text/rows.js';
 import { writeText } from '../../core/text/sink.js';
 import type { Certificate, CheckResult, Problem } from './certificate.js';
 import { verifyLake } from './verify-lake.js';
+import { printable, shortened } from '../../text/printable.js';
 
 export interface VerifyOptions {
   readonly lake: string;
@@ -74,7 +75,7 @@ function checkCells({ check, about, checked, counts, result, found }: CheckResul
 function problemLines(problems: readonly Problem[], results: readonly CheckResult[]): string[] {
   const lines = problems.map(({ check, kind, table, file, slice, problem }) => {
     const place = [table, slice, file].filter((part) => part !== '').join('  ');
-    return `\n${kind} ${check}: ${problem}\n  ${place}\n`;
+    return `\n${kind} ${check}: ${printable(shortened(problem))}\n  ${printable(shortened(place))}\n`;
   });
   const hidden = results.reduce((sum, { found }) => sum + found, 0) - problems.length;
   return hidden > 0 ? [...lines, `\nand ${formatCount(hidden, 'more problem')}, which are not listed\n`] : lines;
@@ -85,6 +86,7 @@ function verdictLine(
   certificate: Certificate,
   results: readonly CheckResult[],
 ): string {
+  const where = printable(lake);
   const counted = (check: string) => results.find((result) => result.check === check)?.checked ?? 0;
   const what = [
     formatCount(counted('file-bytes'), 'file'),
@@ -96,10 +98,10 @@ function verdictLine(
   const findings = certificate.found('upstream');
   const upstream = findings === 0 ? '' : `, ${formatCount(findings, 'finding')} about what upstream gave`;
   const notes = certificate.found('note') === 0 ? '' : `, ${formatCount(certificate.found('note'), 'note')}`;
-  if (broken > 0) return `\nNOT WHOLE: ${lake} has ${formatCount(broken, 'problem')}${upstream}${notes} (${what})`;
-  if (counted('file-bytes') === 0) return `\nNothing to verify: ${lake} holds no file${notes}`;
+  if (broken > 0) return `\nNOT WHOLE: ${where} has ${formatCount(broken, 'problem')}${upstream}${notes} (${what})`;
+  if (counted('file-bytes') === 0) return `\nNothing to verify: ${where} holds no file${notes}`;
   const hint = findings > 0 && !strict ? '; --strict makes them a failure' : '';
-  return `\nWHOLE: ${lake} holds what was read, exactly${upstream}${hint}${notes} (${what})`;
+  return `\nWHOLE: ${where} holds what was read, exactly${upstream}${hint}${notes} (${what})`;
 }
 
 const flatColumns: readonly Column[] = [

@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline';
+import { printable } from '../../text/printable.js';
 
 /**
  * Asks on the terminal. Questions stand on standard error, as results go to standard output. An answer is undefined
@@ -17,7 +18,7 @@ export function askOnTerminal(signal: AbortSignal): {
   signal.addEventListener('abort', stop, { once: true });
   return {
     ask: async (question) => {
-      process.stderr.write(question);
+      process.stderr.write(printable(question));
       const answer = await answers.next();
       signal.throwIfAborted();
       return answer.done === true ? undefined : answer.value;

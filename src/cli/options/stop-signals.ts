@@ -18,7 +18,7 @@ export interface Stopping {
 export function stopOnSignals(): Stopping {
   let graceMs = shortestGraceMs;
   const stop = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
       if (stop.signal.aborted) process.exit(1);
       const message = `stopped by ${signal}; what was committed stays, and the same command goes on from there`;

@@ -5,6 +5,7 @@ import { identifier } from '../../core/duckdb/views.js';
 import type { Writable } from 'node:stream';
 import type { Destination } from './destination.js';
 import type { Session } from './session.js';
+import { printable } from '../../text/printable.js';
 
 /** The shell's own commands, without their dots. */
 export const dotCommands = ['exit', 'format', 'help', 'output', 'quit', 'schema', 'tables'] as const;
@@ -45,7 +46,7 @@ export async function dotCommand(context: DotCommandContext, name: string, argum
       return run(schemaQuery(argument));
     case 'output': {
       const written = await destination.to(argument === '' ? undefined : argument);
-      return written === undefined || writeText(errorOutput, [`wrote ${written}\n`]);
+      return written === undefined || writeText(errorOutput, [`wrote ${printable(written)}\n`]);
     }
     case 'format':
       if (argument === '') return writeText(output, [`${session.format}\n`]);

@@ -1,6 +1,7 @@
 import { createInterface, type CompleterResult } from 'node:readline';
 import { LedgerlakeError } from '../../core/errors.js';
 import { writeText } from '../../core/text/sink.js';
+import { printable } from '../../text/printable.js';
 import { dotCommand } from './dot-commands.js';
 import { fileNames } from '../../core/duckdb/file-names.js';
 import { openHistory } from './history-file.js';
@@ -26,6 +27,9 @@ export interface ShellOptions {
 
 const prompt = 'ledgerlake> ';
 
+/** The names of files and columns that a terminal may be shown as they are: the others aren't offered. */
+const isPrintable = (name: string): boolean => printable(name) === name;
+
 /**
  * Reads statements and commands from the input until its end or `.quit`, each printed as it comes. On a terminal it
  * prompts, keeps a history, completes, and cancels on Ctrl-C; leaving it is no failure. A statement that fails is reported
@@ -46,12 +50,12 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
   let catalog: Promise<Catalog> | undefined;
   const completed = async (line: string): Promise<CompleterResult> => {
     const file = reader.pending ? undefined : fileBegun(line);
-    if (file !== undefined) return [[...(await fileNames(file))], file];
+    if (file !== undefined) return [(await fileNames(file)).filter(isPrintable), file];
     // DuckDB runs one query at a time.
     if (waiting > 0) return [[], line];
     catalog ??= options.catalog();
     const { words, typed } = suggestions(reader.text + line, await catalog);
-    return [[...words], typed];
+    return [words.filter(isPrintable), typed];
   };
   const lines = createInterface({
     input,
@@ -76,6 +80,10 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
         }
       : { terminal: false, crlfDelay: Infinity }),
     ...(signal && { signal }),
+  });
+  // A terminal that was closed is an end of the input.
+  input.on('error', () => {
+    lines.close();
   });
   // Lines that come before somebody asks for them would be lost.
   const asked = lines[Symbol.asyncIterator]();
@@ -116,7 +124,7 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
     } catch (error) {
       if (!(error instanceof LedgerlakeError) || error.code === 'STOPPED') throw error;
       failures++;
-      return tell(error.message);
+      return tell(error.code === 'SQL' ? error.message : printable(error.message));
     }
   };
 

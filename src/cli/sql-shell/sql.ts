@@ -11,6 +11,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { Format } from '../../core/text/formats.js';
 import type { Output } from '../../core/text/sink.js';
 import type { LakeFiles, LakeTable } from '../../core/duckdb/views.js';
+import { printable } from '../../text/printable.js';
 
 export interface SqlOptions {
   /** One statement or more, of which the last one's result is printed; undefined: a shell over `input`. */
@@ -54,7 +55,9 @@ export async function runSql(options: SqlOptions): Promise<0 | 1> {
   try {
     if (outputFile !== undefined) await destination.to(outputFile);
     if (fileCount(await session.refresh()) === 0) {
-      await writeText(errorOutput, [`The lake ${location} is empty: run \`ledgerlake backfill\` to load it.\n`]);
+      await writeText(errorOutput, [
+        `The lake ${printable(location)} is empty: run \`ledgerlake backfill\` to load it.\n`,
+      ]);
     }
     let code: 0 | 1 = 0;
     if (statements === undefined || last === undefined) {

@@ -185,7 +185,14 @@ function throwIfStopped(signal: AbortSignal | undefined): void {
 function sqlError(error: unknown): LedgerlakeError {
   if (error instanceof LedgerlakeError) return error;
   const message = messageOf(error).replace(/^Failed to extract statements: /, '');
-  return new LedgerlakeError('SQL', message.trimEnd(), { cause: error });
+  return new LedgerlakeError('SQL', messageLines(message.trimEnd()), { cause: error });
+}
+
+/** DuckDB's message: below its first line only the place in the query that it points at is not indented, so none passes for another's. */
+function messageLines(message: string): string {
+  const place = /\n\nLINE \d+: [^\n]*\n *\^$/.exec(message)?.[0] ?? '';
+  const text = message.slice(0, message.length - place.length);
+  return text.trimEnd().replaceAll(/\n+/g, '\n  ') + place;
 }
 
 function givesOf(result: DuckDBResult): QueryResult['gives'] {

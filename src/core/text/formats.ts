@@ -1,13 +1,13 @@
-import { csvText } from './csv.js';
+import { csvText, type CsvOptions } from './csv.js';
 import { jsonText, ndjsonText } from './json.js';
-import { terminalWidth, writeText } from './sink.js';
+import { terminalWidth, writeExact, writeText } from './sink.js';
 import { tableText } from './table.js';
 import type { TableOptions } from './table.js';
 import type { Column, Rows } from './rows.js';
 import type { Output } from './sink.js';
 
-/** What `--format` takes. */
-export const formats = ['table', 'json', 'csv', 'ndjson'] as const;
+/** What `--format` takes; `csv-safe` is for spreadsheets, which take some texts for formulas. */
+export const formats = ['table', 'json', 'csv', 'csv-safe', 'ndjson'] as const;
 
 export type Format = (typeof formats)[number];
 
@@ -20,7 +20,7 @@ export function formatText(
   format: Format,
   columns: readonly Column[],
   chunks: AsyncIterable<Rows>,
-  options?: TableOptions,
+  options?: TableOptions & Pick<CsvOptions, 'isShown'>,
 ): AsyncGenerator<string> {
   switch (format) {
     case 'table':
@@ -28,7 +28,9 @@ export function formatText(
     case 'json':
       return jsonText(columns, chunks);
     case 'csv':
-      return csvText(columns, chunks);
+      return csvText(columns, chunks, options);
+    case 'csv-safe':
+      return csvText(columns, chunks, { ...options, isSafe: true });
     case 'ndjson':
       return ndjsonText(columns, chunks);
   }
@@ -36,7 +38,7 @@ export function formatText(
 
 /**
  * Writes rows in a format, as they come: memory holds a chunk (a table: 1,000 rows). On a terminal a table keeps to its
- * width. False when the reader of the output closed it before the end, which is no error.
+ * width, and CSV shows as escapes what a terminal must not get; elsewhere each of its fields is what its cell is. False when the reader of the output closed it before the end, which is no error.
  */
 export function writeRows(
   output: Output,
@@ -45,7 +47,10 @@ export function writeRows(
   chunks: AsyncIterable<Rows>,
   options?: Pick<TableOptions, 'footer'>,
 ): Promise<boolean> {
-  return writeText(output, formatText(format, columns, chunks, { ...options, width: terminalWidth(output) }));
+  const isShown = output.isTTY === true;
+  const text = formatText(format, columns, chunks, { ...options, width: terminalWidth(output), isShown });
+  const isExact = !isShown && (format === 'csv' || format === 'csv-safe');
+  return isExact ? writeExact(output, text) : writeText(output, text);
 }
 
 /** Rows that are there already, for `writeRows`. */

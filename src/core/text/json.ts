@@ -48,8 +48,8 @@ function valueText(kind: Kind, cell: Cell): string {
     case 'boolean':
       return text;
     case 'json':
-      // Inside JSON a line break can only be white space between two tokens; ndjson needs it gone.
-      return text.replaceAll(/[\r\n]+/g, ' ');
+      // Inside JSON these can only be white space between two tokens; ndjson needs line breaks gone.
+      return text.replaceAll(/[\t\r\n]+/g, ' ');
     case 'time':
     case 'text':
       return JSON.stringify(text);

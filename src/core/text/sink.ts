@@ -1,4 +1,6 @@
 import type { Writable } from 'node:stream';
+import { LedgerlakeError, messageOf } from '../errors.js';
+import { printableColoured, printableLines } from '../../text/printable.js';
 
 /** Where a command's results go: process.stdout, or a test's stream. */
 export interface Output extends Writable {
@@ -12,14 +14,43 @@ export function terminalWidth(output: Output): number | undefined {
   return output.isTTY === true && output.columns !== undefined && output.columns > 0 ? output.columns : undefined;
 }
 
-/** What a write fails with when nobody reads any more (`| head`). */
-const closed = new Set(['EPIPE', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END']);
+/** What a write fails with when nobody reads any more: `| head`, or a terminal that was closed. */
+const closed = new Set(['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END']);
+
+/** Whether a write failed because nobody reads any more, which is no error of the writer's. */
+export function isUnread(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && closed.has(String(error.code));
+}
+
+/** What a write fails with else. */
+export function outputError(cause: unknown): LedgerlakeError {
+  const found = messageOf(cause);
+  return new LedgerlakeError('OUTPUT', `expected the output to take what is written, got ${found}; send it elsewhere`, {
+    cause,
+  });
+}
+
+/** Writes text for people, or JSON, whose strings stay what they are: what a terminal must not get shows as an escape. */
+export async function writeText(
+  output: Writable,
+  pieces: AsyncIterable<string> | Iterable<string>,
+  { isColoured = false }: { readonly isColoured?: boolean } = {},
+): Promise<boolean> {
+  return writeExact(output, shown(pieces, isColoured ? printableColoured : printableLines));
+}
+
+async function* shown(
+  pieces: AsyncIterable<string> | Iterable<string>,
+  shownText: (text: string) => string,
+): AsyncGenerator<string> {
+  for await (const piece of pieces) yield shownText(piece);
+}
 
 /**
  * Writes the pieces in turn, each only when the one before it has been taken. False when the reader closed its end:
  * then the rest is not asked for, and that is no error. Throws what else a write fails with (a full disk).
  */
-export async function writeText(output: Writable, pieces: AsyncIterable<string> | Iterable<string>): Promise<boolean> {
+export async function writeExact(output: Writable, pieces: AsyncIterable<string> | Iterable<string>): Promise<boolean> {
   // A failed write is reported to its callback and as an event; the event ends the process where nobody listens.
   const ignore = (): void => undefined;
   output.on('error', ignore);
@@ -29,8 +60,8 @@ export async function writeText(output: Writable, pieces: AsyncIterable<string> 
     }
   } catch (error) {
     if (error instanceof WriteFailure) {
-      if (closed.has(error.code)) return false;
-      throw error.cause;
+      if (isUnread(error.cause)) return false;
+      throw outputError(error.cause);
     }
     output.off('error', ignore);
     throw error;
@@ -41,11 +72,8 @@ export async function writeText(output: Writable, pieces: AsyncIterable<string> 
 
 /** Tells a write that failed from a source that did. */
 class WriteFailure extends Error {
-  readonly code: string;
-
   constructor(cause: Error) {
     super(cause.message, { cause });
-    this.code = 'code' in cause ? String(cause.code) : '';
   }
 }
 

@@ -1,6 +1,7 @@
 import { layoutOf, wishesOf } from './layout.js';
 import { cellText } from './rows.js';
-import { displayWidth, fitted, printable } from './width.js';
+import { printable } from '../../text/printable.js';
+import { displayWidth, fitted } from './width.js';
 import type { Layout, Wishes } from './layout.js';
 import type { Cell, Column, Rows } from './rows.js';
 

@@ -28,23 +28,6 @@ export function fitted(text: string, width: number): string {
   return `${text.slice(0, end)}…`;
 }
 
-const escapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
-
-/**
- * The text on one line and harmless to a terminal: control characters, line separators and marks that turn the
- * direction of writing show as escapes (`\n`, `\x1b`, `\u202e`).
- */
-export function printable(text: string): string {
-  if (plain.test(text)) return text;
-  return text.replaceAll(/[\p{Control}\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu, (character) => {
-    const code = character.charCodeAt(0);
-    return (
-      escapes[character] ??
-      (code < 256 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`)
-    );
-  });
-}
-
 function graphemes(text: string): Intl.Segments {
   segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
   return segmenter.segment(text);

@@ -1,3 +1,5 @@
+import { printable, wholeCharacters } from '../../text/printable.js';
+
 /** A text with what follows the beginning of each NextToken cut off: they are long, and tell people nothing. */
 export function withCutToken(text: string): string {
   return text.replace(/(NextToken=[^&\s]{12})[^&\s]+/g, '$1…');
@@ -8,9 +10,9 @@ export function isHtml(body: Uint8Array): boolean {
   return new TextDecoder().decode(body.subarray(0, 64)).trimStart().startsWith('<');
 }
 
-/** The beginning of a text in one line. */
+/** The beginning of a text from outside, on one line. */
 export function excerpt(text: string, length = 200): string {
   // Control characters too: a terminal must not be steered by what a server sends.
-  const line = text.replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ').trim();
-  return line.length > length ? `${line.slice(0, length)}…` : line;
+  const line = printable(text.replaceAll(/[\s\p{Control}]+/gu, ' ').trim());
+  return line.length > length ? `${wholeCharacters(line, length)}…` : line;
 }

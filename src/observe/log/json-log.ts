@@ -1,5 +1,6 @@
 import { destination, pino } from 'pino';
 import type { Clock } from '../../core/clock.js';
+import { printableLines } from '../../text/printable.js';
 import { levels, type Level, type Tell } from '../../core/events/run-event.js';
 
 export interface JsonLogOptions {
@@ -26,7 +27,8 @@ export function jsonLog({ fd, clock, least }: JsonLogOptions): Tell {
       timestamp: () => `,"time":"${new Date(clock.now()).toISOString()}"`,
       formatters: { level: (level) => ({ level }) },
     },
-    lines,
+    // Inside a JSON string an escape is the character that it stands for.
+    { write: (line) => lines.write(printableLines(line)) },
   );
   let account: string | null = null;
   return (event) => {

@@ -1,5 +1,6 @@
 import { handled, type Handlers } from '../../core/events/handlers.js';
 import { levels, type Level, type RunEvent, type Tell } from '../../core/events/run-event.js';
+import { printable, printableLines } from '../../text/printable.js';
 import { formatCount, formatSpan } from '../../core/text/amounts.js';
 
 export interface PlainLogOptions {
@@ -13,7 +14,7 @@ export interface PlainLogOptions {
 
 const order: readonly Level[] = ['debug', 'info', 'warn', 'error'];
 
-/** A run as lines for people: each event is one, or none. */
+/** A run as lines for people: each event is one, whatever its texts hold, or none. */
 export function plainLog(
   write: (line: string) => void,
   { verbose = false, least = 'debug', paint = (_level, line) => line }: PlainLogOptions = {},
@@ -119,7 +120,10 @@ const moreLines: Handlers<string | undefined> = {
 
 function lineOf(event: RunEvent, verbose: boolean): string | undefined {
   if (event.event === 'failed') {
-    return `ledgerlake: ${event.message}${verbose && event.details !== null ? `\n${event.details}` : ''}`;
+    // DuckDB points at a place of the query, on lines of its own.
+    const message = event.code === 'SQL' ? printableLines(event.message) : printable(event.message);
+    return `ledgerlake: ${message}${verbose && event.details !== null ? `\n${printableLines(event.details)}` : ''}`;
   }
-  return handled(lines, event) ?? (verbose ? handled(moreLines, event) : undefined);
+  const line = handled(lines, event) ?? (verbose ? handled(moreLines, event) : undefined);
+  return line === undefined ? undefined : printable(line);
 }

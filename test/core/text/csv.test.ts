@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { csvText } from '../../../src/core/text/csv.js';
-import { chunked, textOf } from './streams.js';
+import { writeRows } from '../../../src/core/text/formats.js';
+import { chunked, Kept, textOf } from './streams.js';
 
 /** A reader of RFC 4180 with bare line feeds: a quoted field is a string, an unquoted one too unless it is empty: null. */
 function parseCsv(text: string): (string | null)[][] {
@@ -71,4 +72,54 @@ test('decimals keep their digits, and only what needs quotes has them', async ()
   expect(await textOf(csvText(columns, chunked([['25.100000', 'say "x"', null, '']])))).toBe(
     'amount,"a, b",none,empty\n25.100000,"say ""x""",,""\n',
   );
+});
+
+test('csv-safe gives no cell that a spreadsheet takes for a formula, and numbers stay numbers', async () => {
+  const columns = [
+    { name: 'amount', kind: 'number' },
+    { name: '=name', kind: 'text' },
+  ] as const;
+  const texts = ['=1+1', '+1', '-12.50', '-1+1', '@SUM(A1)', '\t=1', '\r=1', '\n', ' =1', '＝1', 'a=1', '', 'é'];
+  const rows = parseCsv(
+    await textOf(csvText(columns, chunked(texts.map((text) => ['-12.50', text])), { isSafe: true })),
+  );
+  expect(rows.map(([amount]) => amount)).toEqual(['amount', ...texts.map(() => '-12.50')]);
+  expect(rows.map(([, text]) => text)).toEqual([
+    ...[
+      "'=name",
+      "'=1+1",
+      '+1',
+      '-12.50',
+      "'-1+1",
+      "'@SUM(A1)",
+      "'\t=1",
+      "'\r=1",
+      "'\n",
+      "' =1",
+      "'＝1",
+      'a=1',
+      '',
+      'é',
+    ],
+  ]);
+  await fc.assert(
+    fc.asyncProperty(
+      fc.string({ unit: fc.constantFrom('=', '+', '-', '@', '\t', '\r', '1', '.', 'a') }),
+      async (text) => {
+        const [, [, cell = ''] = []] = parseCsv(await textOf(csvText(columns, chunked([[1, text]]), { isSafe: true })));
+        expect(cell === null || !/^[=+\-@\t\r]/.test(cell) || Number.isFinite(Number(cell))).toBe(true);
+        expect((cell ?? '').replace(/^'/, '')).toBe(text);
+      },
+    ),
+  );
+});
+
+test('only on a terminal CSV shows escapes: elsewhere each field is what its cell is', async () => {
+  const columns = [{ name: 'x\u001b[2J', kind: 'text' }] as const;
+  const csvOn = async (output: Kept): Promise<string> => {
+    await writeRows(output, 'csv', columns, chunked([['a\u009b\nb']]));
+    return output.text;
+  };
+  expect(await csvOn(new Kept())).toBe('x\u001b[2J\n"a\u009b\nb"\n');
+  expect(await csvOn(new Kept(80))).toBe('x\\u001b[2J\na\\u009b\\nb\n');
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { displayWidth, fitted, printable } from '../../../src/core/text/width.js';
+import { displayWidth, fitted } from '../../../src/core/text/width.js';
 
 test.each([
   ['plain', 5],
@@ -35,15 +35,6 @@ test('a text is fitted by cutting whole characters, and only when it must be', (
         // One wide character at most was too much.
         expect(displayWidth(cut)).toBeGreaterThanOrEqual(width - 1);
       }
-    }),
-  );
-});
-
-test('what would move the cursor or turn the line is shown as an escape', () => {
-  expect(printable('a\tb\r\nc\x1b[2J\x7f\x9b\u2028\u202e日')).toBe('a\\tb\\r\\nc\\x1b[2J\\x7f\\x9b\\u2028\\u202e日');
-  fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), (text) => {
-      expect(printable(text)).not.toMatch(/[\p{Control}\u2028\u2029\u202a-\u202e]/u);
     }),
   );
 });
