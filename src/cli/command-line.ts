@@ -2,13 +2,13 @@ import yargs, { type Argv } from 'yargs';
 import { commands } from './commands.js';
 import { commandShape, Given, keptWords, type CommandDefinition } from './options/definition.js';
 import { failureOf } from './failure.js';
-import { watchOutput } from './commands/standard-output.js';
+import { watchOutput } from './options/standard-output.js';
 import type { Stopping } from './options/stop-signals.js';
 import { fallbackTelling, openTelling, type Telling } from './telling.js';
 import { systemClock } from '../core/clock.js';
 import type { CommandContext } from '../app/context.js';
 import { usageError } from '../core/errors.js';
-import { printableLines } from '../text/printable.js';
+import { printableLines } from '../core/text/printable.js';
 import { version } from '../core/version.js';
 
 type Surroundings = Pick<CommandContext, 'clock' | 'signal'> & Pick<Stopping, 'allow'>;

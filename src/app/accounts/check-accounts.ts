@@ -13,7 +13,7 @@ import { rangeMarginMs } from '../configuration/range.js';
 import { writeText } from '../../core/text/sink.js';
 import { createAccessTokens } from '../../engine/auth/access-tokens.js';
 import { withoutSecret } from '../../engine/auth/without-secret.js';
-import { printable } from '../../text/printable.js';
+import { printable } from '../../core/text/printable.js';
 import { shownAddress } from './accounts.js';
 import type { ReadingContext } from '../context.js';
 

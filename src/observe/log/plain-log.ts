@@ -1,6 +1,6 @@
 import { handled, type Handlers } from '../../core/events/handlers.js';
 import { levels, type Level, type RunEvent, type Tell } from '../../core/events/run-event.js';
-import { printable, printableLines } from '../../text/printable.js';
+import { printable, printableLines } from '../../core/text/printable.js';
 import { formatCount, formatSpan } from '../../core/text/amounts.js';
 
 export interface PlainLogOptions {

@@ -41,7 +41,10 @@ const longWord = new RegExp(`\\S{${mostOfWord + 1},}`, 'gu');
 /** A message whose long words are cut, and whose middle is left out where it is long still: it ends in what to do. */
 export function shortened(message: string): string {
   if (message.length <= mostOfWord) return message;
-  const cut = message.replaceAll(longWord, (word) => `${wholeCharacters(word, mostQuoted)}…${ending.exec(word)?.[0] ?? ''}`);
+  const cut = message.replaceAll(
+    longWord,
+    (word) => `${wholeCharacters(word, mostQuoted)}…${ending.exec(word)?.[0] ?? ''}`,
+  );
   if (cut.length <= mostOfMessage) return cut;
   const end = cut.slice(-mostOfMessage / 3).replace(/^\p{Surrogate}/u, '');
   return `${wholeCharacters(cut, (mostOfMessage / 3) * 2)} … ${end}`;
