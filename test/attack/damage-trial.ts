@@ -160,6 +160,7 @@ class Judge {
             seed.root,
             this.#lake,
             missing.map(([path]) => path),
+            this.#damage.destroyed,
           );
     if (lost.length > 0) {
       throw new Fault(
@@ -215,14 +216,21 @@ function plainly(root: string, paths: readonly string[]): string {
 }
 
 /** Rows of files that are gone, which no other file of their table in the lake has: `12 of 30 rows of PATH`. */
-async function lostRows(before: string, after: string, paths: readonly string[]): Promise<string[]> {
+async function lostRows(
+  before: string,
+  after: string,
+  paths: readonly string[],
+  damaged: ReadonlySet<string>,
+): Promise<string[]> {
   const database = await openDatabase();
   const lost: string[] = [];
   try {
     for (const table of new Set(paths.map((path) => path.slice(0, path.indexOf('/'))))) {
       const own = paths.filter((path) => path.startsWith(`${table}/`));
       const there: string[] = [];
-      for (const path of pathsOf(after).filter((each) => each.startsWith(`${table}/account=`))) {
+      for (const path of pathsOf(after)) {
+        // What stands in the place of another file may have other columns.
+        if (!path.startsWith(`${table}/account=`) || damaged.has(path)) continue;
         const readable = await database
           .rows(`SELECT count(*) FROM (FROM ${plainly(after, [path])})`)
           .catch(() => undefined);

@@ -16,7 +16,7 @@ const dayMs = 86_400_000;
 const days = 50;
 const groupDays = 14;
 const account = 'shop';
-const definitions = fileURLToPath(new URL('../own/pipelines', import.meta.url));
+const definitions = fileURLToPath(new URL('../sources/custom/pipelines', import.meta.url));
 
 /** A lake as it was before anything was damaged, and the commands that change no row of it. */
 export interface SeedLake {
