@@ -22,6 +22,7 @@ import { holdLakeAlone, leasePath, otherLeases } from '../../lake/upkeep/leases.
 import { restoreSwapped } from '../../lake/transaction/swapped-files.js';
 import type { Store } from '../../lake/store/store.js';
 import { withAgedRows } from './retention.js';
+import { readAccountName } from '../configuration/account.js';
 import { forgottenRows, forgottenText, type Forgotten } from './forgotten.js';
 import type { CommandContext } from '../context.js';
 import { eraseState, type StatePlace } from '../load/state-folder.js';
@@ -69,6 +70,8 @@ export async function forgetIn(
 ): Promise<void> {
   const { store } = lake;
   await checkHeld(lake, account);
+  // A lake may hold what this program would never write, and the name becomes a folder's.
+  readAccountName(account);
   if (!yes) await ask(store, account, before, confirm);
 
   const lease = await holdLakeAlone(store, clock);

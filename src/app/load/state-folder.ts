@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
-import { rm } from 'node:fs/promises';
+import { readdir, rm, rmdir, unlink } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
+import { codeOf } from '../../lake/store/disk-failure.js';
+import { refuseLinks } from '../../lake/store/disk-links.js';
 import { openKeptQuota, type KeptQuota } from '../../engine/rate-limit/kept-quota.js';
 
 /** What decides where a run's state is kept. */
@@ -19,10 +21,16 @@ export const pagesFolder = 'pages';
 /**
  * Where an account's pages of unfinished slices and the level of its quota are kept: beside the lake under a name that no
  * table has, for a lake on S3 in the user's cache. Both may be deleted at any time.
+ *
+ * @throws LedgerlakeError LAKE_STORE where a link in the lake leads elsewhere
  */
 export function stateFolder({ lake, journal }: StatePlace, account: string): string {
   if (journal !== undefined) return join(resolve(journal), account);
-  if (!lake.startsWith('s3://')) return join(resolve(lake), '_journal', account);
+  if (!lake.startsWith('s3://')) {
+    const root = resolve(lake);
+    refuseLinks(root, `_journal/${account}/${pagesFolder}`);
+    return join(root, '_journal', account);
+  }
   const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
   return join(cache, 'ledgerlake', hashOf(lake.replace(/\/+$/, '')), account);
 }
@@ -48,10 +56,40 @@ export function largeGroupsFile(place: StatePlace, account: string, endpoint: st
   return join(stateFolder(place, account), `large-groups-${hashOf(endpoint)}.json`);
 }
 
-/** Deletes an account's pages, and with `all` the level of its quota too. */
+/**
+ * Deletes an account's pages, and with `all` the level of its quota too. Beside the lake its folder goes as a whole; in a
+ * folder of the user's own only what runs have put there, and no link is followed.
+ *
+ * @throws LedgerlakeError LAKE_STORE where a link in the lake leads elsewhere, or the system's error
+ */
 export async function eraseState(place: StatePlace, account: string, all: boolean): Promise<void> {
   const folder = stateFolder(place, account);
-  await rm(all ? folder : join(folder, pagesFolder), { recursive: true, force: true });
+  if (place.journal === undefined) {
+    await rm(all ? folder : join(folder, pagesFolder), { recursive: true, force: true });
+    return;
+  }
+  refuseLinks(resolve(place.journal), account);
+  if (all) await eraseOwn(folder, (name) => keptFile.test(name));
+  await eraseOwn(join(folder, pagesFolder), (name) => pageFile.test(name), true);
+  await rmdir(folder).catch(() => undefined);
+}
+
+const keptFile = /^(?:quota|large-groups)-[^/]+\.json(?:\.\d+\.part)?$/;
+const pageFile = /\.page(?:\.part)?$/;
+
+/** Deletes the files of a folder that are a run's own, with `deep` those of its folders too, and what is empty then. */
+async function eraseOwn(folder: string, isOwn: (name: string) => boolean, deep = false): Promise<void> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return [];
+    throw error;
+  });
+  for (const entry of entries) {
+    const path = join(folder, entry.name);
+    if (entry.isFile() && isOwn(entry.name)) await unlink(path);
+    else if (entry.isDirectory() && deep) await eraseOwn(path, isOwn, true);
+  }
+  // One that holds something of somebody else's stays.
+  if (deep) await rmdir(folder).catch(() => undefined);
 }
 
 /** The address itself may hold a password. */

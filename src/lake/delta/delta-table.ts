@@ -8,6 +8,7 @@ import { encodeActions } from './actions.js';
 import { encodeCheckpoint } from './checkpoint.js';
 import { DeltaLog } from './delta-log.js';
 import type { LogColumn } from './delta-schema.js';
+import { checkLoggedPaths } from './logged-paths.js';
 import { LiveSnapshot, type Snapshot } from './snapshot.js';
 import type { Store } from '../store/store.js';
 import { barredMs, fileColumns, newMetaData, widenedMetaData } from './table-metadata.js';
@@ -274,6 +275,8 @@ export class DeltaTable {
   }
 
   #apply(actions: readonly Action[], version: number): void {
+    const place = `${this.#log.location}, version ${version}`;
+    for (const action of actions) checkLoggedPaths(action, place);
     for (const action of actions) {
       if ('protocol' in action) this.#check((this.#protocol = action.protocol));
       else if ('metaData' in action) this.#metaData = action.metaData;

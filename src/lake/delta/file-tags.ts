@@ -16,6 +16,11 @@ export function mainOf(add: Add): string | undefined {
   return add.tags?.['main'];
 }
 
+/** Whose rows a file holds: its folder says, which the log can't contradict, and a tag alone only where there is none. */
+export function accountOf(add: Add): string | undefined {
+  return add.partitionValues['account'] ?? add.tags?.['account'];
+}
+
 /** The units whose rows a file holds. */
 export function unitsOf(add: Add): readonly string[] {
   return stringsOf(add.tags?.['units']) ?? [];

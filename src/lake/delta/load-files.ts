@@ -1,5 +1,5 @@
 import type { Add } from './actions.js';
-import { unitsOf } from './file-tags.js';
+import { accountOf, unitsOf } from './file-tags.js';
 
 type ByUnit = Map<string, readonly Add[]>;
 
@@ -25,12 +25,12 @@ export class UnitFiles {
   }
 
   note(add: Add): void {
-    const own = this.#byAccount.get(add.tags?.['account'] ?? '');
+    const own = this.#byAccount.get(accountOf(add) ?? '');
     if (own !== undefined) note(own, add);
   }
 
   forget(add: Add): void {
-    const byUnit = this.#byAccount.get(add.tags?.['account'] ?? '')?.get(add.tags?.['pipeline'] ?? '');
+    const byUnit = this.#byAccount.get(accountOf(add) ?? '')?.get(add.tags?.['pipeline'] ?? '');
     if (byUnit === undefined) return;
     for (const unit of unitsOf(add)) {
       const left = byUnit.get(unit)?.filter((other) => other !== add) ?? [];

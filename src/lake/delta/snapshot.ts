@@ -1,6 +1,6 @@
 import type { Action, Add, Txn } from './actions.js';
 import { ByAccount } from './by-account.js';
-import { derivedOf } from './file-tags.js';
+import { accountOf, derivedOf } from './file-tags.js';
 import { unnumbered } from './numbered-paths.js';
 import { ReadUnits } from './read-loads.js';
 import { UnitFiles } from './load-files.js';
@@ -42,7 +42,7 @@ export interface Snapshot {
 /** A snapshot that takes what commits say. */
 export class LiveSnapshot implements Snapshot {
   version = -1;
-  readonly #files = new ByAccount<Add>(({ tags }) => tags?.['account']);
+  readonly #files = new ByAccount<Add>(accountOf);
   readonly #txns = new ByAccount<Txn>(({ appId }) => accountOfTxn(appId));
   readonly #units = new ReadUnits();
   readonly #unitFiles = new UnitFiles();
@@ -133,7 +133,7 @@ export class LiveSnapshot implements Snapshot {
     const { path } = add;
     const before = this.#files.all.get(path);
     // A file that is added again keeps its place: whoever goes through the files meanwhile doesn't meet it twice.
-    if (before !== undefined && before.tags?.['account'] === add.tags?.['account']) this.#disregard(before);
+    if (before !== undefined && accountOf(before) === accountOf(add)) this.#disregard(before);
     else this.#remove(path);
     this.#files.set(path, add);
     this.#unitFiles.note(add);

@@ -5,6 +5,7 @@ import { systemClock } from '../../core/clock.js';
 import { readPart } from '../../core/io/read-part.js';
 import { codeOf, diskFailure } from './disk-failure.js';
 import { makeFolders, removeEmptyPartitions } from './disk-folders.js';
+import { refuseLinkedFolder, refuseLinks } from './disk-links.js';
 import { listFiles } from './disk-list.js';
 import type { Store } from './store.js';
 import { checkFolder, checkPath, checkRange, sliceOf, temporaryFolder } from './store-path.js';
@@ -52,6 +53,7 @@ export function diskStore(location: string, options: DiskOptions = {}): Store {
   };
 
   const writeTemporary = async (bytes: Uint8Array): Promise<string> => {
+    refuseLinks(root, temporaryFolder);
     naming ??= thisWriter().then(temporaryNames);
     const path = join(temporary, (await naming)());
     await again(() => makeFolder(temporary).then(() => writeWhole(path, bytes)));
@@ -108,10 +110,15 @@ export function diskStore(location: string, options: DiskOptions = {}): Store {
   return {
     location,
 
-    address: (path) => join(root, path),
+    address: (path) => {
+      checkFolder(path);
+      if (path !== '') refuseLinks(root, path);
+      return join(root, path);
+    },
 
     read: async (path) => {
       checkPath(path);
+      refuseLinks(root, path);
       const file = join(root, path);
       return readFile(file)
         .catch(absent)
@@ -123,6 +130,7 @@ export function diskStore(location: string, options: DiskOptions = {}): Store {
     readRange: async (path, start, length) => {
       checkPath(path);
       checkRange(start, length);
+      refuseLinks(root, path);
       const file = join(root, path);
       return readSlice(file, start, length)
         .catch(absent)
@@ -133,6 +141,7 @@ export function diskStore(location: string, options: DiskOptions = {}): Store {
 
     write: async (path, bytes) => {
       checkPath(path);
+      refuseLinkedFolder(root, path);
       const file = join(root, path);
       try {
         const source = await writeTemporary(bytes);
@@ -145,6 +154,7 @@ export function diskStore(location: string, options: DiskOptions = {}): Store {
 
     create: async (path, bytes) => {
       checkPath(path);
+      refuseLinkedFolder(root, path);
       const file = join(root, path);
       try {
         const source = await writeTemporary(bytes);
@@ -162,6 +172,7 @@ export function diskStore(location: string, options: DiskOptions = {}): Store {
 
     list: (folder, after = '') => {
       checkFolder(folder);
+      if (folder !== '') refuseLinks(root, folder);
       const files = listFiles(root, folder === '' ? '' : `${folder}/`, after);
       return named(files, async (error) => {
         // A folder that is a file holds nothing, as on S3; a lake that is one is a mistake.
@@ -172,6 +183,7 @@ export function diskStore(location: string, options: DiskOptions = {}): Store {
 
     remove: async (path) => {
       checkPath(path);
+      refuseLinkedFolder(root, path);
       const file = join(root, path);
       try {
         await unlink(file).catch(absent);
@@ -183,6 +195,7 @@ export function diskStore(location: string, options: DiskOptions = {}): Store {
     },
 
     sweep: async (all = false) => {
+      refuseLinks(root, temporaryFolder);
       try {
         const swept = await sweepFolder(temporary, await thisWriter(), all ? Infinity : clock.now());
         if (all) {

@@ -58,13 +58,16 @@ export function s3Store(location: string, options: S3Options = {}): Store {
   const clock = options.clock ?? systemClock;
   const endpoint = endpointOf(options.endpoint);
   const target = { bucket: Bucket, endpoint: endpoint?.host };
-  const address = (path: string): string => `s3://${Bucket}/${prefix}${path}`;
   const keyOf = (path: string): string => {
     checkPath(path);
     return prefix + path;
   };
+  const address = (path: string): string => {
+    checkFolder(path);
+    return `s3://${Bucket}/${prefix}${path}`;
+  };
   const failure = (verb: string, path: string, error: unknown): LedgerlakeError =>
-    s3Failure(verb, address(path), error, target);
+    s3Failure(verb, `s3://${Bucket}/${prefix}${path}`, error, target);
 
   let connecting: Promise<Connection> | undefined;
   // On first use: most commands never touch S3, and the SDK takes a quarter of a second to load.

@@ -10,7 +10,9 @@ export const temporaryFolder = '_tmp';
  * @throws LedgerlakeError LAKE_STORE naming the path
  */
 export function checkPath(path: string): void {
-  const fault = faultOf(path);
+  const fault =
+    pathFault(path) ??
+    (path.split('/', 1)[0] === temporaryFolder ? `\`${temporaryFolder}\` is the store's own` : undefined);
   if (fault !== undefined) {
     throw new LedgerlakeError(
       'LAKE_STORE',
@@ -24,7 +26,8 @@ export function checkFolder(path: string): void {
   if (path !== '') checkPath(path);
 }
 
-function faultOf(path: string): string | undefined {
+/** Why something is no path within a folder; undefined where it is one. */
+export function pathFault(path: string): string | undefined {
   if (path === '') return 'it is empty';
   if (path.startsWith('/')) return 'it is absolute';
   if (path.includes('\\')) return 'it has a backslash';
@@ -34,7 +37,6 @@ function faultOf(path: string): string | undefined {
   const names = path.split('/');
   if (names.includes('')) return 'it has an empty name between slashes';
   if (names.includes('.') || names.includes('..')) return 'it has `.` or `..`';
-  if (names[0] === temporaryFolder) return `\`${temporaryFolder}\` is the store's own`;
   return undefined;
 }
 

@@ -9,13 +9,17 @@ export interface StoredFile {
 }
 
 /**
- * Where a lake's bytes are. Paths are relative to the lake, with forward slashes, and folders need not be made.
+ * Where a lake's bytes are. Paths are relative to the lake, with forward slashes, and folders need not be made. Nothing
+ * outside of the lake is read, listed, written or removed: no path leads there, and no link is followed.
  * Every method throws a `LedgerlakeError` with code LAKE_STORE when the place can't be read or written.
  */
 export interface Store {
   /** The lake as a user writes it: a path, or `s3://bucket/prefix`. */
   readonly location: string;
-  /** What DuckDB opens for a path: an absolute file name, or an `s3://` address. */
+  /**
+   * What DuckDB opens for a path: an absolute file name, or an `s3://` address; for `''` the lake's own. Never anything
+   * outside of the lake.
+   */
   address(path: string): string;
   /** The file's bytes, or undefined where there is none. */
   read(path: string): Promise<Uint8Array | undefined>;

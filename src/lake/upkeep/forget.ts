@@ -1,7 +1,7 @@
 import type { Add } from '../delta/actions.js';
 import type { DeltaTable } from '../delta/delta-table.js';
 import { namedFiles } from '../transaction/derived-files.js';
-import { derivedOf, isDerivedFile, removal } from '../delta/file-tags.js';
+import { accountOf, derivedOf, isDerivedFile, removal } from '../delta/file-tags.js';
 import type { Lake } from '../lake.js';
 import { readUnit } from '../delta/load-key-ids.js';
 import { leftFiles, namingFiles } from './orphans.js';
@@ -115,10 +115,6 @@ export function mainFiles(
     const derived = derivedOf(add);
     return derived === undefined || accountOf(add) !== account ? [] : [{ add, derived }];
   });
-}
-
-function accountOf(add: Add): string | undefined {
-  return add.tags?.['account'] ?? add.partitionValues['account'] ?? undefined;
 }
 
 const folder = '_forget';

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -13,7 +13,7 @@ import { unitsOf } from '../../../src/lake/delta/file-tags.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { thisWriter } from '../../../src/lake/store/writer-name.js';
 import { hashesOf } from '../../lake/hashes-of.js';
-import { database, fileHashes } from '../lake-run.js';
+import { database, fileHashes, temporaryFolder } from '../lake-run.js';
 import { clock, filesBelow, orderId, shopsTemplate, type ShopsTemplate } from '../two-shops.js';
 
 let shops: ShopsTemplate;
@@ -188,6 +188,47 @@ describe('an account that is forgotten', () => {
     ]);
     await forgot({ lake, journal });
     expect([...(await filesBelow(journal)).keys()]).toEqual(['shop-b/pages/b/1.page']);
+  });
+
+  test('takes from a folder of the user’s own only what runs have put there, and follows no link', async () => {
+    const { lake } = await shops.copy();
+    const journal = await temporaryFolder();
+    const write = async (path: string): Promise<void> => {
+      await mkdir(join(journal, path, '..'), { recursive: true });
+      await writeFile(join(journal, path), 'x');
+    };
+    const theirs = ['shop-a/thesis.md', 'shop-a/pages/notes.txt', 'mine/quota-1.json', 'mine/1.page'];
+    const own = ['shop-a/quota-1.json', 'shop-a/large-groups-1.json', 'shop-a/pages/0a.b/00000.page'];
+    for (const path of [...theirs, ...own]) await write(path);
+    await symlink(join(journal, 'mine'), join(journal, 'shop-a/pages/linked'));
+    await forgot({ lake, journal });
+    const left = [...(await filesBelow(journal)).keys()].filter((path) => !path.includes('linked'));
+    expect(left.toSorted()).toEqual(theirs.toSorted());
+  });
+
+  test.each(['_journal', '_journal/shop-a', '_tmp', 'events/account=shop-a/month=2025-06'])(
+    'deletes nothing outside of the lake where %s is a link',
+    async (path) => {
+      const { lake } = await shops.copy();
+      const outside = await temporaryFolder();
+      const canaries = ['shop-a/pages/x', 'pages/x', 'events-0123456789abcdef.parquet', 'thesis.md'];
+      for (const canary of canaries) {
+        await mkdir(join(outside, canary, '..'), { recursive: true });
+        await writeFile(join(outside, canary), 'canary');
+      }
+      await mkdir(join(lake, path, '..'), { recursive: true });
+      await rm(join(lake, path), { recursive: true, force: true });
+      await symlink(outside, join(lake, path));
+      // Below the tables a link is passed over, as nothing lists it.
+      if (path.startsWith('_')) await expect(forgot({ lake })).rejects.toThrow(/is a link/);
+      else await forgot({ lake });
+      expect([...(await filesBelow(outside)).keys()].toSorted()).toEqual(canaries.toSorted());
+    },
+  );
+
+  test.each(['..', '../outside', '.', 'a/b'])('refuses the account %j before anything is touched', async (account) => {
+    const { lake } = await shops.copy();
+    await expect(forgot({ lake, account })).rejects.toMatchObject({ code: 'USAGE' });
   });
 
   test('leaves no folder of its own, and what others have put into other folders', async () => {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   link,
   mkdir,
@@ -89,13 +90,89 @@ describe('A lake on disk', () => {
     expect(await paths()).toEqual(['a/b/c']);
   });
 
-  test('follows links to folders and files, and passes over broken ones', async () => {
+  test('passes over links to folders and files, broken ones too, and over what is no file', async () => {
     const store = diskStore(lake);
     await store.write('real/file', bytes);
     await symlink(join(lake, 'real'), join(lake, 'linked'));
     await symlink(join(lake, 'real/file'), join(lake, 'alias'));
     await symlink(join(lake, 'nothing'), join(lake, 'broken'));
-    expect(await paths()).toEqual(['alias', 'linked/file', 'real/file']);
+    execFileSync('mkfifo', [join(lake, 'real/pipe')]);
+    expect(await paths()).toEqual(['real/file']);
+  });
+
+  test('may be behind a link itself', async () => {
+    await diskStore(lake).write('real/file', bytes);
+    const other = await newFolder();
+    await symlink(lake, join(other, 'lake'));
+    const store = diskStore(join(other, 'lake'));
+    expect(await pathsOf(store.list(''))).toEqual(['real/file']);
+    expect(await store.read('real/file')).toEqual(bytes);
+    await store.remove('real/file');
+    expect(await pathsOf(store.list(''))).toEqual([]);
+    await rm(other, { recursive: true });
+  });
+
+  describe('with links that lead out of it', () => {
+    let outside: string;
+    beforeEach(async () => {
+      outside = await newFolder();
+      await writeFile(join(outside, 'canary'), 'canary');
+    });
+    afterEach(async () => {
+      // Whatever was done, what lies outside is as it was.
+      expect(await readdir(outside)).toEqual(['canary']);
+      expect(await readFile(join(outside, 'canary'), 'utf8')).toBe('canary');
+      await rm(outside, { recursive: true });
+    });
+    const refusal = { code: 'LAKE_STORE', message: expect.stringMatching(/is a link/) as unknown };
+
+    test('neither reads, lists, writes nor removes through a folder', async () => {
+      const store = diskStore(lake);
+      await store.write('events/x', bytes);
+      await symlink(outside, join(lake, 'events/month'));
+      await expect(store.read('events/month/canary')).rejects.toMatchObject(refusal);
+      await expect(store.readRange('events/month/canary', 0, 3)).rejects.toMatchObject(refusal);
+      await expect(store.write('events/month/new', bytes)).rejects.toMatchObject(refusal);
+      await expect(store.write('events/month/deeper/new', bytes)).rejects.toMatchObject(refusal);
+      await expect(store.create('events/month/new', bytes)).rejects.toMatchObject(refusal);
+      await expect(store.remove('events/month/canary')).rejects.toMatchObject(refusal);
+      expect(() => store.list('events/month')).toThrow(/is a link/);
+      expect(() => store.address('events/month/canary')).toThrow(/is a link/);
+      expect(await pathsOf(store.list(''))).toEqual(['events/x']);
+    });
+
+    test('does not read a file through a link, and removes the link alone', async () => {
+      const store = diskStore(lake);
+      await store.write('events/x', bytes);
+      await symlink(join(outside, 'canary'), join(lake, 'events/y'));
+      await expect(store.read('events/y')).rejects.toMatchObject(refusal);
+      expect(() => store.address('events/y')).toThrow(/is a link/);
+      expect(await store.create('events/y', bytes)).toBe(false);
+      await store.write('events/y', bytes);
+      expect(await store.read('events/y')).toEqual(bytes);
+      await symlink(join(outside, 'canary'), join(lake, 'events/z'));
+      await store.remove('events/z');
+      expect(await readdir(join(lake, 'events'))).toEqual(['x', 'y']);
+    });
+
+    test('clears no folder in the place of its temporary one', async () => {
+      await symlink(outside, join(lake, '_tmp'));
+      const store = diskStore(lake);
+      await expect(store.sweep(true)).rejects.toMatchObject(refusal);
+      await expect(store.write('x', bytes)).rejects.toMatchObject(refusal);
+    });
+  });
+
+  test.each(['../canary', 'events/../../canary', '/etc/passwd', 'events//x'])('has no address for %j', (path) => {
+    expect(() => diskStore(lake).address(path)).toThrow(/Expected a path within the lake/);
+  });
+
+  test('names a FIFO instead of waiting for it', async () => {
+    execFileSync('mkfifo', [join(lake, 'pipe')]);
+    const refusal = { code: 'LAKE_STORE', message: expect.stringMatching(/pipe is a FIFO/) as unknown };
+    await expect(diskStore(lake).read('pipe')).rejects.toMatchObject(refusal);
+    await expect(diskStore(lake).readRange('pipe', 0, 1)).rejects.toMatchObject(refusal);
+    expect(() => diskStore(lake).address('pipe')).toThrow(/pipe is a FIFO/);
   });
 
   test('lists on while files and folders vanish', async () => {

@@ -1,0 +1,69 @@
+import { LedgerlakeError } from '../../core/errors.js';
+import type { Action, Add } from './actions.js';
+import { derivedOf } from './file-tags.js';
+import { pathFault } from '../store/store-path.js';
+
+/**
+ * Checks the paths that an action of a table's log names, before anything uses them: each file lies in the table's own
+ * folders, below the partition that its entry names, and never under a name that begins with `_`.
+ *
+ * @param place the log's version as users find it
+ * @throws LedgerlakeError LAKE_LOG naming the place and the path
+ */
+export function checkLoggedPaths(action: Action, place: string): void {
+  if ('add' in action) {
+    const { add } = action;
+    const fault = fileFault(add.path) ?? partitionFault(add);
+    if (fault !== undefined) throw strayPath(place, add.path, fault);
+    for (const path of derivedOf(add) ?? []) {
+      const named = pathFault(path) ?? (hasHiddenName(path) ? hidden : undefined);
+      if (named !== undefined) throw strayPath(place, path, named);
+    }
+  } else if ('remove' in action) {
+    const { path } = action.remove;
+    const fault = fileFault(path);
+    if (fault !== undefined) throw strayPath(place, path, fault);
+  }
+}
+
+const hidden = 'a name in it begins with `_`';
+
+function fileFault(path: string): string | undefined {
+  const decoded = decodedPath(path);
+  if (decoded === undefined) return 'it is not percent-encoded';
+  return pathFault(decoded) ?? (hasHiddenName(decoded) ? hidden : undefined);
+}
+
+/** What lies below such names is no table's data: logs, leases, journals. */
+function hasHiddenName(path: string): boolean {
+  return path.startsWith('_') || path.includes('/_');
+}
+
+/** The folders of a file tell its readers whose rows it holds, so the log may not say otherwise. */
+function partitionFault({ path, partitionValues }: Add): string | undefined {
+  for (const name of (decodedPath(path) ?? '').split('/').slice(0, -1)) {
+    const [, column = '', folder = ''] = /^([^=]+)=(.*)$/s.exec(name) ?? [];
+    const value = Object.hasOwn(partitionValues, column) ? partitionValues[column] : undefined;
+    if (value === undefined || value === null || folder === value) continue;
+    // Other writers escape values in the names of folders as well.
+    if (decodedPath(folder) !== value) return `its entry says ${column}=${value.slice(0, 60)}`;
+  }
+  return undefined;
+}
+
+function decodedPath(path: string): string | undefined {
+  if (!path.includes('%')) return path;
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function strayPath(place: string, path: string, fault: string): LedgerlakeError {
+  return new LedgerlakeError(
+    'LAKE_LOG',
+    `expected paths within the table in ${place}, found ${JSON.stringify(path.slice(0, 200))}: ${fault}; ` +
+      'the log was changed by somebody else: restore it from a copy',
+  );
+}
