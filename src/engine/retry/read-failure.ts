@@ -27,6 +27,8 @@ export const consequences = {
   known: 'leave-open',
   /** No such group or order. */
   'unknown-subject': 'leave-open',
+  /** The service gave it an id that nothing can be asked for by. */
+  unaskable: 'leave-open',
   /** The credentials don't give access: no slice can be read. */
   denied: 'stop',
   /** The service isn't there: no slice can be read. */
@@ -71,6 +73,11 @@ export class ReadFailure extends LedgerlakeError {
   saying(more: string): ReadFailure {
     const { tries, pages } = this;
     return new ReadFailure(this.kind, this.code, `${this.message} ${more}`, { ...optionsOf(this), tries, pages });
+  }
+
+  /** The same failure, with other consequences. */
+  as(kind: FailureKind): ReadFailure {
+    return new ReadFailure(kind, this.code, this.message, { ...optionsOf(this), tries: this.tries, pages: this.pages });
   }
 
   /** The same failure, told by the chain that it ended. */

@@ -60,6 +60,8 @@ export type Verdict =
   | 'leave'
   /** It is left open as it was before: nothing was asked, so that it tells nothing of the others. */
   | 'known'
+  /** It is left open, as the upstream knows no such thing, which tells nothing of the others. */
+  | 'unknown'
   /** It holds too much to be read at once. */
   | 'part'
   /** It can't be gone on with where it broke off: it is read in parts, or from its beginning where it has none. */

@@ -30,8 +30,8 @@ export interface PipelineSummary extends RequestCounts {
 export interface LeftOpen {
   readonly label: string;
   readonly reason: string;
-  /** Nobody has tried. */
-  readonly isKnown: boolean;
+  /** That it failed tells nothing of the others. */
+  readonly isAlone: boolean;
 }
 
 /** Slices left open, without a single page of any, after which there is no point in trying the others. */
@@ -235,15 +235,16 @@ async function loadSlice<Upstream>(
     }
     const verdict = signal.aborted ? 'stop' : (pipeline.judge?.(error) ?? judge(error));
     if (verdict === 'stop') throw error;
-    const failed = summary.leftOpen.filter(({ isKnown }) => !isKnown).length;
-    const isKnown = verdict === 'known';
-    if (!isKnown && summary.pages === 0 && failed >= hopeless) throw error;
-    const isParted = !isKnown && verdict !== 'leave' && work.part(slice, verdict === 'shorten');
+    const failed = summary.leftOpen.filter(({ isAlone }) => !isAlone).length;
+    const isAlone = verdict === 'known' || verdict === 'unknown';
+    if (!isAlone && summary.pages === 0 && failed >= hopeless) throw error;
+    const isParted = !isAlone && verdict !== 'leave' && work.part(slice, verdict === 'shorten');
     const isAgain = !isParted && verdict === 'again' && before < mostAgain;
-    const set = isAgain ? 'again' : isParted ? (verdict === 'again' ? 'part' : verdict) : isKnown ? 'known' : 'leave';
+    const parted = verdict === 'shorten' ? 'shorten' : 'part';
+    const set = isAgain ? 'again' : isParted ? parted : verdict === 'known' ? 'known' : 'leave';
     tell({ event: 'slice-set-back', ...place, verdict: set, reason: messageOf(error) });
     if (isAgain) return loadSlice(pipeline, work, open, options, summary, before + 1);
-    if (!isParted) summary.leftOpen.push({ label: slice.label, reason: messageOf(error), isKnown });
+    if (!isParted) summary.leftOpen.push({ label: slice.label, reason: messageOf(error), isAlone });
     return true;
   }
   for (const then of afterwards) await then();

@@ -12,6 +12,7 @@ import { count, newNotices } from '../model/notices.js';
 import { netSums } from '../model/net-sums.js';
 import type { ScannedPage } from './page.js';
 import { eachEvent, eachGroup } from './page.js';
+import { unaskable } from './request-path.js';
 import { SliceRows, type RowSource } from '../model/rows.js';
 import { groups } from '../model/tables.js';
 
@@ -115,22 +116,39 @@ function eventsByMonth(
  */
 export function groupCollector(window: Window, isListedAgain = false): Collector<ScannedPage> {
   const rows: GroupRow[] = [];
+  const keys: string[] = [];
   const notices = newNotices();
+  /** How often bytes came so far, among what the lake holds or among what was read. */
+  let times = new Map<string, number>();
   return {
     noticed: notices,
     reach: undefined,
     add: (page) => {
       const before = rows.length;
-      eachGroup(page, (group) => rows.push(readGroup(page.tape, group, notices)));
+      eachGroup(page, (group) => {
+        const row = readGroup(page.tape, group, notices);
+        rows.push(row);
+        keys.push(isListedAgain ? keyOf(row, times) : '');
+      });
+      // The first page is what the lake holds: what was read begins behind it.
+      if (before === 0) times = new Map();
       return rows.length - before;
     },
     finish: () => {
       if (rows.length === 0) return [];
-      const kept = isListedAgain ? [...new Map(rows.map((row) => [row.id, row])).values()] : rows;
+      const kept = isListedAgain ? [...new Map(rows.map((row, at) => [keys[at], row])).values()] : rows;
       const tags = { groups: JSON.stringify(kept.map(groupSpan)) };
       return [{ table: groups, month: monthOf(window.start), rows: groupBatch(kept, window), tags }];
     },
   };
+}
+
+/** What a group is known by: its id, and where that is none to go by its bytes, with how often these came. */
+function keyOf({ id, raw }: GroupRow, times: Map<string, number>): string {
+  if (unaskable(id) === undefined) return `id ${id}`;
+  const bytes = raw.page.toString('utf8', raw.start, raw.end);
+  count(times, bytes);
+  return `${times.get(bytes) ?? 0} ${bytes}`;
 }
 
 /** A group in the log's tags; instants in milliseconds since 1970, null where the group has none. */

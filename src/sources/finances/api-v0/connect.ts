@@ -163,6 +163,8 @@ const remedies: Partial<Record<FailureKind, Verdict>> = {
   invalid: 'part',
   'window-too-long': 'shorten',
   known: 'known',
+  unaskable: 'known',
+  'unknown-subject': 'unknown',
 };
 
 /** What becomes of a slice that fails with this. */

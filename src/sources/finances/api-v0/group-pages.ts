@@ -6,6 +6,7 @@ import { operations } from './operations.js';
 import { resultsOf } from './page-results.js';
 import type { ScannedPage } from './page.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
+import { unaskable } from './request-path.js';
 import type { FinancesUpstream } from './upstream.js';
 
 /** Events from which on a settlement that is refused isn't asked for again at once. */
@@ -14,14 +15,17 @@ const manyEvents = 10_000;
 /**
  * The pages of a settlement.
  *
- * @throws ReadFailure that names its size, where that is the likely reason; `known`, without a request, where it was so not
- * long ago; and what reading a chain of pages throws
+ * @throws ReadFailure that names its size, where that is the likely reason; without a request, `known` where it was so not
+ * long ago, `unaskable` for an id that nothing can be asked for by; `unknown-subject` for an odd id that is refused, whatever
+ * the service says; and what reading a chain of pages throws
  */
 export async function* groupPages(
   { group }: GroupSlice,
   reading: Reading<FinancesUpstream>,
 ): AsyncGenerator<ScannedPage> {
   const { upstream } = reading;
+  const why = unaskable(group.id);
+  if (why !== undefined) throw new ReadFailure('unaskable', 'UPSTREAM_BODY', unaskableText(why));
   const known = upstream.largeGroups?.find(group);
   if (known !== undefined) throw new ReadFailure('known', 'UPSTREAM_STATUS', knownText(known));
   let events = 0;
@@ -31,11 +35,23 @@ export async function* groupPages(
       yield page;
     }
   } catch (error) {
+    if (error instanceof ReadFailure && error.status !== undefined && error.pages === 0 && isOdd(group.id)) {
+      throw error.as('unknown-subject');
+    }
     // A page that is refused though those before it came: nothing else about it is different.
     if (!(error instanceof ReadFailure) || error.kind !== 'invalid' || events === 0) throw error;
     if (events >= manyEvents) await upstream.largeGroups?.add(group, events);
     throw error.saying(sizeText(events));
   }
+}
+
+/** Whether an id is none that a service would give: what is said of it tells nothing of the others. */
+function isOdd(id: string): boolean {
+  return id.length > 200 || /[^\w.~-]/.test(id);
+}
+
+function unaskableText(why: string): string {
+  return `expected a settlement's id that can be asked for, but ${why}: the service gave it so. ${byDate}`;
 }
 
 function sizeText(events: number): string {

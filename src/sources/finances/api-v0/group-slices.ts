@@ -36,9 +36,18 @@ export function groupSlice({ group, listedFrom }: { group: GroupSpan; listedFrom
     opened: group.start ?? listedFrom,
     // A group's id may hold anything: a file's name takes its hash.
     name: `group-${createHash('sha256').update(group.id).digest('hex').slice(0, 16)}`,
-    label: `group ${group.id}`,
+    label: `group ${shownId(group.id)}`,
     units: [`group/${group.id}`],
   };
+}
+
+/** Characters of an id that are shown. */
+const mostShown = 100;
+
+/** A settlement's id in messages. */
+export function shownId(id: string): string {
+  if (id === '') return 'without an id';
+  return id.length > mostShown ? `${id.slice(0, mostShown)}…` : id;
 }
 
 /** Every group that the pipeline `listing` has loaded, oldest first. */

@@ -45,8 +45,12 @@ export function scanPage(body: Uint8Array, tape = new Tape()): ScannedPage {
  * @throws LedgerlakeError UPSTREAM_BODY where FinancialEvents isn't an object
  */
 export function eachEvent({ tape, payload }: ScannedPage, take: (list: string, event: number) => void): void {
-  const lists = resultOf(tape, payload, 'FinancialEvents', kind.object);
-  if (lists === undefined) return;
+  const lists = tape.member(payload, 'FinancialEvents');
+  if (lists === undefined || tape.kind(lists) === kind.null) return;
+  if (tape.kind(lists) !== kind.object) {
+    const found = tape.text(lists).slice(0, 80);
+    throw new LedgerlakeError('UPSTREAM_BODY', `expected FinancialEvents to be an object, found ${found}`);
+  }
   tape.shadowKeys(lists);
   for (const key of tape.keys(lists)) {
     const list = tape.stringValue(key);
@@ -60,35 +64,16 @@ export function eachEvent({ tape, payload }: ScannedPage, take: (list: string, e
   }
 }
 
-/**
- * Calls back with every group of a page.
- *
- * @throws LedgerlakeError UPSTREAM_BODY where FinancialEventGroupList isn't an array of objects
- */
+/** Calls back with every group of a page. What isn't an array is taken as for events: as one group, null as none. */
 export function eachGroup({ tape, payload }: ScannedPage, take: (group: number) => void): void {
-  const list = resultOf(tape, payload, 'FinancialEventGroupList', kind.array);
-  if (list === undefined) return;
-  eachElement(tape, list, (group) => {
-    if (tape.kind(group) !== kind.object) {
-      const found = tape.text(group).slice(0, 80);
-      throw new LedgerlakeError('UPSTREAM_BODY', `expected a group to be an object, found ${found}`);
-    }
+  const list = tape.member(payload, 'FinancialEventGroupList');
+  if (list === undefined || tape.kind(list) === kind.null) return;
+  const takeOne = (group: number): void => {
     tape.shadowDuplicates(group);
     take(group);
-  });
-}
-
-function resultOf(tape: Tape, payload: number, name: string, expected: number): number | undefined {
-  const result = tape.member(payload, name);
-  if (result === undefined || tape.kind(result) === kind.null) return undefined;
-  if (tape.kind(result) !== expected) {
-    const type = expected === kind.array ? 'an array' : 'an object';
-    throw new LedgerlakeError(
-      'UPSTREAM_BODY',
-      `expected ${name} to be ${type}, found ${tape.text(result).slice(0, 80)}`,
-    );
-  }
-  return result;
+  };
+  if (tape.kind(list) === kind.array) eachElement(tape, list, takeOne);
+  else takeOne(list);
 }
 
 function eachElement(tape: Tape, array: number, take: (element: number) => void): void {

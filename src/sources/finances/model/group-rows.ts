@@ -69,7 +69,7 @@ export function readGroup(tape: Tape, group: number, notices: Notices): GroupRow
     };
   };
   const id = text('FinancialEventGroupId');
-  if (id === undefined) odd('FinancialEventGroupId');
+  if (id === undefined || id === '') odd('FinancialEventGroupId');
   return {
     id: id ?? '',
     texts: {
