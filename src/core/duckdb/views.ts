@@ -119,7 +119,9 @@ export function identifier(name: string): string {
 
 /** A text in SQL, whatever it holds. */
 export function literal(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
+  // DuckDB's parser takes a zero byte for the end of the statement.
+  const parts = text.split('\0').map((part) => `'${part.replaceAll("'", "''")}'`);
+  return parts.length === 1 ? parts.join('') : `(${parts.join(' || chr(0) || ')})`;
 }
 
 /** A file's address in SQL; DuckDB would take brackets and stars in it for a pattern. */
