@@ -25,6 +25,7 @@ test(`${trials} damages of a lake (LEDGERLAKE_TEST_SEED=${seed}): no row lost or
         const trial = await damageTrial(own, lakes, process, join(seeds.folder, String(own)));
         done.push(trial);
         if (trial.fault !== undefined) console.log(told(trial));
+        if (done.length % 250 === 0) console.log(tally(done));
       }
     };
     await Promise.all(processes.map(work));
@@ -44,10 +45,11 @@ function told({ seed: own, lake, damage, fault, commands }: Trial): string {
 function tally(done: readonly Trial[]): string {
   const cell = (of: readonly Trial[]): string =>
     `${of.length}/${of.filter(({ fault }) => fault === undefined).length}`.padStart(11);
-  const rows = fileKinds.map((file) => {
+  const rows = fileKinds.flatMap((file) => {
     const own = done.filter(({ damage }) => damage.file === file);
+    if (own.length === 0) return [];
     const cells = damageKinds.map((kind) => cell(own.filter(({ damage }) => damage.kind === kind)));
-    return `${file.padEnd(16)}${cells.join('')}${cell(own)}`;
+    return [`${file.padEnd(16)}${cells.join('')}${cell(own)}`];
   });
   const showed = done.filter(({ showed: isSeen }) => isSeen).length;
   return [

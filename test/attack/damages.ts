@@ -20,8 +20,8 @@ const weights: Readonly<Record<FileKind, number>> = {
   note: 2,
   'main file': 2.5,
   'derived file': 2,
-  'history file': 1,
-  'custom file': 0.8,
+  'history file': 1.5,
+  'custom file': 2,
 };
 
 /** What was done to a lake. */
@@ -69,8 +69,12 @@ export function damageLake(lake: string, random: Random): Damage {
   return { kind, file, ...ways[kind](damaged) };
 }
 
-/** The newest commit is the one that nothing follows: it is taken more often than the others. */
+/** The newest commit is the one that nothing follows: it is taken more often than the others. Of notes each kind comes as often. */
 function chosen(paths: readonly string[], kind: FileKind, random: Random): string {
+  if (kind === 'note') {
+    const first = random.of([...new Set(paths.map((path) => path.replace(/\/.*/, '')))]);
+    return random.of(paths.filter((path) => path.replace(/\/.*/, '') === first));
+  }
   if (kind !== 'commit' || !random.chance(0.2)) return random.of(paths);
   const table = random.of(paths).replace(/[^/]*$/, '');
   return paths.filter((path) => path.startsWith(table)).at(-1) ?? random.of(paths);
