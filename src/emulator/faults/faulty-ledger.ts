@@ -109,8 +109,8 @@ export function faultyLedger(ledger: Ledger, strikes: Strikes): Ledger {
     },
     events: async (range, query) =>
       eventsOf(await within(range, query.asOf, (left) => ledger.events(left, query)), query.asOf),
-    eventsOfGroup: async (groupId, query) => {
-      const page = await ledger.eventsOfGroup(groupId, query);
+    eventsOfGroup: async (groupId, query, range) => {
+      const page = await ledger.eventsOfGroup(groupId, query, range);
       return page && eventsOf(page, query.asOf);
     },
     eventsOfOrder: async (orderId, query) => {

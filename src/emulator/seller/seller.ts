@@ -22,6 +22,8 @@ export interface SellerOptions {
 /** A made-up seller: a ledger for the service, and books of its own to check against what came out of it. */
 export interface Seller extends Ledger, Books {}
 
+const ever: InstantRange = { from: -Infinity, to: Infinity };
+
 const limits = { events: 1e9, days: 3650 };
 
 function checkWhole(name: string, value: number, least: number, most: number): void {
@@ -107,12 +109,12 @@ export function createSeller(options: SellerOptions, clock: Clock): Seller {
     groups,
     events: (range, query) =>
       answer(() => page(historyOf(query).events(range, undefined, ordinalIn(query.cursor)), query)),
-    eventsOfGroup: (groupId, query) =>
+    eventsOfGroup: (groupId, query, asked = ever) =>
       answer(() => {
         const history = historyOf(query);
         const period = history.periods.find((candidate) => events.periods.idOf(candidate) === groupId);
         if (period === undefined) return undefined;
-        const range = { from: period.start, to: period.end };
+        const range = { from: Math.max(period.start, asked.from), to: Math.min(period.end, asked.to) };
         return page(history.events(range, period.market, ordinalIn(query.cursor)), query);
       }),
     eventsOfOrder: (orderId, query) =>

@@ -39,8 +39,11 @@ export interface Ledger {
   groups(range: InstantRange, query: LedgerQuery): Promise<LedgerPage>;
   /** Events whose instant lies within the range; one without a date stands at the instant it was booked. */
   events(range: InstantRange, query: LedgerQuery): Promise<LedgerPage>;
-  /** Events of one group, or undefined where there is no such group. */
-  eventsOfGroup(groupId: string, query: LedgerQuery): Promise<LedgerPage | undefined>;
+  /**
+   * Events of one group, or undefined where there is no such group. `range`: only those whose instant lies within it, as
+   * `events` has them.
+   */
+  eventsOfGroup(groupId: string, query: LedgerQuery, range?: InstantRange): Promise<LedgerPage | undefined>;
   /** Events of one order, or undefined where there is no such order. */
   eventsOfOrder(orderId: string, query: LedgerQuery): Promise<LedgerPage | undefined>;
 }

@@ -70,13 +70,15 @@ export class LakeLedger implements Ledger {
     return this.#page(query, () => this.#byDate('events', stored.eventsByDate, range));
   }
 
-  async eventsOfGroup(groupId: string, query: LedgerQuery): Promise<LedgerPage | undefined> {
+  async eventsOfGroup(groupId: string, query: LedgerQuery, range?: InstantRange): Promise<LedgerPage | undefined> {
     const unit = `group/${groupId}`;
+    const within = range && { from: micros(range.from), to: micros(range.to) };
+    const name = JSON.stringify([`group ${groupId}`, String(within?.from), String(within?.to)]);
     const page = await this.#page(query, () => {
       const files = this.#files.group_events.of(unit);
-      return this.#whole(`group ${groupId}`, ['group_events'], async (after, count) => {
+      return this.#whole(name, ['group_events'], async (after, count) => {
         const addresses = await this.#addresses(files);
-        return this.#rows(addresses, stored.eventsOfGroup(groupId, { files: addresses, after, count }));
+        return this.#rows(addresses, stored.eventsOfGroup(groupId, { files: addresses, within, after, count }));
       });
     });
     // A group that is listed and wasn't read isn't an empty one.

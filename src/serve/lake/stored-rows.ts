@@ -32,12 +32,15 @@ export interface FileRows {
   readonly rows: readonly number[] | undefined;
 }
 
-export interface RowRange {
-  /** Addresses for DuckDB. */
-  readonly files: readonly string[];
-  /** Microseconds since 1970; from is included, to is not. */
+/** Microseconds since 1970; from is included, to is not. */
+export interface InstantBounds {
   readonly from: bigint;
   readonly to: bigint;
+}
+
+export interface RowRange extends InstantBounds {
+  /** Addresses for DuckDB. */
+  readonly files: readonly string[];
   readonly after: Place | undefined;
   /** At most so many rows. */
   readonly count: number;
@@ -50,12 +53,20 @@ function eventColumns(instant = 'epoch_us(effective_at)'): string {
 
 /** Events whose instant lies in the range. */
 export function eventsByDate({ files, from, to, after, count }: RowRange): Query {
-  return eventsInOrder(files, `effective_at >= ${instant(from)} AND effective_at < ${instant(to)}`, [], after, count);
+  return eventsInOrder(files, inRange({ from, to }), [], after, count);
 }
 
-/** All events of a group. */
-export function eventsOfGroup(groupId: string, { files, after, count }: Omit<RowRange, 'from' | 'to'>): Query {
-  return eventsInOrder(files, 'group_id = $1', [groupId], after, count);
+function inRange({ from, to }: InstantBounds): string {
+  return `effective_at >= ${instant(from)} AND effective_at < ${instant(to)}`;
+}
+
+/** All events of a group, or those whose instant lies in the range. */
+export function eventsOfGroup(
+  groupId: string,
+  { files, within, after, count }: Omit<RowRange, 'from' | 'to'> & { readonly within: InstantBounds | undefined },
+): Query {
+  const where = within === undefined ? '' : ` AND ${inRange(within)}`;
+  return eventsInOrder(files, `group_id = $1${where}`, [groupId], after, count);
 }
 
 /** Events that have an instant, from a place on: bounds and order on the column itself let DuckDB skip row groups. */

@@ -27,6 +27,23 @@ const sum = (items: readonly LedgerItem[]) => items.reduce((total, item) => tota
 const start = (group: JsonObject) => Date.parse(textOf(group['FinancialEventGroupStart']));
 const end = (group: JsonObject) => Date.parse(textOf(group['FinancialEventGroupEnd']));
 
+test('events of a group by date are those of the group in the range', async () => {
+  const shop = open({ seed: 3, events: 600 });
+  for (const group of await groupsOf(shop)) {
+    const all = await eventsOf(shop, group);
+    const id = textOf(group['FinancialEventGroupId']);
+    const cut = start(group) + 5 * day + 1;
+    const parts = await Promise.all(
+      [
+        { from: 0, to: cut },
+        { from: cut, to: noon + 1 },
+      ].map((range) => readAll((query) => shop.seller.eventsOfGroup(id, query, range))),
+    );
+    expect(parts.flat()).toEqual(all);
+    for (const item of parts[0] ?? []) expect(dateOf(item) ?? 0).toBeLessThan(cut);
+  }
+});
+
 describe('groups', () => {
   test('total the beginning balance and the net amounts of their events, exactly', async () => {
     await fc.assert(

@@ -41,10 +41,10 @@ export function arrayLedger(items: readonly DatedItem[]): Ledger {
       Promise.resolve(page((item) => !isEvent(item) && item.at >= from && item.at < to, query)),
     events: ({ from, to }, query) =>
       Promise.resolve(page((item) => isEvent(item) && item.at >= from && item.at < to, query)),
-    eventsOfGroup: (id, query) =>
-      answer(
-        items.some((item) => item.group === id) ? page((item) => isEvent(item) && item.group === id, query) : undefined,
-      ),
+    eventsOfGroup: (id, query, { from, to } = { from: -Infinity, to: Infinity }) => {
+      const isIts = (item: DatedItem) => isEvent(item) && item.group === id && item.at >= from && item.at < to;
+      return answer(items.some((item) => item.group === id) ? page(isIts, query) : undefined);
+    },
     eventsOfOrder: (id, query) =>
       answer(items.some((item) => item.order === id) ? page((item) => item.order === id, query) : undefined),
   };

@@ -18,6 +18,13 @@ const kinds = [
     before: 'FinancialEventGroupStartedBefore',
     item: group,
   },
+  {
+    what: 'events of a group',
+    address: paths.ofGroup('G'),
+    after: 'PostedAfter',
+    before: 'PostedBefore',
+    item: (at: number, id: string) => event(at, id, { group: 'G' }),
+  },
 ];
 
 describe.each(kinds)('the bounds of $what', ({ address, after, before, item }) => {
@@ -165,6 +172,36 @@ describe('a missing PostedBefore', () => {
   test('and PostedAfter at that very instant: empty, not refused', async () => {
     const { get } = await startClient(items);
     expect(await get(paths.events, { PostedAfter: iso(latest) })).toMatchObject({ status: 200, ids: [] });
+  });
+});
+
+describe('the events of a group', () => {
+  const items = [latest - 1, latest, latest + 1, now].map((at) => event(at, at - latest, { group: 'G' }));
+
+  test('are all there without a bound, and up to two minutes before the request with one', async () => {
+    const { get } = await startClient(items);
+    expect((await get(paths.ofGroup('G'))).ids).toEqual([-1, 0, 1, now - latest]);
+    expect((await get(paths.ofGroup('G'), { PostedAfter: iso(latest - days) })).ids).toEqual([-1]);
+  });
+
+  test('by date come in pages whose tokens keep the bounds', async () => {
+    const { get } = await startClient(items);
+    const query = { PostedAfter: iso(latest - days), MaxResultsPerPage: 1 };
+    expect(await get(paths.ofGroup('G'), query)).toMatchObject({ ids: [-1], token: undefined });
+    const older = Array.from({ length: 3 }, (_, at) => event(latest - 10 + at, `${at}`, { group: 'G' }));
+    const more = await startClient([...older, ...items]);
+    const first = await more.get(paths.ofGroup('G'), { ...query, PostedBefore: iso(latest - 8) });
+    const next = await more.get(paths.ofGroup('G'), { NextToken: first.token });
+    expect([first.ids, next.ids, next.token]).toEqual([['0'], ['1'], undefined]);
+    const other = { NextToken: first.token, PostedAfter: iso(latest - 2 * days) };
+    expect(await more.get(paths.ofGroup('G'), other)).toMatchObject({ status: 400 });
+  });
+
+  test('of an unknown group are not found, whatever the dates', async () => {
+    const { get } = await startClient(items);
+    for (const PostedAfter of [iso(latest - days), iso(latest - 200 * days)]) {
+      expect((await get(paths.ofGroup('H'), { PostedAfter })).status).toBe(404);
+    }
   });
 });
 

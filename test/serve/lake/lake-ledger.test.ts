@@ -100,6 +100,25 @@ describe('a lake as a ledger', () => {
     }
   });
 
+  test('a group’s events by date: ranges that adjoin hold each once, those without a date too', async () => {
+    const ledger = await lakeLedger(made.lake, clock);
+    const duckdb = await database(made.lake, clock);
+    const groups = await duckdb.rows(`SELECT group_id AS id, epoch_ms(median(effective_at)) AS middle FROM group_events
+      GROUP BY ALL ORDER BY count(*) FILTER (posted_at IS NULL) DESC, id LIMIT 3`);
+    for (const { id, middle } of groups) {
+      const cut = Number(middle);
+      const rangePages = (from: number, to: number) =>
+        allPages((query) => ledger.eventsOfGroup(String(id), query, { from, to }), asOf, [7, 100]);
+      const before = flat(await rangePages(0, cut));
+      const after = flat(await rangePages(cut, asOf));
+      expect(before.length * after.length).toBeGreaterThan(0);
+      const sql = `SELECT event_list AS list, raw FROM group_events WHERE group_id = '${String(id)}'`;
+      expect(sorted([...before, ...after])).toEqual(await held(duckdb, sql));
+      expect(sorted(before)).toEqual(await held(duckdb, `${sql} AND effective_at < make_timestamptz(${cut * 1000})`));
+      expect(await rangePages(0, 0)).toEqual([[]]);
+    }
+  });
+
   test('an order that was asked for, one that only came by date, and one that nobody knows', async () => {
     const ledger = await lakeLedger(made.lake, clock);
     const duckdb = await database(made.lake, clock);

@@ -61,7 +61,7 @@ export const operations = {
     name: 'ListFinancialEventsByGroupId',
     path: '/finances/v0/financialEventGroups/{eventGroupId}/financialEvents',
     pathParameter: { name: 'eventGroupId', pattern: undefined, format: 'an event group id' },
-    range: undefined,
+    range: { after: 'PostedAfter', before: 'PostedBefore', beforeNeedsAfter: true, beforeDefaultsToNow: true },
     result: 'FinancialEvents',
   },
   ListFinancialEventsByOrderId: {
