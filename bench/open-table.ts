@@ -55,7 +55,8 @@ async function run(commits: number): Promise<void> {
     // As a table writes them, but not flushed one by one.
     for (let version = 1; version < commits; version++) {
       const path = join(folder, events.name, '_delta_log', `${String(version).padStart(20, '0')}.json`);
-      await writeFile(path, encodeActions([{ commitInfo: { timestamp: 0, operation: 'WRITE' } }, ...slice(version)]));
+      const actions = [{ commitInfo: { timestamp: 0, operation: 'WRITE' } }, ...slice(version)];
+      await writeFile(path, encodeActions(actions, { table: events.name, version }));
     }
     const table = await timed(`${commits} commits without a checkpoint`, folder);
     // By now one is overdue, and the next commit writes it.

@@ -144,7 +144,7 @@ test('a sweep of one account looks for them only behind a checkpoint of its own,
   const sweep = async (account?: string) => {
     listed.length = 0;
     await sweepLake(lake, lease, standing, account);
-    return listed.filter((path) => path.endsWith('_delta_log'));
+    return [...new Set(listed.filter((path) => path.endsWith('_delta_log')))];
   };
   expect(await sweep('a')).toEqual([]);
   expect(checkpointsIn(held)).toEqual(versions);

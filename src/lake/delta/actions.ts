@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 
 /** The actions of the Delta Lake protocol that this program writes or reads, as they stand in a commit file. */
@@ -55,24 +56,47 @@ export type Action =
   | { readonly txn: Txn }
   | { readonly commitInfo: Readonly<Record<string, unknown>> };
 
-/** One action a line. The first, if it tells of the commit, also tells how many there are: a file cut short shows. */
-export function encodeActions(actions: readonly Action[]): Uint8Array {
+/** Which commit a file is. */
+export interface CommitId {
+  readonly table: string;
+  readonly version: number;
+}
+
+/**
+ * One action a line. The first, if it is a `commitInfo`, also has in its `operationMetrics` how many there are, which commit this
+ * is and the SHA-256 of all of it: a file that is cut off, changed or stands for another one shows.
+ */
+export function encodeActions(actions: readonly Action[], id: CommitId): Uint8Array {
   const [first, ...others] = actions;
-  const counted: readonly Action[] =
-    first !== undefined && 'commitInfo' in first
-      ? [{ commitInfo: { ...first.commitInfo, operationMetrics: { actions: String(actions.length) } } }, ...others]
-      : actions;
-  return Buffer.from(counted.map((action) => `${JSON.stringify(action)}\n`).join(''));
+  const rest = linesOf(others);
+  if (first === undefined || !('commitInfo' in first)) return Buffer.from(linesOf(actions));
+  const { table, version } = id;
+  const metrics = { actions: String(actions.length), table, version: String(version) };
+  const sha256 = digest(withMetrics(first.commitInfo, metrics), rest);
+  return Buffer.from(`${withMetrics(first.commitInfo, { ...metrics, sha256 })}\n${rest}`);
+}
+
+function linesOf(actions: readonly Action[]): string {
+  return actions.map((action) => `${JSON.stringify(action)}\n`).join('');
+}
+
+function withMetrics(commitInfo: Fields, operationMetrics: Fields): string {
+  return JSON.stringify({ commitInfo: { ...commitInfo, operationMetrics } });
+}
+
+function digest(first: string, rest: string | Uint8Array): string {
+  return createHash('sha256').update(`${first}\n`).update(rest).digest('hex');
 }
 
 /**
  * Reads a commit file. Actions that this program doesn't know are passed over, as the protocol asks: what a reader must
  * not pass over stands in `protocol`.
  *
- * @throws LedgerlakeError LAKE_LOG naming the file and line that isn't an action
+ * @throws LedgerlakeError LAKE_LOG naming the file, where a line isn't an action, or where the file isn't what was written
  */
-export function decodeActions(bytes: Uint8Array, file: string): Action[] {
-  const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8').split('\n');
+export function decodeActions(bytes: Uint8Array, file: string, id: CommitId): Action[] {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const lines = buffer.toString('utf8').split('\n');
   const actions: Action[] = [];
   for (const [index, line] of lines.entries()) {
     if (line.trim() === '') continue;
@@ -85,21 +109,37 @@ export function decodeActions(bytes: Uint8Array, file: string): Action[] {
     actions.push(readAction(action, file, index));
   }
   if (actions.length === 0) throw damaged(file, 0, 'the file is empty');
-  const announced = announcedActions(actions[0]);
-  if (announced !== undefined && announced > actions.length) {
-    throw damaged(file, actions.length, `the file is cut off, it began with ${announced}`);
-  }
+  checkWritten(actions, buffer, file, id);
   return actions;
 }
 
-/** How many actions a commit of this program says that it has; other writers don't say. */
-function announcedActions(first: Action | undefined): number | undefined {
-  if (first === undefined || !('commitInfo' in first)) return undefined;
+/** Compares a commit with what it says of itself, if this program wrote it; other writers don't say. */
+function checkWritten(actions: readonly Action[], bytes: Buffer, file: string, id: CommitId): void {
+  const [first] = actions;
+  if (first === undefined || !('commitInfo' in first)) return;
   const { engineInfo, operationMetrics } = first.commitInfo;
-  if (typeof engineInfo !== 'string' || !engineInfo.startsWith('ledgerlake/') || !isObject(operationMetrics))
-    return undefined;
-  const announced = Number(operationMetrics['actions']);
-  return Number.isSafeInteger(announced) ? announced : undefined;
+  if (typeof engineInfo !== 'string' || !engineInfo.startsWith('ledgerlake/') || !isObject(operationMetrics)) return;
+  const { sha256, ...metrics } = operationMetrics;
+  const announced = Number(metrics['actions']);
+  if (Number.isSafeInteger(announced) && announced > actions.length) {
+    throw damaged(file, actions.length, `the file is cut off, it began with ${announced}`);
+  }
+  // Versions before this one wrote none.
+  if (sha256 === undefined) return;
+  const rest = bytes.subarray(bytes.indexOf('\n') + 1);
+  if (digest(withMetrics(first.commitInfo, metrics), rest) !== sha256) {
+    throw new LedgerlakeError(
+      'LAKE_LOG',
+      `expected ${file} as it was written, its bytes have changed; restore the file from a copy`,
+    );
+  }
+  const { table, version } = metrics;
+  if (table === id.table && version === String(id.version)) return;
+  throw new LedgerlakeError(
+    'LAKE_LOG',
+    `expected version ${id.version} of ${id.table} in ${file}, found version ${String(version)} of ${String(table)}; ` +
+      'restore the file from a copy',
+  );
 }
 
 /**

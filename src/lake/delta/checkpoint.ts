@@ -13,6 +13,7 @@ import {
   type RecordBatch,
   type TypeMap,
 } from 'apache-arrow';
+import { guardedGroups } from '../../core/parquet/guarded-groups.js';
 import { plainParquetFile, withParquet, type RowGroup } from '../../core/parquet/wasm.js';
 import { rowReader } from './checkpoint-rows.js';
 import { readAction, type Action, type Add, type MetaData, type Protocol, type Remove, type Txn } from './actions.js';
@@ -158,7 +159,8 @@ function long(value: number | undefined): bigint | null {
 }
 
 /**
- * Reads a checkpoint's actions, ours or another writer's; columns that it doesn't have are passed over.
+ * Reads a checkpoint's actions, ours or another writer's; columns that it doesn't have are passed over. Only for bytes that are
+ * known to be what was written: what is damaged can end the process.
  *
  * @throws LedgerlakeError LAKE_LOG naming the file, where a row isn't an action; Error where the bytes are no Parquet file
  */
@@ -172,6 +174,19 @@ export async function decodeCheckpoint(bytes: Uint8Array, file: string): Promise
     }
     return actions;
   });
+}
+
+/**
+ * The same for bytes that nothing vouches for.
+ *
+ * @throws LedgerlakeError LAKE_LOG naming the file, where a row isn't an action; Error where the bytes are no Parquet file
+ */
+export async function decodeUnchecked(bytes: Uint8Array, file: string): Promise<Action[]> {
+  const actions: Action[] = [];
+  for (const table of await guardedGroups(bytes)) {
+    for (const { data } of table.batches) addActions(actions, data, file);
+  }
+  return actions;
 }
 
 /** Of many rows nearly all are transactions, which have none of the other columns: to read those costs more than all else. */

@@ -1,10 +1,19 @@
-import { LedgerlakeError } from '../../core/errors.js';
+import { createHash } from 'node:crypto';
+import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import { decodeActions, type Action, type Remove } from './actions.js';
-import { decodeCheckpoint } from './checkpoint.js';
+import { checksumOf, withChecksum } from './checkpoint-checksum.js';
+import { decodeCheckpoint, decodeUnchecked } from './checkpoint.js';
+import { compareBytes } from '../store/store-path.js';
 import type { Store } from '../store/store.js';
 
 /** Commit files that are read at once when a log is opened. */
 const readAhead = 32;
+
+/** How much a checkpoint holds. */
+export interface CheckpointSize {
+  readonly actions: number;
+  readonly files: number;
+}
 
 /** What a log holds from some version on. */
 export interface LogTail {
@@ -12,15 +21,31 @@ export interface LogTail {
   readonly checkpoint: { readonly version: number; readonly actions: readonly Action[] } | undefined;
   /** The actions of each version behind it, in order. */
   readonly commits: readonly (readonly Action[])[];
+  /** Newer checkpoints that were passed over. */
+  readonly passedOver: readonly PassedOver[];
 }
+
+/** A checkpoint that isn't relied on. */
+export interface PassedOver {
+  readonly version: number;
+  /** Within the lake. */
+  readonly path: string;
+  /** What is wrong with it, in words; undefined where nothing is, but that it has no checksum. */
+  readonly fault: string | undefined;
+}
+
+/** A checkpoint whose bytes are those that were written, or why it isn't relied on. */
+export type Checkpoint = { readonly actions: readonly Action[] } | PassedOver | undefined;
 
 /** The files of one table's Delta log. */
 export class DeltaLog {
   readonly #store: Store;
+  readonly #table: string;
   readonly #folder: string;
 
   constructor(store: Store, table: string) {
     this.#store = store;
+    this.#table = table;
     this.#folder = `${table}/_delta_log`;
   }
 
@@ -56,21 +81,33 @@ export class DeltaLog {
   }
 
   async #open(hint: number | undefined): Promise<LogTail> {
-    const hinted = hint === undefined ? undefined : await this.#from(hint);
+    const passedOver: PassedOver[] = [];
+    const hinted = hint === undefined ? undefined : await this.#from(hint, passedOver);
     if (hinted !== undefined) return hinted;
-    // No hint, or one that leads nowhere: the folder itself tells.
-    for (const { version } of (await this.#checkpoints()).toReversed()) {
-      const tail = await this.#from(version);
-      if (tail !== undefined) return tail;
+    try {
+      // No hint, or one that leads nowhere: the folder itself tells.
+      for (const version of (await this.checkpoints()).toReversed()) {
+        const tail = version === hint ? undefined : await this.#from(version, passedOver);
+        if (tail !== undefined) return tail;
+      }
+      return { checkpoint: undefined, commits: await this.#commitsBehind(-1, newestOf(passedOver)), passedOver };
+    } catch (error) {
+      // Only where commits are gone a checkpoint is believed that nothing vouches for.
+      for (const { version, fault } of passedOver) {
+        const actions = fault === undefined ? await this.uncheckedCheckpoint(version) : undefined;
+        if (actions === undefined) continue;
+        return { checkpoint: { version, actions }, commits: await this.#commitsBehind(version), passedOver: [] };
+      }
+      throw withFaults(error, this.#store.location, passedOver);
     }
-    return { checkpoint: undefined, commits: await this.#commitsBehind(-1) };
   }
 
   /** The actions of one version, or undefined where it isn't committed yet. */
   async commit(version: number): Promise<readonly Action[] | undefined> {
     const path = this.commitPath(version);
     const bytes = await this.#store.read(path);
-    return bytes === undefined ? undefined : decodeActions(bytes, `${this.#store.location}/${path}`);
+    const id = { table: this.#table, version };
+    return bytes === undefined ? undefined : decodeActions(bytes, `${this.#store.location}/${path}`, id);
   }
 
   /** The newest removal of each path up to a version: read backwards until all are found, or the log begins. */
@@ -89,10 +126,31 @@ export class DeltaLog {
   }
 
   /** Puts a checkpoint beside the log and points to it; readers that miss either still have every commit. */
-  async writeCheckpoint(version: number, bytes: Uint8Array, actions: number): Promise<void> {
-    await this.#store.write(this.#checkpointPath(version), bytes);
-    const hint = { version, size: actions, sizeInBytes: bytes.length };
-    await this.#store.write(`${this.#folder}/_last_checkpoint`, Buffer.from(JSON.stringify(hint)));
+  async writeCheckpoint(version: number, bytes: Uint8Array, { actions, files }: CheckpointSize): Promise<void> {
+    const checked = withChecksum(bytes, this.#checkpointName(version));
+    await this.#store.write(this.#checkpointPath(version), checked);
+    const hint = { numOfAddFiles: files, size: actions, sizeInBytes: checked.length, version };
+    await this.#store.write(this.#hintPath, Buffer.from(JSON.stringify({ ...hint, checksum: hintChecksum(hint) })));
+  }
+
+  /**
+   * What is wrong with `_last_checkpoint`, which is no more than a hint; undefined where nothing is, or there is none.
+   */
+  async hintFault(): Promise<PassedOver | undefined> {
+    const bytes = await this.#store.read(this.#hintPath);
+    if (bytes === undefined) return undefined;
+    const hint = readHint(bytes);
+    const fault = async (): Promise<string | undefined> => {
+      if (hint === undefined) return 'it has no version';
+      const { checksum, ...others } = hint.fields;
+      if (typeof checksum === 'string' && isNumeric(others) && checksum !== hintChecksum(others)) {
+        return 'its bytes have changed';
+      }
+      const isThere = (await this.#store.readRange(this.#checkpointPath(hint.version), 0, 1)) !== undefined;
+      return isThere ? undefined : 'it names a checkpoint that is not there';
+    };
+    const found = await fault();
+    return found === undefined ? undefined : { version: hint?.version ?? -1, path: this.#hintPath, fault: found };
   }
 
   /**
@@ -111,7 +169,7 @@ export class DeltaLog {
    * @throws LedgerlakeError LAKE_LOG where there is no such checkpoint, before anything is removed
    */
   async cut(version: number): Promise<void> {
-    if ((await this.#checkpoint(version)) === undefined) {
+    if (!isRead(await this.checkpoint(version))) {
       throw new LedgerlakeError(
         'LAKE_LOG',
         `expected a checkpoint of version ${version} in ${this.location}, it can't be read; its older versions stay, run again`,
@@ -135,11 +193,20 @@ export class DeltaLog {
     const old = checkpoints.filter((_, at) => (checkpoints[at + 1]?.modifiedAt ?? Infinity) < supersededBefore);
     const hint = old.length === 0 ? undefined : await this.newestCheckpoint();
     const gone = old.filter(({ version }) => hint !== undefined && version < hint);
-    if (hint === undefined || gone.length === 0 || (await this.#checkpoint(hint)) === undefined) return;
+    if (hint === undefined || gone.length === 0 || !isRead(await this.checkpoint(hint))) return;
     for (const { version } of gone) await this.#store.remove(this.#checkpointPath(version));
   }
 
-  /** The checkpoints that are there, the oldest first. */
+  /** The versions that there are checkpoints of, the oldest first. */
+  async checkpoints(): Promise<number[]> {
+    return (await this.#checkpoints()).map(({ version }) => version);
+  }
+
+  /** Removes a checkpoint that isn't relied on. */
+  async dropCheckpoint({ path }: PassedOver): Promise<void> {
+    await this.#store.remove(path);
+  }
+
   async #checkpoints(): Promise<{ version: number; modifiedAt: number }[]> {
     const checkpoints: { version: number; modifiedAt: number }[] = [];
     for await (const { path, modifiedAt } of this.#store.list(this.#folder)) {
@@ -154,42 +221,70 @@ export class DeltaLog {
     await this.#store.remove(this.commitPath(version));
   }
 
+  get #hintPath(): string {
+    return `${this.#folder}/_last_checkpoint`;
+  }
+
+  /** What a checkpoint's checksum says that it is. */
+  #checkpointName(version: number): string {
+    return `${this.#table}/${version}`;
+  }
+
   #checkpointPath(version: number): string {
     return `${this.#folder}/${padded(version)}.checkpoint.parquet`;
   }
 
   /** The version that `_last_checkpoint` names. It is a hint: one that can't be read costs a listing. */
   async newestCheckpoint(): Promise<number | undefined> {
-    const bytes = await this.#store.read(`${this.#folder}/_last_checkpoint`);
-    if (bytes === undefined) return undefined;
+    const bytes = await this.#store.read(this.#hintPath);
+    return bytes === undefined ? undefined : readHint(bytes)?.version;
+  }
+
+  async #from(version: number, passedOver: PassedOver[]): Promise<LogTail | undefined> {
+    const found = await this.checkpoint(version);
+    if (found === undefined) return undefined;
+    if (isRead(found)) {
+      const { actions } = found;
+      const commits = await this.#commitsBehind(version, newestOf(passedOver));
+      return { checkpoint: { version, actions }, commits, passedOver };
+    }
+    passedOver.push(found);
+    return undefined;
+  }
+
+  /** The actions of a checkpoint that nothing vouches for; undefined where it can't be read. */
+  async uncheckedCheckpoint(version: number): Promise<readonly Action[] | undefined> {
+    const path = this.#checkpointPath(version);
+    const bytes = await this.#store.read(path);
     try {
-      const hint = JSON.parse(Buffer.from(bytes).toString('utf8')) as { version?: unknown } | null;
-      return Number.isSafeInteger(hint?.version) ? (hint?.version as number) : undefined;
+      return bytes && (await decodeUnchecked(bytes, `${this.#store.location}/${path}`));
     } catch {
       return undefined;
     }
   }
 
-  async #from(version: number): Promise<LogTail | undefined> {
-    const actions = await this.#checkpoint(version);
-    return actions && { checkpoint: { version, actions }, commits: await this.#commitsBehind(version) };
-  }
-
-  async #checkpoint(version: number): Promise<readonly Action[] | undefined> {
+  /** The checkpoint of a version; undefined where there is none. */
+  async checkpoint(version: number): Promise<Checkpoint> {
     const path = this.#checkpointPath(version);
     const bytes = await this.#store.read(path);
     if (bytes === undefined) return undefined;
+    const checksum = checksumOf(bytes, this.#checkpointName(version));
+    if (checksum === 'missing') return { version, path, fault: undefined };
+    if (checksum === 'invalid') return { version, path, fault: 'its bytes have changed' };
     try {
-      return await decodeCheckpoint(bytes, `${this.#store.location}/${path}`);
-    } catch {
-      // A checkpoint repeats what the commits say: a damaged one is passed over while they are there.
-      return undefined;
+      return { actions: await decodeCheckpoint(bytes, `${this.#store.location}/${path}`) };
+    } catch (error) {
+      return { version, path, fault: messageOf(error).slice(0, 200) };
     }
   }
 
-  /** Lists the commits behind a version and reads them, several at once. */
-  async #commitsBehind(version: number): Promise<(readonly Action[])[]> {
-    let newest = version;
+  /**
+   * Lists the commits behind a version and reads them, several at once.
+   *
+   * @param upTo a version that there must be, at least
+   */
+  async #commitsBehind(version: number, upTo = version): Promise<(readonly Action[])[]> {
+    let newest = Math.max(version, upTo);
     const after = version < 0 ? undefined : this.commitPath(version);
     for await (const { path } of this.#store.list(this.#folder, after)) {
       const [, found] = /\/(\d{20})\.json$/.exec(path) ?? [];
@@ -212,6 +307,52 @@ export class DeltaLog {
     }
     return commits;
   }
+}
+
+export function isRead(checkpoint: Checkpoint): checkpoint is { readonly actions: readonly Action[] } {
+  return checkpoint !== undefined && 'actions' in checkpoint;
+}
+
+/** Commits that are missing are no loss as long as a checkpoint stands for them: so the damaged one is what to restore. */
+function withFaults(error: unknown, location: string, passedOver: readonly PassedOver[]): unknown {
+  const [damaged] = passedOver.filter(({ fault }) => fault !== undefined);
+  if (damaged === undefined || !(error instanceof LedgerlakeError) || error.code !== 'LAKE_LOG') return error;
+  return new LedgerlakeError(
+    'LAKE_LOG',
+    `expected the checkpoint ${location}/${damaged.path} as it was written, ${damaged.fault ?? ''}, and its commits ` +
+      `can't stand in for it (${messageOf(error)}); restore it from a copy`,
+  );
+}
+
+function newestOf(passedOver: readonly PassedOver[]): number {
+  return Math.max(-1, ...passedOver.map(({ version }) => version));
+}
+
+interface Hint {
+  readonly version: number;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+function readHint(bytes: Uint8Array): Hint | undefined {
+  try {
+    const fields = JSON.parse(Buffer.from(bytes).toString('utf8')) as Readonly<Record<string, unknown>> | null;
+    const version = fields?.['version'];
+    if (fields === null || typeof version !== 'number' || !Number.isSafeInteger(version) || version < 0)
+      return undefined;
+    return { version, fields };
+  } catch {
+    return undefined;
+  }
+}
+
+function isNumeric(fields: Readonly<Record<string, unknown>>): fields is Readonly<Record<string, number>> {
+  return Object.values(fields).every((value) => typeof value === 'number');
+}
+
+/** The checksum of a `_last_checkpoint` that has numbers alone (Delta protocol, "JSON checksum"). */
+function hintChecksum(hint: Readonly<Record<string, number>>): string {
+  const pairs = Object.entries(hint).map(([key, value]) => `"${encodeURIComponent(key)}"=${value}`);
+  return createHash('md5').update(pairs.toSorted(compareBytes).join(',')).digest('hex');
 }
 
 function padded(version: number): string {

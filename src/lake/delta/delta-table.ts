@@ -6,7 +6,7 @@ import { version as programVersion } from '../../core/version.js';
 import type { Action, Add, MetaData, Protocol, Remove, Txn } from './actions.js';
 import { encodeActions } from './actions.js';
 import { encodeCheckpoint } from './checkpoint.js';
-import { DeltaLog } from './delta-log.js';
+import { DeltaLog, isRead, type PassedOver } from './delta-log.js';
 import type { LogColumn } from './delta-schema.js';
 import { checkLoggedPaths } from './logged-paths.js';
 import { LiveSnapshot, type Snapshot } from './snapshot.js';
@@ -43,6 +43,7 @@ export class DeltaTable {
   readonly #log: DeltaLog;
   readonly #clock: Clock;
   #checkpointed = -1;
+  #passedOver: readonly PassedOver[] = [];
   #hasWrittenCheckpoint = false;
   #protocol: Protocol = supported;
   #metaData: MetaData | undefined;
@@ -112,6 +113,7 @@ export class DeltaTable {
     this.#snapshot.clear();
     this.#removed.clear();
     this.#checkpointed = -1;
+    this.#passedOver = tail.passedOver;
     if (tail.checkpoint !== undefined) {
       this.#apply(tail.checkpoint.actions, tail.checkpoint.version);
       this.#checkpointed = tail.checkpoint.version;
@@ -164,6 +166,36 @@ export class DeltaTable {
     });
   }
 
+  /** Damaged checkpoints that were passed over when the log was opened: the commits say what they did. */
+  get damagedCheckpoints(): readonly PassedOver[] {
+    return this.#passedOver.filter(({ fault }) => fault !== undefined);
+  }
+
+  /**
+   * Writes a checkpoint in the place of those that aren't relied on: of those that were passed over, or `always` of all that
+   * are damaged.
+   */
+  async mendCheckpoints(always: boolean): Promise<void> {
+    if (this.snapshot.version < 0) return;
+    await this.#inTurn(async () => {
+      const bad = always ? await this.#badCheckpoints() : this.#passedOver;
+      if (bad.length === 0 && !(always && (await this.#log.hintFault()) !== undefined)) return;
+      await this.#writeCheckpoint();
+      for (const one of bad) if (one.version !== this.snapshot.version) await this.#log.dropCheckpoint(one);
+      this.#passedOver = [];
+    });
+  }
+
+  async #badCheckpoints(): Promise<readonly PassedOver[]> {
+    const bad = [...this.#passedOver];
+    for (const version of await this.#log.checkpoints()) {
+      const found = await this.#log.checkpoint(version);
+      if (found === undefined || isRead(found) || found.fault === undefined) continue;
+      if (bad.every((one) => one.version !== version)) bad.push(found);
+    }
+    return bad;
+  }
+
   /**
    * Removes checkpoints that nobody reads any more, as each repeats all that the table is: where this run has written one,
    * or `always`. Commits stay, all of them.
@@ -194,7 +226,8 @@ export class DeltaTable {
         ...wanted,
       ];
       const version = snapshot.version + 1;
-      if (!(await this.#claim(this.#log.commitPath(version), encodeActions(actions)))) {
+      const id = { table: this.schema.name, version };
+      if (!(await this.#claim(this.#log.commitPath(version), encodeActions(actions, id)))) {
         await this.#readOn();
       } else if (!(await this.#log.isCutOff(snapshot.version))) {
         this.#apply(actions, version);
@@ -250,7 +283,9 @@ export class DeltaTable {
   async #checkpoint(): Promise<void> {
     if (!this.#isCheckpointDue()) return;
     // Several that are at work all find it due at the same time: only the first of them need write it.
-    this.#checkpointed = Math.max(this.#checkpointed, (await this.#log.newestCheckpoint()) ?? -1);
+    const newest = (await this.#log.newestCheckpoint()) ?? -1;
+    const isReliedOn = this.#passedOver.every(({ version }) => version !== newest);
+    if (isReliedOn) this.#checkpointed = Math.max(this.#checkpointed, newest);
     if (this.#isCheckpointDue()) await this.#writeCheckpoint();
   }
 
@@ -269,7 +304,7 @@ export class DeltaTable {
       removed: [...this.#removed.values()].filter(({ path }) => this.isBarred(path)),
     };
     const { bytes, actions } = await encodeCheckpoint(state);
-    await this.#log.writeCheckpoint(this.snapshot.version, bytes, actions);
+    await this.#log.writeCheckpoint(this.snapshot.version, bytes, { actions, files: this.snapshot.files.size });
     this.#hasWrittenCheckpoint = true;
     this.#checkpointed = this.snapshot.version;
   }

@@ -52,7 +52,10 @@ export async function sweepLake(lake: Lake, lease: HeldLease, clock: Clock, acco
   }
   swept += await dropLeftovers(lake, leftovers, clock.now());
   // Where an account alone is swept, only what this run has added to: a log of many accounts takes a while to list.
-  for (const table of lake.tables) await table.dropOldCheckpoints(account === undefined);
+  for (const table of lake.tables) {
+    await table.mendCheckpoints(account === undefined);
+    await table.dropOldCheckpoints(account === undefined);
+  }
   // Those of which something may lie among what others are writing wait for a later sweep.
   for (const { path, wroteBefore } of dead)
     if (before === Infinity || wroteBefore < before) await lake.store.remove(path);

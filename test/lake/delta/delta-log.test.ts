@@ -141,7 +141,7 @@ describe('opening', () => {
   ])('refuses a newer protocol and says which: %j', async (protocol, versions) => {
     const store = await logOf(2);
     const table = await opened(store);
-    store.files.set(commitFile(2), encodeActions([{ protocol }]));
+    store.files.set(commitFile(2), encodeActions([{ protocol }], { table: 'things', version: 2 }));
     for (const work of [opened(store), table.refresh(), table.commit('WRITE', () => adding('x'))]) {
       const error = await failure(work);
       expect(error.code).toBe('LAKE_LOG');
@@ -217,5 +217,6 @@ describe('opening', () => {
 
 test('actions come back from a commit file as they went in', () => {
   const actions: Action[] = [...adding('é "x"\n'), { commitInfo: { a: [1, { b: null }] } }];
-  expect(decodeActions(encodeActions(actions), 'f')).toEqual(actions);
+  const id = { table: 'things', version: 7 };
+  expect(decodeActions(encodeActions(actions, id), 'f', id)).toEqual(actions);
 });

@@ -1,0 +1,161 @@
+import { describe, expect, test } from 'vitest';
+import { checksumOf } from '../../../src/lake/delta/checkpoint-checksum.js';
+import { encodeCheckpoint } from '../../../src/lake/delta/checkpoint.js';
+import { memoryStore, type MemoryStore } from '../memory-store.js';
+import { adding, checkpointFile, commitFile, contents, file, hintFile, opened } from '../small-table.js';
+
+async function logOf(commits: number): Promise<MemoryStore> {
+  const store = memoryStore();
+  const table = await opened(store);
+  for (let at = 0; at < commits; at++) await table.commit('WRITE', () => adding(`f${at}`));
+  return store;
+}
+
+function bytesOf(store: MemoryStore, path: string): Buffer {
+  return Buffer.from(store.files.get(path) ?? []);
+}
+
+const names = (count: number) => Array.from({ length: count }, (_, at) => `f${at}`).toSorted();
+
+/** A checkpoint as versions without checksums wrote it, of these files. */
+async function withoutChecksum(files: readonly string[]): Promise<Uint8Array> {
+  const metaData = {
+    ...{ id: 'i', format: { provider: 'parquet', options: {} }, schemaString: '{}' },
+    ...{ partitionColumns: ['account', 'month'], configuration: {} },
+  };
+  const txns = files.map((name) => ({ appId: `ledgerlake/p/a/${name}`, version: 1 }));
+  const state = { protocol: { minReaderVersion: 1, minWriterVersion: 2 }, metaData, files: files.map(file), txns };
+  return (await encodeCheckpoint(state)).bytes;
+}
+
+describe('a checkpoint', () => {
+  test('with any flipped bit is passed over: all files stay, nothing is thrown outside of the promise', async () => {
+    const store = await logOf(24);
+    const path = checkpointFile(20);
+    const whole = bytesOf(store, path);
+    expect(checksumOf(whole, 'things/20')).toBe('valid');
+    for (let bit = 0; bit < whole.length * 8; bit += 37) {
+      const flipped = Buffer.from(whole);
+      flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      store.files.set(path, flipped);
+      expect(contents(await opened(store)).files).toEqual(names(24));
+    }
+  });
+
+  test.each<[string, (store: MemoryStore) => unknown]>([
+    ['cut off', (store) => store.files.set(checkpointFile(41), bytesOf(store, checkpointFile(41)).subarray(0, 700))],
+    ['that of another version', (store) => store.files.set(checkpointFile(41), bytesOf(store, checkpointFile(20)))],
+    ['a commit', (store) => store.files.set(checkpointFile(41), bytesOf(store, commitFile(3)))],
+  ])('that is %s is passed over, named, and written anew', async (_, harm) => {
+    const store = await logOf(45);
+    harm(store);
+    const table = await opened(store);
+    expect(contents(table).files).toEqual(names(45));
+    expect(table.damagedCheckpoints).toMatchObject([{ version: 41, path: checkpointFile(41) }]);
+    await table.mendCheckpoints(false);
+    expect(table.damagedCheckpoints).toEqual([]);
+    expect(store.files.has(checkpointFile(41))).toBe(false);
+    expect(JSON.parse(bytesOf(store, hintFile).toString())).toMatchObject({ version: 44, numOfAddFiles: 45 });
+    const again = await opened(store);
+    expect([contents(again), again.damagedCheckpoints]).toEqual([contents(table), []]);
+  });
+
+  test('of an older version of the program isn’t believed while the commits say more', async () => {
+    const store = await logOf(24);
+    store.files.set(checkpointFile(20), await withoutChecksum(['f0', 'f1']));
+    const table = await opened(store);
+    expect(contents(table).files).toEqual(names(24));
+    expect(table.damagedCheckpoints).toEqual([]);
+    await table.commit('WRITE', () => adding('f24'));
+    expect(checksumOf(bytesOf(store, checkpointFile(24)), 'things/24')).toBe('valid');
+  });
+
+  test('without a checksum is read where the commits are gone, on a thread that may die of it', async () => {
+    const store = await logOf(24);
+    const whole = await withoutChecksum(names(21));
+    for (let version = 0; version <= 20; version++) store.files.delete(commitFile(version));
+    store.files.set(checkpointFile(20), whole);
+    expect(contents(await opened(store)).files).toEqual(names(24));
+    let failed = 0;
+    for (let at = 300; at < whole.length; at += 701) {
+      const flipped = Buffer.from(whole);
+      flipped[at] = (flipped[at] ?? 0) ^ 0x14;
+      store.files.set(checkpointFile(20), flipped);
+      const outcome = await opened(store).then(
+        () => '',
+        (error: unknown) => String((error as { code?: unknown }).code),
+      );
+      if (outcome !== '') failed++;
+      expect(['', 'LAKE_LOG']).toContain(outcome);
+    }
+    expect(failed).toBeGreaterThan(0);
+  });
+
+  test('that is damaged is named where its commits are gone', async () => {
+    const store = await logOf(24);
+    for (let version = 0; version <= 3; version++) store.files.delete(commitFile(version));
+    const bytes = bytesOf(store, checkpointFile(20));
+    bytes[200] = (bytes[200] ?? 0) ^ 1;
+    store.files.set(checkpointFile(20), bytes);
+    await expect(opened(store)).rejects.toMatchObject({
+      code: 'LAKE_LOG',
+      message: expect.stringMatching(
+        /^expected the checkpoint memory\/things\/_delta_log\/0{18}20\.checkpoint\.parquet as it was written, its bytes have changed, .*; restore it from a copy$/,
+      ) as string,
+    });
+  });
+});
+
+describe('the hint', () => {
+  test('has the checksum of the protocol', async () => {
+    const hint = JSON.parse(bytesOf(await logOf(21), hintFile).toString()) as Record<string, unknown>;
+    expect(hint).toMatchObject({ version: 20, numOfAddFiles: 21, size: 44 });
+    expect(hint['checksum']).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  test.each(['{"version":7}', '{"version":2', '{"checksum":"0","version":20}'])(
+    'is written anew where it is %s',
+    async (text) => {
+      const store = await logOf(24);
+      store.files.set(hintFile, Buffer.from(text));
+      const table = await opened(store);
+      await table.mendCheckpoints(true);
+      expect(JSON.parse(bytesOf(store, hintFile).toString())).toMatchObject({ version: 23 });
+      expect(contents(await opened(store)).files).toEqual(names(24));
+    },
+  );
+});
+
+describe('a commit', () => {
+  test('with any flipped bit is named, or says the same', async () => {
+    const store = await logOf(3);
+    const before = contents(await opened(store));
+    const whole = bytesOf(store, commitFile(1));
+    for (let bit = 0; bit < whole.length * 8; bit += 3) {
+      const flipped = Buffer.from(whole);
+      flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      store.files.set(commitFile(1), flipped);
+      const outcome = await opened(store).then(contents, (error: unknown) => (error as { code?: unknown }).code);
+      if (outcome !== 'LAKE_LOG') expect(outcome).toEqual(before);
+    }
+  });
+
+  test.each([
+    ['that of another version', 1, 2, 'version 1 of things'],
+    ['one that comes twice at the end', 3, 2, 'version 3 of things'],
+  ])('that is %s is named', async (_, at, of, expected) => {
+    const store = await logOf(3);
+    store.files.set(commitFile(at), bytesOf(store, commitFile(of)));
+    await expect(opened(store)).rejects.toMatchObject({
+      code: 'LAKE_LOG',
+      message: `expected ${expected} in memory/${commitFile(at)}, found version ${of} of things; restore the file from a copy`,
+    });
+  });
+
+  test('that is gone below a damaged checkpoint is missed', async () => {
+    const store = await logOf(21);
+    store.files.delete(commitFile(20));
+    store.files.set(checkpointFile(20), Buffer.from('PAR1'));
+    await expect(opened(store)).rejects.toMatchObject({ code: 'LAKE_LOG' });
+  });
+});
