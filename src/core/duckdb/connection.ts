@@ -1,4 +1,5 @@
-import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -73,13 +74,21 @@ export interface Database {
 
 /** Opens a DuckDB of its own. It never loads an extension from the network unless a statement says INSTALL. */
 export async function openDatabase(): Promise<Database> {
+  // Where queries larger than memory spill; DuckDB's default is a folder in the user's own, open to others.
+  const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-duckdb-'));
+  const removed = (): void => {
+    rmSync(folder, { recursive: true, force: true });
+  };
   const instance = await DuckDBInstance.create(':memory:', {
     autoinstall_known_extensions: 'false',
-    // Where queries larger than memory spill; DuckDB's default is a folder in the user's own.
-    temp_directory: join(tmpdir(), `ledgerlake-${randomUUID()}`),
+    temp_directory: join(folder, 'spill'),
+  }).catch((error: unknown) => {
+    removed();
+    throw error;
   });
   return connected(instance, () => {
     instance.closeSync();
+    removed();
   });
 }
 

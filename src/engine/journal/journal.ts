@@ -94,12 +94,12 @@ export async function openJournal({ folder, clock, tokenLifeMs, warn }: JournalO
       attempt(async () => {
         const entry = own.get(question) ?? { folder: join(folder, `${hashOf(question)}.${name()}`), pages: 0 };
         if (!own.has(question)) {
-          await mkdir(entry.folder, { recursive: true });
+          await mkdir(entry.folder, { recursive: true, mode: 0o700 });
           own.set(question, entry);
         }
         const path = join(entry.folder, `${String(entry.pages).padStart(5, '0')}.page`);
         entry.pages++;
-        await writeFile(`${path}.part`, encoded(question, page));
+        await writeFile(`${path}.part`, encoded(question, page), { mode: 0o600 });
         await rename(`${path}.part`, path);
       }, undefined),
     drop: (question) =>

@@ -17,9 +17,9 @@ export interface KeptQuota {
  */
 export async function openKeptQuota(path: string, warn: (reason: unknown) => void): Promise<KeptQuota> {
   const save = async (states: Readonly<Record<string, number>>): Promise<void> => {
-    await mkdir(dirname(path), { recursive: true });
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     const part = `${path}.${process.pid}.part`;
-    await writeFile(part, JSON.stringify(states));
+    await writeFile(part, JSON.stringify(states), { mode: 0o600 });
     await rename(part, path);
   };
   return keptQuota(await statesIn(path), save, warn);

@@ -46,7 +46,7 @@ export async function withWorkspace<T>(limits: Limits, use: (workspace: Workspac
   const fresh = () => join(files, `${count++}.parquet`);
   const clear = async () => {
     await rm(files, { recursive: true, force: true });
-    await mkdir(files);
+    await mkdir(files, { mode: 0o700 });
   };
   try {
     await clear();
@@ -65,7 +65,7 @@ export async function withWorkspace<T>(limits: Limits, use: (workspace: Workspac
     try {
       const keep = async (bytes: Uint8Array) => {
         const path = fresh();
-        await writeFile(path, bytes);
+        await writeFile(path, bytes, { mode: 0o600 });
         return path;
       };
       return await use({ database, limits, keep, fresh, clear });
@@ -90,7 +90,7 @@ export function ownFiles(workspace: Workspace): Workspace {
     fresh,
     keep: async (bytes) => {
       const path = fresh();
-      await writeFile(path, bytes);
+      await writeFile(path, bytes, { mode: 0o600 });
       return path;
     },
     clear: async () => {

@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process';
-import { cp, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { cp, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { openLargeGroups } from '../../../src/sources/finances/api-v0/large-groups.js';
 import { openJournal, type Journal, type JournalPage } from '../../../src/engine/journal/journal.js';
+import { defaultLimits, withWorkspace } from '../../../src/lake/files/workspace.js';
+import { openKeptQuota } from '../../../src/engine/rate-limit/kept-quota.js';
 import { HandClock } from '../../core/clock.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 
@@ -149,4 +152,38 @@ test('where pages can not be kept that is told once, and nothing fails', async (
   await journal.add(question, page(1));
   await journal.drop(question);
   expect(told).toHaveLength(1);
+});
+
+test('pages, the level of the quota and temporary files are readable by their user alone', async () => {
+  const place = join(await temporaryFolder(), 'new', 'shop');
+  await (await opened(join(place, 'pages'))).add(question, page(0));
+  const quota = await openKeptQuota(join(place, 'quota.json'), never);
+  quota.keep('ListFinancialEvents', 1);
+  await quota.flush();
+  const groups = { path: join(place, 'large-groups.json'), clock, isForgotten: false, warn: never };
+  await (await openLargeGroups(groups)).add({ id: 'g', start: 1, end: 2 }, 3);
+  const modes = async (folder: string): Promise<[string, number][]> => {
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+    return Promise.all(
+      entries.map(async (entry): Promise<[string, number]> => {
+        const path = join(entry.parentPath, entry.name);
+        return [path, (await stat(path)).mode & 0o077];
+      }),
+    );
+  };
+  const kept = await modes(join(place, '..'));
+  expect(kept.length).toBeGreaterThanOrEqual(6);
+  expect(kept.filter(([, others]) => others !== 0)).toEqual([]);
+  await withWorkspace(defaultLimits, async (workspace) => {
+    const file = await workspace.keep(Buffer.from('a'));
+    // Rows that DuckDB has no memory for.
+    await workspace.database.execute(
+      "SET memory_limit = '30MB'; CREATE TABLE t AS SELECT range AS a FROM range(9000000)",
+    );
+    const made = await modes(join(file, '..', '..'));
+    expect(made.some(([path]) => path.includes('spill'))).toBe(true);
+    for (const folder of [join(file, '..'), join(file, '..', '..')]) {
+      expect((await stat(folder)).mode & 0o077).toBe(0);
+    }
+  });
 });

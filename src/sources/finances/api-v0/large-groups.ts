@@ -38,9 +38,9 @@ export async function openLargeGroups({ path, clock, isForgotten, warn }: LargeG
   const known = isForgotten ? new Map<string, LargeGroup>() : await groupsIn(path);
   let writing: Promise<void> = Promise.resolve();
   const write = async (): Promise<void> => {
-    await mkdir(dirname(path), { recursive: true });
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     const part = `${path}.${process.pid}.part`;
-    await writeFile(part, JSON.stringify(Object.fromEntries(known)));
+    await writeFile(part, JSON.stringify(Object.fromEntries(known)), { mode: 0o600 });
     await rename(part, path);
   };
   return {
