@@ -26,6 +26,8 @@ export interface AccountSettings {
   /** Base address; it may hold a user and a password. */
   readonly endpoint: string | undefined;
   readonly tokenEndpoint: string;
+  /** Which of the two addresses the configuration file decides. */
+  readonly setByFile: readonly ('endpoint' | 'tokenEndpoint')[];
   readonly clientId: PlacedSecret | undefined;
   readonly clientSecret: PlacedSecret | undefined;
   readonly refreshToken: PlacedSecret | undefined;
@@ -79,11 +81,16 @@ export function accountSettings(config: Configuration, environment: Environment,
     const isSet = source instanceof Secret || !('env' in source) || variableOf(environment, source.env) !== undefined;
     return { place: placeOf(source), isSet, source };
   };
+  const upstream = upstreamOf(file, suffixes, environment);
   const token = variable('tokenEndpoint');
   if (token !== undefined) checkTokenEndpoint(token.name, token.text);
   return {
     account,
-    ...upstreamOf(file, suffixes, environment),
+    ...upstream,
+    setByFile: [
+      ...(upstream.endpoint !== undefined && upstream.endpoint === file.endpoint ? ['endpoint' as const] : []),
+      ...(token === undefined && file.tokenEndpoint !== undefined ? ['tokenEndpoint' as const] : []),
+    ],
     tokenEndpoint: token?.text ?? file.tokenEndpoint ?? defaultTokenEndpoint,
     clientId: secret('clientId'),
     clientSecret: secret('clientSecret'),

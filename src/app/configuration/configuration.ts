@@ -9,6 +9,8 @@ import { withoutComments } from './without-comments.js';
 export interface Configuration {
   /** The file, for messages; undefined where there is none. */
   readonly file: string | undefined;
+  /** Whether nobody named it: it lay in the working folder. */
+  readonly wasFound?: boolean;
   /** The folder from which its relative paths are seen. */
   readonly folder: string;
   readonly settings: FileSettings;

@@ -33,5 +33,5 @@ export async function readConfiguration(
   }
   // Only now: most runs have no such file, and the schema takes longer to load than all else that reads settings.
   const { parseConfiguration } = await import('./configuration.js');
-  return parseConfiguration(bytes, file, dirname(path));
+  return { ...parseConfiguration(bytes, file, dirname(path)), wasFound: chosen === undefined };
 }

@@ -1,14 +1,15 @@
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { readFile, stat } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
 import { usageError } from '../../core/errors.js';
 import { demoAccount, readAccount, readAccountName, readOwnAccount } from './account.js';
 import { Secret } from '../../engine/auth/secret.js';
-import { isSecure } from '../../engine/auth/secure-address.js';
+import { isLoopback, isSecure } from '../../engine/auth/secure-address.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
 import { accountSettings, accountVariables, variableSuffix, type AccountSettings } from './account-settings.js';
 import type { Configuration } from './configuration.js';
 import { variableOf, type Environment } from '../../core/environment.js';
 import { nearestName } from '../../core/text/nearest-name.js';
+import { knownHosts } from './regions.js';
 
 /** Whose events to read, where, and with what to sign in. */
 export interface ResolvedAccount {
@@ -17,6 +18,8 @@ export interface ResolvedAccount {
   readonly endpoint: string | undefined;
   /** For `createAccessTokens`; undefined where the service asks for none. */
   readonly signIn: SignIn | undefined;
+  /** Files with secrets that everybody on this machine can read; undefined: none. */
+  readonly exposed?: readonly string[] | undefined;
 }
 
 /** `--account` and `--endpoint` as they were given. */
@@ -40,9 +43,11 @@ export async function resolveAccount(
   const name = accountName(config, environment, options);
   const settings = name === undefined ? undefined : accountSettings(config, environment, name);
   const endpoint = options.endpoint ?? settings?.endpoint;
+  refuseLogin(options.endpoint);
   if (endpoint === undefined && settings !== undefined) refuseWithoutEndpoint(config, settings);
   const account = readAccount(name, endpoint);
   if (endpoint === undefined || settings === undefined) return { account, endpoint, signIn: undefined };
+  refuseForeignAddress(config, settings, options);
   const signIn = await readSignIn(config, environment, settings);
   if (signIn === undefined && settings.region !== undefined && options.endpoint === undefined) {
     throw incomplete(settings, ['clientId', 'clientSecret', 'refreshToken']);
@@ -53,7 +58,59 @@ export async function resolveAccount(
         `tokens would cross the network in the clear (http:// is for loopback)`,
     );
   }
-  return { account, endpoint, signIn };
+  return { account, endpoint, signIn, exposed: await exposedFiles(config, settings) };
+}
+
+/** Others can read the command line, also after the run. */
+function refuseLogin(endpoint: string | undefined): void {
+  if (endpoint === undefined || !URL.canParse(endpoint)) return;
+  const { username, password } = new URL(endpoint);
+  if (username === '' && password === '') return;
+  throw usageError(
+    'expected --endpoint without user and password, which others could read on the command line: put the address in ' +
+      'LEDGERLAKE_ENDPOINT or the configuration',
+  );
+}
+
+/**
+ * A file that lies in the working folder may be anybody's: it can't have the user's own secrets sent to a host of its choice.
+ *
+ * @throws LedgerlakeError USAGE
+ */
+function refuseForeignAddress(config: Configuration, settings: AccountSettings, options: AccountOptions): void {
+  if (config.wasFound !== true) return;
+  const isTheUsers = secretKeys.some((key) => settings[key] !== undefined && settings[key].place !== 'configuration');
+  if (!isTheUsers) return;
+  for (const key of settings.setByFile) {
+    const address = settings[key];
+    if (address === undefined || (key === 'endpoint' && options.endpoint !== undefined)) continue;
+    const url = new URL(address);
+    if (knownHosts.has(url.host) || isLoopback(url)) continue;
+    throw usageError(
+      `expected --config ${config.file ?? ''}, or ${accountVariables[key]}${variableSuffix(settings.account)}, to say that the ` +
+        `secrets of ${settings.account} may go to ${url.host}, got that address from a file that only lay in the working folder: ` +
+        'say so, or correct the file',
+    );
+  }
+}
+
+/** Files with secrets of an account that everybody can read; undefined where there is none. */
+async function exposedFiles(
+  { file, folder }: Configuration,
+  settings: AccountSettings,
+): Promise<readonly string[] | undefined> {
+  const files = secretKeys.flatMap((key) => {
+    const placed = settings[key];
+    if (placed === undefined) return [];
+    if (placed.place === 'configuration') return file === undefined ? [] : [join(folder, basename(file))];
+    return placed.source instanceof Secret || !('file' in placed.source) ? [] : [resolve(folder, placed.source.file)];
+  });
+  const exposed: string[] = [];
+  for (const path of new Set(files)) {
+    const found = await stat(path).catch(() => undefined);
+    if (found !== undefined && process.platform !== 'win32' && (found.mode & 0o004) !== 0) exposed.push(path);
+  }
+  return exposed.length === 0 ? undefined : exposed;
 }
 
 /**

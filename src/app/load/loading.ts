@@ -38,6 +38,8 @@ export interface LoadOptions extends UpstreamOptions {
   /** Pipelines of the user's own, whether or not they are named. */
   readonly own?: readonly OwnPipeline[];
   readonly json: boolean;
+  /** Files with secrets that everybody on this machine can read. */
+  readonly exposed?: readonly string[] | undefined;
   /** In the place of the one that `lake` names. */
   readonly store?: Store;
 }
@@ -90,6 +92,7 @@ export async function load(
   const account = isOwn ? readOwnAccount(options.account) : readAccount(options.account, options.endpoint);
   if (options.endpoint !== undefined) readEndpoint(options.endpoint);
   own.forEach(ownAddress);
+  for (const file of options.exposed ?? []) tell({ event: 'secret-exposed', file });
   const store = options.store ?? openStore(options.lake, { clock });
   const kept = await keptTables(store);
   for (const { loaded } of own) refuseChanged(loaded, kept, options.lake);

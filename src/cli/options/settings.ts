@@ -12,6 +12,8 @@ export interface RunSettings extends Settings {
   readonly endpoint: string | undefined;
   readonly signIn: SignIn | undefined;
   readonly startEmbedded: (clock: Clock) => Promise<EmbeddedService>;
+  /** Files with secrets that everybody on this machine can read. */
+  readonly exposed?: readonly string[] | undefined;
   /** Pipelines of the user's own, whether or not they are named. */
   readonly own: readonly OwnPipeline[];
 }
@@ -30,11 +32,11 @@ export async function readSettings(given: Given, asked = given.text('account')):
     const account = resolveOwnAccount(configuration, process.env, asked);
     return { ...settings, account, endpoint: undefined, signIn: undefined, startEmbedded, own };
   }
-  const { account, endpoint, signIn } = await resolveAccount(configuration, process.env, {
+  const { account, endpoint, signIn, exposed } = await resolveAccount(configuration, process.env, {
     account: asked,
     endpoint: given.text('endpoint'),
   });
-  return { ...settings, account, endpoint, signIn, startEmbedded, own };
+  return { ...settings, account, endpoint, signIn, exposed, startEmbedded, own };
 }
 
 /** Loads the made-up seller only for a run that needs it. */

@@ -2,9 +2,13 @@
  * Whether what is sent to an address can't be read on its way: https, or a loopback address of this machine.
  * `localhost` counts as one.
  */
-export function isSecure({ protocol, hostname }: URL): boolean {
-  if (protocol === 'https:') return true;
-  return protocol === 'http:' && (hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname));
+export function isSecure(address: URL): boolean {
+  return address.protocol === 'https:' || (address.protocol === 'http:' && isLoopback(address));
+}
+
+/** Whether an address is one of this machine. */
+export function isLoopback({ hostname }: URL): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
 }
 
 /** What a token endpoint's address must be, in words. */

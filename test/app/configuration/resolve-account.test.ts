@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseConfiguration, type Configuration } from '../../../src/app/configuration/configuration.js';
@@ -203,4 +203,85 @@ describe('variables', () => {
     await expect(failure).rejects.toMatchObject({ code: 'USAGE' });
     await expect(failure).rejects.toThrow(new RegExp(`^expected ${name} to be (?!.*us-secret)`));
   });
+});
+
+describe('secrets of the environment', () => {
+  const found = (account: object): Configuration => ({
+    ...configured({ accounts: { shop: account } }),
+    wasFound: true,
+  });
+  const own = Object.fromEntries(Object.entries(variables).map(([name, value]) => [`${name}_SHOP`, value]));
+  const fromVariables = {
+    clientId: { env: 'MY_ID' },
+    clientSecret: { env: 'MY_SECRET' },
+    refreshToken: { env: 'MY_TOKEN' },
+  };
+  const mine = { MY_ID: 'env-id', MY_SECRET: 'env-cs', MY_TOKEN: 'env-rt' };
+  const theirs = 'https://collect.example/t';
+
+  test.each<[string, object, Environment]>([
+    ['by the variables of the account', { region: 'eu', tokenEndpoint: theirs }, own],
+    ['by the bare variables', { region: 'eu', tokenEndpoint: theirs }, variables],
+    ['by variables that the file names', { region: 'eu', tokenEndpoint: theirs, ...fromVariables }, mine],
+    ['to the endpoint', { endpoint: theirs }, own],
+    ['beside an endpoint of the environment', { tokenEndpoint: theirs }, { ...own, LEDGERLAKE_ENDPOINT_SHOP: theirs }],
+    ['to an address that looks like one that is known', { endpoint: 'https://api.amazon.com.example' }, own],
+    ['to a port of a host that is known', { region: 'eu', tokenEndpoint: 'https://api.amazon.com:444/t' }, own],
+  ])('are not sent to an address of a file that only lay there: %s', async (_, account, environment) => {
+    const refused = resolved(found(account), environment);
+    await expect(refused).rejects.toMatchObject({ code: 'USAGE', exitCode: 2 });
+    await expect(refused).rejects.toThrow(/^expected --config c\.json, or LEDGERLAKE_(TOKEN_)?ENDPOINT_SHOP, to say/);
+    await expect(refused).rejects.not.toThrow(/env-/);
+    // Named, it is the user's word.
+    const { wasFound, ...named } = found(account);
+    expect(wasFound).toBe(true);
+    expect((await resolved(named, environment)).signIn).toBeDefined();
+  });
+
+  test.each<[string, object, Environment]>([
+    ['the service and its sign-in', { region: 'eu', tokenEndpoint: 'https://api.amazon.co.uk/auth/o2/token' }, own],
+    ['loopback', { endpoint: 'http://127.0.0.1:1', tokenEndpoint: 'http://localhost:2/t' }, own],
+    [
+      'what the environment names',
+      { endpoint: theirs, tokenEndpoint: theirs },
+      { ...own, LEDGERLAKE_ENDPOINT_SHOP: 'https://h', LEDGERLAKE_TOKEN_ENDPOINT_SHOP: 'https://h/t' },
+    ],
+  ])('are sent to %s', async (_, account, environment) => {
+    expect((await resolved(found(account), environment)).signIn).toBeDefined();
+  });
+
+  test('a file that lay there may send its own secrets where it says', async () => {
+    const account = { endpoint: theirs, tokenEndpoint: theirs, ...three };
+    expect((await resolved(found(account))).signIn).toBeDefined();
+  });
+});
+
+test.each([
+  'http://user:pass-word@127.0.0.1',
+  'https://user:pass-word@h',
+  'https://pass-word@h',
+  'https://:pass-word@h',
+])('an endpoint of the command line holds no user and password: %s', async (endpoint) => {
+  const refused = resolved(none, {}, { account: 'shop', endpoint });
+  await expect(refused).rejects.toMatchObject({ code: 'USAGE' });
+  await expect(refused).rejects.toThrow(/^expected --endpoint without user and password, .*LEDGERLAKE_ENDPOINT/);
+  await expect(refused).rejects.not.toThrow(/pass-word/);
+});
+
+test('files with secrets that everybody can read are named', async () => {
+  const folder = await temporaryFolder();
+  for (const [name, mode] of [
+    ['id', 0o644],
+    ['cs', 0o640],
+    ['rt', 0o604],
+  ] as const) {
+    await writeFile(join(folder, name), 'secret');
+    await chmod(join(folder, name), mode);
+  }
+  const secrets = { clientId: { file: 'id' }, clientSecret: { file: 'cs' }, refreshToken: { file: 'rt' } };
+  const config = configured({ accounts: { shop: { region: 'eu', ...secrets } } }, folder);
+  expect((await resolved(config)).exposed).toEqual([join(folder, 'id'), join(folder, 'rt')]);
+  await chmod(join(folder, 'id'), 0o600);
+  await chmod(join(folder, 'rt'), 0o600);
+  expect((await resolved(config)).exposed).toBeUndefined();
 });

@@ -1,4 +1,5 @@
 import { usageError } from '../../../core/errors.js';
+import { isSecure } from '../../../engine/auth/secure-address.js';
 
 /** The upstream's base address, taken apart. */
 export interface Endpoint {
@@ -8,6 +9,8 @@ export interface Endpoint {
   readonly prefix: string;
   /** Basic authorization for the user and password of the address, if it has any. Never for messages. */
   readonly authorization: string | undefined;
+  /** What of it is secret, in all forms that it is sent in. */
+  readonly login: readonly string[];
 }
 
 /**
@@ -25,14 +28,27 @@ export function readEndpoint(address: string | URL): Endpoint {
   if (url.search !== '' || url.hash !== '') {
     throw usageError(`${expected}, got one with \`?\` or \`#\` behind it: leave that out.`);
   }
-  return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, ''), authorization: basicAuthorization(url) };
+  const pair = loginOf(url);
+  if (pair !== undefined && !isSecure(url)) {
+    throw usageError(
+      'Expected an endpoint with a user and a password to begin with https://, got one with http://: they would cross the ' +
+        'network in the clear (http:// is for loopback).',
+    );
+  }
+  const base64 = pair === undefined ? undefined : Buffer.from(pair).toString('base64');
+  return {
+    origin: url.origin,
+    prefix: url.pathname.replace(/\/+$/, ''),
+    authorization: base64 === undefined ? undefined : `Basic ${base64}`,
+    login: pair === undefined ? [] : [pair, pair.slice(pair.indexOf(':') + 1)],
+  };
 }
 
-function basicAuthorization({ username, password }: URL): string | undefined {
+/** `user:password`. */
+function loginOf({ username, password }: URL): string | undefined {
   if (username === '' && password === '') return undefined;
   try {
-    const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-    return `Basic ${Buffer.from(pair).toString('base64')}`;
+    return `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   } catch {
     throw usageError('Expected the user and password of the endpoint to be percent-encoded, got a stray `%` in them.');
   }
