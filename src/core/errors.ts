@@ -14,6 +14,8 @@ const codes = {
   UPSTREAM_EMPTY: { exit: 1, retry: false },
   /** The upstream's answer isn't what its model says. */
   UPSTREAM_BODY: { exit: 1, retry: true },
+  /** An answer, or a JSON text, is larger than is held in memory. */
+  TOO_LARGE: { exit: 1, retry: false },
   /** The token endpoint refused to issue an access token: client id, client secret or refresh token is wrong. */
   SIGN_IN_REFUSED: { exit: 1, retry: false },
   /** The token endpoint can't be reached, has a fault, or doesn't answer as one. */

@@ -10,9 +10,10 @@ import { createFinancesClient } from '../../sources/finances/api-v0/client.js';
 import { createTransport, type Transport } from '../../engine/http/agent.js';
 import { accountPattern } from '../configuration/account.js';
 import { rangeMarginMs } from '../configuration/range.js';
+import { exposedText } from '../../core/events/exposed-text.js';
 import { writeText } from '../../core/text/sink.js';
 import { createAccessTokens } from '../../engine/auth/access-tokens.js';
-import { withoutSecret } from '../../engine/auth/without-secret.js';
+import { Redaction } from '../../engine/auth/redaction.js';
 import { printable } from '../../core/text/printable.js';
 import { shownAddress } from './accounts.js';
 import type { ReadingContext } from '../context.js';
@@ -51,7 +52,7 @@ const dayMs = 86_400_000;
 export async function checkAccounts(options: CheckOptions, context: ReadingContext): Promise<boolean> {
   const { clock, signal, output, log } = context;
   const names = chosenAccounts(options);
-  const transport = createTransport(timeouts);
+  const transport = createTransport({ ...timeouts, clock });
   const results: Checked[] = [];
   try {
     for (const account of names) {
@@ -100,6 +101,7 @@ async function check(account: string, options: CheckOptions, means: Means): Prom
     if (resolved.endpoint === undefined) {
       return { account, ok: true, endpoint: null, code: null, message: 'served by the embedded service' };
     }
+    for (const file of resolved.exposed ?? []) means.log(exposedText(file));
     shown = shownAddress(resolved.endpoint);
     await askOnce({ ...resolved, endpoint: resolved.endpoint }, means);
     const how = resolved.signIn === undefined ? 'without sign-in' : 'signed in';
@@ -137,11 +139,12 @@ async function askOnce(
 
 /** A transport whose requests carry an access token, and whose answers don't quote it. */
 function bearing(token: string, transport: Transport): Transport {
+  const redaction = new Redaction([token]);
   return {
     ...transport,
     get: async (request) => {
       const answer = await transport.get({ ...request, headers: { ...request.headers, 'x-amz-access-token': token } });
-      return { ...answer, body: withoutSecret(answer.body, token) };
+      return { ...answer, headers: redaction.headers(answer.headers), body: redaction.bytes(answer.body) };
     },
   };
 }

@@ -13,6 +13,7 @@ const faults: Readonly<Record<ErrorCode, Fault>> = {
   // Somebody is to look whether it can be right.
   UPSTREAM_EMPTY: 'lasting',
   UPSTREAM_BODY: 'passing',
+  TOO_LARGE: 'lasting',
   SIGN_IN_REFUSED: 'lasting',
   SIGN_IN_UNREACHABLE: 'passing',
   BROKEN_LINE: 'lasting',

@@ -22,7 +22,9 @@ export type RunEvent =
   | RefreshWidened
   | (OfSlice & UpstreamEvent)
   | ServiceAwaited
+  | SecretExposed
   | BucketChanged
+  | RateUnfit
   | LakeReaches
   | LakeLags
   | GapLeft
@@ -51,7 +53,7 @@ export type RunEvent =
 export type Tell = (event: RunEvent) => void;
 
 /** What an upstream tells of the requests for a slice; the runner says which slice that is. */
-export type UpstreamEvent = RequestSent | RequestAnswered | RequestFailed;
+export type UpstreamEvent = RequestSent | AnswerSlow | RequestAnswered | RequestFailed;
 
 export type Level = 'debug' | 'info' | 'warn' | 'error';
 
@@ -74,10 +76,13 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'slice-outrun': 'info',
   'refresh-widened': 'warn',
   'request-sent': 'debug',
+  'answer-slow': 'warn',
   'request-answered': 'debug',
   'request-failed': 'debug',
   'service-awaited': 'warn',
+  'secret-exposed': 'warn',
   'bucket-changed': 'debug',
+  'rate-unfit': 'warn',
   'lake-reaches': 'debug',
   'lake-lags': 'error',
   'gap-left': 'warn',
@@ -244,6 +249,16 @@ interface RequestSent {
   readonly cause: string | null;
 }
 
+/** An answer is on its way for half a minute, or another one. */
+interface AnswerSlow {
+  readonly event: 'answer-slow';
+  readonly operation: string;
+  /** Since the request was sent. */
+  readonly seconds: number;
+  /** Of its body so far. */
+  readonly bytes: number;
+}
+
 /** A whole page has come. */
 interface RequestAnswered {
   readonly event: 'request-answered';
@@ -277,6 +292,12 @@ interface ServiceAwaited {
   readonly until: string;
 }
 
+/** A file that secrets are read from can be read by everybody on this machine. */
+interface SecretExposed {
+  readonly event: 'secret-exposed';
+  readonly file: string;
+}
+
 /** A token has gone, or the rate is another one. */
 interface BucketChanged {
   readonly event: 'bucket-changed';
@@ -288,6 +309,16 @@ interface BucketChanged {
   readonly tokens: number;
   /** Until a token is there; 0: there is one. */
   readonly nextTokenSeconds: number;
+}
+
+/** The service names a rate that can't be meant; told once for each operation of a run. */
+interface RateUnfit {
+  readonly event: 'rate-unfit';
+  readonly operation: string;
+  /** As it came, at most 40 characters. */
+  readonly named: string;
+  /** Requests a second that are sent instead. */
+  readonly rate: number;
 }
 
 /** Up to which instant the lake holds everything of a pipeline that a sync sees to. */

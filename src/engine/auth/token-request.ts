@@ -29,6 +29,9 @@ export interface RefusedToken {
 /** No wait that an endpoint asks for is longer. */
 const longestWaitMs = 60_000;
 
+/** Bytes of the longest answer: a token has a few hundred. */
+const longestAnswer = 1024 * 1024;
+
 /** The part of an answer that counts. The token goes into a header, so it is visible ASCII. */
 const answerShape = z.object({
   access_token: z.string().regex(/^[\x21-\x7e]+$/),
@@ -84,6 +87,7 @@ export async function requestToken(
         client_secret: clientSecret.reveal(),
       }),
       addressOf: 'the token endpoint',
+      mostBytes: longestAnswer,
       signal,
     });
   } catch (error) {

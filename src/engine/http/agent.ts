@@ -1,7 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { Agent } from 'undici';
+import { systemClock, type Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
+import { bytesOf, errorBytes, pageBytes } from './body.js';
 import { failureOf } from './failure.js';
+import { WholeAnswer, type SlowAnswer } from './whole-answer.js';
 
 export interface TransportOptions {
   /** Milliseconds until a connection stands. */
@@ -10,6 +13,10 @@ export interface TransportOptions {
   readonly headersTimeoutMs?: number;
   /** Milliseconds between two pieces of the answer's body. */
   readonly bodyTimeoutMs?: number;
+  /** Milliseconds from the request to the end of the answer, however steadily its pieces come; by `clock`. */
+  readonly answerTimeoutMs?: number;
+  /** Default: the system's. */
+  readonly clock?: Clock;
   /** Milliseconds for which an idle connection is kept, unless the server says for how long. */
   readonly keepAliveMs?: number;
 }
@@ -21,6 +28,10 @@ export interface GetRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
+  /** Bytes of the largest body that is taken of an answer with status 200; default 64 MB. */
+  readonly mostBytes?: number;
+  /** Called while an answer takes long, at most twice a minute. */
+  readonly onSlow?: ((slow: SlowAnswer) => void) | undefined;
 }
 
 export interface PostRequest extends GetRequest {
@@ -34,7 +45,7 @@ export interface HttpAnswer {
   readonly status: number;
   /** By lower-case name; what came several times is joined with `, `. */
   readonly headers: ReadonlyMap<string, string>;
-  /** The whole body, never a part of it. */
+  /** With status 200 the whole body, never a part of it; with another one at most its first megabyte. */
   readonly body: Uint8Array;
 }
 
@@ -43,8 +54,8 @@ export interface Transport {
   /**
    * Sends the request once and reads the whole answer, whatever its status; redirects are answers too.
    *
-   * @throws LedgerlakeError UPSTREAM_UNREACHABLE when there is no whole answer, UPSTREAM_BODY when its body is encoded,
-   *   or the signal's reason
+   * @throws LedgerlakeError UPSTREAM_UNREACHABLE when there is no whole answer in time, UPSTREAM_BODY when its body is
+   *   encoded, TOO_LARGE when it is larger than `mostBytes`, or the signal's reason
    */
   get(request: GetRequest): Promise<HttpAnswer>;
   /** The same with a body. */
@@ -59,6 +70,8 @@ export function createTransport({
   headersTimeoutMs = 60_000,
   bodyTimeoutMs = 60_000,
   keepAliveMs = 30_000,
+  answerTimeoutMs = 300_000,
+  clock = systemClock,
 }: TransportOptions = {}): Transport {
   const agent = new Agent({
     connect: { timeout: connectTimeoutMs },
@@ -68,7 +81,9 @@ export function createTransport({
   });
   const send = async (request: GetRequest & Partial<PostRequest>, method: 'GET' | 'POST'): Promise<HttpAnswer> => {
     const { origin, path, headers, signal, body: sent = null, addressOf = '--endpoint' } = request;
+    const { mostBytes = pageBytes, onSlow } = request;
     signal.throwIfAborted();
+    const whole = new WholeAnswer(clock, answerTimeoutMs, onSlow);
     try {
       const answer = await agent.request({
         origin,
@@ -77,13 +92,25 @@ export function createTransport({
         headers: { ...headers, 'accept-encoding': 'identity' },
         body: sent,
         signal,
+        // Headers can drip too, as answers that announce the one to come.
+        onInfo: () => {
+          whole.check(0);
+        },
       });
-      const body = await answer.body.bytes();
+      const status = answer.statusCode;
+      const received = new Map(Object.entries(answer.headers).map(([name, value]) => [name, joined(value)]));
+      const encoding = received.get('content-encoding');
+      const isTaken = isIdentity(encoding);
+      const body = await bytesOf(answer.body, {
+        mostBytes: !isTaken ? 0 : status === 200 ? mostBytes : errorBytes,
+        isCut: !isTaken || status !== 200,
+        host: new URL(origin).host,
+        whole,
+      });
+      if (!isTaken) throw encoded(encoding, origin);
       // The pool takes the connection back only after this; a request sent before that would open another one.
       await setImmediate();
-      const received = new Map(Object.entries(answer.headers).map(([name, value]) => [name, joined(value)]));
-      refuseEncoded(received.get('content-encoding'), origin);
-      return { status: answer.statusCode, headers: received, body };
+      return { status, headers: received, body };
     } catch (error) {
       signal.throwIfAborted();
       throw error instanceof LedgerlakeError ? error : failureOf(error, { origin, path, method, addressOf });
@@ -101,10 +128,14 @@ function joined(value: string | string[] | undefined): string {
 }
 
 /** Nothing here decodes, and none was asked for: bytes that are kept must be the ones that the service wrote. */
-function refuseEncoded(encoding: string | undefined, origin: string): void {
-  if (encoding === undefined || encoding === '' || encoding.toLowerCase() === 'identity') return;
-  throw new LedgerlakeError(
+function isIdentity(encoding: string | undefined): boolean {
+  return encoding === undefined || encoding === '' || encoding.toLowerCase() === 'identity';
+}
+
+function encoded(encoding = '', origin: string): LedgerlakeError {
+  const found = /^[\w, -]{1,40}$/.test(encoding) ? encoding : 'another one';
+  return new LedgerlakeError(
     'UPSTREAM_BODY',
-    `Expected an answer without content-encoding from ${new URL(origin).host}, got ${encoding.slice(0, 40)}: check the proxy in between.`,
+    `Expected an answer without content-encoding from ${new URL(origin).host}, got ${found}: check the proxy in between.`,
   );
 }

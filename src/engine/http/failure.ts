@@ -1,4 +1,5 @@
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
+import { answerTimeout } from './whole-answer.js';
 
 /** What happened and what to do, by the codes of Node's sockets and of undici. */
 const failures: Readonly<Record<string, readonly [what: string, todo: string]>> = {
@@ -11,6 +12,7 @@ const failures: Readonly<Record<string, readonly [what: string, todo: string]>> 
   UND_ERR_CONNECT_TIMEOUT: ['no connection stood in time', 'check --endpoint and the network'],
   UND_ERR_HEADERS_TIMEOUT: ['it took too long to answer', 'try again later'],
   UND_ERR_BODY_TIMEOUT: ['its answer stopped midway for too long', 'try again later'],
+  [answerTimeout]: ['its answer took too long as a whole', 'try again later'],
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: ['its answer was cut off', 'try again'],
   UND_ERR_SOCKET: ['it broke off the connection', 'try again; if it stays so, check --endpoint'],
   ECONNRESET: ['it broke off the connection', 'try again; if it stays so, check --endpoint'],
@@ -59,6 +61,7 @@ function unknownFailure(code: string, error: unknown): readonly [string, string]
 const brokenOff: ReadonlySet<string> = new Set([
   'UND_ERR_HEADERS_TIMEOUT',
   'UND_ERR_BODY_TIMEOUT',
+  answerTimeout,
   'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
   'UND_ERR_SOCKET',
   'ECONNRESET',

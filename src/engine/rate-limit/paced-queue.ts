@@ -1,3 +1,4 @@
+import { excerpt } from '../retry/excerpt.js';
 import type { Clock } from '../../core/clock.js';
 import type { Tell } from '../../core/events/run-event.js';
 import { TokenBucket } from './bucket.js';
@@ -40,5 +41,8 @@ export function pacedQueue({ name, quota, clock, tokenLifeMs, kept, tell }: Pace
       tell?.({ event: 'bucket-changed', operation: name, ...state });
     },
   });
-  return new RequestQueue({ concurrency, bucket, patience: { ms: tokenLifeMs / 4, clock } });
+  const onUnfitRate = (named: string, rate: number): void => {
+    tell?.({ event: 'rate-unfit', operation: name, named: excerpt(named, 40), rate });
+  };
+  return new RequestQueue({ concurrency, bucket, patience: { ms: tokenLifeMs / 4, clock }, onUnfitRate });
 }

@@ -1,6 +1,7 @@
 import PQueue from 'p-queue';
 import type { Clock } from '../../core/clock.js';
 import type { TokenBucket } from './bucket.js';
+import { readNamedRate } from './named-rate.js';
 
 export interface RequestQueueOptions {
   /** Paces the starts. Left out: not throttled. */
@@ -9,6 +10,8 @@ export interface RequestQueueOptions {
   readonly concurrency: number;
   /** A job that has waited for so many milliseconds goes before more important ones. Left out: none does. */
   readonly patience?: { readonly ms: number; readonly clock: Clock } | undefined;
+  /** Told once of a rate that can't be meant, as it was named, and of the rate that counts. */
+  readonly onUnfitRate?: ((named: string, rate: number) => void) | undefined;
 }
 
 export interface JobOptions {
@@ -44,10 +47,12 @@ export class RequestQueue {
   readonly #waiting = new Map<AbortController, WaitingJob>();
   readonly #patience: RequestQueueOptions['patience'];
   #jobs = 0;
+  #onUnfitRate: RequestQueueOptions['onUnfitRate'];
 
   /** @throws TypeError for a concurrency below 1 */
-  constructor({ bucket, concurrency, patience }: RequestQueueOptions) {
+  constructor({ bucket, concurrency, patience, onUnfitRate }: RequestQueueOptions) {
     this.#bucket = bucket;
+    this.#onUnfitRate = onUnfitRate;
     this.#patience = patience;
     this.#queue = new PQueue({ concurrency, autoStart: bucket === undefined });
     // A job has ended, or one that waited was given up.
@@ -64,6 +69,16 @@ export class RequestQueue {
   /** Changes the tokens a second; nothing where there is no bucket. Throws a USAGE error for what isn't a rate. */
   setRate(rate: number): void {
     this.#bucket?.setRate(rate);
+  }
+
+  /** Takes the rate that an answer's header names, as far as it can be meant; undefined: it names none. */
+  takeNamedRate(header: string | undefined): void {
+    if (header === undefined || this.#bucket === undefined) return;
+    const { rate, isFit } = readNamedRate(header);
+    if (rate !== undefined) this.#bucket.setRate(rate);
+    if (isFit) return;
+    this.#onUnfitRate?.(header, this.#bucket.rate);
+    this.#onUnfitRate = undefined;
   }
 
   /**

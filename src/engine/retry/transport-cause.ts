@@ -6,5 +6,6 @@ import type { Cause } from './cause.js';
 export function transportCause(error: unknown): Cause {
   if (!(error instanceof LedgerlakeError)) return 'other';
   if (error.code === 'UPSTREAM_UNREACHABLE') return neverConnected(error) ? 'no-connection' : 'fault';
+  if (error.code === 'TOO_LARGE') return 'too-large';
   return error.code === 'UPSTREAM_BODY' || error.code === 'JSON_SYNTAX' ? 'fault' : 'other';
 }

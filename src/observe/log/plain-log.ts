@@ -1,7 +1,8 @@
+import { exposedText } from '../../core/events/exposed-text.js';
 import { handled, type Handlers } from '../../core/events/handlers.js';
 import { levels, type Level, type RunEvent, type Tell } from '../../core/events/run-event.js';
 import { printable, printableLines } from '../../core/text/printable.js';
-import { formatCount, formatSpan } from '../../core/text/amounts.js';
+import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
 
 export interface PlainLogOptions {
   /** More lines: slices, requests, files, and of an error everything. */
@@ -70,6 +71,11 @@ const lines: Handlers<string | undefined> = {
     `${pipeline}: ${formatCount(slices, 'slice')} more read again, as a damaged file holds them too: ${reason}`,
   'service-awaited': ({ operation, cause, reason, until }) =>
     `${operation}: waiting until ${until.slice(0, 19)}Z, then it is tried again: ${awaitedTexts[cause] ?? reason}`,
+  'secret-exposed': ({ file }) => exposedText(file),
+  'answer-slow': ({ pipeline, operation, seconds, bytes }) =>
+    `${pipeline}: ${operation} is slow: ${formatBytes(bytes)} in ${formatSpan(seconds * 1000)}, and its answer goes on`,
+  'rate-unfit': ({ operation, named, rate }) =>
+    `${operation}: expected a rate of requests a second from the service, got ${named}: ${rate} a second are sent`,
   'lake-lags': ({ reason }) => reason,
   'gap-left': ({ pipeline, from, to }) => `${pipeline}: ${from} to ${to} isn't loaded; \`backfill\` loads it`,
   'state-not-kept': ({ folder, reason }) =>

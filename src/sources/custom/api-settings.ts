@@ -13,6 +13,8 @@ export interface ApiAddress {
   readonly prefix: string;
   /** Headers of every request by name; those from the environment are secrets. */
   readonly headers: ReadonlyMap<string, string | Secret>;
+  /** What of them comes from the environment, without what stands before it. */
+  readonly secrets: readonly Secret[];
 }
 
 /**
@@ -40,18 +42,29 @@ export function readApiAddress({ address, headers = {} }: Api, file: string, env
       `${file}: api.address: expected no user and password in it: put them into a header from the environment`,
     );
   }
+  const secrets: Secret[] = [];
   const all = new Map<string, string | Secret>([['accept', 'application/json']]);
   for (const [name, value] of Object.entries(headers)) {
     if (typeof value === 'string') {
       all.set(name.toLowerCase(), value);
+      if (credentialHeaders.has(name.toLowerCase())) refuseInTheClear(url, file, `the header ${name}`);
       continue;
     }
-    all.set(name.toLowerCase(), new Secret((value.before ?? '') + read(`api.headers.${name}`, value.env)));
-    if (isSecure(url)) continue;
-    throw usageError(
-      `${file}: api.address: expected one that begins with https://, as ${value.env} would cross the network in the clear ` +
-        '(http:// is for loopback)',
-    );
+    refuseInTheClear(url, file, value.env);
+    const secret = read(`api.headers.${name}`, value.env);
+    secrets.push(new Secret(secret));
+    all.set(name.toLowerCase(), new Secret((value.before ?? '') + secret));
   }
-  return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, ''), headers: all };
+  return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, ''), headers: all, secrets };
+}
+
+/** Headers that sign in, wherever their text comes from. */
+const credentialHeaders: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization', 'cookie', 'x-api-key']);
+
+function refuseInTheClear(address: URL, file: string, what: string): void {
+  if (isSecure(address)) return;
+  throw usageError(
+    `${file}: api.address: expected one that begins with https://, as ${what} would cross the network in the clear ` +
+      '(http:// is for loopback)',
+  );
 }

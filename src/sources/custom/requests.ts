@@ -8,13 +8,14 @@ import { transportCause } from '../../engine/retry/transport-cause.js';
 import type { WaitNotice } from '../../engine/retry/wait-notice.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
+import type { SlowAnswer } from '../../engine/http/whole-answer.js';
 import { createTransport } from '../../engine/http/agent.js';
 import { latencyAfter } from '../../engine/rate-limit/latency.js';
 import type { RequestQueue } from '../../engine/rate-limit/queue.js';
 import { isWorthPacing } from '../../engine/rate-limit/worth-pacing.js';
 import type { Pace, Reading } from '../../engine/run/pipeline.js';
 import { Secret } from '../../engine/auth/secret.js';
-import { withoutSecret } from '../../engine/auth/without-secret.js';
+import { Redaction } from '../../engine/auth/redaction.js';
 import { ApiRefusal, apiRefusal } from './api-refusal.js';
 import type { ApiAddress } from './api-settings.js';
 import type { AskedWindow } from './definition.js';
@@ -52,11 +53,16 @@ export function ownRequests(
   const { name, api } = loaded.definition;
   const { quota, timeoutSeconds = 60 } = api;
   const timeout = timeoutSeconds * 1000;
-  const transport = createTransport({ headersTimeoutMs: timeout, bodyTimeoutMs: timeout });
+  const transport = createTransport({
+    headersTimeoutMs: timeout,
+    bodyTimeoutMs: timeout,
+    answerTimeoutMs: Math.max(300_000, 2 * timeout),
+    clock,
+  });
   const headers = Object.fromEntries(
     [...address.headers].map(([of, value]) => [of, value instanceof Secret ? value.reveal() : value]),
   );
-  const secrets = [...address.headers.values()].flatMap((value) => (value instanceof Secret ? [value.reveal()] : []));
+  const redaction = new Redaction(address.secrets.map((secret) => secret.reveal()));
   let latency: number | undefined;
   let answered = false;
 
@@ -69,29 +75,32 @@ export function ownRequests(
   ): Promise<Received> => {
     const { counts, priority, signal } = reading;
     let sentAt = clock.now();
-    const answer = await queue.run(
+    const received = await queue.run(
       (started) => {
         counts.requests++;
         if (tries > 1) counts.retries++;
         reading.tell({ event: 'request-sent', operation: name, attempt: tries, cause: after });
         sentAt = clock.now();
-        return transport.get({ origin: address.origin, path: request, headers, signal: started });
+        const onSlow = (slow: SlowAnswer): void => {
+          reading.tell({ event: 'answer-slow', operation: name, ...slow });
+        };
+        return transport.get({ origin: address.origin, path: request, headers, signal: started, onSlow });
       },
       { priority, signal },
     );
-    const rate = quota?.rateHeader === undefined ? NaN : Number(answer.headers.get(quota.rateHeader.toLowerCase()));
-    if (Number.isFinite(rate) && rate > 0) queue.setRate(rate);
-    const body = secrets.reduce(withoutSecret, answer.body);
-    if (answer.status !== 200) throw apiRefusal(loaded, answer, body, request);
-    if (body !== answer.body) throw bodyError(name, 'a page, got an answer that repeats our own credentials');
+    const answer = { ...received, headers: redaction.headers(received.headers) };
+    const { body } = answer;
+    if (quota?.rateHeader !== undefined) queue.takeNamedRate(answer.headers.get(quota.rateHeader.toLowerCase()));
+    if (answer.status !== 200) throw apiRefusal(loaded, answer, redaction.bytes(body), request);
+    if (redaction.isIn(body)) throw bodyError(name, 'a page, got an answer that repeats our own credentials');
     if (isHtml(body)) throw new ApiRefusal('stranger', undefined, webPage(name), 200, `GET ${request}`);
-    const received = receivedPage(loaded, request, window, body, answer.headers);
+    const page = receivedPage(loaded, request, window, body, answer.headers);
     const seconds = Math.max(0, clock.now() - sentAt) / 1000;
     latency = latencyAfter(latency, seconds);
     queue.bucket?.granted();
     answered = true;
     reading.tell({ event: 'request-answered', operation: name, seconds, bytes: body.length, requestId: null });
-    return received;
+    return page;
   };
 
   return {

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../core/clock.js';
 import { LedgerlakeError } from '../../../core/errors.js';
 import type { UpstreamEvent } from '../../../core/events/run-event.js';
+import type { SlowAnswer } from '../../../engine/http/whole-answer.js';
 import type { RequestCounts } from '../../../engine/run/pipeline.js';
 import { attemptTable, type AttemptRule, type AttemptTable } from '../../../engine/retry/attempt-table.js';
 import type { Cause } from '../../../engine/retry/cause.js';
@@ -97,7 +98,11 @@ export function createAttempts({
       tell?.({ event: 'request-sent', operation, attempt: tries, cause: after });
       sentAt = clock.now();
     };
-    const { body, requestId } = await client.request(operation, parameters, { priority, signal, onStart });
+    const onSlow = (slow: SlowAnswer): void => {
+      tell?.({ event: 'answer-slow', operation, ...slow });
+    };
+    const asked = { priority, signal, onStart, onSlow };
+    const { body, requestId } = await client.request(operation, parameters, asked);
     const seconds = Math.max(0, clock.now() - sentAt) / 1000;
     const page = pageOf(operation, body, requestId);
     onAnswer?.(operation, seconds);

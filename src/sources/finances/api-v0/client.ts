@@ -1,9 +1,12 @@
 import type { Clock } from '../../../core/clock.js';
-import { isHtml } from '../../../engine/retry/excerpt.js';
+import { excerpt, isHtml } from '../../../engine/retry/excerpt.js';
 import type { AccessTokens } from '../../../engine/auth/access-tokens.js';
 import { LedgerlakeError } from '../../../core/errors.js';
 import type { HttpAnswer, Transport } from '../../../engine/http/agent.js';
+import type { SlowAnswer } from '../../../engine/http/whole-answer.js';
 import type { RequestQueue } from '../../../engine/rate-limit/queue.js';
+import { Redaction } from '../../../engine/auth/redaction.js';
+import { errorBytes } from '../../../engine/http/body.js';
 import { readEndpoint } from './endpoint.js';
 import type { OperationName } from './operations.js';
 import { UpstreamRefusal, WebPage } from './refused.js';
@@ -31,6 +34,8 @@ export interface RequestOptions {
   readonly priority?: number | undefined;
   /** Called right before the request is sent, once it has its turn under the quota and its access token. */
   readonly onStart?: (() => void) | undefined;
+  /** Called while the answer takes long. */
+  readonly onSlow?: ((slow: SlowAnswer) => void) | undefined;
 }
 
 export interface FinancesClientOptions {
@@ -75,46 +80,52 @@ export interface FinancesClient {
 /** @throws LedgerlakeError USAGE for an endpoint that isn't a base address */
 export function createFinancesClient(options: FinancesClientOptions): FinancesClient {
   const { endpoint, transport, queues, accessTokens, clock } = options;
-  const { origin, prefix, authorization } = readEndpoint(endpoint);
+  const { origin, prefix, authorization, login } = readEndpoint(endpoint);
   const headers = {
     accept: 'application/json',
     'content-type': 'application/json',
     ...(authorization === undefined ? {} : { authorization }),
   };
 
+  let signedWith: string | undefined;
+  let redaction = new Redaction(login);
+
   /** The one place where a request is sent: once for each call, for one token of the quota. */
   const attempt = async (
     name: OperationName,
     path: string,
     signal: AbortSignal,
-    onStart: (() => void) | undefined,
+    { onStart, onSlow }: RequestOptions,
   ): Promise<Answer> => {
     const token = await accessTokens?.current(signal);
     onStart?.();
     const signed = token === undefined ? headers : { ...headers, 'x-amz-access-token': token };
-    const received = await transport.get({ origin, path, headers: signed, signal });
-    const answer = answerOf(received, clock?.now());
-    if (answer.rateLimit !== undefined) queues?.[name].setRate(answer.rateLimit);
+    const received = await transport.get({ origin, path, headers: signed, signal, onSlow });
+    if (token !== signedWith) [signedWith, redaction] = [token, new Redaction([token, ...login])];
+    const used = redaction;
+    // Its own id and dates go into messages and logs.
+    const told = { ...received, headers: used.headers(received.headers) };
+    const answer = answerOf(told, clock?.now());
+    queues?.[name].takeNamedRate(told.headers.get('x-amzn-ratelimit-limit'));
     const { status, requestId, rateLimit, skewMs } = answer;
-    const secrets = [token, authorization?.replace('Basic ', '')].filter(isSecret);
     if (status !== 200) {
       if (token !== undefined && (status === 401 || status === 403)) accessTokens?.refused(token);
-      const body = withoutSecrets(answer.body, secrets);
+      const body = used.bytes(answer.body);
       throw new UpstreamRefusal({ ...answer, body, operation: name, path, signedIn: token !== undefined });
     }
-    if (isHtml(answer.body)) throw new WebPage(name, withoutSecrets(answer.body, secrets));
-    if (holdsAny(answer.body, secrets)) throw repeated(name);
+    if (isHtml(answer.body)) throw new WebPage(name, used.bytes(answer.body.subarray(0, errorBytes)));
+    if (used.isIn(answer.body)) throw repeated(name);
     return { status, body: answer.body, requestId, rateLimit, skewMs };
   };
 
   const request = async (
     name: OperationName,
     parameters: RequestParameters,
-    { signal = new AbortController().signal, priority = 0, onStart }: RequestOptions = {},
+    { signal = new AbortController().signal, priority = 0, ...notices }: RequestOptions = {},
   ): Promise<Answer> => {
     const path = `${prefix}${requestPath(name, parameters)}`;
-    if (queues === undefined) return attempt(name, path, signal, onStart);
-    return queues[name].run((started) => attempt(name, path, started, onStart), { priority, signal });
+    if (queues === undefined) return attempt(name, path, signal, notices);
+    return queues[name].run((started) => attempt(name, path, started, notices), { priority, signal });
   };
 
   return {
@@ -132,34 +143,16 @@ type Received = Answer & { readonly retryAfter: string | undefined };
 
 function answerOf({ status, headers, body }: HttpAnswer, now: number | undefined): Received {
   const rate = Number(headers.get('x-amzn-ratelimit-limit'));
+  const requestId = headers.get('x-amzn-requestid');
   const theirs = Date.parse(headers.get('date') ?? '');
   return {
     status,
     body,
-    requestId: headers.get('x-amzn-requestid'),
+    requestId: requestId === undefined ? undefined : excerpt(requestId),
     rateLimit: Number.isFinite(rate) && rate > 0 ? rate : undefined,
     skewMs: now === undefined || Number.isNaN(theirs) ? undefined : theirs - now,
     retryAfter: headers.get('retry-after'),
   };
-}
-
-/** What is shorter would be found by chance in any page. */
-const shortestSecret = 8;
-
-function isSecret(text: string | undefined): text is string {
-  return text !== undefined && text.length >= shortestSecret;
-}
-
-/** Something that sends back what it was sent, such as a debugging proxy, must not carry secrets into messages. */
-function withoutSecrets(body: Uint8Array, secrets: readonly string[]): Uint8Array {
-  if (!holdsAny(body, secrets)) return body;
-  const text = secrets.reduce((left, secret) => left.replaceAll(secret, '[secret]'), Buffer.from(body).toString());
-  return Buffer.from(text);
-}
-
-function holdsAny(body: Uint8Array, secrets: readonly string[]): boolean {
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  return secrets.some((secret) => bytes.includes(secret));
 }
 
 /** Such a body would carry the secret into the lake. */

@@ -74,7 +74,7 @@ export function connectFinances(options: ConnectionOptions): Connection {
     OperationName,
     FoundSize
   >;
-  const transport = createTransport(options.transport);
+  const transport = createTransport({ clock, ...options.transport });
   // Another service's tokens are of no use here. The address itself may hold a password.
   const service = `${createHash('sha256').update(endpoint).digest('hex').slice(0, 16)} `;
   const lookedAt = new Set<OperationName>();

@@ -214,6 +214,14 @@ describe('pages that are too large', () => {
     expect(foundSize.size).toBe(Infinity);
   });
 
+  test('are told by their own size too: what is larger than is held in memory is asked for in smaller pages', async () => {
+    const huge = { body: ' '.repeat(64 * 1024 * 1024 + 1) };
+    const of = await setup((_, request) => (size(request) > 25 ? huge : pageOf(undefined, 1)));
+    expect(await read(of)).toHaveLength(1);
+    expect(of.server.requests.map(size)).toEqual([100, 50, 25]);
+    expect(of.counts).toMatchObject({ requests: 3, retries: 0, pages: 1 });
+  });
+
   test('even with one result a page end in an error', async () => {
     const of = await setup(() => tooLarge);
     expect(await failureOf(read(of), ReadFailure)).toMatchObject({ kind: 'too-large', pages: 0 });

@@ -142,3 +142,47 @@ test('a service that is not there is named without user and password', async () 
   const { message, details } = error as UpstreamRefusal;
   expect(`${message} ${details ?? ''}`).not.toMatch(/secret|user:|c2VjcmV0/);
 });
+
+test('what a service quotes of a sign-in, in whatever way, is in no error', async () => {
+  const token = 'Atza|hidden/well+enough=0451';
+  const writings = [
+    token,
+    encodeURIComponent(token),
+    Buffer.from(`x-amz-access-token: ${token}`).toString('base64'),
+    JSON.stringify(token).replaceAll('/', '\\/').slice(1, -1),
+    token.replaceAll('|', '\\u007c'),
+    Buffer.from(token).toString('hex'),
+  ];
+  const server = await recordingServer((_, response, number) => {
+    const written = writings[(number - 1) % writings.length] ?? '';
+    const body = `{"errors":[{"code":"InvalidInput","message":"No: ${written}.","details":"${written}"}]}`;
+    response.writeHead(400, { 'x-amzn-RequestId': `id ${written}`, 'retry-after': written }).end(body);
+  });
+  const transport = createTransport();
+  onTestFinished(() => transport.close());
+  const accessTokens = { current: () => Promise.resolve(token), refused: () => undefined };
+  const client = createFinancesClient({ endpoint: server.origin, transport, accessTokens });
+  for (const written of writings) {
+    const error = await client.listFinancialEvents({}).catch((reason: unknown) => reason);
+    if (!(error instanceof UpstreamRefusal)) throw new Error(`expected an UpstreamRefusal, got ${String(error)}`);
+    const { message, details = '', requestId = '', retryAfter = '', reason } = error;
+    const texts = [message, details, requestId, retryAfter, JSON.stringify(reason)];
+    for (const text of texts) {
+      expect(text).not.toContain(written.slice(-20, -6));
+      expect(text).not.toContain('hidden');
+    }
+    // Of base64, what stands before it stays.
+    expect(message).toMatch(/No: \w*\[secret\]/);
+  }
+});
+
+test.each(['http://user:secret@host.example', 'http://user:secret@10.0.0.1:8080/p'])(
+  'a password is not sent in the clear: %s',
+  (endpoint) => {
+    const transport = createTransport();
+    onTestFinished(() => transport.close());
+    const made = (): unknown => createFinancesClient({ endpoint, transport });
+    expect(made).toThrow(/^Expected an endpoint with a user and a password to begin with https:/);
+    expect(made).not.toThrow(/secret/);
+  },
+);
