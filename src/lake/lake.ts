@@ -6,10 +6,11 @@ import { DamagedFile } from './delta/damaged-file.js';
 import { DeltaTable } from './delta/delta-table.js';
 import { fileAt, isNamed, namedFiles } from './transaction/derived-files.js';
 import { exchange, type Exchanged } from './transaction/transaction.js';
-import { isDerivedFile } from './delta/file-tags.js';
+import { importSpansOf, isDerivedFile } from './delta/file-tags.js';
 import { HeldBack, together, type ComparedSlice, type Lacking } from './transaction/held-back.js';
 import { keptTables } from './kept-tables.js';
 import { checkNewestVersions, readNewestVersions } from './newest-versions.js';
+import { importedUnit } from './loads/imported-days.js';
 import type { Revisions } from './transaction/revisions.js';
 import { addOf, type SliceCommit, type SliceFile } from './transaction/slice-commit.js';
 import type { Snapshot } from './delta/snapshot.js';
@@ -28,9 +29,10 @@ export type { SliceCommit, SliceFile } from './transaction/slice-commit.js';
 
 /**
  * Parts files of the slice's main table that hold units of the slice beside others, so that afterwards each holds only
- * ones or only others; changes no row. What another run does to the files meanwhile may leave some as they were.
+ * ones or only others. It adds no row and takes none away: only imported events without a date move to other days. What
+ * another run does to the files meanwhile may leave some as they were.
  */
-export type Split = (slice: SliceCommit, files: readonly Add[]) => Promise<void>;
+export type Split = (slice: SliceCommit) => Promise<void>;
 
 /**
  * What a commit changed; not taken, and nothing changed, where another run had committed what stands in its way, or where
@@ -46,6 +48,7 @@ export class Lake {
   readonly #revisions: Revisions | undefined;
   readonly #heldBack = new HeldBack();
   #parting: Promise<unknown> = Promise.resolve();
+  #displacing: Promise<unknown> = Promise.resolve();
 
   private constructor(store: Store, tables: readonly Table[], clock: Clock, revisions: Revisions | undefined) {
     this.store = store;
@@ -172,21 +175,34 @@ export class Lake {
   async commit(slice: SliceCommit, split?: Split): Promise<Committed> {
     const main = slice.tables.at(-1);
     if (main === undefined) throw new Error(`the pipeline ${slice.pipeline} has no table`);
+    if (split === undefined || !this.#displaces(slice, main)) return this.#commitWhole(slice, main, split);
+    // Where imported events without a date move to depends on what is loaded.
+    const turn = this.#displacing.then(() => this.#commitWhole(slice, main, split));
+    this.#displacing = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #commitWhole(slice: SliceCommit, main: Table, split: Split | undefined): Promise<Committed> {
     for (let attempt = 1; ; attempt++) {
       const replaces = slice.refresh || (slice.retires ?? []).length > 0;
       const revision = replaces ? await this.#revisions?.compare(this, slice) : undefined;
       if (revision?.verdict === 'same') return { taken: true, files: 0, bytes: 0 };
       if (revision?.verdict === 'refused') return { taken: false, files: 0, bytes: 0 };
-      const displaces = displacedUnits(this.table(main.name).snapshot, slice).length > 0;
+      const displaces = this.#displaces(slice, main);
       const damaged = (replaces || displaces) && split !== undefined ? await this.#part(slice, main, split) : undefined;
       if (damaged !== undefined && !slice.refresh) throw damaged;
+      const givingWay = this.#givingWay(slice, main);
       const one = { slice, revision };
       const parts =
         damaged === undefined ? [one] : this.#heldBack.with(this.table(main.name).snapshot, { ...one, main, damaged });
       if (parts === undefined) return { taken: true, files: 0, bytes: 0 };
       this.#refuseEmptying(together(parts), main);
       try {
-        const { isStale, ...committed } = await this.#commit(parts, main);
+        const { isStale, ...committed } = await this.#commit(
+          parts,
+          main,
+          () => split === undefined || this.#givingWay(slice, main) === givingWay,
+        );
         if (committed.taken) for (const part of parts) part.revision?.committed();
         if (!isStale || attempt === mostSplits) return committed;
       } catch (error) {
@@ -226,7 +242,7 @@ export class Lake {
   async #part(slice: SliceCommit, main: Table, split: Split): Promise<DamagedFile | undefined> {
     const turn = this.#parting.then(async () => {
       const mixed = mixedFiles(this.table(main.name).snapshot, slice);
-      if (mixed.length > 0) await split({ ...slice, units: replacedUnits(slice) }, mixed);
+      if (mixed.length > 0 || this.#reaches(slice, main)) await split({ ...slice, units: replacedUnits(slice) });
     });
     this.#parting = turn.catch(() => undefined);
     try {
@@ -238,8 +254,40 @@ export class Lake {
     }
   }
 
+  /** Whether imported rows give way to the slice, or may have to. */
+  #displaces(slice: SliceCommit, main: Table): boolean {
+    return displacedUnits(this.table(main.name).snapshot, slice).length > 0 || this.#reaches(slice, main);
+  }
+
+  /** Whether imported events without a date may be of what the slice has read. */
+  #reaches({ pipeline, account, cuts }: SliceCommit, main: Table): boolean {
+    return cuts !== undefined && this.#reached({ pipeline, account, cuts }, main).length > 0;
+  }
+
+  /** Files with imported events without a date that may be of what the slice has read. */
+  #reached(
+    { pipeline, account, cuts }: Pick<SliceCommit, 'pipeline' | 'account' | 'cuts'>,
+    main: Table,
+  ): readonly Add[] {
+    return this.files(pipeline, main.name, account).filter((add) =>
+      importSpansOf(add).some(({ first, last }) => cuts?.(importedUnit({ start: first, end: last + 1 })) !== undefined),
+    );
+  }
+
+  /** The files with imported rows that give way to the slice, or may have to, as one text. */
+  #givingWay(slice: SliceCommit, main: Table): string {
+    if (slice.cuts === undefined) return '';
+    const { snapshot } = this.table(main.name);
+    const displaced = snapshot.filesWith(slice.account, slice.pipeline, displacedUnits(snapshot, slice));
+    return [...new Set([...displaced, ...this.#reached(slice, main)])].map(({ path }) => path).join();
+  }
+
   /** Commits slices as one. */
-  async #commit(parts: readonly ComparedSlice[], main: Table): Promise<Committed & { isStale: boolean }> {
+  async #commit(
+    parts: readonly ComparedSlice[],
+    main: Table,
+    holds: () => boolean,
+  ): Promise<Committed & { isStale: boolean }> {
     const now = this.#clock.now();
     const all = together(parts);
     let isStale = false;
@@ -258,7 +306,7 @@ export class Lake {
         ...(revision?.files ?? []).map((file) => newFile(slice, file, revision?.name ?? slice.name)),
       ]),
       decide: (snapshot) => {
-        isStale = parts.some(({ revision }) => revision?.holds(snapshot) === false);
+        isStale = !holds() || parts.some(({ revision }) => revision?.holds(snapshot) === false);
         return isStale || standsInTheWay(snapshot, all)
           ? undefined
           : { replaced: this.#replacedBy(snapshot, all), actions: txns(snapshot, all, now) };

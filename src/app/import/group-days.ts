@@ -55,7 +55,7 @@ export async function addGroups(
     };
     const mixed = mixedFiles(lake.table(family.main.name).snapshot, slice);
     if (mixed.length > 0) {
-      await splitter(lake, clock, workspace.limits)(slice, mixed);
+      await splitter(lake, clock, workspace.limits)(slice);
       continue;
     }
     const paths = (await local.of(lake, groups, held.files)).flatMap((month) => month.paths);

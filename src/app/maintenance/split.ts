@@ -8,12 +8,13 @@ import { exchange } from '../../lake/transaction/transaction.js';
 import { unitsOf } from '../../lake/delta/file-tags.js';
 import type { Lake, SliceCommit, Split } from '../../lake/lake.js';
 import { restoreSwapped } from '../../lake/transaction/swapped-files.js';
-import { touchedFiles, txns, type UnitCut } from '../../lake/loads/load-keys.js';
+import { mixedFiles, touchedFiles, txns, type UnitCut } from '../../lake/loads/load-keys.js';
 import type { NewFile } from '../../lake/transaction/written-files.js';
 import { bundlesOf, replacing, type Bundle } from './bundles.js';
 import { familiesOf, type Family } from '../../lake/files/families.js';
 import { columnList, expectRows, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { fetchFiles } from './merge.js';
+import { moveUndated } from './undated-rows.js';
 import { addNets, rowsInLog, sharedTags } from '../../lake/files/merged-tags.js';
 import { metadataOf, newFile, type Place } from '../../lake/files/new-files.js';
 import { has } from '../../lake/files/row-order.js';
@@ -28,9 +29,11 @@ import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/w
  * can't be: it stays, and is thrown as a `DamagedFile` once the others are parted.
  */
 export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Split {
-  return async (slice, mixed) => {
+  return async (slice) => {
     const [family] = familiesOf([{ name: slice.pipeline, tables: slice.tables }]);
     if (family === undefined) return;
+    await withWorkspace(limits, (workspace) => moveUndated(lake, clock, workspace, family, slice));
+    const mixed = mixedFiles(lake.table(family.main.name).snapshot, slice);
     const [odd] = mixed.filter((add) => !canTellApart(family.main, family.derived, unitsOf(add)));
     if (odd !== undefined) throw notParted(lake, family, odd);
     const paths = new Set(mixed.map(({ path }) => path));

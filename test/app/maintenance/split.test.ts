@@ -117,10 +117,7 @@ describe('reading again what compact has merged', () => {
       opened,
       clock,
       limits,
-    )(
-      { pipeline: 'financial-events', account: 'shop', name: 'x', units: [unit], tables, files: [], refresh: true },
-      file === undefined ? [] : [file],
-    );
+    )({ pipeline: 'financial-events', account: 'shop', name: 'x', units: [unit], tables, files: [], refresh: true });
     expect(
       opened
         .files('financial-events', 'events', 'shop')

@@ -1,0 +1,383 @@
+import type { Clock } from '../../core/clock.js';
+import { literal } from '../../core/duckdb/views.js';
+import { LedgerlakeError } from '../../core/errors.js';
+import { dayMs, dayStart, monthOf, uncovered, type Window } from '../../core/windows.js';
+import { loadedWindows } from '../../engine/run/window-slices.js';
+import type { Add } from '../../lake/delta/actions.js';
+import { importSpansOf, importSpansTag, unitsOf } from '../../lake/delta/file-tags.js';
+import type { Family } from '../../lake/files/families.js';
+import { columnList, expectRows, rowsIn, writeRows, type LocalParquet } from '../../lake/files/local-parquet.js';
+import { addNets, sharedTags } from '../../lake/files/merged-tags.js';
+import { metadataOf, newFile, type Place } from '../../lake/files/new-files.js';
+import { has } from '../../lake/files/row-order.js';
+import { netSumsOf } from '../../lake/files/row-tags.js';
+import { sortedFile } from '../../lake/files/sorted-file.js';
+import type { Workspace } from '../../lake/files/workspace.js';
+import type { Lake, SliceCommit } from '../../lake/lake.js';
+import { dayOf, importedUnit, importedWindows, readImported } from '../../lake/loads/imported-days.js';
+import { replacedUnits, touchedFiles, txns } from '../../lake/loads/load-keys.js';
+import { exchange } from '../../lake/transaction/transaction.js';
+import type { NewFile } from '../../lake/transaction/written-files.js';
+import { bundlesOf, replacing, type Bundle } from './bundles.js';
+import { fetchFiles } from './merge.js';
+
+/** An imported event without a date, and what days it may be of. */
+interface UndatedRow {
+  readonly file: string;
+  readonly eventId: string;
+  readonly contentHash: string;
+  /** Milliseconds since 1970. */
+  readonly effective: number;
+  readonly span: Window;
+}
+
+/** Where it moves: an instant, in a day that imports filled or may fill. */
+interface Move {
+  readonly row: UndatedRow;
+  readonly to: number;
+  readonly unit: string;
+}
+
+/**
+ * Moves imported events without a date before a slice takes the place of imported days: nothing but the page that it stood
+ * on tells the day of such an event. The slice's window was read in full. So one that the answer has belongs into the window,
+ * as many as it has, and goes with the days of it; one that it lacks belongs to a day of its import that no window was loaded
+ * for, if one is left. It is a commit of its own, and the lake has as many events as before.
+ *
+ * @throws DamagedFile where a file with such events is damaged
+ */
+export async function moveUndated(
+  lake: Lake,
+  clock: Clock,
+  workspace: Workspace,
+  family: Family,
+  slice: SliceCommit,
+): Promise<void> {
+  for (let attempt = 1; !(await isMoved(lake, clock, workspace, family, slice)); attempt++) {
+    if (attempt === mostAttempts) {
+      const message = `expected to move imported events of ${slice.name}, other runs changed their files each time; run the same command again`;
+      throw new LedgerlakeError('LAKE_CONFLICT', message);
+    }
+    await lake.refresh();
+  }
+}
+
+/** Changes of other runs that it puts up with before it gives up. */
+const mostAttempts = 5;
+
+/** Whether all are where they belong now; else another run has changed their files meanwhile. */
+async function isMoved(
+  lake: Lake,
+  clock: Clock,
+  workspace: Workspace,
+  family: Family,
+  slice: SliceCommit,
+): Promise<boolean> {
+  const { main } = family;
+  if (!['posted_at', 'content_hash', 'effective_at', 'event_list', 'raw'].every((column) => has(main, column)))
+    return true;
+  // What an answer without events says is refused, or that there are none at all.
+  if (!slice.files.some(({ table }) => table === main)) return true;
+  const isTouched = (span: Window) => slice.cuts?.(importedUnit(span)) !== undefined;
+  const touched = () =>
+    bundlesOf(lake, family, slice.account).filter(
+      ({ main: add, isWhole }) => isWhole && fileSpans(add).some(isTouched),
+    );
+  const state = () => {
+    const loaded = loadedWindows(lake, family.pipeline, main.name, slice.account);
+    return JSON.stringify([loaded, touched().map(({ main: add }) => add.path)]);
+  };
+  const bundles = touched();
+  const before = state();
+  if (bundles.length === 0) return true;
+  const rows = (await undatedRows(lake, workspace, family, bundles)).filter(({ span }) => isTouched(span));
+  if (rows.length === 0) return true;
+  const moves = movesOf(lake, family, slice, rows, await answered(lake, workspace, family, slice));
+  if (moves.length === 0) return true;
+  const moving = bundles.filter(({ main: add }) => moves.some(({ row }) => row.file === add.path));
+  const files: NewFile[] = [];
+  const now = clock.now();
+  await putMoves(lake, workspace, family, slice.account, moves);
+  for (const bundle of moving) files.push(...(await restOf(lake, workspace, family, bundle, now)));
+  files.push(...(await movedFiles(lake, workspace, family, slice.account, moving, moves, now)));
+  const units = [...new Set(moves.map(({ unit }) => unit))];
+  const unchanged = replacing(moving);
+  const moved = await exchange(lake, clock, {
+    operation: 'SPLIT',
+    main,
+    files: files.map((file) => ({ ...file, add: { ...file.add, dataChange: true } })),
+    swaps: true,
+    decide: (snapshot) => {
+      const decision = state() === before ? unchanged(snapshot) : undefined;
+      const target = { pipeline: slice.pipeline, account: slice.account, units, refresh: true };
+      return decision && { ...decision, actions: txns(snapshot, target, clock.now()) };
+    },
+  });
+  return moved.taken;
+}
+
+/** The spans of the imports that a file has events of, in whole days. */
+function fileSpans(add: Add): Window[] {
+  const days = unitsOf(add).flatMap((unit) => readImported(unit) ?? []);
+  return [...days, ...importSpansOf(add).map(({ first, last }) => ({ start: dayStart(first), end: dayOf(last).end }))];
+}
+
+/** How many events of each content the slice brings that it hadn't brought before. */
+async function answered(
+  lake: Lake,
+  workspace: Workspace,
+  { main }: Family,
+  slice: SliceCommit,
+): Promise<Map<string, number>> {
+  const paths: string[] = [];
+  for (const { table, bytes } of slice.files) if (table === main) paths.push(await workspace.keep(bytes));
+  const held = await fetchFiles(lake, workspace, main, touchedFiles(lake.table(main.name).snapshot, slice));
+  const windows = replacedUnits(slice).flatMap((unit) => {
+    const [, start = '', end = ''] = unit.split('/');
+    return `(window_start = TIMESTAMPTZ ${literal(start)} AND window_end = TIMESTAMPTZ ${literal(end)})`;
+  });
+  const counted = (from: readonly string[], condition: string, sign: number) =>
+    `SELECT content_hash, ${sign} AS number FROM ${rowsIn(from)} WHERE posted_at IS NULL AND (${condition})`;
+  const all = [
+    counted(paths, 'true', 1),
+    ...(held.length === 0 || windows.length === 0 ? [] : [counted(held, windows.join(' OR '), -1)]),
+  ];
+  const rows = await workspace.database.rows(
+    `SELECT content_hash, sum(number)::BIGINT AS number FROM (${all.join(' UNION ALL ')}) GROUP BY ALL HAVING sum(number) > 0`,
+  );
+  return new Map(rows.map(({ content_hash, number }) => [String(content_hash), Number(number)]));
+}
+
+/** The imported events without a date of some files; of equal ones of a day the last one first. */
+async function undatedRows(
+  lake: Lake,
+  workspace: Workspace,
+  { main }: Family,
+  bundles: readonly Bundle[],
+): Promise<UndatedRow[]> {
+  const found: UndatedRow[] = [];
+  for (const { main: add } of bundles) {
+    const [path = ''] = await fetchFiles(lake, workspace, main, [add]);
+    const rows = await workspace.database.rows(
+      'SELECT event_id, content_hash, epoch_ms(effective_at) AS effective, epoch_ms(window_start) AS day ' +
+        `FROM ${rowsIn([path])} WHERE posted_at IS NULL AND epoch_ms(window_end) - epoch_ms(window_start) = ${dayMs} ` +
+        `ORDER BY ${suffix} DESC, event_id`,
+    );
+    const days = new Set(unitsOf(add).flatMap((unit) => dayStart(readImported(unit)?.start ?? NaN)));
+    const spans = importSpansOf(add).map(({ first, last }) => ({ start: dayStart(first), end: dayOf(last).end }));
+    for (const { event_id, content_hash, effective, day } of rows) {
+      const start = Number(day);
+      // Else it is of a window that was loaded for the whole day.
+      if (!days.has(start)) continue;
+      const own = spans.filter((span) => span.start <= start && span.end > start);
+      const [span = dayOf(start)] = own.toSorted((one, other) => other.end - other.start - (one.end - one.start));
+      const row = { file: add.path, eventId: String(event_id), contentHash: String(content_hash) };
+      found.push({ ...row, effective: Number(effective), span });
+    }
+  }
+  return found;
+}
+
+/** In SQL: the how many-th of its kind an event is, by its id. */
+const suffix = "coalesce(TRY_CAST(split_part(event_id, '-', 2) AS INTEGER), 1)";
+
+function movesOf(
+  lake: Lake,
+  { pipeline, main }: Family,
+  slice: SliceCommit,
+  rows: readonly UndatedRow[],
+  answer: ReadonlyMap<string, number>,
+): Move[] {
+  const cut = (window: Window) => slice.cuts?.(importedUnit(window));
+  const isInside = ({ effective }: UndatedRow) => cut({ start: effective, end: effective + 1 }) !== undefined;
+  const loaded = loadedWindows(lake, pipeline, main.name, slice.account);
+  const imported = importedWindows(lake.table(main.name).snapshot, pipeline, slice.account);
+  const unitAt = (instant: number, open: Window): string => {
+    const day = dayOf(instant);
+    const own = imported.find(({ start, end }) => start <= instant && instant < end);
+    return importedUnit(own ?? { start: Math.max(day.start, open.start), end: Math.min(day.end, open.end) });
+  };
+  const moves: Move[] = [];
+  const byHash = new Map<string, UndatedRow[]>();
+  for (const row of rows) byHash.set(row.contentHash, [...(byHash.get(row.contentHash) ?? []), row]);
+  for (const [hash, equal] of byHash) {
+    const inside = equal.filter(isInside);
+    const outside = equal.filter((row) => !isInside(row));
+    const number = answer.get(hash) ?? 0;
+    for (const row of inside.slice(0, Math.max(0, inside.length - number))) {
+      const gaps = uncovered(row.span, loaded).flatMap((gap) => {
+        const pieces = cut(gap);
+        return pieces === undefined ? [gap] : pieces.outside.flatMap((unit) => readImported(unit) ?? []);
+      });
+      const nearest = (gap: Window) => (gap.end <= row.effective ? gap.end - 1 : gap.start);
+      const far = (gap: Window) => Math.abs(nearest(gap) - row.effective);
+      const [gap] = gaps.toSorted((one, other) => far(one) - far(other));
+      if (gap !== undefined) moves.push({ row, to: nearest(gap), unit: unitAt(nearest(gap), gap) });
+    }
+    for (const row of outside.slice(0, Math.max(0, number - inside.length))) {
+      const window = readImported(cut(row.span)?.inside ?? '');
+      if (window !== undefined) moves.push({ row, to: window.start, unit: unitAt(window.start, window) });
+    }
+  }
+  return moves;
+}
+
+/** Puts into the table `moves_` which event moves where: its ids, its instants and its place there. */
+async function putMoves(
+  lake: Lake,
+  workspace: Workspace,
+  { pipeline, main }: Family,
+  account: string,
+  moves: readonly Move[],
+): Promise<void> {
+  const { database } = workspace;
+  const days = [...new Set(moves.map(({ to }) => dayStart(to)))];
+  const ofDays = importedWindows(lake.table(main.name).snapshot, pipeline, account).filter(({ start }) =>
+    days.includes(dayStart(start)),
+  );
+  const adds = lake.table(main.name).snapshot.filesWith(account, pipeline, ofDays.map(importedUnit));
+  const held = await fetchFiles(lake, workspace, main, adds);
+  const columns = 'content_hash, posted_at, event_id, window_start, position';
+  const present =
+    held.length === 0
+      ? "SELECT NULL::VARCHAR AS content_hash, NULL::TIMESTAMPTZ AS posted_at, '' AS event_id, NULL::TIMESTAMPTZ AS window_start, 0 AS position WHERE false"
+      : `SELECT ${columns} FROM ${rowsIn(held)}`;
+  const values = moves.map(
+    ({ row, to }) => `(${literal(row.eventId)}, ${literal(row.contentHash)}, ${to}, ${dayStart(to)})`,
+  );
+  await database.execute(
+    `CREATE OR REPLACE TEMP TABLE present_ AS ${present}; ` +
+      `CREATE OR REPLACE TEMP TABLE moves_ AS WITH moved AS (SELECT * FROM (VALUES ${values.join(', ')}) AS t(event_id, content_hash, to_, day)), ` +
+      `equal AS (SELECT content_hash, epoch_ms(window_start) AS day, max(${suffix}) AS last FROM present_ ` +
+      'WHERE posted_at IS NULL AND event_id NOT IN (SELECT event_id FROM moved) GROUP BY ALL), ' +
+      'places AS (SELECT epoch_ms(window_start) AS day, max(position) AS place FROM present_ GROUP BY ALL) ' +
+      'SELECT event_id, make_timestamp(to_ * 1000)::TIMESTAMPTZ AS to_, make_timestamp(day * 1000)::TIMESTAMPTZ AS day, ' +
+      'coalesce(last, 0) + row_number() OVER (PARTITION BY content_hash, day ORDER BY event_id) AS number, ' +
+      'coalesce(place, -1) + row_number() OVER (PARTITION BY day ORDER BY to_, event_id) AS place ' +
+      'FROM moved LEFT JOIN equal USING (content_hash, day) LEFT JOIN places USING (day)',
+  );
+}
+
+/** A bundle's files without what moves. */
+async function restOf(
+  lake: Lake,
+  workspace: Workspace,
+  family: Family,
+  bundle: Bundle,
+  now: number,
+): Promise<NewFile[]> {
+  const { account = '', month = '' } = bundle.main.partitionValues;
+  const place: Place = { family, account: account ?? '', month: month ?? '', units: unitsOf(bundle.main) };
+  const files: NewFile[] = [];
+  const nets = [];
+  for (const { table, adds } of tablesOf(family, bundle)) {
+    const paths = await fetchFiles(lake, workspace, table, adds);
+    const columns = await columnList(workspace.database, table, paths);
+    const local = await sortedFile(
+      workspace,
+      table,
+      {
+        paths,
+        metadata: metadataOf(place),
+        select: (range) =>
+          `SELECT ${columns} FROM ${rowsIn(paths, ', file_row_number = true')} ` +
+          `WHERE event_id NOT IN (SELECT event_id FROM moves_) AND ${range} ORDER BY file_row_number`,
+      },
+      {},
+    );
+    if (local.rows === 0) continue;
+    const net = await netSumsOf(workspace.database, table, local.path);
+    if (table !== family.main) nets.push(net);
+    const tags = {
+      ...sharedTags([bundle.main.tags ?? {}]),
+      net: JSON.stringify(addNets(table === family.main ? nets : [net])),
+    };
+    files.push({ ...(await newFile(table, place, local, tags, now)), bundle: bundle.main.path });
+  }
+  return files.some(({ table }) => table === family.main) ? files : [];
+}
+
+/** What moves, as files of the months that it moves to. */
+async function movedFiles(
+  lake: Lake,
+  workspace: Workspace,
+  family: Family,
+  account: string,
+  bundles: readonly Bundle[],
+  moves: readonly Move[],
+  now: number,
+): Promise<NewFile[]> {
+  const { database } = workspace;
+  const files: NewFile[] = [];
+  const spans = moves.map(({ row: { span } }) => ({ first: span.start, last: span.end - 1 }));
+  const counts = new Map<string, number>();
+  for (const month of new Set(moves.map(({ to }) => monthOf(to)))) {
+    const own = moves.filter(({ to }) => monthOf(to) === month);
+    const units = [...new Set(own.map(({ unit }) => unit))].toSorted();
+    const place: Place = { family, account, month, units };
+    const nets = [];
+    const inMonth = `strftime(moves_.day AT TIME ZONE 'UTC', '%Y-%m') = ${literal(month)}`;
+    const main = await fetchFiles(
+      lake,
+      workspace,
+      family.main,
+      bundles.map((bundle) => bundle.main),
+    );
+    await database.execute(
+      'CREATE OR REPLACE TEMP TABLE moved_ids_ AS SELECT old.event_id AS old_, moves_.to_, moves_.day, moves_.place, ' +
+        "left(sha256(old.event_list || chr(0) || old.raw || chr(0) || strftime(moves_.day AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.000Z')), 32) " +
+        "|| CASE WHEN moves_.number = 1 THEN '' ELSE '-' || moves_.number END AS new_ " +
+        `FROM ${rowsIn(main)} AS old JOIN moves_ USING (event_id) WHERE ${inMonth}`,
+    );
+    for (const table of [...family.derived, family.main]) {
+      const adds = bundles.flatMap((bundle) => tablesOf(family, bundle).find((of) => of.table === table)?.adds ?? []);
+      if (adds.length === 0) continue;
+      const paths = await fetchFiles(lake, workspace, table, adds);
+      const changed: Readonly<Record<string, string>> = {
+        event_id: 'moved_ids_.new_',
+        effective_at: 'moved_ids_.to_',
+        window_start: 'moved_ids_.day',
+        window_end: 'moved_ids_.day + INTERVAL 24 HOUR',
+        position: 'moved_ids_.place',
+      };
+      const replaced = Object.entries(changed).filter(([name]) => has(table, name));
+      const columns = await columnList(database, table, paths, 'old.');
+      const order = table === family.main ? '' : ', entry';
+      const local: LocalParquet = await writeRows(database, table, {
+        select:
+          `SELECT * EXCLUDE (place_, ${replaced.map(([name]) => `moved_${name}`).join(', ')}) ` +
+          `REPLACE (${replaced.map(([name]) => `moved_${name} AS ${name}`).join(', ')}) FROM (SELECT ${columns}, ` +
+          `${replaced.map(([name, value]) => `${value} AS moved_${name}`).join(', ')}, moved_ids_.place AS place_ ` +
+          `FROM ${rowsIn(paths)} AS old JOIN moved_ids_ ON old.event_id = moved_ids_.old_) ` +
+          `ORDER BY moved_effective_at, place_${order}`,
+        target: workspace.fresh(),
+        metadata: metadataOf(place),
+        groupRows: 128 * 1024,
+      });
+      if (local.rows === 0) continue;
+      counts.set(table.name, (counts.get(table.name) ?? 0) + local.rows);
+      const net = await netSumsOf(database, table, local.path);
+      if (table !== family.main) nets.push(net);
+      const tags = {
+        pipeline: family.pipeline,
+        account,
+        ...importSpansTag(spans),
+        net: JSON.stringify(addNets(table === family.main ? nets : [net])),
+      };
+      files.push({ ...(await newFile(table, place, local, tags, now)), bundle: `moved ${month}` });
+    }
+  }
+  expectRows(family.main, moves.length, counts.get(family.main.name) ?? 0);
+  return files;
+}
+
+/** A bundle's tables, the main one last, with its files of each. */
+function tablesOf({ main, derived }: Family, bundle: Bundle): { table: Family['main']; adds: readonly Add[] }[] {
+  return [
+    ...derived.map((table) => ({
+      table,
+      adds: bundle.derived.filter((of) => of.table === table).map(({ add }) => add),
+    })),
+    { table: main, adds: [bundle.main] },
+  ].filter(({ adds }) => adds.length > 0);
+}

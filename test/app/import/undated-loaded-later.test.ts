@@ -1,0 +1,140 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { clockAt, database, ran, serving, temporaryFolder } from '../lake-run.js';
+import { compacted } from '../maintenance/kept-lake.js';
+import { arrayLedger, type DatedItem } from '../../serve/http/array-ledger.js';
+import { shipment } from '../sync/made-up-shop.js';
+import { found, verified } from '../verify/verified.js';
+import { eventsBody, fileOf, imported } from './imported.js';
+
+const clock = clockAt('2025-03-20T00:00:00Z');
+const start = Date.UTC(2025, 1, 27);
+const hourMs = 3_600_000;
+const days = 6;
+
+/** What has no date of its own, and the hour since 27 February at which it happened. */
+interface Fee {
+  readonly hour: number;
+  readonly kind: number;
+}
+
+function feeItem({ hour, kind }: Fee): DatedItem {
+  const json = `{"FeeReason":"kind ${kind}","FeeList":[{"FeeType":"Subscription","FeeAmount":{"CurrencyCode":"USD","CurrencyAmount":-123.45}}]}`;
+  return { at: start + hour * hourMs, list: 'ServiceFeeEventList', json };
+}
+
+const isoAt = (hour: number) => new Date(start + hour * hourMs).toISOString();
+/** One each three hours: no window is empty. */
+const shipments = Array.from({ length: days * 8 }, (_, at) =>
+  shipment(isoAt(at * 3), `111-0000000-${String(at).padStart(7, '0')}`),
+);
+
+async function lakeOf(fees: readonly Fee[], size: number) {
+  const lake = { root: await temporaryFolder(), clock };
+  const items = [...shipments, ...fees.map(feeItem)].toSorted((one, other) => one.at - other.at);
+  const pages = Array.from({ length: Math.ceil(items.length / size) }, (_, at) =>
+    items.slice(at * size, at * size + size),
+  );
+  await imported(lake, [await fileOf(pages.map((page) => eventsBody(page)))], { account: 'shop' });
+  return lake;
+}
+
+async function endpointOf(fees: readonly Fee[]): Promise<string> {
+  return serving({ ledger: arrayLedger([...shipments, ...fees.map(feeItem)]), clock });
+}
+
+async function backfilled(root: string, endpoint: string, from: number, to: number, refresh = false): Promise<void> {
+  const range = { from: isoAt(from), to: isoAt(to), refresh };
+  await ran({ pipelines: ['financial-events'], lake: root, account: 'shop', endpoint, ...range }, { clock });
+}
+
+/** How many fees of each kind a lake has, by amounts too. */
+async function expectFees(lake: { root: string; clock: typeof clock }, expected: ReadonlyMap<number, number>) {
+  const opened = await database(lake.root, clock);
+  const rows = await opened.rows(
+    'SELECT raw, count(*) AS fees, sum(amount) AS amount FROM events LEFT JOIN entries USING (event_id, effective_at) ' +
+      'WHERE events.posted_at IS NULL GROUP BY raw ORDER BY raw',
+  );
+  const wanted = [...expected].filter(([, fees]) => fees > 0).toSorted(([one], [other]) => one - other);
+  expect(rows).toEqual(
+    wanted.map(([kind, fees]) => ({
+      raw: feeItem({ hour: 0, kind }).json,
+      fees: BigInt(fees),
+      amount: (-123.45 * fees).toFixed(6),
+    })),
+  );
+  const [dated] = await opened.rows('SELECT count(*) AS dated FROM events WHERE posted_at IS NOT NULL');
+  expect(dated).toEqual({ dated: BigInt(shipments.length) });
+  const doubled = await opened.rows('SELECT event_id FROM events GROUP BY ALL HAVING count(*) > 1');
+  expect(doubled).toEqual([]);
+  expect(found(await verified(lake))).toEqual([]);
+}
+
+test.each([
+  ['before the window that has it', 60, 30, 2, 4],
+  ['into a window that lacks it', 60, 30, 0, 2],
+  ['into a part of its day that lacks it', 40, 10, 1.25, 1.5],
+  ['into a window that has it', 60, 30, 0, 3],
+])('a fee that an import has placed %s is neither lost nor doubled', async (_, hour, size, from, to) => {
+  const fees = [{ hour, kind: 1 }];
+  const lake = await lakeOf(fees, size);
+  const endpoint = await endpointOf(fees);
+  await expectFees(lake, new Map([[1, 1]]));
+  await backfilled(lake.root, endpoint, from * 24, to * 24);
+  await expectFees(lake, new Map([[1, 1]]));
+  await backfilled(lake.root, endpoint, from * 24, to * 24, true);
+  await expectFees(lake, new Map([[1, 1]]));
+  await compacted({ lake: lake.root, account: undefined }, { clock });
+  await backfilled(lake.root, endpoint, 0, days * 24);
+  await expectFees(lake, new Map([[1, 1]]));
+});
+
+const fee = fc.record({ hour: fc.integer({ min: 0, max: days * 24 - 1 }), kind: fc.integer({ min: 1, max: 2 }) });
+const range = fc.tuple(fc.integer({ min: 0, max: days * 4 - 1 }), fc.integer({ min: 1, max: days * 4 }));
+
+test('whatever windows are loaded, a fee that an answer has goes as often, one that it lacks stays until all is loaded', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fee, { maxLength: 4 }),
+      fc.array(fee, { maxLength: 1 }),
+      fc.array(fee, { maxLength: 1 }),
+      fc.integer({ min: 3, max: 60 }),
+      fc.array(fc.record({ range, refresh: fc.boolean(), merge: fc.boolean() }), { minLength: 1, maxLength: 3 }),
+      async (both, only, more, size, steps) => {
+        const lake = await lakeOf([...both, ...only], size);
+        const served = [...both, ...more];
+        const endpoint = await endpointOf(served);
+        const left = new Map([1, 2].map((kind) => [kind, [...both, ...only].filter((of) => of.kind === kind).length]));
+        const loaded = new Set<number>();
+        const last = { range: [0, days * 4] as const, refresh: false, merge: false };
+        for (const {
+          range: [one, other],
+          refresh,
+          merge,
+        } of [...steps, last]) {
+          const [from, to] = [Math.min(one, other) * 6, Math.max(one, other) * 6];
+          if (from === to) continue;
+          await backfilled(lake.root, endpoint, from, to, refresh);
+          // Hour by hour: what an answer has for the first time takes an imported one away.
+          for (let hour = from; hour < to; hour++) {
+            if (loaded.has(hour)) continue;
+            loaded.add(hour);
+            for (const { kind } of served.filter((of) => of.hour === hour)) {
+              left.set(kind, Math.max(0, (left.get(kind) ?? 0) - 1));
+            }
+          }
+          if (loaded.size === days * 24) left.clear();
+          const expected = new Map(
+            [1, 2].map((kind) => [
+              kind,
+              (left.get(kind) ?? 0) + served.filter((of) => of.kind === kind && loaded.has(of.hour)).length,
+            ]),
+          );
+          await expectFees(lake, expected);
+          if (merge) await compacted({ lake: lake.root, account: undefined }, { clock });
+        }
+      },
+    ),
+    { numRuns: 5, endOnFailure: true },
+  );
+}, 180_000);
