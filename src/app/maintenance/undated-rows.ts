@@ -16,6 +16,7 @@ import type { Workspace } from '../../lake/files/workspace.js';
 import type { Lake, SliceCommit } from '../../lake/lake.js';
 import { dayOf, importedUnit, importedWindows, readImported } from '../../lake/loads/imported-days.js';
 import { replacedUnits, touchedFiles, txns } from '../../lake/loads/load-keys.js';
+import { restoreSwapped } from '../../lake/transaction/swapped-files.js';
 import { exchange } from '../../lake/transaction/transaction.js';
 import type { NewFile } from '../../lake/transaction/written-files.js';
 import { bundlesOf, replacing, type Bundle } from './bundles.js';
@@ -80,14 +81,17 @@ async function isMoved(
   if (!slice.files.some(({ table }) => table === main)) return true;
   const isTouched = (span: Window) => slice.cuts?.(importedUnit(span)) !== undefined;
   const touched = () =>
-    bundlesOf(lake, family, slice.account).filter(
-      ({ main: add, isWhole }) => isWhole && fileSpans(add).some(isTouched),
-    );
+    bundlesOf(lake, family, slice.account).filter(({ main: add }) => fileSpans(add).some(isTouched));
+  if (!touched().every(({ isWhole }) => isWhole)) {
+    // A run that died on the way left it so.
+    await lake.refresh();
+    await restoreSwapped(lake.tables, Infinity, clock.now());
+  }
   const state = () => {
     const loaded = loadedWindows(lake, family.pipeline, main.name, slice.account);
     return JSON.stringify([loaded, touched().map(({ main: add }) => add.path)]);
   };
-  const bundles = touched();
+  const bundles = touched().filter(({ isWhole }) => isWhole);
   const before = state();
   if (bundles.length === 0) return true;
   const rows = (await undatedRows(lake, workspace, family, bundles)).filter(({ span }) => isTouched(span));
