@@ -2,7 +2,7 @@ const newline = 0x0a;
 const mark = Buffer.of(0xef, 0xbb, 0xbf);
 
 /** A line is held in memory; one that never ends is no file of bodies. */
-export const longestLine = 256 * 1024 * 1024;
+export const longestLine = 32 * 1024 * 1024;
 
 /** Memory for a line that was begun is kept for the next one, where it isn't more than this. */
 const keptBytes = 16 * 1024 * 1024;

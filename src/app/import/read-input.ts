@@ -81,7 +81,7 @@ export async function readInput(
   };
 
   try {
-    for await (const { page, line, bytes } of savedPages(input, broken)) {
+    for await (const { page, line, bytes } of savedPages(input, broken, signal)) {
       signal.throwIfAborted();
       last = line;
       places.writer.expect((received += bytes));

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import { scanPage, type ScannedPage } from '../../sources/finances/api-v0/page.js';
 import { excerpt, isHtml } from '../../engine/retry/excerpt.js';
@@ -27,10 +28,11 @@ export function brokenLine(file: string, line: number, found: string): Ledgerlak
 export async function* savedPages(
   input: Input,
   broken: (line: number, found: string) => void,
+  signal: AbortSignal,
 ): AsyncGenerator<SavedPage, void> {
   const tape = new Tape();
   let last = 0;
-  const chunks = readable(input, () => last + 1);
+  const chunks = readable(input, () => last + 1, signal);
   for await (const { number, bytes } of linesOf(chunks)) {
     last = number;
     if (bytes === undefined) {
@@ -49,9 +51,14 @@ export async function* savedPages(
   }
 }
 
-async function* readable(input: Input, line: () => number): AsyncGenerator<Buffer> {
+async function* readable(input: Input, line: () => number, signal: AbortSignal): AsyncGenerator<Buffer> {
   try {
-    yield* inflated(input.open());
+    for await (const chunk of inflated(input.open())) {
+      // Blank lines give no page at which anybody would look for it.
+      await setImmediate();
+      signal.throwIfAborted();
+      yield chunk;
+    }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (!code.startsWith('Z_')) throw error;

@@ -1,3 +1,4 @@
+import { LedgerlakeError } from '../errors.js';
 import { unescapeUtf8 } from './text.js';
 
 /** What a node of the tape is. `shadowed` marks a key that a later one of the same object replaces. */
@@ -20,6 +21,13 @@ const stride = 4;
 /** Containers may stand in one another this deep (RFC 8259, section 9, lets a parser set its limit). */
 export const maxDepth = 512;
 
+/** A text has at most so many nodes, which take 64 MB: the densest one has a node for each two bytes. */
+export const mostNodes = 4 * 1024 * 1024;
+
+function tooMany(): LedgerlakeError {
+  return new LedgerlakeError('TOO_LARGE', `expected JSON of at most ${mostNodes} values, found more`);
+}
+
 /**
  * One JSON text as a flat list of nodes in document order: a container is followed by its content, a key by its value.
  * Node 0 is the text's value. Nothing is copied or decoded: nodes are offsets into the bytes that were scanned.
@@ -40,6 +48,7 @@ export class Tape {
   push(nodeKind: number, start: number): number {
     const at = this.length * stride;
     if (at === this.#cells.length) {
+      if (this.length >= mostNodes) throw tooMany();
       const larger = new Int32Array(this.#cells.length * 2);
       larger.set(this.#cells);
       this.#cells = larger;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import { scan } from '../../../src/core/json/scan.js';
-import { kind, maxDepth, Tape } from '../../../src/core/json/tape.js';
+import { kind, maxDepth, mostNodes, Tape } from '../../../src/core/json/tape.js';
 import { brokenBytes, brokenJsonText, jsonText } from '../../reference/arbitraries.js';
 
 function scanned(bytes: Uint8Array): Tape {
@@ -169,4 +169,18 @@ test('keys that differ only in lone surrogates stay two', () => {
   const tape = scanned(Buffer.from('{"\\ud800":1,"\\ud801":2}'));
   tape.shadowKeys(0);
   expect([...tape.keys(0)]).toHaveLength(2);
+});
+
+test('a text of more values than are held is refused, however it nests them', () => {
+  const dense = Buffer.alloc(2 * mostNodes + 2, '0,');
+  dense[0] = 0x5b;
+  dense[1] = 0x30;
+  for (let at = 2; at < dense.length - 1; at++) dense[at] = at % 2 === 0 ? 0x2c : 0x30;
+  dense[dense.length - 1] = 0x5d;
+  expect(() => {
+    scan(dense, new Tape());
+  }).toThrow(expect.objectContaining({ code: 'TOO_LARGE' }) as Error);
+  expect(() => {
+    scan(Buffer.alloc(32 * 1024 * 1024, '['), new Tape());
+  }).toThrow(/nesting of at most/);
 });

@@ -6,7 +6,7 @@ import type { Dictionary } from '../../../core/columns/dictionary.js';
 import type { Tape } from '../../../core/json/tape.js';
 import { kind } from '../../../core/json/tape.js';
 import type { Notices } from './notices.js';
-import { count } from './notices.js';
+import { countPlace } from './notices.js';
 import type { PathNode } from './paths.js';
 import { ListPaths, meaning, type Slots } from './paths.js';
 import { none, type AttributeRows, type SliceRows } from './rows.js';
@@ -19,6 +19,9 @@ interface TypeField {
   readonly stem: string;
   readonly value: number;
 }
+
+/** Lists whose paths are kept: far more than the model has. */
+const mostLists = 1000;
 
 /**
  * Turns events into rows: one per event, one per amount (tables `events` and `entries`), read off the
@@ -48,7 +51,7 @@ export class Flattener {
     const paths = this.#pathsOf(list);
     const firstEntry = entries.length;
     const firstItem = items.length;
-    if (!paths.isKnown) count(this.#notices.unknownLists, list);
+    if (!paths.isKnown) countPlace(this.#notices.unknownLists, list);
     this.#walkEvent(tape, node, paths.root);
     if (this.#duplicate) {
       // Rare: some object has a key twice. The last one counts, which the walk can't know in advance: mark and walk again.
@@ -65,11 +68,13 @@ export class Flattener {
     events.firstEntry.push(firstEntry);
     this.#rows.addRaw(tape.bytes, tape.start(node), tape.end(node));
     this.#addAttributes(tape, paths.root);
-    for (const place of this.#oddFields) count(this.#notices.oddFields, `${list}: ${place}`);
+    for (const place of this.#oddFields) countPlace(this.#notices.oddFields, `${list}: ${place}`);
   }
 
   #pathsOf(list: string): ListPaths {
     let paths = this.#lists.get(list);
+    // Their paths are a cache: a page can name as many lists as it has bytes.
+    if (paths === undefined && this.#lists.size === mostLists) this.#lists.clear();
     if (paths === undefined) this.#lists.set(list, (paths = new ListPaths(list)));
     return paths;
   }
@@ -254,8 +259,8 @@ export class Flattener {
     const { entries, amountPaths } = this.#rows;
     for (let row = firstEntry; row < entries.length; row++) {
       const place = amountPaths[entries.path[row] ?? none];
-      if (place?.role === 'unknown') count(this.#notices.unknownPaths, `${paths.name}: ${place.path}`);
-      if (entries.text[row] !== none) count(this.#notices.inexactAmounts, `${paths.name}: ${place?.path ?? ''}`);
+      if (place?.role === 'unknown') countPlace(this.#notices.unknownPaths, `${paths.name}: ${place.path}`);
+      if (entries.text[row] !== none) countPlace(this.#notices.inexactAmounts, `${paths.name}: ${place?.path ?? ''}`);
     }
   }
 

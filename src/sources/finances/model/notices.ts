@@ -24,3 +24,11 @@ export function newNotices(): Notices {
 export function count<Key>(counts: Map<Key, number>, key: Key, by = 1): void {
   counts.set(key, (counts.get(key) ?? 0) + by);
 }
+
+/** Places of one kind that are told apart: a page can name as many as it has bytes. */
+const mostPlaces = 1000;
+
+/** Counts a place of one kind; what comes behind the first thousand counts as one. */
+export function countPlace(counts: Map<string, number>, place: string): void {
+  count(counts, counts.size < mostPlaces || counts.has(place) ? place : 'others');
+}
