@@ -1,4 +1,4 @@
-import { startEmbeddedService } from '../../src/emulator/embedded-service.js';
+import { startEmbeddedService } from '../../src/emulator/emulator.js';
 import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ import { openLakeReader } from '../../src/app/query/lake-files.js';
 import type { RunEvent, Tell } from '../../src/core/events/run-event.js';
 import { createViews } from '../../src/core/duckdb/views.js';
 import { asKnownMacros } from '../../src/app/query/as-known.js';
-import { startService, type ServiceOptions } from '../../src/serve/http/server.js';
+import { type EmulatorOptions, startEmulator } from '../../src/emulator/emulator.js';
 import { plainLog } from '../../src/observe/log/plain-log.js';
 
 /** A clock that stands still at an instant: who sleeps on it sleeps until it is woken by its signal. */
@@ -36,8 +36,8 @@ export async function temporaryFolder(): Promise<string> {
 }
 
 /** A service of its own for the test that runs; its address. */
-export async function serving(options: ServiceOptions): Promise<string> {
-  const service = await startService(options);
+export async function serving(options: EmulatorOptions): Promise<string> {
+  const service = await startEmulator(options);
   onTestFinished(() => service.close());
   return service.url;
 }

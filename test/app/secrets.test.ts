@@ -4,7 +4,8 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createSeller } from '../../src/emulator/seller/seller.js';
-import { startService, type RunningService } from '../../src/serve/http/server.js';
+import { startEmulator } from '../../src/emulator/emulator.js';
+import type { RunningService } from '../../src/serve/http/server.js';
 import type { Faults } from '../../src/emulator/faults/faults.js';
 import { runningClock } from '../running-clock.js';
 import { secrets } from '../engine/auth/token-endpoint.js';
@@ -14,7 +15,7 @@ import { temporaryFolder } from './lake-run.js';
 /** A service with a sign-in, and the access tokens that came to it. */
 async function signedInService(faults?: Faults): Promise<{ service: RunningService; tokens: ReadonlySet<string> }> {
   const clock = runningClock('2026-03-20T12:00:00Z');
-  const service = await startService({
+  const service = await startEmulator({
     ledger: createSeller({ seed: 2, events: 400 }, clock),
     clock,
     faults,

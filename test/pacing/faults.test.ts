@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import type { FaultRequest, Faults } from '../../src/emulator/faults/faults.js';
+import type { Faults } from '../../src/emulator/faults/faults.js';
+import type { FaultRequest } from '../../src/serve/http/fault-injection.js';
 import { virtualRun } from './virtual-run.js';
 
 const small = { events: 2500, days: 40, pipelines: ['financial-events'], latencyMs: 50, timeoutMs: 1000 };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { FaultRequest } from '../../src/emulator/faults/faults.js';
+import type { FaultRequest } from '../../src/serve/http/fault-injection.js';
 import { virtualRun } from './virtual-run.js';
 
 const later = ({ numberInOperation }: FaultRequest): boolean => numberInOperation > 20;

@@ -14,7 +14,7 @@ import { runPipelines, type PipelineSummary } from '../../src/engine/run/runner.
 import { dayMs, months, type Window } from '../../src/core/windows.js';
 import { createSeller, type Seller } from '../../src/emulator/seller/seller.js';
 import { signInPath } from '../../src/serve/http/sign-in.js';
-import { startService, type ServiceOptions } from '../../src/serve/http/server.js';
+import { type EmulatorOptions, startEmulator } from '../../src/emulator/emulator.js';
 import { Secret } from '../../src/engine/auth/secret.js';
 import { openDatabase } from '../../src/core/duckdb/connection.js';
 import { HandClock } from '../core/clock.js';
@@ -30,7 +30,7 @@ export interface Scenario {
   readonly seed?: number;
   /** Default: the live service's. */
   readonly quota?: { readonly rate: number; readonly burst: number };
-  readonly service?: Partial<ServiceOptions>;
+  readonly service?: Partial<EmulatorOptions>;
   /** Whether the service asks for access tokens. */
   readonly signsIn?: boolean;
   /** Milliseconds of real time after which an answer is given up: what keeps silent is waited for in real time. */
@@ -80,7 +80,7 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-pacing-'));
   const slow = countedClock(clock);
   const client = { clientId: 'client', clientSecret: 'its secret' };
-  const service = await startService({
+  const service = await startEmulator({
     ledger: seller,
     clock: slow.clock,
     quota,

@@ -1,9 +1,8 @@
+import type { FaultInjection } from '../../serve/http/fault-injection.js';
 import { usageError } from '../../core/errors.js';
 import { amount, whole } from '../../app/configuration/numbers.js';
 import { isLoopback } from '../../core/http-server/host-rule.js';
 import { quoted } from '../../core/http-server/refusal.js';
-import { parseFaults } from '../../emulator/faults/fault-list.js';
-import { faultLines } from '../../emulator/faults/kinds.js';
 import type { Latency } from '../../serve/http/latency.js';
 import type { SignInOptions } from '../../serve/http/sign-in.js';
 import type { CommandDefinition, Given } from '../options/definition.js';
@@ -76,16 +75,20 @@ export function hostsOf(text: string): readonly string[] {
 export const serveCommand: CommandDefinition = {
   name: 'serve',
   about: 'Serve the Financial Events Service over HTTP, from a lake or a made-up seller',
-  more:
-    'Serves the Financial Events Service from the stored bytes of the lake that --lake names; without it, from a\n' +
-    'made-up seller, the same for the same seed. The first line of standard output is the address; standard error\n' +
-    'has a line for each request. GET /healthz tells whether it is well, and GET / shows the report of the lake,\n' +
-    `unless there is a sign-in. With ${idName} and ${secretName}\n` +
-    'in the environment, POST /auth/o2/token issues access tokens, which every operation then asks for.\n\n' +
-    '--faults makes it fail as the live service does: a list of KIND, KIND=SHARE or KIND:N=SHARE with commas\n' +
-    'between, SHARE from 0 to 1. all=SHARE draws evenly among the kinds marked *, which hit one request and let the\n' +
-    'next one pass. The same seed makes the same chances. The kinds, with the N that each has unless one is given:\n\n' +
-    faultLines().join('\n'),
+  more: async () => {
+    const { faultLines } = await import('../../emulator/faults/kinds.js');
+    return (
+      'Serves the Financial Events Service from the stored bytes of the lake that --lake names; without it, from a\n' +
+      'made-up seller, the same for the same seed. The first line of standard output is the address; standard error\n' +
+      'has a line for each request. GET /healthz tells whether it is well, and GET / shows the report of the lake,\n' +
+      `unless there is a sign-in. With ${idName} and ${secretName}\n` +
+      'in the environment, POST /auth/o2/token issues access tokens, which every operation then asks for.\n\n' +
+      '--faults makes it fail as the live service does: a list of KIND, KIND=SHARE or KIND:N=SHARE with commas\n' +
+      'between, SHARE from 0 to 1. all=SHARE draws evenly among the kinds marked *, which hit one request and let the\n' +
+      'next one pass. The same seed makes the same chances. The kinds, with the N that each has unless one is given:\n\n' +
+      faultLines().join('\n')
+    );
+  },
   options: {
     lake: { type: 'text', about: 'Serve this lake: a folder, or s3://BUCKET/PREFIX; left out: a made-up seller' },
     account: { type: 'text', about: 'Whose events of the lake [default: the only account that it holds]' },
@@ -126,11 +129,21 @@ export const serveCommand: CommandDefinition = {
     };
     const tokenLifeMs = optional(given.text('token-life'), (text) => amount('--token-life', text) * 60_000);
     const latencyMs = optional(given.text('latency'), latencyOf);
-    const faults = optional(given.text('faults'), parseFaults);
+    const injectFaults = await injectionOf(given.text('faults'));
     const allowedHosts = optional(given.text('allow-host'), hostsOf);
     const signIn = signInOf(process.env);
     refuseOpen(given.required('host'), signIn !== undefined || given.flag('allow-open'));
-    const service = { clock, host: given.required('host'), port, quota, signIn, tokenLifeMs, latencyMs, faults, seed };
+    const service = {
+      clock,
+      host: given.required('host'),
+      port,
+      quota,
+      signIn,
+      tokenLifeMs,
+      latencyMs,
+      injectFaults,
+      seed,
+    };
     const { serve } = await import('../serve/serve.js');
     const serving = { service: { ...service, allowedHosts }, signal, print, log };
     if (lake === undefined) {
@@ -155,3 +168,13 @@ export const serveCommand: CommandDefinition = {
     return 0;
   },
 };
+
+/** The faults of a list such as `all=0.1`; undefined for no list. Throws a USAGE error for one that can't be. */
+async function injectionOf(list: string | undefined): Promise<FaultInjection | undefined> {
+  if (list === undefined) return undefined;
+  const [{ parseFaults }, { faultInjection }] = await Promise.all([
+    import('../../emulator/faults/fault-list.js'),
+    import('../../emulator/faults/service-faults.js'),
+  ]);
+  return faultInjection(parseFaults(list));
+}

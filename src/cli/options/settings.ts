@@ -41,7 +41,7 @@ export async function readSettings(given: Given, asked = given.text('account')):
 
 /** Loads the made-up seller only for a run that needs it. */
 async function startEmbedded(clock: Clock): Promise<EmbeddedService> {
-  const { startEmbeddedService } = await import('../../emulator/embedded-service.js');
+  const { startEmbeddedService } = await import('../../emulator/emulator.js');
   return startEmbeddedService(clock);
 }
 

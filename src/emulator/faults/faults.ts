@@ -1,21 +1,6 @@
 import { usageError } from '../../core/errors.js';
-import type { OperationName } from '../../sources/finances/api-v0/operations.js';
+import type { FaultRequest } from '../../serve/http/fault-injection.js';
 import { type FaultKind, faultRules, isFaultKind } from './kinds.js';
-
-/** A request as a test sees it that chooses which ones a fault hits. */
-export interface FaultRequest {
-  readonly operation: OperationName | 'SignIn';
-  /** Over all operations and the sign-in, from 1, in the order of arrival. */
-  readonly number: number;
-  /** The same within its operation. */
-  readonly numberInOperation: number;
-  /** Whether it carries a NextToken. */
-  readonly hasToken: boolean;
-  /** What it asks for, or the default; NaN where that is no number. */
-  readonly pageSize: number;
-  /** The query as it came, decoded. */
-  readonly parameters: Readonly<Record<string, string>>;
-}
 
 /** When a fault hits. What is left out doesn't narrow it. */
 export interface FaultSettings {

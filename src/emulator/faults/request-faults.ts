@@ -1,60 +1,18 @@
 import { limits, operations } from '../../sources/finances/api-v0/operations.js';
-import type { Answer, Delivery } from '../../core/http-server/answer.js';
+import type { Delivery } from '../../core/http-server/answer.js';
 import { type Outcome, refused } from '../../serve/http/answer.js';
 import type { PageRequest } from '../../serve/http/chain.js';
-import type { LedgerItem, LedgerPage } from '../../serve/http/ledger.js';
+import type { LedgerItem } from '../../serve/http/ledger.js';
 import { Refusal } from '../../core/http-server/refusal.js';
 import { accessTokenExpired, denied, overQuota, tokenExpired } from '../../serve/http/refusal.js';
-import type { FaultRequest } from './faults.js';
+import {
+  shownPage,
+  type FaultRequest,
+  type RequestFaults,
+  type RequestNames,
+} from '../../serve/http/fault-injection.js';
 import type { FaultKind } from './kinds.js';
 import type { Strikes } from './strikes.js';
-
-/** A page as it is shown, and how its chain goes on. */
-export interface ShownPage {
-  readonly items: readonly LedgerItem[];
-  /** Where the next page begins: a place for which a token is issued, or a token that was issued before. */
-  readonly next: { readonly cursor: string | undefined } | { readonly token: string } | undefined;
-}
-
-/** What goes wrong with one request, asked step by step; each step is asked once at most. */
-export interface RequestFaults {
-  /** Comes in place of the answer before the quota counts the request. */
-  throttled(): Outcome | undefined;
-  /** The rate at which the operation's quota runs; undefined: the one it is set to. */
-  rate(): number | undefined;
-  /** Comes in place of the answer once the quota has counted the request. */
-  instead(): Outcome | undefined;
-  /** Throws a Refusal (400) for a checked request that the specification allows. */
-  check(request: PageRequest): void;
-  /** The page as it is shown. Throws a Refusal (400) for one that the specification allows. */
-  page(request: PageRequest, page: LedgerPage): ShownPage;
-  /** Throws a Refusal (400) for a body that the specification allows. */
-  checkBody(body: string): void;
-  /** The answer as it goes out. */
-  finish(answer: Answer): Answer;
-}
-
-/** What a request is recognised by when it comes again. */
-export interface RequestNames {
-  readonly target: string;
-  readonly accessToken: string | undefined;
-}
-
-/** A page without faults: the ledger's. */
-export function shownPage({ items, next }: LedgerPage): ShownPage {
-  return { items, next: next === undefined ? undefined : { cursor: next } };
-}
-
-/** A service that keeps to its specification. */
-export const noFaults: RequestFaults = {
-  throttled: () => undefined,
-  rate: () => undefined,
-  instead: () => undefined,
-  check: () => undefined,
-  page: (_request, page) => shownPage(page),
-  checkBody: () => undefined,
-  finish: (answer) => answer,
-};
 
 const day = 86_400_000;
 const rateHeader = 'x-amzn-RateLimit-Limit';

@@ -1,5 +1,6 @@
-import { draw } from './draw.js';
-import { checkFaults, type FaultRequest, type Faults, type FaultSettings } from './faults.js';
+import { draw } from '../../serve/http/draw.js';
+import type { FaultRequest } from '../../serve/http/fault-injection.js';
+import { checkFaults, type Faults, type FaultSettings } from './faults.js';
 import { type FaultKind, faultKinds, faultRules } from './kinds.js';
 
 /** What decides and counts hits. */

@@ -6,10 +6,14 @@ import { type Outcome, refused, type SidePage } from './answer.js';
 import { pageBody } from './bodies.js';
 import { readRequest, type TokenRules } from './chain.js';
 import { type Counted, Tally } from './counts.js';
-import { Arrivals } from '../../emulator/faults/arrivals.js';
-import type { FaultRequest, Faults } from '../../emulator/faults/faults.js';
-import { noFaults, type RequestFaults } from '../../emulator/faults/request-faults.js';
-import { createServiceFaults } from '../../emulator/faults/service-faults.js';
+import { Arrivals } from './arrivals.js';
+import {
+  type FaultInjection,
+  type FaultRequest,
+  noFaults,
+  type RequestFaults,
+  withoutFaults,
+} from './fault-injection.js';
 import { createLatency, type Latency } from './latency.js';
 import type { Ledger } from './ledger.js';
 import { ledgerPage } from './ledger-page.js';
@@ -39,7 +43,7 @@ export interface AnswerOptions {
   /** Who may ask; undefined: everybody, and there is no sign-in. */
   readonly signIn?: SignInOptions | undefined;
   /** How the service falls short of its specification; undefined: nowhere. */
-  readonly faults?: Faults | undefined;
+  readonly injectFaults?: FaultInjection | undefined;
   /** How long answers take, by the clock; default: no time. */
   readonly latencyMs?: Latency | undefined;
   /** Decides every chance of faults and latencies; default 1. */
@@ -82,7 +86,8 @@ export function createAnswers(
   const quotas = new Quotas(options.quota);
   const signIn = options.signIn && createSignIn(options.signIn, options.clock, options.tokenKey);
   const hit = tally.hit.bind(tally);
-  const faults = createServiceFaults({ ...options, faults: options.faults, seed, hit, signIn: signIn !== undefined });
+  const { injectFaults = withoutFaults } = options;
+  const faults = injectFaults({ ...options, seed, hit, signIn: signIn !== undefined });
   const { clock, ledger } = faults;
   const wait = createLatency(options.latencyMs ?? 0, seed, clock);
   const arrivals = new Arrivals();

@@ -1,5 +1,4 @@
 import type { OperationName } from '../../sources/finances/api-v0/operations.js';
-import type { FaultKind } from '../../emulator/faults/kinds.js';
 
 /** An operation, the sign-in, or `none` for a path that is neither. */
 export type Counted = OperationName | 'SignIn' | 'none';
@@ -9,7 +8,7 @@ export interface Counts {
   /** Requests by operation and status; left out: any. Status 0: the connection was closed or left without an answer. */
   requests(operation?: Counted, status?: number): number;
   /** Requests, or events and groups, that a fault hit; left out: any. */
-  faults(kind?: FaultKind): number;
+  faults(kind?: string): number;
   /** Requests under way now. */
   readonly underWay: number;
   /** The most that were under way at once. */
@@ -19,7 +18,7 @@ export interface Counts {
 /** Counts that go up. */
 export class Tally implements Counts {
   readonly #requests = new Map<Counted, Map<number, number>>();
-  readonly #faults = new Map<FaultKind, number>();
+  readonly #faults = new Map<string, number>();
   #underWay = 0;
   #peak = 0;
 
@@ -40,7 +39,7 @@ export class Tally implements Counts {
     return sum;
   }
 
-  faults(kind?: FaultKind): number {
+  faults(kind?: string): number {
     if (kind !== undefined) return this.#faults.get(kind) ?? 0;
     return [...this.#faults.values()].reduce((sum, count) => sum + count, 0);
   }
@@ -59,7 +58,7 @@ export class Tally implements Counts {
     this.#requests.set(operation, statuses.set(status, (statuses.get(status) ?? 0) + 1));
   }
 
-  hit(kind: FaultKind): void {
+  hit(kind: string): void {
     this.#faults.set(kind, this.faults(kind) + 1);
   }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
-import { draw } from '../../emulator/faults/draw.js';
+import { draw } from './draw.js';
 
 /** How long answers take, milliseconds: always the same, or evenly drawn. */
 export type Latency = number | { readonly least: number; readonly most: number };

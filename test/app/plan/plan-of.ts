@@ -1,4 +1,4 @@
-import { startEmbeddedService } from '../../../src/emulator/embedded-service.js';
+import { startEmbeddedService } from '../../../src/emulator/emulator.js';
 import { plan, type PlanOptions } from '../../../src/app/plan/plan.js';
 import type { Clock } from '../../../src/core/clock.js';
 import { Kept } from '../../core/text/streams.js';

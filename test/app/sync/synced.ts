@@ -1,4 +1,4 @@
-import { startEmbeddedService } from '../../../src/emulator/embedded-service.js';
+import { startEmbeddedService } from '../../../src/emulator/emulator.js';
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../src/core/clock.js';
 import { sync, type SyncOptions } from '../../../src/app/load/sync.js';

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Arrivals } from '../../../src/emulator/faults/arrivals.js';
-import { draw } from '../../../src/emulator/faults/draw.js';
-import type { FaultRequest, Faults } from '../../../src/emulator/faults/faults.js';
+import { Arrivals } from '../../../src/serve/http/arrivals.js';
+import { draw } from '../../../src/serve/http/draw.js';
+import type { Faults } from '../../../src/emulator/faults/faults.js';
+import type { FaultRequest } from '../../../src/serve/http/fault-injection.js';
 import { type FaultKind, faultKinds, faultRules } from '../../../src/emulator/faults/kinds.js';
 import { Strikes } from '../../../src/emulator/faults/strikes.js';
-import { startService } from '../../../src/serve/http/server.js';
+import { startEmulator } from '../../../src/emulator/emulator.js';
 import { arrayLedger, event, group } from '../../serve/http/array-ledger.js';
 import { pages, paths, start, startClient } from '../../serve/http/client.js';
 import { handClock } from '../../serve/http/hand-clock.js';
@@ -146,7 +147,7 @@ describe('settings', () => {
     [{ 'deferred-events': { when: () => true } }, /single requests/],
     [{ unheard: {} } as Faults, /no fault "unheard"/],
   ])('%j can not be', async (faults, message) => {
-    const starting = startService({ ledger: arrayLedger([]), clock: handClock(start), faults });
+    const starting = startEmulator({ ledger: arrayLedger([]), clock: handClock(start), faults });
     await expect(starting).rejects.toMatchObject({ code: 'USAGE', message: expect.stringMatching(message) as string });
   });
 });

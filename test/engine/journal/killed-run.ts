@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
-import type { ServiceOptions } from '../../../src/serve/http/server.js';
+import type { EmulatorOptions } from '../../../src/emulator/emulator.js';
 import { truthOf } from '../../lake/lake-truth.js';
 import { childRun } from '../run/child-run.js';
 import { filesOf, globOf } from '../run/disk-lake.js';
@@ -15,7 +15,7 @@ import { runningClock } from '../../running-clock.js';
 export const quota = { rate: 80, burst: 10 };
 
 /** A busy seller's service, some of whose slices have ten pages; closed when the test ends. */
-export async function busyService(more: Partial<ServiceOptions> = {}, seed = 3): Promise<WatchedService> {
+export async function busyService(more: Partial<EmulatorOptions> = {}, seed = 3): Promise<WatchedService> {
   const clock = runningClock('2025-06-20T12:00:00Z');
   const seller = createSeller({ seed, events: 7000 }, clock);
   const service = await watchedService(seller, clock, { latencyMs: 40, ...more });

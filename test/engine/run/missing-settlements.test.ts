@@ -1,7 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { status } from '../../../src/app/status/status.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
-import { startService, type RunningService } from '../../../src/serve/http/server.js';
+import { startEmulator } from '../../../src/emulator/emulator.js';
+import type { RunningService } from '../../../src/serve/http/server.js';
 import type { Faults } from '../../../src/emulator/faults/faults.js';
 import type { Ledger } from '../../../src/serve/http/ledger.js';
 import { database, ran, temporaryFolder } from '../../app/lake-run.js';
@@ -13,7 +14,7 @@ const pipelines = ['financial-event-groups'];
 
 async function shop(faults: Faults | undefined, clock: SetClock) {
   const seller = createSeller({ seed: 5, events: 900, days: 150 }, clock);
-  const service = await startService({ ledger: seller, clock, faults });
+  const service = await startEmulator({ ledger: seller, clock, faults });
   onTestFinished(() => service.close());
   const lake = await temporaryFolder();
   return { seller, service, lake, given: { lake, endpoint: service.url, account: 'shop', pipelines } };
@@ -78,7 +79,7 @@ test('the first settlement of all is found, where a listing leaves it out, and a
         return { ...page, items: page.items.filter(({ json }) => !isFirst(json)) };
       },
     };
-    const service = await startService({ ledger, clock });
+    const service = await startEmulator({ ledger, clock });
     onTestFinished(() => service.close());
     const lake = await temporaryFolder();
     const given = { lake, endpoint: service.url, account: 'shop', pipelines };
@@ -116,7 +117,7 @@ test('settlements that stay away are told, by each run and by status, and sync l
       return { ...page, items: page.items.filter(({ json }) => json !== hidden) };
     },
   };
-  const service = await startService({ ledger, clock });
+  const service = await startEmulator({ ledger, clock });
   onTestFinished(() => service.close());
   const lake = await temporaryFolder();
   const given = { lake, endpoint: service.url, account: 'shop', pipelines };

@@ -6,7 +6,7 @@ import { settlement, shipment } from '../../app/sync/made-up-shop.js';
 import { evenLedger } from './even-ledger.js';
 import { watchedService, type WatchedService } from './watched-service.js';
 import type { Ledger } from '../../../src/serve/http/ledger.js';
-import type { ServiceOptions } from '../../../src/serve/http/server.js';
+import type { EmulatorOptions } from '../../../src/emulator/emulator.js';
 
 const now = '2026-03-20T12:00:00Z';
 const dayMs = 86_400_000;
@@ -14,7 +14,7 @@ const dayMs = 86_400_000;
 async function serviceOver(
   ledger: Ledger,
   clock = runningClock(now),
-  more: Partial<ServiceOptions> = {},
+  more: Partial<EmulatorOptions> = {},
 ): Promise<WatchedService> {
   const service = await watchedService(ledger, clock, more);
   onTestFinished(() => service.close());

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createSeller, type Seller } from '../../../src/emulator/seller/seller.js';
 import type { Faults } from '../../../src/emulator/faults/faults.js';
-import { startService } from '../../../src/serve/http/server.js';
+import { startEmulator } from '../../../src/emulator/emulator.js';
 import { database, ran, temporaryFolder } from '../../app/lake-run.js';
 import { setClock, synced, type SetClock } from '../../app/sync/synced.js';
 
@@ -9,7 +9,7 @@ const dayMs = 86_400_000;
 
 async function shop(faults: Faults, clock: SetClock, days: number, events = 300) {
   const seller = createSeller({ seed: 7, events, days }, clock);
-  const service = await startService({ ledger: seller, clock, faults });
+  const service = await startEmulator({ ledger: seller, clock, faults });
   onTestFinished(() => service.close());
   const lake = await temporaryFolder();
   return { seller, service, lake, given: { lake, endpoint: service.url, account: 'shop' } };

@@ -1,5 +1,6 @@
 import type { Ledger, LedgerPage, LedgerQuery } from '../../../src/serve/http/ledger.js';
-import { startService, type RunningService, type ServiceOptions } from '../../../src/serve/http/server.js';
+import { type EmulatorOptions, startEmulator } from '../../../src/emulator/emulator.js';
+import type { RunningService } from '../../../src/serve/http/server.js';
 import type { Clock } from '../../../src/core/clock.js';
 
 export interface WatchedService extends RunningService {
@@ -15,7 +16,7 @@ export interface WatchedService extends RunningService {
 export async function watchedService(
   ledger: Ledger,
   clock: Clock,
-  more: Partial<ServiceOptions> = {},
+  more: Partial<EmulatorOptions> = {},
 ): Promise<WatchedService> {
   const asked: string[] = [];
   const iso = (ms: number) => new Date(ms).toISOString();
@@ -34,7 +35,7 @@ export async function watchedService(
     eventsOfGroup: (id, query) => answer(`group-events/group/${id}`, query, () => ledger.eventsOfGroup(id, query)),
     eventsOfOrder: (id, query) => answer(`order-events/order/${id}`, query, () => ledger.eventsOfOrder(id, query)),
   };
-  const running = await startService({ ...more, ledger: watched, clock });
+  const running = await startEmulator({ ...more, ledger: watched, clock });
   const service: WatchedService = { ...running, asked, slowness: 0, onRequest: () => undefined };
   return service;
 }

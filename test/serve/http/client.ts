@@ -1,7 +1,8 @@
 import { onTestFinished } from 'vitest';
 import { handClock, type HandClock } from './hand-clock.js';
 import { arrayLedger, type DatedItem } from './array-ledger.js';
-import { type RunningService, type ServiceOptions, startService } from '../../../src/serve/http/server.js';
+import { type EmulatorOptions, startEmulator } from '../../../src/emulator/emulator.js';
+import type { RunningService } from '../../../src/serve/http/server.js';
 
 /** The public answer's envelope, as far as tests look at it. */
 export interface Body {
@@ -50,10 +51,10 @@ export const start = '2025-07-01T12:00:00.000Z';
 /** Starts a real service on a free port, over an array and a clock moved by hand, until the test is over. */
 export async function startClient(
   items: readonly DatedItem[] = [],
-  options: Partial<Omit<ServiceOptions, 'clock'>> & { readonly clock?: HandClock } = {},
+  options: Partial<Omit<EmulatorOptions, 'clock'>> & { readonly clock?: HandClock } = {},
 ): Promise<Client> {
   const { clock = handClock(start) } = options;
-  const service = await startService({ ledger: arrayLedger(items), ...options, clock });
+  const service = await startEmulator({ ledger: arrayLedger(items), ...options, clock });
   onTestFinished(() => service.close());
 
   async function raw(target: string, init?: RequestInit): Promise<Reply> {

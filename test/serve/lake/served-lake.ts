@@ -3,7 +3,7 @@ import type { Clock } from '../../../src/core/clock.js';
 import { openServedLake } from '../../../src/cli/serve/serve-lake.js';
 import type { LedgerItem, LedgerPage, LedgerQuery } from '../../../src/serve/http/ledger.js';
 import type { LakeLedger } from '../../../src/serve/lake/lake-ledger.js';
-import type { ServiceOptions } from '../../../src/serve/http/server.js';
+import type { EmulatorOptions } from '../../../src/emulator/emulator.js';
 import { serving } from '../../app/lake-run.js';
 
 /** A lake as a ledger, until the test is over. */
@@ -14,7 +14,7 @@ export async function lakeLedger(lake: string, clock: Clock, account?: string): 
 }
 
 /** A lake behind a service of its own, until the test is over; its address. */
-export async function servingLake(lake: string, clock: Clock, options: Partial<ServiceOptions> = {}): Promise<string> {
+export async function servingLake(lake: string, clock: Clock, options: Partial<EmulatorOptions> = {}): Promise<string> {
   return serving({ ledger: await lakeLedger(lake, clock), clock, ...options });
 }
 

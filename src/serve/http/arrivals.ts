@@ -1,6 +1,6 @@
 import { limits } from '../../sources/finances/api-v0/operations.js';
-import { percentDecoded } from '../../serve/http/routes.js';
-import type { FaultRequest } from './faults.js';
+import { percentDecoded } from './routes.js';
+import type { FaultRequest } from './fault-injection.js';
 
 function parametersOf(query: string): Record<string, string> {
   const pairs = query

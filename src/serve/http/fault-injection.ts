@@ -1,0 +1,98 @@
+import type { Clock } from '../../core/clock.js';
+import type { OperationName } from '../../sources/finances/api-v0/operations.js';
+import type { Answer } from '../../core/http-server/answer.js';
+import type { Outcome } from './answer.js';
+import type { PageRequest } from './chain.js';
+import type { Ledger, LedgerItem, LedgerPage } from './ledger.js';
+
+/** A request as a test sees it that chooses which ones a fault hits. */
+export interface FaultRequest {
+  readonly operation: OperationName | 'SignIn';
+  /** Over all operations and the sign-in, from 1, in the order of arrival. */
+  readonly number: number;
+  /** The same within its operation. */
+  readonly numberInOperation: number;
+  /** Whether it carries a NextToken. */
+  readonly hasToken: boolean;
+  /** What it asks for, or the default; NaN where that is no number. */
+  readonly pageSize: number;
+  /** The query as it came, decoded. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** A page as it is shown, and how its chain goes on. */
+export interface ShownPage {
+  readonly items: readonly LedgerItem[];
+  /** Where the next page begins: a place for which a token is issued, or a token that was issued before. */
+  readonly next: { readonly cursor: string | undefined } | { readonly token: string } | undefined;
+}
+
+/** What goes wrong with one request, asked step by step; each step is asked once at most. */
+export interface RequestFaults {
+  /** Comes in place of the answer before the quota counts the request. */
+  throttled(): Outcome | undefined;
+  /** The rate at which the operation's quota runs; undefined: the one it is set to. */
+  rate(): number | undefined;
+  /** Comes in place of the answer once the quota has counted the request. */
+  instead(): Outcome | undefined;
+  /** Throws a Refusal (400) for a checked request that the specification allows. */
+  check(request: PageRequest): void;
+  /** The page as it is shown. Throws a Refusal (400) for one that the specification allows. */
+  page(request: PageRequest, page: LedgerPage): ShownPage;
+  /** Throws a Refusal (400) for a body that the specification allows. */
+  checkBody(body: string): void;
+  /** The answer as it goes out. */
+  finish(answer: Answer): Answer;
+}
+
+/** What a request is recognised by when it comes again. */
+export interface RequestNames {
+  readonly target: string;
+  readonly accessToken: string | undefined;
+}
+
+/** A page without faults: the ledger's. */
+export function shownPage({ items, next }: LedgerPage): ShownPage {
+  return { items, next: next === undefined ? undefined : { cursor: next } };
+}
+
+/** A service that keeps to its specification. */
+export const noFaults: RequestFaults = {
+  throttled: () => undefined,
+  rate: () => undefined,
+  instead: () => undefined,
+  check: () => undefined,
+  page: (_request, page) => shownPage(page),
+  checkBody: () => undefined,
+  finish: (answer) => answer,
+};
+
+/** A service's surroundings, as its faults make them. */
+export interface ServiceFaults {
+  readonly clock: Clock;
+  readonly ledger: Ledger;
+  /** Lists that stand in every body of events, though the model doesn't have them. */
+  readonly lists: readonly string[];
+  /** What goes wrong with one request. */
+  request(request: FaultRequest, names: RequestNames): RequestFaults;
+}
+
+/** A service as it is without faults. */
+export interface Surroundings {
+  readonly clock: Clock;
+  readonly ledger: Ledger;
+  /** Decides every chance. */
+  readonly seed: number;
+  /** Takes each hit of a fault, by its kind. */
+  readonly hit: (kind: string) => void;
+  /** Whether the service has a sign-in. */
+  readonly signIn: boolean;
+}
+
+/** Makes a service fall short of its specification. The emulator has one for each known fault of the live service. */
+export type FaultInjection = (service: Surroundings) => ServiceFaults;
+
+/** A service that keeps to its specification. */
+export function withoutFaults({ clock, ledger }: Surroundings): ServiceFaults {
+  return { clock, ledger, lists: [], request: () => noFaults };
+}
