@@ -8,7 +8,7 @@ import { fallbackTelling, openTelling, type Telling } from './telling.js';
 import { systemClock } from '../core/clock.js';
 import type { CommandContext } from '../app/context.js';
 import { usageError } from '../core/errors.js';
-import { printableLines } from '../core/text/printable.js';
+import { printableLines } from '../core/printable.js';
 import { version } from '../core/version.js';
 
 type Surroundings = Pick<CommandContext, 'clock' | 'signal'> & Pick<Stopping, 'allow'>;

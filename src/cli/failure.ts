@@ -1,5 +1,5 @@
 import { LedgerlakeError, messageOf } from '../core/errors.js';
-import { shortened } from '../core/text/printable.js';
+import { shortened } from '../core/printable.js';
 import type { RunEvent } from '../core/events/run-event.js';
 
 /** Why a command ends with something else than 0, with everything that is known of it for `--verbose`. */

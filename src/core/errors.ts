@@ -1,4 +1,4 @@
-import { shortened } from './text/printable.js';
+import { shortened } from './printable.js';
 
 /** What went wrong, for programs: stable codes, each with the exit code it leads to and whether a retry can help. */
 const codes = {

@@ -13,7 +13,7 @@ import { chunksOf, writeRows } from '../../core/text/formats.js';
 import type { Column } from '../../core/text/rows.js';
 import { writeText } from '../../core/text/sink.js';
 import type { ReadingContext } from '../context.js';
-import { printable } from '../../core/text/printable.js';
+import { printable } from '../../core/printable.js';
 
 export interface AccountsOptions {
   readonly config: Configuration;

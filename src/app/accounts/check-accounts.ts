@@ -14,7 +14,7 @@ import { exposedText } from '../../core/events/exposed-text.js';
 import { writeText } from '../../core/text/sink.js';
 import { createAccessTokens } from '../../engine/auth/access-tokens.js';
 import { Redaction } from '../../engine/auth/redaction.js';
-import { printable } from '../../core/text/printable.js';
+import { printable } from '../../core/printable.js';
 import { shownAddress } from './accounts.js';
 import type { ReadingContext } from '../context.js';
 

@@ -11,7 +11,7 @@ import { messageOf, usageError } from '../../core/errors.js';
 import { readAccountName } from '../configuration/account.js';
 import type { CommandContext } from '../context.js';
 import { configurationFile } from '../configuration/read-configuration.js';
-import { printable } from '../../core/text/printable.js';
+import { printable } from '../../core/printable.js';
 
 export interface InitOptions {
   /** The file to write. */

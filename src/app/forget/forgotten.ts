@@ -1,6 +1,6 @@
 import type { Add } from '../../lake/delta/actions.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
-import { printable } from '../../core/text/printable.js';
+import { printable } from '../../core/printable.js';
 
 /** What went from one table. */
 export interface ForgottenRows {

@@ -1,7 +1,7 @@
 import type { ImportSummaries, ImportSummary } from './summaries.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { noticedLines, summaryGrid, summaryJson, type RunReport } from '../load/run-summary.js';
-import { printable } from '../../core/text/printable.js';
+import { printable } from '../../core/printable.js';
 
 /** The summary of an import for people: a line per pipeline, what was left out and why, and what was noticed. */
 export function importText(report: RunReport, summaries: ImportSummaries): string {

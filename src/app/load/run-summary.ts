@@ -4,7 +4,7 @@ import type { PipelineSummary } from '../../engine/run/runner.js';
 import type { Window } from '../../core/windows.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { grid } from '../../core/text/grid.js';
-import { printable } from '../../core/text/printable.js';
+import { printable } from '../../core/printable.js';
 
 /** A run that has ended. */
 export interface RunReport {

@@ -1,7 +1,7 @@
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { grid } from '../../core/text/grid.js';
 import type { Work } from './work.js';
-import { printable } from '../../core/text/printable.js';
+import { printable } from '../../core/printable.js';
 
 /** A `compact` or `rebuild` that has ended. */
 export interface WorkReport {

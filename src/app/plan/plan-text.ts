@@ -4,7 +4,7 @@ import { dayMs } from '../../core/windows.js';
 import { instantText } from '../status/backfill-command.js';
 import type { PipelinePlan } from './plan-lake.js';
 import type { PlanReport } from './plan-rows.js';
-import { printable } from '../../core/text/printable.js';
+import { printable } from '../../core/printable.js';
 
 /** Cells of a line. */
 const widest = 80;

@@ -1,7 +1,7 @@
 import { excerpt } from '../../engine/retry/excerpt.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { printable } from '../../core/text/printable.js';
+import { printable } from '../../core/printable.js';
 import type { Change, ChangeExample, Findings } from './changes.js';
 
 /** Changed units that are listed of each pipeline; the rest is counted. */

@@ -1,5 +1,5 @@
 import { amountsIn, countText, drawn, ofHundred, signOf } from './amounts.js';
-import { printable } from '../../core/text/printable.js';
+import { printable } from '../../core/printable.js';
 import { categories } from './categories.js';
 import { rateChart, stepsChart } from './charts.js';
 import type { CurrencyFigures, RefundFigures, SkuFigures } from './figures.js';

@@ -1,7 +1,7 @@
 import { holeText, type SettlementHole } from '../../sources/finances/api-v0/settlement-holes.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
-import { printable } from '../../core/text/printable.js';
+import { printable } from '../../core/printable.js';
 import type { Window } from '../../core/windows.js';
 import { instantText } from './backfill-command.js';
 import { calendarLines, legendLines, type CalendarOptions } from './calendar.js';

@@ -11,7 +11,7 @@ import { accountStatus, loadedRange, needsEndpoint, type AccountStatus } from '.
 import { reportedRange } from './reported-range.js';
 import { accountText, lastRunText } from './status-text.js';
 import type { ReadingContext } from '../context.js';
-import { printable } from '../../core/text/printable.js';
+import { printable } from '../../core/printable.js';
 
 export interface StatusOptions extends RangeOptions {
   readonly lake: string;

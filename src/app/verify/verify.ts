@@ -7,7 +7,7 @@ import type { Column, Rows } from '../../core/text/rows.js';
 import { writeText } from '../../core/text/sink.js';
 import type { Certificate, CheckResult, Problem } from './certificate.js';
 import { verifyLake } from './verify-lake.js';
-import { printable, shortened } from '../../core/text/printable.js';
+import { printable, shortened } from '../../core/printable.js';
 
 export interface VerifyOptions {
   readonly lake: string;

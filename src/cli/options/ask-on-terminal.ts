@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline';
-import { printable } from '../../core/text/printable.js';
+import { printable } from '../../core/printable.js';
 
 /**
  * Asks on the terminal. Questions stand on standard error, as results go to standard output. An answer is undefined

@@ -5,7 +5,7 @@ import { identifier } from '../../core/duckdb/views.js';
 import type { Writable } from 'node:stream';
 import type { Destination } from './destination.js';
 import type { Session } from './session.js';
-import { printable } from '../../core/text/printable.js';
+import { printable } from '../../core/printable.js';
 
 /** The shell's own commands, without their dots. */
 export const dotCommands = ['exit', 'format', 'help', 'output', 'quit', 'schema', 'tables'] as const;

@@ -1,7 +1,7 @@
 import { createInterface, type CompleterResult } from 'node:readline';
 import { LedgerlakeError } from '../../core/errors.js';
 import { writeText } from '../../core/text/sink.js';
-import { printable } from '../../core/text/printable.js';
+import { printable } from '../../core/printable.js';
 import { dotCommand } from './dot-commands.js';
 import { fileNames } from '../../core/duckdb/file-names.js';
 import { openHistory } from './history-file.js';

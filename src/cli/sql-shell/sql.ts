@@ -11,7 +11,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { Format } from '../../core/text/formats.js';
 import type { Output } from '../../core/text/sink.js';
 import type { LakeFiles, LakeTable } from '../../core/duckdb/views.js';
-import { printable } from '../../core/text/printable.js';
+import { printable } from '../../core/printable.js';
 
 export interface SqlOptions {
   /** One statement or more, of which the last one's result is printed; undefined: a shell over `input`. */

@@ -1,4 +1,4 @@
-import { printable } from './printable.js';
+import { printable } from '../printable.js';
 import { cellText } from './rows.js';
 import type { Cell, Column, Kind, Rows } from './rows.js';
 

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import { LedgerlakeError, messageOf } from '../errors.js';
-import { printableColoured, printableLines } from './printable.js';
+import { printableColoured, printableLines } from '../printable.js';
 
 /** Where a command's results go: process.stdout, or a test's stream. */
 export interface Output extends Writable {

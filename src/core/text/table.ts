@@ -1,6 +1,6 @@
 import { layoutOf, wishesOf } from './layout.js';
 import { cellText } from './rows.js';
-import { printable } from './printable.js';
+import { printable } from '../printable.js';
 import { displayWidth, fitted } from './width.js';
 import type { Layout, Wishes } from './layout.js';
 import type { Cell, Column, Rows } from './rows.js';

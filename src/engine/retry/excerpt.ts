@@ -1,4 +1,4 @@
-import { printable, wholeCharacters } from '../../core/text/printable.js';
+import { printable, wholeCharacters } from '../../core/printable.js';
 
 /** A text with what follows the beginning of each NextToken cut off: they are long, and tell people nothing. */
 export function withCutToken(text: string): string {

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { handled, type Handlers } from '../../core/events/handlers.js';
 import type { RunEvent } from '../../core/events/run-event.js';
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
-import { printable } from '../../core/text/printable.js';
+import { printable } from '../../core/printable.js';
 import { RecentRate } from './recent-rate.js';
 import type { View, ViewRow } from './view.js';
 

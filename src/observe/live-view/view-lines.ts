@@ -1,6 +1,6 @@
 import { formatCount, formatSpan } from '../../core/text/amounts.js';
 import { displayWidth, fitted } from '../../core/text/width.js';
-import { printable } from '../../core/text/printable.js';
+import { printable } from '../../core/printable.js';
 import type { Paint } from './paint.js';
 import type { View, ViewRow } from './view.js';
 

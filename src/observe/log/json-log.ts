@@ -1,6 +1,6 @@
 import { destination, pino } from 'pino';
 import type { Clock } from '../../core/clock.js';
-import { printableLines } from '../../core/text/printable.js';
+import { printableLines } from '../../core/printable.js';
 import { levels, type Level, type Tell } from '../../core/events/run-event.js';
 
 export interface JsonLogOptions {

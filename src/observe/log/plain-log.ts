@@ -1,7 +1,7 @@
 import { exposedText } from '../../core/events/exposed-text.js';
 import { handled, type Handlers } from '../../core/events/handlers.js';
 import { levels, type Level, type RunEvent, type Tell } from '../../core/events/run-event.js';
-import { printable, printableLines } from '../../core/text/printable.js';
+import { printable, printableLines } from '../../core/printable.js';
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
 
 export interface PlainLogOptions {

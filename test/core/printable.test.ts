@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { printable, printableColoured, printableLines, shortened } from '../../../src/core/text/printable.js';
+import { printable, printableColoured, printableLines, shortened } from '../../src/core/printable.js';
 
 /** What no terminal may get of a text from outside: controls, separators of lines, turned or invisible text. */
 const unsafe = /[\p{Control}\u00ad\u061c\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/u;
