@@ -1,5 +1,6 @@
 import type { Table } from '../core/columns/table.js';
 import { LedgerlakeError } from '../core/errors.js';
+import { faultLine } from '../core/text/fault-line.js';
 import type { Store } from './store/store.js';
 
 const folder = '_pipelines';
@@ -16,12 +17,18 @@ export function keptPath(pipeline: string): string {
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read, LAKE_LOG where a description is damaged
  */
 export async function keptTables(store: Store): Promise<readonly Table[]> {
-  const kept: Table[] = [];
+  const kept = new Map<string, Table>();
   for await (const { path } of store.list(folder)) {
     const bytes = path.endsWith('.json') ? await store.read(path) : undefined;
-    if (bytes !== undefined) kept.push(readKept(bytes, `${store.location}/${path}`));
+    if (bytes === undefined) continue;
+    const place = `${store.location}/${path}`;
+    const table = await readKept(bytes, place);
+    if (keptPath(table.ownPipeline ?? '') !== path)
+      throw damaged(place, `it describes ${keptPath(table.ownPipeline ?? '')}`);
+    if (kept.has(table.name)) throw damaged(place, `another one describes ${table.name} too`);
+    kept.set(table.name, table);
   }
-  return kept;
+  return [...kept.values()];
 }
 
 /**
@@ -38,22 +45,30 @@ export async function keepTables(store: Store, tables: readonly Table[]): Promis
   }
 }
 
-function readKept(bytes: Uint8Array, place: string): Table {
-  let kept: Partial<Table> | null;
+async function readKept(bytes: Uint8Array, place: string): Promise<Table> {
+  let kept: unknown;
   try {
-    kept = JSON.parse(Buffer.from(bytes).toString()) as Partial<Table> | null;
-  } catch (cause) {
-    throw damaged(place, cause);
+    kept = JSON.parse(Buffer.from(bytes).toString());
+  } catch {
+    throw damaged(place, 'it is not JSON');
   }
-  if (typeof kept?.name !== 'string' || typeof kept.ownPipeline !== 'string' || !Array.isArray(kept.columns)) {
-    throw damaged(place);
-  }
-  return kept as Table;
+  // Loaded for lakes that have such tables alone.
+  const { tableSchema } = await import('../core/columns/table-schema.js');
+  const { error, data } = tableSchema.safeParse(kept);
+  if (error !== undefined)
+    throw damaged(
+      place,
+      error.issues
+        .slice(0, 1)
+        .map((issue) => faultLine(issue, kept))
+        .join(''),
+    );
+  return data;
 }
 
-function damaged(place: string, cause?: unknown): LedgerlakeError {
+function damaged(place: string, fault: string): LedgerlakeError {
   const message =
-    `expected the description of a table in ${place}, found something else; delete the file, and the next backfill with ` +
-    'its definition writes it again';
-  return new LedgerlakeError('LAKE_LOG', message, { cause });
+    `expected the description of a table in ${place}, found something else (${fault.slice(0, 200)}); delete the file, and ` +
+    'the next backfill with its definition writes it again';
+  return new LedgerlakeError('LAKE_LOG', message);
 }

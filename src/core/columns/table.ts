@@ -56,6 +56,8 @@ const sqlTypes: Readonly<Record<Exclude<ColumnType, 'decimal'>, string>> = {
 export function sqlType(column: Pick<Column, 'type' | 'digits'>): string {
   if (column.type !== 'decimal') return sqlTypes[column.type];
   const { precision, scale } = digitsOf(column);
+  // A type is part of a statement's text: whatever else was overlooked, nothing but numbers comes into it.
+  if (!Number.isSafeInteger(precision) || !Number.isSafeInteger(scale)) throw new TypeError('digits are whole numbers');
   return `DECIMAL(${precision},${scale})`;
 }
 

@@ -1,14 +1,10 @@
 import { z } from 'zod';
 import { isBaseAddress } from '../../engine/http/base-address.js';
+import { columnName, mostDigits, pipelineName, reservedColumns, tableName } from '../../core/columns/table-schema.js';
 import { object, text } from '../../core/text/schema-nodes.js';
 
-/** What stands in every own table beside the columns that its definition names, or as a folder. */
-const reserved = ['account', 'month', 'window_start', 'window_end', 'position', 'content_hash', 'raw'];
-
-const columnType = 'one of varchar, timestamp, date, boolean, bigint, integer, decimal(p,s) with s <= p <= 18';
-const columnName = `a name of small letters, digits and _ other than ${reserved.join(', ')}`;
-const tableName = 'a name of small letters, digits and _ that begins with a letter (it names a folder)';
-const pipelineName = 'a name of small letters, digits and - that begins with a letter';
+const columnType = `one of varchar, timestamp, date, boolean, bigint, integer, decimal(p,s) with s <= p <= ${mostDigits}`;
+const ownColumnName = `a name of small letters, digits and _ other than ${reservedColumns.join(', ')}`;
 const variable = 'a text or {"env": "NAME"}';
 const headerName = 'the name of a header';
 const base = 'a base address such as "https://host/prefix", or {"env": "NAME"}';
@@ -36,11 +32,13 @@ const column = object('an object with `type` and `about`', {
 });
 
 const table = object('an object with `name`, `about` and `columns`', {
-  name: named(/^[a-z][a-z0-9_]{0,62}$/, tableName),
+  name: tableName,
   about: text('a sentence'),
   columns: z
     .record(
-      named(/^[a-z][a-z0-9_]{0,62}$/, columnName).refine((name) => !reserved.includes(name), { error: columnName }),
+      z.string().refine((name) => columnName.safeParse(name).success && !reservedColumns.includes(name), {
+        error: ownColumnName,
+      }),
       column,
       'an object of columns by name',
     )
@@ -85,7 +83,7 @@ const api = object('an object with `address`', {
 export const definitionSchema = object(
   'an object with `name`, `about`, `api`, `first`, `records`, `rows` and `table`',
   {
-    name: named(/^[a-z][a-z0-9-]{0,62}$/, pipelineName),
+    name: pipelineName,
     about: text('a sentence'),
     api,
     windows: object('an object with `days`', {
@@ -104,5 +102,5 @@ export const definitionSchema = object(
 function isColumnType(type: string): boolean {
   const [, precision, scale] = /^decimal\((\d{1,2}),(\d{1,2})\)$/.exec(type) ?? [];
   if (precision === undefined) return ['varchar', 'timestamp', 'date', 'boolean', 'bigint', 'integer'].includes(type);
-  return Number(precision) >= 1 && Number(precision) <= 18 && Number(scale) <= Number(precision);
+  return Number(precision) >= 1 && Number(precision) <= mostDigits && Number(scale) <= Number(precision);
 }

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { object, text } from '../text/schema-nodes.js';
+import type { ColumnType, Encoding, Table } from './table.js';
+
+/** What is in every custom table beside the columns that its definition names, or as a folder. */
+export const reservedColumns = ['account', 'month', 'window_start', 'window_end', 'position', 'content_hash', 'raw'];
+
+/** Names become folders, files and SQL, so there is one rule for them, wherever they come from. */
+const name = /^[a-z][a-z0-9_]{0,62}$/;
+
+export const tableName = z.string().regex(name, {
+  error: 'a name of small letters, digits and _ that begins with a letter (it names a folder)',
+});
+export const columnName = z.string().regex(name, { error: 'a name of small letters, digits and _' });
+export const pipelineName = z.string().regex(/^[a-z][a-z0-9-]{0,62}$/, {
+  error: 'a name of small letters, digits and - that begins with a letter',
+});
+
+/** Most digits of a decimal: those of 64 bits. */
+export const mostDigits = 18;
+
+const digit = `a whole number up to ${mostDigits}`;
+const flag = 'true or left out';
+
+const column = object('an object with `name` and `type`', {
+  name: columnName,
+  type: z.enum(['text', 'instant', 'date', 'decimal', 'bigint', 'integer', 'boolean'] satisfies ColumnType[], {
+    error: "a column's type",
+  }),
+  encoding: z.enum(['dictionary', 'plain', 'delta', 'delta-length'] satisfies Encoding[], { error: 'an encoding' }),
+  nullable: z.boolean({ error: 'true or false' }),
+  about: z.string({ error: 'a text' }),
+  digits: object('an object with `precision` and `scale`', {
+    precision: z.int({ error: digit }).min(1, { error: digit }).max(mostDigits, { error: digit }),
+    scale: z.int({ error: digit }).min(0, { error: digit }).max(mostDigits, { error: digit }),
+  })
+    .refine(({ precision, scale }) => scale <= precision, { error: 'a scale up to the precision' })
+    .exactOptional(),
+  filtered: z.literal(true, { error: flag }).exactOptional(),
+  unbounded: z.literal(true, { error: flag }).exactOptional(),
+});
+
+/**
+ * The description of a custom table as a lake keeps it: a lake may come from anybody, so nothing but what this program
+ * writes is taken.
+ */
+export const tableSchema = object('an object with `name`, `columns` and `ownPipeline`', {
+  name: tableName,
+  about: text('a sentence'),
+  columns: z.array(column, { error: 'a list of columns' }).min(1, { error: 'at least one column' }),
+  sort: z.array(columnName, { error: 'a list of columns' }),
+  ownPipeline: pipelineName,
+}).superRefine(({ columns, sort }, context) => {
+  const names = columns.map((one) => one.name);
+  const twice = names.findIndex((one, at) => names.indexOf(one) !== at);
+  if (twice !== -1) context.addIssue({ code: 'custom', path: ['columns', twice], message: 'each column once' });
+  const other = sort.findIndex((one) => !names.includes(one));
+  if (other !== -1) context.addIssue({ code: 'custom', path: ['sort', other], message: 'one of the columns' });
+}) satisfies z.ZodType<Table>;
