@@ -72,7 +72,7 @@ export async function withAgedRows<T>(
   use: (aged: AgedRows) => Promise<T>,
 ): Promise<T> {
   return withLocalFiles(lake.store, async (local) => {
-    const database = await openDatabase();
+    const database = await openDatabase({ folders: [lake.store.address(''), local.folder] });
     try {
       const work = { lake, account, aging, database, local };
       const tables: AgedTable[] = [];

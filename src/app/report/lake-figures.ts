@@ -60,9 +60,11 @@ const mostAttempts = 3;
 export async function readLakeFigures(question: FiguresQuestion): Promise<LakeFigures> {
   const { lake, signal } = question;
   for (let attempt = 1; ; attempt++) {
-    const database = await openDatabase();
+    const database = await openDatabase({
+      folders: [lake.store.address('')],
+      settings: { memory_limit: memoryLimit },
+    });
     try {
-      await database.execute(`SET memory_limit = '${memoryLimit}'`);
       await createViews(database, lakeTables, lake.committedFiles(), signal);
       return await figuresOf(database, question);
     } catch (error) {

@@ -27,8 +27,10 @@ export class IndexTables {
   static async create(database: Database, signal: AbortSignal): Promise<IndexTables> {
     await database.execute(
       'CREATE TABLE seen (tab VARCHAR, account VARCHAR, file INTEGER, id VARCHAR, content UHUGEINT, instant BIGINT, ' +
-        'dated BOOLEAN, inside BOOLEAN, group_id VARCHAR, position BIGINT, currency VARCHAR); ' +
-        'CREATE TABLE nets (account VARCHAR, group_id VARCHAR, currency VARCHAR, net DECIMAL(38,6), inexact BIGINT, ' +
+        'dated BOOLEAN, inside BOOLEAN, group_id VARCHAR, position BIGINT, currency VARCHAR)',
+    );
+    await database.execute(
+      'CREATE TABLE nets (account VARCHAR, group_id VARCHAR, currency VARCHAR, net DECIMAL(38,6), inexact BIGINT, ' +
         'unknown BIGINT)',
     );
     return new IndexTables(database, signal);

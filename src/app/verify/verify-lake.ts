@@ -48,9 +48,9 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
   await checkUnnamed(lake, account, isRunning, certificate);
 
   const folder = await localFolder();
-  const databases = { events: await openDatabase(), entries: await openDatabase() };
+  const confined = { folders: [lake.store.address(''), folder.path], settings: { memory_limit: memoryLimit } };
+  const databases = { events: await openDatabase(confined), entries: await openDatabase(confined) };
   try {
-    for (const database of Object.values(databases)) await database.execute(`SET memory_limit = '${memoryLimit}'`);
     const index = await IndexTables.create(databases.events, signal);
     const reader = new BundleReader(options, folder, databases, index, certificate);
     let done = 0;

@@ -23,6 +23,7 @@ import {
 } from '@duckdb/node-api';
 import { LedgerlakeError, messageOf } from '../errors.js';
 import { cellText, jsonNumber } from '../text/rows.js';
+import { literal } from './literals.js';
 import { statementsOf } from './statements.js';
 import { decimalText } from '../numeric/decimal.js';
 import { dateText, floatNumber, instantText } from './texts.js';
@@ -34,6 +35,18 @@ export interface QueryOptions {
   readonly signal?: AbortSignal | undefined;
   /** Values for `$1`, `$2` … of the last statement. */
   readonly parameters?: readonly Cell[];
+}
+
+export interface DatabaseOptions {
+  /**
+   * Folders that statements may use, beside DuckDB's own temporary one; no others, no network and no extension. Left out:
+   * whatever the user may.
+   */
+  readonly folders?: readonly string[];
+  /** DuckDB's settings by name, which nothing can change afterwards where there are `folders`. */
+  readonly settings?: Readonly<Record<string, string | number | boolean>>;
+  /** Statements are the user's own, so that they may be several and change settings, but not which folders they may use. */
+  readonly isUsers?: boolean;
 }
 
 export interface QueryColumn extends Column {
@@ -60,7 +73,7 @@ export interface QueryResult {
  * and maps JSON text, BLOB, INTERVAL, UUID and the rest what DuckDB casts them to as VARCHAR.
  */
 export interface Database {
-  /** Runs one statement or more; the result is the last one's, read as its rows are asked for. */
+  /** Runs one statement, of the user's also more; the result is the last one's, read as its rows are asked for. */
   query(sql: string, options?: QueryOptions): Promise<QueryResult>;
   /** Runs statements to their end and drops what they give. */
   execute(sql: string, options?: QueryOptions): Promise<void>;
@@ -72,8 +85,12 @@ export interface Database {
   close(): void;
 }
 
-/** Opens a DuckDB of its own. It never loads an extension from the network unless a statement says INSTALL. */
-export async function openDatabase(): Promise<Database> {
+/**
+ * Opens a DuckDB of its own. It never loads an extension from the network unless a statement says INSTALL. Whatever runs
+ * over a lake names its `folders`: what a lake holds comes from anybody, and a statement made of it reaches nothing else.
+ */
+export async function openDatabase(options: DatabaseOptions = {}): Promise<Database> {
+  const { folders, settings = {}, isUsers = folders === undefined } = options;
   // Where queries larger than memory spill; DuckDB's default is a folder in the user's own, open to others.
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-duckdb-'));
   const removed = (): void => {
@@ -86,21 +103,43 @@ export async function openDatabase(): Promise<Database> {
     removed();
     throw error;
   });
-  return connected(instance, () => {
+  const connection = await instance.connect();
+  await connection.run("SET GLOBAL TimeZone = 'UTC'");
+  for (const [name, value] of Object.entries(settings)) {
+    await connection.run(`SET ${name} = ${typeof value === 'string' ? literal(value) : String(value)}`);
+  }
+  if (folders !== undefined) await confine(connection, folders, isUsers);
+  connection.closeSync();
+  return connected(instance, isUsers, () => {
     instance.closeSync();
     removed();
   });
 }
 
-async function connected(instance: DuckDBInstance, closed: () => void): Promise<Database> {
+/** From here on DuckDB opens nothing outside of these folders. It follows links before it looks where a file is. */
+async function confine(connection: DuckDBConnection, folders: readonly string[], isUsers: boolean): Promise<void> {
+  if (folders.some((folder) => folder.startsWith('s3://'))) {
+    // Once it is confined it loads neither extensions nor the secrets that the user keeps; who needs httpfs says so.
+    await connection.run('LOAD httpfs').catch(() => undefined);
+    await connection.run('FROM duckdb_secrets()').catch(() => undefined);
+  }
+  await connection.run('SET autoload_known_extensions = false');
+  await connection.run(`SET allowed_directories = [${folders.map(literal).join(', ')}]`);
+  await connection.run('SET enable_external_access = false');
+  if (!isUsers) await connection.run('SET lock_configuration = true');
+}
+
+async function connected(instance: DuckDBInstance, isUsers: boolean, closed: () => void): Promise<Database> {
   const connection = await instance.connect();
-  await connection.run("SET TimeZone = 'UTC'");
 
   const query = async (sql: string, options: QueryOptions = {}): Promise<QueryResult> => {
     const { signal, parameters } = options;
     // DuckDB itself has no words for it.
     if (statementsOf(sql).length === 0) throw new LedgerlakeError('SQL', 'Expected a statement, got none.');
-    const result = await interruptible(connection, signal, () => connection.stream(sql, parameters && [...parameters]));
+    const result = await interruptible(connection, signal, async () => {
+      if (!isUsers) await refuseSeveral(connection, sql);
+      return connection.stream(sql, parameters && [...parameters]);
+    });
     return {
       gives: givesOf(result),
       plan: result.statementType === StatementType.EXPLAIN,
@@ -125,12 +164,18 @@ async function connected(instance: DuckDBInstance, closed: () => void): Promise<
       }
       return all;
     },
-    beside: () => connected(instance, () => undefined),
+    beside: () => connected(instance, isUsers, () => undefined),
     close: () => {
       connection.closeSync();
       closed();
     },
   };
+}
+
+/** A statement that text from outside has broken in two is none of ours. */
+async function refuseSeveral(connection: DuckDBConnection, sql: string): Promise<void> {
+  const { count } = await connection.extractStatements(sql);
+  if (count !== 1) throw new LedgerlakeError('SQL', `Expected one statement, got ${count}: nothing was run.`);
 }
 
 async function* chunksOf(

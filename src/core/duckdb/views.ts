@@ -1,5 +1,6 @@
 import { LedgerlakeError } from '../errors.js';
 import type { Database } from './connection.js';
+import { literal } from './literals.js';
 
 /** The committed Parquet files of each table, as absolute addresses: `…/account=…/month=…/….parquet` below one folder. */
 export type LakeFiles = ReadonlyMap<string, readonly string[]>;
@@ -117,12 +118,7 @@ export function identifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** A text in SQL, whatever it holds. */
-export function literal(text: string): string {
-  // DuckDB's parser takes a zero byte for the end of the statement.
-  const parts = text.split('\0').map((part) => `'${part.replaceAll("'", "''")}'`);
-  return parts.length === 1 ? parts.join('') : `(${parts.join(' || chr(0) || ')})`;
-}
+export { literal };
 
 /** A file's address in SQL; DuckDB would take brackets and stars in it for a pattern. */
 export function fileLiteral(address: string): string {

@@ -7,6 +7,7 @@ import type { Store } from '../store/store.js';
 
 /** A folder of the local disk for files on their way into a lake or out of it. */
 export interface LocalFiles {
+  readonly folder: string;
   /** A lake's file as one of the local disk; a lake elsewhere is copied from. */
   fetch(path: string): Promise<string>;
   /** A name for a new file. */
@@ -37,6 +38,7 @@ export async function withLocalFiles<T>(store: Store, use: (files: LocalFiles) =
   await make();
   try {
     return await use({
+      folder,
       fresh,
       fetch: async (path) => {
         const address = store.address(path);

@@ -43,7 +43,7 @@ export class LakeLedger implements Ledger {
   readonly #orders: OrderFiles;
   readonly #ahead = new ReadAhead(aheadRoom);
 
-  private constructor(tables: MainTables, account: string, readers: Readers) {
+  private constructor(tables: MainTables, account: string, readers: Readers, copies: LocalCopies) {
     this.#tables = tables;
     this.#account = account;
     const files = (name: MainTable, column = 'effective_at') => new CommittedFiles(tables.table(name), account, column);
@@ -54,12 +54,13 @@ export class LakeLedger implements Ledger {
       order_events: files('order_events'),
     };
     this.#readers = readers;
-    this.#copies = localCopies(tables.store, copyRoom);
+    this.#copies = copies;
     this.#orders = new OrderFiles(readers, this.#copies);
   }
 
   static async open(tables: MainTables, account: string): Promise<LakeLedger> {
-    return new LakeLedger(tables, account, await Readers.open());
+    const copies = await localCopies(tables.store, copyRoom);
+    return new LakeLedger(tables, account, await Readers.open([copies.folder]), copies);
   }
 
   async groups(range: InstantRange, query: LedgerQuery): Promise<LedgerPage> {

@@ -8,6 +8,8 @@ import type { CommittedFile } from './committed-files.js';
 
 /** A lake's files as ones that DuckDB can open without an extension. */
 export interface LocalCopies {
+  /** Where all of them are: the lake's own folder, or that of the copies. */
+  readonly folder: string;
   /**
    * The file's address on the local disk; of a lake elsewhere the file is copied from there, and the copy kept while there
    * is room.
@@ -35,17 +37,18 @@ interface Copy {
 }
 
 /** `room`: bytes of the local disk that copies may take; the one that was used longest ago goes first. */
-export function localCopies(store: Store, room: number): LocalCopies {
+export async function localCopies(store: Store, room: number): Promise<LocalCopies> {
   /** By path within the lake, the one that was used last at the end. */
   const copies = new Map<string, Copy>();
   let taken = 0;
-  let folder: Promise<string> | undefined;
+  const root = store.address('');
+  const copied = isAbsolute(root) ? undefined : await mkdtemp(join(tmpdir(), 'ledgerlake-serve-'));
+  const folder = copied ?? root;
 
   async function copy(path: string): Promise<string> {
-    folder ??= mkdtemp(join(tmpdir(), 'ledgerlake-serve-'));
     const bytes = await store.read(path);
     if (bytes === undefined) throw new MissingFile(path, store);
-    const target = join(await folder, `${createHash('sha256').update(path).digest('hex').slice(0, 32)}.parquet`);
+    const target = join(folder, `${createHash('sha256').update(path).digest('hex').slice(0, 32)}.parquet`);
     await writeFile(target, bytes);
     return target;
   }
@@ -58,6 +61,7 @@ export function localCopies(store: Store, room: number): LocalCopies {
   }
 
   return {
+    folder,
     addressOf: ({ path, size }) => {
       const address = store.address(path);
       if (isAbsolute(address)) return Promise.resolve(address);
@@ -78,7 +82,7 @@ export function localCopies(store: Store, room: number): LocalCopies {
       return made.path;
     },
     clear: async () => {
-      if (folder !== undefined) await rm(await folder, { recursive: true, force: true });
+      if (copied !== undefined) await rm(copied, { recursive: true, force: true });
     },
   };
 }

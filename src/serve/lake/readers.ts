@@ -1,5 +1,4 @@
 import type { Database } from '../../core/duckdb/connection.js';
-import { literal } from '../../core/duckdb/views.js';
 import type { Query } from './stored-rows.js';
 import type { Cell } from '../../core/text/rows.js';
 
@@ -20,12 +19,15 @@ export class Readers {
     this.#free = [...readers];
   }
 
-  static async open(): Promise<Readers> {
+  /** `folders`: where the files are that are asked for. */
+  static async open(folders: readonly string[]): Promise<Readers> {
     // Loaded when there is a lake to read: the made-up seller needs none.
     const { openDatabase } = await import('../../core/duckdb/connection.js');
-    const first = await openDatabase();
-    // One thread for a question: its rows come from one or two files, and sharing them out takes longer than reading them.
-    await first.execute(`SET threads = 1; SET memory_limit = ${literal(memory)}; SET parquet_metadata_cache = true`);
+    const first = await openDatabase({
+      folders,
+      // One thread for a question: its rows come from one or two files, and sharing them out takes longer than reading them.
+      settings: { threads: 1, memory_limit: memory, parquet_metadata_cache: true },
+    });
     const others = await Promise.all(Array.from({ length: atOnce - 1 }, () => first.beside()));
     return new Readers([first, ...others]);
   }

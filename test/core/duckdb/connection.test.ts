@@ -1,3 +1,6 @@
+import { mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
@@ -178,5 +181,59 @@ describe('a signal', () => {
     const stopped = failure(database.execute('CREATE TABLE never (i INTEGER)', { signal: AbortSignal.abort() }));
     expect((await stopped).code).toBe('STOPPED');
     expect((await failure(database.query('FROM never'))).message).toContain('does not exist');
+  });
+});
+
+describe('confined to folders', () => {
+  let folder: string;
+  let outside: string;
+  let confined: Database;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'ledgerlake-in-'));
+    outside = await mkdtemp(join(tmpdir(), 'ledgerlake-out-'));
+    await writeFile(join(outside, 'canary.csv'), 'secret\n1\n');
+    await symlink(join(outside, 'canary.csv'), join(folder, 'link.csv'));
+    confined = await openDatabase({ folders: [folder], settings: { threads: 1, memory_limit: '100MB' } });
+  });
+  afterAll(async () => {
+    confined.close();
+    await rm(folder, { recursive: true });
+    await rm(outside, { recursive: true });
+  });
+
+  test('a statement neither reads nor writes anything outside, nor frees itself', async () => {
+    for (const sql of [
+      `FROM read_csv('${outside}/canary.csv')`,
+      `FROM read_csv('${folder}/link.csv')`,
+      `FROM read_text('${folder}/../${basename(outside)}/canary.csv')`,
+      `FROM glob('${outside}/*')`,
+      `COPY (SELECT 1) TO '${outside}/new.csv'`,
+      `ATTACH '${outside}/new.db'`,
+      "FROM read_csv('https://example.com/x.csv')",
+      'INSTALL httpfs',
+      'LOAD httpfs',
+      'SET enable_external_access = true',
+      'SET lock_configuration = false',
+      `SET allowed_directories = ['/']`,
+      'SET threads = 2',
+    ]) {
+      expect([sql, (await failure(confined.execute(sql))).code]).toEqual([sql, 'SQL']);
+    }
+    expect(await readdir(outside)).toEqual(['canary.csv']);
+  });
+
+  test('it works inside, in UTC, also beside another one', async () => {
+    await confined.execute(`COPY (SELECT 7 AS x) TO '${folder}/x.parquet'`);
+    const beside = await confined.beside();
+    expect(await beside.rows(`SELECT x, current_setting('TimeZone') AS zone FROM '${folder}/x.parquet'`)).toEqual([
+      { x: 7, zone: 'UTC' },
+    ]);
+    beside.close();
+  });
+
+  test('two statements are none', async () => {
+    const error = await failure(confined.execute('CREATE TABLE t (i INTEGER); SELECT 1'));
+    expect(error.message).toBe('Expected one statement, got 2: nothing was run.');
+    expect((await failure(confined.execute('FROM t'))).message).toMatch(/does not exist/);
   });
 });
