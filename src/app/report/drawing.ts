@@ -1,4 +1,5 @@
 import domino from '@mixmark-io/domino';
+import { printableLines } from '../../core/printable.js';
 import { Html } from './html.js';
 
 /** What a drawn element is needed for. */
@@ -36,7 +37,8 @@ export function markupOf(chart: unknown, { label, fits }: DrawingOptions): Html 
   chart.setAttribute('class', `chart ${fits}`);
   chart.setAttribute('role', 'img');
   chart.setAttribute('aria-label', label);
-  return new Html(chart.outerHTML);
+  // What an id or a name holds: its escapes are text in an attribute and in an element alike.
+  return new Html(printableLines(chart.outerHTML));
 }
 
 const coordinates = new Set(['x', 'y', 'x1', 'x2', 'y1', 'y2', 'width', 'height', 'd', 'transform', 'cx', 'cy']);

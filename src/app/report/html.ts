@@ -1,3 +1,5 @@
+import { printable } from '../../core/printable.js';
+
 /** Text that is markup already: everything else is escaped. */
 export class Html {
   readonly text: string;
@@ -35,12 +37,5 @@ const escapes: Readonly<Record<string, string>> = {
 
 /** A text as it may stand in an element or a quoted attribute, whatever it holds. */
 export function escaped(text: string): string {
-  return text
-    .replaceAll(/[&<>"']/g, (character) => escapes[character] ?? character)
-    .replaceAll(/[\p{Control}\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|\p{Surrogate}/gu, visible);
-}
-
-/** A character that would be invisible, or turn the direction of what stands around it. */
-function visible(character: string): string {
-  return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`;
+  return printable(text.replaceAll(/[&<>"']/g, (character) => escapes[character] ?? character));
 }

@@ -13,16 +13,36 @@ interface Container {
   readonly name: string;
   readonly image: string;
   readonly args?: readonly string[];
+  readonly ports?: readonly { readonly containerPort: number }[];
+  readonly securityContext?: Readonly<Record<string, unknown>>;
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string; readonly readOnly?: boolean }[];
+}
+
+interface Pod {
+  readonly automountServiceAccountToken?: boolean;
+  readonly securityContext?: Readonly<Record<string, unknown>>;
+  readonly containers: readonly Container[];
+  readonly terminationGracePeriodSeconds?: number;
+}
+
+interface Rule {
+  readonly from?: readonly unknown[];
+  readonly to?: readonly unknown[];
+  readonly ports: readonly { readonly port: number }[];
 }
 
 interface Manifest {
   readonly kind: string;
+  readonly resources?: readonly string[];
+  readonly images?: readonly { readonly name: string; readonly newTag?: string; readonly digest?: string }[];
   readonly metadata: { readonly name: string };
   readonly data?: Readonly<Record<string, string>>;
   readonly spec?: {
-    readonly template?: {
-      readonly spec: { readonly containers: readonly Container[]; readonly terminationGracePeriodSeconds?: number };
-    };
+    readonly template?: { readonly metadata: { readonly labels: { readonly app: string } }; readonly spec: Pod };
+    readonly podSelector?: { readonly matchLabels: { readonly app: string } };
+    readonly policyTypes?: readonly string[];
+    readonly ingress?: readonly Rule[];
+    readonly egress?: readonly Rule[];
     readonly scaleTargetRef?: { readonly name: string };
     readonly triggers?: readonly { readonly metadata: { readonly listName: string; readonly listLength: string } }[];
   };
@@ -41,7 +61,9 @@ async function manifests(): Promise<Manifest[]> {
 }
 
 const own = (all: readonly Manifest[]): Container[] =>
-  all.flatMap(({ spec }) => spec?.template?.spec.containers ?? []).filter(({ image }) => image === 'ledgerlake');
+  all
+    .flatMap(({ spec }) => spec?.template?.spec.containers ?? [])
+    .filter(({ image }) => image === `ledgerlake:${version}`);
 
 test('manifests name commands and options that there are', async () => {
   const containers = own(await manifests());
@@ -91,4 +113,59 @@ test("the image's files are there, and its entry point starts", async () => {
   expect(text).toContain('ENTRYPOINT ["node", "/ledgerlake/dist/src/cli.js"]');
   const { code, out } = await builtCommand(['--version'], { folder: await temporaryFolder() });
   expect([code, out]).toEqual([0, `${version}\n`]);
+});
+
+test('no pod has rights that it does not need', async () => {
+  const pods = (await manifests()).flatMap(({ spec }) => spec?.template?.spec ?? []);
+  expect(pods).toHaveLength(3);
+  for (const pod of pods) {
+    expect(pod.automountServiceAccountToken).toBe(false);
+    expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+    expect(pod.securityContext?.['runAsUser']).toBeGreaterThan(0);
+    for (const { securityContext, volumeMounts, image } of pod.containers) {
+      expect(securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      // What is written: temporary files, and Redis's data.
+      const written = volumeMounts.filter(({ readOnly }) => readOnly !== true).map(({ mountPath }) => mountPath);
+      expect(written.toSorted()).toEqual(image.includes('valkey') ? ['/data', '/tmp'] : ['/tmp']);
+    }
+  }
+});
+
+test('a network policy for each pod lets in and out what it needs alone', async () => {
+  const all = await manifests();
+  const policies = new Map(
+    all.filter(({ kind }) => kind === 'NetworkPolicy').map(({ spec }) => [spec?.podSelector?.matchLabels.app, spec]),
+  );
+  const apps = all.flatMap(({ spec }) => spec?.template?.metadata.labels.app ?? []);
+  expect([...policies.keys()].toSorted()).toEqual(apps.toSorted());
+  const ports = (rules: readonly Rule[] = []) => rules.flatMap((rule) => rule.ports.map(({ port }) => port));
+  for (const policy of policies.values()) {
+    expect(policy?.policyTypes).toEqual(['Ingress', 'Egress']);
+    // A rule without an end is one for everybody.
+    for (const rule of policy?.ingress ?? []) expect(rule.from?.length).toBeGreaterThan(0);
+    for (const rule of policy?.egress ?? []) expect(rule.to?.length).toBeGreaterThan(0);
+  }
+  const [worker, enqueue, redis] = ['worker', 'enqueue', 'redis'].map((name) => policies.get(`ledgerlake-${name}`));
+  expect([ports(worker?.ingress), ports(worker?.egress)]).toEqual([[9464], [53, 53, 6379, 443]]);
+  expect([ports(enqueue?.ingress), ports(enqueue?.egress)]).toEqual([[], [53, 53, 6379]]);
+  expect([ports(redis?.ingress), ports(redis?.egress)]).toEqual([[6379], []]);
+  expect(own(all).flatMap(({ ports: open = [] }) => open.map(({ containerPort }) => containerPort))).toEqual([9464]);
+});
+
+test('each image has a pinned tag, and a place for its digest', async () => {
+  const all = await manifests();
+  const kustomization = all.find(({ kind }) => kind === 'Kustomization');
+  const files = (await readdir('deploy')).filter((name) => name.endsWith('.yaml') && name !== 'kustomization.yaml');
+  expect(kustomization?.resources?.toSorted()).toEqual(files.toSorted());
+  const images = all.flatMap(({ spec }) => spec?.template?.spec.containers ?? []).map(({ image }) => image);
+  const pinned = kustomization?.images?.map(({ name, newTag }) => `${name}:${newTag ?? ''}`);
+  expect([...new Set(images)].toSorted()).toEqual(pinned?.toSorted());
+  for (const image of images) expect(image).toMatch(/:\d+\.\d+(\.\d+)?$/);
+  const containerfile = await readFile('deploy/Containerfile', 'utf8');
+  expect(containerfile.match(/^FROM .*$/gm)).toEqual(['FROM ${NODE} AS build', 'FROM ${NODE}']);
+  expect(containerfile).toMatch(/^USER \d+:\d+$/m);
 });

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
-import { createViews } from '../../../src/core/duckdb/views.js';
+import fc from 'fast-check';
+import { createViews, literal } from '../../../src/core/duckdb/views.js';
 import { entriesQuery, lakeFolder, tables } from './lake-fixture.js';
 import type { Database } from '../../../src/core/duckdb/connection.js';
 import type { LakeFolder } from './lake-fixture.js';
@@ -175,4 +176,15 @@ test.each([
     code: 'LAKE_LOG',
     message: expect.stringContaining(`the log names ${folder.root}/${path}`) as string,
   });
+});
+
+test('a literal is its text, whatever it holds', async () => {
+  const text = fc.string({ unit: fc.constantFrom('a', '\0', "'", '"', '\\', '\n', 'é', ';', '--') });
+  await fc.assert(
+    fc.asyncProperty(text, async (value) => {
+      const sql = `SELECT ${literal(value)} AS is, ${literal(value)} IN (${literal(`${value}x`)}) AS other`;
+      expect(await database.rows(sql)).toEqual([{ is: value, other: false }]);
+    }),
+    { numRuns: 200 },
+  );
 });
