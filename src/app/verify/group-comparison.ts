@@ -57,9 +57,9 @@ async function fill(
   windows: ReadonlyMap<string, readonly Window[]>,
 ): Promise<void> {
   await database.execute(
-    'CREATE TABLE compared (account VARCHAR, group_id VARCHAR, currency VARCHAR, starts BIGINT, ends BIGINT, alone BOOLEAN); ' +
-      'CREATE TABLE covered (account VARCHAR, starts BIGINT, ends BIGINT)',
+    'CREATE TABLE compared (account VARCHAR, group_id VARCHAR, currency VARCHAR, starts BIGINT, ends BIGINT, alone BOOLEAN)',
   );
+  await database.execute('CREATE TABLE covered (account VARCHAR, starts BIGINT, ends BIGINT)');
   for (const settlement of compared) {
     const { account, id, currency, start, end } = settlement;
     await database.execute('INSERT INTO compared VALUES ($1, $2, $3, $4, $5, $6)', {
