@@ -125,6 +125,21 @@ export class DeltaLog {
     return [...found.values()];
   }
 
+  /** Those of the paths that a commit up to a version adds and none behind it removes, as far back as the log goes. */
+  async added(upTo: number, paths: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+    const left = new Set(paths);
+    const added = new Set<string>();
+    for (let version = upTo; version >= 0 && left.size > 0; version--) {
+      const actions = await this.commit(version);
+      if (actions === undefined) break;
+      for (const action of actions.toReversed()) {
+        if ('add' in action && left.delete(action.add.path)) added.add(action.add.path);
+        else if ('remove' in action) left.delete(action.remove.path);
+      }
+    }
+    return added;
+  }
+
   /** Puts a checkpoint beside the log and points to it; readers that miss either still have every commit. */
   async writeCheckpoint(version: number, bytes: Uint8Array, { actions, files }: CheckpointSize): Promise<void> {
     const checked = withChecksum(bytes, this.#checkpointName(version));

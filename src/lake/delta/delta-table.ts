@@ -146,6 +146,23 @@ export class DeltaTable {
   }
 
   /**
+   * Sees to it that no commit adds any of these paths without another that removes it: asked before their files are deleted,
+   * whatever a checkpoint says.
+   *
+   * @throws LedgerlakeError LAKE_LOG naming the first such file
+   */
+  async refuseAdded(paths: ReadonlySet<string>): Promise<void> {
+    const [path] = await this.#log.added(this.snapshot.version, paths);
+    if (path === undefined) return;
+    throw new LedgerlakeError(
+      'LAKE_LOG',
+      `expected ${this.pathOf({ path })} of ${this.#store.location} in its table, as a commit adds it and none removes it, ` +
+        'it is not there: a checkpoint is wrong; nothing was deleted: delete the checkpoints of ' +
+        `${this.#log.location} if all commits are there`,
+    );
+  }
+
+  /**
    * Begins the log anew at a checkpoint that leaves out the transactions that `keeps` doesn't want, and removes every
    * older version: nothing tells of those transactions any more, nor of files that were removed.
    *
@@ -184,6 +201,13 @@ export class DeltaTable {
       for (const one of bad) if (one.version !== this.snapshot.version) await this.#log.dropCheckpoint(one);
       this.#passedOver = [];
     });
+  }
+
+  /** What is wrong with the files beside the commits, which repeat what these say. */
+  async logFaults(): Promise<readonly PassedOver[]> {
+    const hint = await this.#log.hintFault();
+    const checkpoints = (await this.#badCheckpoints()).filter(({ fault }) => fault !== undefined);
+    return hint === undefined ? checkpoints : [hint, ...checkpoints];
   }
 
   async #badCheckpoints(): Promise<readonly PassedOver[]> {

@@ -1,3 +1,4 @@
+import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../delta/actions.js';
 import type { DeltaTable } from '../delta/delta-table.js';
 import { fileAt, isNamed } from './derived-files.js';
@@ -14,7 +15,10 @@ import { isDerivedFile, mainOf, swappedOut, swapping } from '../delta/file-tags.
  */
 export async function restoreSwapped(tables: readonly DeltaTable[], before: number, now: number): Promise<void> {
   for (const main of tables) {
-    if (lostFiles(tables, main).size === 0) continue;
+    const lost = lostFiles(tables, main);
+    if (lost.size === 0) continue;
+    const [own] = lost.get(main) ?? [];
+    if (own !== undefined) throw namesItself(main, own);
     await main.commit('FENCE', async () => {
       let isRestored = false;
       for (const [table, paths] of lostFiles(tables, main)) {
@@ -23,6 +27,15 @@ export async function restoreSwapped(tables: readonly DeltaTable[], before: numb
       return isRestored ? [] : undefined;
     });
   }
+}
+
+/** To bring back its own file a table would wait for itself. */
+function namesItself(table: DeltaTable, path: string): LedgerlakeError {
+  return new LedgerlakeError(
+    'LAKE_LOG',
+    `expected the log of ${table.schema.name} to name derived files of other tables, it names its own ` +
+      `${JSON.stringify(path.slice(0, 200))}; restore the log from a copy`,
+  );
 }
 
 /** What a main table's files name and derived tables don't have: paths in their logs. */

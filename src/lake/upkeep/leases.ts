@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { z } from 'zod';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Store } from '../store/store.js';
@@ -11,6 +12,8 @@ const folder = '_runs';
 const renewalMs = 60_000;
 /** … and one on another host that hasn't for this long is taken for dead. */
 const deadAfterMs = 10 * 60_000;
+/** … and so is one whose clock is further ahead than any that runs: it would live for ever. */
+const mostAheadMs = 86_400_000;
 
 /** Says that a run is at work on the lake, and since when. */
 export interface Lease {
@@ -164,12 +167,23 @@ export async function otherLeases(
   return { living, dead };
 }
 
+const instant = z.number().min(0).max(8.64e15);
+const leaseSchema = z.object({
+  host: z.string().max(1000),
+  machine: z.string().max(1000),
+  pid: z.int().min(0),
+  start: z.string().max(1000),
+  startedAt: instant,
+  renewedAt: instant,
+  alone: z.boolean().optional(),
+  clearing: z.boolean().optional(),
+  ended: z.boolean().optional(),
+});
+
 function readLease(bytes: Uint8Array): Lease | undefined {
   try {
-    const lease = JSON.parse(Buffer.from(bytes).toString('utf8')) as Partial<Lease>;
+    const lease = leaseSchema.parse(JSON.parse(Buffer.from(bytes).toString('utf8')));
     const { host, machine, pid, start, startedAt, renewedAt, alone, clearing, ended } = lease;
-    if (host === undefined || machine === undefined || start === undefined) return undefined;
-    if (pid === undefined || startedAt === undefined || renewedAt === undefined) return undefined;
     const state = {
       ...(alone === true && { alone }),
       ...(clearing === true && { clearing }),
@@ -183,7 +197,7 @@ function readLease(bytes: Uint8Array): Lease | undefined {
 }
 
 async function isAlive({ machine, pid, start, renewedAt, ended }: Lease, now: number): Promise<boolean> {
-  if (ended === true || now - renewedAt > deadAfterMs) return false;
+  if (ended === true || now - renewedAt > deadAfterMs || renewedAt - now > mostAheadMs) return false;
   const { host } = await thisWriter();
   return machine !== host || isRunning({ host, pid, start });
 }

@@ -118,6 +118,7 @@ async function dropUnnamed(
       return main === undefined || fenced.has(main);
     });
     const prefix = `${table.schema.name}/`;
+    if (gone.length > 0) await table.refuseAdded(new Set(gone.map((path) => path.slice(prefix.length))));
     if (gone.length === 0 && !fenced.has(table.schema.name)) return undefined;
     return gone.map((path) => barring(path.slice(prefix.length), clock.now()));
   });

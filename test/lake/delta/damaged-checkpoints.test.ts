@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { checksumOf } from '../../../src/lake/delta/checkpoint-checksum.js';
 import { encodeCheckpoint } from '../../../src/lake/delta/checkpoint.js';
+import { restoreSwapped } from '../../../src/lake/transaction/swapped-files.js';
 import { memoryStore, type MemoryStore } from '../memory-store.js';
 import { adding, checkpointFile, commitFile, contents, file, hintFile, opened } from '../small-table.js';
 
@@ -104,6 +105,34 @@ describe('a checkpoint', () => {
       ) as string,
     });
   });
+});
+
+test('a file that a commit adds and none removes is refused to whoever is about to delete it', async () => {
+  const store = await logOf(3);
+  const table = await opened(store);
+  await expect(table.refuseAdded(new Set([file('f1').path]))).rejects.toMatchObject({ code: 'LAKE_LOG' });
+  await table.commit('WRITE', () => [{ remove: { path: file('f1').path, deletionTimestamp: 0, dataChange: true } }]);
+  await table.refuseAdded(new Set([file('f1').path, 'account=a/month=2025-06/never-named']));
+});
+
+test('a log that names its own files as derived ones is refused, and nobody waits for it', async () => {
+  const table = await opened(memoryStore());
+  const tags = { derived: JSON.stringify(['things/account=a/month=2025-06/gone']) };
+  await table.commit('WRITE', () => [{ add: { ...file('f0'), tags } }]);
+  await expect(restoreSwapped([table], Infinity, 0)).rejects.toMatchObject({
+    code: 'LAKE_LOG',
+    message: expect.stringMatching(/^expected the log of things to name derived files of other tables/) as string,
+  });
+});
+
+test('what is wrong beside the commits is told, until it is mended', async () => {
+  const store = await logOf(24);
+  store.files.set(checkpointFile(20), bytesOf(store, checkpointFile(20)).subarray(5));
+  store.files.set(hintFile, Buffer.from('{"checksum":"0","version":20}'));
+  const table = await opened(store);
+  expect((await table.logFaults()).map(({ path }) => path)).toEqual([hintFile, checkpointFile(20)]);
+  await table.mendCheckpoints(true);
+  expect(await (await opened(store)).logFaults()).toEqual([]);
 });
 
 describe('the hint', () => {

@@ -68,3 +68,18 @@ test('a run that ends without having cleared up leaves word of that, and is in n
   expect(living).toEqual([]);
   expect(dead.map(({ path }) => path)).toEqual([leasePath(failed.id)]);
 });
+
+test.each<[string, Record<string, unknown>]>([
+  ['from a day in the future', { renewedAt: Date.UTC(2025, 5, 3) }],
+  ['with an instant that no date has', { startedAt: 1e300 }],
+  ['with a pid that is a text', { pid: 'x' }],
+  ['without a host', { host: null }],
+])('a lease %s is nobody’s', async (_, wrong) => {
+  const store = memoryStore();
+  const now = Date.UTC(2025, 5, 1);
+  const lease = { host: 'h', machine: 'elsewhere', pid: 1, start: 's', startedAt: now, renewedAt: now };
+  store.files.set(leasePath('whole'), Buffer.from(JSON.stringify(lease)));
+  store.files.set(leasePath('wrong'), Buffer.from(JSON.stringify({ ...lease, ...wrong })));
+  const { living, dead } = await otherLeases(store, undefined, clock());
+  expect([living.length, dead.map(({ path }) => path)]).toEqual([1, [leasePath('wrong')]]);
+});
