@@ -20,7 +20,7 @@ import { ledgerPage } from './ledger-page.js';
 import type { Quota } from './meter.js';
 import { Quotas } from './quotas.js';
 import { failure, Refusal } from '../../core/http-server/refusal.js';
-import { notAllowed, overQuota } from './refusal.js';
+import { notAllowed, overQuota, pageTooLarge } from './refusal.js';
 import { targetOf } from '../../core/http-server/target.js';
 import { type Route, routeOf } from './routes.js';
 import { createSignIn, signInPath, type SignInOptions } from './sign-in.js';
@@ -53,6 +53,9 @@ export interface AnswerOptions {
   /** Told of every fault of its own that was answered with 500, whose answer says nothing of it. */
   readonly onFault?: ((fault: unknown, requestId: string) => void) | undefined;
 }
+
+/** Bytes of a page: beyond 10 MB the public model has InvalidInput. */
+const mostBytes = 10_000_000;
 
 /** What is known of a request while it is answered. */
 interface Visit {
@@ -127,6 +130,8 @@ export function createAnswers(
     const token = next === undefined || 'token' in next ? next?.token : issue(next.cursor);
     const body = pageBody(route.operation.result, items, token, faults.lists);
     visit.faults.checkBody(body);
+    // One result can't be asked for in smaller pages: it goes out whatever its size.
+    if (items.length > 1 && Buffer.byteLength(body) > mostBytes) throw pageTooLarge(items.length);
     return { status: 200, body };
   }
 

@@ -5,6 +5,11 @@ export function invalidInput(message: string, came: string): Refusal {
   return new Refusal(400, message, received(came));
 }
 
+/** A page of more than 10 MB (400). */
+export function pageTooLarge(results: number): Refusal {
+  return invalidInput('The page exceeds 10 MB; ask for fewer results with MaxResultsPerPage.', `${results} results`);
+}
+
 /** A path, or what it names, that there isn't (404). */
 export function notFound(message: string, came: string): Refusal {
   return new Refusal(404, message, received(came));

@@ -13,6 +13,9 @@ import * as stored from './stored-rows.js';
 /** Rows that are read at once: ten pages of the usual size. */
 const rowsAtOnce = 1000;
 
+/** Bytes of files, compressed, that rows which are read at once stand for, where they are more than a page. */
+const bytesAtOnce = 4_000_000;
+
 /** Characters of events and groups that are kept for the next pages. */
 const aheadRoom = 32_000_000;
 
@@ -25,6 +28,8 @@ const mostAttempts = 5;
 interface Question {
   /** Unlike any other question's, and for other versions of the tables another one. */
   readonly name: string;
+  /** Rows that are likely to have no more bytes than may be read at once. */
+  readonly rowsAtOnce: number;
   /** At least `count` rows behind a place, unless there are no more. */
   read(after: Place | undefined, count: number): Promise<RowsAhead>;
 }
@@ -77,7 +82,7 @@ export class LakeLedger implements Ledger {
     const name = JSON.stringify([`group ${groupId}`, String(within?.from), String(within?.to)]);
     const page = await this.#page(query, () => {
       const files = this.#files.group_events.of(unit);
-      return this.#whole(name, ['group_events'], async (after, count) => {
+      return this.#whole(name, ['group_events'], files, async (after, count) => {
         const addresses = await this.#addresses(files);
         return this.#rows(addresses, stored.eventsOfGroup(groupId, { files: addresses, within, after, count }));
       });
@@ -91,7 +96,7 @@ export class LakeLedger implements Ledger {
     const page = await this.#page(query, () => {
       const files = this.#files.order_events.of(unit);
       const { all } = this.#files.events;
-      return this.#whole(`order ${orderId}`, ['order_events', 'events'], async (after, count) => {
+      return this.#whole(`order ${orderId}`, ['order_events', 'events'], [...files, ...all], async (after, count) => {
         const asked = await this.#addresses(files);
         const held = await this.#orders.holding(orderId, all);
         const addresses = await this.#addresses(held.map(({ file }) => file));
@@ -131,7 +136,9 @@ export class LakeLedger implements Ledger {
     const name = (place: Place | undefined) => `${question.name} ${place === undefined ? '' : placeText(place)}`;
     const kept = this.#ahead.take(name(after));
     const isEnough = kept !== undefined && (kept.ended || kept.rows.length > limit);
-    const { rows, ended } = isEnough ? kept : await question.read(after, Math.max(limit + 1, rowsAtOnce));
+    const { rows, ended } = isEnough
+      ? kept
+      : await question.read(after, Math.max(limit + 1, Math.min(rowsAtOnce, question.rowsAtOnce)));
     const page = rows.slice(0, limit);
     const items = page
       .toSorted((a, b) => compare(a.window, b.window) || compare(a.position, b.position))
@@ -147,6 +154,7 @@ export class LakeLedger implements Ledger {
     const { all } = this.#files[table];
     return {
       name: JSON.stringify([table, String(from), String(to), this.#tables.snapshot(table).version]),
+      rowsAtOnce: rowsOf(all),
       read: async (after, count) => {
         const wanted = count + (after?.copies ?? 0);
         const start = after === undefined || after.at < from ? from : after.at;
@@ -167,11 +175,13 @@ export class LakeLedger implements Ledger {
   #whole(
     name: string,
     tables: readonly MainTable[],
+    files: readonly CommittedFile[],
     rows: (after: Place | undefined, count: number) => Promise<stored.StoredRow[]>,
   ): Question {
     const versions = tables.map((table) => this.#tables.snapshot(table).version);
     return {
       name: JSON.stringify([name, ...versions]),
+      rowsAtOnce: rowsOf(files),
       read: async (after, count) => {
         const wanted = count + (after?.copies ?? 0);
         const found = await rows(after, wanted);
@@ -188,6 +198,12 @@ export class LakeLedger implements Ledger {
     if (addresses.length === 0) return [];
     return (await this.#readers.rows(query)).map(stored.storedRow);
   }
+}
+
+/** By the file whose rows are the largest. */
+function rowsOf(files: readonly CommittedFile[]): number {
+  const largest = files.reduce((most, { size, rows }) => (rows > 0 ? Math.max(most, size / rows) : most), 1);
+  return Math.floor(bytesAtOnce / largest);
 }
 
 /** The first microsecond that isn't before an instant in milliseconds. */
