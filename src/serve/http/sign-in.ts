@@ -68,7 +68,8 @@ export function createSignIn(options: SignInOptions, clock: Clock, tokenKey: str
       const { status, body } = notAllowed('The sign-in takes POST.', request.method);
       return { status, body, headers: { Allow: 'POST' } };
     }
-    const bytes = await request.body();
+    // A client that breaks off has nothing to be told, and it is no fault of the service.
+    const bytes = await request.body().catch(() => undefined);
     if (bytes === undefined) return failure(400, 'invalid_request', 'The body is too long');
     const body = readSignInBody(bytes, headerOf(request, 'content-type'));
     if ('wrong' in body) return failure(400, 'invalid_request', body.wrong);
