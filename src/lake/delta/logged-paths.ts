@@ -5,7 +5,7 @@ import { pathFault } from '../store/store-path.js';
 
 /**
  * Checks the paths that an action of a table's log names, before anything uses them: each file lies in the table's own
- * folders, below the partition that its entry names, and never under a name that begins with `_`.
+ * folders, in those of the account that its entry names, and never under a name that begins with `_`.
  *
  * @param place the log's version as users find it
  * @throws LedgerlakeError LAKE_LOG naming the place and the path
@@ -13,7 +13,7 @@ import { pathFault } from '../store/store-path.js';
 export function checkLoggedPaths(action: Action, place: string): void {
   if ('add' in action) {
     const { add } = action;
-    const fault = fileFault(add.path) ?? partitionFault(add);
+    const fault = fileFault(add.path) ?? accountFault(add);
     if (fault !== undefined) throw strayPath(place, add.path, fault);
     for (const path of derivedOf(add) ?? []) {
       const named = pathFault(path) ?? (hasHiddenName(path) ? hidden : undefined);
@@ -39,14 +39,15 @@ function hasHiddenName(path: string): boolean {
   return path.startsWith('_') || path.includes('/_');
 }
 
-/** The folders of a file tell its readers whose rows it holds, so the log may not say otherwise. */
-function partitionFault({ path, partitionValues }: Add): string | undefined {
+/** A file's folder says whose rows it holds, so that nobody hands them to another account: the log may not contradict it. */
+function accountFault({ path, partitionValues }: Add): string | undefined {
+  const { account } = partitionValues;
+  if (account === undefined || account === null) return undefined;
   for (const name of (decodedPath(path) ?? '').split('/').slice(0, -1)) {
-    const [, column = '', folder = ''] = /^([^=]+)=(.*)$/s.exec(name) ?? [];
-    const value = Object.hasOwn(partitionValues, column) ? partitionValues[column] : undefined;
-    if (value === undefined || value === null || folder === value) continue;
+    const [, folder] = /^account=(.*)$/s.exec(name) ?? [];
     // Other writers escape values in the names of folders as well.
-    if (decodedPath(folder) !== value) return `its entry says ${column}=${value.slice(0, 60)}`;
+    if (folder === undefined || folder === account || decodedPath(folder) === account) continue;
+    return `its entry says account=${account.slice(0, 60)}`;
   }
   return undefined;
 }
