@@ -9,32 +9,36 @@ import { placedByPage } from './page-order.js';
  * and closed later.
  */
 export class GroupList {
-  readonly #groups = new Map<string, { readonly row: GroupRow; readonly page: number }>();
+  readonly #groups = new Map<string, { readonly row: GroupRow; readonly line: number }>();
+  readonly #lines: number[] = [];
   readonly #notices: Notices;
-  #pages = 0;
 
   constructor(notices: Notices) {
     this.#notices = notices;
   }
 
-  /** Throws UPSTREAM_BODY, and takes in nothing then, where the page's groups aren't what the model says. */
-  add(page: ScannedPage): void {
+  /** Lines that list groups, in order. */
+  get lines(): readonly number[] {
+    return this.#lines;
+  }
+
+  add(page: ScannedPage, line: number): void {
     const rows: GroupRow[] = [];
     eachGroup(page, (group) => rows.push(readGroup(page.tape, group, this.#notices)));
-    this.#pages++;
+    if (rows.length > 0) this.#lines.push(line);
     for (const row of rows) {
       const known = this.#groups.get(keyOf(row));
       if (known === undefined || later(known.row, row) === row) {
-        this.#groups.set(keyOf(row), { row: detached(row), page: this.#pages });
+        this.#groups.set(keyOf(row), { row: detached(row), line });
       }
     }
   }
 
   /** The groups by the start of the day on which they opened; undefined where no group says when it did. */
   finish(): Map<number, GroupRow[]> | undefined {
-    const all = [...this.#groups.values()].toSorted((a, b) => a.page - b.page);
+    const all = [...this.#groups.values()].toSorted((a, b) => a.line - b.line);
     const { instants } = placedByPage(
-      { length: all.length, page: (row) => all[row]?.page ?? 0, date: (row) => all[row]?.row.startedAt },
+      { length: all.length, page: (row) => all[row]?.line ?? 0, date: (row) => all[row]?.row.startedAt },
       undefined,
     );
     const days = new Map<number, GroupRow[]>();

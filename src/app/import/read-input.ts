@@ -1,4 +1,5 @@
 import { LedgerlakeError } from '../../core/errors.js';
+import type { GroupRow } from '../../sources/finances/model/group-rows.js';
 import { count, newNotices, type Notices } from '../../sources/finances/model/notices.js';
 import type { Family } from '../../lake/files/families.js';
 import { handled } from '../../lake/files/kept-file.js';
@@ -36,7 +37,8 @@ export interface ReadInput {
   readonly leftOut: ReadonlyMap<number, number>;
   /** Events with a date that the lake holds as often, by the start of the day. */
   readonly known: ReadonlyMap<number, number>;
-  readonly groups: ReturnType<typeof groupsOf>;
+  /** By the start of the day on which they opened. */
+  readonly groups: ReadonlyMap<number, readonly GroupRow[]>;
   readonly eventPages: number;
   readonly groupPages: number;
   readonly eventNotices: Notices;
@@ -88,7 +90,7 @@ export async function readInput(
       const content = contentOf(page);
       try {
         if (content.hasEvents) part.add(page, bytes);
-        if (content.hasGroups) list.add(page);
+        if (content.hasGroups) list.add(page, line);
       } catch (error) {
         if (!(error instanceof LedgerlakeError) || error.code !== 'UPSTREAM_BODY') throw error;
         broken(line, error.message);
@@ -108,7 +110,13 @@ export async function readInput(
       );
     }
     await stage();
-    const groups = groupsOf(list, input, last);
+    const groups = list.finish() ?? new Map<number, GroupRow[]>();
+    if (groups.size === 0) {
+      for (const line of list.lines) {
+        broken(line, 'expected a group of the file to say when it opened, found none that does');
+        counts.groupPages--;
+      }
+    }
     const months = handled(staging.months());
     return {
       months,
@@ -171,10 +179,4 @@ class Staging {
   async settled(): Promise<void> {
     await Promise.allSettled(this.#months.map(({ month }) => month));
   }
-}
-
-function groupsOf(list: GroupList, input: Input, last: number) {
-  const groups = list.finish();
-  if (groups !== undefined) return groups;
-  throw brokenLine(input.name, last, 'expected a group that says when it opened by here, found none');
 }

@@ -25,7 +25,7 @@ test.each([
   ['a web page', '<html><body>Bad gateway</body></html>', /a web page \(HTML\).*Bad gateway/],
   ['another object', '{"events":[]}', /"payload" object/],
   ['a list of events that is none', '{"payload":{"FinancialEvents":[]}}', /FinancialEvents to be an object/],
-  ['a list of groups that is none', '{"payload":{"FinancialEventGroupList":[1]}}', /a group to be an object/],
+  ['a group of which nothing in its file tells the day', '{"payload":{"FinancialEventGroupList":[1]}}', /to say when/],
   ['bytes that are no UTF-8', Buffer.of(0x7b, 0xff), /UTF-8/],
 ])('%s stops its file and names the line, and the others go on', async (_, line, message) => {
   const lake = await emptyLake();
@@ -48,6 +48,17 @@ test.each([
   expect(skipping.logged).toContain(`left out: ${broken}, line 3: `);
   expect(skipping.summary).toMatchObject({ status: 'done', skipped_lines: 1 });
   expect(await events(lake)).toBe('3');
+});
+
+test('a group that is none stands as it came on the day of the group beside it', async () => {
+  const lake = await emptyLake();
+  const group = '{"FinancialEventGroupId":"G1","FinancialEventGroupStart":"2025-03-04T10:00:00Z"}';
+  const pages = [`[1,${group}]`, '"text"', '{"FinancialEventGroupId":12}', 'null', '[]'];
+  const lines = pages.map((list) => `{"payload":{"FinancialEventGroupList":${list}}}`);
+  const { failure } = await imported(lake, [await fileOf(lines)]);
+  expect(failure).toBeUndefined();
+  const rows = await value(await database(lake.root, clock), 'SELECT list(raw ORDER BY raw) FROM groups');
+  expect(JSON.parse(rows)).toEqual(['"text"', '1', group, '{"FinancialEventGroupId":12}']);
 });
 
 test('gzip that is cut off or damaged stops its file, whatever its name, also where broken lines are skipped', async () => {
