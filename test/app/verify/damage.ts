@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { literal } from '../../../src/core/duckdb/views.js';
-import type { Action, Add } from '../../../src/lake/delta/actions.js';
+import { encodeActions, type Action, type Add } from '../../../src/lake/delta/actions.js';
 
 function logFolder(root: string, table: string): string {
   return join(root, table, '_delta_log');
@@ -21,8 +21,10 @@ function commits(root: string, table: string): { path: string; actions: Action[]
   });
 }
 
+/** With the checksum of what it says now. */
 function write(path: string, actions: readonly Action[]): void {
-  writeFileSync(path, actions.map((action) => `${JSON.stringify(action)}\n`).join(''));
+  const table = basename(dirname(dirname(path)));
+  writeFileSync(path, encodeActions(actions, { table, version: Number.parseInt(basename(path), 10) }));
 }
 
 /** The files that a table's log names; the lakes of these tests have no checkpoint. */
