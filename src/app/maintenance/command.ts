@@ -89,6 +89,7 @@ export async function maintain(
 
   const lease = await holdLease(lake.store, clock);
   try {
+    for (const table of lake.tables) await table.dropWrongCheckpoints();
     // What a dead run left half-done stands in the way of what it was about to replace.
     await sweepLake(lake, lease, clock);
     await step(lake, families, work);

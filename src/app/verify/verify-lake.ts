@@ -76,12 +76,23 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
   }
 }
 
-/** Looks at the checkpoints and hints beside the commits. */
+/** Looks at the checkpoints and hints beside the commits, and compares checkpoints with them. */
 async function checkLogs(lake: Lake, certificate: Certificate): Promise<void> {
   for (const table of lake.tables) {
     for (const { path, fault } of await table.logFaults()) {
       const problem = `expected the file as it was written, ${fault ?? ''}; the commits stand, \`ledgerlake compact\` writes it again`;
       certificate.add('log-tags', 'lake', { table: table.schema.name, file: path, slice: '' }, problem);
+    }
+    const { checkpoints, commits } = await table.replay();
+    for (const { path, fault, isCertain } of checkpoints) {
+      const whatToDo = isCertain
+        ? 'the commits stand, `ledgerlake compact` writes it again'
+        : 'its commits have no checksum, so either may be wrong: restore the log from a copy, or delete the checkpoint if the commits are right';
+      const problem = `expected the checkpoint to say what its commits say, ${fault}; ${whatToDo}`;
+      certificate.add('log-tags', 'lake', { table: table.schema.name, file: path, slice: '' }, problem);
+    }
+    for (const { path, fault } of commits) {
+      certificate.add('log-tags', 'lake', { table: table.schema.name, file: path, slice: '' }, fault);
     }
   }
 }

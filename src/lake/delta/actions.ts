@@ -113,6 +113,14 @@ export function decodeActions(bytes: Uint8Array, file: string, id: CommitId): Ac
   return actions;
 }
 
+/** Whether a commit that was read has a checksum, and so is what was written. */
+export function isChecked([first]: readonly Action[]): boolean {
+  if (first === undefined || !('commitInfo' in first)) return false;
+  const { engineInfo, operationMetrics } = first.commitInfo;
+  const isOurs = typeof engineInfo === 'string' && engineInfo.startsWith('ledgerlake/');
+  return isOurs && isObject(operationMetrics) && operationMetrics['sha256'] !== undefined;
+}
+
 /** Compares a commit with what it says of itself, if this program wrote it; other writers don't say. */
 function checkWritten(actions: readonly Action[], bytes: Buffer, file: string, id: CommitId): void {
   const [first] = actions;

@@ -58,6 +58,10 @@ export class DeltaLog {
     return `${this.#folder}/${padded(version)}.json`;
   }
 
+  checkpointPath(version: number): string {
+    return `${this.#folder}/${padded(version)}.checkpoint.parquet`;
+  }
+
   /**
    * Reads the log from its newest checkpoint on.
    *
@@ -143,7 +147,7 @@ export class DeltaLog {
   /** Puts a checkpoint beside the log and points to it; readers that miss either still have every commit. */
   async writeCheckpoint(version: number, bytes: Uint8Array, { actions, files }: CheckpointSize): Promise<void> {
     const checked = withChecksum(bytes, this.#checkpointName(version));
-    await this.#store.write(this.#checkpointPath(version), checked);
+    await this.#store.write(this.checkpointPath(version), checked);
     const hint = { numOfAddFiles: files, size: actions, sizeInBytes: checked.length, version };
     await this.#store.write(this.#hintPath, Buffer.from(JSON.stringify({ ...hint, checksum: hintChecksum(hint) })));
   }
@@ -161,7 +165,7 @@ export class DeltaLog {
       if (typeof checksum === 'string' && isNumeric(others) && checksum !== hintChecksum(others)) {
         return 'its bytes have changed';
       }
-      const isThere = (await this.#store.readRange(this.#checkpointPath(hint.version), 0, 1)) !== undefined;
+      const isThere = (await this.#store.readRange(this.checkpointPath(hint.version), 0, 1)) !== undefined;
       return isThere ? undefined : 'it names a checkpoint that is not there';
     };
     const found = await fault();
@@ -209,12 +213,22 @@ export class DeltaLog {
     const hint = old.length === 0 ? undefined : await this.newestCheckpoint();
     const gone = old.filter(({ version }) => hint !== undefined && version < hint);
     if (hint === undefined || gone.length === 0 || !isRead(await this.checkpoint(hint))) return;
-    for (const { version } of gone) await this.#store.remove(this.#checkpointPath(version));
+    for (const { version } of gone) await this.#store.remove(this.checkpointPath(version));
   }
 
   /** The versions that there are checkpoints of, the oldest first. */
   async checkpoints(): Promise<number[]> {
     return (await this.#checkpoints()).map(({ version }) => version);
+  }
+
+  /** The versions that there are commits of, the oldest first. */
+  async commits(): Promise<number[]> {
+    const versions: number[] = [];
+    for await (const { path } of this.#store.list(this.#folder)) {
+      const [, version] = /\/(\d{20})\.json$/.exec(path) ?? [];
+      if (version !== undefined) versions.push(Number(version));
+    }
+    return versions.toSorted((a, b) => a - b);
   }
 
   /** Removes a checkpoint that isn't relied on. */
@@ -245,10 +259,6 @@ export class DeltaLog {
     return `${this.#table}/${version}`;
   }
 
-  #checkpointPath(version: number): string {
-    return `${this.#folder}/${padded(version)}.checkpoint.parquet`;
-  }
-
   /** The version that `_last_checkpoint` names. It is a hint: one that can't be read costs a listing. */
   async newestCheckpoint(): Promise<number | undefined> {
     const bytes = await this.#store.read(this.#hintPath);
@@ -269,7 +279,7 @@ export class DeltaLog {
 
   /** The actions of a checkpoint that nothing vouches for; undefined where it can't be read. */
   async uncheckedCheckpoint(version: number): Promise<readonly Action[] | undefined> {
-    const path = this.#checkpointPath(version);
+    const path = this.checkpointPath(version);
     const bytes = await this.#store.read(path);
     try {
       return bytes && (await decodeUnchecked(bytes, `${this.#store.location}/${path}`));
@@ -280,7 +290,7 @@ export class DeltaLog {
 
   /** The checkpoint of a version; undefined where there is none. */
   async checkpoint(version: number): Promise<Checkpoint> {
-    const path = this.#checkpointPath(version);
+    const path = this.checkpointPath(version);
     const bytes = await this.#store.read(path);
     if (bytes === undefined) return undefined;
     const checksum = checksumOf(bytes, this.#checkpointName(version));

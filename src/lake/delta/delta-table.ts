@@ -8,6 +8,7 @@ import { encodeActions } from './actions.js';
 import { encodeCheckpoint } from './checkpoint.js';
 import { DeltaLog, isRead, type PassedOver } from './delta-log.js';
 import type { LogColumn } from './delta-schema.js';
+import { replayed, type Replay } from './checkpoint-replay.js';
 import { checkLoggedPaths } from './logged-paths.js';
 import { LiveSnapshot, type Snapshot } from './snapshot.js';
 import type { Store } from '../store/store.js';
@@ -208,6 +209,26 @@ export class DeltaTable {
     const hint = await this.#log.hintFault();
     const checkpoints = (await this.#badCheckpoints()).filter(({ fault }) => fault !== undefined);
     return hint === undefined ? checkpoints : [hint, ...checkpoints];
+  }
+
+  /** Compares the checkpoints with the commits that they stand for. */
+  async replay(): Promise<Replay> {
+    return replayed(this.#log);
+  }
+
+  /**
+   * Removes checkpoints that say something else than the commits, where these have checksums, and reads the table again from
+   * what is left.
+   */
+  async dropWrongCheckpoints(): Promise<void> {
+    if (this.snapshot.version < 0) return;
+    await this.#inTurn(async () => {
+      const wrong = (await replayed(this.#log)).checkpoints.filter(({ isCertain }) => isCertain);
+      if (wrong.length === 0) return;
+      for (const one of wrong) await this.#log.dropCheckpoint(one);
+      await this.#reopen();
+      await this.#writeCheckpoint();
+    });
   }
 
   async #badCheckpoints(): Promise<readonly PassedOver[]> {

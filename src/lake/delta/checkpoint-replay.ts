@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto';
+import { messageOf } from '../../core/errors.js';
+import { formatCount } from '../../core/text/amounts.js';
+import { isChecked, type Action, type Add, type MetaData, type Protocol, type Txn } from './actions.js';
+import { isRead, type DeltaLog, type PassedOver } from './delta-log.js';
+
+/** A checkpoint that says something else than the commits that it stands for. */
+export interface WrongCheckpoint extends PassedOver {
+  readonly fault: string;
+  /** Whether each of these commits has a checksum, so that the checkpoint is what is wrong. */
+  readonly isCertain: boolean;
+}
+
+/** A commit that can't be read. */
+export interface DamagedCommit {
+  /** Within the lake. */
+  readonly path: string;
+  /** The whole message. */
+  readonly fault: string;
+}
+
+export interface Replay {
+  readonly checkpoints: readonly WrongCheckpoint[];
+  readonly commits: readonly DamagedCommit[];
+}
+
+/** Commits that are read at once. */
+const readAhead = 32;
+
+/**
+ * Replays the commits of a log up to its newest checkpoint, and compares each checkpoint with the state that they give there:
+ * files with size, partition, statistics and tags, transactions, metaData and protocol. Where the log's beginning was
+ * removed, or a commit can't be read, the replay begins at the next checkpoint, which nothing is there to compare with. A
+ * hash is kept of each file and transaction, and one checkpoint is decoded at a time.
+ */
+export async function replayed(log: DeltaLog): Promise<Replay> {
+  const checkpoints: WrongCheckpoint[] = [];
+  const commits: DamagedCommit[] = [];
+  const checkpointed = new Set(await log.checkpoints());
+  const newest = Math.max(-1, ...checkpointed);
+  const versions = new Set((await log.commits()).filter((version) => version <= newest));
+  const wanted = [...new Set([...versions, ...checkpointed])].toSorted((a, b) => a - b);
+  let state: State | undefined = new State();
+  let before = -1;
+  for (let from = 0; from < wanted.length; from += readAhead) {
+    const chunk = wanted.slice(from, from + readAhead);
+    const read = await Promise.all(chunk.map((version) => readCommit(log, version)));
+    for (const [at, version] of chunk.entries()) {
+      const found = read[at];
+      if (found !== undefined && 'fault' in found) commits.push(found);
+      const actions = found !== undefined && 'actions' in found ? found.actions : undefined;
+      if (actions === undefined || version !== before + 1) state = undefined;
+      before = version;
+      if (state !== undefined && actions !== undefined) state.applyCommit(actions);
+      const checkpoint = checkpointed.has(version) ? await log.checkpoint(version) : undefined;
+      if (checkpoint === undefined || !isRead(checkpoint)) continue;
+      const said = new State();
+      for (const action of checkpoint.actions) said.apply(action);
+      // Before a log's beginning is removed, its new one leaves out transactions behind a version of its own.
+      const mayForget = actions?.some((action) => 'commitInfo' in action && action.commitInfo['operation'] === 'FENCE');
+      const fault = state?.difference(said, mayForget === true);
+      if (state === undefined || (mayForget === true && fault === undefined)) state = said;
+      if (fault === undefined) continue;
+      checkpoints.push({ version, path: log.checkpointPath(version), fault, isCertain: state.isCertain });
+    }
+  }
+  return { checkpoints, commits };
+}
+
+async function readCommit(
+  log: DeltaLog,
+  version: number,
+): Promise<{ readonly actions: readonly Action[] } | DamagedCommit | undefined> {
+  try {
+    const actions = await log.commit(version);
+    return actions && { actions };
+  } catch (error) {
+    return { path: log.commitPath(version), fault: messageOf(error) };
+  }
+}
+
+/** A table as commits or a checkpoint give it, by hashes. */
+class State {
+  isCertain = true;
+  readonly #files = new Map<string, string>();
+  readonly #txns = new Map<string, string>();
+  readonly #table = new Map<string, string>();
+
+  applyCommit(actions: readonly Action[]): void {
+    if (!isChecked(actions)) this.isCertain = false;
+    for (const action of actions) this.apply(action);
+  }
+
+  apply(action: Action): void {
+    if ('add' in action) this.#files.set(action.add.path, hashOf(fileValues(action.add)));
+    else if ('remove' in action) this.#files.delete(action.remove.path);
+    else if ('txn' in action) this.#txns.set(action.txn.appId, hashOf(txnValues(action.txn)));
+    else if ('metaData' in action) this.#table.set('metaData', hashOf(metaDataValues(action.metaData)));
+    else if ('protocol' in action) this.#table.set('protocol', hashOf(protocolValues(action.protocol)));
+  }
+
+  /** How what is said differs from this, in words; undefined where it doesn't. */
+  difference(said: State, mayForget: boolean): string | undefined {
+    const texts = [
+      ...differing(this.#files, said.#files, 'file', false),
+      ...differing(this.#txns, said.#txns, 'transaction', mayForget),
+      ...differing(this.#table, said.#table, 'description of the table', false),
+    ];
+    return texts.length === 0 ? undefined : texts.join(', ');
+  }
+}
+
+function differing(
+  own: ReadonlyMap<string, string>,
+  said: ReadonlyMap<string, string>,
+  what: string,
+  mayLack: boolean,
+): string[] {
+  const lacking = mayLack ? [] : [...own.keys()].filter((key) => !said.has(key));
+  const more = [...said.keys()].filter((key) => !own.has(key));
+  const other = [...own].filter(([key, hash]) => said.has(key) && said.get(key) !== hash).map(([key]) => key);
+  const text = (verb: string, keys: readonly string[]) =>
+    keys.length === 0 ? [] : [`it ${verb} ${formatCount(keys.length, what)} (${(keys[0] ?? '').slice(0, 100)})`];
+  return [...text('lacks', lacking), ...text('has beside them', more), ...text('says something else of', other)];
+}
+
+function fileValues({ size, partitionValues, stats, tags }: Add): unknown {
+  return [size, entries(partitionValues), stats, entries(tags)];
+}
+
+function txnValues({ version, lastUpdated }: Txn): unknown {
+  return [version, lastUpdated];
+}
+
+function metaDataValues({ id, schemaString, partitionColumns, configuration }: MetaData): unknown {
+  return [id, schemaString, partitionColumns, entries(configuration)];
+}
+
+function protocolValues({ minReaderVersion, minWriterVersion }: Protocol): unknown {
+  return [minReaderVersion, minWriterVersion];
+}
+
+/** In one order, and without those that are null, which a checkpoint doesn't tell from none. */
+function entries(map: Readonly<Record<string, string | null>> = {}): unknown {
+  return Object.entries(map)
+    .filter(([, value]) => value !== null)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function hashOf(values: unknown): string {
+  return createHash('sha256').update(JSON.stringify(values)).digest('base64').slice(0, 22);
+}

@@ -1,0 +1,49 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Action } from '../../../src/lake/delta/actions.js';
+import { withChecksum } from '../../../src/lake/delta/checkpoint-checksum.js';
+import { encodeCheckpoint } from '../../../src/lake/delta/checkpoint.js';
+import { Lake } from '../../../src/lake/lake.js';
+import { openStore } from '../../../src/lake/store/open-store.js';
+import { tables } from '../../../src/sources/finances/model/tables.js';
+import { compacted } from '../maintenance/kept-lake.js';
+import { addsOf } from './damage.js';
+import { loadedLake } from './loaded-lake.js';
+import { found, verified } from './verified.js';
+
+test('a checkpoint with a right checksum that lacks a file is found by verify, and compact goes by the commits', async () => {
+  const lake = await loadedLake(undefined, [{ pipelines: ['financial-events'], from: '2025-03-01' }]);
+  onTestFinished(() => {
+    lake.remove();
+  });
+  const { root, clock } = lake;
+  const events = (await verified({ root, clock })).checks.find(({ check }) => check === 'unique-ids')?.checked;
+  const adds = addsOf(root, 'events');
+  const padded = (version: number) => String(version).padStart(20, '0');
+  const first = readFileSync(join(root, 'events/_delta_log', `${padded(0)}.json`), 'utf8');
+  const actions = first.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Action]));
+  const protocol = actions.flatMap((action) => ('protocol' in action ? action.protocol : []))[0];
+  const metaData = actions.flatMap((action) => ('metaData' in action ? action.metaData : []))[0];
+  if (protocol === undefined || metaData === undefined) throw new Error('the first commit describes the table');
+  const { version, txns } = (await Lake.open(openStore(root), tables, clock)).table('events').snapshot;
+  const state = { protocol, metaData, files: adds.slice(1), txns: txns.values() };
+  const { bytes } = await encodeCheckpoint(state);
+  const checkpoint = `events/_delta_log/${padded(version)}.checkpoint.parquet`;
+  writeFileSync(join(root, checkpoint), withChecksum(bytes, `events/${version}`));
+  writeFileSync(join(root, 'events/_delta_log/_last_checkpoint'), JSON.stringify({ version, size: 1 }));
+
+  const result = await verified({ root, clock });
+  expect(result.code).toBe(1);
+  expect(result.problems.find(({ file }) => file === checkpoint)).toMatchObject({
+    check: 'log-tags',
+    kind: 'lake',
+    problem:
+      `expected the checkpoint to say what its commits say, it lacks 1 file (${adds[0]?.path ?? ''}); ` +
+      'the commits stand, `ledgerlake compact` writes it again',
+  });
+  await compacted({ lake: root }, { clock });
+  const after = await verified({ root, clock });
+  expect([found(after), after.code]).toEqual([[], 0]);
+  expect(after.checks.find(({ check }) => check === 'unique-ids')).toMatchObject({ checked: events });
+});
