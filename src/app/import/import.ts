@@ -1,3 +1,4 @@
+import { tellDamagedCheckpoints } from '../damaged-checkpoints.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { tables } from '../../sources/finances/model/tables.js';
 import { importedPipelines, importInputs } from './import-inputs.js';
@@ -54,6 +55,7 @@ export async function importPages(options: ImportPagesOptions, context: RunConte
       ...{ event: 'run-started', command: 'import', account, lake: options.lake },
       ...{ pipelines: importedPipelines, from: null, to: null },
     });
+    tellDamagedCheckpoints(lake, tell);
     let failure: unknown;
     try {
       const failures = await importInputs(

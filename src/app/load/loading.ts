@@ -1,3 +1,4 @@
+import { tellDamagedCheckpoints } from '../damaged-checkpoints.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { verdictOn } from '../../sources/finances/api-v0/connect.js';
@@ -113,6 +114,7 @@ export async function load(
         pipelines: withNeeds(pipelines).map(({ name }) => name),
         ...{ from: new Date(range.start).toISOString(), to: new Date(range.end).toISOString() },
       });
+      tellDamagedCheckpoints(lake, tell);
       const telling = tellingReach(lake, account, windowedOf(pipelines), range.end, tell);
       const run = (upstream: FinancesUpstream, chosen: readonly Pipeline<FinancesUpstream>[]) =>
         runPipelines(chosen, {

@@ -1,3 +1,4 @@
+import { tellDamagedCheckpoints } from '../damaged-checkpoints.js';
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
 import type { Tell } from '../../core/events/run-event.js';
@@ -71,6 +72,7 @@ export async function maintain(
     ...{ event: 'run-started', command, account: options.account ?? null, lake: options.lake },
     ...{ pipelines: families.map(({ pipeline }) => pipeline), from: null, to: null },
   });
+  tellDamagedCheckpoints(lake, tell);
   const end = (failure: unknown): void => {
     const report: WorkReport = {
       lake: options.lake,

@@ -1,3 +1,4 @@
+import { logDamagedCheckpoints } from '../damaged-checkpoints.js';
 import type { Clock } from '../../core/clock.js';
 import { sqlType } from '../../core/columns/table.js';
 import { tables } from '../../sources/finances/model/tables.js';
@@ -39,9 +40,14 @@ export interface LakeReader {
   readonly sliceOf: (address: string) => string | undefined;
 }
 
-/** The same, with what can be told of its files. */
-export async function openLakeReader(location: string, clock: Clock): Promise<LakeReader> {
+/** The same, with what can be told of its files; `log` takes what is wrong with it. */
+export async function openLakeReader(
+  location: string,
+  clock: Clock,
+  log: (line: string) => void = () => undefined,
+): Promise<LakeReader> {
   const lake = await existingLake(location, tables, clock);
+  logDamagedCheckpoints(lake, log);
   return {
     tables: sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns }))),
     lakeFiles: async () => {

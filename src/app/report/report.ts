@@ -1,3 +1,4 @@
+import { logDamagedCheckpoints } from '../damaged-checkpoints.js';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { messageOf, usageError } from '../../core/errors.js';
@@ -27,11 +28,12 @@ const headBytes = 200;
  *
  * @throws LedgerlakeError USAGE for a place that can't be written or holds something else, and as `lakeReport` does
  */
-export async function report(options: ReportOptions, { clock, signal, output }: ReadingContext): Promise<void> {
+export async function report(options: ReportOptions, { clock, signal, output, log }: ReadingContext): Promise<void> {
   // Given or not, it must be a range before anything is read.
   if (options.from !== undefined) readRange(options, clock.now());
   if (options.output !== '-') await refuseOther(options.output);
   const lake = await existingLake(options.lake, tables, clock);
+  logDamagedCheckpoints(lake, log);
   const { account, from, to } = options;
   const made = await lakeReport({ lake, location: options.lake, account, from, to, clock, signal });
   if (options.output === '-') {

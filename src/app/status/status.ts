@@ -1,3 +1,4 @@
+import { logDamagedCheckpoints } from '../damaged-checkpoints.js';
 import { tables } from '../../sources/finances/model/tables.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import { readLastRun, type LastRun } from '../../lake/upkeep/last-run.js';
@@ -42,11 +43,12 @@ const defaultWidth = 80;
  *
  * @throws LedgerlakeError USAGE for a range that is none and where there is no lake, LAKE_STORE and LAKE_LOG where the lake can't be read
  */
-export async function status(options: StatusOptions, { clock, output }: ReadingContext): Promise<void> {
+export async function status(options: StatusOptions, { clock, output, log }: ReadingContext): Promise<void> {
   const now = clock.now();
   // Given or not, it must be a range before anything is read.
   if (options.from !== undefined) readRange(options, now);
   const lake = await existingLake(options.lake, tables, clock);
+  logDamagedCheckpoints(lake, log);
   const lastRun = await readLastRun(lake.store);
   const accounts = [...lake.accounts()].filter((name) => options.account === undefined || name === options.account);
   const statuses = accounts.toSorted().map((account) => {

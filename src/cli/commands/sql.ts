@@ -19,7 +19,7 @@ export const sqlCommand: CommandDefinition = {
     [`sql "SELECT currency, sum(amount) FROM entries WHERE role = 'net' GROUP BY ALL"`, 'net proceeds by currency'],
     [`sql --format csv -o fees.csv "FROM entries WHERE kind = 'fee'"`, 'into a file'],
   ],
-  run: async (given, { clock, signal }) => {
+  run: async (given, { clock, signal, log }) => {
     const format = readFormat(given);
     const lake = await readLake(given);
     const [{ runSql }, { openLakeReader }, { asKnownMacros }, { historyPath }] = await Promise.all([
@@ -32,7 +32,7 @@ export const sqlCommand: CommandDefinition = {
       query: given.text('QUERY'),
       format,
       location: lake,
-      ...(await openLakeReader(lake, clock)),
+      ...(await openLakeReader(lake, clock, log)),
       macros: asKnownMacros,
       input: process.stdin,
       output: process.stdout,

@@ -30,6 +30,7 @@ export type RunEvent =
   | GapLeft
   | StateNotKept
   | NoteNotWritten
+  | CheckpointDamaged
   | InputsPlanned
   | InputRead
   | InputEnded
@@ -88,6 +89,7 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'gap-left': 'warn',
   'state-not-kept': 'warn',
   'note-not-written': 'warn',
+  'checkpoint-damaged': 'warn',
   'inputs-planned': 'debug',
   'input-read': 'debug',
   'input-ended': 'info',
@@ -353,6 +355,14 @@ interface StateNotKept {
 interface NoteNotWritten {
   readonly event: 'note-not-written';
   readonly note: 'last-run' | 'look-back';
+  readonly reason: string;
+}
+
+/** A checkpoint of a log was passed over: the commits were read instead. */
+interface CheckpointDamaged {
+  readonly event: 'checkpoint-damaged';
+  /** Within the lake. */
+  readonly file: string;
   readonly reason: string;
 }
 

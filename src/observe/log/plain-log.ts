@@ -1,3 +1,4 @@
+import { damagedCheckpointText } from '../../core/events/damaged-checkpoint-text.js';
 import { exposedText } from '../../core/events/exposed-text.js';
 import { handled, type Handlers } from '../../core/events/handlers.js';
 import { levels, type Level, type RunEvent, type Tell } from '../../core/events/run-event.js';
@@ -81,6 +82,7 @@ const lines: Handlers<string | undefined> = {
   'state-not-kept': ({ folder, reason }) =>
     `pages and quota aren't kept for the next run, as ${folder} can't be written: ${reason}`,
   'note-not-written': ({ note, reason }) => `${noteTexts[note]} could not be written: ${reason}`,
+  'checkpoint-damaged': ({ file, reason }) => damagedCheckpointText(file, reason),
   'line-left-out': ({ reason }) => `left out: ${reason}`,
   'worker-started': ({ fleet, redis, concurrency }) =>
     `waiting for turns of the fleet ${fleet} at ${redis}, ${concurrency} at once`,

@@ -1,0 +1,56 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { openLakeReader } from '../../src/app/query/lake-files.js';
+import { status } from '../../src/app/status/status.js';
+import { arrayLedger } from '../serve/http/array-ledger.js';
+import { Kept } from '../core/text/streams.js';
+import { ran, serving } from './lake-run.js';
+import { compacted } from './maintenance/kept-lake.js';
+import { loadedLake } from './verify/loaded-lake.js';
+
+test('a damaged checkpoint is said once by each command that opens the lake, until compact has written another', async () => {
+  const lake = await loadedLake(undefined, [{ pipelines: ['financial-events'], from: '2025-03-01' }]);
+  onTestFinished(() => {
+    lake.remove();
+  });
+  const { root, clock } = lake;
+  const file = `events/_delta_log/${'0'.repeat(20)}.checkpoint.parquet`;
+  const damage = (): void => {
+    writeFileSync(join(root, file), 'PAR1 what is no checkpoint PAR1');
+    writeFileSync(join(root, 'events/_delta_log/_last_checkpoint'), '{"version":0,"size":1}');
+  };
+  const commands: Record<string, (log: (line: string) => void) => Promise<unknown>> = {
+    status: (log) =>
+      status(
+        { lake: root, account: undefined, from: undefined, to: undefined, format: 'json', color: false },
+        { clock, signal: new AbortController().signal, output: new Kept(), log },
+      ),
+    sql: (log) => openLakeReader(root, clock, log),
+    compact: (log) => compacted({ lake: root }, { clock, log }),
+    backfill: async (log) => {
+      const endpoint = await serving({ ledger: arrayLedger([]), clock });
+      const range = { from: '2025-03-01', to: '2025-03-02' };
+      const { logged } = await ran(
+        { lake: root, endpoint, account: 'shop', pipelines: ['financial-events'], ...range },
+        { clock },
+      );
+      logged.split('\n').forEach(log);
+    },
+  };
+  damage();
+  const said = async (name: string): Promise<string[]> => {
+    const lines: string[] = [];
+    await commands[name]?.((line) => lines.push(line));
+    return lines.filter((line) => line.includes('checkpoint'));
+  };
+  const line =
+    `the checkpoint ${file} is damaged (its bytes have changed): the commits were read instead; ` +
+    '`ledgerlake compact` writes a new one';
+  expect(await said('status')).toEqual([line]);
+  expect(await said('sql')).toEqual([line]);
+  expect(await said('backfill')).toEqual([line]);
+  damage();
+  expect(await said('compact')).toEqual([line]);
+  expect(await said('status')).toEqual([]);
+});
