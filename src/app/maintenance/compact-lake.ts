@@ -4,11 +4,14 @@ import { pipelines } from '../configuration/pipelines.js';
 import { compactLake, defaultTargetBytes } from './compaction.js';
 import { maintain, type MaintenanceOptions } from './command.js';
 import { defaultLimits } from '../../lake/files/workspace.js';
+import { dropDamagedHistory } from './drop-damaged-history.js';
 import type { RunContext } from '../context.js';
 
 export interface CompactOptions extends MaintenanceOptions {
   /** What files are merged up to, in bytes; default 128 MB. */
   readonly targetBytes?: number;
+  /** Removes damaged files of the history, whose rows are lost. */
+  readonly dropDamagedHistory?: boolean;
 }
 
 /**
@@ -26,6 +29,7 @@ export async function compact(options: CompactOptions, context: RunContext): Pro
   };
   const tabled = [...pipelines, historyFamily];
   await maintain(options, context, { command: 'compact', words, pipelines: tabled }, async (lake, families, work) => {
+    if (options.dropDamagedHistory === true) await dropDamagedHistory({ ...context, lake, account: options.account });
     if (families.some(({ main }) => main.lasting)) await settleLasting(lake, context.clock.now());
     await compactLake(
       {

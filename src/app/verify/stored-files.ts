@@ -3,6 +3,7 @@ import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Lake } from '../../lake/lake.js';
+import { dropHistory } from '../../lake/files/checked-bytes.js';
 import { isOwnFile } from '../../lake/upkeep/own-files.js';
 import type { Store } from '../../lake/store/store.js';
 import type { Certificate } from './certificate.js';
@@ -53,7 +54,8 @@ export async function checkBytes(
   await release();
   // A commit of somebody else's may have replaced it while we were on our way.
   if (found === undefined && !(await file.delta.refresh()).files.has(file.add.path)) return undefined;
-  certificate.add('file-bytes', 'lake', file, fault);
+  const whatToDo = file.delta.schema.lasting === true ? `; restore it from a copy, or ${dropHistory}` : '';
+  certificate.add('file-bytes', 'lake', file, `${fault}${whatToDo}`);
   return undefined;
 }
 

@@ -27,11 +27,20 @@ export const compactCommand: CommandDefinition = {
     'Merges the small files of each month into files of about 128 MB, compressed as small as it gets; so are larger ones\n' +
     'that are as they were landed. Readers see the files before or the file after, never both. It can be stopped at any\n' +
     'instant, and a second one changes nothing.',
-  options,
-  examples: [['compact financial-events', 'the events by date and their entries']],
+  options: {
+    ...options,
+    'drop-damaged-history': {
+      type: 'flag',
+      about: 'Remove files of event_history that are missing or damaged: their rows are lost',
+    },
+  },
+  examples: [
+    ['compact financial-events', 'the events by date and their entries'],
+    ['compact --drop-damaged-history', 'where `verify` says so, and no copy of the file is left'],
+  ],
   run: async (given, context) => {
     const { compact } = await import('../../app/maintenance/compact-lake.js');
-    await compact(await readOptions(given), context);
+    await compact({ ...(await readOptions(given)), dropDamagedHistory: given.flag('drop-damaged-history') }, context);
     return 0;
   },
 };

@@ -31,6 +31,7 @@ export type RunEvent =
   | StateNotKept
   | NoteNotWritten
   | CheckpointDamaged
+  | HistoryDropped
   | InputsPlanned
   | InputRead
   | InputEnded
@@ -90,6 +91,7 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'state-not-kept': 'warn',
   'note-not-written': 'warn',
   'checkpoint-damaged': 'warn',
+  'history-dropped': 'warn',
   'inputs-planned': 'debug',
   'input-read': 'debug',
   'input-ended': 'info',
@@ -363,6 +365,19 @@ interface CheckpointDamaged {
   readonly event: 'checkpoint-damaged';
   /** Within the lake. */
   readonly file: string;
+  readonly reason: string;
+}
+
+/** `compact --drop-damaged-history` has removed a file of `event_history`. */
+interface HistoryDropped {
+  readonly event: 'history-dropped';
+  /** Within the lake. */
+  readonly file: string;
+  /** `window/…`; of several the first and how many more. */
+  readonly slice: string;
+  /** How many the log says that it held. */
+  readonly rows: number;
+  /** What is wrong with it. */
   readonly reason: string;
 }
 

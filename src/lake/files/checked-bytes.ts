@@ -63,6 +63,17 @@ export async function checkedCopy(
   return path;
 }
 
+/** What is wrong with a committed file, in words; undefined where it is what its commit says. */
+export async function damageOf(store: Store, table: DeltaTable, add: Add): Promise<string | undefined> {
+  try {
+    await eachChecked(store, table, add);
+    return undefined;
+  } catch (error) {
+    if (error instanceof DamagedFile) return error.fault;
+    throw error;
+  }
+}
+
 /** Reads a committed file's bytes piece by piece; throws at its end where they aren't what its commit says. */
 async function eachChecked(
   store: Store,
@@ -86,6 +97,9 @@ async function eachChecked(
   if (fault !== undefined) throw damaged(store, table, add, fault);
 }
 
+/** What can be done about a file of the history that no copy is left of. */
+export const dropHistory = 'give up its rows with `ledgerlake compact --drop-damaged-history`';
+
 const missing = 'it is missing';
 
 /** What is wrong with a file's bytes; undefined where they are what its commit says. */
@@ -102,6 +116,6 @@ function faultIn({ size, tags }: Add, found: number, sha256: () => string): stri
 
 function damaged(store: Store, table: DeltaTable, add: Add, fault: string = missing): DamagedFile {
   const isLasting = table.schema.lasting === true;
-  const advice = `restore the file from a copy${isLasting ? '' : ', or read its window again with `ledgerlake backfill --refresh`'}`;
+  const advice = `restore the file from a copy${isLasting ? `, or ${dropHistory}` : ', or read its window again with `ledgerlake backfill --refresh`'}`;
   return new DamagedFile(store.address(table.pathOf(add)), fault, advice);
 }

@@ -83,6 +83,8 @@ const lines: Handlers<string | undefined> = {
     `pages and quota aren't kept for the next run, as ${folder} can't be written: ${reason}`,
   'note-not-written': ({ note, reason }) => `${noteTexts[note]} could not be written: ${reason}`,
   'checkpoint-damaged': ({ file, reason }) => damagedCheckpointText(file, reason),
+  'history-dropped': ({ file, slice, rows, reason }) =>
+    `removed ${file} (${reason}): ${formatCount(rows, 'row')} of the history of ${slice} ${rows === 1 ? 'is' : 'are'} lost`,
   'line-left-out': ({ reason }) => `left out: ${reason}`,
   'worker-started': ({ fleet, redis, concurrency }) =>
     `waiting for turns of the fleet ${fleet} at ${redis}, ${concurrency} at once`,
