@@ -79,31 +79,36 @@ async function* fileChunks(path: string, length: number): AsyncGenerator<Buffer>
  */
 export async function* inflated(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const source = bytes[Symbol.asyncIterator]();
-  let begun = Buffer.alloc(0);
-  while (begun.length < 2) {
-    const next = await source.next();
-    if (next.done === true) break;
-    begun = Buffer.concat([begun, next.value]);
-  }
-  const whole = (async function* () {
-    yield begun;
-    yield* { [Symbol.asyncIterator]: () => source };
-  })();
-  if (begun[0] !== 0x1f || begun[1] !== 0x8b) {
-    yield* whole;
-    return;
-  }
-  const gunzip = createGunzip({ chunkSize: chunkBytes });
-  // A stream asks for the next piece before it is done with one.
-  const copied = (async function* () {
-    for await (const chunk of whole) yield Buffer.from(chunk);
-  })();
-  // What fails in here fails in whoever reads on, too.
-  const fed = pipeline(Readable.from(copied, { highWaterMark: 1 }), gunzip).catch(() => undefined);
   try {
-    for await (const chunk of gunzip as AsyncIterable<Buffer>) yield chunk;
+    let begun = Buffer.alloc(0);
+    while (begun.length < 2) {
+      const next = await source.next();
+      if (next.done === true) break;
+      begun = Buffer.concat([begun, next.value]);
+    }
+    const whole = (async function* () {
+      yield begun;
+      yield* { [Symbol.asyncIterator]: () => source };
+    })();
+    if (begun[0] !== 0x1f || begun[1] !== 0x8b) {
+      yield* whole;
+      return;
+    }
+    const gunzip = createGunzip({ chunkSize: chunkBytes });
+    // A stream asks for the next piece before it is done with one.
+    const copied = (async function* () {
+      for await (const chunk of whole) yield Buffer.from(chunk);
+    })();
+    // What fails in here fails in whoever reads on, too.
+    const fed = pipeline(Readable.from(copied, { highWaterMark: 1 }), gunzip).catch(() => undefined);
+    try {
+      for await (const chunk of gunzip as AsyncIterable<Buffer>) yield chunk;
+    } finally {
+      gunzip.destroy();
+      await fed;
+    }
   } finally {
-    gunzip.destroy();
-    await fed;
+    // Who stops within the first piece has begun nothing that would close it.
+    await source.return?.();
   }
 }

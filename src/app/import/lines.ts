@@ -1,4 +1,5 @@
 const newline = 0x0a;
+const carriageReturn = 0x0d;
 const mark = Buffer.of(0xef, 0xbb, 0xbf);
 
 /** A line is held in memory; one that never ends is no file of bodies. */
@@ -49,12 +50,23 @@ export async function* linesOf(chunks: AsyncIterable<Buffer>, longest = longestL
   };
   for await (const chunk of chunks) {
     let start = 0;
-    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
+    // Empty lines can be as many as a file has bytes.
+    const passEmpty = (): void => {
+      while (length === 0) {
+        const isReturned = chunk[start] === carriageReturn;
+        if (chunk[isReturned ? start + 1 : start] !== newline) return;
+        start += isReturned ? 2 : 1;
+        number++;
+      }
+    };
+    passEmpty();
+    for (let end = chunk.indexOf(newline, start); end >= 0; end = chunk.indexOf(newline, start)) {
       const whole = line(chunk.subarray(start, end));
       if (whole !== undefined) yield whole;
       if (begun.length > keptBytes) begun = Buffer.alloc(0);
       number++;
       start = end + 1;
+      passEmpty();
     }
     if (start < chunk.length) begin(chunk.subarray(start));
   }
@@ -68,6 +80,6 @@ function withoutMark(bytes: Buffer): Buffer {
 
 /** The white space of JSON, which a line's `\r` is too. */
 function isBlank(bytes: Buffer): boolean {
-  for (const byte of bytes) if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) return false;
+  for (const byte of bytes) if (byte !== 0x20 && byte !== 0x09 && byte !== carriageReturn) return false;
   return true;
 }
