@@ -13,6 +13,7 @@ export async function compileDiskStore(folder: string): Promise<string> {
     'core/clock.ts',
     'core/errors.ts',
     'core/io/read-part.ts',
+    'core/printable.ts',
     ...lake.map((name) => join('lake/store', name)),
   ]) {
     const target = join(folder, name.replace(/\.ts$/, '.js'));
