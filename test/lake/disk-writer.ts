@@ -12,6 +12,7 @@ export async function compileDiskStore(folder: string): Promise<string> {
   for (const name of [
     'core/clock.ts',
     'core/errors.ts',
+    'core/printable.ts',
     'core/io/read-part.ts',
     'core/printable.ts',
     ...lake.map((name) => join('lake/store', name)),
