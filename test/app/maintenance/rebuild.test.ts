@@ -96,10 +96,11 @@ describe('a rebuild after the flattening has changed', () => {
   test('leaves alone what holds the same rows in another order', async () => {
     const lake = await copied(small.lake);
     await flattenedOtherwise(lake, 'SELECT * FROM FILE ORDER BY amount, name, entry', clock);
-    const before = await everyHash(lake);
+    const before = await fileHashes(lake);
     const { printed } = await rebuilt({ lake }, { clock });
     expect(printed).toContain('Nothing to do');
-    expect(await everyHash(lake)).toEqual(before);
+    // But for the note of how long the logs are, as they were written to by hand.
+    expect(await fileHashes(lake)).toEqual(before);
   });
 
   test('writes the same files with a thread and without', async () => {
