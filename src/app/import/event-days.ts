@@ -119,9 +119,9 @@ async function chosen(
       : `SELECT window_start, content_hash, count(*) AS times, max(position) AS last FROM ${rowsIn(inLake)} WHERE ${isOpen} GROUP BY ALL`;
   const isNew = undated.omittedOf(staged.number) === 0 ? 'true' : 'rows.event_id IN (SELECT event_id FROM undated_)';
   const nth = "coalesce(TRY_CAST(split_part(event_id, '-', 2) AS INTEGER), 1)";
+  await database.execute(`CREATE OR REPLACE TEMP TABLE held_ AS ${counted}`);
   await database.execute(
-    `CREATE OR REPLACE TEMP TABLE held_ AS ${counted}; ` +
-      'CREATE OR REPLACE TEMP TABLE staged_ AS SELECT rows.event_id, rows.position, rows.window_start, ' +
+    'CREATE OR REPLACE TEMP TABLE staged_ AS SELECT rows.event_id, rows.position, rows.window_start, ' +
       `CASE WHEN rows.posted_at IS NULL THEN ${isNew} ELSE ${nth} > coalesce(held_.times, 0) END AS is_new, ${isOpen} AS is_open, places.last FROM ${rowsIn([staged.events.path])} ` +
       'AS rows LEFT JOIN held_ USING (window_start, content_hash) ' +
       'LEFT JOIN (SELECT window_start, max(last) AS last FROM held_ GROUP BY ALL) AS places USING (window_start)',

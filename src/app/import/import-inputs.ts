@@ -75,7 +75,7 @@ export async function importInputs(
     }
     await before;
   };
-  await withWorkspace(limits, (shared) =>
+  await withWorkspace(limits, options.lake.store, (shared) =>
     withHeldEvents(options, events, shared, (heldEvents) =>
       withWriter(limits.thread, signal, (writer) => work(shared, writer, heldEvents)),
     ),

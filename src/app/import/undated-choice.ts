@@ -77,7 +77,7 @@ export class UndatedChoice {
     this.#omitted = new Map();
     if (adds.length === 0) return;
     const { database } = this.#workspace;
-    await database.execute(await this.#rowsOfLake(adds));
+    await this.#readLake(adds);
     const { first, last } = this.span;
     const [firstDay, lastDay] = [dayStart(first), dayStart(last)];
     const isStrict = `(first < ${last} AND last > ${first})`;
@@ -86,8 +86,10 @@ export class UndatedChoice {
     await database.execute(
       'CREATE OR REPLACE TEMP TABLE input_ AS SELECT * FROM ' +
         `read_csv(${literal(this.#undated.path)}, header = false, auto_detect = false, delim = ',', columns = ` +
-        "{staged: 'BIGINT', content_hash: 'VARCHAR', event_id: 'VARCHAR', day: 'BIGINT', times: 'BIGINT'}); " +
-        `CREATE OR REPLACE TEMP TABLE related_ AS SELECT *, (${isWithin}) OR (${isStrict} AND (${hasDays})) AS is_covered ` +
+        "{staged: 'BIGINT', content_hash: 'VARCHAR', event_id: 'VARCHAR', day: 'BIGINT', times: 'BIGINT'})",
+    );
+    await database.execute(
+      `CREATE OR REPLACE TEMP TABLE related_ AS SELECT *, (${isWithin}) OR (${isStrict} AND (${hasDays})) AS is_covered ` +
         `FROM rows_ WHERE first_day <= ${lastDay} AND last_day >= ${firstDay} ` +
         'AND content_hash IN (SELECT content_hash FROM input_)',
     );
@@ -138,8 +140,8 @@ export class UndatedChoice {
     );
   }
 
-  /** In SQL: the table `rows_` of the events without a date of some files, each with the days that it may be of. */
-  async #rowsOfLake(adds: readonly Add[]): Promise<string> {
+  /** Makes the table `rows_` of the events without a date of some files, each with the days that it may be of. */
+  async #readLake(adds: readonly Add[]): Promise<void> {
     const paths: string[] = [];
     const spans: string[] = [];
     const imported: string[] = [];
@@ -155,20 +157,25 @@ export class UndatedChoice {
       }
     }
     const values = (rows: readonly string[], none: string) => `(VALUES ${rows.length === 0 ? none : rows.join(', ')})`;
-    return (
-      `CREATE OR REPLACE TEMP TABLE spans_ AS SELECT * FROM ${values(spans, "('', 0, 0, 0, 0)")} AS t(path, first, last, first_day, last_day); ` +
-      `CREATE OR REPLACE TEMP TABLE imported_ AS SELECT DISTINCT * FROM ${values(imported, "('', 0)")} AS t(path, day); ` +
+    const { database } = this.#workspace;
+    await database.execute(
+      `CREATE OR REPLACE TEMP TABLE spans_ AS SELECT * FROM ${values(spans, "('', 0, 0, 0, 0)")} AS t(path, first, last, first_day, last_day)`,
+    );
+    await database.execute(
+      `CREATE OR REPLACE TEMP TABLE imported_ AS SELECT DISTINCT * FROM ${values(imported, "('', 0)")} AS t(path, day)`,
+    );
+    await database.execute(
       // A row of an import that isn't told of, as of earlier versions, is of its day alone.
       'CREATE OR REPLACE TEMP TABLE rows_ AS WITH found AS (SELECT filename AS path, content_hash, epoch_ms(window_start) AS start, ' +
-      `epoch_ms(window_end) - 1 AS end_, count(*) AS number FROM ${rowsIn(paths, ', filename = true')} ` +
-      'WHERE posted_at IS NULL GROUP BY ALL), ' +
-      `dayed AS (SELECT *, start // ${dayMs} * ${dayMs} AS day FROM found), ` +
-      'spanned AS (SELECT dayed.*, s.first, s.last FROM dayed LEFT JOIN imported_ ON imported_.path = dayed.path AND imported_.day = start ' +
-      `AND end_ = start + ${dayMs - 1} ` +
-      'LEFT JOIN spans_ AS s ON imported_.path = s.path AND dayed.day BETWEEN s.first_day AND s.last_day ' +
-      'QUALIFY row_number() OVER (PARTITION BY dayed.path, content_hash, start, end_ ORDER BY s.last - s.first DESC NULLS LAST) = 1), ' +
-      'known AS (SELECT content_hash, day, number, coalesce(first, start) AS first, coalesce(last, end_) AS last FROM spanned) ' +
-      `SELECT content_hash, day, number, first, last, first // ${dayMs} * ${dayMs} AS first_day, last // ${dayMs} * ${dayMs} AS last_day FROM known`
+        `epoch_ms(window_end) - 1 AS end_, count(*) AS number FROM ${rowsIn(paths, ', filename = true')} ` +
+        'WHERE posted_at IS NULL GROUP BY ALL), ' +
+        `dayed AS (SELECT *, start // ${dayMs} * ${dayMs} AS day FROM found), ` +
+        'spanned AS (SELECT dayed.*, s.first, s.last FROM dayed LEFT JOIN imported_ ON imported_.path = dayed.path AND imported_.day = start ' +
+        `AND end_ = start + ${dayMs - 1} ` +
+        'LEFT JOIN spans_ AS s ON imported_.path = s.path AND dayed.day BETWEEN s.first_day AND s.last_day ' +
+        'QUALIFY row_number() OVER (PARTITION BY dayed.path, content_hash, start, end_ ORDER BY s.last - s.first DESC NULLS LAST) = 1), ' +
+        'known AS (SELECT content_hash, day, number, coalesce(first, start) AS first, coalesce(last, end_) AS last FROM spanned) ' +
+        `SELECT content_hash, day, number, first, last, first // ${dayMs} * ${dayMs} AS first_day, last // ${dayMs} * ${dayMs} AS last_day FROM known`,
     );
   }
 }

@@ -99,7 +99,8 @@ export async function load(
   for (const { loaded } of own) refuseChanged(loaded, kept, options.lake);
   const ownTables = own.map(({ loaded }) => loaded.table);
 
-  await withRevisions(refresh, options.acceptEmpty === true, clock, async (revisions) => {
+  const comparing = { refresh, acceptEmpty: options.acceptEmpty === true, clock, store };
+  await withRevisions(comparing, async (revisions) => {
     const lake = await Lake.open(store, [...tables, ...ownTables], clock, revisions, kept);
     refuseMixing(account, lake.accounts(), options.lake);
     const lease = await holdLease(lake.store, clock);
@@ -159,13 +160,11 @@ export async function load(
 
 /** Where nothing is read again there is nothing to compare. */
 async function withRevisions(
-  refresh: boolean,
-  acceptEmpty: boolean,
-  clock: Clock,
+  { refresh, acceptEmpty, clock, store }: { refresh: boolean; acceptEmpty: boolean; clock: Clock; store: Store },
   use: (revisions: EventRevisions | undefined) => Promise<void>,
 ): Promise<void> {
   if (!refresh) return use(undefined);
-  return withWorkspace(defaultLimits, (workspace) => use(new EventRevisions(workspace, { clock, acceptEmpty })));
+  return withWorkspace(defaultLimits, store, (workspace) => use(new EventRevisions(workspace, { clock, acceptEmpty })));
 }
 
 function asError(thrown: unknown): Error {

@@ -41,7 +41,7 @@ export interface CompactionOptions {
  * @throws LedgerlakeError LAKE_STORE naming a file that is missing or was changed behind the lake's back, STOPPED
  */
 export async function compactLake(options: CompactionOptions, work: Map<Family, Work>): Promise<void> {
-  await withWorkspace(options.limits, async (workspace) => {
+  await withWorkspace(options.limits, options.lake.store, async (workspace) => {
     for (const family of options.families) {
       const done = newWork(family.pipeline);
       work.set(family, done);

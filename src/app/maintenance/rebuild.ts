@@ -52,7 +52,7 @@ export async function rebuildLake(options: RebuildOptions, work: Map<Family, Wor
     const [table] = family.derived.filter((derived) => entryTables.has(derived));
     return table === undefined ? [] : [{ family, table }];
   });
-  await withWorkspace(limits, (workspace) =>
+  await withWorkspace(limits, lake.store, (workspace) =>
     withWriter(limits.thread, signal, async (writer) => {
       let bytes = 0;
       for (const { family } of rebuilt) {

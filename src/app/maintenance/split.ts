@@ -32,7 +32,7 @@ export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Spli
   return async (slice) => {
     const [family] = familiesOf([{ name: slice.pipeline, tables: slice.tables }]);
     if (family === undefined) return;
-    await withWorkspace(limits, (workspace) => moveUndated(lake, clock, workspace, family, slice));
+    await withWorkspace(limits, lake.store, (workspace) => moveUndated(lake, clock, workspace, family, slice));
     const mixed = mixedFiles(lake.table(family.main.name).snapshot, slice);
     const [odd] = mixed.filter((add) => !canTellApart(family.main, family.derived, unitsOf(add)));
     if (odd !== undefined) throw notParted(lake, family, odd);
@@ -48,7 +48,7 @@ export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Spli
     if (broken !== undefined) throw notParted(lake, family, broken.main);
     if (found.length === 0) return;
     const damaged: DamagedFile[] = [];
-    await withWorkspace(limits, async (workspace) => {
+    await withWorkspace(limits, lake.store, async (workspace) => {
       const files: NewFile[] = [];
       const pieces = new Set<string>();
       const bundles: Bundle[] = [];

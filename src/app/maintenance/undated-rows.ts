@@ -249,9 +249,9 @@ async function putMoves(
   const values = moves.map(
     ({ row, to }) => `(${literal(row.eventId)}, ${literal(row.contentHash)}, ${to}, ${dayStart(to)})`,
   );
+  await database.execute(`CREATE OR REPLACE TEMP TABLE present_ AS ${present}`);
   await database.execute(
-    `CREATE OR REPLACE TEMP TABLE present_ AS ${present}; ` +
-      `CREATE OR REPLACE TEMP TABLE moves_ AS WITH moved AS (SELECT * FROM (VALUES ${values.join(', ')}) AS t(event_id, content_hash, to_, day)), ` +
+    `CREATE OR REPLACE TEMP TABLE moves_ AS WITH moved AS (SELECT * FROM (VALUES ${values.join(', ')}) AS t(event_id, content_hash, to_, day)), ` +
       `equal AS (SELECT content_hash, epoch_ms(window_start) AS day, max(${suffix}) AS last FROM present_ ` +
       'WHERE posted_at IS NULL AND event_id NOT IN (SELECT event_id FROM moved) GROUP BY ALL), ' +
       'places AS (SELECT epoch_ms(window_start) AS day, max(position) AS place FROM present_ GROUP BY ALL) ' +

@@ -1,3 +1,4 @@
+import { literal } from '../../core/duckdb/literals.js';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,10 +29,11 @@ export async function rawSize(
   // Only now: a plan for an empty lake needs no DuckDB.
   const { openDatabase } = await import('../../core/duckdb/connection.js');
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-plan-'));
-  const database = await openDatabase();
+  const isLocal = (address: string): boolean => !/^[a-z][a-z0-9+.-]+:\/\//i.test(address);
+  const root = lake.store.address('');
+  const database = await openDatabase({ folders: isLocal(root) ? [folder, root] : [folder] });
   try {
     const paths: string[] = [];
-    const isLocal = (address: string): boolean => !/^[a-z][a-z0-9+.-]+:\/\//i.test(address);
     for (const add of adds) {
       const address = lake.store.address(lake.table(table).pathOf(add));
       if (isLocal(address)) paths.push(address);
@@ -45,7 +47,7 @@ export async function rawSize(
       if (paths.length >= (isLocal(address) ? most.local : most.remote)) break;
     }
     if (paths.length === 0) return undefined;
-    const names = paths.map((path) => `'${path.replaceAll("'", "''")}'`).join(', ');
+    const names = paths.map(literal).join(', ');
     // Plain texts: each has its length before it, in 4 bytes.
     const [row] = await database.rows(
       `SELECT sum(total_uncompressed_size - 4 * num_values)::DOUBLE AS bytes, sum(num_values)::DOUBLE AS results

@@ -37,8 +37,10 @@ export async function findDiffering(database: Database, states: States): Promise
   const { main, held, incoming, known } = states;
   const key = keyColumn(main) ?? 'event_id';
   await database.execute(
-    `CREATE OR REPLACE TEMP TABLE vanished_ AS SELECT * FROM (${held}) WHERE ${key} NOT IN (SELECT ${key} FROM (${incoming})); ` +
-      `CREATE OR REPLACE TEMP TABLE appeared_ AS SELECT * FROM (${incoming}) ` +
+    `CREATE OR REPLACE TEMP TABLE vanished_ AS SELECT * FROM (${held}) WHERE ${key} NOT IN (SELECT ${key} FROM (${incoming}))`,
+  );
+  await database.execute(
+    `CREATE OR REPLACE TEMP TABLE appeared_ AS SELECT * FROM (${incoming}) ` +
       `WHERE ${key} NOT IN (SELECT ${key} FROM (${held})) AND (${known})`,
   );
   const [counts] = await database.rows(

@@ -16,7 +16,7 @@ export function heldRaws(
   adds: readonly Add[],
   units: readonly string[],
 ): Promise<string[]> {
-  return withWorkspace(defaultLimits, async (workspace) => {
+  return withWorkspace(defaultLimits, lake.store, async (workspace) => {
     const files = await new HeldFiles(workspace).of(lake, table, adds);
     const select = await selectRows(workspace.database, table, files, rowsOf(units));
     const rows = await workspace.database.rows(`SELECT raw FROM (${select})`);

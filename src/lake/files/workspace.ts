@@ -1,8 +1,8 @@
 import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import type { Database } from '../../core/duckdb/connection.js';
-import { literal } from '../../core/duckdb/views.js';
+import type { Store } from '../store/store.js';
 import { threadLimits, type ThreadLimits } from '../../core/parquet/sized-writer.js';
 
 /** What work on files may hold in memory. */
@@ -38,8 +38,15 @@ export interface Workspace {
   readonly clear: () => Promise<void>;
 }
 
-/** Uses a workspace and removes it. Throws what `use` throws. */
-export async function withWorkspace<T>(limits: Limits, use: (workspace: Workspace) => Promise<T>): Promise<T> {
+/**
+ * Uses a workspace for a lake's files and removes it. Its DuckDB reaches the lake, where it is on the local disk, and the
+ * workspace, and nothing else. Throws what `use` throws.
+ */
+export async function withWorkspace<T>(
+  limits: Limits,
+  store: Pick<Store, 'address'>,
+  use: (workspace: Workspace) => Promise<T>,
+): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-files-'));
   const files = join(folder, 'files');
   let count = 0;
@@ -52,15 +59,17 @@ export async function withWorkspace<T>(limits: Limits, use: (workspace: Workspac
     await clear();
     const database = databaseWhenNeeded(async () => {
       const { openDatabase } = await import('../../core/duckdb/connection.js');
-      const opened = await openDatabase();
-      // One thread: the same rows give the same bytes then, whatever machine they are written on.
-      await opened.execute(
-        `SET threads = 1; SET memory_limit = ${literal(limits.memory)}; SET preserve_insertion_order = true; ` +
+      return openDatabase({
+        folders: [folder, store.address('')].filter(isAbsolute),
+        settings: {
+          // The same rows give the same bytes then, whatever machine they are written on.
+          threads: 1,
+          memory_limit: limits.memory,
+          preserve_insertion_order: true,
           // Files are read once or twice: what DuckDB would keep of them only fills its memory.
-          'SET enable_external_file_cache = false; ' +
-          `SET temp_directory = ${literal(join(folder, 'spill'))}`,
-      );
-      return opened;
+          enable_external_file_cache: false,
+        },
+      });
     });
     try {
       const keep = async (bytes: Uint8Array) => {

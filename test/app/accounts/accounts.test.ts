@@ -35,7 +35,7 @@ async function service(answer?: (token: string) => Reply): Promise<Service> {
 /** A working folder with a configuration. */
 async function folderWith(config: object): Promise<string> {
   const folder = await temporaryFolder();
-  await writeFile(join(folder, 'ledgerlake.config.json'), JSON.stringify(config));
+  await writeFile(join(folder, 'ledgerlake.config.json'), JSON.stringify(config), { mode: 0o600 });
   return folder;
 }
 

@@ -21,9 +21,9 @@ export async function refreshed(
   windows: ReadonlyMap<number, readonly string[]>,
   { clock, acceptEmpty = false }: Refreshing,
 ): Promise<Findings> {
-  return withWorkspace(defaultLimits, async (workspace) => {
+  const store = typeof place === 'string' ? openStore(place) : place;
+  return withWorkspace(defaultLimits, store, async (workspace) => {
     const revisions = new EventRevisions(workspace, { clock, acceptEmpty });
-    const store = typeof place === 'string' ? openStore(place) : place;
     const lake = await Lake.open(store, tables, clock, revisions);
     for (const [number, events] of windows) {
       await load(lake, number, events, { refresh: true, split: splitter(lake, clock) });

@@ -61,8 +61,8 @@ describe.runIf(has('bash'))('bash completes', () => {
       [ledgerlake('backfill', '--account', ''), ['shop-a', 'shop-b']],
       [ledgerlake('backfill', '--config', 'other.json', '--account', ''), ['elsewhere']],
       [ledgerlake('backfill', '--account', '=', 'shop-b'), ['shop-b']],
-      [ledgerlake('--lake', 'sql', 'verify', '--format', ''), ['table', 'json', 'csv', 'ndjson']],
-      [ledgerlake('sql', '--format', '='), ['table', 'json', 'csv', 'ndjson']],
+      [ledgerlake('--lake', 'sql', 'verify', '--format', ''), ['table', 'json', 'csv', 'csv-safe', 'ndjson']],
+      [ledgerlake('sql', '--format', '='), ['table', 'json', 'csv', 'csv-safe', 'ndjson']],
       [ledgerlake('sql', '--lake', ''), ['bin', 'data']],
       [ledgerlake('backfill', '--orders', 'or'), ['order ids.txt']],
       [ledgerlake('import', 'or'), ['order ids.txt']],
@@ -92,7 +92,7 @@ describe.runIf(has('zsh'))('zsh', () => {
 describe.runIf(has('fish'))('fish', () => {
   test.each([
     ['backfill --account ', ['shop-a', 'shop-b']],
-    ['sql --format ', ['csv', 'json', 'ndjson', 'table']],
+    ['sql --format ', ['csv', 'csv-safe', 'json', 'ndjson', 'table']],
     ['backfill financial-events or', ['order-events']],
   ])('completes %s', async (line, expected) => {
     const folder = await completionFolder();

@@ -5,9 +5,12 @@ import { extentOf, groupRows, rangesOf } from '../../../src/lake/files/ranges.js
 import { rowsIn } from '../../../src/lake/files/local-parquet.js';
 import { defaultLimits, withWorkspace } from '../../../src/lake/files/workspace.js';
 
+/** Nothing of a lake is read. */
+const noLake = { address: () => 's3://none' };
+
 test('ranges follow each other, and every row is in one of them, also without an instant', async () => {
   const instants = fc.array(fc.option(fc.integer({ min: 0, max: 20 })), { minLength: 1, maxLength: 60 });
-  await withWorkspace(defaultLimits, async ({ database, fresh, clear }) => {
+  await withWorkspace(defaultLimits, noLake, async ({ database, fresh, clear }) => {
     await fc.assert(
       fc.asyncProperty(instants, fc.integer({ min: 1, max: 5000 }), async (seconds, rangeBytes) => {
         const path = fresh();
@@ -35,7 +38,7 @@ test('ranges follow each other, and every row is in one of them, also without an
 });
 
 test('small files are one range, and so are those of a table without anything to sort by', async () => {
-  await withWorkspace(defaultLimits, async ({ database, fresh }) => {
+  await withWorkspace(defaultLimits, noLake, async ({ database, fresh }) => {
     const path = fresh();
     await database.execute(`COPY (SELECT now() AS effective_at, 'x' AS raw) TO '${path}' (FORMAT parquet)`);
     const extent = await extentOf(database, events, [path]);
