@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
@@ -32,12 +32,22 @@ async function lakes(): Promise<{ endpoint: string; now: string; earlier: string
   return { endpoint, now, earlier };
 }
 
-/** Takes `fnsku` out of the schema that a log's commits tell. */
+/** Takes `fnsku` out of the schema of a log's commits, and their checksums, which earlier versions didn't write. */
 async function forgetColumn(folder: string): Promise<void> {
-  for (const name of (await readdir(folder)).filter((file) => file.endsWith('.json'))) {
+  const files = await readdir(folder);
+  // Checkpoints of the time would have had the former schema as well.
+  for (const name of files.filter((file) => file.includes('checkpoint'))) await rm(join(folder, name));
+  for (const name of files.filter((file) => file.endsWith('.json'))) {
     const lines = (await readFile(join(folder, name), 'utf8')).trimEnd().split('\n');
     const edited = lines.map((line) => {
-      const action = JSON.parse(line) as { metaData?: { schemaString: string } };
+      const action = JSON.parse(line) as {
+        commitInfo?: { operationMetrics?: { sha256?: string } };
+        metaData?: { schemaString: string };
+      };
+      if (action.commitInfo !== undefined) {
+        delete action.commitInfo.operationMetrics?.sha256;
+        return JSON.stringify(action);
+      }
       if (action.metaData === undefined) return line;
       const schema = JSON.parse(action.metaData.schemaString) as { fields: { name: string }[] };
       schema.fields = schema.fields.filter(({ name: field }) => field !== 'fnsku');
