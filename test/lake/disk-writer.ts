@@ -14,7 +14,6 @@ export async function compileDiskStore(folder: string): Promise<string> {
     'core/errors.ts',
     'core/printable.ts',
     'core/io/read-part.ts',
-    'core/printable.ts',
     ...lake.map((name) => join('lake/store', name)),
   ]) {
     const target = join(folder, name.replace(/\.ts$/, '.js'));
