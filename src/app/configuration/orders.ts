@@ -13,7 +13,7 @@ export function readOrders(text: string, source: string): string[] {
     if (order === '') continue;
     if (!orderIdPattern.test(order)) {
       throw usageError(
-        `expected an order id of 3-7-7 digits such as 902-1845936-5435065 a line, got ${JSON.stringify(order)} in ` +
+        `expected an order id of 3-7-7 digits such as 902-1845936-5435065 a line, got ${JSON.stringify(order.slice(0, 100))} in ` +
           `${source}, line ${index + 1}; correct or remove it`,
       );
     }
