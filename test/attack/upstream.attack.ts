@@ -140,11 +140,36 @@ test.each<[string, Answer, RegExp, Trial?]>([
   figures.held(kind, ended);
 });
 
+test.each<[string, Answer, RegExp, Trial?]>([
+  ['sign-in without an end', flooded(blanks), /access token/],
+  ['sign-in that drips', flooded(' ', { everyMs: 50 }), /access token/, { speed: 500 }],
+  ['sign-in as a gzip bomb', plain(bomb, { 'content-encoding': 'gzip' }), /access token/, { speed: 500 }],
+  ['access token of 900 kB', plain(JSON.stringify({ access_token: 'x'.repeat(900_000), expires_in: 3600 })), /access token/],
+  ['access token with line ends', plain('{"access_token":"a\\r\\nx: y","expires_in":3600}'), /./],
+  ['access token of an age of 1e308 s', plain('{"access_token":"aaaaaaaaaaaa","expires_in":1e308}'), /503/],
+])('%s', async (kind, signIn, says, trial) => {
+  const refused = plain('', {}, 400);
+  const ended = await backfill(await serving(refused, signIn), { speed: 500, ...trial });
+  await expectHeld(ended, { code: 1, says: kind.includes('1e308') ? /400/ : says });
+  figures.held(kind, ended);
+});
+
 test('page of 10 MB with 200,000 names of lists', async () => {
   const ended = await backfill(await serving(plain(manyLists)), { pipeline: 'financial-events' });
   await expectHeld(ended, { code: 0 });
   figures.held('page of 10 MB with 200,000 names of lists', ended);
 });
+
+test.each(['1e-10', '0', '-1', 'NaN', '1e308', 'Infinity', '0x10', ' ', '1, 1e-10'])(
+  'rate of %j in a header',
+  async (rate) => {
+    const endpoint = await serving(plain(noGroups, { 'x-amzn-ratelimit-limit': rate }));
+    const ended = await backfill(endpoint, { words: ['--log-format', 'json'] });
+    await expectHeld(ended, { code: 0 });
+    if (['1e-10', '1e308'].includes(rate)) expect(ended.err.match(/"event":"rate-unfit"/g)).toHaveLength(1);
+    figures.held('rates that can not be meant', ended);
+  },
+);
 
 const echoes: Readonly<Record<string, string>> = {
   'as it is': accessToken,

@@ -32,9 +32,15 @@ const longestWaitMs = 60_000;
 /** Bytes of the longest answer: a token has a few hundred. */
 const longestAnswer = 1024 * 1024;
 
+/** Bytes of the longest token: servers take no longer headers. */
+const longestToken = 8 * 1024;
+
 /** The part of an answer that counts. The token goes into a header, so it is visible ASCII. */
 const answerShape = z.object({
-  access_token: z.string().regex(/^[\x21-\x7e]+$/),
+  access_token: z
+    .string()
+    .max(longestToken)
+    .regex(/^[\x21-\x7e]+$/),
   expires_in: z.number().positive(),
 });
 
