@@ -144,7 +144,11 @@ test.each<[string, Answer, RegExp, Trial?]>([
   ['sign-in without an end', flooded(blanks), /access token/],
   ['sign-in that drips', flooded(' ', { everyMs: 50 }), /access token/, { speed: 500 }],
   ['sign-in as a gzip bomb', plain(bomb, { 'content-encoding': 'gzip' }), /access token/, { speed: 500 }],
-  ['access token of 900 kB', plain(JSON.stringify({ access_token: 'x'.repeat(900_000), expires_in: 3600 })), /access token/],
+  [
+    'access token of 900 kB',
+    plain(JSON.stringify({ access_token: 'x'.repeat(900_000), expires_in: 3600 })),
+    /access token/,
+  ],
   ['access token with line ends', plain('{"access_token":"a\\r\\nx: y","expires_in":3600}'), /./],
   ['access token of an age of 1e308 s', plain('{"access_token":"aaaaaaaaaaaa","expires_in":1e308}'), /503/],
 ])('%s', async (kind, signIn, says, trial) => {
