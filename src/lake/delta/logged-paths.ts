@@ -1,5 +1,5 @@
 import { LedgerlakeError } from '../../core/errors.js';
-import type { Action, Add } from './actions.js';
+import type { Action, Remove } from './actions.js';
 import { derivedOf } from './file-tags.js';
 import { pathFault } from '../store/store-path.js';
 
@@ -21,7 +21,7 @@ export function checkLoggedPaths(action: Action, place: string): void {
     }
   } else if ('remove' in action) {
     const { path } = action.remove;
-    const fault = fileFault(path);
+    const fault = fileFault(path) ?? accountFault(action.remove);
     if (fault !== undefined) throw strayPath(place, path, fault);
   }
 }
@@ -40,8 +40,8 @@ function hasHiddenName(path: string): boolean {
 }
 
 /** A file's folder says whose rows it holds, so that nobody hands them to another account: the log may not contradict it. */
-function accountFault({ path, partitionValues }: Add): string | undefined {
-  const { account } = partitionValues;
+function accountFault({ path, partitionValues }: Pick<Remove, 'path' | 'partitionValues'>): string | undefined {
+  const account = partitionValues?.['account'];
   if (account === undefined || account === null) return undefined;
   for (const name of (decodedPath(path) ?? '').split('/').slice(0, -1)) {
     const [, folder] = /^account=(.*)$/s.exec(name) ?? [];

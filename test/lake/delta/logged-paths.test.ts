@@ -124,3 +124,17 @@ describe('a path of the log', () => {
     },
   );
 });
+
+test('a removal may name another account no more than an entry may', () => {
+  const { path, partitionValues } = good;
+  const removal = { path, deletionTimestamp: 0, dataChange: true };
+  const refused = refusalOf(() => {
+    checkLoggedPaths({ remove: { ...removal, partitionValues: { ...partitionValues, account: 'other' } } }, place);
+  });
+  expect(refused?.code).toBe('LAKE_LOG');
+  for (const remove of [removal, { ...removal, partitionValues }]) {
+    expect(() => {
+      checkLoggedPaths({ remove }, place);
+    }).not.toThrow();
+  }
+});
