@@ -4,6 +4,7 @@ import { LedgerlakeError } from '../../core/errors.js';
 import { dayMs, dayStart, monthOf, uncovered, type Window } from '../../core/windows.js';
 import { loadedWindows } from '../../engine/run/window-slices.js';
 import type { Add } from '../../lake/delta/actions.js';
+import { DamagedFile } from '../../lake/delta/damaged-file.js';
 import { importSpansOf, importSpansTag, unitsOf } from '../../lake/delta/file-tags.js';
 import type { Family } from '../../lake/files/families.js';
 import { columnList, expectRows, rowsIn, writeRows, type LocalParquet } from '../../lake/files/local-parquet.js';
@@ -42,7 +43,8 @@ interface Move {
 /**
  * Moves imported events without a date before a slice takes the place of imported days: nothing but the page that it stood
  * on tells the day of such an event. The slice's window was read in full. So one that the answer has belongs into the window,
- * as many as it has, and goes with the days of it; one that it lacks belongs to a day of its import that no window was loaded
+ * as many as it has, and goes with the days of it, unless it stands outside of a window that goes on beyond the days of its
+ * import; one that it lacks belongs to a day of its import that no window was loaded
  * for, if one is left. It is a commit of its own, and the lake has as many events as before.
  *
  * @throws DamagedFile where a file with such events is damaged
@@ -54,7 +56,19 @@ export async function moveUndated(
   family: Family,
   slice: SliceCommit,
 ): Promise<void> {
-  for (let attempt = 1; !(await isMoved(lake, clock, workspace, family, slice)); attempt++) {
+  const isDone = async (): Promise<boolean> => {
+    const { version } = lake.table(family.main.name).snapshot;
+    try {
+      return await isMoved(lake, clock, workspace, family, slice);
+    } catch (error) {
+      if (!(error instanceof DamagedFile)) throw error;
+      // Another run may have replaced the file since its name was read.
+      await lake.refresh();
+      if (lake.table(family.main.name).snapshot.version === version) throw error;
+      return false;
+    }
+  };
+  for (let attempt = 1; !(await isDone()); attempt++) {
     if (attempt === mostAttempts) {
       const message = `expected to move imported events of ${slice.name}, other runs changed their files each time; run the same command again`;
       throw new LedgerlakeError('LAKE_CONFLICT', message);
@@ -193,6 +207,9 @@ function movesOf(
   answer: ReadonlyMap<string, number>,
 ): Move[] {
   const cut = (window: Window) => slice.cuts?.(importedUnit(window));
+  // A window that goes on beyond the days of the import may have another equal event there, as a monthly fee is.
+  const isCovered = ({ span: { start, end } }: UndatedRow) =>
+    cut({ start: start - dayMs, end: start }) === undefined && cut({ start: end, end: end + dayMs }) === undefined;
   const isInside = ({ effective }: UndatedRow) => cut({ start: effective, end: effective + 1 }) !== undefined;
   const loaded = loadedWindows(lake, pipeline, main.name, slice.account);
   const imported = importedWindows(lake.table(main.name).snapshot, pipeline, slice.account);
@@ -206,7 +223,7 @@ function movesOf(
   for (const row of rows) byHash.set(row.contentHash, [...(byHash.get(row.contentHash) ?? []), row]);
   for (const [hash, equal] of byHash) {
     const inside = equal.filter(isInside);
-    const outside = equal.filter((row) => !isInside(row));
+    const outside = equal.filter((row) => !isInside(row) && isCovered(row));
     const number = answer.get(hash) ?? 0;
     for (const row of inside.slice(0, Math.max(0, inside.length - number))) {
       const gaps = uncovered(row.span, loaded).flatMap((gap) => {

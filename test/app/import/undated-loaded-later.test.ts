@@ -1,7 +1,12 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { openStore } from '../../../src/lake/store/open-store.js';
+import type { Store } from '../../../src/lake/store/store.js';
 import { clockAt, database, ran, serving, temporaryFolder } from '../lake-run.js';
-import { compacted } from '../maintenance/kept-lake.js';
+import { failingStore } from '../maintenance/failing-store.js';
+import { compacted, copied } from '../maintenance/kept-lake.js';
 import { arrayLedger, type DatedItem } from '../../serve/http/array-ledger.js';
 import { shipment } from '../sync/made-up-shop.js';
 import { found, verified } from '../verify/verified.js';
@@ -43,9 +48,20 @@ async function endpointOf(fees: readonly Fee[]): Promise<string> {
   return serving({ ledger: arrayLedger([...shipments, ...fees.map(feeItem)]), clock });
 }
 
-async function backfilled(root: string, endpoint: string, from: number, to: number, refresh = false): Promise<void> {
+interface Backfill {
+  readonly refresh?: boolean;
+  readonly store?: Store;
+}
+
+async function backfilled(
+  root: string,
+  endpoint: string,
+  from: number,
+  to: number,
+  { refresh = false, ...place }: Backfill = {},
+): Promise<void> {
   const range = { from: isoAt(from), to: isoAt(to), refresh };
-  await ran({ pipelines: ['financial-events'], lake: root, account: 'shop', endpoint, ...range }, { clock });
+  await ran({ pipelines: ['financial-events'], lake: root, account: 'shop', endpoint, ...range, ...place }, { clock });
 }
 
 /** How many fees of each kind a lake has, by amounts too. */
@@ -82,12 +98,61 @@ test.each([
   await expectFees(lake, new Map([[1, 1]]));
   await backfilled(lake.root, endpoint, from * 24, to * 24);
   await expectFees(lake, new Map([[1, 1]]));
-  await backfilled(lake.root, endpoint, from * 24, to * 24, true);
+  await backfilled(lake.root, endpoint, from * 24, to * 24, { refresh: true });
   await expectFees(lake, new Map([[1, 1]]));
   await compacted({ lake: lake.root, account: undefined }, { clock });
   await backfilled(lake.root, endpoint, 0, days * 24);
   await expectFees(lake, new Map([[1, 1]]));
 });
+
+test('an equal fee of a window that goes on beyond the days of an import is another one, and the import comes in again without change', async () => {
+  const lake = { root: await temporaryFolder(), clock };
+  const first = { hour: 5, kind: 1 };
+  const days = shipments.filter(({ at }) => at < start + 3 * 24 * hourMs);
+  const body = eventsBody([...days, feeItem(first)].toSorted((one, other) => one.at - other.at));
+  const file = await fileOf([body]);
+  await imported(lake, [file], { account: 'shop' });
+  const endpoint = await endpointOf([first, { hour: 4 * 24, kind: 1 }]);
+  const fees = async () =>
+    (await (await database(lake.root, clock)).rows('SELECT count(*) AS fees FROM events WHERE posted_at IS NULL'))[0];
+  await backfilled(lake.root, endpoint, 2 * 24, 5 * 24);
+  expect(await fees()).toEqual({ fees: 2n });
+  await imported(lake, [file], { account: 'shop' });
+  expect(await fees()).toEqual({ fees: 2n });
+  expect(found(await verified(lake))).toEqual([]);
+  await backfilled(lake.root, endpoint, 0, 5 * 24);
+  expect(await fees()).toEqual({ fees: 2n });
+});
+
+test.each([
+  ['that has it', 60, 30, 0, 3],
+  ['that lacks it', 60, 30, 0, 2],
+])(
+  'a run that dies at any change of a window %s leaves the fee as it was or as it will be',
+  async (_, hour, size, from, to) => {
+    const fees = [{ hour, kind: 1 }];
+    const before = await lakeOf(fees, size);
+    const endpoint = await endpointOf(fees);
+    for (let dieAt = 1; ; dieAt++) {
+      const lake = { root: await copied(before.root), clock };
+      const store = failingStore(openStore(lake.root), dieAt);
+      const failure = await backfilled(lake.root, endpoint, from * 24, to * 24, { store }).catch(
+        (error: unknown) => error,
+      );
+      const opened = await database(lake.root, clock);
+      const [held] = await opened.rows('SELECT count(*) AS fees FROM events WHERE posted_at IS NULL');
+      expect(held, `change ${dieAt}`).toEqual({ fees: 1n });
+      if (failure === undefined) {
+        expect(dieAt).toBeGreaterThan(9);
+        break;
+      }
+      await rm(join(lake.root, '_runs'), { recursive: true, force: true });
+      await backfilled(lake.root, endpoint, from * 24, to * 24);
+      await expectFees(lake, new Map([[1, 1]]));
+    }
+  },
+  180_000,
+);
 
 const fee = fc.record({ hour: fc.integer({ min: 0, max: days * 24 - 1 }), kind: fc.integer({ min: 1, max: 2 }) });
 const range = fc.tuple(fc.integer({ min: 0, max: days * 4 - 1 }), fc.integer({ min: 1, max: days * 4 }));
@@ -114,7 +179,7 @@ test('whatever windows are loaded, a fee that an answer has goes as often, one t
         } of [...steps, last]) {
           const [from, to] = [Math.min(one, other) * 6, Math.max(one, other) * 6];
           if (from === to) continue;
-          await backfilled(lake.root, endpoint, from, to, refresh);
+          await backfilled(lake.root, endpoint, from, to, { refresh });
           // Hour by hour: what an answer has for the first time takes an imported one away.
           for (let hour = from; hour < to; hour++) {
             if (loaded.has(hour)) continue;
