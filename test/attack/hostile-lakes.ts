@@ -1,0 +1,276 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { decodeActions, encodeActions, type Action } from '../../src/lake/delta/actions.js';
+
+/** Where an attack is made. */
+export interface Scene {
+  readonly lake: string;
+  /** The folder of canaries. */
+  readonly outside: string;
+  /** Address of a server that ought not to be asked. */
+  readonly network: string;
+  /** The month whose rows have the secret that no link may give away. */
+  readonly month: string;
+}
+
+export interface Attack {
+  readonly kind: 'description' | 'path' | 'link' | 'fifo';
+  readonly name: string;
+  readonly make: (scene: Scene) => void;
+  /** Whether nothing of the linked month's rows is left in the lake itself. */
+  readonly hasMovedAll?: boolean;
+}
+
+type Description = Record<string, unknown> & { columns: Record<string, unknown>[] };
+
+const descriptionFields: Readonly<Record<string, (all: Description, sql: string) => void>> = {
+  precision: ({ columns }, sql) => {
+    setDigits(columns, { precision: `2) AS x; ${sql}; SELECT (1`, scale: 2 });
+  },
+  scale: ({ columns }, sql) => {
+    setDigits(columns, { precision: 12, scale: `2)); ${sql}; --` });
+  },
+  type: ({ columns }, sql) => Object.assign(columns[0] ?? {}, { type: `VARCHAR); ${sql}; --` }),
+  'own type': ({ columns }, sql) => Object.assign(columns[0] ?? {}, { type: 'decimal(12,2)', sqlType: sql }),
+  column: ({ columns }, sql) => Object.assign(columns[0] ?? {}, { name: `a" AS b; ${sql}; --` }),
+  table: (all, sql) => Object.assign(all, { name: `t" AS SELECT 1; ${sql}; --` }),
+  'table as a path': (all, sql) => Object.assign(all, { name: `../../outside/folder'); ${sql}; --` }),
+  sort: (all, sql) => Object.assign(all, { sort: [`1; ${sql}; --`] }),
+  pipeline: (all, sql) => Object.assign(all, { ownPipeline: `../shipments'; ${sql}; --` }),
+  about: (all, sql) => Object.assign(all, { about: `'; ${sql}; --` }),
+};
+
+function setDigits(columns: Record<string, unknown>[], digits: unknown): void {
+  for (const column of columns) if (column['digits'] !== undefined) column['digits'] = digits;
+}
+
+const statements: Readonly<Record<string, (scene: Scene) => string>> = {
+  COPY: ({ outside }) => `COPY (SELECT 1) TO '${outside}/.bashrc'`,
+  ATTACH: ({ outside }) => `ATTACH '${outside}/attached.db' AS x; CREATE TABLE x.t AS SELECT 1`,
+  read_text: ({ outside }) => `SELECT * FROM read_text('${outside}/canary.txt')`,
+};
+
+function descriptions(): Attack[] {
+  return Object.entries(descriptionFields).flatMap(([field, set]) =>
+    Object.entries(statements).map(([statement, sql]): Attack => ({
+      kind: 'description',
+      name: `${statement} as ${field}`,
+      make: (scene) => {
+        const file = join(scene.lake, '_pipelines', 'shipments.json');
+        const description = JSON.parse(readFileSync(file, 'utf8')) as Description;
+        set(description, sql(scene));
+        writeFileSync(file, JSON.stringify(description));
+      },
+    })),
+  );
+}
+
+/** Paths as an entry of `events` may have them, none of them in the folders of its account. */
+const leading: Readonly<Record<string, (scene: Scene) => string>> = {
+  '../': () => '../../outside/canary.parquet',
+  '../ behind its folder': ({ month }) => `account=shop/month=${month}/../../../../outside/canary.parquet`,
+  '..%2f': () => '..%2f..%2foutside%2fcanary.parquet',
+  '%2e%2e/ behind its folder': ({ month }) =>
+    `account=shop/month=${month}/%2e%2e/%2e%2e/%2e%2e/%2e%2e/outside/canary.parquet`,
+  '..%5c': () => '..%5c..%5coutside%5ccanary.parquet',
+  absolute: ({ outside }) => `${outside}/canary.parquet`,
+  'file://': ({ outside }) => `file://${outside}/canary.parquet`,
+  's3://': () => 's3://bucket/canary.parquet',
+  'http://': ({ network }) => `${network}/canary.parquet`,
+  'another account': ({ lake, month }) => {
+    const folder = `account=other/month=${month}`;
+    return `${folder}/${firstIn(join(lake, 'events', folder))}`;
+  },
+  'another table': () => '../entries/account=shop',
+  '%00': ({ month }) => `account=shop/month=${month}/%00.parquet`,
+  '* as a name': ({ month }) => `account=shop/month=${month}/*.parquet`,
+};
+
+type Target = 'add' | 'remove' | 'derived';
+
+function paths(): Attack[] {
+  const targets: Target[] = ['add', 'remove', 'derived'];
+  return Object.entries(leading).flatMap(([path, of], at) =>
+    targets.map((target, place): Attack => {
+      const isSealed = (at + place) % 2 === 0;
+      return {
+        kind: 'path',
+        name: `${path} in ${target}, ${isSealed ? 'sealed again' : 'seal stripped'}`,
+        make: (scene) => {
+          changeLog(scene, of(scene), target, isSealed);
+        },
+      };
+    }),
+  );
+}
+
+function changeLog(scene: Scene, path: string, target: Target, isSealed: boolean): void {
+  const log = join(scene.lake, 'events', '_delta_log');
+  const names = readdirSync(log).filter((name) => /^\d{20}\.json$/.test(name));
+  const at = names.findLastIndex((name) =>
+    readFileSync(join(log, name), 'utf8').includes('"add":{"path":"account=shop'),
+  );
+  const name = names[at] ?? '';
+  const id = { table: 'events', version: Number(name.slice(0, 20)) };
+  const bytes = readFileSync(join(scene.outside, 'canary.parquet'));
+  const actions = decodeActions(readFileSync(join(log, name)), name, id).flatMap((action): Action[] => {
+    if (!('add' in action)) return [action];
+    const { add } = action;
+    const tags = { ...add.tags, sha256: createHash('sha256').update(bytes).digest('hex') };
+    if (target === 'add') return [{ add: { ...add, path, size: bytes.length, tags } }];
+    const others = dirname(path).replace(/^.*account=other/, 'entries/account=other');
+    const derived = path.startsWith('account=other')
+      ? `${others}/${firstIn(join(scene.lake, others))}`
+      : `entries/${path}`;
+    if (target === 'derived')
+      return [{ add: { ...add, tags: { ...add.tags, derived: JSON.stringify([path, derived]) } } }];
+    const { partitionValues } = add;
+    // Long ago: nothing keeps what was removed then.
+    return [
+      action,
+      {
+        remove: {
+          path,
+          deletionTimestamp: 1,
+          dataChange: true,
+          extendedFileMetadata: true,
+          partitionValues,
+          size: bytes.length,
+        },
+      },
+    ];
+  });
+  if (isSealed) {
+    writeFileSync(join(log, name), encodeActions(actions, id));
+    return;
+  }
+  const rest = actions.filter((action) => !('commitInfo' in action));
+  writeFileSync(join(log, name), encodeActions(rest, id));
+  for (const note of ['_versions.json']) rmSync(join(scene.lake, note), { force: true });
+  for (const other of readdirSync(log)) {
+    if (other.includes('checkpoint')) rmSync(join(log, other), { force: true });
+  }
+}
+
+function firstIn(folder: string): string {
+  return readdirSync(folder).find((name) => name.endsWith('.parquet')) ?? '';
+}
+
+/** Places of a lake that something else is put in: each by a function that tells them. */
+const places: Readonly<Record<string, (scene: Scene) => string[]>> = {
+  'months of all tables': ({ lake, month }) =>
+    tablesOf(lake)
+      .map((table) => join(table, 'account=shop', `month=${month}`))
+      .filter((folder) => existsSync(join(lake, folder))),
+  'a month of the events': ({ month }) => [`events/account=shop/month=${month}`],
+  'accounts of all tables': ({ lake }) =>
+    tablesOf(lake)
+      .map((table) => join(table, 'account=shop'))
+      .filter((folder) => existsSync(join(lake, folder))),
+  'all tables': ({ lake }) => tablesOf(lake),
+  'one table': () => ['events'],
+  'derived table': () => ['entries'],
+  _delta_log: () => ['events/_delta_log'],
+  '_delta_log of the entries': () => ['entries/_delta_log'],
+  _journal: () => ['_journal'],
+  _runs: () => ['_runs'],
+  _tmp: () => ['_tmp'],
+  _pipelines: () => ['_pipelines'],
+  'files of a month': ({ lake, month }) =>
+    tablesOf(lake).flatMap((table) => {
+      const folder = join(table, 'account=shop', `month=${month}`);
+      return existsSync(join(lake, folder)) ? readdirSync(join(lake, folder)).map((name) => join(folder, name)) : [];
+    }),
+  'a commit': () => ['events/_delta_log/00000000000000000001.json'],
+  'the next commit': ({ lake }) => [`events/_delta_log/${nextCommit(lake)}`],
+  _last_checkpoint: () => ['events/_delta_log/_last_checkpoint'],
+  _versions: () => ['_versions.json'],
+  '_last-run': () => ['_last-run.json'],
+  'a description': () => ['_pipelines/shipments.json'],
+  'another description': () => ['_pipelines/more.json'],
+  'a file in _runs': () => ['_runs/run.json'],
+  'a file in _tmp': () => ['_tmp/a.tmp'],
+  'a file in _journal': () => ['_journal/page-1.json'],
+  'a stray data file': ({ month }) => [`events/account=shop/month=${month}/stray.parquet`],
+};
+
+function tablesOf(lake: string): string[] {
+  return readdirSync(lake).filter((name) => existsSync(join(lake, name, '_delta_log')));
+}
+
+function nextCommit(lake: string): string {
+  const last = readdirSync(join(lake, 'events', '_delta_log')).findLast((name) => /^\d{20}\.json$/.test(name)) ?? '';
+  return `${String(Number(last.slice(0, 20)) + 1).padStart(20, '0')}.json`;
+}
+
+/** What was at a place lies outside the lake from now on; where nothing was, a canary is what stands for it there. */
+function moveOut({ lake, outside }: Scene, place: string): string {
+  const from = join(lake, place);
+  if (!existsSync(from) || (statSync(from).isDirectory() && readdirSync(from).length === 0)) {
+    rmSync(from, { recursive: true, force: true });
+    mkdirSync(dirname(from), { recursive: true });
+    return /\.[a-z]+$|_last_checkpoint$/.test(basename(place)) ? join(outside, 'canary.json') : join(outside, 'folder');
+  }
+  const to = join(outside, 'moved', place);
+  mkdirSync(dirname(to), { recursive: true });
+  renameSync(from, to);
+  return to;
+}
+
+const movedAll = new Set(['months of all tables', 'accounts of all tables', 'all tables', 'files of a month']);
+
+function links(): Attack[] {
+  return Object.entries(places).flatMap(([name, of]): Attack[] => [
+    {
+      kind: 'link',
+      name,
+      hasMovedAll: movedAll.has(name),
+      make: (scene) => {
+        for (const place of of(scene)) symlinkSync(moveOut(scene, place), join(scene.lake, place));
+      },
+    },
+    {
+      kind: 'link',
+      name: `${name}, to nothing`,
+      hasMovedAll: movedAll.has(name),
+      make: (scene) => {
+        for (const place of of(scene)) {
+          moveOut(scene, place);
+          symlinkSync(join(scene.outside, 'nothing'), join(scene.lake, place));
+        }
+      },
+    },
+  ]);
+}
+
+function fifos(): Attack[] {
+  return Object.entries(places).map(([name, of]): Attack => ({
+    kind: 'fifo',
+    name,
+    hasMovedAll: movedAll.has(name),
+    make: (scene) => {
+      for (const place of of(scene)) {
+        moveOut(scene, place);
+        const { status } = spawnSync('mkfifo', [join(scene.lake, place)]);
+        if (status !== 0) throw new Error(`expected mkfifo to make ${place}`);
+      }
+    },
+  }));
+}
+
+/** Every lake that an attacker hands over. */
+export function attacks(): Attack[] {
+  return [...descriptions(), ...paths(), ...links(), ...fifos()];
+}
