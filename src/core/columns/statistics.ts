@@ -27,9 +27,10 @@ export function deltaStatistics(table: Table, batch: RecordBatch): string {
 
 /** The same of columns that were looked at otherwise. */
 export function statisticsJson(rows: number, columns: ReadonlyMap<string, ColumnStatistics>): string {
-  const minValues: Record<string, string> = {};
-  const maxValues: Record<string, string> = {};
-  const nullCount: Record<string, number> = {};
+  // Without a prototype: a column may be called `__proto__`.
+  const minValues = Object.create(null) as Record<string, string>;
+  const maxValues = Object.create(null) as Record<string, string>;
+  const nullCount = Object.create(null) as Record<string, number>;
   for (const [name, { min, max, nulls }] of columns) {
     nullCount[name] = nulls;
     if (min === undefined || max === undefined || min.length > longestText || max.length > longestText) continue;

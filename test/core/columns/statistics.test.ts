@@ -26,3 +26,8 @@ test('a column without a value has no bounds', () => {
   const json = statisticsJson(2, new Map([['sku', { nulls: 2 }]]));
   expect(JSON.parse(json)).toEqual({ numRecords: 2, minValues: {}, maxValues: {}, nullCount: { sku: 2 } });
 });
+
+test('a column may be called __proto__', () => {
+  const json = statisticsJson(1, new Map([['__proto__', { min: 'a', max: 'b', nulls: 0 }]]));
+  expect(json).toContain('"minValues":{"__proto__":"a"},"maxValues":{"__proto__":"b"},"nullCount":{"__proto__":0}');
+});
