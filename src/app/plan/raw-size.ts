@@ -1,7 +1,7 @@
 import { literal } from '../../core/duckdb/literals.js';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import type { Lake } from '../../lake/lake.js';
 
 /** Files that are looked at, and how large one may be that must be fetched for it. */
@@ -29,14 +29,12 @@ export async function rawSize(
   // Only now: a plan for an empty lake needs no DuckDB.
   const { openDatabase } = await import('../../core/duckdb/connection.js');
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-plan-'));
-  const isLocal = (address: string): boolean => !/^[a-z][a-z0-9+.-]+:\/\//i.test(address);
-  const root = lake.store.address('');
-  const database = await openDatabase({ folders: isLocal(root) ? [folder, root] : [folder] });
+  const database = await openDatabase({ folders: [folder, lake.store.address('')].filter(isAbsolute) });
   try {
     const paths: string[] = [];
     for (const add of adds) {
       const address = lake.store.address(lake.table(table).pathOf(add));
-      if (isLocal(address)) paths.push(address);
+      if (isAbsolute(address)) paths.push(address);
       else if (add.size <= most.remoteBytes) {
         const bytes = await lake.store.read(lake.table(table).pathOf(add));
         if (bytes === undefined) continue;
@@ -44,7 +42,7 @@ export async function rawSize(
         await writeFile(copy, bytes);
         paths.push(copy);
       }
-      if (paths.length >= (isLocal(address) ? most.local : most.remote)) break;
+      if (paths.length >= (isAbsolute(address) ? most.local : most.remote)) break;
     }
     if (paths.length === 0) return undefined;
     const names = paths.map(literal).join(', ');
