@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.js';
 import { startService, type RunningService, type ServiceOptions } from '../serve/http/server.js';
-import type { Faults } from './faults/faults.js';
+import type { Faults } from './faults/fault-settings.js';
 import { faultInjection } from './faults/service-faults.js';
 import { createSeller } from './seller/seller.js';
 

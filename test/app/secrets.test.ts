@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createSeller } from '../../src/emulator/seller/seller.js';
 import { startEmulator } from '../../src/emulator/emulator.js';
 import type { RunningService } from '../../src/serve/http/server.js';
-import type { Faults } from '../../src/emulator/faults/faults.js';
+import type { Faults } from '../../src/emulator/faults/fault-settings.js';
 import { runningClock } from '../running-clock.js';
 import { secrets } from '../engine/auth/token-endpoint.js';
 import { builtCommand, type Ended } from './built-command.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Faults } from '../../src/emulator/faults/faults.js';
+import type { Faults } from '../../src/emulator/faults/fault-settings.js';
 import type { FaultRequest } from '../../src/serve/http/fault-injection.js';
 import { virtualRun } from './virtual-run.js';
 

@@ -76,7 +76,7 @@ export const serveCommand: CommandDefinition = {
   name: 'serve',
   about: 'Serve the Financial Events Service over HTTP, from a lake or a made-up seller',
   more: async () => {
-    const { faultLines } = await import('../../emulator/faults/kinds.js');
+    const { faultLines } = await import('../../emulator/faults/fault-rules.js');
     return (
       'Serves the Financial Events Service from the stored bytes of the lake that --lake names; without it, from a\n' +
       'made-up seller, the same for the same seed. The first line of standard output is the address; standard error\n' +

@@ -1,6 +1,6 @@
 import { usageError } from '../../core/errors.js';
-import { checkFaults, type Faults, type FaultSettings } from './faults.js';
-import { faultKinds, isFaultKind } from './kinds.js';
+import { checkFaults, type Faults, type FaultSettings } from './fault-settings.js';
+import { faultKinds, isFaultKind } from './fault-rules.js';
 
 const decimal = String.raw`\d{1,15}(?:\.\d{1,15})?`;
 const shape = new RegExp(`^(?<kind>[a-z-]+)(?::(?<amount>${decimal}))?(?:=(?<share>${decimal}))?$`);

@@ -2,7 +2,7 @@ import { parseInstant } from '../../core/numeric/iso-instant.js';
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
 import type { InstantRange, Ledger, LedgerItem, LedgerPage } from '../../serve/http/ledger.js';
-import type { Strikes } from './strikes.js';
+import type { Strikes } from './fault-injector.js';
 
 const hour = 3_600_000;
 const day = 24 * hour;

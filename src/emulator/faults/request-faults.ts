@@ -11,8 +11,8 @@ import {
   type RequestFaults,
   type RequestNames,
 } from '../../serve/http/fault-injection.js';
-import type { FaultKind } from './kinds.js';
-import type { Strikes } from './strikes.js';
+import type { FaultKind } from './fault-rules.js';
+import type { Strikes } from './fault-injector.js';
 
 const day = 86_400_000;
 const rateHeader = 'x-amzn-RateLimit-Limit';

@@ -1,9 +1,9 @@
 import type { FaultInjection } from '../../serve/http/fault-injection.js';
-import type { Faults } from './faults.js';
+import type { Faults } from './fault-settings.js';
 import { faultyLedger, unknownList } from './faulty-ledger.js';
 import { createRequestFaults } from './request-faults.js';
 import { skewedClock } from './skewed-clock.js';
-import { Strikes } from './strikes.js';
+import { Strikes } from './fault-injector.js';
 
 /**
  * The injection of the given faults into a service. It throws a USAGE error for faults that can't be.

@@ -1,4 +1,4 @@
-import type { Draft, LineKind, Weight } from './draft.js';
+import type { Draft, LineKind, Weight } from './event-writer.js';
 
 export interface BookedAmount {
   /** Relative to the event; `[]` marks an element of an array. */

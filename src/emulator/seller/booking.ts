@@ -1,8 +1,8 @@
-import type { Draft } from './draft.js';
-import type { Market } from './markets.js';
-import type { Order } from './order-contents.js';
-import type { Period } from './periods.js';
-import type { Draw } from './random.js';
+import type { Draft } from './event-writer.js';
+import type { Market } from './marketplaces.js';
+import type { Order } from './order-model.js';
+import type { Period } from './settlement-periods.js';
+import type { Draw } from './seeded-random.js';
 
 /** An event as its writer sees it: all that decides what is in it. */
 export interface Booking {

@@ -1,7 +1,7 @@
 import type { EventListName } from '../../sources/finances/model/records.js';
 import type { InstantRange } from '../../serve/http/ledger.js';
 import { BookDraft } from './book-draft.js';
-import type { EventFacts, Events } from './events.js';
+import type { EventFacts, Events } from './event-stream.js';
 import type { History } from './history.js';
 import { SumDraft } from './sum-draft.js';
 

@@ -1,7 +1,7 @@
 import { byTurn, mostly, price, share, type Writer } from './booking.js';
-import { charge, fee, fees } from './draft.js';
-import type { NonEmpty } from './random.js';
-import { descriptions, products } from './texts.js';
+import { charge, fee, fees } from './event-writer.js';
+import type { NonEmpty } from './seeded-random.js';
+import { descriptions, products } from './catalogue.js';
 
 /** Fees that say nothing but their amount, of which there are few. */
 const flatFees: NonEmpty<readonly [type: string, cents: number]> = [

@@ -1,8 +1,8 @@
 import type { InstantRange } from '../../serve/http/ledger.js';
-import { dayMs } from './calendar.js';
-import type { EventFacts, Events } from './events.js';
-import { type Market, markets } from './markets.js';
-import type { Period } from './periods.js';
+import { dayMs } from './event-calendar.js';
+import type { EventFacts, Events } from './event-stream.js';
+import { type Market, markets } from './marketplaces.js';
+import type { Period } from './settlement-periods.js';
 
 /** What of all events the seller has at an instant. */
 export interface History {

@@ -1,5 +1,5 @@
 import { orderIdPattern } from '../../sources/finances/api-v0/operations.js';
-import { hash } from './random.js';
+import { hash } from './seeded-random.js';
 
 const high = 1e8;
 const low = 1e9;

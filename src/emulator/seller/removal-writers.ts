@@ -1,6 +1,6 @@
 import { type Booking, mostly, price, share, type Writer } from './booking.js';
-import type { Draft } from './draft.js';
-import { products } from './texts.js';
+import type { Draft } from './event-writer.js';
+import { products } from './catalogue.js';
 
 function merchantOrderId(order: number): string {
   return `RM-${order.toString(36).toUpperCase()}`;

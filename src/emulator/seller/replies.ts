@@ -1,6 +1,6 @@
 import type { Density } from './density.js';
-import { blockOf, blockSize, type Kinds, type Slot, slots } from './kinds.js';
-import { hash } from './random.js';
+import { blockOf, blockSize, type Kinds, type Slot, slots } from './event-mix.js';
+import { hash } from './seeded-random.js';
 
 const salt = 21;
 /** An order is looked for this many blocks further back where the nearer ones have none that is old enough. */

@@ -2,12 +2,12 @@ import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
 import type { InstantRange, Ledger, LedgerItem, LedgerPage, LedgerQuery } from '../../serve/http/ledger.js';
 import { type Books, createBooks } from './books.js';
-import { createEvents, type EventFacts } from './events.js';
-import { groupJson } from './group-json.js';
+import { createEvents, type EventFacts } from './event-stream.js';
+import { groupJson } from './settlement-groups.js';
 import { type History, historyAt } from './history.js';
-import { JsonDraft } from './json-draft.js';
-import type { Period } from './periods.js';
-import { keyOf } from './random.js';
+import { JsonDraft } from './json-sink.js';
+import type { Period } from './settlement-periods.js';
+import { keyOf } from './seeded-random.js';
 import { createTotals } from './totals.js';
 
 export interface SellerOptions {

@@ -1,4 +1,4 @@
-import type { Draft, LineKind, Weight } from './draft.js';
+import type { Draft, LineKind, Weight } from './event-writer.js';
 
 /** Adds up what an event brings and takes, and nothing else. */
 export class SumDraft implements Draft {

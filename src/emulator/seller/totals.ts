@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { dayMs } from './calendar.js';
-import type { Events } from './events.js';
-import { markets } from './markets.js';
-import type { Period } from './periods.js';
+import { dayMs } from './event-calendar.js';
+import type { Events } from './event-stream.js';
+import { markets } from './marketplaces.js';
+import type { Period } from './settlement-periods.js';
 import { SumDraft } from './sum-draft.js';
 
 /** Days whose sums are kept: more than the service's two years would need, a few numbers each. */

@@ -9,7 +9,7 @@ import {
   networkCommingling,
   safetReimbursement,
   taxWithholding,
-} from './account-writers.js';
+} from './account-events.js';
 import type { Writer } from './booking.js';
 import {
   capacityReservation,
@@ -31,9 +31,9 @@ import {
   retrocharge,
   tdsReimbursement,
   trialShipment,
-} from './order-writers.js';
+} from './order-events.js';
 import { liquidation, removalAdjustment, removalShipment } from './removal-writers.js';
-import { claim, refund, settlement, shipment } from './shipment-writers.js';
+import { claim, refund, settlement, shipment } from './shipment-events.js';
 
 /** Who writes the events of each list. */
 export const writers: Readonly<Record<EventListName, Writer>> = {

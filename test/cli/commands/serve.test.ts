@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { latencyOf, signInOf } from '../../../src/cli/commands/serve.js';
-import { faultKinds } from '../../../src/emulator/faults/kinds.js';
+import { faultKinds } from '../../../src/emulator/faults/fault-rules.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 import { orderId, shopsTemplate, type ShopsTemplate } from '../../app/two-shops.js';
 

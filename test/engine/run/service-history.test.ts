@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createSeller, type Seller } from '../../../src/emulator/seller/seller.js';
-import type { Faults } from '../../../src/emulator/faults/faults.js';
+import type { Faults } from '../../../src/emulator/faults/fault-settings.js';
 import { startEmulator } from '../../../src/emulator/emulator.js';
 import { database, ran, temporaryFolder } from '../../app/lake-run.js';
 import { setClock, synced, type SetClock } from '../../app/sync/synced.js';

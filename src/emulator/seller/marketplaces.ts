@@ -1,5 +1,5 @@
-import type { NonEmpty } from './random.js';
-import { type Spellings, stores } from './texts.js';
+import type { NonEmpty } from './seeded-random.js';
+import { type Spellings, stores } from './catalogue.js';
 
 /** A marketplace, and with it a currency: the seller has one of each. */
 export interface Market {

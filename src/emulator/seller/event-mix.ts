@@ -1,5 +1,5 @@
 import type { EventListName } from '../../sources/finances/model/records.js';
-import { Draw, hash } from './random.js';
+import { Draw, hash } from './seeded-random.js';
 
 /**
  * Events come in blocks of 120 with the same composition and an order of their own, so that any 239 events in a row

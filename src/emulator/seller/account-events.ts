@@ -1,7 +1,7 @@
 import { byTurn, mostly, price, share, type Writer } from './booking.js';
-import { dayMs } from './calendar.js';
-import { charges } from './draft.js';
-import { descriptions, products } from './texts.js';
+import { dayMs } from './event-calendar.js';
+import { charges } from './event-writer.js';
+import { descriptions, products } from './catalogue.js';
 
 /** A debt of an earlier settlement period that was paid: its parts and what paid for it add up to what was recovered. */
 export const debtRecovery: Writer = (booking, draft) => {

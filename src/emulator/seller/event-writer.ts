@@ -1,5 +1,5 @@
-import type { Market } from './markets.js';
-import type { Spellings } from './texts.js';
+import type { Market } from './marketplaces.js';
+import type { Spellings } from './catalogue.js';
 
 /**
  * What an event is written on. The same calls make its JSON, add up its money, or list its amounts, so that the

@@ -1,6 +1,6 @@
 import type { Booking, Writer } from './booking.js';
-import { type Amounts, charges, type Draft, fees, taxWithheld } from './draft.js';
-import type { Order, OrderItem } from './order-contents.js';
+import { type Amounts, charges, type Draft, fees, taxWithheld } from './event-writer.js';
+import type { Order, OrderItem } from './order-model.js';
 
 function head(booking: Booking, draft: Draft, order: Order): void {
   const { draw, market } = booking;

@@ -1,6 +1,6 @@
 import { byTurn, mostly, price, share, type Writer } from './booking.js';
-import { charge, charges, fees, taxWithheld } from './draft.js';
-import { descriptions, products } from './texts.js';
+import { charge, charges, fees, taxWithheld } from './event-writer.js';
+import { descriptions, products } from './catalogue.js';
 
 /** A reimbursement of a refund that was paid with food stamps. */
 export const ebtRefund: Writer = (booking, draft) => {

@@ -1,8 +1,8 @@
-import type { Draft, LineKind } from './draft.js';
-import { type Market, markets } from './markets.js';
+import type { Draft, LineKind } from './event-writer.js';
+import { type Market, markets } from './marketplaces.js';
 import { numberText } from './number-text.js';
 import type { OrderIds } from './order-ids.js';
-import type { Spellings } from './texts.js';
+import type { Spellings } from './catalogue.js';
 
 /** ISO 8601 in UTC to the second, with milliseconds only where there are any. */
 export function instantText(at: number): string {

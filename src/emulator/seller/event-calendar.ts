@@ -1,6 +1,6 @@
 import type { Density } from './density.js';
-import type { Kinds } from './kinds.js';
-import { hash } from './random.js';
+import type { Kinds } from './event-mix.js';
+import { hash } from './seeded-random.js';
 
 /** Milliseconds. */
 export const dayMs = 86_400_000;

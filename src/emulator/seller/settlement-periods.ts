@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { dayMs } from './calendar.js';
-import { type Market, markets } from './markets.js';
-import { hash } from './random.js';
+import { dayMs } from './event-calendar.js';
+import { type Market, markets } from './marketplaces.js';
+import { hash } from './seeded-random.js';
 
 const salt = { start: 51, balance: 52 };
 const periodMs = 14 * dayMs;

@@ -1,8 +1,8 @@
-import { instantText } from './json-draft.js';
-import { type Market, markets } from './markets.js';
+import { instantText } from './json-sink.js';
+import { type Market, markets } from './marketplaces.js';
 import { numberText } from './number-text.js';
-import type { Period } from './periods.js';
-import { hash } from './random.js';
+import type { Period } from './settlement-periods.js';
+import { hash } from './seeded-random.js';
 
 /** A group as the service tells it; amounts in millionths. */
 export interface GroupFacts {

@@ -1,7 +1,7 @@
 import { draw } from '../../serve/http/draw.js';
 import type { FaultRequest } from '../../serve/http/fault-injection.js';
-import { checkFaults, type Faults, type FaultSettings } from './faults.js';
-import { type FaultKind, faultKinds, faultRules } from './kinds.js';
+import { checkFaults, type Faults, type FaultSettings } from './fault-settings.js';
+import { type FaultKind, faultKinds, faultRules } from './fault-rules.js';
 
 /** What decides and counts hits. */
 export interface StrikeOptions {

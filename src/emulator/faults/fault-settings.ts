@@ -1,6 +1,6 @@
 import { usageError } from '../../core/errors.js';
 import type { FaultRequest } from '../../serve/http/fault-injection.js';
-import { type FaultKind, faultRules, isFaultKind } from './kinds.js';
+import { type FaultKind, faultRules, isFaultKind } from './fault-rules.js';
 
 /** When a fault hits. What is left out doesn't narrow it. */
 export interface FaultSettings {

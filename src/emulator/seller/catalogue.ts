@@ -1,4 +1,4 @@
-import type { NonEmpty } from './random.js';
+import type { NonEmpty } from './seeded-random.js';
 
 /** One string in several spellings of JSON, quotes included: they differ in their escapes and mean the same. */
 export type Spellings = NonEmpty<string>;

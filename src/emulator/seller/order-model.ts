@@ -1,6 +1,6 @@
-import type { Market } from './markets.js';
-import { type Draw, type NonEmpty } from './random.js';
-import { type Product, products } from './texts.js';
+import type { Market } from './marketplaces.js';
+import { type Draw, type NonEmpty } from './seeded-random.js';
+import { type Product, products } from './catalogue.js';
 
 /** What was bought and what it cost, in the currency's smallest unit; the same for each event of the order. */
 export interface OrderItem {

@@ -1,14 +1,14 @@
 import type { EventListName } from '../../sources/finances/model/records.js';
 import type { Booking } from './booking.js';
-import { createCalendar } from './calendar.js';
+import { createCalendar } from './event-calendar.js';
 import { createDensity, type Density } from './density.js';
-import type { Draft } from './draft.js';
-import { blockOf, createKinds } from './kinds.js';
-import { type Market, marketFor, markets } from './markets.js';
-import { drawOrder } from './order-contents.js';
+import type { Draft } from './event-writer.js';
+import { blockOf, createKinds } from './event-mix.js';
+import { type Market, marketFor, markets } from './marketplaces.js';
+import { drawOrder } from './order-model.js';
 import { createOrderIds, type OrderIds } from './order-ids.js';
-import { createPeriods, type Periods } from './periods.js';
-import { Draw, hash, keyOf } from './random.js';
+import { createPeriods, type Periods } from './settlement-periods.js';
+import { Draw, hash, keyOf } from './seeded-random.js';
 import { createReplies } from './replies.js';
 import { writers } from './writers.js';
 
