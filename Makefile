@@ -88,7 +88,7 @@ bench: $(INSTALLED) ## Time saved pages to Parquet beside DuckDB and others (SIZ
 	npx tsc --noEmit false --outDir dist
 	node dist/bench/load/run.js $(SIZE) $(ROUNDS) $(ONLY)
 
-bench-queries: $(INSTALLED) ## Time the README's queries beside DuckDB's own copy (EVENTS, ROUNDS)
+bench-queries: $(INSTALLED) ## Time the documented queries beside DuckDB's own copy (EVENTS, ROUNDS)
 	npx tsc --noEmit false --outDir dist
 	node dist/bench/queries/run.js $(EVENTS) $(ROUNDS)
 

@@ -3,7 +3,7 @@ import { openDatabase } from '../../src/core/duckdb/connection.js';
 import { lakeTables } from '../../src/app/query/lake-files.js';
 import { createViews } from '../../src/core/duckdb/views.js';
 import { bytesReadSoFar } from '../bytes-read.js';
-import type { ReadmeQuery } from './readme-queries.js';
+import type { DocumentedQuery } from './documented-queries.js';
 
 /** What one query took on one kind of files. */
 export interface QueryMeasured {
@@ -20,7 +20,7 @@ export interface QueryMeasured {
 /** What a process that measures is told on its standard input's place, its one argument. */
 export interface MeasureTask {
   readonly files: readonly (readonly [string, readonly string[]])[];
-  readonly queries: readonly ReadmeQuery[];
+  readonly queries: readonly DocumentedQuery[];
   readonly repeats: number;
 }
 

@@ -7,14 +7,14 @@ import { promisify } from 'node:util';
 import type { LakeFiles } from '../../src/core/duckdb/views.js';
 import { compactedLake, duckdbCopy, filesOf, landedLake } from './lakes.js';
 import type { MeasureTask, QueryMeasured } from './measure.js';
-import { readmeQueries } from './readme-queries.js';
+import { documentedQueries } from './documented-queries.js';
 
 const seed = 1;
 /** Runs of a query in one process, of which the least counts. */
 const repeats = 5;
 
 /**
- * Prints what the README's queries take on a lake's files as they were landed, after `compact`, and on DuckDB's own copy of
+ * Prints what the queries of docs/queries.md take on a lake's files as they were landed, after `compact`, and on DuckDB's own copy of
  * the same rows in the same order: medians over rounds in which all three take turns, each in a process of its own; and
  * how large the files are. `node dist/bench/queries/run.js [EVENTS] [ROUNDS]`, or `make bench-queries`.
  */
@@ -30,7 +30,7 @@ async function run(events: number, rounds: number): Promise<void> {
       ['DuckDB', await duckdbCopy(at('compacted'), at('duckdb'))],
     ]);
     await printSizes(kinds);
-    const queries = await readmeQueries();
+    const queries = await documentedQueries();
     const runs = new Map<string, QueryMeasured[][]>([...kinds.keys()].map((kind) => [kind, []]));
     for (let round = 1; round <= rounds; round++) {
       for (const [kind, files] of kinds) {

@@ -72,6 +72,6 @@ test.each(['small files', 'merged files'])(
   },
 );
 
-test('the README shows one', async () => {
-  expect(await readFile('README.md', 'utf8')).toMatch(/```sql[^`]*entries_as_known\('/);
+test('the documentation shows one', async () => {
+  expect(await readFile('docs/queries.md', 'utf8')).toMatch(/```sql[^`]*entries_as_known\('/);
 });
