@@ -32,7 +32,7 @@ async function run(): Promise<void> {
           orders: undefined,
           json: true,
         },
-        { clock, signal: new AbortController().signal, print: (text) => printed.push(text), tell: () => undefined },
+        { clock, signal: new AbortController().signal, print: (text) => printed.push(text), emit: () => undefined },
       );
       const last = printed.join('\n').trimEnd().split('\n').at(-1) ?? '{}';
       const { pipelines } = JSON.parse(last) as { pipelines: Record<string, { slices: number }> };

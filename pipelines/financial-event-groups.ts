@@ -1,6 +1,6 @@
 import { groupCollector } from '../src/sources/finances/api-v0/collectors.js';
-import { historyNotices } from '../src/sources/finances/api-v0/history-limit.js';
-import { listingNotices, listingWork, type ListingSlice } from '../src/sources/finances/api-v0/listed-again.js';
+import { historyWarnings } from '../src/sources/finances/api-v0/history-limit.js';
+import { listingWarnings, listingWork, type ListingSlice } from '../src/sources/finances/api-v0/listed-again.js';
 import type { ScannedPage } from '../src/sources/finances/api-v0/page.js';
 import { heldAndRead } from '../src/sources/finances/api-v0/sources.js';
 import { groups } from '../src/sources/finances/model/tables.js';
@@ -20,7 +20,7 @@ export const financialEventGroups: Pipeline<FinancesUpstream, ListingSlice, Scan
   work: (job) => listingWork(windowWork(job, { pipeline: name, table: groups.name, ...cutting }), job, name),
   pace: (upstream) => upstream.pace('ListFinancialEventGroups'),
   begun: (upstream) => upstream.begun('ListFinancialEventGroups'),
-  noticed: (job, now) => ({ ...listingNotices(job, name), ...historyNotices(job, name, groups.name, now) }),
+  warnings: (job, now) => ({ ...listingWarnings(job, name), ...historyWarnings(job, name, groups.name, now) }),
   pages: ({ window, held }, reading) =>
     heldAndRead(
       held,

@@ -1,5 +1,5 @@
 import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/collectors.js';
-import { historyNotices } from '../src/sources/finances/api-v0/history-limit.js';
+import { historyWarnings } from '../src/sources/finances/api-v0/history-limit.js';
 import { answering, windowSource } from '../src/sources/finances/api-v0/sources.js';
 import { entries, events } from '../src/sources/finances/model/tables.js';
 import type { FinancesUpstream } from '../src/sources/finances/api-v0/upstream.js';
@@ -19,7 +19,7 @@ export const financialEvents: Pipeline<FinancesUpstream, WindowSlice, EventsPage
   work: (job) => windowWork(job, { pipeline: name, table: events.name, ...cutting }),
   pace: (upstream) => upstream.pace('ListFinancialEvents'),
   begun: (upstream) => upstream.begun('ListFinancialEvents'),
-  noticed: (job, now) => historyNotices(job, name, events.name, now),
+  warnings: (job, now) => historyWarnings(job, name, events.name, now),
   pages: ({ window }, reading) =>
     answering(
       windowSource(window),

@@ -38,7 +38,7 @@ async function run(turns: number): Promise<void> {
         clock: systemClock,
         signal: new AbortController().signal,
         print: (text: string) => (printed = text),
-        tell: () => undefined,
+        emit: () => undefined,
       };
       const from = new Date(Date.now() - 90 * 86_400_000).toISOString().slice(0, 10);
       await spent(`${events} events in 90 days, backfill`, () =>

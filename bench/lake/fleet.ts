@@ -124,5 +124,5 @@ function contextAt(night: number): RunContext {
   const began = Date.now();
   // It goes on, as leases are told apart by their instants.
   const clock: Clock = { ...systemClock, now: () => firstDay + night * dayMs + Date.now() - began };
-  return { clock, signal: new AbortController().signal, print: () => undefined, tell: () => undefined };
+  return { clock, signal: new AbortController().signal, print: () => undefined, emit: () => undefined };
 }

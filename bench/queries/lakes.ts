@@ -16,7 +16,7 @@ const context: RunContext = {
   clock,
   signal: new AbortController().signal,
   print: () => undefined,
-  tell: () => undefined,
+  emit: () => undefined,
 };
 
 /** Loads 90 days of a made-up seller as a first backfill does, from a service that isn't throttled. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.js';
-import type { Tell } from '../core/events/run-event.js';
+import type { Emit } from '../core/events/run-event.js';
 import type { Output } from '../core/text/sink.js';
 
 /** Where a command reads the time, writes, and is told to stop. */
@@ -14,7 +14,7 @@ export interface CommandContext {
 
 /** The same for a run, which tells what happens and leaves to others what becomes of that. */
 export interface RunContext extends Omit<CommandContext, 'log'> {
-  readonly tell: Tell;
+  readonly emit: Emit;
   /** Once it aborts nothing further is begun, and what is open comes to its end. */
   readonly closing?: AbortSignal | undefined;
 }

@@ -1,10 +1,10 @@
 import { damagedCheckpointText } from '../core/events/damaged-checkpoint-text.js';
-import type { Tell } from '../core/events/run-event.js';
+import type { Emit } from '../core/events/run-event.js';
 import type { Lake } from '../lake/lake.js';
 
 /** Reports the damaged checkpoints that were passed over when the lake was opened. */
-export function tellDamagedCheckpoints(lake: Lake, tell: Tell): void {
-  for (const { file, reason } of damagedCheckpoints(lake)) tell({ event: 'checkpoint-damaged', file, reason });
+export function emitDamagedCheckpoints(lake: Lake, emit: Emit): void {
+  for (const { file, reason } of damagedCheckpoints(lake)) emit({ event: 'checkpoint-damaged', file, reason });
 }
 
 /** The same, for a command that isn't a run. */

@@ -4,7 +4,7 @@ import { commandShape, Given, keptWords, type CommandDefinition } from './option
 import { failureOf } from './failure.js';
 import { watchOutput } from './options/standard-output.js';
 import type { Stopping } from './options/stop-signals.js';
-import { fallbackTelling, openTelling, type Telling } from './telling.js';
+import { fallbackListener, openListener, type Listener } from './listener.js';
 import { systemClock } from '../core/clock.js';
 import type { CommandContext } from '../app/context.js';
 import { usageError } from '../core/errors.js';
@@ -52,18 +52,18 @@ function define(parser: Argv, command: CommandDefinition, surroundings: Surround
     },
     async (values) => {
       const given = new Given(values);
-      const telling = await openTelling(given, command, surroundings);
-      const { tell } = telling;
+      const listener = await openListener(given, command, surroundings);
+      const { emit } = listener;
       const log = (message: string): void => {
-        tell({ event: 'message', message });
+        emit({ event: 'message', message });
       };
       const print = (text: string) => process.stdout.write(`${printableLines(text)}\n`);
       try {
-        process.exitCode = await command.run(given, { ...surroundings, print, log, tell });
+        process.exitCode = await command.run(given, { ...surroundings, print, log, emit });
       } catch (error) {
-        process.exitCode = failed(error, telling);
+        process.exitCode = failed(error, listener);
       } finally {
-        await telling.close();
+        await listener.close();
       }
     },
   );
@@ -82,9 +82,9 @@ async function helpFor(words: readonly string[]): Promise<string | undefined> {
 }
 
 /** Tells what went wrong; the exit code. */
-function failed(error: unknown, { tell }: Telling): number {
+function failed(error: unknown, { emit }: Listener): number {
   const failure = failureOf(error);
-  tell(failure);
+  emit(failure);
   return failure.exitCode;
 }
 
@@ -106,6 +106,6 @@ export async function runCommandLine(words: readonly string[], { signal, allow }
     // A command that has failed has said why.
     if (failure !== undefined && (process.exitCode ?? 0) === 0) throw failure;
   } catch (error) {
-    process.exitCode = failed(error, await fallbackTelling(words, systemClock));
+    process.exitCode = failed(error, await fallbackListener(words, systemClock));
   }
 }

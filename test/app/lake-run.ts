@@ -8,7 +8,7 @@ import type { Clock } from '../../src/core/clock.js';
 import { backfill, type BackfillOptions } from '../../src/app/load/backfill.js';
 import { openDatabase, type Database } from '../../src/core/duckdb/connection.js';
 import { openLakeReader } from '../../src/app/query/lake-files.js';
-import type { RunEvent, Tell } from '../../src/core/events/run-event.js';
+import type { RunEvent, Emit } from '../../src/core/events/run-event.js';
 import { createViews } from '../../src/core/duckdb/views.js';
 import { asKnownMacros } from '../../src/app/query/as-known.js';
 import { type EmulatorOptions, startEmulator } from '../../src/emulator/emulator.js';
@@ -75,16 +75,16 @@ export async function ran(
     clock,
     signal = new AbortController().signal,
     logged = [],
-    told = [],
-  }: { clock: Clock; signal?: AbortSignal; logged?: string[]; told?: RunEvent[] },
+    emitted = [],
+  }: { clock: Clock; signal?: AbortSignal; logged?: string[]; emitted?: RunEvent[] },
 ): Promise<Ran> {
   const printed: string[] = [];
   const log = plainLog((line) => logged.push(line));
-  const tell: Tell = (event) => {
-    told.push(event);
+  const emit: Emit = (event) => {
+    emitted.push(event);
     log(event);
   };
-  await backfill({ ...defaults, ...options }, { clock, signal, print: (text) => printed.push(text), tell });
+  await backfill({ ...defaults, ...options }, { clock, signal, print: (text) => printed.push(text), emit });
   const last = printed.join('\n').trimEnd().split('\n').at(-1) ?? '';
   return { printed: printed.join('\n'), logged: logged.join('\n'), summary: JSON.parse(last) as Ran['summary'] };
 }

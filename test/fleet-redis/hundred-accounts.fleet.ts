@@ -15,7 +15,7 @@ test('a hundred accounts, four workers of which two are killed, and a Redis that
   const sellers = await startSellers({ count: 100 });
   const place = { redis: { url: redis.url, shown: redis.url }, fleet: 'ledgerlake' };
   const started = performance.now();
-  const silent = { ...{ clock: systemClock, log: () => undefined, tell: () => undefined }, output: process.stdout };
+  const silent = { ...{ clock: systemClock, log: () => undefined, emit: () => undefined }, output: process.stdout };
   const asked = {
     ...place,
     action: 'backfill',
@@ -59,7 +59,7 @@ test('a hundred accounts, four workers of which two are killed, and a Redis that
   // What the first left may have been taken up by the second, before that was killed too.
   const later = workers.slice(1).flatMap((worker) => worker.ended());
   for (const account of lost.keys()) expect(later.map((turn) => turn.account)).toContain(account);
-  expect(third.told.map(({ event }) => event)).toEqual(expect.arrayContaining(['queue-lost', 'queue-back']));
+  expect(third.emitted.map(({ event }) => event)).toEqual(expect.arrayContaining(['queue-lost', 'queue-back']));
 
   await expectWholeLakes(sellers);
   expect(throttled(sellers)).toBe(0);

@@ -12,7 +12,7 @@ test('a huge account lets a small one have its turn, and a nightly sync comes wh
   const worker = workerProcess(sellers.config, redis.url, '--concurrency', '1', '--turn', '1s');
   await until('pages under way', () => (sellers.times.get('shop-000')?.length ?? 0) > 2);
   await fleet.queue.setNight('shop-001', '* * * * * *');
-  const begun = () => worker.told.filter(({ event }) => event === 'turn-begun');
+  const begun = () => worker.emitted.filter(({ event }) => event === 'turn-begun');
   await until('its sync', () => begun().length > 1);
   await fleet.queue.setNight('shop-001', undefined);
   expect(worker.ended()[0]).toMatchObject({

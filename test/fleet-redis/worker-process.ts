@@ -8,7 +8,7 @@ type TurnEnded = Extract<RunEvent, { event: 'turn-ended' }>;
 /** `ledgerlake worker` in a process of its own, and what it has told so far. */
 export interface WorkerProcess {
   readonly run: ChildRun;
-  readonly told: readonly Told[];
+  readonly emitted: readonly Told[];
   /** Accounts whose turns it has begun and not ended. */
   open(): ReadonlySet<string>;
   ended(): readonly TurnEnded[];
@@ -20,12 +20,12 @@ export interface WorkerProcess {
 export function workerProcess(config: string, redisUrl: string, ...more: string[]): WorkerProcess {
   const words = ['worker', '--config', config, '--stalled-after', '8s', '--log-format', 'json', ...more];
   const run = childRun(words, { environment: { REDIS_URL: redisUrl } });
-  const told: Told[] = [];
+  const emitted: Told[] = [];
   let rest = '';
   run.process.stderr?.on('data', (chunk: Buffer) => {
     const lines = (rest + chunk.toString()).split('\n');
     rest = lines.pop() ?? '';
-    for (const line of lines) if (line.startsWith('{')) told.push(JSON.parse(line) as Told);
+    for (const line of lines) if (line.startsWith('{')) emitted.push(JSON.parse(line) as Told);
   });
   const kill = async (): Promise<void> => {
     // Also one that was stopped.
@@ -34,16 +34,16 @@ export function workerProcess(config: string, redisUrl: string, ...more: string[
   };
   onTestFinished(kill);
   return {
-    ...{ run, told, kill },
+    ...{ run, emitted, kill },
     open: () => {
       const open = new Set<string>();
-      for (const event of told) {
+      for (const event of emitted) {
         if (event.event === 'turn-begun') open.add(event.account);
         if (event.event === 'turn-ended') open.delete(event.account);
       }
       return open;
     },
-    ended: () => told.filter((event) => event.event === 'turn-ended'),
+    ended: () => emitted.filter((event) => event.event === 'turn-ended'),
   };
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../src/core/clock.js';
 import { connectFinances, verdictOn } from '../../src/sources/finances/api-v0/connect.js';
-import { waitNotice } from '../../src/engine/retry/wait-notice.js';
+import { waitWarning } from '../../src/engine/retry/wait-warning.js';
 import { plainLog } from '../../src/observe/log/plain-log.js';
 import { tables } from '../../src/sources/finances/model/tables.js';
 import { Lake } from '../../src/lake/lake.js';
@@ -105,7 +105,7 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
         refreshToken: new Secret('a refresh token'),
       },
     }),
-    waiting: waitNotice(
+    waiting: waitWarning(
       clock,
       plainLog((line) => told.push(line)),
     ),
@@ -120,7 +120,7 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
       upstream: connection.upstream,
       clock,
       signal: new AbortController().signal,
-      tell: () => undefined,
+      emit: () => undefined,
       openSlices: 4,
       judge: verdictOn,
     });

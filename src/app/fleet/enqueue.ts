@@ -1,6 +1,6 @@
 import { nearestName } from '../../core/text/nearest-name.js';
 import { usageError } from '../../core/errors.js';
-import type { Tell } from '../../core/events/run-event.js';
+import type { Emit } from '../../core/events/run-event.js';
 import { openFleet, type Fleet, type FleetPlace } from './fleet.js';
 import { nightlyPattern, type Night } from './nightly.js';
 import type { QueuedAccount } from './turn-queue.js';
@@ -31,13 +31,13 @@ export interface EnqueueOptions extends FleetPlace {
  */
 export async function enqueue(
   options: EnqueueOptions,
-  context: ReadingContext & { readonly tell: Tell },
+  context: ReadingContext & { readonly emit: Emit },
 ): Promise<boolean> {
   const { action, named, accounts, from = null, to = null, night } = options;
   const { clock, log } = context;
   if (action !== 'retry' && action !== 'status') refuseUnknown(named, accounts);
   const chosen = named.length === 0 ? accounts : [...new Set(named)];
-  const fleet = await openFleet(options, context.tell);
+  const fleet = await openFleet(options, context.emit);
   try {
     if (action === 'status') return await writeStatus(fleet, options, context);
     if (action === 'retry') {

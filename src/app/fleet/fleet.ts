@@ -1,4 +1,4 @@
-import type { Tell } from '../../core/events/run-event.js';
+import type { Emit } from '../../core/events/run-event.js';
 import { openAsks, type Ask, type Asks } from './asks.js';
 import { checkProtocol, checkRedis } from './fitness.js';
 import { fleetKeys, type FleetKeys } from './fleet-keys.js';
@@ -32,18 +32,18 @@ export interface Fleet {
  * @throws LedgerlakeError QUEUE_UNREACHABLE without Redis, QUEUE_UNFIT where it would lose jobs or holds another version's
  * fleet, USAGE for a name that isn't one
  */
-export async function openFleet({ redis: address, fleet }: FleetPlace, tell: Tell): Promise<Fleet> {
+export async function openFleet({ redis: address, fleet }: FleetPlace, emit: Emit): Promise<Fleet> {
   const keys = fleetKeys(fleet);
   const { client: redis, close } = await connectRedis(address, {
     lost: (reason) => {
-      tell({ event: 'queue-lost', reason });
+      emit({ event: 'queue-lost', reason });
     },
     back: () => {
-      tell({ event: 'queue-back' });
+      emit({ event: 'queue-back' });
     },
   });
   try {
-    for (const warning of await checkRedis(redis, address.shown)) tell({ event: 'queue-warning', reason: warning });
+    for (const warning of await checkRedis(redis, address.shown)) emit({ event: 'queue-warning', reason: warning });
     await checkProtocol(redis, keys, fleet);
     const asks = openAsks(redis, keys);
     const queue = await openTurnQueue(redis, keys);

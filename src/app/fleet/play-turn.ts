@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
-import type { RunEvent, Tell } from '../../core/events/run-event.js';
+import type { RunEvent, Emit } from '../../core/events/run-event.js';
 import type { Store } from '../../lake/store/store.js';
 import type { SyncInTurns } from '../sync/sync-in-turns.js';
 import type { Ask } from './asks.js';
@@ -16,7 +16,7 @@ export interface Playing {
   readonly rules: TurnRules;
   readonly clock: Clock;
   readonly random: () => number;
-  readonly tell: Tell;
+  readonly emit: Emit;
   /** Once it aborts nothing further is begun. */
   readonly closing: AbortSignal;
   /** Breaks off what is open. */
@@ -29,7 +29,7 @@ export interface Playing {
 export interface Running {
   readonly signal: AbortSignal;
   readonly closing: AbortSignal;
-  readonly tell: Tell;
+  readonly emit: Emit;
   /** The sync that it is a part of; undefined for a backfill. */
   readonly sync: SyncInTurns | undefined;
 }
@@ -42,13 +42,13 @@ const lookMs = 5000;
  * is told by `afterTurn`.
  */
 export async function playTurn(turn: Turn, fleet: Fleet, playing: Playing): Promise<AfterTurn> {
-  const { clock, tell, rules, random } = playing;
+  const { clock, emit, rules, random } = playing;
   const { account } = turn;
   const [first] = await fleet.asks.of(account);
   if (first === undefined) return { next: 'rest' };
   const { work } = first.ask;
   const fence = await takeFence(fleet.redis, fleet.keys, account);
-  tell({ event: 'turn-begun', account, work, turn: fence.turn });
+  emit({ event: 'turn-begun', account, work, turn: fence.turn });
   const began = clock.now();
   let standing = turn.standing;
   if (turn.wasCutOff) {
@@ -66,7 +66,7 @@ export async function playTurn(turn: Turn, fleet: Fleet, playing: Playing): Prom
     ...{ slices: counts.slices, pages: counts.pages, requests: counts.requests, throttled: counts.throttled },
   };
   if (end === 'lost') {
-    tell({ event: 'turn-ended', ...ended, next: null, delaySeconds: 0 });
+    emit({ event: 'turn-ended', ...ended, next: null, delaySeconds: 0 });
     return { next: 'lost' };
   }
   const after = afterTurn(standing, { end, ranMs, hasBrought: counts.slices > 0 }, random, rules);
@@ -76,7 +76,7 @@ export async function playTurn(turn: Turn, fleet: Fleet, playing: Playing): Prom
   }
   const [next] = await fleet.asks.of(account);
   const what = next === undefined ? 'rest' : after.next;
-  tell({ event: 'turn-ended', ...ended, next: what, delaySeconds: after.next === 'again' ? after.delayMs / 1000 : 0 });
+  emit({ event: 'turn-ended', ...ended, next: what, delaySeconds: after.next === 'again' ? after.delayMs / 1000 : 0 });
   if (next === undefined) return { next: 'rest' };
   if (after.next === 'dead') return { next: 'dead', reason: reason ?? '' };
   const dueAt = clock.now() + after.delayMs;
@@ -96,7 +96,7 @@ async function played(
   sync: SyncInTurns | undefined,
   fence: Fence,
   fleet: Fleet,
-  { clock, tell, rules, ...playing }: Playing,
+  { clock, emit, rules, ...playing }: Playing,
 ): Promise<Played> {
   const { account, standing, dueAt } = turn;
   const began = clock.now();
@@ -137,13 +137,13 @@ async function played(
   };
   // What it finds out makes a turn shorter, and nothing worse happens without.
   const looking = look().catch(() => undefined);
-  const told: Tell = (event) => {
-    meter.tell(event);
-    if (event.event === 'account-warned') tell(event);
+  const emitted: Emit = (event) => {
+    meter.emit(event);
+    if (event.event === 'account-warned') emit(event);
   };
   const outcome = (end: TurnEnd | 'lost', reason: string | null): Played => ({ end, reason, counts: meter.counts });
   try {
-    await playing.run(ask, holds, { signal, closing, tell: told, sync });
+    await playing.run(ask, holds, { signal, closing, emit: emitted, sync });
     return outcome('done', null);
   } catch (error) {
     if (lost.signal.aborted || turn.signal.aborted)

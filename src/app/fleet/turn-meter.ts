@@ -1,5 +1,5 @@
 import { handled, type Handlers } from '../../core/events/handlers.js';
-import type { Tell } from '../../core/events/run-event.js';
+import type { Emit } from '../../core/events/run-event.js';
 
 /** What a turn has done so far, out of what its run tells. */
 export interface TurnCounts {
@@ -12,7 +12,7 @@ export interface TurnCounts {
 }
 
 /** Counts what a run tells; `committed` is told of each slice that is in the lake. */
-export function meterTurn(committed: () => void): { readonly counts: TurnCounts; readonly tell: Tell } {
+export function meterTurn(committed: () => void): { readonly counts: TurnCounts; readonly emit: Emit } {
   const counts: TurnCounts = { slices: 0, pages: 0, requests: 0, throttled: 0, left: {} };
   const counted: Handlers<void> = {
     'pipeline-planned': ({ pipeline, left }) => {
@@ -35,7 +35,7 @@ export function meterTurn(committed: () => void): { readonly counts: TurnCounts;
   };
   return {
     counts,
-    tell: (event) => {
+    emit: (event) => {
       handled(counted, event);
     },
   };

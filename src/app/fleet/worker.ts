@@ -1,6 +1,6 @@
 import type { Settings } from '../configuration/settings.js';
 import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
-import type { Tell } from '../../core/events/run-event.js';
+import type { Emit } from '../../core/events/run-event.js';
 import type { Ask } from './asks.js';
 import { openFleet, type Fleet, type FleetPlace } from './fleet.js';
 import { playTurn, type Running } from './play-turn.js';
@@ -48,14 +48,14 @@ const lastShare = 0.2;
  *
  * @throws LedgerlakeError as `openFleet`
  */
-export async function work(options: WorkerOptions, { clock, signal, tell }: RunContext): Promise<void> {
+export async function work(options: WorkerOptions, { clock, signal, emit }: RunContext): Promise<void> {
   const { concurrency, lockMs, name, graceMs, turnMs, accounts } = options;
-  const fleet = await openFleet(options, tell);
+  const fleet = await openFleet(options, emit);
   const closing = new AbortController();
   const stop = new AbortController();
   let turns = 0;
   try {
-    const settings = { rules: { ...turnRules, turnMs }, clock, random: Math.random, tell };
+    const settings = { rules: { ...turnRules, turnMs }, clock, random: Math.random, emit };
     const working = await startWorking(fleet.redis, fleet.keys, {
       ...{ concurrency, lockMs, name },
       play: async (turn) => {
@@ -77,13 +77,13 @@ export async function work(options: WorkerOptions, { clock, signal, tell }: RunC
       rested: (account) => fleet.wakeMissing(account, clock.now()),
       due: (account) => fleet.ask(account, { work: 'sync' }, clock.now()),
       failed: (error) => {
-        tell({ event: 'queue-failed', reason: messageOf(error) });
+        emit({ event: 'queue-failed', reason: messageOf(error) });
       },
     });
-    tell({ event: 'worker-started', fleet: options.fleet, redis: options.redis.shown, concurrency });
+    emit({ event: 'worker-started', fleet: options.fleet, redis: options.redis.shown, concurrency });
     for (const account of await accounts()) if (!signal.aborted) await fleet.wakeMissing(account, clock.now());
-    await countedUntilAborted(fleet, { clock, signal, tell });
-    tell({ event: 'worker-draining', turns, graceSeconds: graceMs / 1000 });
+    await countedUntilAborted(fleet, { clock, signal, emit });
+    emit({ event: 'worker-draining', turns, graceSeconds: graceMs / 1000 });
     closing.abort(new LedgerlakeError('STOPPED', 'the worker is to end'));
     const drained = new AbortController();
     const breakOff = clock.sleep(graceMs * (1 - lastShare), drained.signal).then(
@@ -103,14 +103,14 @@ export async function work(options: WorkerOptions, { clock, signal, tell }: RunC
 /** Tells how long the queue is, time and again. */
 async function countedUntilAborted(
   fleet: Fleet,
-  { clock, signal, tell }: Pick<RunContext, 'clock' | 'signal' | 'tell'>,
+  { clock, signal, emit }: Pick<RunContext, 'clock' | 'signal' | 'emit'>,
 ): Promise<void> {
   const over = untilAborted(signal);
   while (!signal.aborted) {
     // Without Redis it waits for it, and must not keep the worker from its end.
     const count = fleet.queue.counts().then(
       (counts) => {
-        tell({ event: 'queue-counted', ...counts });
+        emit({ event: 'queue-counted', ...counts });
       },
       () => undefined,
     );
@@ -137,12 +137,12 @@ interface RunningHere extends Running {
 async function runOnce(
   ask: Ask,
   settings: AccountSettings,
-  { fleet, holds, clock, signal, closing, tell, sync: inTurns }: RunningHere,
+  { fleet, holds, clock, signal, closing, emit, sync: inTurns }: RunningHere,
 ): Promise<void> {
   const account = settings.account ?? '';
   const warned = plainLog(
     (message) => {
-      tell({ event: 'account-warned', account, message });
+      emit({ event: 'account-warned', account, message });
     },
     { least: 'warn' },
   );
@@ -152,7 +152,7 @@ async function runOnce(
     store: holds(openStore(settings.lake, { clock })),
     quotas: (name: string) =>
       openSharedQuota(fleet.redis, fleet.keys, { account, name }, (reason) => {
-        tell({ event: 'account-warned', account, message: `the level of its quota is not kept: ${messageOf(reason)}` });
+        emit({ event: 'account-warned', account, message: `the level of its quota is not kept: ${messageOf(reason)}` });
       }),
     pipelines: [],
     orders: undefined,
@@ -160,8 +160,8 @@ async function runOnce(
   const context = {
     ...{ clock, signal, closing },
     print: () => undefined,
-    tell: (event: Parameters<Tell>[0]) => {
-      tell(event);
+    emit: (event: Parameters<Emit>[0]) => {
+      emit(event);
       warned(event);
     },
   };

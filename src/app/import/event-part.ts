@@ -2,7 +2,7 @@ import type { ColumnMemory } from '../../core/columns/memory.js';
 import { eventBatches } from '../../sources/finances/api-v0/collectors.js';
 import { numberedId, sharedEventIds } from '../../sources/finances/model/event-ids.js';
 import { Flattener } from '../../sources/finances/model/flatten.js';
-import { count, type Notices } from '../../sources/finances/model/notices.js';
+import { count, type EventWarnings } from '../../sources/finances/model/warnings.js';
 import { eachEvent, type ScannedPage } from '../../sources/finances/api-v0/page.js';
 import { SliceRows } from '../../sources/finances/model/rows.js';
 import { windowSource } from '../../sources/finances/api-v0/sources.js';
@@ -60,10 +60,10 @@ export class EventPart {
   #dated = 0;
 
   /** @param raws holds the events of a part before, which is used no longer */
-  constructor(notices: Notices, progress: EventProgress, raws: RawMemory) {
+  constructor(warnings: EventWarnings, progress: EventProgress, raws: RawMemory) {
     raws.clear();
     this.#rows = new SliceRows(raws.keep);
-    this.#flattener = new Flattener(this.#rows, notices);
+    this.#flattener = new Flattener(this.#rows, warnings);
     this.#progress = progress;
     // Which window an event is in shows when all of the part is there.
     this.#rows.begin(windowSource({ start: 0, end: 0 }));

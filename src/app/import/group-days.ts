@@ -2,7 +2,7 @@ import { deltaStatistics } from '../../core/columns/statistics.js';
 import { literal } from '../../core/duckdb/views.js';
 import { groupSpan } from '../../sources/finances/api-v0/collectors.js';
 import { groupBatch, readGroup, type GroupRow } from '../../sources/finances/model/group-rows.js';
-import { newNotices } from '../../sources/finances/model/notices.js';
+import { newWarnings } from '../../sources/finances/model/warnings.js';
 import { groups } from '../../sources/finances/model/tables.js';
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
@@ -90,6 +90,6 @@ async function storedGroups(
     const tape = new Tape();
     scan(Buffer.from(String(raw)), tape);
     tape.shadowDuplicates(0);
-    return readGroup(tape, 0, newNotices());
+    return readGroup(tape, 0, newWarnings());
   });
 }

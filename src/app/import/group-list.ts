@@ -1,5 +1,5 @@
 import { readGroup, type GroupRow } from '../../sources/finances/model/group-rows.js';
-import type { Notices } from '../../sources/finances/model/notices.js';
+import type { EventWarnings } from '../../sources/finances/model/warnings.js';
 import { eachGroup, type ScannedPage } from '../../sources/finances/api-v0/page.js';
 import { dayOf } from '../../lake/loads/imported-days.js';
 import { placedByPage } from './page-order.js';
@@ -11,10 +11,10 @@ import { placedByPage } from './page-order.js';
 export class GroupList {
   readonly #groups = new Map<string, { readonly row: GroupRow; readonly line: number }>();
   readonly #lines: number[] = [];
-  readonly #notices: Notices;
+  readonly #warnings: EventWarnings;
 
-  constructor(notices: Notices) {
-    this.#notices = notices;
+  constructor(warnings: EventWarnings) {
+    this.#warnings = warnings;
   }
 
   /** Lines that list groups, in order. */
@@ -24,7 +24,7 @@ export class GroupList {
 
   add(page: ScannedPage, line: number): void {
     const rows: GroupRow[] = [];
-    eachGroup(page, (group) => rows.push(readGroup(page.tape, group, this.#notices)));
+    eachGroup(page, (group) => rows.push(readGroup(page.tape, group, this.#warnings)));
     if (rows.length > 0) this.#lines.push(line);
     for (const row of rows) {
       const known = this.#groups.get(keyOf(row));

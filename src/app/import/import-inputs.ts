@@ -1,7 +1,7 @@
 import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
 import { financialEvents } from '../../../pipelines/financial-events.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import type { Tell } from '../../core/events/run-event.js';
+import type { Emit } from '../../core/events/run-event.js';
 import { HeldFiles } from '../../lake/files/held-rows.js';
 import { familiesOf, type Family } from '../../lake/files/families.js';
 import { handled } from '../../lake/files/kept-file.js';
@@ -44,11 +44,11 @@ export async function importInputs(
   options: ImportOptions,
   summaries: ImportSummaries,
 ): Promise<ReadonlyMap<string, LedgerlakeError>> {
-  const { limits, signal, tell } = options;
+  const { limits, signal, emit } = options;
   const failures = new Map<string, LedgerlakeError>();
   const sizes = inputs.map(({ bytes }) => bytes);
   const bytes = sizes.reduce<number | null>((sum, size) => (sum === null || size === undefined ? null : sum + size), 0);
-  tell({ event: 'inputs-planned', inputs: inputs.length, bytes });
+  emit({ event: 'inputs-planned', inputs: inputs.length, bytes });
   const events = familyOf(financialEvents.name);
   const work = async (shared: Workspace, writer: SizedWriter, heldEvents: HeldEvents): Promise<void> => {
     writer.expect(sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0));
@@ -60,7 +60,7 @@ export async function importInputs(
     let before: Promise<void> = Promise.resolve();
     for (const input of inputs) {
       const places = { workspace: ownFiles(shared), writer, heldEvents, raws };
-      const read = await soundInput(watched(input, tell), reading, places).catch(async (error: unknown) => {
+      const read = await soundInput(watched(input, emit), reading, places).catch(async (error: unknown) => {
         await before;
         throw error;
       });
@@ -111,7 +111,7 @@ async function endInput(
   if (!isLeftOut) await commitInput(read, options, places, summaries, time);
   await places.workspace.clear();
   const status = isLeftOut ? 'left-out' : 'imported';
-  options.tell({ event: 'input-ended', input: input.name, status, reason: isLeftOut ? read.message : null });
+  options.emit({ event: 'input-ended', input: input.name, status, reason: isLeftOut ? read.message : null });
 }
 
 async function commitInput(
@@ -121,7 +121,7 @@ async function commitInput(
   summaries: ImportSummaries,
   time: ImportTime,
 ): Promise<void> {
-  const { clock, signal, tell } = options;
+  const { clock, signal, emit } = options;
   const months = await read.months;
   summaries.skippedLines += read.skipped;
   const held = new HeldFiles(workspace);
@@ -133,7 +133,7 @@ async function commitInput(
     return ((time.through = clock.now()) - began) / 1000;
   };
 
-  const events = summaries.of(financialEvents.name, read.eventNotices);
+  const events = summaries.of(financialEvents.name, read.eventWarnings);
   events.pages += read.eventPages;
   for (const [day, left] of read.leftOut) leaveOut(events, day, left);
   for (const [day, known] of read.known) {
@@ -145,19 +145,19 @@ async function commitInput(
     const added = await addEvents(options, files, familyOf(financialEvents.name), staged);
     const rows = { events: added.events, entries: added.entries };
     events.add(rows, added);
-    tellImported(tell, financialEvents.name, rows, added);
+    emitImported(emit, financialEvents.name, rows, added);
     events.touch(staged.days);
   }
   summaries.undecided += undated.undecided;
   events.seconds += seconds();
 
-  const groups = summaries.of(financialEventGroups.name, read.groupNotices);
+  const groups = summaries.of(financialEventGroups.name, read.groupWarnings);
   groups.pages += read.groupPages;
   for (const [day, rows] of [...read.groups].toSorted(([a], [b]) => a - b)) {
     signal.throwIfAborted();
     const added = await addGroups(options, files, familyOf(financialEventGroups.name), day, rows);
     groups.add({ groups: added.groups }, added);
-    tellImported(tell, financialEventGroups.name, { groups: added.groups }, added);
+    emitImported(emit, financialEventGroups.name, { groups: added.groups }, added);
     if (added.leftOut > 0) leaveOut(groups, day, added.leftOut);
     else groups.touch([day]);
   }
@@ -165,25 +165,25 @@ async function commitInput(
 }
 
 /** The input, whose bytes are told of as they are read. */
-function watched(input: Input, tell: Tell): Input {
+function watched(input: Input, emit: Emit): Input {
   const open = async function* (): AsyncGenerator<Buffer> {
     let bytes = 0;
     for await (const chunk of input.open()) {
       bytes += chunk.length;
       yield chunk;
-      tell({ event: 'input-read', input: input.name, bytes });
+      emit({ event: 'input-read', input: input.name, bytes });
     }
   };
   return { ...input, open };
 }
 
-function tellImported(
-  tell: Tell,
+function emitImported(
+  emit: Emit,
   pipeline: string,
   rows: Readonly<Record<string, number>>,
   { files, bytes }: { readonly files: number; readonly bytes: number },
 ): void {
-  if (files > 0) tell({ event: 'rows-imported', pipeline, rows, files, bytes });
+  if (files > 0) emit({ event: 'rows-imported', pipeline, rows, files, bytes });
 }
 
 function leaveOut(summary: ImportSummary, day: number, rows: number): void {

@@ -1,4 +1,4 @@
-import type { Tell } from '../../core/events/run-event.js';
+import type { Emit } from '../../core/events/run-event.js';
 import { defaultLimits, type Limits } from '../../lake/files/workspace.js';
 import type { ImportTarget } from './held-days.js';
 
@@ -7,7 +7,7 @@ export interface ImportOptions extends ImportTarget {
   /** Leaves out lines that are no bodies of the service, in the place of the whole input. */
   readonly skipBroken: boolean;
   readonly limits: ImportLimits;
-  readonly tell: Tell;
+  readonly emit: Emit;
 }
 
 /** What an import may hold in memory. */

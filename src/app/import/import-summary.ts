@@ -1,6 +1,6 @@
 import type { ImportSummaries, ImportSummary } from './summaries.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { noticedLines, summaryGrid, summaryJson, type RunReport } from '../load/run-summary.js';
+import { warningLines, summaryGrid, summaryJson, type RunReport } from '../load/run-summary.js';
 import { printable } from '../../core/printable.js';
 
 /** The summary of an import for people: a line per pipeline, what was left out and why, and what was noticed. */
@@ -18,7 +18,7 @@ export function importText(report: RunReport, summaries: ImportSummaries): strin
     ...summaries.all.flatMap(keptOut),
     ...skippedLines(summaries),
     ...undecided(summaries),
-    ...noticedLines(summaries.all),
+    ...warningLines(summaries.all),
   ];
   if (more.length > 0) lines.push('', ...more);
   return `${lines.join('\n')}\n`;

@@ -1,4 +1,4 @@
-import { tellDamagedCheckpoints } from '../damaged-checkpoints.js';
+import { emitDamagedCheckpoints } from '../damaged-checkpoints.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { tables } from '../../sources/finances/model/tables.js';
 import { importedPipelines, importInputs } from './import-inputs.js';
@@ -39,7 +39,7 @@ export interface ImportPagesOptions {
  */
 export async function importPages(options: ImportPagesOptions, context: RunContext): Promise<void> {
   const { account, skipBroken } = options;
-  const { clock, signal, tell } = context;
+  const { clock, signal, emit } = context;
   const inputs = await inputsOf(options.files, options.stdin);
   const store = options.store ?? openStore(options.lake, { clock });
   const lake = await Lake.open(store, tables, clock);
@@ -51,17 +51,17 @@ export async function importPages(options: ImportPagesOptions, context: RunConte
   try {
     // Once the lease is held nothing is forgotten any more: what was until then must be known.
     await lake.refresh();
-    tell({
+    emit({
       ...{ event: 'run-started', command: 'import', account, lake: options.lake },
       ...{ pipelines: importedPipelines, from: null, to: null },
     });
-    tellDamagedCheckpoints(lake, tell);
+    emitDamagedCheckpoints(lake, emit);
     let failure: unknown;
     try {
       const failures = await importInputs(
         inputs,
         {
-          ...{ lake, clock, account, signal, skipBroken, limits: options.limits ?? importLimits, tell },
+          ...{ lake, clock, account, signal, skipBroken, limits: options.limits ?? importLimits, emit },
         },
         summaries,
       );
@@ -96,7 +96,7 @@ interface Ended {
   readonly store: Store;
 }
 
-async function present({ options, summaries, failure, began, store }: Ended, { clock, print, tell }: RunContext) {
+async function present({ options, summaries, failure, began, store }: Ended, { clock, print, emit }: RunContext) {
   const { account, lake } = options;
   const ranges = summaries.all.flatMap(({ range }) => range ?? []);
   const endedAt = clock.now();
@@ -115,8 +115,8 @@ async function present({ options, summaries, failure, began, store }: Ended, { c
   // Where the account's events are read from stays known.
   const last = await readLastRun(store);
   const endpoint = last?.account === account ? (last.endpoint ?? undefined) : undefined;
-  await noteRun(store, report, { command: 'import', startedAt: began, endedAt, endpoint }, tell);
-  tell({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds: report.seconds });
+  await noteRun(store, report, { command: 'import', startedAt: began, endedAt, endpoint }, emit);
+  emit({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds: report.seconds });
   print(importText(report, summaries));
   if (options.json) print(importJson(report, summaries));
 }

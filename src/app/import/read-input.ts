@@ -1,6 +1,6 @@
 import { LedgerlakeError } from '../../core/errors.js';
 import type { GroupRow } from '../../sources/finances/model/group-rows.js';
-import { count, newNotices, type Notices } from '../../sources/finances/model/notices.js';
+import { count, newWarnings, type EventWarnings } from '../../sources/finances/model/warnings.js';
 import type { Family } from '../../lake/files/families.js';
 import { handled } from '../../lake/files/kept-file.js';
 import type { Workspace } from '../../lake/files/workspace.js';
@@ -41,8 +41,8 @@ export interface ReadInput {
   readonly groups: ReadonlyMap<number, readonly GroupRow[]>;
   readonly eventPages: number;
   readonly groupPages: number;
-  readonly eventNotices: Notices;
-  readonly groupNotices: Notices;
+  readonly eventWarnings: EventWarnings;
+  readonly groupWarnings: EventWarnings;
   /** Lines that were left out. */
   readonly skipped: number;
 }
@@ -60,14 +60,14 @@ export async function readInput(
 ): Promise<ReadInput> {
   const { signal, skipBroken, limits } = options;
   places.heldEvents.nextInput();
-  const eventNotices = newNotices();
-  const groupNotices = newNotices();
+  const eventWarnings = newWarnings();
+  const groupWarnings = newWarnings();
   const staging = new Staging(options, places, family);
   const undated = new UndatedEvents(places.workspace.fresh());
   const progress: EventProgress = { latest: undefined, undated };
-  const list = new GroupList(groupNotices);
+  const list = new GroupList(groupWarnings);
   const counts = { eventPages: 0, groupPages: 0, skipped: 0 };
-  let part = new EventPart(eventNotices, progress, places.raws);
+  let part = new EventPart(eventWarnings, progress, places.raws);
   let last = 1;
   let received = 0;
 
@@ -75,11 +75,11 @@ export async function readInput(
     const error = brokenLine(input.name, line, found);
     if (!skipBroken) throw error;
     counts.skipped++;
-    options.tell({ event: 'line-left-out', reason: error.message });
+    options.emit({ event: 'line-left-out', reason: error.message });
   };
   const stage = async (): Promise<void> => {
     await staging.add(part);
-    part = new EventPart(eventNotices, progress, places.raws);
+    part = new EventPart(eventWarnings, progress, places.raws);
   };
 
   try {
@@ -125,8 +125,8 @@ export async function readInput(
       known: staging.known,
       groups,
       ...counts,
-      eventNotices,
-      groupNotices,
+      eventWarnings,
+      groupWarnings,
     };
   } catch (error) {
     // What is under way writes into a folder that is about to be cleared.

@@ -1,5 +1,5 @@
-import type { Notices } from '../../sources/finances/model/notices.js';
-import { count } from '../../sources/finances/model/notices.js';
+import type { EventWarnings } from '../../sources/finances/model/warnings.js';
+import { count } from '../../sources/finances/model/warnings.js';
 import type { PipelineSummary } from '../../engine/run/runner.js';
 import { dayMs, type Window } from '../../core/windows.js';
 
@@ -18,7 +18,7 @@ export class ImportSummary implements PipelineSummary {
   seconds = 0;
   /** Rows that came into the lake, by table. */
   readonly rows = new Map<string, number>();
-  readonly noticed = new Map<string, Map<string, number>>();
+  readonly warnings = new Map<string, Map<string, number>>();
   /** Events or groups that the lake held already. */
   known = 0;
   /** Events or groups of days that windows were loaded for. */
@@ -64,14 +64,14 @@ export class ImportSummaries {
   readonly #summaries = new Map<string, ImportSummary>();
 
   /** The summary of a pipeline, which takes in what was noticed in one more input. */
-  of(pipeline: string, notices: Notices): ImportSummary {
+  of(pipeline: string, warnings: EventWarnings): ImportSummary {
     const summary = this.#summaries.get(pipeline) ?? new ImportSummary(pipeline);
     this.#summaries.set(pipeline, summary);
-    for (const [kind, places] of Object.entries(notices)) {
+    for (const [kind, places] of Object.entries(warnings)) {
       if (places.size === 0) continue;
-      const counts = summary.noticed.get(kind) ?? new Map<string, number>();
+      const counts = summary.warnings.get(kind) ?? new Map<string, number>();
       for (const [place, times] of places) count(counts, place, times);
-      summary.noticed.set(kind, counts);
+      summary.warnings.set(kind, counts);
     }
     return summary;
   }

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { messageOf, usageError } from '../../core/errors.js';
-import type { Tell } from '../../core/events/run-event.js';
+import type { Emit } from '../../core/events/run-event.js';
 import { connectFinances } from '../../sources/finances/api-v0/connect.js';
 import { openLargeGroups } from '../../sources/finances/api-v0/large-groups.js';
 import type { FinancesUpstream } from '../../sources/finances/api-v0/upstream.js';
-import { waitNotice } from '../../engine/retry/wait-notice.js';
+import { waitWarning } from '../../engine/retry/wait-warning.js';
 import { openJournal } from '../../engine/journal/journal.js';
 import { isWorthPacing } from '../../engine/rate-limit/worth-pacing.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
@@ -40,12 +40,12 @@ export interface UpstreamOptions extends StatePlace {
 export async function withUpstream<T>(
   options: UpstreamOptions,
   account: string,
-  { clock, tell }: { readonly clock: Clock; readonly tell: Tell },
+  { clock, emit }: { readonly clock: Clock; readonly emit: Emit },
   use: (upstream: FinancesUpstream, sweep: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
   const { endpoint, rate, burst, signIn, tokenLifeMinutes = 3 } = options;
   const tokenLifeMs = tokenLifeMinutes * 60_000;
-  const common = { clock, tokenLifeMs, random: Math.random, tell };
+  const common = { clock, tokenLifeMs, random: Math.random, emit };
   if (endpoint === undefined) {
     if (options.startEmbedded === undefined) throw usageError('expected --endpoint: there is no embedded service here');
     const service = await options.startEmbedded(clock);
@@ -57,7 +57,7 @@ export async function withUpstream<T>(
   }
   const folder = stateFolder(options, account);
   const warn = (reason: unknown): void => {
-    tell({ event: 'state-not-kept', folder, reason: messageOf(reason) });
+    emit({ event: 'state-not-kept', folder, reason: messageOf(reason) });
   };
   const keeps = isWorthPacing(rate);
   const journal = keeps
@@ -66,7 +66,7 @@ export async function withUpstream<T>(
   const kept = keeps ? await openQuota(options, account, endpoint, warn) : undefined;
   const path = largeGroupsFile(options, account, endpoint);
   const largeGroups = await openLargeGroups({ path, clock, isForgotten: options.refresh === true, warn });
-  const waiting = waitNotice(clock, tell);
+  const waiting = waitWarning(clock, emit);
   const service = { ...common, endpoint, signIn, quota: { rate, burst } };
   const connection = connectFinances({ ...service, journal, kept, largeGroups, waiting });
   return use(connection.upstream, () => connection.sweep()).finally(() => connection.close());

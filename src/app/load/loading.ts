@@ -1,4 +1,4 @@
-import { tellDamagedCheckpoints } from '../damaged-checkpoints.js';
+import { emitDamagedCheckpoints } from '../damaged-checkpoints.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { verdictOn } from '../../sources/finances/api-v0/connect.js';
@@ -24,7 +24,7 @@ import type { OwnPipeline } from '../../sources/custom/own-pipeline.js';
 import type { Pipeline } from '../../engine/run/pipeline.js';
 import { runPipelines } from '../../engine/run/runner.js';
 import type { Window } from '../../core/windows.js';
-import { tellingReach } from '../sync/reach.js';
+import { emittingReach } from '../sync/reach.js';
 import { windowedOf } from '../sync/synced-pipelines.js';
 import { noUpstream, ownAddress, withOwnConnections } from './connected-own.js';
 import { withUpstream, type UpstreamOptions } from './connected.js';
@@ -89,11 +89,11 @@ export async function load(
   { command, options, refresh, own, isOwn, plan, judge, present }: Load,
   context: RunContext,
 ): Promise<void> {
-  const { clock, signal, closing, tell } = context;
+  const { clock, signal, closing, emit } = context;
   const account = isOwn ? readOwnAccount(options.account) : readAccount(options.account, options.endpoint);
   if (options.endpoint !== undefined) readEndpoint(options.endpoint);
   own.forEach(ownAddress);
-  for (const file of options.exposed ?? []) tell({ event: 'secret-exposed', file });
+  for (const file of options.exposed ?? []) emit({ event: 'secret-exposed', file });
   const store = options.store ?? openStore(options.lake, { clock });
   const kept = await keptTables(store);
   for (const { loaded } of own) refuseChanged(loaded, kept, options.lake);
@@ -110,13 +110,13 @@ export async function load(
       await keepTables(lake.store, ownTables);
       const began = clock.now();
       const { pipelines, range, ...job } = await plan(lake, account);
-      tell({
+      emit({
         ...{ event: 'run-started', command, account, lake: options.lake },
         pipelines: withNeeds(pipelines).map(({ name }) => name),
         ...{ from: new Date(range.start).toISOString(), to: new Date(range.end).toISOString() },
       });
-      tellDamagedCheckpoints(lake, tell);
-      const telling = tellingReach(lake, account, windowedOf(pipelines), range.end, tell);
+      emitDamagedCheckpoints(lake, emit);
+      const emitWithReach = emittingReach(lake, account, windowedOf(pipelines), range.end, emit);
       const run = (upstream: FinancesUpstream, chosen: readonly Pipeline<FinancesUpstream>[]) =>
         runPipelines(chosen, {
           job: { account, range, lake, ...job },
@@ -124,7 +124,7 @@ export async function load(
           clock,
           signal,
           closing,
-          tell: telling,
+          emit: emitWithReach,
           openSlices,
           judge: verdictOn,
           split: splitter(lake, clock),
@@ -148,8 +148,8 @@ export async function load(
       const seconds = (clock.now() - began) / 1000;
       const report: RunReport = { account, range, lake: options.lake, seconds, summaries, failure };
       const note = { command, startedAt: began, endedAt: clock.now(), endpoint: options.endpoint };
-      await noteRun(lake.store, report, note, tell);
-      tell({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds });
+      await noteRun(lake.store, report, note, emit);
+      emit({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds });
       await present({ lake, report, findings });
       if (failure !== undefined) throw failure instanceof LedgerlakeError ? failure : asError(failure);
     } finally {

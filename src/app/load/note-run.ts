@@ -1,5 +1,5 @@
 import { messageOf } from '../../core/errors.js';
-import type { Tell } from '../../core/events/run-event.js';
+import type { Emit } from '../../core/events/run-event.js';
 import { readEndpoint } from '../../sources/finances/api-v0/endpoint.js';
 import { writeLastRun, type LastPipeline } from '../../lake/upkeep/last-run.js';
 import type { Store } from '../../lake/store/store.js';
@@ -22,12 +22,12 @@ export async function noteRun(
   store: Store,
   { account, range, summaries, failure }: RunReport,
   { command, startedAt, endedAt, endpoint }: RunNote,
-  tell: Tell,
+  emit: Emit,
 ): Promise<void> {
   const pipelines = Object.fromEntries(
-    summaries.map(({ pipeline, slices, requests, files, bytes, rows, noticed }): [string, LastPipeline] => [
+    summaries.map(({ pipeline, slices, requests, files, bytes, rows, warnings }): [string, LastPipeline] => [
       pipeline,
-      { slices, requests, files, bytes, rows: Object.fromEntries(rows), noticed: mostNoticed(noticed) },
+      { slices, requests, files, bytes, rows: Object.fromEntries(rows), warnings: keptWarnings(warnings) },
     ]),
   );
   try {
@@ -44,17 +44,17 @@ export async function noteRun(
       pipelines,
     });
   } catch (error) {
-    tell({ event: 'note-not-written', note: 'last-run', reason: messageOf(error) });
+    emit({ event: 'note-not-written', note: 'last-run', reason: messageOf(error) });
   }
 }
 
 /** Places that are kept of each kind of thing noticed: the note stays small whatever came. */
 const mostPlaces = 20;
 
-function mostNoticed(noticed: RunReport['summaries'][number]['noticed']): Record<string, Record<string, number>> {
+function keptWarnings(warnings: RunReport['summaries'][number]['warnings']): Record<string, Record<string, number>> {
   const most = (places: ReadonlyMap<string, number>) =>
     Object.fromEntries([...places].toSorted(([, one], [, other]) => other - one).slice(0, mostPlaces));
-  return Object.fromEntries([...noticed].map(([kind, places]) => [kind, most(places)]));
+  return Object.fromEntries([...warnings].map(([kind, places]) => [kind, most(places)]));
 }
 
 /** The address as it may be shown: without user and password. */

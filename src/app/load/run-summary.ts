@@ -34,7 +34,7 @@ export function summaryText(report: RunReport): string {
     '',
     ...summaryGrid(summaries),
     ...(events === 0 ? [] : ['', speed(events, seconds)]),
-    ...noticedLines(summaries),
+    ...warningLines(summaries),
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -91,7 +91,20 @@ export function summaryJson(
     seconds,
     pipelines: Object.fromEntries(
       summaries.map(
-        ({ pipeline, rows, noticed, leftOpen, slices, requests, retries, throttled, pages, files, bytes, seconds }) => [
+        ({
+          pipeline,
+          rows,
+          warnings,
+          leftOpen,
+          slices,
+          requests,
+          retries,
+          throttled,
+          pages,
+          files,
+          bytes,
+          seconds,
+        }) => [
           pipeline,
           {
             slices,
@@ -105,7 +118,7 @@ export function summaryJson(
             bytes,
             seconds,
             rows: Object.fromEntries(rows),
-            noticed: Object.fromEntries([...noticed].map(([kind, places]) => [kind, Object.fromEntries(places)])),
+            warnings: Object.fromEntries([...warnings].map(([kind, places]) => [kind, Object.fromEntries(places)])),
             left_open: leftOpen.map(({ label, reason }) => ({ slice: label, reason })),
           },
         ],
@@ -144,7 +157,7 @@ export function summaryGrid(summaries: readonly PipelineSummary[]): string[] {
 }
 
 /** What each kind of thing that a run noticed is, behind its number. */
-export const noticeTexts: Readonly<Record<string, string>> = {
+export const warningTexts: Readonly<Record<string, string>> = {
   unknownLists: 'events in lists that the model does not know',
   unknownPaths: 'amounts at paths that the model does not know (role unknown)',
   unfitValues: 'values that their column cannot hold exactly (null there, whole in raw)',
@@ -156,10 +169,10 @@ export const noticeTexts: Readonly<Record<string, string>> = {
 };
 
 /** What was unexpected in the data, a line for each kind of thing. */
-export function noticedLines(summaries: readonly PipelineSummary[]): string[] {
+export function warningLines(summaries: readonly PipelineSummary[]): string[] {
   const totals = new Map<string, Map<string, number>>();
-  for (const { noticed } of summaries) {
-    for (const [kind, places] of noticed) {
+  for (const { warnings } of summaries) {
+    for (const [kind, places] of warnings) {
       const sums = totals.get(kind) ?? new Map<string, number>();
       for (const [place, times] of places) sums.set(place, (sums.get(place) ?? 0) + times);
       totals.set(kind, sums);
@@ -172,7 +185,7 @@ export function noticedLines(summaries: readonly PipelineSummary[]): string[] {
       .map((place) => excerpt(place))
       .join('; ');
     const more = places.size > 3 ? ` and ${places.size - 3} more` : '';
-    return [`Noticed: ${formatCount(all)} ${noticeTexts[kind] ?? printable(kind)}: ${named}${more}`];
+    return [`Noticed: ${formatCount(all)} ${warningTexts[kind] ?? printable(kind)}: ${named}${more}`];
   });
 }
 

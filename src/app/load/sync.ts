@@ -1,7 +1,7 @@
 import { findingsObject, findingsText } from '../reconcile/findings-text.js';
 import type { Lake } from '../../lake/lake.js';
 import { messageOf } from '../../core/errors.js';
-import type { Tell } from '../../core/events/run-event.js';
+import type { Emit } from '../../core/events/run-event.js';
 import { readOrders } from '../configuration/orders.js';
 import { areOwn, choosePipelines } from '../configuration/pipelines.js';
 import { latestBound } from '../configuration/range.js';
@@ -43,7 +43,7 @@ export interface SyncOptions extends LoadOptions {
  * LAKE_LAG where the lake is older than it may be, or the failure that ended the run, its summary printed
  */
 export async function sync(options: SyncOptions, context: RunContext): Promise<void> {
-  const { clock, print, tell } = context;
+  const { clock, print, emit } = context;
   const { inTurns } = options;
   const chosen = choosePipelines(options.pipelines, options.orders !== undefined, options.own);
   const orders = options.orders === undefined ? [] : readOrders(options.orders.text, options.orders.source);
@@ -80,7 +80,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
           ranges.set(pipeline, range);
           days.set(pipeline, daysBack(lake, account, pipeline, table, plan));
           for (const gap of olderGaps(loaded, range)) {
-            tell({ event: 'gap-left', pipeline, from: instantText(gap.start), to: instantText(gap.end) });
+            emit({ event: 'gap-left', pipeline, from: instantText(gap.start), to: instantText(gap.end) });
           }
         }
         const start = Math.min(end, ...[...ranges.values()].map((range) => range.start));
@@ -95,7 +95,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
         const at = covered(lake, report.account);
         // A window that came back empty was looked at as well; what the lake's age is has nothing to do with it.
         const isRead = report.summaries.length > 0 && !isBroken(report.failure);
-        if (isRead) await noteLookBacks(lake, report.account, plan, days, tell);
+        if (isRead) await noteLookBacks(lake, report.account, plan, days, emit);
         print(summaryText(report));
         const found = findingsText(findings);
         if (found !== '') print(found);
@@ -103,20 +103,20 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
         if (lag !== '') print(lag);
         // Of a run that came to its end the failure itself says so.
         const late = isBroken(report.failure) ? lagFailure(at, maxLagMs, clock.now()) : undefined;
-        if (late !== undefined) tell({ event: 'lake-lags', reason: late.message });
+        if (late !== undefined) emit({ event: 'lake-lags', reason: late.message });
         if (!options.json) return;
         const lagSeconds = at === undefined ? null : Math.round((clock.now() - at) / 1000);
         print(summaryJson(report, { ...findingsObject(findings), lag_seconds: lagSeconds }));
       },
     },
-    inTurns === undefined ? context : { ...context, tell: noting(read, tell) },
+    inTurns === undefined ? context : { ...context, emit: noting(read, emit) },
   );
 }
 
 /** Tells on, and keeps which slices were committed, by pipeline. */
-function noting(slices: Map<string, string[]>, tell: Tell): Tell {
+function noting(slices: Map<string, string[]>, emit: Emit): Emit {
   return (event) => {
-    tell(event);
+    emit(event);
     if (event.event !== 'slice-committed') return;
     const own = slices.get(event.pipeline);
     if (own === undefined) slices.set(event.pipeline, [event.slice]);
@@ -136,7 +136,7 @@ async function noteLookBacks(
   account: string,
   { done, rules, now }: SyncPlan,
   days: ReadonlyMap<string, number>,
-  tell: Tell,
+  emit: Emit,
 ): Promise<void> {
   const lookBacks = new Map(done);
   for (const [pipeline, back] of days) {
@@ -149,6 +149,6 @@ async function noteLookBacks(
   try {
     await writeLookBacks(lake.store, account, lookBacks);
   } catch (error) {
-    tell({ event: 'note-not-written', note: 'look-back', reason: messageOf(error) });
+    emit({ event: 'note-not-written', note: 'look-back', reason: messageOf(error) });
   }
 }

@@ -1,7 +1,7 @@
-import { tellDamagedCheckpoints } from '../damaged-checkpoints.js';
+import { emitDamagedCheckpoints } from '../damaged-checkpoints.js';
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
-import type { Tell } from '../../core/events/run-event.js';
+import type { Emit } from '../../core/events/run-event.js';
 import { tables } from '../../sources/finances/model/tables.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import { Lake } from '../../lake/lake.js';
@@ -30,7 +30,7 @@ export interface MaintenanceOptions {
 interface Surroundings {
   readonly clock: Clock;
   readonly print: (text: string) => void;
-  readonly tell: Tell;
+  readonly emit: Emit;
 }
 
 /** Which of the commands it is. */
@@ -52,7 +52,7 @@ type Step = (lake: Lake, families: readonly Family[], work: Map<Family, Work>) =
  */
 export async function maintain(
   options: MaintenanceOptions,
-  { clock, print, tell }: Surroundings,
+  { clock, print, emit }: Surroundings,
   { command, words, pipelines }: MaintenanceKind,
   step: Step,
 ): Promise<void> {
@@ -68,11 +68,11 @@ export async function maintain(
   }
   const began = clock.now();
   const work = new Map<Family, Work>();
-  tell({
+  emit({
     ...{ event: 'run-started', command, account: options.account ?? null, lake: options.lake },
     ...{ pipelines: families.map(({ pipeline }) => pipeline), from: null, to: null },
   });
-  tellDamagedCheckpoints(lake, tell);
+  emitDamagedCheckpoints(lake, emit);
   const end = (failure: unknown): void => {
     const report: WorkReport = {
       lake: options.lake,
@@ -80,7 +80,7 @@ export async function maintain(
       works: [...work.values()],
       failure,
     };
-    tell({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds: report.seconds });
+    emit({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds: report.seconds });
     print(workText(report, words));
     if (options.json) print(workJson(report));
   };

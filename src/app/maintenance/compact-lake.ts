@@ -40,7 +40,7 @@ export async function compact(options: CompactOptions, context: RunContext): Pro
         account: options.account,
         limits: options.limits ?? defaultLimits,
         targetBytes: options.targetBytes ?? defaultTargetBytes,
-        tell: context.tell,
+        emit: context.emit,
       },
       work,
     );

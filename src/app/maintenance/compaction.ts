@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import type { Tell } from '../../core/events/run-event.js';
+import type { Emit } from '../../core/events/run-event.js';
 import { exchange } from '../../lake/transaction/transaction.js';
 import type { Lake } from '../../lake/lake.js';
 import { bundlesOf, fileCountOf, currentFiles, replacing, sizesOf, type Bundle } from './bundles.js';
@@ -29,7 +29,7 @@ export interface CompactionOptions {
   readonly account: string | undefined;
   readonly targetBytes: number;
   readonly limits: Limits;
-  readonly tell: Tell;
+  readonly emit: Emit;
 }
 
 /**
@@ -56,12 +56,12 @@ async function compactFamily(
   family: Family,
   done: Work,
 ): Promise<void> {
-  const { lake, clock, account, targetBytes, signal, tell } = options;
+  const { lake, clock, account, targetBytes, signal, emit } = options;
   const began = clock.now();
   const partitions = partitionsOf(bundlesOf(lake, family, account));
   const planned = [...partitions.values()].flatMap((held) => planMerges(sized(family, held), targetBytes).flat());
   const bytes = planned.reduce((sum, { bundle }) => sum + bytesOf(bundle), 0);
-  tell({ event: 'files-planned', pipeline: family.pipeline, files: planned.length, bytes });
+  emit({ event: 'files-planned', pipeline: family.pipeline, files: planned.length, bytes });
   for (const partition of partitions.keys()) {
     for (let lost = 0; lost < mostAttempts;) {
       const bundles = partitionsOf(bundlesOf(lake, family, accountOf(partition))).get(partition) ?? [];
@@ -72,7 +72,7 @@ async function compactFamily(
       if (await mergeOnce(options, workspace, family, chosen, done)) {
         const merged = chosen.reduce((sum, bundle) => sum + bytesOf(bundle), 0);
         const { pipeline } = family;
-        tell({ event: 'files-merged', pipeline, partition, files: chosen.length, bytes: merged });
+        emit({ event: 'files-merged', pipeline, partition, files: chosen.length, bytes: merged });
       } else {
         lost++;
         await lake.refresh();

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.js';
-import type { Tell } from '../../core/events/run-event.js';
+import type { Emit } from '../../core/events/run-event.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { accountOf, removal, unitsOf } from '../../lake/delta/file-tags.js';
 import { damageOf } from '../../lake/files/checked-bytes.js';
@@ -11,7 +11,7 @@ export interface DropOptions {
   readonly account: string | undefined;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  readonly tell: Tell;
+  readonly emit: Emit;
 }
 
 /**
@@ -20,7 +20,7 @@ export interface DropOptions {
  *
  * @throws LedgerlakeError as the store and the log do, STOPPED
  */
-export async function dropDamagedHistory({ lake, account, clock, signal, tell }: DropOptions): Promise<void> {
+export async function dropDamagedHistory({ lake, account, clock, signal, emit }: DropOptions): Promise<void> {
   for (const table of lake.tables) {
     if (table.schema.lasting !== true) continue;
     const damaged = new Map<string, { readonly add: Add; readonly reason: string }>();
@@ -44,7 +44,7 @@ export async function dropDamagedHistory({ lake, account, clock, signal, tell }:
       const rows = Number(add.tags?.['rows'] ?? 0);
       const [first = 'no slice', ...others] = unitsOf(add);
       const slice = others.length === 0 ? first : `${first} and ${others.length} more`;
-      tell({
+      emit({
         event: 'history-dropped',
         file: table.pathOf(add),
         slice,

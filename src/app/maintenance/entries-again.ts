@@ -7,7 +7,7 @@ import type { Table } from '../../core/columns/table.js';
 import { entryBatch } from '../../sources/finances/model/event-batches.js';
 import { Flattener } from '../../sources/finances/model/flatten.js';
 import { netSums } from '../../sources/finances/model/net-sums.js';
-import { newNotices } from '../../sources/finances/model/notices.js';
+import { newWarnings } from '../../sources/finances/model/warnings.js';
 import { none, SliceRows, type RawEvent } from '../../sources/finances/model/rows.js';
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
@@ -80,7 +80,7 @@ class StoredEvents {
   bytes = 0;
   // The entries of an event take nothing of its bytes as they are.
   readonly #rows = new SliceRows(() => nothing);
-  readonly #flattener = new Flattener(this.#rows, newNotices());
+  readonly #flattener = new Flattener(this.#rows, newWarnings());
   readonly #tape = new Tape();
   readonly #ids: string[] = [];
   readonly #effective: (bigint | undefined)[] = [];

@@ -31,7 +31,7 @@ export async function rebuild(options: RebuildOptions, context: RunContext): Pro
         signal: context.signal,
         account: options.account,
         limits: options.limits ?? rebuildLimits,
-        tell: context.tell,
+        emit: context.emit,
       },
       work,
     ),

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../core/clock.js';
 import type { Table } from '../../core/columns/table.js';
-import type { Tell } from '../../core/events/run-event.js';
+import type { Emit } from '../../core/events/run-event.js';
 import { entries, groupEntries, orderEntries } from '../../sources/finances/model/tables.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { exchange } from '../../lake/transaction/transaction.js';
@@ -36,7 +36,7 @@ export interface RebuildOptions {
   /** Undefined: every account. */
   readonly account: string | undefined;
   readonly limits: Limits;
-  readonly tell: Tell;
+  readonly emit: Emit;
 }
 
 /**
@@ -94,11 +94,11 @@ async function rebuildFamily(
   table: Table,
   done: Work,
 ): Promise<void> {
-  const { lake, clock, account, signal, tell, limits } = options;
+  const { lake, clock, account, signal, emit, limits } = options;
   const began = clock.now();
   const planned = bundlesOf(lake, family, account);
   const bytes = planned.reduce((sum, { main }) => sum + main.size, 0);
-  tell({ event: 'files-planned', pipeline: family.pipeline, files: planned.length, bytes });
+  emit({ event: 'files-planned', pipeline: family.pipeline, files: planned.length, bytes });
   const seen = new Set<string>();
   // Where one file's entries are others now, most files' are: it is this version that makes others.
   let isLikelyChanged = false;
@@ -171,7 +171,7 @@ async function beginBundle(
 
 /** Commits what is another now. `replaced`: another run put a file in the place of this one meanwhile. */
 async function finishBundle(
-  { lake, clock, tell }: RebuildOptions,
+  { lake, clock, emit }: RebuildOptions,
   { bundle, workspace, unchanged, stored, making }: Begun,
   family: Family,
   table: Table,
@@ -179,7 +179,7 @@ async function finishBundle(
 ): Promise<'unchanged' | 'changed' | 'replaced'> {
   const told = (changed: boolean): void => {
     const file = lake.table(family.main.name).pathOf(bundle.main);
-    tell({ event: 'entries-checked', pipeline: family.pipeline, file, bytes: bundle.main.size, changed });
+    emit({ event: 'entries-checked', pipeline: family.pipeline, file, bytes: bundle.main.size, changed });
   };
   if (unchanged !== undefined) {
     noteRows(done, family, table, unchanged);

@@ -82,7 +82,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   };
   const learned =
     options.probe && !areOwn(pipelines)
-      ? await withUpstream(options, account, { clock, tell: plainLog(log) }, (upstream) =>
+      ? await withUpstream(options, account, { clock, emit: plainLog(log) }, (upstream) =>
           probe({ ...asked, upstream }),
         )
       : nothingLearned;

@@ -87,7 +87,7 @@ async function firstPage(
     committed: (then) => {
       afterwards.push(then);
     },
-    tell: () => undefined,
+    emit: () => undefined,
   };
   const collector = pipeline.collect(slice);
   let results = 0;

@@ -8,7 +8,7 @@ import { html, type Html } from './html.js';
 import type { AccountFigures } from './lake-figures.js';
 import { lateSection } from './late-section.js';
 import { currencyText, hundredSection, monthSection } from './month-section.js';
-import { noticedSection } from './noticed-section.js';
+import { warningsSection } from './warnings-section.js';
 import type { SettlementFigures } from './settlement-figures.js';
 import { settlementSection } from './settlement-section.js';
 
@@ -64,7 +64,7 @@ export function currencyChapter({ id, currency, figures, settlements }: Currency
 
 /** What is told of an account beside its money: what of it is there, what came late, what was unexpected. */
 export function dataChapter(id: string, figures: AccountFigures, lastRun: LastRun | undefined): Html {
-  const { status, late, noticed, account } = figures;
+  const { status, late, warnings, account } = figures;
   const part = (key: string, title: string, content: Html) =>
     html`<section class="chapter" id="${id}-${key}" aria-labelledby="${id}-${key}-h">
       <h3 id="${id}-${key}-h">${title}</h3>
@@ -72,5 +72,5 @@ export function dataChapter(id: string, figures: AccountFigures, lastRun: LastRu
     </section>`;
   return html`${part('coverage', 'Coverage', coverageSection(status, lastRun))}
   ${part('late', 'Late arrivals', lateSection(late, account))}
-  ${part('noticed', 'What was noticed', noticedSection(noticed, lastRun, account))}`;
+  ${part('noticed', 'What was noticed', warningsSection(warnings, lastRun, account))}`;
 }

@@ -9,7 +9,7 @@ import { accountStatus, loadedRange, type AccountStatus } from '../status/lake-s
 import { reportedRange } from '../status/reported-range.js';
 import { readFigures, type CurrencyFigures } from './figures.js';
 import { readLate, type LateFigures } from './late-figures.js';
-import { readNoticed, type NoticedFigures } from './noticed-figures.js';
+import { readWarningFigures, type WarningFigures } from './warning-figures.js';
 import { readSettlements, type SettlementFigures } from './settlement-figures.js';
 
 export interface FiguresQuestion {
@@ -34,7 +34,7 @@ export interface AccountFigures {
   readonly currencies: readonly CurrencyFigures[];
   readonly settlements: readonly SettlementFigures[];
   readonly late: LateFigures;
-  readonly noticed: NoticedFigures;
+  readonly warnings: WarningFigures;
 }
 
 /** What a report is made of. */
@@ -91,7 +91,7 @@ async function figuresOf(database: Database, question: FiguresQuestion): Promise
       currencies: await readFigures(database, scope, signal),
       settlements: await readSettlements(database, { lake, scope, detailed: share, signal }),
       late: await readLate(database, scope, signal),
-      noticed: await readNoticed(database, scope, signal),
+      warnings: await readWarningFigures(database, scope, signal),
     });
   }
   return { accounts, lastRun };

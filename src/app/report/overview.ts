@@ -84,7 +84,7 @@ function settlementsText(settlements: readonly SettlementFigures[]): Html {
 /** What an accountant should know before trusting a figure. */
 function concernsOf(
   id: string,
-  { status, noticed, late }: AccountFigures,
+  { status, warnings, late }: AccountFigures,
   chapters: readonly CurrencyChapter[],
   lastRun: LastRun | undefined,
 ): Html[] {
@@ -112,14 +112,14 @@ function concernsOf(
   if (status.unused.length > 0) {
     concerns.push(html`<a href="#${id}-coverage">Nothing was loaded yet</a> of ${status.unused.join(', ')}.`);
   }
-  const unknown = noticed.unknownAmounts.reduce((sum, { times }) => sum + times, 0);
+  const unknown = warnings.unknownAmounts.reduce((sum, { times }) => sum + times, 0);
   if (unknown > 0) {
     concerns.push(
       html`<a href="#${id}-noticed">${formatCount(unknown, 'amount')}</a> ${areIs(unknown)} of a role that nobody knows,
         and in no figure.`,
     );
   }
-  const lists = noticed.unknownLists.length;
+  const lists = warnings.unknownLists.length;
   if (lists > 0) {
     concerns.push(
       html`<a href="#${id}-noticed">${formatCount(lists, 'list')} of events</a> ${areIs(lists)} new to the model.`,

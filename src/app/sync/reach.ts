@@ -1,4 +1,4 @@
-import type { RunEvent, Tell } from '../../core/events/run-event.js';
+import type { RunEvent, Emit } from '../../core/events/run-event.js';
 import type { Lake } from '../../lake/lake.js';
 import { lakeCoveredTo } from './lag.js';
 import type { Windowed } from './synced-pipelines.js';
@@ -9,26 +9,26 @@ import type { Windowed } from './synced-pipelines.js';
  *
  * @param end up to which the run loads, milliseconds since 1970
  */
-export function tellingReach(
+export function emittingReach(
   lake: Lake,
   account: string,
   windowed: readonly Windowed[],
   end: number,
-  tell: Tell,
-): Tell {
-  const told = new Map<string, number>();
-  const tellOf = (of: Windowed): void => {
+  emit: Emit,
+): Emit {
+  const emitted = new Map<string, number>();
+  const emitReachOf = (of: Windowed): void => {
     const { pipeline } = of;
     const until = lakeCoveredTo(lake, account, [of], new Map(), end);
-    if (until === undefined || until === told.get(pipeline)) return;
-    told.set(pipeline, until);
-    tell({ event: 'lake-reaches', pipeline, until: new Date(until).toISOString() });
+    if (until === undefined || until === emitted.get(pipeline)) return;
+    emitted.set(pipeline, until);
+    emit({ event: 'lake-reaches', pipeline, until: new Date(until).toISOString() });
   };
-  windowed.forEach(tellOf);
+  windowed.forEach(emitReachOf);
   return (event: RunEvent) => {
-    tell(event);
+    emit(event);
     if (event.event !== 'slice-committed') return;
     const of = windowed.find(({ pipeline }) => pipeline === event.pipeline);
-    if (of !== undefined) tellOf(of);
+    if (of !== undefined) emitReachOf(of);
   };
 }

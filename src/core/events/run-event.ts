@@ -52,7 +52,7 @@ export type RunEvent =
   | QueueFailed;
 
 /** Takes what happens, when it happens. Never throws. */
-export type Tell = (event: RunEvent) => void;
+export type Emit = (event: RunEvent) => void;
 
 /** What an upstream tells of the requests for a slice; the runner says which slice that is. */
 export type UpstreamEvent = RequestSent | AnswerSlow | RequestAnswered | RequestFailed;

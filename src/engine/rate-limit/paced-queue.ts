@@ -1,6 +1,6 @@
 import { excerpt } from '../retry/excerpt.js';
 import type { Clock } from '../../core/clock.js';
-import type { Tell } from '../../core/events/run-event.js';
+import type { Emit } from '../../core/events/run-event.js';
 import { TokenBucket } from './bucket.js';
 import type { KeptQuota } from './kept-quota.js';
 import { RequestQueue } from './queue.js';
@@ -16,7 +16,7 @@ export interface PacedQueueOptions {
   /** What the bucket held when the last run ended, and where this one's is kept. */
   readonly kept: KeptQuota | undefined;
   /** Takes what becomes of the bucket; undefined: nobody listens. */
-  readonly tell: Tell | undefined;
+  readonly emit: Emit | undefined;
 }
 
 /** Requests of one operation under way at once: as many as slices are open at the most. */
@@ -26,7 +26,7 @@ const concurrency = 20;
 const overtaking = { seconds: 0.6, tokens: 3 };
 
 /** The queue of an operation's requests, with a bucket that is kept between runs. */
-export function pacedQueue({ name, quota, clock, tokenLifeMs, kept, tell }: PacedQueueOptions): RequestQueue {
+export function pacedQueue({ name, quota, clock, tokenLifeMs, kept, emit }: PacedQueueOptions): RequestQueue {
   if (quota === undefined) return new RequestQueue({ concurrency });
   const bucket: TokenBucket = new TokenBucket({
     ...quota,
@@ -38,11 +38,11 @@ export function pacedQueue({ name, quota, clock, tokenLifeMs, kept, tell }: Pace
       const { rate, burst } = bucket;
       const nextTokenSeconds = (bucket.nextTokenAt() - clock.now()) / 1000;
       const state = { rate, burst, tokens: bucket.level(), nextTokenSeconds: Math.max(0, nextTokenSeconds) };
-      tell?.({ event: 'bucket-changed', operation: name, ...state });
+      emit?.({ event: 'bucket-changed', operation: name, ...state });
     },
   });
   const onUnfitRate = (named: string, rate: number): void => {
-    tell?.({ event: 'rate-unfit', operation: name, named: excerpt(named, 40), rate });
+    emit?.({ event: 'rate-unfit', operation: name, named: excerpt(named, 40), rate });
   };
   return new RequestQueue({ concurrency, bucket, patience: { ms: tokenLifeMs / 4, clock }, onUnfitRate });
 }

@@ -43,7 +43,7 @@ export interface Reading<Upstream> {
   /** Has something done once the slice is in the lake. */
   committed(then: () => Promise<void>): void;
   /** Takes what becomes of each request, for logs and metrics. */
-  tell(event: UpstreamEvent): void;
+  emit(event: UpstreamEvent): void;
 }
 
 /** What is known of how fast an upstream answers, and what it allows. */
@@ -80,7 +80,7 @@ export interface Batch {
 }
 
 /** What a run noticed in the data: what kind of thing, where, how often. */
-export type Noticed = Readonly<Record<string, ReadonlyMap<string, number>>>;
+export type Warnings = Readonly<Record<string, ReadonlyMap<string, number>>>;
 
 /** Turns the pages of one slice into batches. */
 export interface Collector<Page> {
@@ -91,7 +91,7 @@ export interface Collector<Page> {
   /** Every row taken in, once there are no more pages. */
   finish(): readonly Batch[];
   /** What was unexpected in the data. */
-  readonly noticed: Noticed;
+  readonly warnings: Warnings;
 }
 
 /**
@@ -116,7 +116,7 @@ export interface Pipeline<Upstream, S extends Slice = Slice, Page = unknown> {
   /** Windows that a stopped run had begun to read, and that can be gone on with. */
   begun?(upstream: Upstream): readonly Window[];
   /** What is to be told of what the lake holds once a run has read some of it. `now`: milliseconds since 1970. */
-  noticed?(job: Job, now: number): Noticed;
+  warnings?(job: Job, now: number): Warnings;
   /** The slice's pages in order, until there are no more. */
   pages(slice: S, reading: Reading<Upstream>): AsyncIterable<Page>;
   collect(slice: S): Collector<Page>;

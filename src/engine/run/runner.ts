@@ -1,12 +1,12 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
-import type { RunEvent, Tell } from '../../core/events/run-event.js';
+import type { RunEvent, Emit } from '../../core/events/run-event.js';
 import type { Lacking } from '../../lake/transaction/held-back.js';
 import type { Split } from '../../lake/lake.js';
 import { loadAll, type OpenSlice } from './open-slices.js';
 import { tooManyPages } from './outlook.js';
-import type { Job, Noticed, Pipeline, Reading, RequestCounts, Verdict } from './pipeline.js';
+import type { Job, Warnings, Pipeline, Reading, RequestCounts, Verdict } from './pipeline.js';
 import type { Slice } from './slice.js';
 import { runSlice, type SliceResult } from './slice-stream.js';
 import type { Progress, Work } from './work.js';
@@ -21,7 +21,7 @@ export interface PipelineSummary extends RequestCounts {
   bytes: number;
   seconds: number;
   /** What was unexpected in the data: kind of thing, place, times. */
-  readonly noticed: Map<string, Map<string, number>>;
+  readonly warnings: Map<string, Map<string, number>>;
   /** Slices that could not be read, and why. */
   readonly leftOpen: LeftOpen[];
 }
@@ -50,7 +50,7 @@ export interface RunOptions<Upstream> {
   readonly signal: AbortSignal;
   /** Once it aborts nothing further is begun, and what is open comes to its end. */
   readonly closing?: AbortSignal | undefined;
-  readonly tell: Tell;
+  readonly emit: Emit;
   /** Slices of one pipeline that are open at once where there is no quota. */
   readonly openSlices: number;
   /** What becomes of a slice that can't be read, by what was thrown. */
@@ -100,7 +100,7 @@ export async function runPipelines<Upstream>(
     summaries.push(summary);
     try {
       await runPipeline(pipeline, { ...options, signal }, summary);
-      options.tell(endOf(summary));
+      options.emit(endOf(summary));
     } catch (error) {
       failures.push(error);
       if (isLeft(error)) return;
@@ -130,7 +130,7 @@ async function runPipeline<Upstream>(
   options: RunOptions<Upstream>,
   summary: PipelineSummary,
 ): Promise<void> {
-  const { upstream, clock, signal, closing, tell, openSlices } = options;
+  const { upstream, clock, signal, closing, emit, openSlices } = options;
   const began = clock.now();
   const begun = pipeline.begun?.(upstream);
   const job: Job = { ...options.job, isPaced: pipeline.pace(upstream) !== undefined, begun };
@@ -139,7 +139,7 @@ async function runPipeline<Upstream>(
     for (let asked = job; ;) {
       const work = pipeline.work(asked);
       if (work.left !== '' || asked === job) {
-        tell({ event: 'pipeline-planned', pipeline: pipeline.name, left: work.left });
+        emit({ event: 'pipeline-planned', pipeline: pipeline.name, left: work.left });
       }
       const open = summary.leftOpen.length;
       await loadAll({
@@ -158,7 +158,7 @@ async function runPipeline<Upstream>(
       if (lacking !== undefined) {
         if (asked.again !== undefined || lacking.units.length === 0) throw notMended(lacking);
         const [slices, reason] = [lacking.units.length, lacking.damaged.found];
-        tell({ event: 'refresh-widened', pipeline: pipeline.name, slices, reason });
+        emit({ event: 'refresh-widened', pipeline: pipeline.name, slices, reason });
         asked = { ...job, refresh: true, again: new Set(lacking.units) };
         continue;
       }
@@ -167,7 +167,7 @@ async function runPipeline<Upstream>(
       outrun = [];
       asked = { ...job, refresh: false };
     }
-    if (summary.slices > 0) addNoticed(summary.noticed, pipeline.noticed?.(job, clock.now()) ?? {});
+    if (summary.slices > 0) addWarnings(summary.warnings, pipeline.warnings?.(job, clock.now()) ?? {});
   } finally {
     summary.seconds = (clock.now() - began) / 1000;
   }
@@ -192,7 +192,7 @@ async function loadSlice<Upstream>(
   summary: PipelineSummary,
   before = 0,
 ): Promise<boolean> {
-  const { job, upstream, signal, tell, split, judge, acceptsEmpty } = options;
+  const { job, upstream, signal, emit, split, judge, acceptsEmpty } = options;
   const { slice } = open;
   const { lake, refresh, account } = job;
   const place = { pipeline: pipeline.name, slice: slice.label };
@@ -208,20 +208,20 @@ async function loadSlice<Upstream>(
     committed: (then) => {
       afterwards.push(then);
     },
-    tell: (event) => {
-      tell({ ...place, ...event });
+    emit: (event) => {
+      emit({ ...place, ...event });
     },
   };
   const tooMuch = new LedgerlakeError('STOPPED', 'it holds far more than was expected');
   let result: SliceResult;
   let results = 0;
-  tell({ event: 'slice-opened', ...place, pagesLeft: open.pagesLeft() });
+  emit({ event: 'slice-opened', ...place, pagesLeft: open.pagesLeft() });
   try {
     const progressed = (progress: Progress): void => {
       open.progressed(progress);
       const { pages, isWhole } = progress;
       if (!isWhole) {
-        tell({ event: 'page-read', ...place, results: progress.results - results, pagesLeft: open.pagesLeft() });
+        emit({ event: 'page-read', ...place, results: progress.results - results, pagesLeft: open.pagesLeft() });
         results = progress.results;
       }
       if (isWhole || pages > firstPages || (work.expected(slice) ?? 0) <= tooManyPages) return;
@@ -230,7 +230,7 @@ async function loadSlice<Upstream>(
     result = await runSlice(pipeline, slice, reading, { lake, refresh, split, acceptsEmpty, progressed });
   } catch (error) {
     if (error === tooMuch) {
-      tell({ event: 'slice-set-back', ...place, verdict: 'part', reason: messageOf(error) });
+      emit({ event: 'slice-set-back', ...place, verdict: 'part', reason: messageOf(error) });
       return true;
     }
     const verdict = signal.aborted ? 'stop' : (pipeline.judge?.(error) ?? judge(error));
@@ -242,19 +242,19 @@ async function loadSlice<Upstream>(
     const isAgain = !isParted && verdict === 'again' && before < mostAgain;
     const parted = verdict === 'shorten' ? 'shorten' : 'part';
     const set = isAgain ? 'again' : isParted ? parted : verdict === 'known' ? 'known' : 'leave';
-    tell({ event: 'slice-set-back', ...place, verdict: set, reason: messageOf(error) });
+    emit({ event: 'slice-set-back', ...place, verdict: set, reason: messageOf(error) });
     if (isAgain) return loadSlice(pipeline, work, open, options, summary, before + 1);
     if (!isParted) summary.leftOpen.push({ label: slice.label, reason: messageOf(error), isAlone });
     return true;
   }
   for (const then of afterwards) await then();
   if (!result.taken) {
-    tell({ event: 'slice-outrun', ...place });
+    emit({ event: 'slice-outrun', ...place });
     return false;
   }
   addResult(summary, result);
   const { files, bytes, rows } = result;
-  tell({ event: 'slice-committed', ...place, rows: Object.fromEntries(rows), files, bytes, left: work.left });
+  emit({ event: 'slice-committed', ...place, rows: Object.fromEntries(rows), files, bytes, left: work.left });
   return true;
 }
 
@@ -263,7 +263,7 @@ function addResult(summary: PipelineSummary, { files, bytes, rows, collector }: 
   summary.files += files;
   summary.bytes += bytes;
   for (const [table, count] of rows) summary.rows.set(table, (summary.rows.get(table) ?? 0) + count);
-  addNoticed(summary.noticed, collector.noticed);
+  addWarnings(summary.warnings, collector.warnings);
 }
 
 function endOf(summary: PipelineSummary): RunEvent {
@@ -284,12 +284,12 @@ function newSummary(pipeline: string): PipelineSummary {
     files: 0,
     bytes: 0,
     seconds: 0,
-    noticed: new Map(),
+    warnings: new Map(),
     leftOpen: [],
   };
 }
 
-function addNoticed(to: Map<string, Map<string, number>>, from: Noticed): void {
+function addWarnings(to: Map<string, Map<string, number>>, from: Warnings): void {
   for (const [kind, places] of Object.entries(from)) {
     const counts = to.get(kind) ?? new Map<string, number>();
     for (const [place, times] of places) counts.set(place, (counts.get(place) ?? 0) + times);

@@ -11,7 +11,7 @@ export interface LastPipeline {
   /** Rows read, by table. */
   readonly rows: Readonly<Record<string, number>>;
   /** What nobody expected in the data: how often, by kind and place, of each kind the most frequent places. */
-  readonly noticed?: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  readonly warnings?: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }
 
 /** The run that ended last, as it told at its end. Instants are ISO 8601 in UTC. */
@@ -83,12 +83,12 @@ function isPipelines(value: unknown): boolean {
     return (
       numbers.every((name) => typeof fields[name] === 'number') &&
       typeof fields['rows'] === 'object' &&
-      (fields['noticed'] === undefined || isNoticed(fields['noticed']))
+      (fields['warnings'] === undefined || areWarnings(fields['warnings']))
     );
   });
 }
 
-function isNoticed(value: unknown): boolean {
+function areWarnings(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return Object.values(value).every(
     (places: unknown) =>

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.js';
-import type { Tell } from '../../core/events/run-event.js';
+import type { Emit } from '../../core/events/run-event.js';
 import type { Paint } from './paint.js';
 import { RunProgress } from './run-progress.js';
 import { columnsOf, Screen, type Terminal } from './screen.js';
@@ -22,7 +22,7 @@ export interface LiveViewOptions {
 
 export interface LiveView {
   /** Draws from `run-started` to `run-ended`. */
-  readonly tell: Tell;
+  readonly emit: Emit;
   /** Writes a line, or several, above the view. */
   above(text: string): void;
   /** Takes the view away. */
@@ -71,7 +71,7 @@ export function liveView({ terminal, process, clock, paint }: LiveViewOptions): 
   };
 
   return {
-    tell: (event) => {
+    emit: (event) => {
       progress.take(event, clock.now());
       if (event.event === 'run-started') open();
       if (event.event === 'run-ended') close();

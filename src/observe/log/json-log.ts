@@ -1,7 +1,7 @@
 import { destination, pino } from 'pino';
 import type { Clock } from '../../core/clock.js';
 import { printableLines } from '../../core/printable.js';
-import { levels, type Level, type Tell } from '../../core/events/run-event.js';
+import { levels, type Level, type Emit } from '../../core/events/run-event.js';
 
 export interface JsonLogOptions {
   /** A file descriptor. */
@@ -15,7 +15,7 @@ export interface JsonLogOptions {
  * A run as one JSON object a line: `level`, `time`, `event`, `account` (null until it is known), and the event's own
  * fields. Each line is written before `Tell` returns, so that nothing is lost however the process ends.
  */
-export function jsonLog({ fd, clock, least }: JsonLogOptions): Tell {
+export function jsonLog({ fd, clock, least }: JsonLogOptions): Emit {
   const lines = destination({ fd, sync: true });
   // A log that nobody reads any more is no reason to lose a run.
   lines.on('error', () => undefined);

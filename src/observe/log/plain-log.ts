@@ -1,7 +1,7 @@
 import { damagedCheckpointText } from '../../core/events/damaged-checkpoint-text.js';
 import { exposedText } from '../../core/events/exposed-text.js';
 import { handled, type Handlers } from '../../core/events/handlers.js';
-import { levels, type Level, type RunEvent, type Tell } from '../../core/events/run-event.js';
+import { levels, type Level, type RunEvent, type Emit } from '../../core/events/run-event.js';
 import { printable, printableLines } from '../../core/printable.js';
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
 
@@ -20,7 +20,7 @@ const order: readonly Level[] = ['debug', 'info', 'warn', 'error'];
 export function plainLog(
   write: (line: string) => void,
   { verbose = false, least = 'debug', paint = (_level, line) => line }: PlainLogOptions = {},
-): Tell {
+): Emit {
   return (event) => {
     const level = levels[event.event];
     if (order.indexOf(level) < order.indexOf(least)) return;

@@ -1,12 +1,12 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Clock } from '../../core/clock.js';
 import { handled, type Handlers } from '../../core/events/handlers.js';
-import type { Tell } from '../../core/events/run-event.js';
+import type { Emit } from '../../core/events/run-event.js';
 import { turnMetrics } from './turn-metrics.js';
 
 /** What runs count, for Prometheus: described in `docs/metrics.md`. */
 export interface RunMetrics {
-  readonly tell: Tell;
+  readonly emit: Emit;
   /** All of it in Prometheus's text format. */
   text(): Promise<string>;
   /** What `text` is, for the header. */
@@ -151,7 +151,7 @@ export function createRunMetrics(clock: Clock): RunMetrics {
     labelNames,
     registers,
   });
-  const tell: Tell = (event) => {
+  const emit: Emit = (event) => {
     if (event.event === 'worker-started') {
       turns = turnMetrics({
         counter: (...metric) => new Counter(ofTurns(...metric)),
@@ -161,5 +161,5 @@ export function createRunMetrics(clock: Clock): RunMetrics {
     handled(handlers, event);
     handled(turns, event);
   };
-  return { tell, text: () => registry.metrics(), contentType: registry.contentType };
+  return { emit, text: () => registry.metrics(), contentType: registry.contentType };
 }

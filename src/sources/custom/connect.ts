@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { ReadFailure } from '../../engine/retry/read-failure.js';
-import { waitNotice } from '../../engine/retry/wait-notice.js';
+import { waitWarning } from '../../engine/retry/wait-warning.js';
 import type { Clock } from '../../core/clock.js';
-import type { Tell } from '../../core/events/run-event.js';
+import type { Emit } from '../../core/events/run-event.js';
 import type { Journal } from '../../engine/journal/journal.js';
 import type { KeptQuota } from '../../engine/rate-limit/kept-quota.js';
 import { pacedQueue } from '../../engine/rate-limit/paced-queue.js';
@@ -32,7 +32,7 @@ export interface OwnConnectionOptions {
   /** Pages of windows that are open, for the next run should this one die. */
   readonly journal?: Journal | undefined;
   /** Takes what becomes of the bucket, and of long waits. */
-  readonly tell: Tell;
+  readonly emit: Emit;
 }
 
 /** A user's API as a pipeline reads it. */
@@ -61,13 +61,13 @@ export function cursorLifeMs({ definition: { api } }: LoadedDefinition): number 
 /** Connects to a user's API: its requests, their queue with a bucket, and the journal of their pages. */
 export function connectOwn(
   loaded: LoadedDefinition,
-  { address, clock, random, kept, journal, tell }: OwnConnectionOptions,
+  { address, clock, random, kept, journal, emit }: OwnConnectionOptions,
 ): OwnConnection {
   const { file, definition } = loaded;
   const { name, api } = definition;
   const { pageSize = defaultPageSize, quota } = api;
-  const queue = pacedQueue({ name, quota, clock, tokenLifeMs: cursorLifeMs(loaded), kept, tell });
-  const requests = ownRequests(loaded, { address, queue, clock, random, waiting: waitNotice(clock, tell) });
+  const queue = pacedQueue({ name, quota, clock, tokenLifeMs: cursorLifeMs(loaded), kept, emit });
+  const requests = ownRequests(loaded, { address, queue, clock, random, waiting: waitWarning(clock, emit) });
   const service = `${createHash('sha256').update(`${address.origin}${address.prefix} ${name}`).digest('hex').slice(0, 16)} `;
 
   const nextOf = ({ page }: Received): string | undefined => {

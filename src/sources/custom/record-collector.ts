@@ -26,7 +26,7 @@ export function recordCollector(loaded: LoadedDefinition, window: Window): Colle
   const keepsRaw = definition.table.raw !== false;
   const columns = table.columns.filter(({ name }) => Object.hasOwn(definition.table.columns, name));
   const rows: Rows = { values: new Map(columns.map(({ name }) => [name, []])), raw: [], length: 0 };
-  const noticed = { oddFields: new Map<string, number>(), unfitValues: new Map<string, number>() };
+  const warnings = { oddFields: new Map<string, number>(), unfitValues: new Map<string, number>() };
 
   const take = (record: Json): void => {
     const given = called(loaded.file, 'rows', () => definition.rows(record));
@@ -36,7 +36,7 @@ export function recordCollector(loaded: LoadedDefinition, window: Window): Colle
         const value = readCell(column, row[column.name]);
         if (value instanceof Unfit) {
           if (!keepsRaw) throw lost(loaded, column, value, record);
-          const places = value.why === 'type' ? noticed.oddFields : noticed.unfitValues;
+          const places = value.why === 'type' ? warnings.oddFields : warnings.unfitValues;
           const place = `${table.name}.${column.name}`;
           places.set(place, (places.get(place) ?? 0) + 1);
         }
@@ -48,7 +48,7 @@ export function recordCollector(loaded: LoadedDefinition, window: Window): Colle
   };
 
   return {
-    noticed,
+    warnings,
     // Nothing says that an API's records come in order of time.
     reach: undefined,
     add: ({ records }) => {

@@ -5,7 +5,7 @@ import { backOff, retryAfterMs } from '../../engine/retry/pauses.js';
 import { requestFailed } from '../../engine/retry/request-failed.js';
 import { requestText, retried } from '../../engine/retry/retried.js';
 import { transportCause } from '../../engine/retry/transport-cause.js';
-import type { WaitNotice } from '../../engine/retry/wait-notice.js';
+import type { WaitWarning } from '../../engine/retry/wait-warning.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { SlowAnswer } from '../../engine/http/whole-answer.js';
@@ -29,7 +29,7 @@ export interface OwnRequestsOptions {
   /** From 0 up to 1: spreads what is tried again. */
   readonly random: () => number;
   /** Told of every attempt that failed; undefined: nobody listens. */
-  readonly waiting: WaitNotice | undefined;
+  readonly waiting: WaitWarning | undefined;
 }
 
 /** The requests to a user's API. */
@@ -79,10 +79,10 @@ export function ownRequests(
       (started) => {
         counts.requests++;
         if (tries > 1) counts.retries++;
-        reading.tell({ event: 'request-sent', operation: name, attempt: tries, cause: after });
+        reading.emit({ event: 'request-sent', operation: name, attempt: tries, cause: after });
         sentAt = clock.now();
         const onSlow = (slow: SlowAnswer): void => {
-          reading.tell({ event: 'answer-slow', operation: name, ...slow });
+          reading.emit({ event: 'answer-slow', operation: name, ...slow });
         };
         return transport.get({ origin: address.origin, path: request, headers, signal: started, onSlow });
       },
@@ -99,7 +99,7 @@ export function ownRequests(
     latency = latencyAfter(latency, seconds);
     queue.bucket?.granted();
     answered = true;
-    reading.tell({ event: 'request-answered', operation: name, seconds, bytes: body.length, requestId: null });
+    reading.emit({ event: 'request-answered', operation: name, seconds, bytes: body.length, requestId: null });
     return page;
   };
 
@@ -136,7 +136,7 @@ export function ownRequests(
         },
         again: (_cause, rule) => rule.again,
         decided: (failed) => {
-          reading.tell(requestFailed(name, failed, undefined));
+          reading.emit(requestFailed(name, failed, undefined));
           waiting?.(name, failed);
         },
         more: (cause, error) => (cause === 'mistake' || cause === 'invalid' ? requestText(error) : ''),

@@ -88,7 +88,7 @@ export async function imported(
         clock,
         signal,
         print: (text) => printed.push(text),
-        tell: plainLog((line) => logged.push(line), { verbose: true }),
+        emit: plainLog((line) => logged.push(line), { verbose: true }),
       },
     );
   } catch (error) {

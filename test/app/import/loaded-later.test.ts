@@ -73,7 +73,7 @@ async function states(lake: Lake): Promise<string> {
 }
 
 const work = { pipelines: [], account: undefined, json: false };
-const context = { clock, signal: new AbortController().signal, print: () => undefined, tell: () => undefined };
+const context = { clock, signal: new AbortController().signal, print: () => undefined, emit: () => undefined };
 
 async function expectWhole(lake: Lake): Promise<void> {
   expect(found(await verified(lake))).toEqual([]);

@@ -10,7 +10,7 @@ const summary: PipelineSummary = {
     ['group_events', 7],
     ['group_entries', 70],
   ]),
-  noticed: new Map([['unknownLists', new Map([['NewEventList', 2]])]]),
+  warnings: new Map([['unknownLists', new Map([['NewEventList', 2]])]]),
   leftOpen: [{ label: 'group G-1', reason: 'it is probably too large', isAlone: true }],
 };
 
@@ -28,7 +28,7 @@ test('the summary for programs is one line with all that the contract names, and
         ...{ slices: 2, requests: 9, retries: 3, throttled: 1, pages: 6, events: 7, entries: 70 },
         ...{ files: 4, bytes: 1234, seconds: 1.5 },
         left_open: [{ slice: 'group G-1', reason: 'it is probably too large' }],
-        noticed: { unknownLists: { NewEventList: 2 } },
+        warnings: { unknownLists: { NewEventList: 2 } },
       },
     },
   });

@@ -74,7 +74,7 @@ export function compacted(
   { clock, signal = new AbortController().signal, log = () => undefined }: RunWith,
 ): Promise<Kept> {
   return printedBy((print) =>
-    compact({ ...defaults, ...options }, { clock, signal, print, tell: plainLog(log, { verbose: true }) }),
+    compact({ ...defaults, ...options }, { clock, signal, print, emit: plainLog(log, { verbose: true }) }),
   );
 }
 
@@ -84,7 +84,7 @@ export function rebuilt(
   { clock, signal = new AbortController().signal, log = () => undefined }: RunWith,
 ): Promise<Kept> {
   return printedBy((print) =>
-    rebuild({ ...defaults, ...options }, { clock, signal, print, tell: plainLog(log, { verbose: true }) }),
+    rebuild({ ...defaults, ...options }, { clock, signal, print, emit: plainLog(log, { verbose: true }) }),
   );
 }
 

@@ -56,7 +56,7 @@ export async function load(
     begun: () => [],
   };
   const ignored = (): undefined => undefined;
-  const reading = { upstream, account: 'shop', counts, priority: 0, signal, committed: ignored, tell: ignored };
+  const reading = { upstream, account: 'shop', counts, priority: 0, signal, committed: ignored, emit: ignored };
   await runSlice(pipeline, slice, reading, { lake, refresh, split, progressed: ignored });
 }
 

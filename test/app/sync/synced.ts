@@ -73,7 +73,7 @@ export async function synced(
     signal,
     closing,
     print: (text: string) => printed.push(text),
-    tell: plainLog((line) => logged.push(line)),
+    emit: plainLog((line) => logged.push(line)),
   };
   const failure: unknown = await sync({ ...defaults, ...options }, context).then(
     () => undefined,

@@ -20,7 +20,7 @@ const context = () => ({
   signal: new AbortController().signal,
   print: () => undefined,
   log: () => undefined,
-  tell: () => undefined,
+  emit: () => undefined,
   confirm: undefined,
 });
 

@@ -57,7 +57,7 @@ export async function loadedLake(
           ...range,
           ...run,
         },
-        { clock, signal: new AbortController().signal, print: () => undefined, tell: () => undefined },
+        { clock, signal: new AbortController().signal, print: () => undefined, emit: () => undefined },
       );
     }
   } finally {

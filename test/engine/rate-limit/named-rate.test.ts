@@ -30,7 +30,7 @@ test('no header makes a request wait for more than 200 s, and it is told of once
   await fc.assert(
     fc.asyncProperty(fc.array(header, { minLength: 1, maxLength: 5 }), async (headers) => {
       const clock = new HandClock();
-      const told: RunEvent[] = [];
+      const emitted: RunEvent[] = [];
       const queue = pacedQueue({
         ...{
           name: 'ListFinancialEvents',
@@ -39,14 +39,14 @@ test('no header makes a request wait for more than 200 s, and it is told of once
           tokenLifeMs: 180_000,
           kept: undefined,
         },
-        tell: (event) => told.push(event),
+        emit: (event) => emitted.push(event),
       });
       await queue.run(() => Promise.resolve(), { priority: 0, signal: never });
       for (const each of headers) queue.takeNamedRate(each);
       await clock.until(queue.run(() => Promise.resolve(), { priority: 0, signal: never }));
       expect(clock.now()).toBeLessThanOrEqual(200_000);
       const unfit = headers.filter((each) => !readNamedRate(each).isFit);
-      const warned = told.filter(({ event }) => event === 'rate-unfit');
+      const warned = emitted.filter(({ event }) => event === 'rate-unfit');
       expect(warned).toHaveLength(Math.min(1, unfit.length));
       for (const event of warned) expect(JSON.stringify(event).length).toBeLessThan(400);
     }),

@@ -93,7 +93,7 @@ test('with a fault on every tenth request, the service itself fifty times as fas
     upstream: connection.upstream,
     clock,
     signal: new AbortController().signal,
-    tell: () => undefined,
+    emit: () => undefined,
     openSlices: 4,
     judge: verdictOn,
   });

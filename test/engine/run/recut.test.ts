@@ -36,7 +36,7 @@ test('a first slice that holds far more than a chain of pages may have is given 
     },
     clock,
     signal: new AbortController().signal,
-    tell: (event) => {
+    emit: (event) => {
       if (event.event === 'slice-set-back') told.push(`${event.slice} ${event.verdict}: ${event.reason}`);
     },
     openSlices: 4,

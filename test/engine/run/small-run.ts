@@ -85,7 +85,7 @@ export async function run(store: Store, upstream: FinancesUpstream, refresh = fa
       upstream,
       clock,
       signal: new AbortController().signal,
-      tell: () => undefined,
+      emit: () => undefined,
       judge: () => 'stop',
       openSlices: 4,
     });

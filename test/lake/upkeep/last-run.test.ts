@@ -62,7 +62,7 @@ const summary = {
   files: 2,
   bytes: 3000,
   seconds: 1,
-  noticed: new Map(),
+  warnings: new Map(),
   leftOpen: [],
 };
 const report = {

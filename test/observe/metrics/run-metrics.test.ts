@@ -41,7 +41,7 @@ const events: readonly RunEvent[] = [
 
 async function afterAll(): Promise<string> {
   const metrics = createRunMetrics(clock);
-  for (const event of events) metrics.tell(event);
+  for (const event of events) metrics.emit(event);
   return metrics.text();
 }
 
@@ -97,7 +97,7 @@ test('what a worker counts has no names of accounts', async () => {
 
 test('two runs in one process share nothing', async () => {
   const first = createRunMetrics(clock);
-  for (const event of events) first.tell(event);
+  for (const event of events) first.emit(event);
   const second = createRunMetrics(clock);
   expect(sumOf(samplesOf(await second.text()), 'ledgerlake_requests_total', {})).toBe(0);
 });

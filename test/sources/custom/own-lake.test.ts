@@ -18,7 +18,7 @@ function quietly() {
   const output = new Kept();
   const signal = new AbortController().signal;
   const print = (text: string) => output.write(`${text}\n`);
-  return { clock, signal, output, confirm, print, log: () => undefined, tell: () => undefined };
+  return { clock, signal, output, confirm, print, log: () => undefined, emit: () => undefined };
 }
 
 async function loadedTwice() {

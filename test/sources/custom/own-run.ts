@@ -27,15 +27,15 @@ export interface OwnRun extends Partial<BackfillOptions> {
   readonly lake: string;
   readonly clock?: Clock;
   readonly logged?: string[];
-  readonly told?: RunEvent[];
+  readonly emitted?: RunEvent[];
 }
 
 /** Backfills it to the end; throws what that throws. */
 export function loaded(
   own: OwnPipeline,
-  { clock = ownClock(), logged = [], told = [], ...options }: OwnRun,
+  { clock = ownClock(), logged = [], emitted = [], ...options }: OwnRun,
 ): Promise<Ran> {
-  return ran({ pipelines: [own.name], account: 'depot', own: [own], ...options }, { clock, logged, told });
+  return ran({ pipelines: [own.name], account: 'depot', own: [own], ...options }, { clock, logged, emitted });
 }
 
 /** Begins when all shipments of the tests have left. */

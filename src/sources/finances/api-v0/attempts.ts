@@ -8,7 +8,7 @@ import type { Cause } from '../../../engine/retry/cause.js';
 import { backOff, retryAfterMs } from '../../../engine/retry/pauses.js';
 import { requestFailed } from '../../../engine/retry/request-failed.js';
 import { requestText, retried } from '../../../engine/retry/retried.js';
-import type { WaitNotice } from '../../../engine/retry/wait-notice.js';
+import type { WaitWarning } from '../../../engine/retry/wait-warning.js';
 import { causeOf } from './causes.js';
 import type { FinancesClient } from './client.js';
 import { operations, type OperationName } from './operations.js';
@@ -25,7 +25,7 @@ export interface Asking {
   readonly signal: AbortSignal;
   readonly counts: RequestCounts;
   /** Takes what becomes of each request; left out: nobody listens. */
-  readonly tell?: ((event: UpstreamEvent) => void) | undefined;
+  readonly emit?: ((event: UpstreamEvent) => void) | undefined;
   /** Another way to ask for what was refused without a reason: where it is refused too, yet another is tried at once. */
   readonly isGuess?: boolean;
 }
@@ -62,7 +62,7 @@ export interface AttemptOptions {
   /** A request came to neither. */
   readonly onFailed?: (operation: OperationName) => void;
   /** Told of every attempt that failed. */
-  readonly onWait?: WaitNotice | undefined;
+  readonly onWait?: WaitWarning | undefined;
 }
 
 /**
@@ -87,7 +87,7 @@ export function createAttempts({
   const attempt = async (
     operation: OperationName,
     parameters: RequestParameters,
-    { priority, signal, counts, tell }: Asking,
+    { priority, signal, counts, emit }: Asking,
     tries: number,
     after: Cause | null,
   ): Promise<ReceivedPage> => {
@@ -95,18 +95,18 @@ export function createAttempts({
     const onStart = (): void => {
       counts.requests++;
       if (tries > 1) counts.retries++;
-      tell?.({ event: 'request-sent', operation, attempt: tries, cause: after });
+      emit?.({ event: 'request-sent', operation, attempt: tries, cause: after });
       sentAt = clock.now();
     };
     const onSlow = (slow: SlowAnswer): void => {
-      tell?.({ event: 'answer-slow', operation, ...slow });
+      emit?.({ event: 'answer-slow', operation, ...slow });
     };
     const asked = { priority, signal, onStart, onSlow };
     const { body, requestId } = await client.request(operation, parameters, asked);
     const seconds = Math.max(0, clock.now() - sentAt) / 1000;
     const page = pageOf(operation, body, requestId);
     onAnswer?.(operation, seconds);
-    tell?.({ event: 'request-answered', operation, seconds, bytes: body.length, requestId: requestId ?? null });
+    emit?.({ event: 'request-answered', operation, seconds, bytes: body.length, requestId: requestId ?? null });
     return { page, body, requestId };
   };
 
@@ -151,7 +151,7 @@ export function createAttempts({
       decided: (failed) => {
         const { error } = failed;
         const requestId = error instanceof UpstreamRefusal ? error.requestId : undefined;
-        asking.tell?.(requestFailed(operation, failed, requestId));
+        asking.emit?.(requestFailed(operation, failed, requestId));
         onWait?.(operation, failed);
       },
       more: moreAbout,

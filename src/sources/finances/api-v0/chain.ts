@@ -171,8 +171,8 @@ export class Chain {
   }
 
   #ask(parameters: RequestParameters, isGuess = false): Promise<ReceivedPage> {
-    const { request, priority, signal, counts, tell } = this.#options;
-    return request(this.#question.operation, parameters, { priority, signal, counts, tell, isGuess });
+    const { request, priority, signal, counts, emit } = this.#options;
+    return request(this.#question.operation, parameters, { priority, signal, counts, emit, isGuess });
   }
 
   #parameters(token: string | undefined, pageSize: number): RequestParameters {

@@ -8,7 +8,7 @@ import { entryBatch, eventBatch, sortedEvents, type FinishedEvents } from '../mo
 import { eventIds } from '../model/event-ids.js';
 import { Flattener } from '../model/flatten.js';
 import { groupBatch, readGroup, type GroupRow } from '../model/group-rows.js';
-import { count, newNotices } from '../model/notices.js';
+import { count, newWarnings } from '../model/warnings.js';
 import { netSums } from '../model/net-sums.js';
 import type { ScannedPage } from './page.js';
 import { eachEvent, eachGroup } from './page.js';
@@ -38,18 +38,18 @@ export function eventCollector(
   monthOfSource: (source: RowSource, dates: readonly bigint[]) => string,
 ): Collector<EventsPage> {
   const rows = new SliceRows();
-  const notices = newNotices();
-  const flattener = new Flattener(rows, notices);
+  const warnings = newWarnings();
+  const flattener = new Flattener(rows, warnings);
   let reach: bigint | undefined;
   return {
-    noticed: notices,
+    warnings: warnings,
     get reach() {
       return reach === undefined ? undefined : Number(reach / 1000n);
     },
     add: ({ page, source }) => {
       if (rows.sources.at(-1) !== source) rows.begin(source);
       if (page === undefined) {
-        count(notices.unknownOrders, source.requestedOrderId ?? '');
+        count(warnings.unknownOrders, source.requestedOrderId ?? '');
         return 0;
       }
       const before = rows.events.length;
@@ -117,16 +117,16 @@ function eventsByMonth(
 export function groupCollector(window: Window, isListedAgain = false): Collector<ScannedPage> {
   const rows: GroupRow[] = [];
   const keys: string[] = [];
-  const notices = newNotices();
+  const warnings = newWarnings();
   /** How often bytes came so far, among what the lake holds or among what was read. */
   let times = new Map<string, number>();
   return {
-    noticed: notices,
+    warnings: warnings,
     reach: undefined,
     add: (page) => {
       const before = rows.length;
       eachGroup(page, (group) => {
-        const row = readGroup(page.tape, group, notices);
+        const row = readGroup(page.tape, group, warnings);
         rows.push(row);
         keys.push(isListedAgain ? keyOf(row, times) : '');
       });

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../core/clock.js';
-import type { WaitNotice } from '../../../engine/retry/wait-notice.js';
+import type { WaitWarning } from '../../../engine/retry/wait-warning.js';
 import { LedgerlakeError } from '../../../core/errors.js';
-import type { Tell } from '../../../core/events/run-event.js';
+import type { Emit } from '../../../core/events/run-event.js';
 import { createTransport, type TransportOptions } from '../../../engine/http/agent.js';
 import type { Journal } from '../../../engine/journal/journal.js';
 import type { KeptQuota } from '../../../engine/rate-limit/kept-quota.js';
@@ -43,9 +43,9 @@ export interface ConnectionOptions {
   readonly tokenLifeMs: number;
   readonly transport?: TransportOptions | undefined;
   /** Told of long waits for the service. */
-  readonly waiting?: WaitNotice | undefined;
+  readonly waiting?: WaitWarning | undefined;
   /** Takes what becomes of the buckets; left out: nobody listens. */
-  readonly tell?: Tell | undefined;
+  readonly emit?: Emit | undefined;
 }
 
 export interface Connection {
@@ -64,10 +64,10 @@ export interface Connection {
  * @throws LedgerlakeError USAGE for an endpoint, rate or burst that isn't one
  */
 export function connectFinances(options: ConnectionOptions): Connection {
-  const { endpoint, quota, clock, random, signIn, kept, journal, tokenLifeMs, waiting, tell } = options;
+  const { endpoint, quota, clock, random, signIn, kept, journal, tokenLifeMs, waiting, emit } = options;
   const names = Object.keys(operations) as OperationName[];
   const queues = Object.fromEntries(
-    names.map((name) => [name, pacedQueue({ name, quota, clock, tokenLifeMs, kept, tell })]),
+    names.map((name) => [name, pacedQueue({ name, quota, clock, tokenLifeMs, kept, emit })]),
   ) as Record<OperationName, RequestQueue>;
   const latencies = new Map<OperationName, number>();
   const foundSizes = Object.fromEntries(names.map((name) => [name, new FoundSize()])) as Record<
@@ -124,8 +124,8 @@ export function connectFinances(options: ConnectionOptions): Connection {
             priority: reading.priority,
             signal: reading.signal,
             counts: reading.counts,
-            tell: (event) => {
-              reading.tell(event);
+            emit: (event) => {
+              reading.emit(event);
             },
             tokenLifeMs,
             foundSize: foundSizes[operation],

@@ -1,5 +1,5 @@
 import { isoInstant } from '../../../core/numeric/instant.js';
-import type { Job, Noticed } from '../../../engine/run/pipeline.js';
+import type { Job, Warnings } from '../../../engine/run/pipeline.js';
 import { loadedSamples } from '../../../engine/run/window-slices.js';
 import { dayMs, overlap } from '../../../core/windows.js';
 
@@ -10,7 +10,7 @@ const keptDays = 730;
  * What of a job's range came back empty before anything else did, and is older than the service keeps: nothing there is no
  * proof that there was nothing. `now`: milliseconds since 1970.
  */
-export function historyNotices(job: Job, pipeline: string, table: string, now: number): Noticed {
+export function historyWarnings(job: Job, pipeline: string, table: string, now: number): Warnings {
   const { lake, account, range } = job;
   const samples = loadedSamples(lake, pipeline, table, account).filter(({ window }) => overlap(window, range));
   const first = Math.min(...samples.filter(({ results }) => results > 0).map(({ window }) => window.start));

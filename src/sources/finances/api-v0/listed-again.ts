@@ -1,5 +1,5 @@
 import type { Lake } from '../../../lake/lake.js';
-import type { Job, Noticed } from '../../../engine/run/pipeline.js';
+import type { Job, Warnings } from '../../../engine/run/pipeline.js';
 import { loadedWindows, windowSlice, type WindowSlice } from '../../../engine/run/window-slices.js';
 import { dayMs, type Window } from '../../../core/windows.js';
 import type { Work } from '../../../engine/run/work.js';
@@ -76,7 +76,7 @@ export function listingWork(work: Work<WindowSlice>, job: Job, listing: string):
 }
 
 /** The settlements that seem to be missing still, by where. */
-export function listingNotices(job: Job, listing: string): Noticed {
+export function listingWarnings(job: Job, listing: string): Warnings {
   const { holes } = breaksOf(job, listing, listedWindows(job, listing));
   return { missingSettlements: new Map(holes.map((hole) => [holeText(hole), 1])) };
 }

@@ -5,8 +5,8 @@ import { readInteger } from '../../../core/numeric/integer.js';
 import type { Dictionary } from '../../../core/columns/dictionary.js';
 import type { Tape } from '../../../core/json/tape.js';
 import { kind } from '../../../core/json/tape.js';
-import type { Notices } from './notices.js';
-import { countPlace } from './notices.js';
+import type { EventWarnings } from './warnings.js';
+import { countPlace } from './warnings.js';
 import type { PathNode } from './paths.js';
 import { ListPaths, meaning, type Slots } from './paths.js';
 import { none, type AttributeRows, type SliceRows } from './rows.js';
@@ -29,7 +29,7 @@ const mostLists = 1000;
  */
 export class Flattener {
   readonly #rows: SliceRows;
-  readonly #notices: Notices;
+  readonly #warnings: EventWarnings;
   readonly #lists = new Map<string, ListPaths>();
   readonly #amount: Int64Halves = { low: 0, high: 0 };
   #objects = 0;
@@ -40,9 +40,9 @@ export class Flattener {
   /** Places of the event being walked that hold a value of an unexpected type. */
   #oddFields: string[] = [];
 
-  constructor(rows: SliceRows, notices: Notices) {
+  constructor(rows: SliceRows, warnings: EventWarnings) {
     this.#rows = rows;
-    this.#notices = notices;
+    this.#warnings = warnings;
   }
 
   /** Adds one event of a list: `node` is its value on the page's tape. */
@@ -51,7 +51,7 @@ export class Flattener {
     const paths = this.#pathsOf(list);
     const firstEntry = entries.length;
     const firstItem = items.length;
-    if (!paths.isKnown) countPlace(this.#notices.unknownLists, list);
+    if (!paths.isKnown) countPlace(this.#warnings.unknownLists, list);
     this.#walkEvent(tape, node, paths.root);
     if (this.#duplicate) {
       // Rare: some object has a key twice. The last one counts, which the walk can't know in advance: mark and walk again.
@@ -68,7 +68,7 @@ export class Flattener {
     events.firstEntry.push(firstEntry);
     this.#rows.addRaw(tape.bytes, tape.start(node), tape.end(node));
     this.#addAttributes(tape, paths.root);
-    for (const place of this.#oddFields) countPlace(this.#notices.oddFields, `${list}: ${place}`);
+    for (const place of this.#oddFields) countPlace(this.#warnings.oddFields, `${list}: ${place}`);
   }
 
   #pathsOf(list: string): ListPaths {
@@ -259,8 +259,8 @@ export class Flattener {
     const { entries, amountPaths } = this.#rows;
     for (let row = firstEntry; row < entries.length; row++) {
       const place = amountPaths[entries.path[row] ?? none];
-      if (place?.role === 'unknown') countPlace(this.#notices.unknownPaths, `${paths.name}: ${place.path}`);
-      if (entries.text[row] !== none) countPlace(this.#notices.inexactAmounts, `${paths.name}: ${place?.path ?? ''}`);
+      if (place?.role === 'unknown') countPlace(this.#warnings.unknownPaths, `${paths.name}: ${place.path}`);
+      if (entries.text[row] !== none) countPlace(this.#warnings.inexactAmounts, `${paths.name}: ${place?.path ?? ''}`);
     }
   }
 

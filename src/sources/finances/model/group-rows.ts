@@ -8,8 +8,8 @@ import { readInstant } from '../../../core/numeric/instant.js';
 import type { Tape } from '../../../core/json/tape.js';
 import { kind } from '../../../core/json/tape.js';
 import { micros } from './effective.js';
-import type { Notices } from './notices.js';
-import { count } from './notices.js';
+import type { EventWarnings } from './warnings.js';
+import { count } from './warnings.js';
 import type { RawEvent } from './rows.js';
 import { none } from './rows.js';
 import { groups } from './tables.js';
@@ -35,9 +35,9 @@ type TextColumn = 'processing_status' | 'fund_transfer_status' | 'trace_id' | 'a
 type MoneyColumn = 'original' | 'converted' | 'beginning';
 
 /** Reads one group; `group` is its node, whose equal keys are shadowed. A field of an unexpected type is null and noticed. */
-export function readGroup(tape: Tape, group: number, notices: Notices): GroupRow {
+export function readGroup(tape: Tape, group: number, warnings: EventWarnings): GroupRow {
   const odd = (field: string) => {
-    count(notices.oddFields, `FinancialEventGroupList: ${field}`);
+    count(warnings.oddFields, `FinancialEventGroupList: ${field}`);
   };
   const text = (field: string): string | undefined => {
     const node = tape.member(group, field);

@@ -2,14 +2,14 @@ import { expect, test } from 'vitest';
 import { scan } from '../../../../src/core/json/scan.js';
 import { Tape } from '../../../../src/core/json/tape.js';
 import { Flattener } from '../../../../src/sources/finances/model/flatten.js';
-import { newNotices } from '../../../../src/sources/finances/model/notices.js';
+import { newWarnings } from '../../../../src/sources/finances/model/warnings.js';
 import { SliceRows } from '../../../../src/sources/finances/model/rows.js';
 import { windowSource } from '../../../../src/sources/finances/api-v0/sources.js';
 
 test('of 5,000 lists that nobody knows a thousand are named, and every event is counted', () => {
   const rows = new SliceRows();
-  const notices = newNotices();
-  const flattener = new Flattener(rows, notices);
+  const warnings = newWarnings();
+  const flattener = new Flattener(rows, warnings);
   const event = Buffer.from('{"PostedDate":"2026-01-01T00:00:00Z","Fee":{"CurrencyCode":"EUR","CurrencyAmount":1.5}}');
   rows.begin(windowSource({ start: 0, end: 1 }));
   for (let number = 0; number < 5000; number++) {
@@ -17,8 +17,8 @@ test('of 5,000 lists that nobody knows a thousand are named, and every event is 
     scan(event, tape);
     flattener.add(tape, `List${number}`, 0);
   }
-  expect(notices.unknownLists.size).toBe(1001);
-  expect(notices.unknownLists.get('others')).toBe(4000);
+  expect(warnings.unknownLists.size).toBe(1001);
+  expect(warnings.unknownLists.get('others')).toBe(4000);
   expect(rows.events.length).toBe(5000);
   expect(rows.entries.length).toBe(5000);
 });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Flattener } from '../../../../src/sources/finances/model/flatten.js';
 import { decimalScale, decimalText } from '../../../../src/core/numeric/decimal.js';
 import { netSums } from '../../../../src/sources/finances/model/net-sums.js';
-import { newNotices } from '../../../../src/sources/finances/model/notices.js';
+import { newWarnings } from '../../../../src/sources/finances/model/warnings.js';
 import { SliceRows } from '../../../../src/sources/finances/model/rows.js';
 import { windowSource } from '../../../../src/sources/finances/api-v0/sources.js';
 import { scan } from '../../../../src/core/json/scan.js';
@@ -21,7 +21,7 @@ test('net sums are exact whatever the amounts: held against BigInt', () => {
     fc.property(fc.array(fc.record({ amount: millionths, currency: fc.constantFrom('USD', 'JPY') })), (amounts) => {
       const rows = new SliceRows();
       rows.begin(windowSource({ start: 0, end: 1 }));
-      const flattener = new Flattener(rows, newNotices());
+      const flattener = new Flattener(rows, newWarnings());
       const expected = new Map<string, bigint>();
       for (const { amount, currency } of amounts) {
         const json = `{"AdjustmentAmount":{"CurrencyCode":"${currency}","CurrencyAmount":${decimalText(amount, decimalScale)}}}`;

@@ -1,14 +1,14 @@
 import type { Clock } from '../core/clock.js';
 import type { LogFormat, LogSettings } from '../app/configuration/log-settings.js';
 import { messageOf } from '../core/errors.js';
-import type { Level, Tell } from '../core/events/run-event.js';
+import type { Level, Emit } from '../core/events/run-event.js';
 import { plainLog } from '../observe/log/plain-log.js';
 import { isColoured, paintIn, paintLevel } from '../observe/live-view/paint.js';
 import type { CommandDefinition, Given } from './options/definition.js';
 
 /** Who is told what happens: log or live view, metrics. */
-export interface Telling {
-  readonly tell: Tell;
+export interface Listener {
+  readonly emit: Emit;
   /** Ends what was opened for it; never throws. */
   close(): Promise<void>;
 }
@@ -23,30 +23,30 @@ interface Verbosity {
  *
  * @throws LedgerlakeError USAGE for what is wrong in any of them, also where metrics can't be served
  */
-export async function openTelling(
+export async function openListener(
   given: Given,
   command: CommandDefinition,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
-): Promise<Telling> {
+): Promise<Listener> {
   const settings = await readLogSettings(given, command);
   const verbosity = { verbose: given.flag('verbose'), quiet: given.flag('quiet') };
   const log = await openLog(settings.format, verbosity, clock);
-  const metrics = await openMetrics(settings, clock, log.tell).catch(async (error: unknown) => {
+  const metrics = await openMetrics(settings, clock, log.emit).catch(async (error: unknown) => {
     await log.close();
     throw error;
   });
-  const tell: Tell = (event) => {
-    log.tell(event);
-    metrics?.tell(event);
+  const emit: Emit = (event) => {
+    log.emit(event);
+    metrics?.emit(event);
   };
   const stopping = (): void => {
-    tell({ event: 'stopping' });
+    emit({ event: 'stopping' });
   };
   return {
-    tell: (event) => {
+    emit: (event) => {
       if (event.event === 'run-started') signal.addEventListener('abort', stopping, { once: true });
       if (event.event === 'run-ended') signal.removeEventListener('abort', stopping);
-      tell(event);
+      emit(event);
     },
     close: async () => {
       await metrics?.close();
@@ -56,7 +56,7 @@ export async function openTelling(
 }
 
 /** The log for what goes wrong before a command line is understood. */
-export async function fallbackTelling(words: readonly string[], clock: Clock): Promise<Telling> {
+export async function fallbackListener(words: readonly string[], clock: Clock): Promise<Listener> {
   const named = words.findLast((word, at) => words[at - 1] === '--log-format' || word.startsWith('--log-format='));
   const format = named?.replace('--log-format=', '') ?? process.env['LEDGERLAKE_LOG_FORMAT'];
   const verbosity = { verbose: words.includes('--verbose'), quiet: false };
@@ -86,11 +86,11 @@ async function readLogSettings(
   return { ...settings, metricsPort: undefined, metricsFile: undefined };
 }
 
-async function openLog(format: LogFormat, { verbose, quiet }: Verbosity, clock: Clock): Promise<Telling> {
+async function openLog(format: LogFormat, { verbose, quiet }: Verbosity, clock: Clock): Promise<Listener> {
   const least: Level = quiet ? 'error' : verbose ? 'debug' : 'info';
   if (format === 'json') {
     const { jsonLog } = await import('../observe/log/json-log.js');
-    return { tell: jsonLog({ fd: process.stderr.fd, clock, least }), close: () => Promise.resolve() };
+    return { emit: jsonLog({ fd: process.stderr.fd, clock, least }), close: () => Promise.resolve() };
   }
   const terminal = process.stderr;
   const paint = paintIn(isColoured(process.env, terminal.isTTY));
@@ -100,13 +100,13 @@ async function openLog(format: LogFormat, { verbose, quiet }: Verbosity, clock: 
       terminal.write(`${line}\n`);
     };
     const options = { verbose, least, paint: paintLevel(paint) };
-    return { tell: plainLog(write, options), close: () => Promise.resolve() };
+    return { emit: plainLog(write, options), close: () => Promise.resolve() };
   }
   const { liveView } = await import('../observe/live-view/live-view.js');
   const view = liveView({ terminal, process, clock, paint });
   // What the view shows anyway needs no lines of its own.
   let isShown = false;
-  const lines = (most: Level): Tell =>
+  const lines = (most: Level): Emit =>
     plainLog(
       (line) => {
         view.above(line);
@@ -115,9 +115,9 @@ async function openLog(format: LogFormat, { verbose, quiet }: Verbosity, clock: 
     );
   const [all, more] = [lines(least), lines(verbose ? least : 'warn')];
   return {
-    tell: (event) => {
+    emit: (event) => {
       if (event.event === 'run-started') isShown = true;
-      view.tell(event);
+      view.emit(event);
       (isShown && event.event !== 'stopping' ? more : all)(event);
     },
     close: () => {
@@ -135,8 +135,8 @@ function isTrue(text: string | undefined): boolean {
 async function openMetrics(
   { metricsPort, metricsHost, metricsFile }: LogSettings,
   clock: Clock,
-  tell: Tell,
-): Promise<Telling | undefined> {
+  emit: Emit,
+): Promise<Listener | undefined> {
   if (metricsPort === undefined && metricsFile === undefined) return undefined;
   const [{ createRunMetrics }, { checkMetricsFile, writeMetricsFile }, { serveMetrics }] = await Promise.all([
     import('../observe/metrics/run-metrics.js'),
@@ -146,16 +146,16 @@ async function openMetrics(
   if (metricsFile !== undefined) await checkMetricsFile(metricsFile);
   const metrics = createRunMetrics(clock);
   const onFault = (fault: unknown): void => {
-    tell({ event: 'metrics-not-served', reason: messageOf(fault) });
+    emit({ event: 'metrics-not-served', reason: messageOf(fault) });
   };
   const address = metricsPort === undefined ? undefined : { host: metricsHost, port: metricsPort, clock, onFault };
   const server = address && (await serveMetrics(metrics, address));
-  if (server !== undefined) tell({ event: 'metrics-served', address: server.address });
+  if (server !== undefined) emit({ event: 'metrics-served', address: server.address });
   let hasRun = false;
   return {
-    tell: (event) => {
+    emit: (event) => {
       hasRun ||= event.event === 'run-started';
-      metrics.tell(event);
+      metrics.emit(event);
     },
     close: async () => {
       server?.close();
@@ -163,7 +163,7 @@ async function openMetrics(
       try {
         await writeMetricsFile(metricsFile, await metrics.text());
       } catch (error) {
-        tell({ event: 'metrics-not-written', file: metricsFile, reason: messageOf(error) });
+        emit({ event: 'metrics-not-written', file: metricsFile, reason: messageOf(error) });
       }
     },
   };

@@ -8,8 +8,8 @@ import { createSeller } from '../../src/emulator/seller/seller.js';
 import { documentedEvents } from '../core/events/documented.js';
 import { samplesOf, sumOf, type Sample } from '../observe/metrics/samples.js';
 import { childRun, type ChildRun } from '../engine/run/child-run.js';
-import { builtCommand } from './built-command.js';
-import { serving, temporaryFolder, type Ran } from './lake-run.js';
+import { builtCommand } from '../app/built-command.js';
+import { serving, temporaryFolder, type Ran } from '../app/lake-run.js';
 
 type Line = Readonly<Record<string, unknown>>;
 

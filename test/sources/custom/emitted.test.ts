@@ -21,10 +21,10 @@ test('requests and quota of an own pipeline are told: metrics say what the summa
     const status = faults.get(number);
     return status === undefined ? undefined : { status, body: '{"error":{"kind":"K","text":"not now"}}' };
   };
-  const told: RunEvent[] = [];
+  const emitted: RunEvent[] = [];
   const clock = runningClock('2025-03-01T00:00:00Z', 200);
   const range = { from: '2025-01-20', to: '2025-01-27' };
-  const { summary } = await loaded(shipmentsFrom(service), { lake: await temporaryFolder(), ...range, clock, told });
+  const { summary } = await loaded(shipmentsFrom(service), { lake: await temporaryFolder(), ...range, clock, emitted });
   const counts = summary.pipelines[pipeline] ?? {};
   expect(counts).toMatchObject({ retries: 2, throttled: 1 });
 
@@ -32,8 +32,8 @@ test('requests and quota of an own pipeline are told: metrics say what the summa
   const progress = new RunProgress();
   const lines: string[] = [];
   const log = plainLog((line) => lines.push(line), { verbose: true, least: 'debug' });
-  for (const event of told) {
-    metrics.tell(event);
+  for (const event of emitted) {
+    metrics.emit(event);
     progress.take(event, clock.now());
     log(event);
   }

@@ -7,11 +7,11 @@
  * - `inexactAmounts`: amounts that DECIMAL(18,6) can't hold exactly, by `list: path`
  * - `unknownOrders`: orders that the service doesn't know, by their id
  */
-export type Notices = Readonly<Record<NoticeKind, Map<string, number>>>;
+export type EventWarnings = Readonly<Record<WarningKind, Map<string, number>>>;
 
-export type NoticeKind = 'unknownLists' | 'unknownPaths' | 'oddFields' | 'inexactAmounts' | 'unknownOrders';
+export type WarningKind = 'unknownLists' | 'unknownPaths' | 'oddFields' | 'inexactAmounts' | 'unknownOrders';
 
-export function newNotices(): Notices {
+export function newWarnings(): EventWarnings {
   return {
     unknownLists: new Map(),
     unknownPaths: new Map(),

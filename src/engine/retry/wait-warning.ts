@@ -1,9 +1,9 @@
 import type { Clock } from '../../core/clock.js';
-import type { Tell } from '../../core/events/run-event.js';
+import type { Emit } from '../../core/events/run-event.js';
 import type { FailedAttempt } from './retried.js';
 
 /** Told of an attempt that failed at an operation. */
-export type WaitNotice = (operation: string, failed: FailedAttempt) => void;
+export type WaitWarning = (operation: string, failed: FailedAttempt) => void;
 
 /** Milliseconds from which on a wait is told of. */
 const longWaitMs = 30_000;
@@ -15,7 +15,7 @@ const leastBetweenMs = 60_000;
  * Tells of waits for the service that last, or have lasted, for long: at most once a minute, so that a run which stands
  * still says why and until when.
  */
-export function waitNotice(clock: Clock, tell: Tell): WaitNotice {
+export function waitWarning(clock: Clock, emit: Emit): WaitWarning {
   let last = -Infinity;
   return (operation, { cause, error, since, isLast, pause }) => {
     const now = clock.now();
@@ -23,6 +23,6 @@ export function waitNotice(clock: Clock, tell: Tell): WaitNotice {
     if (isLast || until - since < longWaitMs || now - last < leastBetweenMs) return;
     last = now;
     const reason = error.message;
-    tell({ event: 'service-awaited', operation, cause, reason, until: new Date(until).toISOString() });
+    emit({ event: 'service-awaited', operation, cause, reason, until: new Date(until).toISOString() });
   };
 }

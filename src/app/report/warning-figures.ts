@@ -28,18 +28,18 @@ export interface InexactAmounts {
 }
 
 /** What of the lake's rows nobody expected. */
-export interface NoticedFigures {
+export interface WarningFigures {
   readonly unknownLists: readonly UnknownList[];
   readonly unknownAmounts: readonly UnknownAmounts[];
   readonly inexactAmounts: readonly InexactAmounts[];
 }
 
 /** Reads what stands in no figure, or in none that is certain. */
-export async function readNoticed(
+export async function readWarningFigures(
   database: Database,
   scope: Scope,
   signal: AbortSignal | undefined,
-): Promise<NoticedFigures> {
+): Promise<WarningFigures> {
   const sql = statementsOf(scope);
   return {
     unknownLists: (await rowsOf(database, sql.unknownLists, signal)).map((row) => ({

@@ -1,19 +1,19 @@
 import type { LastRun } from '../../lake/upkeep/last-run.js';
-import { noticeTexts } from '../load/run-summary.js';
+import { warningTexts } from '../load/run-summary.js';
 import { instantText } from '../status/backfill-command.js';
 import { amountsIn, countText } from './amounts.js';
 import { html, type Html } from './html.js';
 import { minuteText } from './late-section.js';
 import { currencyText } from './month-section.js';
-import type { InexactAmounts, NoticedFigures, UnknownAmounts, UnknownList } from './noticed-figures.js';
+import type { InexactAmounts, WarningFigures, UnknownAmounts, UnknownList } from './warning-figures.js';
 import { figureTable, lakeCode, lakeText } from './tables.js';
 
 /** Places that a table lists; the rest is counted. */
 const mostPlaces = 30;
 
 /** What of the rows is in no figure, or in none that is certain, and what the last run noticed. */
-export function noticedSection(noticed: NoticedFigures, lastRun: LastRun | undefined, account: string): Html {
-  const { unknownLists, unknownAmounts, inexactAmounts } = noticed;
+export function warningsSection(warnings: WarningFigures, lastRun: LastRun | undefined, account: string): Html {
+  const { unknownLists, unknownAmounts, inexactAmounts } = warnings;
   const isClean = unknownLists.length + unknownAmounts.length + inexactAmounts.length === 0;
   return html`${
     isClean
@@ -89,13 +89,13 @@ function runHtml(run: LastRun | undefined): Html {
   if (run === undefined) return html`<p class="none">The run that ended last left no word about this account.</p>`;
   const { command, status, endedAt, from, to, failure, pipelines } = run;
   const range = `${instantText(Date.parse(from))} to ${instantText(Date.parse(to))}`;
-  const lines = Object.entries(pipelines).flatMap(([pipeline, { noticed = {} }]) =>
-    Object.entries(noticed).map(([kind, places]) => {
+  const lines = Object.entries(pipelines).flatMap(([pipeline, { warnings = {} }]) =>
+    Object.entries(warnings).map(([kind, places]) => {
       const times = Object.values(places).reduce((sum, own) => sum + own, 0);
       const named = Object.keys(places).slice(0, 3).map(lakeCode);
       const unnamed = Object.keys(places).length - named.length;
       return html`<li>
-        ${lakeText(pipeline)}: ${countText(times)} ${noticeTexts[kind] ?? kind}:
+        ${lakeText(pipeline)}: ${countText(times)} ${warningTexts[kind] ?? kind}:
         ${named.map((place, at) => html`${at === 0 ? '' : ', '}${place}`)}${unnamed > 0 ? ` and ${unnamed} more` : ''}
       </li>`;
     }),
