@@ -173,7 +173,7 @@ export const serveCommand: CommandDefinition = {
 async function injectionOf(list: string | undefined): Promise<FaultInjection | undefined> {
   if (list === undefined) return undefined;
   const [{ parseFaults }, { faultInjection }] = await Promise.all([
-    import('../../emulator/faults/fault-list.js'),
+    import('../../emulator/faults/fault-settings.js'),
     import('../../emulator/faults/service-faults.js'),
   ]);
   return faultInjection(parseFaults(list));

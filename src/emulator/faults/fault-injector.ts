@@ -4,7 +4,7 @@ import { checkFaults, type Faults, type FaultSettings } from './fault-settings.j
 import { type FaultKind, faultKinds, faultRules } from './fault-rules.js';
 
 /** What decides and counts hits. */
-export interface StrikeOptions {
+export interface FaultInjectorOptions {
   readonly faults: Faults;
   /** Decides every chance. */
   readonly seed: number;
@@ -17,15 +17,15 @@ export interface StrikeOptions {
 }
 
 /** Decides which faults hit what, by the settings, the seed and the request's number alone. */
-export class Strikes {
-  readonly #options: StrikeOptions;
+export class FaultInjector {
+  readonly #options: FaultInjectorOptions;
   /** How often each kind struck by itself. */
   readonly #struck = new Map<string, number>();
   /** Kind and operation, with the instant at which the spell ends. */
   readonly #spells = new Map<string, number>();
 
   /** Throws a USAGE error for settings that can't be. */
-  constructor(options: StrikeOptions) {
+  constructor(options: FaultInjectorOptions) {
     checkFaults(options.faults);
     this.#options = options;
   }
@@ -48,8 +48,8 @@ export class Strikes {
     const spell = rule.spellMs?.(this.amount(kind));
     const struck =
       own === undefined
-        ? faults.all !== undefined && this.#drawn(request) === kind && this.#strikes('all', faults.all, request)
-        : this.#strikes(kind, spell === undefined ? own : { forMs: spell, ...own }, request);
+        ? faults.all !== undefined && this.#drawn(request) === kind && this.#injector('all', faults.all, request)
+        : this.#injector(kind, spell === undefined ? own : { forMs: spell, ...own }, request);
     if (struck) hit(kind);
     return struck;
   }
@@ -60,7 +60,7 @@ export class Strikes {
   }
 
   /** Whether a fault that hits a share of events or groups hits this one. To count it is the caller's matter. */
-  hitsThing(kind: FaultKind, thing: string): boolean {
+  hitsItem(kind: FaultKind, thing: string): boolean {
     const settings = this.#options.faults[kind];
     return settings !== undefined && this.chance(kind, thing) < (settings.share ?? faultRules[kind].share);
   }
@@ -69,7 +69,7 @@ export class Strikes {
     this.#options.hit(kind);
   }
 
-  #strikes(kind: FaultKind | 'all', settings: FaultSettings, request: FaultRequest): boolean {
+  #injector(kind: FaultKind | 'all', settings: FaultSettings, request: FaultRequest): boolean {
     const { share = 1, when, times = Infinity, forMs } = settings;
     const { seed, now } = this.#options;
     if (when?.(request) === false) return false;

@@ -2,7 +2,7 @@ import { parseInstant } from '../../core/numeric/iso-instant.js';
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
 import type { InstantRange, Ledger, LedgerItem, LedgerPage } from '../../serve/http/ledger.js';
-import type { Strikes } from './fault-injector.js';
+import type { FaultInjector } from './fault-injector.js';
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -39,39 +39,40 @@ export function withoutMember(json: string, name: string): string {
  * pages stays of a piece, and by the event's content, so that every operation hides the same. An event without a date
  * is never late or too old. A page may hold fewer items than it was asked for.
  */
-export function faultyLedger(ledger: Ledger, strikes: Strikes): Ledger {
+export function faultyLedger(ledger: Ledger, injector: FaultInjector): Ledger {
   const on = {
-    deferred: strikes.has('deferred-events'),
-    recent: strikes.has('recent-incomplete'),
-    total: strikes.has('total-missing'),
-    list: strikes.has('unknown-list'),
-    history: strikes.has('history-limit'),
+    deferred: injector.has('deferred-events'),
+    recent: injector.has('recent-incomplete'),
+    total: injector.has('total-missing'),
+    list: injector.has('unknown-list'),
+    history: injector.has('history-limit'),
   };
   if (!Object.values(on).includes(true)) return ledger;
-  const oldest = (asOf: number) => (on.history ? asOf - strikes.amount('history-limit') * day : -Infinity);
+  const oldest = (asOf: number) => (on.history ? asOf - injector.amount('history-limit') * day : -Infinity);
 
   function isHidden({ list, json }: LedgerItem, asOf: number): boolean {
     if (!on.deferred && !on.recent && !on.history) return false;
     const date = instantIn(membersOf(json), dateNames);
     if (date === undefined) return false;
     if (date < oldest(asOf)) {
-      strikes.count('history-limit');
+      injector.count('history-limit');
       return true;
     }
     const thing = list + json;
     const lateBy = (kind: 'deferred-events' | 'recent-incomplete', ms: number) => {
-      const hidden = asOf < date + ms && strikes.hitsThing(kind, thing);
-      if (hidden) strikes.count(kind);
+      const hidden = asOf < date + ms && injector.hitsItem(kind, thing);
+      if (hidden) injector.count(kind);
       return hidden;
     };
     // Each at an hour of its own: another chance than the one that chose it.
-    const arrives = strikes.chance('recent-incomplete', thing, 'arrival') * strikes.amount('recent-incomplete') * hour;
-    return lateBy('deferred-events', strikes.amount('deferred-events') * day) || lateBy('recent-incomplete', arrives);
+    const arrives =
+      injector.chance('recent-incomplete', thing, 'arrival') * injector.amount('recent-incomplete') * hour;
+    return lateBy('deferred-events', injector.amount('deferred-events') * day) || lateBy('recent-incomplete', arrives);
   }
 
   function shownEvent(item: LedgerItem): LedgerItem {
-    if (!on.list || !strikes.hitsThing('unknown-list', item.list + item.json)) return item;
-    strikes.count('unknown-list');
+    if (!on.list || !injector.hitsItem('unknown-list', item.list + item.json)) return item;
+    injector.count('unknown-list');
     return { ...item, list: unknownList };
   }
 
@@ -79,10 +80,10 @@ export function faultyLedger(ledger: Ledger, strikes: Strikes): Ledger {
     if (!on.total) return item;
     const members = membersOf(item.json);
     const ended = instantIn(members, ['FinancialEventGroupEnd']);
-    const isFresh = ended !== undefined && ended <= asOf && asOf < ended + strikes.amount('total-missing') * hour;
+    const isFresh = ended !== undefined && ended <= asOf && asOf < ended + injector.amount('total-missing') * hour;
     const id = String(members['FinancialEventGroupId']);
-    if (!isFresh || members['OriginalTotal'] === undefined || !strikes.hitsThing('total-missing', id)) return item;
-    strikes.count('total-missing');
+    if (!isFresh || members['OriginalTotal'] === undefined || !injector.hitsItem('total-missing', id)) return item;
+    injector.count('total-missing');
     return { ...item, json: withoutMember(item.json, 'OriginalTotal') };
   }
 
@@ -98,7 +99,7 @@ export function faultyLedger(ledger: Ledger, strikes: Strikes): Ledger {
     ask: (range: InstantRange) => Promise<LedgerPage>,
   ): Promise<LedgerPage> {
     const range = { from: Math.max(from, oldest(asOf)), to };
-    if (range.from > from) strikes.count('history-limit');
+    if (range.from > from) injector.count('history-limit');
     return range.from < to ? ask(range) : { items: [], next: undefined };
   }
 

@@ -12,7 +12,7 @@ import {
   type RequestNames,
 } from '../../serve/http/fault-injection.js';
 import type { FaultKind } from './fault-rules.js';
-import type { Strikes } from './fault-injector.js';
+import type { FaultInjector } from './fault-injector.js';
 
 const day = 86_400_000;
 const rateHeader = 'x-amzn-RateLimit-Limit';
@@ -49,16 +49,18 @@ function isLongWindow({ chain }: PageRequest, days: number): boolean {
  * The faults of a service, request by request. A request that meets one has used the quota all the same, unless it was
  * throttled, and takes no data where it gets no page.
  */
-export function createRequestFaults(strikes: Strikes): (request: FaultRequest, names: RequestNames) => RequestFaults {
+export function createRequestFaults(
+  injector: FaultInjector,
+): (request: FaultRequest, names: RequestNames) => RequestFaults {
   /** Requests that were refused once and may pass now. */
   const refusedOnce = new Set<string>();
   const deadTokens = new Set<string>();
   const deadAccessTokens = new Set<string>();
 
   return (request, { target, accessToken }) => {
-    const hits = (kind: FaultKind) => strikes.hits(kind, request);
+    const hits = (kind: FaultKind) => injector.hits(kind, request);
     const limit = (kind: FaultKind, value: number) => {
-      if (value > strikes.amount(kind) && hits(kind)) throw unexplained();
+      if (value > injector.amount(kind) && hits(kind)) throw unexplained();
     };
 
     function passingRefusal(): boolean {
@@ -79,8 +81,8 @@ export function createRequestFaults(strikes: Strikes): (request: FaultRequest, n
       return true;
     }
     function someLeftOut(items: readonly LedgerItem[]): readonly LedgerItem[] {
-      const chance = (item: LedgerItem) => strikes.chance('groups-missing', request.number, item.json);
-      const left = items.filter((item) => chance(item) >= 1 / strikes.amount('groups-missing'));
+      const chance = (item: LedgerItem) => injector.chance('groups-missing', request.number, item.json);
+      const left = items.filter((item) => chance(item) >= 1 / injector.amount('groups-missing'));
       return left.length < items.length ? left : items.slice(1);
     }
 
@@ -88,10 +90,10 @@ export function createRequestFaults(strikes: Strikes): (request: FaultRequest, n
       throttled: () => {
         if (hits('throttled') || hits('throttled-spell')) return refused(overQuota());
         if (!hits('throttled-retry-after')) return undefined;
-        const seconds = String(strikes.amount('throttled-retry-after'));
+        const seconds = String(injector.amount('throttled-retry-after'));
         return { ...refused(overQuota()), headers: { 'Retry-After': seconds } };
       },
-      rate: () => (hits('rate-changed') ? strikes.amount('rate-changed') : undefined),
+      rate: () => (hits('rate-changed') ? injector.amount('rate-changed') : undefined),
       instead: () => {
         const signIn = request.operation === 'SignIn';
         if (hits('reset')) return unanswered('reset');
@@ -109,10 +111,10 @@ export function createRequestFaults(strikes: Strikes): (request: FaultRequest, n
         return passingRefusal() ? refused(unexplained()) : undefined;
       },
       check: (checked) => {
-        if (isTokenDead(checked.token)) throw tokenExpired(strikes.amount('token-expired'));
+        if (isTokenDead(checked.token)) throw tokenExpired(injector.amount('token-expired'));
         limit('page-limit', checked.chain.pageSize);
         limit('chain-limit', checked.pages + 1);
-        if (isLongWindow(checked, strikes.amount('window-limit')) && hits('window-limit')) throw unexplained();
+        if (isLongWindow(checked, injector.amount('window-limit')) && hits('window-limit')) throw unexplained();
       },
       page: (checked, page) => {
         const { chain, cursor, token, results } = checked;

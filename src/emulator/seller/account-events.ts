@@ -1,46 +1,46 @@
-import { byTurn, mostly, price, share, type Writer } from './booking.js';
-import { dayMs } from './event-calendar.js';
-import { charges } from './event-writer.js';
 import { descriptions, products } from './catalogue.js';
+import { dayMs } from './event-calendar.js';
+import { byTurn, charge, charges, fee, fees, mostly, price, share, type EventWriter } from './event-writer.js';
+import type { NonEmpty } from './seeded-random.js';
 
 /** A debt of an earlier settlement period that was paid: its parts and what paid for it add up to what was recovered. */
-export const debtRecovery: Writer = (booking, draft) => {
-  const { draw } = booking;
-  const type = byTurn(booking, ['DebtPayment', 'DebtPaymentFailure', 'DebtAdjustment']);
+export const debtRecovery: EventWriter = (context, sink) => {
+  const { draw } = context;
+  const type = byTurn(context, ['DebtPayment', 'DebtPaymentFailure', 'DebtAdjustment']);
   const sign = type === 'DebtPaymentFailure' ? -1 : 1;
-  const debts = Array.from({ length: draw.between(1, 3) }, () => price(booking, 100, 30_000));
+  const debts = Array.from({ length: draw.between(1, 3) }, () => price(context, 100, 30_000));
   const recovered = debts.reduce((sum, debt) => sum + debt, 0);
-  const onCard = share(booking, recovered, 60);
-  const earlier = booking.earlierPeriod();
-  draft.text('DebtRecoveryType', type);
-  draft.net('RecoveryAmount', sign * recovered);
-  draft.net('OverPaymentCredit', mostly(booking, 1) ? 0 : price(booking, 1, 500));
-  draft.beginList('DebtRecoveryItemList');
+  const onCard = share(context, recovered, 60);
+  const earlier = context.earlierPeriod();
+  sink.text('DebtRecoveryType', type);
+  sink.net('RecoveryAmount', sign * recovered);
+  sink.net('OverPaymentCredit', mostly(context, 1) ? 0 : price(context, 1, 500));
+  sink.beginList('DebtRecoveryItemList');
   for (const debt of debts) {
-    draft.beginElement();
-    draft.memo('RecoveryAmount', sign * debt);
-    draft.memo('OriginalAmount', debt + price(booking, 0, 500));
-    draft.instant('GroupBeginDate', earlier.start);
-    draft.instant('GroupEndDate', earlier.end);
-    draft.endElement();
+    sink.beginElement();
+    sink.memo('RecoveryAmount', sign * debt);
+    sink.memo('OriginalAmount', debt + price(context, 0, 500));
+    sink.instant('GroupBeginDate', earlier.start);
+    sink.instant('GroupEndDate', earlier.end);
+    sink.endElement();
   }
-  draft.endList();
-  draft.beginList('ChargeInstrumentList');
+  sink.endList();
+  sink.beginList('ChargeInstrumentList');
   for (const amount of [onCard, recovered - onCard]) {
-    draft.beginElement();
-    draft.words('Description', draw.pick(descriptions.instrument));
-    draft.text('Tail', draw.digits(4));
-    draft.memo('Amount', sign * amount);
-    draft.endElement();
+    sink.beginElement();
+    sink.words('Description', draw.pick(descriptions.instrument));
+    sink.text('Tail', draw.digits(4));
+    sink.memo('Amount', sign * amount);
+    sink.endElement();
   }
-  draft.endList();
+  sink.endList();
 };
 
-export const loanServicing: Writer = (booking, draft) => {
-  const type = byTurn(booking, ['LoanPayment', 'LoanAdvance', 'LoanRefund']);
-  const amount = type === 'LoanAdvance' ? price(booking, 500_000, 25_000_000) : price(booking, 1000, 90_000);
-  draft.net('LoanAmount', type === 'LoanPayment' ? -amount : amount);
-  draft.text('SourceBusinessEventType', type);
+export const loanServicing: EventWriter = (context, sink) => {
+  const type = byTurn(context, ['LoanPayment', 'LoanAdvance', 'LoanRefund']);
+  const amount = type === 'LoanAdvance' ? price(context, 500_000, 25_000_000) : price(context, 1000, 90_000);
+  sink.net('LoanAmount', type === 'LoanPayment' ? -amount : amount);
+  sink.text('SourceBusinessEventType', type);
 };
 
 const adjustmentTypes = [
@@ -53,114 +53,222 @@ const adjustmentTypes = [
   'SellerRewards',
 ] as const;
 
-export const adjustment: Writer = (booking, draft) => {
-  const { draw, market } = booking;
+export const adjustment: EventWriter = (context, sink) => {
+  const { draw, marketplace } = context;
   const type = draw.pick(adjustmentTypes);
   const sign = ['ReserveEvent', 'PostageBilling', 'ReimbursementClawback'].includes(type) ? -1 : 1;
   const lines = Array.from({ length: draw.between(1, 3) }, () => ({
     quantity: draw.between(1, 12),
-    each: sign * price(booking, 50, 6000),
+    each: sign * price(context, 50, 6000),
     product: draw.pick(products),
   }));
-  draft.text('AdjustmentType', type);
-  draft.instant('PostedDate', booking.at);
-  if (draw.once(2)) draft.words('StoreName', draw.pick(market.stores));
-  draft.net(
+  sink.text('AdjustmentType', type);
+  sink.instant('PostedDate', context.at);
+  if (draw.once(2)) sink.words('StoreName', draw.pick(marketplace.stores));
+  sink.net(
     'AdjustmentAmount',
     lines.reduce((sum, { quantity, each }) => sum + quantity * each, 0),
   );
   // A reserve has no items, and as often as not it says so with an empty list.
   if (type === 'ReserveEvent' && draw.once(2)) {
-    draft.beginList('AdjustmentItemList');
-    draft.endList();
+    sink.beginList('AdjustmentItemList');
+    sink.endList();
     return;
   }
   if (type === 'ReserveEvent') return;
-  draft.beginList('AdjustmentItemList');
+  sink.beginList('AdjustmentItemList');
   for (const { quantity, each, product } of lines) {
-    draft.beginElement();
-    draft.text('Quantity', String(quantity));
-    draft.memo('PerUnitAmount', each);
-    draft.memo('TotalAmount', quantity * each);
-    draft.words('SellerSKU', product.sku);
-    if (!draw.once(3)) draft.text('FnSKU', product.fnSku);
-    draft.words('ProductDescription', product.title);
-    if (!draw.once(3)) draft.text('ASIN', product.asin);
-    if (draw.once(3)) draft.text('TransactionNumber', draw.digits(12));
-    draft.endElement();
+    sink.beginElement();
+    sink.text('Quantity', String(quantity));
+    sink.memo('PerUnitAmount', each);
+    sink.memo('TotalAmount', quantity * each);
+    sink.words('SellerSKU', product.sku);
+    if (!draw.once(3)) sink.text('FnSKU', product.fnSku);
+    sink.words('ProductDescription', product.title);
+    if (!draw.once(3)) sink.text('ASIN', product.asin);
+    if (draw.once(3)) sink.text('TransactionNumber', draw.digits(12));
+    sink.endElement();
   }
-  draft.endList();
+  sink.endList();
 };
 
-export const safetReimbursement: Writer = (booking, draft) => {
-  const { draw } = booking;
-  const lines = Array.from({ length: draw.between(1, 2) }, () => price(booking, 300, 8000));
-  draft.instant('PostedDate', booking.at);
-  draft.text('SAFETClaimId', `${draw.digits(5)}-${draw.digits(5)}-${draw.digits(7)}`);
-  draft.net(
+export const safetReimbursement: EventWriter = (context, sink) => {
+  const { draw } = context;
+  const lines = Array.from({ length: draw.between(1, 2) }, () => price(context, 300, 8000));
+  sink.instant('PostedDate', context.at);
+  sink.text('SAFETClaimId', `${draw.digits(5)}-${draw.digits(5)}-${draw.digits(7)}`);
+  sink.net(
     'ReimbursedAmount',
     lines.reduce((sum, amount) => sum + amount, 0),
   );
-  if (mostly(booking, 0)) draft.text('ReasonCode', 'SAFET-Reimbursement');
-  draft.beginList('SAFETReimbursementItemList');
+  if (mostly(context, 0)) sink.text('ReasonCode', 'SAFET-Reimbursement');
+  sink.beginList('SAFETReimbursementItemList');
   for (const amount of lines) {
-    draft.beginElement();
-    charges(draft, 'itemChargeList', [['Principal', amount]], 'memo');
-    if (mostly(booking, 1)) draft.words('productDescription', draw.pick(products).title);
-    draft.text('quantity', String(draw.between(1, 3)));
-    draft.endElement();
+    sink.beginElement();
+    charges(sink, 'itemChargeList', [['Principal', amount]], 'memo');
+    if (mostly(context, 1)) sink.words('productDescription', draw.pick(products).title);
+    sink.text('quantity', String(draw.between(1, 3)));
+    sink.endElement();
   }
-  draft.endList();
+  sink.endList();
 };
 
-export const networkCommingling: Writer = (booking, draft) => {
-  const { draw } = booking;
-  const tax = price(booking, 10, 500);
-  draft.text('TransactionType', byTurn(booking, ['NetCo', 'ComminglingVAT']));
-  draft.instant('PostedDate', booking.at);
-  draft.text('NetCoTransactionID', draw.digits(12));
-  if (mostly(booking, 0)) draft.text('SwapReason', 'Network swap');
-  draft.text('ASIN', draw.pick(products).asin);
-  if (mostly(booking, 1)) draft.text('MarketplaceId', booking.market.id);
-  draft.net('TaxExclusiveAmount', -price(booking, 200, 4000));
-  draft.net('TaxAmount', -tax);
+export const networkCommingling: EventWriter = (context, sink) => {
+  const { draw } = context;
+  const tax = price(context, 10, 500);
+  sink.text('TransactionType', byTurn(context, ['NetCo', 'ComminglingVAT']));
+  sink.instant('PostedDate', context.at);
+  sink.text('NetCoTransactionID', draw.digits(12));
+  if (mostly(context, 0)) sink.text('SwapReason', 'Network swap');
+  sink.text('ASIN', draw.pick(products).asin);
+  if (mostly(context, 1)) sink.text('MarketplaceId', context.marketplace.id);
+  sink.net('TaxExclusiveAmount', -price(context, 200, 4000));
+  sink.net('TaxAmount', -tax);
 };
 
-export const adhocDisbursement: Writer = (booking, draft) => {
-  draft.text('TransactionType', 'Disbursed to Amazon Gift Card balance');
-  draft.instant('PostedDate', booking.at);
-  draft.text('TransactionId', booking.draw.digits(14));
-  draft.net('TransactionAmount', -price(booking, 1000, 90_000));
+export const adhocDisbursement: EventWriter = (context, sink) => {
+  sink.text('TransactionType', 'Disbursed to Amazon Gift Card balance');
+  sink.instant('PostedDate', context.at);
+  sink.text('TransactionId', context.draw.digits(14));
+  sink.net('TransactionAmount', -price(context, 1000, 90_000));
 };
 
-export const taxWithholding: Writer = (booking, draft) => {
-  const base = price(booking, 5000, 900_000);
-  const midnight = Math.floor(booking.at / dayMs) * dayMs;
-  draft.instant('PostedDate', booking.at);
-  draft.memo('BaseAmount', base);
-  draft.net('WithheldAmount', share(booking, -base, 1));
-  draft.beginObject('TaxWithholdingPeriod');
-  draft.instant('StartDate', midnight - 30 * dayMs);
-  draft.instant('EndDate', midnight);
-  draft.endObject();
+export const taxWithholding: EventWriter = (context, sink) => {
+  const base = price(context, 5000, 900_000);
+  const midnight = Math.floor(context.at / dayMs) * dayMs;
+  sink.instant('PostedDate', context.at);
+  sink.memo('BaseAmount', base);
+  sink.net('WithheldAmount', share(context, -base, 1));
+  sink.beginObject('TaxWithholdingPeriod');
+  sink.instant('StartDate', midnight - 30 * dayMs);
+  sink.instant('EndDate', midnight);
+  sink.endObject();
 };
 
-export const chargeRefund: Writer = (booking, draft) => {
-  draft.instant('PostedDate', booking.at);
-  draft.text('ReasonCode', 'SubscriptionFeeCorrection');
-  if (mostly(booking, 0)) draft.words('ReasonCodeDescription', booking.draw.pick(descriptions.refundReason));
-  charges(draft, 'ChargeRefundTransactions', [
-    ['SubscriptionFee', price(booking, 3999, 3999)],
-    ['Tax', price(booking, 0, 400)],
+export const chargeRefund: EventWriter = (context, sink) => {
+  sink.instant('PostedDate', context.at);
+  sink.text('ReasonCode', 'SubscriptionFeeCorrection');
+  if (mostly(context, 0)) sink.words('ReasonCodeDescription', context.draw.pick(descriptions.refundReason));
+  charges(sink, 'ChargeRefundTransactions', [
+    ['SubscriptionFee', price(context, 3999, 3999)],
+    ['Tax', price(context, 0, 400)],
   ]);
 };
 
-export const failedDisbursement: Writer = (booking, draft) => {
-  draft.text('FundsTransfersType', 'Refund');
-  draft.text('TransferId', booking.draw.code(12));
-  if (mostly(booking, 0)) draft.text('DisbursementId', booking.draw.code(12));
-  draft.text('PaymentDisbursementType', byTurn(booking, ['CREDIT_CARD', 'BANK_ACCOUNT']));
-  draft.text('Status', 'HARD_DECLINED');
-  draft.net('TransferAmount', price(booking, 1000, 90_000));
-  draft.instant('PostedDate', booking.at);
+export const failedDisbursement: EventWriter = (context, sink) => {
+  sink.text('FundsTransfersType', 'Refund');
+  sink.text('TransferId', context.draw.code(12));
+  if (mostly(context, 0)) sink.text('DisbursementId', context.draw.code(12));
+  sink.text('PaymentDisbursementType', byTurn(context, ['CREDIT_CARD', 'BANK_ACCOUNT']));
+  sink.text('Status', 'HARD_DECLINED');
+  sink.net('TransferAmount', price(context, 1000, 90_000));
+  sink.instant('PostedDate', context.at);
+};
+
+/** Fees that say nothing but their amount, of which there are few. */
+const flatFees: NonEmpty<readonly [type: string, cents: number]> = [
+  ['Subscription', 3999],
+  ['FBAInboundTransportationFee', 2500],
+  ['FBADisposalFee', 104],
+  ['FBARemovalFee', 52],
+];
+
+/** Fees without a date: flat ones, those of an order, and those of a product. */
+export const serviceFee: EventWriter = (context, sink) => {
+  const { draw, marketplace, nth } = context;
+  if (nth < 2) {
+    const [type, cents] = draw.pick(flatFees);
+    sink.text('FeeReason', 'Flat fee');
+    fees(sink, 'FeeList', [[type, -cents * marketplace.level * marketplace.unit]]);
+    return;
+  }
+  const isOfOrder = nth < 4;
+  const product = draw.pick(products);
+  if (isOfOrder) sink.order('AmazonOrderId', context.order);
+  sink.text('FeeReason', isOfOrder ? 'Easy Ship shipping label' : 'Storage');
+  fees(sink, 'FeeList', [
+    [isOfOrder ? 'EasyShipFee' : 'FBAStorageFee', draw.once(8) ? -draw.between(1, 999_999) : -price(context, 5, 2000)],
+    ...(draw.once(3) ? ([['FBAStorageFeeTax', -price(context, 0, 99)]] as const) : []),
+  ]);
+  if (!isOfOrder || draw.once(2)) {
+    sink.words('SellerSKU', product.sku);
+    sink.text('FnSKU', product.fnSku);
+    sink.text('ASIN', product.asin);
+  }
+  if (!draw.once(4)) sink.words('FeeDescription', draw.pick(descriptions.fee));
+  if (draw.once(2)) sink.words('StoreName', draw.pick(marketplace.stores));
+};
+
+export const productAds: EventWriter = (context, sink) => {
+  const type = context.draw.once(6) ? 'refund' : 'charge';
+  const base = (type === 'charge' ? -1 : 1) * price(context, 100, 50_000);
+  const tax = context.draw.once(2) ? share(context, base, 16) : 0;
+  sink.instant('postedDate', context.at);
+  sink.text('transactionType', type);
+  sink.text('invoiceId', `${context.draw.code(10)}-${context.draw.between(1, 9)}`);
+  sink.net('baseValue', base);
+  sink.net('taxValue', tax);
+  sink.memo('transactionValue', base + tax);
+};
+
+export const sellerDeal: EventWriter = (context, sink) => {
+  const amount = -price(context, 3000, 50_000);
+  const tax = share(context, amount, 7);
+  sink.instant('postedDate', context.at);
+  sink.text('dealId', `${context.draw.code(8)}-deal`);
+  if (mostly(context, 0)) sink.words('dealDescription', context.draw.pick(descriptions.deal));
+  sink.text('eventType', 'SellerDealComplete');
+  sink.text('feeType', 'RunLightningDealFee');
+  sink.net('feeAmount', amount);
+  sink.net('taxAmount', tax);
+  sink.memo('totalAmount', amount + tax);
+};
+
+export const reviewEnrollment: EventWriter = (context, sink) => {
+  const feeAmount = -price(context, 1000, 6000);
+  const chargeAmount = mostly(context, 2) ? 0 : -price(context, 10, 500);
+  sink.instant('PostedDate', context.at);
+  sink.text('EnrollmentId', context.draw.digits(13));
+  if (mostly(context, 0)) sink.text('ParentASIN', context.draw.pick(products).asin);
+  fee(sink, 'FeeComponent', 'SellerReviewEnrollmentPayment', feeAmount);
+  charge(sink, 'ChargeComponent', 'Tax', chargeAmount);
+  sink.memo('TotalAmount', feeAmount + chargeAmount);
+};
+
+/** Counts that a double can't tell apart come by turns. */
+const counts = ['0', '17', '4294967296', '9007199254740993', '9223372036854775807', '385'] as const;
+
+export const couponPayment: EventWriter = (context, sink) => {
+  const { draw } = context;
+  const feeAmount = -price(context, 60, 9000);
+  const chargeAmount = draw.once(2) ? share(context, feeAmount, 7) : 0;
+  sink.instant('PostedDate', context.at);
+  sink.text('CouponId', draw.code(12));
+  if (!draw.once(4)) sink.words('SellerCouponDescription', draw.pick(descriptions.coupon));
+  sink.number('ClipOrRedemptionCount', byTurn(context, counts));
+  sink.text('PaymentEventId', `${draw.code(8)}/${draw.digits(4)}`);
+  fee(sink, 'FeeComponent', 'CouponRedemptionFee', feeAmount);
+  charge(sink, 'ChargeComponent', 'Tax', chargeAmount);
+  sink.memo('TotalAmount', feeAmount + chargeAmount);
+};
+
+export const imagingServices: EventWriter = (context, sink) => {
+  sink.text('ImagingRequestBillingItemID', `${context.draw.code(8)}-${context.draw.code(4)}`);
+  if (mostly(context, 0)) sink.text('ASIN', context.draw.pick(products).asin);
+  sink.instant('PostedDate', context.at);
+  fees(sink, 'FeeList', [['ImagingServicesFee', -price(context, 2000, 9000)]]);
+};
+
+export const valueAddedService: EventWriter = (context, sink) => {
+  sink.text('TransactionType', 'Other Support Service fees');
+  sink.instant('PostedDate', context.at);
+  if (mostly(context, 0)) sink.words('Description', context.draw.pick(descriptions.service));
+  sink.net('TransactionAmount', -price(context, 1000, 40_000));
+};
+
+export const capacityReservation: EventWriter = (context, sink) => {
+  sink.text('TransactionType', 'FBA Inventory Fee');
+  sink.instant('PostedDate', context.at);
+  if (mostly(context, 0)) sink.words('Description', context.draw.pick(descriptions.capacity));
+  sink.net('TransactionAmount', -price(context, 500, 20_000));
 };

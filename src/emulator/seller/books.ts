@@ -1,9 +1,94 @@
-import type { EventListName } from '../../sources/finances/model/records.js';
 import type { InstantRange } from '../../serve/http/ledger.js';
-import { BookDraft } from './book-draft.js';
-import type { EventFacts, Events } from './event-stream.js';
-import type { History } from './history.js';
-import { SumDraft } from './sum-draft.js';
+import type { EventListName } from '../../sources/finances/model/records.js';
+import type { EventFacts, EventStream, History } from './event-stream.js';
+import type { EventSink, LineKind, Weight } from './event-writer.js';
+
+const ignore = () => undefined;
+
+/** Takes what of an event isn't money. */
+class MoneySink {
+  readonly text = ignore;
+  readonly words = ignore;
+  readonly number = ignore;
+  readonly instant = ignore;
+  readonly order = ignore;
+  readonly beginElement = ignore;
+  readonly endElement = ignore;
+}
+
+/** Adds up what an event adds to the balance. */
+export class SumSink extends MoneySink implements EventSink {
+  /** Millionths since `begin`: one event's, far below 2^53. */
+  sum = 0;
+  readonly memo = ignore;
+  readonly beginObject = ignore;
+  readonly endObject = ignore;
+  readonly beginList = ignore;
+  readonly endList = ignore;
+
+  begin(): void {
+    this.sum = 0;
+  }
+
+  net(_key: string, millionths: number): void {
+    this.sum += millionths;
+  }
+
+  line(_kind: LineKind, _type: string, millionths: number, weight: Weight): void {
+    if (weight === 'net') this.sum += millionths;
+  }
+}
+
+/** An amount of an event, without the event. */
+interface PathAmount {
+  /** Relative to the event; `[]` marks an element of an array. */
+  readonly path: string;
+  readonly role: Weight;
+  /** Millionths. */
+  readonly micros: bigint;
+}
+
+/** Lists the amounts of an event with their paths, in the order of the event's JSON. */
+class AmountSink extends MoneySink implements EventSink {
+  amounts: PathAmount[] = [];
+  readonly #parents: string[] = [];
+
+  begin(): void {
+    this.amounts = [];
+  }
+
+  net(key: string, millionths: number): void {
+    this.#add(key, 'net', millionths);
+  }
+
+  memo(key: string, millionths: number): void {
+    this.#add(key, 'memo', millionths);
+  }
+
+  line(kind: LineKind, _type: string, millionths: number, weight: Weight): void {
+    this.#add(`${kind}Amount`, weight, millionths);
+  }
+
+  beginObject(key: string): void {
+    this.#parents.push(key);
+  }
+
+  endObject(): void {
+    this.#parents.pop();
+  }
+
+  beginList(key: string): void {
+    this.#parents.push(`${key}[]`);
+  }
+
+  endList(): void {
+    this.#parents.pop();
+  }
+
+  #add(key: string, role: Weight, millionths: number): void {
+    this.amounts.push({ path: [...this.#parents, key].join('.'), role, micros: BigInt(millionths) });
+  }
+}
 
 /** An event as the seller booked it. */
 export interface BookedEvent {
@@ -19,12 +104,7 @@ export interface BookedEvent {
 }
 
 /** An amount as the seller booked it. */
-export interface BookedEntry extends Omit<BookedEvent, 'net'> {
-  /** Relative to the event; `[]` marks an element of an array. */
-  readonly path: string;
-  readonly role: 'net' | 'memo';
-  readonly micros: bigint;
-}
+export interface BookedEntry extends Omit<BookedEvent, 'net'>, PathAmount {}
 
 /**
  * The seller's own books, which no JSON went through: what to hold a lake against. All that has happened by the
@@ -44,38 +124,36 @@ export interface Books {
   orderIds(range: InstantRange): Set<string>;
 }
 
-type Labels = Omit<BookedEvent, 'net'>;
-
 function addTo<K>(sums: Map<K, bigint>, key: K, amount: bigint): void {
   sums.set(key, (sums.get(key) ?? 0n) + amount);
 }
 
 /** The books over a seller's events; `history` gives what has happened by now. */
-export function createBooks(events: Events, history: () => History): Books {
+export function createBooks(events: EventStream, history: () => History): Books {
   const orderIdOf = ({ order }: EventFacts) => (order === undefined ? undefined : events.orderIds.idOf(order));
-  const labelsOf = (event: EventFacts): Labels => ({
+  const labelsOf = (event: EventFacts): Omit<BookedEvent, 'net'> => ({
     at: event.at,
     list: event.list,
-    groupId: events.periods.idOf(events.periods.at(event.market, event.at)),
+    groupId: events.periods.idOf(events.periods.at(event.marketplace, event.at)),
     orderId: orderIdOf(event),
-    currency: event.market.currency,
+    currency: event.marketplace.currency,
   });
   function* eventsBooked(range: InstantRange): Generator<BookedEvent> {
-    const draft = new SumDraft();
+    const sink = new SumSink();
     for (const event of history().events(range)) {
-      events.write(event, draft);
-      yield { ...labelsOf(event), net: BigInt(draft.sum) };
+      events.write(event, sink);
+      yield { ...labelsOf(event), net: BigInt(sink.sum) };
     }
   }
 
   return {
     eventsBooked,
     *entriesBooked(range) {
-      const draft = new BookDraft();
+      const sink = new AmountSink();
       for (const event of history().events(range)) {
-        events.write(event, draft);
+        events.write(event, sink);
         const labels = labelsOf(event);
-        for (const amount of draft.amounts) yield { ...labels, ...amount };
+        for (const amount of sink.amounts) yield { ...labels, ...amount };
       }
     },
     countByList: (range) => {
@@ -88,8 +166,8 @@ export function createBooks(events: Events, history: () => History): Books {
       for (const { at, currency, net } of eventsBooked(range)) {
         const month = new Date(at).toISOString().slice(0, 7);
         const sums = months.get(month) ?? new Map<string, bigint>();
-        months.set(month, sums);
         addTo(sums, currency, net);
+        months.set(month, sums);
       }
       return months;
     },

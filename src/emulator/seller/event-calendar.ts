@@ -1,11 +1,31 @@
-import type { Density } from './density.js';
-import type { Kinds } from './event-mix.js';
+import type { EventMix } from './event-mix.js';
 import { hash } from './seeded-random.js';
+
+/** How the events are spread over the days: their ordinals count on from day to day, without a beginning. */
+export interface Density {
+  readonly perDay: number;
+  /** The ordinal of the first event on a day (days since 1970-01-01) or after it. */
+  firstOf: (day: number) => number;
+  /** The day on which an event is. */
+  dayOf: (ordinal: number) => number;
+}
+
+/**
+ * Day d has floor(N(d+1)/days) - floor(N·d/days) events, so that any `days` whole days in a row have exactly N and no
+ * day depends on where one begins to count. Products stay below 2^53 for up to 10^9 events.
+ */
+export function createDensity(events: number, days: number): Density {
+  return {
+    perDay: events / days,
+    firstOf: (day) => Math.floor((events * day) / days),
+    dayOf: (ordinal) => Math.ceil(((ordinal + 1) * days) / events) - 1,
+  };
+}
 
 /** Milliseconds. */
 export const dayMs = 86_400_000;
 
-const salt = { tie: 31, place: 32, precision: 33 };
+const salt = { tie: 31, position: 32, precision: 33 };
 
 export interface Calendar {
   /** When an event was booked, milliseconds since 1970; never before the event with the ordinal before it. */
@@ -19,9 +39,9 @@ export interface Calendar {
  * Now and then one stands at the very instant of the one before. Whether instants are cut to the second is decided
  * for each second as a whole, so that cutting doesn't change their order.
  */
-export function createCalendar(key: number, density: Density, kinds: Kinds): Calendar {
+export function createCalendar(key: number, density: Density, mix: EventMix): Calendar {
   const isTied = (ordinal: number) =>
-    hash(key, ordinal, salt.tie) >>> 28 === 0 || kinds.isTwin(ordinal, kinds.slotOf(ordinal));
+    hash(key, ordinal, salt.tie) >>> 28 === 0 || mix.isDuplicate(ordinal, mix.slotOf(ordinal));
 
   function instantOf(ordinal: number): number {
     const day = density.dayOf(ordinal);
@@ -29,8 +49,8 @@ export function createCalendar(key: number, density: Density, kinds: Kinds): Cal
     const count = density.firstOf(day + 1) - first;
     let leader = ordinal;
     while (leader > first && isTied(leader)) leader--;
-    const place = (leader - first + hash(key, leader, salt.place) / 0x1_0000_0000) / count;
-    const instant = day * dayMs + Math.min(Math.floor(place * dayMs), dayMs - 1);
+    const position = (leader - first + hash(key, leader, salt.position) / 0x1_0000_0000) / count;
+    const instant = day * dayMs + Math.min(Math.floor(position * dayMs), dayMs - 1);
     const second = Math.floor(instant / 1000);
     return hash(key, second, salt.precision) >>> 29 === 0 ? instant : second * 1000;
   }

@@ -47,8 +47,8 @@ const once: readonly EventListName[] = [
   'CapacityReservationBillingEventList',
 ];
 
-/** The lists whose events answer an earlier order, and how many days later; undefined: this one has no order. */
-const replies: Partial<Record<EventListName, readonly (number | undefined)[]>> = {
+/** The lists whose events follow an earlier order, and how many days later; undefined: this one has no order. */
+const followUps: Partial<Record<EventListName, readonly (number | undefined)[]>> = {
   RefundEventList: [2, 3, 4, 6, 8, 11, 15, 20, 27, 38],
   ShipmentSettleEventList: [1],
   GuaranteeClaimEventList: [24],
@@ -69,12 +69,12 @@ const orderLists: readonly EventListName[] = [
   'RemovalShipmentEventList',
   'TrialShipmentEventList',
 ];
-const removalReplies: readonly EventListName[] = ['RemovalShipmentAdjustmentEventList', 'FBALiquidationEventList'];
+const removalFollowUps: readonly EventListName[] = ['RemovalShipmentAdjustmentEventList', 'FBALiquidationEventList'];
 /** The second event of these lists in a block is at times the first one once more, right behind it. */
-const twinLists: readonly EventListName[] = ['ServiceFeeEventList', 'AdjustmentEventList'];
+const duplicatedLists: readonly EventListName[] = ['ServiceFeeEventList', 'AdjustmentEventList'];
 
-export interface Reply {
-  /** Slots of the orders that may be answered: the first one and how many. */
+export interface FollowUp {
+  /** Slots of the orders that may be followed: the first one and how many. */
   readonly first: number;
   readonly count: number;
   /** How many days the order lies back. */
@@ -88,14 +88,14 @@ export interface Slot {
   readonly nth: number;
   /** Whether the event begins an order, whose id stands for it. */
   readonly order: boolean;
-  readonly reply: Reply | undefined;
-  readonly twin: boolean;
+  readonly followUp: FollowUp | undefined;
+  readonly duplicate: boolean;
 }
 
-function replyOf(list: EventListName, nth: number, removal: number): Reply | undefined {
-  const days = replies[list]?.[nth];
+function followUpOf(list: EventListName, nth: number, removal: number): FollowUp | undefined {
+  const days = followUps[list]?.[nth];
   if (days === undefined) return undefined;
-  if (removalReplies.includes(list)) return { first: removal, count: 1, days };
+  if (removalFollowUps.includes(list)) return { first: removal, count: 1, days };
   // Each refund of a block has orders of its own, so that no order is refunded twice.
   return list === 'RefundEventList' ? { first: nth * 6, count: 6, days } : { first: 0, count: 68, days };
 }
@@ -110,46 +110,46 @@ export const slots: readonly Slot[] = (() => {
     list,
     nth,
     order: orderLists.includes(list),
-    reply: replyOf(list, nth, removal),
-    twin: nth === 1 && twinLists.includes(list),
+    followUp: followUpOf(list, nth, removal),
+    duplicate: nth === 1 && duplicatedLists.includes(list),
   }));
 })();
 
 /** The orders that blocks come in: enough that no pattern shows, few enough for a table. */
 const arrangements = 64;
-const salt = { arrangement: 11, shuffle: 12 };
+const salt = { arrangement: 11, shuffle: 12, order: 21 };
 
-export interface Kinds {
+export interface EventMix {
   /** What an event is. */
   slotOf: (ordinal: number) => Slot;
   /** The event that has the slot in a block. */
   ordinalOf(block: number, slot: number): number;
   /** Whether the event is the one before it once more. */
-  isTwin(ordinal: number, slot: Slot): boolean;
+  isDuplicate(ordinal: number, slot: Slot): boolean;
 }
 
 export function blockOf(ordinal: number): number {
   return Math.floor(ordinal / blockSize);
 }
 
-/** A shuffled block in which each twin stands behind its sibling. */
+/** A shuffled block in which each duplicate stands behind its sibling. */
 function arrange(draw: Draw): Uint8Array {
-  const places = slots.filter(({ twin }) => !twin).map(({ index }) => index);
-  for (let last = places.length - 1; last > 0; last--) {
+  const shuffled = slots.filter(({ duplicate }) => !duplicate).map(({ index }) => index);
+  for (let last = shuffled.length - 1; last > 0; last--) {
     const other = draw.below(last + 1);
-    [places[last], places[other]] = [places[other] ?? 0, places[last] ?? 0];
+    [shuffled[last], shuffled[other]] = [shuffled[other] ?? 0, shuffled[last] ?? 0];
   }
-  return Uint8Array.from(places.flatMap((slot) => (slots[slot + 1]?.twin === true ? [slot, slot + 1] : [slot])));
+  return Uint8Array.from(shuffled.flatMap((slot) => (slots[slot + 1]?.duplicate === true ? [slot, slot + 1] : [slot])));
 }
 
 /** Which event is of which kind, by its ordinal alone. */
-export function createKinds(key: number): Kinds {
+export function createEventMix(key: number): EventMix {
   const draw = new Draw();
   const tables = Array.from({ length: arrangements }, (_, n) => {
     const slotAt = arrange(draw.begin(key, n, salt.shuffle));
-    const placeOf = new Uint8Array(blockSize);
-    slotAt.forEach((slot, place) => (placeOf[slot] = place));
-    return { slotAt, placeOf };
+    const positionOf = new Uint8Array(blockSize);
+    slotAt.forEach((slot, position) => (positionOf[slot] = position));
+    return { slotAt, positionOf };
   });
   const tableOf = (block: number) => tables[hash(key, block, salt.arrangement) % arrangements];
 
@@ -161,7 +161,65 @@ export function createKinds(key: number): Kinds {
   }
   return {
     slotOf,
-    ordinalOf: (block, slot) => block * blockSize + (tableOf(block)?.placeOf[slot] ?? 0),
-    isTwin: (ordinal, slot) => slot.twin && blockOf(ordinal) % 3 === 0,
+    ordinalOf: (block, slot) => block * blockSize + (tableOf(block)?.positionOf[slot] ?? 0),
+    isDuplicate: (ordinal, slot) => slot.duplicate && blockOf(ordinal) % 3 === 0,
+  };
+}
+
+/** An order is looked for this many blocks further back where the nearer ones have none that is old enough. */
+const attempts = 3;
+
+export interface FollowUps {
+  /** The order that an event is about: the ordinal of the event that began it; undefined: none. */
+  orderOf(ordinal: number, slot: Slot): number | undefined;
+  /** The events about an order, without the one that began it, in their order. */
+  followUpsOf(order: number): number[];
+}
+
+/**
+ * Ties refunds and their like to earlier orders so that both ways are found by arithmetic: the slot of a follow-up
+ * fixes how many blocks back its order lies, so the follow-ups of an order can only be in a few slots of a few blocks.
+ */
+export function createFollowUps(key: number, perDay: number, mix: EventMix): FollowUps {
+  const planned = slots.flatMap((slot) => {
+    if (slot.followUp === undefined) return [];
+    const events = perDay * slot.followUp.days;
+    return [
+      { slot, followUp: slot.followUp, blocksBack: Math.round(events / blockSize), leastGap: Math.ceil(events / 2) },
+    ];
+  });
+  const planOf = new Map(planned.map((plan) => [plan.slot, plan]));
+
+  function orderFollowed(ordinal: number, slot: Slot): number | undefined {
+    if (slot.followUp === undefined) return undefined;
+    const plan = planOf.get(slot);
+    if (plan === undefined) return undefined;
+    const { followUp, blocksBack, leastGap } = plan;
+    const choice = hash(key, ordinal, salt.order);
+    const block = blockOf(ordinal) - blocksBack;
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      for (let tried = 0; tried < followUp.count; tried++) {
+        const order = mix.ordinalOf(block - attempt, followUp.first + ((choice + tried) % followUp.count));
+        if (order <= ordinal - leastGap) return order;
+      }
+    }
+    // A whole block lies between, which is more than the gap asked for.
+    return mix.ordinalOf(block - attempts, followUp.first);
+  }
+
+  return {
+    orderOf: (ordinal, slot) => (slot.order ? ordinal : orderFollowed(ordinal, slot)),
+    followUpsOf: (order) => {
+      const { index } = mix.slotOf(order);
+      const found: number[] = [];
+      for (const { slot, followUp, blocksBack } of planned) {
+        if (index < followUp.first || index >= followUp.first + followUp.count) continue;
+        for (let attempt = 0; attempt <= attempts; attempt++) {
+          const ordinal = mix.ordinalOf(blockOf(order) + blocksBack + attempt, slot.index);
+          if (orderFollowed(ordinal, slot) === order) found.push(ordinal);
+        }
+      }
+      return found.sort((a, b) => a - b);
+    },
   };
 }

@@ -1,18 +1,86 @@
+import type { InstantRange } from '../../serve/http/ledger.js';
 import type { EventListName } from '../../sources/finances/model/records.js';
-import type { Booking } from './booking.js';
-import { createCalendar } from './event-calendar.js';
-import { createDensity, type Density } from './density.js';
-import type { Draft } from './event-writer.js';
-import { blockOf, createKinds } from './event-mix.js';
-import { type Market, marketFor, markets } from './marketplaces.js';
-import { drawOrder } from './order-model.js';
-import { createOrderIds, type OrderIds } from './order-ids.js';
-import { createPeriods, type Periods } from './settlement-periods.js';
+import {
+  adhocDisbursement,
+  adjustment,
+  capacityReservation,
+  chargeRefund,
+  couponPayment,
+  debtRecovery,
+  failedDisbursement,
+  imagingServices,
+  loanServicing,
+  networkCommingling,
+  productAds,
+  reviewEnrollment,
+  safetReimbursement,
+  sellerDeal,
+  serviceFee,
+  taxWithholding,
+  valueAddedService,
+} from './account-events.js';
+import { createCalendar, createDensity, dayMs, type Density } from './event-calendar.js';
+import { blockOf, createEventMix, createFollowUps } from './event-mix.js';
+import type { EventContext, EventSink, EventWriter } from './event-writer.js';
+import { type Marketplace, marketplaceFor, marketplaces } from './marketplaces.js';
+import {
+  affordabilityExpense,
+  affordabilityReversal,
+  ebtRefund,
+  liquidation,
+  payWithAmazon,
+  providerCredit,
+  removalAdjustment,
+  removalShipment,
+  rental,
+  retrocharge,
+  tdsReimbursement,
+  trialShipment,
+} from './order-events.js';
+import { createOrderIds, drawOrder, type OrderIds } from './order-model.js';
 import { Draw, hash, keyOf } from './seeded-random.js';
-import { createReplies } from './replies.js';
-import { writers } from './writers.js';
+import { createPeriods, type Period, type Periods } from './settlement-periods.js';
+import { claim, refund, settlement, shipment } from './shipment-events.js';
 
-const salt = { market: 61, contents: 62, order: 64, variety: 66 };
+const salt = { marketplace: 61, contents: 62, order: 64, variety: 66 };
+
+/** Who writes the events of each list. */
+const writers: Readonly<Record<EventListName, EventWriter>> = {
+  ShipmentEventList: shipment,
+  ShipmentSettleEventList: settlement,
+  RefundEventList: refund,
+  GuaranteeClaimEventList: claim,
+  EBTRefundReimbursementOnlyEventList: ebtRefund,
+  ChargebackEventList: claim,
+  PayWithAmazonEventList: payWithAmazon,
+  ServiceProviderCreditEventList: providerCredit,
+  RetrochargeEventList: retrocharge,
+  RentalTransactionEventList: rental,
+  ProductAdsPaymentEventList: productAds,
+  ServiceFeeEventList: serviceFee,
+  SellerDealPaymentEventList: sellerDeal,
+  DebtRecoveryEventList: debtRecovery,
+  LoanServicingEventList: loanServicing,
+  AdjustmentEventList: adjustment,
+  SAFETReimbursementEventList: safetReimbursement,
+  SellerReviewEnrollmentPaymentEventList: reviewEnrollment,
+  FBALiquidationEventList: liquidation,
+  CouponPaymentEventList: couponPayment,
+  ImagingServicesFeeEventList: imagingServices,
+  NetworkComminglingTransactionEventList: networkCommingling,
+  AffordabilityExpenseEventList: affordabilityExpense,
+  AffordabilityExpenseReversalEventList: affordabilityReversal,
+  RemovalShipmentEventList: removalShipment,
+  RemovalShipmentAdjustmentEventList: removalAdjustment,
+  TrialShipmentEventList: trialShipment,
+  TDSReimbursementEventList: tdsReimbursement,
+  AdhocDisbursementEventList: adhocDisbursement,
+  TaxWithholdingEventList: taxWithholding,
+  ChargeRefundEventList: chargeRefund,
+  FailedAdhocDisbursementEventList: failedDisbursement,
+  ValueAddedServiceChargeEventList: valueAddedService,
+  CapacityReservationBillingEventList: capacityReservation,
+};
 
 /** What there is to know of an event besides its contents. */
 export interface EventFacts {
@@ -23,7 +91,7 @@ export interface EventFacts {
   readonly list: EventListName;
   /** Which of its list's events in its block it is. */
   readonly nth: number;
-  readonly market: Market;
+  readonly marketplace: Marketplace;
   /** The order that it is about: the ordinal of the event that began it. */
   readonly order: number | undefined;
   /** The event that all its contents were drawn for: itself, or the one that it repeats. */
@@ -31,7 +99,7 @@ export interface EventFacts {
 }
 
 /** Every event there ever was and will be: what is past and what is to come is not decided here. */
-export interface Events {
+export interface EventStream {
   readonly density: Density;
   readonly periods: Periods;
   readonly orderIds: OrderIds;
@@ -40,47 +108,47 @@ export interface Events {
   firstAt: (instant: number) => number;
   /** The events about an order, in their order; empty where the event of this ordinal began none. */
   eventsOf: (order: number) => number[];
-  /** Writes an event on the draft. */
-  write: (facts: EventFacts, draft: Draft) => void;
+  /** Writes an event on the sink. */
+  write: (facts: EventFacts, sink: EventSink) => void;
 }
 
 /** The events that a seed decides, `count` in any `days` whole days. */
-export function createEvents(seed: number, count: number, days: number): Events {
+export function createEventStream(seed: number, count: number, days: number): EventStream {
   const key = keyOf(seed);
   const density = createDensity(count, days);
-  const kinds = createKinds(key);
-  const replies = createReplies(key, density, kinds);
-  const calendar = createCalendar(key, density, kinds);
+  const mix = createEventMix(key);
+  const followUps = createFollowUps(key, density.perDay, mix);
+  const calendar = createCalendar(key, density, mix);
   const periods = createPeriods(seed, key);
   const draw = new Draw();
   const orderDraw = new Draw();
 
   function factsOf(ordinal: number): EventFacts {
-    const slot = kinds.slotOf(ordinal);
-    const order = replies.orderOf(ordinal, slot);
-    const source = kinds.isTwin(ordinal, slot) ? ordinal - 1 : ordinal;
+    const slot = mix.slotOf(ordinal);
+    const order = followUps.orderOf(ordinal, slot);
+    const source = mix.isDuplicate(ordinal, slot) ? ordinal - 1 : ordinal;
     return {
       ordinal,
       at: calendar.instantOf(ordinal),
       list: slot.list,
       nth: slot.nth,
-      market: marketFor(hash(key, order ?? source, salt.market)),
+      marketplace: marketplaceFor(hash(key, order ?? source, salt.marketplace)),
       order,
       source,
     };
   }
 
   // One for all events, since making one for each costs more than writing a short event.
-  const booking: { -readonly [Key in keyof Booking]: Booking[Key] } = {
+  const context: { -readonly [Key in keyof EventContext]: EventContext[Key] } = {
     at: 0,
-    market: markets[0],
+    marketplace: marketplaces[0],
     order: 0,
     turn: 0,
     nth: 0,
     draw,
-    orderContents: () => drawOrder(orderDraw.begin(key, booking.order, salt.order), booking.market),
-    period: () => periods.at(booking.market, booking.at),
-    earlierPeriod: () => periods.of(booking.market, booking.period().index - 1),
+    drawnOrder: () => drawOrder(orderDraw.begin(key, context.order, salt.order), context.marketplace),
+    period: () => periods.at(context.marketplace, context.at),
+    earlierPeriod: () => periods.of(context.marketplace, context.period().index - 1),
     groupIdOf: periods.idOf,
   };
 
@@ -90,16 +158,59 @@ export function createEvents(seed: number, count: number, days: number): Events 
     orderIds: createOrderIds(key),
     factsOf,
     firstAt: calendar.firstAt,
-    eventsOf: (order) => (kinds.slotOf(order).order ? [order, ...replies.repliesTo(order)] : []),
-    write: ({ ordinal, at, list, nth, market, order, source }, draft) => {
-      booking.at = at;
-      booking.market = market;
-      booking.order = order ?? ordinal;
-      booking.turn = blockOf(ordinal);
-      booking.nth = nth;
+    eventsOf: (order) => (mix.slotOf(order).order ? [order, ...followUps.followUpsOf(order)] : []),
+    write: ({ ordinal, at, list, nth, marketplace, order, source }, sink) => {
+      context.at = at;
+      context.marketplace = marketplace;
+      context.order = order ?? ordinal;
+      context.turn = blockOf(ordinal);
+      context.nth = nth;
       draw.begin(key, source, salt.contents);
-      draft.begin(market, hash(key, source, salt.variety));
-      writers[list](booking, draft);
+      sink.begin(marketplace, hash(key, source, salt.variety));
+      writers[list](context, sink);
     },
   };
+}
+
+/** What of all events the seller has at an instant. */
+export interface History {
+  /** Its last instant, milliseconds since 1970. */
+  readonly until: number;
+  /** The periods that have begun, by their start. */
+  readonly periods: readonly Period[];
+  has: (event: EventFacts) => boolean;
+  /** Its events within the range, in their order, only those of a marketplace where one is given, and behind `after`. */
+  events(range: InstantRange, marketplace?: Marketplace, after?: number): Generator<EventFacts>;
+}
+
+/**
+ * The history at an instant: for each currency it begins with the settlement period that was running `days` before
+ * that day, so that no group lacks its first events, and it ends at the instant itself.
+ */
+export function historyAt(events: EventStream, days: number, instant: number): History {
+  const until = Math.floor(instant);
+  const earliest = (Math.floor(until / dayMs) - days) * dayMs;
+  const firsts = marketplaces.map((marketplace) => events.periods.at(marketplace, earliest));
+  const begins = firsts.map(({ start }) => start);
+  const begin = Math.min(...begins);
+
+  const periods = firsts
+    .flatMap(({ marketplace, index }) => {
+      const last = events.periods.at(marketplace, until).index;
+      return Array.from({ length: last - index + 1 }, (_, n) => events.periods.of(marketplace, index + n));
+    })
+    .sort((a, b) => a.start - b.start || a.marketplace.index - b.marketplace.index);
+  const has = ({ at, marketplace }: EventFacts) => at <= until && at >= (begins[marketplace.index] ?? Infinity);
+
+  function* within(range: InstantRange, marketplace?: Marketplace, after = -Infinity): Generator<EventFacts> {
+    const from = Math.max(range.from, begin);
+    const to = Math.min(range.to, until + 1);
+    if (from >= to || events.density.perDay === 0) return;
+    for (let ordinal = Math.max(events.firstAt(from), after + 1); ; ordinal++) {
+      const event = events.factsOf(ordinal);
+      if (event.at >= to) return;
+      if ((marketplace === undefined || marketplace === event.marketplace) && has(event)) yield event;
+    }
+  }
+  return { until, periods, has, events: within };
 }

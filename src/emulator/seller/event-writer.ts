@@ -1,13 +1,16 @@
-import type { Market } from './marketplaces.js';
 import type { Spellings } from './catalogue.js';
+import type { Marketplace } from './marketplaces.js';
+import type { Order } from './order-model.js';
+import type { Draw } from './seeded-random.js';
+import type { Period } from './settlement-periods.js';
 
 /**
  * What an event is written on. The same calls make its JSON, add up its money, or list its amounts, so that the
  * seller's books and what it says about itself come from one place and not from each other.
  */
-export interface Draft {
+export interface EventSink {
   /** Begins an event; `variety`: random bits that choose among spellings that mean the same. */
-  begin(market: Market, variety: number): void;
+  begin(marketplace: Marketplace, variety: number): void;
   /** A string without anything that JSON would escape. */
   text(key: string, value: string): void;
   /** A string in one of its spellings. */
@@ -37,41 +40,84 @@ export type Weight = 'net' | 'memo';
 export type Amounts = readonly (readonly [type: string, millionths: number])[];
 
 /** A list of ChargeComponent. */
-export function charges(draft: Draft, key: string, amounts: Amounts, weight: Weight = 'net'): void {
-  draft.beginList(key);
-  for (const [type, millionths] of amounts) draft.line('Charge', type, millionths, weight);
-  draft.endList();
+export function charges(sink: EventSink, key: string, amounts: Amounts, weight: Weight = 'net'): void {
+  sink.beginList(key);
+  for (const [type, millionths] of amounts) sink.line('Charge', type, millionths, weight);
+  sink.endList();
 }
 
 /** A list of FeeComponent. */
-export function fees(draft: Draft, key: string, amounts: Amounts): void {
-  draft.beginList(key);
-  for (const [type, millionths] of amounts) draft.line('Fee', type, millionths, 'net');
-  draft.endList();
+export function fees(sink: EventSink, key: string, amounts: Amounts): void {
+  sink.beginList(key);
+  for (const [type, millionths] of amounts) sink.line('Fee', type, millionths, 'net');
+  sink.endList();
 }
 
 /** A single ChargeComponent. */
-export function charge(draft: Draft, key: string, type: string, millionths: number): void {
-  draft.beginObject(key);
-  draft.text('ChargeType', type);
-  draft.net('ChargeAmount', millionths);
-  draft.endObject();
+export function charge(sink: EventSink, key: string, type: string, millionths: number): void {
+  sink.beginObject(key);
+  sink.text('ChargeType', type);
+  sink.net('ChargeAmount', millionths);
+  sink.endObject();
 }
 
 /** A single FeeComponent. */
-export function fee(draft: Draft, key: string, type: string, millionths: number): void {
-  draft.beginObject(key);
-  draft.text('FeeType', type);
-  draft.net('FeeAmount', millionths);
-  draft.endObject();
+export function fee(sink: EventSink, key: string, type: string, millionths: number): void {
+  sink.beginObject(key);
+  sink.text('FeeType', type);
+  sink.net('FeeAmount', millionths);
+  sink.endObject();
 }
 
 /** A list with one TaxWithheldComponent; by the standard model nothing is withheld. */
-export function taxWithheld(draft: Draft, key: string, facilitated: boolean, amounts: Amounts): void {
-  draft.beginList(key);
-  draft.beginElement();
-  draft.text('TaxCollectionModel', facilitated ? 'MarketplaceFacilitator' : 'Standard');
-  charges(draft, 'TaxesWithheld', facilitated ? amounts : []);
-  draft.endElement();
-  draft.endList();
+export function taxWithheld(sink: EventSink, key: string, facilitated: boolean, amounts: Amounts): void {
+  sink.beginList(key);
+  sink.beginElement();
+  sink.text('TaxCollectionModel', facilitated ? 'MarketplaceFacilitator' : 'Standard');
+  charges(sink, 'TaxesWithheld', facilitated ? amounts : []);
+  sink.endElement();
+  sink.endList();
+}
+
+/** An event as its writer sees it: all that decides what is in it. */
+export interface EventContext {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly marketplace: Marketplace;
+  /** The ordinal of the event that began the order it is about; its own where it is about none. */
+  readonly order: number;
+  /** Counts the blocks: what should come sooner or later comes by turns, not by chance. */
+  readonly turn: number;
+  /** Which event of its list it is in its block. */
+  readonly nth: number;
+  readonly draw: Draw;
+  /** The contents of the order; disturbs no other draw. */
+  drawnOrder(): Order;
+  /** The settlement period that it is booked in. */
+  period(): Period;
+  /** The one before that. */
+  earlierPeriod(): Period;
+  groupIdOf(period: Period): string;
+}
+
+export type EventWriter = (context: EventContext, sink: EventSink) => void;
+
+/** True in three turns of four; `offset` keeps fields from coming and going together. */
+export function mostly({ turn }: EventContext, offset: number): boolean {
+  return (((turn + offset) % 4) + 4) % 4 !== 0;
+}
+
+/** One of a list by turns. */
+export function byTurn<T>({ turn }: EventContext, list: readonly [T, ...T[]]): T {
+  return list[((turn % list.length) + list.length) % list.length] ?? list[0];
+}
+
+/** A price in millionths between two numbers of dollar cents, or what costs the like in the marketplace's currency. */
+export function price({ draw, marketplace }: EventContext, least: number, most: number): number {
+  return draw.between(least, most) * marketplace.level * marketplace.unit;
+}
+
+/** A share of an amount in hundredths, cut to the currency's smallest unit. */
+export function share({ marketplace }: EventContext, millionths: number, hundredths: number): number {
+  return Math.trunc(((millionths / marketplace.unit) * hundredths) / 100) * marketplace.unit;
 }

@@ -2,8 +2,8 @@ import type { NonEmpty } from './seeded-random.js';
 import { type Spellings, stores } from './catalogue.js';
 
 /** A marketplace, and with it a currency: the seller has one of each. */
-export interface Market {
-  /** Place in `markets`. */
+export interface Marketplace {
+  /** Place in `marketplaces`. */
   readonly index: number;
   readonly currency: string;
   /** Millionths in the currency's smallest unit: 10 000 for a cent. */
@@ -12,7 +12,7 @@ export interface Market {
   readonly scale: number;
   /** What costs a dollar's cent costs this many of the smallest unit. */
   readonly level: number;
-  /** US dollars for a million of the currency, for converted totals. */
+  /** US dollars for a million of the currency, for converted periodSums. */
   readonly dollars: bigint;
   readonly name: string;
   readonly id: string;
@@ -22,7 +22,7 @@ export interface Market {
 
 const cent = { unit: 10_000, scale: 2 };
 
-const dollar: Market = {
+const dollar: Marketplace = {
   index: 0,
   currency: 'USD',
   ...cent,
@@ -33,7 +33,7 @@ const dollar: Market = {
   country: 'US',
   stores: stores.USD,
 };
-const canadian: Market = {
+const canadian: Marketplace = {
   index: 1,
   currency: 'CAD',
   ...cent,
@@ -44,7 +44,7 @@ const canadian: Market = {
   country: 'CA',
   stores: stores.CAD,
 };
-const peso: Market = {
+const peso: Marketplace = {
   index: 2,
   currency: 'MXN',
   ...cent,
@@ -55,7 +55,7 @@ const peso: Market = {
   country: 'MX',
   stores: stores.MXN,
 };
-const yen: Market = {
+const yen: Marketplace = {
   index: 3,
   currency: 'JPY',
   unit: 1_000_000,
@@ -68,10 +68,10 @@ const yen: Market = {
   stores: stores.JPY,
 };
 
-export const markets = [dollar, canadian, peso, yen] as const;
+export const marketplaces = [dollar, canadian, peso, yen] as const;
 
-/** The market for 32 random bits: of 32 orders 18 are in dollars. */
-export function marketFor(bits: number): Market {
+/** The marketplace for 32 random bits: of 32 orders 18 are in dollars. */
+export function marketplaceFor(bits: number): Marketplace {
   const part = bits >>> 27;
   return part < 18 ? dollar : part < 24 ? canadian : part < 28 ? peso : yen;
 }

@@ -1,60 +1,71 @@
-import { byTurn, mostly, price, share, type Writer } from './booking.js';
-import { charge, charges, fees, taxWithheld } from './event-writer.js';
 import { descriptions, products } from './catalogue.js';
+import {
+  type EventContext,
+  byTurn,
+  charge,
+  charges,
+  type EventSink,
+  fees,
+  mostly,
+  price,
+  share,
+  taxWithheld,
+  type EventWriter,
+} from './event-writer.js';
 
 /** A reimbursement of a refund that was paid with food stamps. */
-export const ebtRefund: Writer = (booking, draft) => {
-  draft.order('OrderId', booking.order);
-  draft.instant('PostedDate', booking.at);
-  draft.net('Amount', price(booking, 100, 4000));
+export const ebtRefund: EventWriter = (context, sink) => {
+  sink.order('OrderId', context.order);
+  sink.instant('PostedDate', context.at);
+  sink.net('Amount', price(context, 100, 4000));
 };
 
-export const payWithAmazon: Writer = (booking, draft) => {
-  const { draw, market } = booking;
-  const amount = price(booking, 500, 20_000);
-  draft.text('SellerOrderId', `P01-${draw.digits(7)}-${draw.digits(7)}`);
-  draft.instant('TransactionPostedDate', booking.at);
-  if (mostly(booking, 0)) draft.text('BusinessObjectType', 'PaymentContract');
-  if (mostly(booking, 1)) draft.text('SalesChannel', `shop.example.${market.country.toLowerCase()}`);
-  charge(draft, 'Charge', 'Principal', amount);
-  fees(draft, 'FeeList', [
-    ['PayWithAmazonDomesticTransactionFee', share(booking, -amount, 3)],
-    ['PayWithAmazonAuthorizationFee', -30 * market.level * market.unit],
+export const payWithAmazon: EventWriter = (context, sink) => {
+  const { draw, marketplace } = context;
+  const amount = price(context, 500, 20_000);
+  sink.text('SellerOrderId', `P01-${draw.digits(7)}-${draw.digits(7)}`);
+  sink.instant('TransactionPostedDate', context.at);
+  if (mostly(context, 0)) sink.text('BusinessObjectType', 'PaymentContract');
+  if (mostly(context, 1)) sink.text('SalesChannel', `shop.example.${marketplace.country.toLowerCase()}`);
+  charge(sink, 'Charge', 'Principal', amount);
+  fees(sink, 'FeeList', [
+    ['PayWithAmazonDomesticTransactionFee', share(context, -amount, 3)],
+    ['PayWithAmazonAuthorizationFee', -30 * marketplace.level * marketplace.unit],
   ]);
-  if (mostly(booking, 2)) draft.text('PaymentAmountType', 'Sales');
-  if (mostly(booking, 3)) draft.words('AmountDescription', draw.pick(descriptions.payment));
-  draft.text('FulfillmentChannel', byTurn(booking, ['MFN', 'AFN']));
-  if (mostly(booking, 0)) draft.words('StoreName', draw.pick(market.stores));
+  if (mostly(context, 2)) sink.text('PaymentAmountType', 'Sales');
+  if (mostly(context, 3)) sink.words('AmountDescription', draw.pick(descriptions.payment));
+  sink.text('FulfillmentChannel', byTurn(context, ['MFN', 'AFN']));
+  if (mostly(context, 0)) sink.words('StoreName', draw.pick(marketplace.stores));
 };
 
-export const providerCredit: Writer = (booking, draft) => {
-  const { draw, market } = booking;
-  if (mostly(booking, 0)) draft.text('ProviderTransactionType', 'SolutionProviderCredit');
-  draft.text('SellerOrderId', `SP-${draw.digits(9)}`);
-  draft.text('MarketplaceId', market.id);
-  draft.text('MarketplaceCountryCode', market.country);
-  if (mostly(booking, 1)) draft.text('SellerId', `A${draw.code(12)}`);
-  draft.words('SellerStoreName', draw.pick(market.stores));
-  if (mostly(booking, 2)) draft.text('ProviderId', `A${draw.code(12)}`);
-  if (mostly(booking, 3)) draft.words('ProviderStoreName', draw.pick(descriptions.provider));
-  draft.net('TransactionAmount', price(booking, 100, 5000));
-  draft.instant('TransactionCreationDate', booking.at);
+export const providerCredit: EventWriter = (context, sink) => {
+  const { draw, marketplace } = context;
+  if (mostly(context, 0)) sink.text('ProviderTransactionType', 'SolutionProviderCredit');
+  sink.text('SellerOrderId', `SP-${draw.digits(9)}`);
+  sink.text('MarketplaceId', marketplace.id);
+  sink.text('MarketplaceCountryCode', marketplace.country);
+  if (mostly(context, 1)) sink.text('SellerId', `A${draw.code(12)}`);
+  sink.words('SellerStoreName', draw.pick(marketplace.stores));
+  if (mostly(context, 2)) sink.text('ProviderId', `A${draw.code(12)}`);
+  if (mostly(context, 3)) sink.words('ProviderStoreName', draw.pick(descriptions.provider));
+  sink.net('TransactionAmount', price(context, 100, 5000));
+  sink.instant('TransactionCreationDate', context.at);
 };
 
 /** Tax that was charged too late, or given back. */
-export const retrocharge: Writer = (booking, draft) => {
-  const type = byTurn(booking, ['Retrocharge', 'RetrochargeReversal']);
+export const retrocharge: EventWriter = (context, sink) => {
+  const type = byTurn(context, ['Retrocharge', 'RetrochargeReversal']);
   const sign = type === 'Retrocharge' ? -1 : 1;
-  const baseTax = sign * price(booking, 10, 900);
-  const shippingTax = sign * price(booking, 0, 90);
-  draft.text('RetrochargeEventType', type);
-  draft.order('AmazonOrderId', booking.order);
-  draft.instant('PostedDate', booking.at);
-  draft.net('BaseTax', baseTax);
-  draft.net('ShippingTax', shippingTax);
-  if (mostly(booking, 1)) draft.text('MarketplaceName', booking.market.name);
-  if (mostly(booking, 2)) {
-    taxWithheld(draft, 'RetrochargeTaxWithheldList', mostly(booking, 3), [
+  const baseTax = sign * price(context, 10, 900);
+  const shippingTax = sign * price(context, 0, 90);
+  sink.text('RetrochargeEventType', type);
+  sink.order('AmazonOrderId', context.order);
+  sink.instant('PostedDate', context.at);
+  sink.net('BaseTax', baseTax);
+  sink.net('ShippingTax', shippingTax);
+  if (mostly(context, 1)) sink.text('MarketplaceName', context.marketplace.name);
+  if (mostly(context, 2)) {
+    taxWithheld(sink, 'RetrochargeTaxWithheldList', mostly(context, 3), [
       ['MarketplaceFacilitatorTax-Principal', -baseTax],
       ['MarketplaceFacilitatorTax-Shipping', -shippingTax],
     ]);
@@ -71,49 +82,49 @@ const rentalTypes = [
   'RentalLostItemReimbursement',
 ] as const;
 
-export const rental: Writer = (booking, draft) => {
-  const type = byTurn(booking, rentalTypes);
-  draft.order('AmazonOrderId', booking.order);
-  draft.text('RentalEventType', type);
-  if (type.endsWith('Extension')) draft.number('ExtensionLength', booking.draw.between(7, 60));
-  draft.instant('PostedDate', booking.at);
+export const rental: EventWriter = (context, sink) => {
+  const type = byTurn(context, rentalTypes);
+  sink.order('AmazonOrderId', context.order);
+  sink.text('RentalEventType', type);
+  if (type.endsWith('Extension')) sink.number('ExtensionLength', context.draw.between(7, 60));
+  sink.instant('PostedDate', context.at);
   if (type.startsWith('RentalCustomer')) {
-    const amount = (type.includes('Refund') ? -1 : 1) * price(booking, 1000, 9000);
-    const tax = share(booking, amount, 8);
-    charges(draft, 'RentalChargeList', [
+    const amount = (type.includes('Refund') ? -1 : 1) * price(context, 1000, 9000);
+    const tax = share(context, amount, 8);
+    charges(sink, 'RentalChargeList', [
       ['Principal', amount],
       ['Tax', tax],
     ]);
-    fees(draft, 'RentalFeeList', [['Commission', share(booking, -amount, 15)]]);
-    draft.text('MarketplaceName', booking.market.name);
-    taxWithheld(draft, 'RentalTaxWithheldList', true, [['MarketplaceFacilitatorTax-Principal', -tax]]);
+    fees(sink, 'RentalFeeList', [['Commission', share(context, -amount, 15)]]);
+    sink.text('MarketplaceName', context.marketplace.name);
+    taxWithheld(sink, 'RentalTaxWithheldList', true, [['MarketplaceFacilitatorTax-Principal', -tax]]);
   } else if (type === 'RentalHandlingFee') {
-    charges(draft, 'RentalChargeList', []);
-    fees(draft, 'RentalFeeList', [['RentalHandlingFee', -price(booking, 100, 500)]]);
+    charges(sink, 'RentalChargeList', []);
+    fees(sink, 'RentalFeeList', [['RentalHandlingFee', -price(context, 100, 500)]]);
   } else {
-    draft.text('MarketplaceName', booking.market.name);
-    draft.memo('RentalInitialValue', price(booking, 2000, 9000));
-    draft.net('RentalReimbursement', price(booking, 1000, 9000));
+    sink.text('MarketplaceName', context.marketplace.name);
+    sink.memo('RentalInitialValue', price(context, 2000, 9000));
+    sink.net('RentalReimbursement', price(context, 1000, 9000));
   }
 };
 
 /** A share of an instalment plan's cost; its reversal gives it back. */
-function affordability(type: 'Charge' | 'Refund'): Writer {
+function affordability(type: 'Charge' | 'Refund'): EventWriter {
   const sign = type === 'Charge' ? -1 : 1;
-  return (booking, draft) => {
-    const base = sign * price(booking, 100, 3000);
-    const isLocal = booking.draw.once(2);
-    const local = isLocal ? share(booking, base, 9) : 0;
-    const integrated = isLocal ? 0 : share(booking, base, 18);
-    draft.order('AmazonOrderId', booking.order);
-    draft.instant('PostedDate', booking.at);
-    if (mostly(booking, 0)) draft.text('MarketplaceId', booking.market.id);
-    draft.text('TransactionType', type);
-    draft.net('BaseExpense', base);
-    draft.net('TaxTypeCGST', local);
-    draft.net('TaxTypeSGST', local);
-    draft.net('TaxTypeIGST', integrated);
-    draft.memo('TotalExpense', base + local + local + integrated);
+  return (context, sink) => {
+    const base = sign * price(context, 100, 3000);
+    const isLocal = context.draw.once(2);
+    const local = isLocal ? share(context, base, 9) : 0;
+    const integrated = isLocal ? 0 : share(context, base, 18);
+    sink.order('AmazonOrderId', context.order);
+    sink.instant('PostedDate', context.at);
+    if (mostly(context, 0)) sink.text('MarketplaceId', context.marketplace.id);
+    sink.text('TransactionType', type);
+    sink.net('BaseExpense', base);
+    sink.net('TaxTypeCGST', local);
+    sink.net('TaxTypeSGST', local);
+    sink.net('TaxTypeIGST', integrated);
+    sink.memo('TotalExpense', base + local + local + integrated);
   };
 }
 
@@ -121,19 +132,84 @@ export const affordabilityExpense = affordability('Charge');
 export const affordabilityReversal = affordability('Refund');
 
 /** A shipment that the buyer may try first: only its fees count. */
-export const trialShipment: Writer = (booking, draft) => {
-  draft.order('AmazonOrderId', booking.order);
-  draft.text('FinancialEventGroupId', booking.groupIdOf(booking.period()));
-  draft.instant('PostedDate', booking.at);
-  draft.words('SKU', booking.draw.pick(products).sku);
-  fees(draft, 'FeeList', [
-    ['FBAPerUnitFulfillmentFee', -price(booking, 200, 900)],
-    ['FBATransportationFee', -price(booking, 10, 90)],
+export const trialShipment: EventWriter = (context, sink) => {
+  sink.order('AmazonOrderId', context.order);
+  sink.text('FinancialEventGroupId', context.groupIdOf(context.period()));
+  sink.instant('PostedDate', context.at);
+  sink.words('SKU', context.draw.pick(products).sku);
+  fees(sink, 'FeeList', [
+    ['FBAPerUnitFulfillmentFee', -price(context, 200, 900)],
+    ['FBATransportationFee', -price(context, 10, 90)],
   ]);
 };
 
-export const tdsReimbursement: Writer = (booking, draft) => {
-  draft.instant('PostedDate', booking.at);
-  draft.order('TDSOrderId', booking.order);
-  draft.net('ReimbursedAmount', price(booking, 10, 900));
+export const tdsReimbursement: EventWriter = (context, sink) => {
+  sink.instant('PostedDate', context.at);
+  sink.order('TDSOrderId', context.order);
+  sink.net('ReimbursedAmount', price(context, 10, 900));
+};
+
+function merchantOrderId(order: number): string {
+  return `RM-${order.toString(36).toUpperCase()}`;
+}
+
+function itemHead({ draw }: EventContext, sink: EventSink, facilitated: boolean): void {
+  sink.text('RemovalShipmentItemId', draw.digits(11));
+  sink.text('TaxCollectionModel', facilitated ? 'MarketplaceFacilitator' : 'Standard');
+  sink.text('FulfillmentNetworkSKU', draw.pick(products).fnSku);
+}
+
+/** Stock that was sold off in bulk. */
+export const removalShipment: EventWriter = (context, sink) => {
+  const { draw } = context;
+  sink.instant('PostedDate', context.at);
+  if (mostly(context, 0)) sink.text('MerchantOrderId', merchantOrderId(context.order));
+  sink.order('OrderId', context.order);
+  sink.text('TransactionType', 'WHOLESALE_LIQUIDATION');
+  if (mostly(context, 1)) sink.words('StoreName', draw.pick(context.marketplace.stores));
+  sink.beginList('RemovalShipmentItemList');
+  for (let left = draw.between(1, 3); left > 0; left--) {
+    const facilitated = draw.once(2);
+    const revenue = price(context, 50, 5000);
+    const tax = share(context, revenue, 8);
+    sink.beginElement();
+    itemHead(context, sink, facilitated);
+    sink.number('Quantity', draw.between(1, 40));
+    sink.net('Revenue', revenue);
+    sink.net('FeeAmount', share(context, -revenue, 15));
+    sink.net('TaxAmount', tax);
+    sink.net('TaxWithheld', facilitated ? -tax : 0);
+    sink.endElement();
+  }
+  sink.endList();
+};
+
+/** What a bulk buyer disputed. */
+export const removalAdjustment: EventWriter = (context, sink) => {
+  const { draw } = context;
+  const facilitated = draw.once(2);
+  const revenue = -price(context, 50, 900);
+  const tax = share(context, revenue, 8);
+  sink.instant('PostedDate', context.at);
+  sink.text('AdjustmentEventId', `ADJ${draw.digits(12)}`);
+  if (mostly(context, 0)) sink.text('MerchantOrderId', merchantOrderId(context.order));
+  sink.order('OrderId', context.order);
+  sink.text('TransactionType', 'WHOLESALE_LIQUIDATION');
+  sink.beginList('RemovalShipmentItemAdjustmentList');
+  sink.beginElement();
+  itemHead(context, sink, facilitated);
+  sink.number('AdjustedQuantity', draw.between(1, 5));
+  sink.net('RevenueAdjustment', revenue);
+  sink.net('TaxAmountAdjustment', tax);
+  sink.net('TaxWithheldAdjustment', facilitated ? -tax : 0);
+  sink.endElement();
+  sink.endList();
+};
+
+export const liquidation: EventWriter = (context, sink) => {
+  const proceeds = price(context, 100, 9000);
+  sink.instant('PostedDate', context.at);
+  sink.order('OriginalRemovalOrderId', context.order);
+  sink.net('LiquidationProceedsAmount', proceeds);
+  sink.net('LiquidationFeeAmount', share(context, -proceeds, 20));
 };

@@ -2,13 +2,11 @@ import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
 import type { InstantRange, Ledger, LedgerItem, LedgerPage, LedgerQuery } from '../../serve/http/ledger.js';
 import { type Books, createBooks } from './books.js';
-import { createEvents, type EventFacts } from './event-stream.js';
-import { groupJson } from './settlement-groups.js';
-import { type History, historyAt } from './history.js';
-import { JsonDraft } from './json-sink.js';
-import type { Period } from './settlement-periods.js';
+import { createEventStream, type EventFacts, type History, historyAt } from './event-stream.js';
+import { JsonSink } from './json-sink.js';
 import { keyOf } from './seeded-random.js';
-import { createTotals } from './totals.js';
+import { createPeriodSums, groupJson } from './settlement-groups.js';
+import type { Period } from './settlement-periods.js';
 
 export interface SellerOptions {
   /** Decides everything: a whole number from 0. */
@@ -72,14 +70,14 @@ export function createSeller(options: SellerOptions, clock: Clock): Seller {
   checkWhole('number of days', days, 1, limits.days);
 
   const key = keyOf(seed);
-  const events = createEvents(seed, count, days);
-  const totals = createTotals(events);
-  const draft = new JsonDraft(events.orderIds);
+  const events = createEventStream(seed, count, days);
+  const periodSums = createPeriodSums(events);
+  const sink = new JsonSink(events.orderIds);
   const historyOf = ({ asOf }: LedgerQuery) => historyAt(events, days, Math.min(asOf, clock.now()));
 
   function itemOf(event: EventFacts): LedgerItem {
-    events.write(event, draft);
-    return { list: event.list, json: draft.finish() };
+    events.write(event, sink);
+    return { list: event.list, json: sink.finish() };
   }
   function page(found: Iterable<EventFacts>, { limit }: LedgerQuery): LedgerPage {
     const { shown, last } = cut(found, limit);
@@ -87,7 +85,7 @@ export function createSeller(options: SellerOptions, clock: Clock): Seller {
   }
   async function groupItem(period: Period, { until }: History): Promise<LedgerItem> {
     const beginningBalance = events.periods.beginningBalanceOf(period);
-    const total = beginningBalance + (count === 0 ? 0n : await totals.netOf(period, until));
+    const total = beginningBalance + (count === 0 ? 0n : await periodSums.netOf(period, until));
     const facts = { id: events.periods.idOf(period), period, isOpen: period.end > until, beginningBalance, total };
     return { list: '', json: groupJson(key, facts) };
   }
@@ -115,7 +113,7 @@ export function createSeller(options: SellerOptions, clock: Clock): Seller {
         const period = history.periods.find((candidate) => events.periods.idOf(candidate) === groupId);
         if (period === undefined) return undefined;
         const range = { from: Math.max(period.start, asked.from), to: Math.min(period.end, asked.to) };
-        return page(history.events(range, period.market, ordinalIn(query.cursor)), query);
+        return page(history.events(range, period.marketplace, ordinalIn(query.cursor)), query);
       }),
     eventsOfOrder: (orderId, query) =>
       answer(() => {

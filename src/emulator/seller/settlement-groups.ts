@@ -1,8 +1,11 @@
-import { instantText } from './json-sink.js';
-import { type Market, markets } from './marketplaces.js';
-import { numberText } from './number-text.js';
-import type { Period } from './settlement-periods.js';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { SumSink } from './books.js';
+import { dayMs } from './event-calendar.js';
+import type { EventStream } from './event-stream.js';
+import { instantText, numberText } from './json-sink.js';
+import { type Marketplace, marketplaces } from './marketplaces.js';
 import { hash } from './seeded-random.js';
+import type { Period } from './settlement-periods.js';
 
 /** A group as the service tells it; amounts in millionths. */
 export interface GroupFacts {
@@ -17,43 +20,109 @@ export interface GroupFacts {
 
 const salt = { variety: 71, trace: 72 };
 const statuses = ['Succeeded', 'Succeeded', 'Processing', 'Failed'] as const;
-const [dollars] = markets;
+const [dollars] = marketplaces;
 
-function money(key: string, { currency, scale }: Market, millionths: bigint, choice: number): string {
+function money(key: string, { currency, scale }: Marketplace, millionths: bigint, choice: number): string {
   const amount = numberText(millionths, scale, choice);
   return `"${key}":{"CurrencyCode":"${currency}","CurrencyAmount":${amount}}`;
 }
 
 /** What the seller's bank got, at a rate that never changes, cut to whole cents. */
-function converted(millionths: bigint, market: Market): bigint {
+function converted(millionths: bigint, marketplace: Marketplace): bigint {
   const cent = BigInt(dollars.unit);
-  return ((millionths * market.dollars) / 1_000_000n / cent) * cent;
+  return ((millionths * marketplace.dollars) / 1_000_000n / cent) * cent;
 }
 
 /** The JSON of a financial event group. */
 export function groupJson(key: number, { id, period, isOpen, beginningBalance, total }: GroupFacts): string {
-  const { market, index, start, end } = period;
-  const number = index * markets.length + market.index;
+  const { marketplace, index, start, end } = period;
+  const number = index * marketplaces.length + marketplace.index;
   const choice = hash(key, number, salt.variety);
   const trace = hash(key, number, salt.trace);
   const members = [
     `"FinancialEventGroupId":"${id}"`,
     `"ProcessingStatus":"${isOpen ? 'Open' : 'Closed'}"`,
     ...(isOpen ? [] : [`"FundTransferStatus":"${statuses[trace % statuses.length] ?? statuses[0]}"`]),
-    money('OriginalTotal', market, total, choice),
-    ...(!isOpen && market !== dollars && index % 3 !== 0
-      ? [money('ConvertedTotal', dollars, converted(total, market), choice >>> 5)]
+    money('OriginalTotal', marketplace, total, choice),
+    ...(!isOpen && marketplace !== dollars && index % 3 !== 0
+      ? [money('ConvertedTotal', dollars, converted(total, marketplace), choice >>> 5)]
       : []),
     ...(isOpen
       ? []
       : [
           `"FundTransferDate":"${instantText(end)}"`,
           `"TraceId":"${String(trace).padStart(10, '0')}${String(choice % 1e5).padStart(5, '0')}"`,
-          `"AccountTail":"${String(hash(key, market.index, salt.trace) % 1e4).padStart(4, '0')}"`,
+          `"AccountTail":"${String(hash(key, marketplace.index, salt.trace) % 1e4).padStart(4, '0')}"`,
         ]),
-    money('BeginningBalance', market, beginningBalance, choice >>> 10),
+    money('BeginningBalance', marketplace, beginningBalance, choice >>> 10),
     `"FinancialEventGroupStart":"${instantText(start)}"`,
     ...(isOpen ? [] : [`"FinancialEventGroupEnd":"${instantText(end)}"`]),
   ];
   return `{${members.join(',')}}`;
+}
+
+/** Days whose sums are kept: more than the service's two years would need, a few numbers each. */
+const keptDays = 1024;
+
+/** What one day brought in each currency, before and from the beginning of a period in it (millionths). */
+interface DaySums {
+  readonly before: readonly bigint[];
+  readonly from: readonly bigint[];
+}
+
+export interface PeriodSums {
+  /** Net millionths of a period's events up to `until`, an instant included. Lets others run between two days. */
+  netOf(period: Period, until: number): Promise<bigint>;
+}
+
+/** Adds periods up day by day, without holding their events; a day is added up once for all currencies. */
+export function createPeriodSums(events: EventStream): PeriodSums {
+  const kept = new Map<number, DaySums>();
+  const sink = new SumSink();
+
+  /** A period begins within a day at most once for each currency; without one all is `before`. */
+  function sumDay(day: number, until: number): DaySums {
+    const last = (day + 1) * dayMs - 1;
+    const starts = marketplaces.map((marketplace) => {
+      const { start } = events.periods.at(marketplace, last);
+      return start > day * dayMs ? start : Infinity;
+    });
+    const before = marketplaces.map(() => 0n);
+    const from = marketplaces.map(() => 0n);
+    const end = events.density.firstOf(day + 1);
+    for (let ordinal = events.density.firstOf(day); ordinal < end; ordinal++) {
+      const event = events.factsOf(ordinal);
+      if (event.at > until) break;
+      events.write(event, sink);
+      const { index } = event.marketplace;
+      const sums = event.at >= (starts[index] ?? Infinity) ? from : before;
+      sums[index] = (sums[index] ?? 0n) + BigInt(sink.sum);
+    }
+    return { before, from };
+  }
+
+  async function sumsOf(day: number, until: number): Promise<DaySums> {
+    if (until < (day + 1) * dayMs - 1) return sumDay(day, until);
+    const known = kept.get(day);
+    if (known !== undefined) return known;
+    await nextTurn();
+    const sums = sumDay(day, Infinity);
+    if (kept.size >= keptDays) kept.clear();
+    kept.set(day, sums);
+    return sums;
+  }
+
+  return {
+    netOf: async ({ marketplace, start, end }, until) => {
+      const last = Math.min(end - 1, until);
+      let net = 0n;
+      for (let day = Math.floor(start / dayMs); day * dayMs <= last; day++) {
+        const { before, from } = await sumsOf(day, until);
+        // On the day of its beginning a period has what came from then on, on that of its end what came before.
+        if (day * dayMs >= start) net += before[marketplace.index] ?? 0n;
+        if ((day + 1) * dayMs <= end) net += from[marketplace.index] ?? 0n;
+      }
+      return net;
+    },
+  };
 }

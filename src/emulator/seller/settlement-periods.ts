@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { dayMs } from './event-calendar.js';
-import { type Market, markets } from './marketplaces.js';
+import { type Marketplace, marketplaces } from './marketplaces.js';
 import { hash } from './seeded-random.js';
 
 const salt = { start: 51, balance: 52 };
@@ -10,7 +10,7 @@ const keptIds = 4096;
 
 /** A settlement period of one currency: what a financial event group is about. */
 export interface Period {
-  readonly market: Market;
+  readonly marketplace: Marketplace;
   /** Counts the currency's periods. */
   readonly index: number;
   /** Milliseconds since 1970, included. */
@@ -20,8 +20,8 @@ export interface Period {
 }
 
 export interface Periods {
-  at(market: Market, instant: number): Period;
-  of(market: Market, index: number): Period;
+  at(marketplace: Marketplace, instant: number): Period;
+  of(marketplace: Marketplace, index: number): Period;
   idOf: (period: Period) => string;
   /** Millionths. */
   beginningBalanceOf(period: Period): bigint;
@@ -29,18 +29,18 @@ export interface Periods {
 
 /** Fourteen days each, one after the other, and each currency begins at an hour of its own. */
 export function createPeriods(seed: number, key: number): Periods {
-  const origins = markets.map(({ index }) => (hash(key, index, salt.start) % (periodMs / 1000)) * 1000);
+  const origins = marketplaces.map(({ index }) => (hash(key, index, salt.start) % (periodMs / 1000)) * 1000);
   const ids = new Map<string, string>();
 
-  function of(market: Market, index: number): Period {
-    const start = (origins[market.index] ?? 0) + index * periodMs;
-    return { market, index, start, end: start + periodMs };
+  function of(marketplace: Marketplace, index: number): Period {
+    const start = (origins[marketplace.index] ?? 0) + index * periodMs;
+    return { marketplace, index, start, end: start + periodMs };
   }
   return {
     of,
-    at: (market, instant) => of(market, Math.floor((instant - (origins[market.index] ?? 0)) / periodMs)),
-    idOf: ({ market, index }) => {
-      const name = `${seed}/${market.currency}/${index}`;
+    at: (marketplace, instant) => of(marketplace, Math.floor((instant - (origins[marketplace.index] ?? 0)) / periodMs)),
+    idOf: ({ marketplace, index }) => {
+      const name = `${seed}/${marketplace.currency}/${index}`;
       const known = ids.get(name);
       if (known !== undefined) return known;
       const id = createHash('sha256').update(name).digest('base64url');
@@ -48,10 +48,10 @@ export function createPeriods(seed: number, key: number): Periods {
       ids.set(name, id);
       return id;
     },
-    beginningBalanceOf: ({ market, index }) => {
-      const bits = hash(key, index * markets.length + market.index, salt.balance);
+    beginningBalanceOf: ({ marketplace, index }) => {
+      const bits = hash(key, index * marketplaces.length + marketplace.index, salt.balance);
       if (bits % 2 === 0) return 0n;
-      const amount = BigInt((bits >>> 8) % 500_000) * BigInt(market.level * market.unit);
+      const amount = BigInt((bits >>> 8) % 500_000) * BigInt(marketplace.level * marketplace.unit);
       return bits % 8 === 1 ? -amount : amount;
     },
   };

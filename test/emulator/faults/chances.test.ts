@@ -5,7 +5,7 @@ import { draw } from '../../../src/serve/http/draw.js';
 import type { Faults } from '../../../src/emulator/faults/fault-settings.js';
 import type { FaultRequest } from '../../../src/serve/http/fault-injection.js';
 import { type FaultKind, faultKinds, faultRules } from '../../../src/emulator/faults/fault-rules.js';
-import { Strikes } from '../../../src/emulator/faults/fault-injector.js';
+import { FaultInjector } from '../../../src/emulator/faults/fault-injector.js';
 import { startEmulator } from '../../../src/emulator/emulator.js';
 import { arrayLedger, event, group } from '../../serve/http/array-ledger.js';
 import { pages, paths, start, startClient } from '../../serve/http/client.js';
@@ -13,11 +13,11 @@ import { handClock } from '../../serve/http/hand-clock.js';
 
 const ten = Array.from({ length: 10 }, (_, id) => event(Date.parse('2025-06-01') + id, id, { group: 'G' }));
 
-function strikesOf(faults: Faults, more: { seed?: number; now?: () => number; signIn?: boolean } = {}) {
+function injectorOf(faults: Faults, more: { seed?: number; now?: () => number; signIn?: boolean } = {}) {
   const hits: FaultKind[] = [];
   const hit = (kind: FaultKind) => hits.push(kind);
   const { seed = 1, now = () => 0, signIn = false } = more;
-  return { strikes: new Strikes({ faults, seed, now, hit, signIn }), hits };
+  return { injector: new FaultInjector({ faults, seed, now, hit, signIn }), hits };
 }
 
 /** So many first requests for events. */
@@ -32,9 +32,9 @@ function requests(
 
 /** The numbers of the requests that a fault hit. */
 function struck(kind: FaultKind, faults: Faults, count = 1_000, seed = 1): number[] {
-  const { strikes } = strikesOf(faults, { seed });
+  const { injector } = injectorOf(faults, { seed });
   return requests(count)
-    .filter((request) => strikes.hits(kind, request))
+    .filter((request) => injector.hits(kind, request))
     .map(({ number }) => number);
 }
 
@@ -83,16 +83,16 @@ describe('settings', () => {
 
   test('a spell hits every request of its operation, then chance decides again', () => {
     let now = 0;
-    const { strikes } = strikesOf({ html: { forMs: 100, times: 1 } }, { now: () => now });
+    const { injector } = injectorOf({ html: { forMs: 100, times: 1 } }, { now: () => now });
     const [one, two, three] = requests(3);
     const [other] = requests(1, 'ListFinancialEventGroups');
     if (!one || !two || !three || !other) throw new Error('no requests');
-    expect(strikes.hits('html', one)).toBe(true);
+    expect(injector.hits('html', one)).toBe(true);
     now = 99;
-    expect(strikes.hits('html', two)).toBe(true);
-    expect(strikes.hits('html', other)).toBe(false);
+    expect(injector.hits('html', two)).toBe(true);
+    expect(injector.hits('html', other)).toBe(false);
     now = 100;
-    expect(strikes.hits('html', three)).toBe(false);
+    expect(injector.hits('html', three)).toBe(false);
   });
 
   test('a request is shown with all that chooses it', async () => {
@@ -155,10 +155,10 @@ describe('settings', () => {
 describe('all', () => {
   const passing = faultKinds.filter((kind) => faultRules[kind].passing === true);
   const drawn = (faults: Faults, list: readonly FaultRequest[], signIn = false) => {
-    const { strikes, hits } = strikesOf(faults, { signIn });
+    const { injector, hits } = injectorOf(faults, { signIn });
     for (const request of list) {
       const before = hits.length;
-      for (const kind of faultKinds) strikes.hits(kind, request);
+      for (const kind of faultKinds) injector.hits(kind, request);
       expect(hits.length - before).toBeLessThanOrEqual(1);
     }
     return hits;

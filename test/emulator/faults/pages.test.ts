@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { faultyLedger, withoutMember } from '../../../src/emulator/faults/faulty-ledger.js';
-import { Strikes } from '../../../src/emulator/faults/fault-injector.js';
+import { FaultInjector } from '../../../src/emulator/faults/fault-injector.js';
 import { arrayLedger, event, group } from '../../serve/http/array-ledger.js';
 import { type Client, firstToken, pages, paths, start, startClient } from '../../serve/http/client.js';
 import { handClock } from '../../serve/http/hand-clock.js';
@@ -176,8 +176,8 @@ describe('unknown-list', () => {
 
 test('a ledger without such faults is the ledger itself', () => {
   const ledger = arrayLedger([]);
-  const strikes = (faults: object) =>
-    new Strikes({ faults, seed: 1, now: () => handClock(start).now(), hit: () => undefined, signIn: false });
-  expect(faultyLedger(ledger, strikes({ throttled: {}, 'groups-missing': {} }))).toBe(ledger);
-  expect(faultyLedger(ledger, strikes({ 'unknown-list': {} }))).not.toBe(ledger);
+  const injector = (faults: object) =>
+    new FaultInjector({ faults, seed: 1, now: () => handClock(start).now(), hit: () => undefined, signIn: false });
+  expect(faultyLedger(ledger, injector({ throttled: {}, 'groups-missing': {} }))).toBe(ledger);
+  expect(faultyLedger(ledger, injector({ 'unknown-list': {} }))).not.toBe(ledger);
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { numberText } from '../../../src/emulator/seller/number-text.js';
+import { numberText } from '../../../src/emulator/seller/json-sink.js';
 import { microsOf } from './reading.js';
 
 const scales = fc.constantFrom(0, 2);
