@@ -75,7 +75,7 @@ export async function addEvents(
     }
     const { known, leftOut } = added;
     if (added.events.rows === 0) return { events: 0, entries: 0, files: 0, bytes: 0, known, leftOut };
-    const spans = staged.undated > 0 ? [undated.span] : [];
+    const spans = staged.undated > undated.omittedOf(staged.number) ? [undated.span] : [];
     const files = await newFiles(place, added, spans, target.clock.now());
     if (isCurrent) for (const { table, add } of files) if (table === family.main) heldEvents.place(holding, add.path);
     const { taken, ...written } = await commitDays(target, family, held, files);

@@ -6,6 +6,7 @@ import type { Lake } from '../../lake/lake.js';
 import { bundlesOf, fileCountOf, currentFiles, replacing, sizesOf, type Bundle } from './bundles.js';
 import type { Family } from '../../lake/files/families.js';
 import { mergedFiles } from './merge.js';
+import { mayShareFile } from '../../lake/files/merged-tags.js';
 import { planMerges, type Sized } from './merge-plan.js';
 import { leadingColumn } from '../../lake/files/row-order.js';
 import { isRewritten } from '../../lake/files/new-files.js';
@@ -59,13 +60,13 @@ async function compactFamily(
   const { lake, clock, account, targetBytes, signal, emit } = options;
   const began = clock.now();
   const partitions = partitionsOf(bundlesOf(lake, family, account));
-  const planned = [...partitions.values()].flatMap((held) => planMerges(sized(family, held), targetBytes).flat());
-  const bytes = planned.reduce((sum, { bundle }) => sum + bytesOf(bundle), 0);
-  emit({ event: 'files-planned', pipeline: family.pipeline, files: planned.length, bytes });
+  const files = [...partitions.values()].flatMap((held) => planned(family, held, targetBytes).flat());
+  const bytes = files.reduce((sum, { bundle }) => sum + bytesOf(bundle), 0);
+  emit({ event: 'files-planned', pipeline: family.pipeline, files: files.length, bytes });
   for (const partition of partitions.keys()) {
     for (let lost = 0; lost < mostAttempts;) {
       const bundles = partitionsOf(bundlesOf(lake, family, accountOf(partition))).get(partition) ?? [];
-      const [merge] = planMerges(sized(family, bundles), targetBytes);
+      const [merge] = planned(family, bundles, targetBytes);
       if (merge === undefined) break;
       signal.throwIfAborted();
       const chosen = merge.map(({ bundle }) => bundle);
@@ -141,6 +142,13 @@ function partitionsOf(bundles: readonly Bundle[]): Map<string, Bundle[]> {
     partitions.set(key, [...(partitions.get(key) ?? []), bundle]);
   }
   return new Map([...partitions].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** The merges of one partition's bundles. */
+function planned(family: Family, bundles: readonly Bundle[], targetBytes: number): { bundle: Bundle }[][] {
+  return planMerges(sized(family, bundles), targetBytes, (one, other) =>
+    mayShareFile(one.bundle.main, other.bundle.main),
+  );
 }
 
 /** Those that can be merged and taken apart again, by where their rows begin. */

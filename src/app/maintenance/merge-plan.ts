@@ -8,26 +8,38 @@ export interface Sized {
 /** What part of the size aimed at landed bytes must have to be worth being written again for their own sake. */
 const leastLandedPart = 1 / 128;
 
+/** A merge that more may be added to. */
+interface OpenMerge<T> {
+  things: T[];
+  bytes: number;
+}
+
 /**
  * Which of these are to be merged, each list into one: neighbours that are less than half as large as what is aimed at,
  * up to that size together; then, each by itself, those that are only to be written smaller. Where nothing comes out, at
- * most one is that small and few bytes are as they were landed: that is what `compact` leaves alone.
+ * most one is that small, of those that may be merged with each other, and few bytes are as they were landed: that is what
+ * `compact` leaves alone.
  */
-export function planMerges<T extends Sized>(things: readonly T[], targetBytes: number): T[][] {
+export function planMerges<T extends Sized>(
+  things: readonly T[],
+  targetBytes: number,
+  mayMerge: (one: T, other: T) => boolean = () => true,
+): T[][] {
   const merges: T[][] = [];
-  let open: T[] = [];
-  let openBytes = 0;
+  const open: OpenMerge<T>[] = [];
   for (const thing of things) {
     if (thing.bytes * 2 >= targetBytes) continue;
-    if (openBytes + thing.bytes > targetBytes) {
-      merges.push(open);
-      open = [];
-      openBytes = 0;
+    let merge = open.find((of) => of.things.every((other) => mayMerge(other, thing)));
+    if (merge === undefined) open.push((merge = { things: [], bytes: 0 }));
+    if (merge.bytes + thing.bytes > targetBytes) {
+      merges.push(merge.things);
+      merge.things = [];
+      merge.bytes = 0;
     }
-    open.push(thing);
-    openBytes += thing.bytes;
+    merge.things.push(thing);
+    merge.bytes += thing.bytes;
   }
-  merges.push(open);
+  merges.push(...open.map((of) => of.things));
   const found = merges.filter((merge) => merge.length > 1);
   const merged = new Set(found.flat());
   const alone = things.filter((thing) => thing.landedBytes >= targetBytes * leastLandedPart && !merged.has(thing));

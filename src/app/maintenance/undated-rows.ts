@@ -5,7 +5,7 @@ import { dayMs, dayStart, monthOf, uncovered, type Window } from '../../core/win
 import { loadedWindows } from '../../engine/run/window-slices.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { DamagedFile } from '../../lake/delta/damaged-file.js';
-import { importSpansOf, importSpansTag, unitsOf } from '../../lake/delta/file-tags.js';
+import { importSpansOf, importSpansTag, unitsOf, type ImportSpan } from '../../lake/delta/file-tags.js';
 import type { Family } from '../../lake/files/families.js';
 import { columnList, expectRows, rowsIn, writeRows, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { addNets, sharedTags } from '../../lake/files/merged-tags.js';
@@ -30,6 +30,8 @@ interface UndatedRow {
   readonly contentHash: string;
   /** Milliseconds since 1970. */
   readonly effective: number;
+  readonly importSpan: ImportSpan;
+  /** The days of `importSpan`. */
   readonly span: Window;
 }
 
@@ -137,7 +139,11 @@ async function isMoved(
 /** The spans of the imports that a file has events of, in whole days. */
 function fileSpans(add: Add): Window[] {
   const days = unitsOf(add).flatMap((unit) => readImported(unit) ?? []);
-  return [...days, ...importSpansOf(add).map(({ first, last }) => ({ start: dayStart(first), end: dayOf(last).end }))];
+  return [...days, ...importSpansOf(add).map(daysOf)];
+}
+
+function daysOf({ first, last }: ImportSpan): Window {
+  return { start: dayStart(first), end: dayOf(last).end };
 }
 
 /** How many events of each content the slice brings that it hadn't brought before. */
@@ -182,15 +188,17 @@ async function undatedRows(
         `ORDER BY ${suffix} DESC, event_id`,
     );
     const days = new Set(unitsOf(add).flatMap((unit) => dayStart(readImported(unit)?.start ?? NaN)));
-    const spans = importSpansOf(add).map(({ first, last }) => ({ start: dayStart(first), end: dayOf(last).end }));
+    const spans = importSpansOf(add);
     for (const { event_id, content_hash, effective, day } of rows) {
       const start = Number(day);
       // Else it is of a window that was loaded for the whole day.
       if (!days.has(start)) continue;
-      const own = spans.filter((span) => span.start <= start && span.end > start);
-      const [span = dayOf(start)] = own.toSorted((one, other) => other.end - other.start - (one.end - one.start));
+      const importSpan = spans.find(({ first, last }) => dayStart(first) <= start && start <= last) ?? {
+        first: start,
+        last: start + dayMs - 1,
+      };
       const row = { file: add.path, eventId: String(event_id), contentHash: String(content_hash) };
-      found.push({ ...row, effective: Number(effective), span });
+      found.push({ ...row, effective: Number(effective), importSpan, span: daysOf(importSpan) });
     }
   }
   return found;
@@ -318,7 +326,7 @@ async function restOf(
   return files.some(({ table }) => table === family.main) ? files : [];
 }
 
-/** What moves, as files of the months that it moves to. */
+/** What moves, as files of the months that it moves to, for each span of imports by itself (see `importSpansOf`). */
 async function movedFiles(
   lake: Lake,
   workspace: Workspace,
@@ -330,14 +338,19 @@ async function movedFiles(
 ): Promise<NewFile[]> {
   const { database } = workspace;
   const files: NewFile[] = [];
-  const spans = moves.map(({ row: { span } }) => ({ first: span.start, last: span.end - 1 }));
   const counts = new Map<string, number>();
-  for (const month of new Set(moves.map(({ to }) => monthOf(to)))) {
-    const own = moves.filter(({ to }) => monthOf(to) === month);
+  const groups = new Map<string, Move[]>();
+  for (const move of moves) {
+    const { first, last } = move.row.importSpan;
+    const key = `${monthOf(move.to)} ${first} ${last}`;
+    groups.set(key, [...(groups.get(key) ?? []), move]);
+  }
+  for (const [key, own] of groups) {
+    const month = monthOf(own[0]?.to ?? NaN);
+    const ids = own.map(({ row }) => literal(row.eventId)).join(', ');
     const units = [...new Set(own.map(({ unit }) => unit))].toSorted();
     const place: Place = { family, account, month, units };
     const nets = [];
-    const inMonth = `strftime(moves_.day AT TIME ZONE 'UTC', '%Y-%m') = ${literal(month)}`;
     const main = await fetchFiles(
       lake,
       workspace,
@@ -348,7 +361,7 @@ async function movedFiles(
       'CREATE OR REPLACE TEMP TABLE moved_ids_ AS SELECT old.event_id AS old_, moves_.to_, moves_.day, moves_.place, ' +
         "left(sha256(old.event_list || chr(0) || old.raw || chr(0) || strftime(moves_.day AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.000Z')), 32) " +
         "|| CASE WHEN moves_.number = 1 THEN '' ELSE '-' || moves_.number END AS new_ " +
-        `FROM ${rowsIn(main)} AS old JOIN moves_ USING (event_id) WHERE ${inMonth}`,
+        `FROM ${rowsIn(main)} AS old JOIN moves_ USING (event_id) WHERE event_id IN (${ids})`,
     );
     for (const table of [...family.derived, family.main]) {
       const adds = bundles.flatMap((bundle) => tablesOf(family, bundle).find((of) => of.table === table)?.adds ?? []);
@@ -382,10 +395,10 @@ async function movedFiles(
       const tags = {
         pipeline: family.pipeline,
         account,
-        ...importSpansTag(spans),
+        ...importSpansTag(own.map(({ row }) => row.importSpan)),
         net: JSON.stringify(addNets(table === family.main ? nets : [net])),
       };
-      files.push({ ...(await newFile(table, place, local, tags, now)), bundle: `moved ${month}` });
+      files.push({ ...(await newFile(table, place, local, tags, now)), bundle: `moved ${key}` });
     }
   }
   expectRows(family.main, moves.length, counts.get(family.main.name) ?? 0);

@@ -28,7 +28,8 @@ export function unitsOf(add: Add): readonly string[] {
 
 /**
  * The spans of the imports whose events without a date a file holds: any of them may lie anywhere in its span. None where
- * the file has no such event, or was written before this was noted; what is no span is passed over.
+ * the file has no such event, or was written before this was noted; what is no span is passed over. No two spans of a file
+ * share a day (`mayShareFile`), so that the day of an event tells its span.
  */
 export function importSpansOf(add: Add): readonly ImportSpan[] {
   return (stringsOf(add.tags?.[spansTag]) ?? []).flatMap((text) => {

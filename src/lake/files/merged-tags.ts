@@ -1,4 +1,5 @@
 import { decimalScale, decimalText } from '../../core/numeric/decimal.js';
+import { dayStart } from '../../core/windows.js';
 import { importSpansOf, importSpansTag, unitsOf } from '../delta/file-tags.js';
 import type { Add } from '../delta/actions.js';
 
@@ -20,6 +21,22 @@ export function mergedTags(adds: readonly Add[]): Record<string, string> {
   const groups = valuesOf(adds, 'groups');
   if (groups.length > 0) tags['groups'] = JSON.stringify(groups.flatMap((list) => JSON.parse(list) as unknown[]));
   return tags;
+}
+
+/**
+ * Whether one file may hold the rows of both. Where spans of imports differ and share a day, the day of an event without a
+ * date would no longer tell of which of them it is.
+ */
+export function mayShareFile(one: Add, other: Add): boolean {
+  const spans = importSpansOf(other);
+  return importSpansOf(one).every(({ first, last }) =>
+    spans.every(
+      (span) =>
+        dayStart(span.first) > dayStart(last) ||
+        dayStart(span.last) < dayStart(first) ||
+        (span.first === first && span.last === last),
+    ),
+  );
 }
 
 /** How many rows the log says that the files have together. */
