@@ -1,11 +1,11 @@
 import { LedgerlakeError } from '../../core/errors.js';
-import type { Action, Remove } from './actions.js';
-import { derivedOf } from './file-tags.js';
+import type { Action } from './actions.js';
+import { accountOf, derivedOf } from './file-tags.js';
 import { pathFault } from '../store/store-path.js';
 
 /**
  * Checks the paths that an action of a table's log names, before anything uses them: each file lies in the table's own
- * folders, in those of the account that its entry names, and never under a name that begins with `_`.
+ * folders, it and the derived files that belong to it in those of its account, and none under a name that begins with `_`.
  *
  * @param place the log's version as users find it
  * @throws LedgerlakeError LAKE_LOG naming the place and the path
@@ -13,25 +13,30 @@ import { pathFault } from '../store/store-path.js';
 export function checkLoggedPaths(action: Action, place: string): void {
   if ('add' in action) {
     const { add } = action;
-    const fault = fileFault(add.path) ?? accountFault(add);
+    const account = accountOf(add);
+    const fault = fileFault(add.path, account);
     if (fault !== undefined) throw strayPath(place, add.path, fault);
     for (const path of derivedOf(add) ?? []) {
-      const named = pathFault(path) ?? (hasHiddenName(path) ? hidden : undefined);
+      const named = placeFault(path, account);
       if (named !== undefined) throw strayPath(place, path, named);
     }
   } else if ('remove' in action) {
     const { path } = action.remove;
-    const fault = fileFault(path) ?? accountFault(action.remove);
+    const fault = fileFault(path, action.remove.partitionValues?.['account']);
     if (fault !== undefined) throw strayPath(place, path, fault);
   }
 }
 
 const hidden = 'a name in it begins with `_`';
 
-function fileFault(path: string): string | undefined {
+function fileFault(path: string, account: string | null | undefined): string | undefined {
   const decoded = decodedPath(path);
   if (decoded === undefined) return 'it is not percent-encoded';
-  return pathFault(decoded) ?? (hasHiddenName(decoded) ? hidden : undefined);
+  return placeFault(decoded, account);
+}
+
+function placeFault(path: string, account: string | null | undefined): string | undefined {
+  return pathFault(path) ?? (hasHiddenName(path) ? hidden : undefined) ?? accountFault(path, account);
 }
 
 /** What lies below such names is no table's data: logs, leases, journals. */
@@ -40,10 +45,9 @@ function hasHiddenName(path: string): boolean {
 }
 
 /** A file's folder says whose rows it holds, so that nobody hands them to another account: the log may not contradict it. */
-function accountFault({ path, partitionValues }: Pick<Remove, 'path' | 'partitionValues'>): string | undefined {
-  const account = partitionValues?.['account'];
+function accountFault(path: string, account: string | null | undefined): string | undefined {
   if (account === undefined || account === null) return undefined;
-  for (const name of (decodedPath(path) ?? '').split('/').slice(0, -1)) {
+  for (const name of path.split('/').slice(0, -1)) {
     const [, folder] = /^account=(.*)$/s.exec(name) ?? [];
     // Other writers escape values in the names of folders as well.
     if (folder === undefined || folder === account || decodedPath(folder) === account) continue;

@@ -112,6 +112,22 @@ describe('a path of the log', () => {
     expect(check({ account: 'shop', month: '2025-07' })).toBeUndefined();
   });
 
+  test('is refused in a tag that names derived files of another account', () => {
+    const check = (path: string, account: string, partitionValues: Add['partitionValues']) =>
+      refusalOf(() => {
+        checkLoggedPaths(
+          { add: { ...good, path: 'x', partitionValues, tags: { account, derived: JSON.stringify([path]) } } },
+          place,
+        );
+      });
+    const theirs = 'entries/account=other/month=2025-06/x.parquet';
+    expect(check(theirs, 'shop', { account: 'shop' })?.message).toMatch(/account=other.*its entry says account=shop/);
+    expect(check(theirs, 'shop', {})?.message).toMatch(/its entry says account=shop/);
+    expect(check(theirs.replace('x.', '%.'), 'shop', {})?.message).toMatch(/its entry says account=shop/);
+    expect(check(theirs, 'other', {})).toBeUndefined();
+    expect(check('entries/account=a%3Ab/month=2025-06/x.parquet', 'a:b', {})).toBeUndefined();
+  });
+
   test.each(stray.filter((path) => !path.includes('%')))(
     'is refused in a tag that names derived files as %j',
     (path) => {
