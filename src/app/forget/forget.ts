@@ -1,3 +1,5 @@
+import { plainLog } from '../../observe/log/plain-log.js';
+import { emitDamagedCheckpoints } from '../damaged-checkpoints.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { readInstant } from '../../core/numeric/instant.js';
@@ -69,6 +71,7 @@ export async function forgetIn(
   { clock, signal, print, log, confirm }: ForgetContext,
 ): Promise<void> {
   const { store } = lake;
+  emitDamagedCheckpoints(lake.tables, plainLog(log));
   await checkHeld(lake, account);
   // A lake may hold what this program would never write, and the name becomes a folder's.
   readAccountName(account);

@@ -55,7 +55,7 @@ export async function importPages(options: ImportPagesOptions, context: RunConte
       ...{ event: 'run-started', command: 'import', account, lake: options.lake },
       ...{ pipelines: importedPipelines, from: null, to: null },
     });
-    emitDamagedCheckpoints(lake, emit);
+    emitDamagedCheckpoints(lake.tables, emit);
     let failure: unknown;
     try {
       const failures = await importInputs(

@@ -115,7 +115,7 @@ export async function load(
         pipelines: withNeeds(pipelines).map(({ name }) => name),
         ...{ from: new Date(range.start).toISOString(), to: new Date(range.end).toISOString() },
       });
-      emitDamagedCheckpoints(lake, emit);
+      emitDamagedCheckpoints(lake.tables, emit);
       const emitWithReach = emittingReach(lake, account, windowedOf(pipelines), range.end, emit);
       const run = (upstream: FinancesUpstream, chosen: readonly Pipeline<FinancesUpstream>[]) =>
         runPipelines(chosen, {

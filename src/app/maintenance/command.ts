@@ -72,7 +72,7 @@ export async function maintain(
     ...{ event: 'run-started', command, account: options.account ?? null, lake: options.lake },
     ...{ pipelines: families.map(({ pipeline }) => pipeline), from: null, to: null },
   });
-  emitDamagedCheckpoints(lake, emit);
+  emitDamagedCheckpoints(lake.tables, emit);
   const end = (failure: unknown): void => {
     const report: WorkReport = {
       lake: options.lake,

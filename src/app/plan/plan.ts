@@ -10,6 +10,7 @@ import { readOrders } from '../configuration/orders.js';
 import { areOwn, choosePipelines, withNeeds } from '../configuration/pipelines.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
+import { emitDamagedCheckpoints } from '../damaged-checkpoints.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import { writeText } from '../../core/text/sink.js';
 import { refuseChanged } from '../../sources/custom/changed-table.js';
@@ -56,7 +57,8 @@ export interface PlanOptions extends RangeOptions, UpstreamOptions {
  * and what the service has against a probe
  */
 export async function plan(options: PlanOptions, context: ReadingContext): Promise<void> {
-  const { clock, signal, output, log } = context;
+  const { clock, signal, output } = context;
+  const emit = plainLog(context.log);
   const pipelines = choosePipelines(options.pipelines, options.orders !== undefined, options.own);
   const own = pipelines.filter(isOwn);
   const orders = options.orders === undefined ? [] : readOrders(options.orders.text, options.orders.source);
@@ -70,6 +72,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   const described = own.length === 0 ? [] : await keptTables(store);
   for (const { loaded } of own) refuseChanged(loaded, described, options.lake);
   const lake = await Lake.open(store, [...tables, ...own.map(({ loaded }) => loaded.table)], clock);
+  emitDamagedCheckpoints(lake.tables, emit);
   refuseMixing(account, lake.accounts(), options.lake);
   const job: Job = { account, range, lake, refresh: options.refresh, orders };
   const asked = {
@@ -82,9 +85,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   };
   const learned =
     options.probe && !areOwn(pipelines)
-      ? await withUpstream(options, account, { clock, emit: plainLog(log) }, (upstream) =>
-          probe({ ...asked, upstream }),
-        )
+      ? await withUpstream(options, account, { clock, emit }, (upstream) => probe({ ...asked, upstream }))
       : nothingLearned;
 
   // Nothing is written to it here.

@@ -1,4 +1,5 @@
-import { logDamagedCheckpoints } from '../damaged-checkpoints.js';
+import { plainLog } from '../../observe/log/plain-log.js';
+import { emitDamagedCheckpoints } from '../damaged-checkpoints.js';
 import type { Clock } from '../../core/clock.js';
 import { sqlType } from '../../core/columns/table.js';
 import { tables } from '../../sources/finances/model/tables.js';
@@ -47,7 +48,7 @@ export async function openLakeReader(
   log: (line: string) => void = () => undefined,
 ): Promise<LakeReader> {
   const lake = await existingLake(location, tables, clock);
-  logDamagedCheckpoints(lake, log);
+  emitDamagedCheckpoints(lake.tables, plainLog(log));
   return {
     tables: sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns }))),
     lakeFiles: async () => {

@@ -1,4 +1,5 @@
-import { logDamagedCheckpoints } from '../damaged-checkpoints.js';
+import { plainLog } from '../../observe/log/plain-log.js';
+import { emitDamagedCheckpoints } from '../damaged-checkpoints.js';
 import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { messageOf, usageError } from '../../core/errors.js';
@@ -33,7 +34,7 @@ export async function report(options: ReportOptions, { clock, signal, output, lo
   if (options.from !== undefined) readRange(options, clock.now());
   if (options.output !== '-') await refuseOther(options.output);
   const lake = await existingLake(options.lake, tables, clock);
-  logDamagedCheckpoints(lake, log);
+  emitDamagedCheckpoints(lake.tables, plainLog(log));
   const { account, from, to } = options;
   const made = await lakeReport({ lake, location: options.lake, account, from, to, clock, signal });
   if (options.output === '-') {

@@ -1,4 +1,5 @@
-import { logDamagedCheckpoints } from '../damaged-checkpoints.js';
+import { plainLog } from '../../observe/log/plain-log.js';
+import { emitDamagedCheckpoints } from '../damaged-checkpoints.js';
 import { tables } from '../../sources/finances/model/tables.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import { readLastRun, type LastRun } from '../../lake/upkeep/last-run.js';
@@ -48,7 +49,7 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
   // Given or not, it must be a range before anything is read.
   if (options.from !== undefined) readRange(options, now);
   const lake = await existingLake(options.lake, tables, clock);
-  logDamagedCheckpoints(lake, log);
+  emitDamagedCheckpoints(lake.tables, plainLog(log));
   const lastRun = await readLastRun(lake.store);
   const accounts = [...lake.accounts()].filter((name) => options.account === undefined || name === options.account);
   const statuses = accounts.toSorted().map((account) => {

@@ -154,7 +154,7 @@ export const serveCommand: CommandDefinition = {
       return 0;
     }
     const { openServedLake } = await import('../serve/serve-lake.js');
-    const { ledger, account, look, report } = await openServedLake(lake, given.text('account'), clock);
+    const { ledger, account, look, report } = await openServedLake(lake, given.text('account'), clock, log);
     try {
       const lakeService = { ...serving.service, quotaOf: 'service' } as const;
       await serve({

@@ -1,3 +1,5 @@
+import { plainLog } from '../../observe/log/plain-log.js';
+import { emitDamagedCheckpoints } from '../../app/damaged-checkpoints.js';
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
 import { tables as allTables } from '../../sources/finances/model/tables.js';
@@ -22,14 +24,20 @@ export interface ServedLake {
 const reportLifeMs = 3_600_000;
 
 /**
- * Opens a lake to serve one account's events.
+ * Opens a lake to serve one account's events; `log` takes what is wrong with it.
  *
  * @throws LedgerlakeError USAGE for a lake that holds nothing, or several accounts and none was chosen, or not the one that
  * was; LAKE_STORE, LAKE_LOG where it can't be read
  */
-export async function openServedLake(location: string, account: string | undefined, clock: Clock): Promise<ServedLake> {
+export async function openServedLake(
+  location: string,
+  account: string | undefined,
+  clock: Clock,
+  log: (line: string) => void,
+): Promise<ServedLake> {
   if (account !== undefined) readAccountName(account);
   const tables = await MainTables.open(openStore(location, { clock }), clock);
+  emitDamagedCheckpoints(tables.tables, plainLog(log));
   const served = chosenAccount(location, account, [...tables.accounts()].toSorted());
   const look = async (): Promise<Health> => {
     await tables.refresh();

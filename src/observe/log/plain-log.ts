@@ -1,4 +1,3 @@
-import { damagedCheckpointText } from '../../core/events/damaged-checkpoint-text.js';
 import { exposedText } from '../../core/events/exposed-text.js';
 import { handled, type Handlers } from '../../core/events/handlers.js';
 import { levels, type Level, type RunEvent, type Emit } from '../../core/events/run-event.js';
@@ -82,7 +81,8 @@ const lines: Handlers<string | undefined> = {
   'state-not-kept': ({ folder, reason }) =>
     `pages and quota aren't kept for the next run, as ${folder} can't be written: ${reason}`,
   'note-not-written': ({ note, reason }) => `${noteTexts[note]} could not be written: ${reason}`,
-  'checkpoint-damaged': ({ file, reason }) => damagedCheckpointText(file, reason),
+  'checkpoint-damaged': ({ file, reason }) =>
+    `the checkpoint ${file} is damaged (${reason}): the commits were read instead; \`ledgerlake compact\` writes a new one`,
   'history-dropped': ({ file, slice, rows, reason }) =>
     `removed ${file} (${reason}): ${formatCount(rows, 'row')} of the history of ${slice} ${rows === 1 ? 'is' : 'are'} lost`,
   'line-left-out': ({ reason }) => `left out: ${reason}`,

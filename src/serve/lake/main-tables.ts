@@ -61,27 +61,27 @@ export class MainTables {
   /** The version of each table that has one. */
   versions(): Readonly<Record<string, number>> {
     return Object.fromEntries(
-      this.#all.map(({ schema, snapshot }) => [schema.name, snapshot.version] as const).filter(([, at]) => at >= 0),
+      this.tables.map(({ schema, snapshot }) => [schema.name, snapshot.version] as const).filter(([, at]) => at >= 0),
     );
   }
 
   /** Accounts that something was read for. */
   accounts(): ReadonlySet<string> {
-    return new Set(this.#all.flatMap(({ snapshot }) => [...snapshot.accounts()]));
+    return new Set(this.tables.flatMap(({ snapshot }) => [...snapshot.accounts()]));
   }
 
   /** Reads what was committed since; who comes meanwhile waits for the same. `atOnce`: however little time has gone by. */
   async refresh(atOnce = false): Promise<void> {
     const now = this.#clock.now();
     if (!atOnce && now - this.#readAt < this.#freshMs) return;
-    this.#reading ??= Promise.all(this.#all.map((table) => table.refresh())).finally(() => {
+    this.#reading ??= Promise.all(this.tables.map((table) => table.refresh())).finally(() => {
       this.#reading = undefined;
     });
     await this.#reading;
     this.#readAt = now;
   }
 
-  get #all(): readonly DeltaTable[] {
+  get tables(): readonly DeltaTable[] {
     return Object.values(this.#tables);
   }
 }

@@ -30,10 +30,14 @@ export interface PlannedObject {
 }
 
 /** What `ledgerlake plan` writes. */
-export async function planText(options: Partial<PlanOptions>, clock: Clock): Promise<string> {
+export async function planText(
+  options: Partial<PlanOptions>,
+  clock: Clock,
+  log: (line: string) => void = () => undefined,
+): Promise<string> {
   const output = new Kept();
   const signal = new AbortController().signal;
-  await plan({ ...defaults, ...options }, { clock, signal, output, log: () => undefined });
+  await plan({ ...defaults, ...options }, { clock, signal, output, log });
   return output.text;
 }
 

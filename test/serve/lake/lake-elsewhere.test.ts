@@ -21,7 +21,7 @@ test('a lake on S3 is served from copies of its files, which go when the service
   const options = { from: '2026-02-01', to: '2026-02-03', pipelines: ['financial-events'] };
   await ran({ lake, endpoint, account: 'shop', ...options }, { clock });
 
-  const { ledger } = await openServedLake(lake, undefined, clock);
+  const { ledger } = await openServedLake(lake, undefined, clock, () => undefined);
   const range = { from: 0, to: clock.now() };
   const pages = await allPages((query) => ledger.events(range, query), clock.now(), [7]);
   expect(sorted(pages.flat())).toEqual(sorted(items));
