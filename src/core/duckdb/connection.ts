@@ -45,8 +45,6 @@ export interface DatabaseOptions {
   readonly folders?: readonly string[];
   /** DuckDB's settings by name, which nothing can change afterwards where there are `folders`. */
   readonly settings?: Readonly<Record<string, string | number | boolean>>;
-  /** Statements are the user's own, so that they may be several and change settings, but not which folders they may use. */
-  readonly isUsers?: boolean;
 }
 
 export interface QueryColumn extends Column {
@@ -73,11 +71,11 @@ export interface QueryResult {
  * and maps JSON text, BLOB, INTERVAL, UUID and the rest what DuckDB casts them to as VARCHAR.
  */
 export interface Database {
-  /** Runs one statement, of the user's also more; the result is the last one's, read as its rows are asked for. */
+  /** Runs the user's statements, one alone where there are `folders`; the result is the last one's, read as its rows are asked for. */
   query(sql: string, options?: QueryOptions): Promise<QueryResult>;
-  /** Runs statements to their end and drops what they give. */
+  /** Runs one statement to its end and drops what it gives. */
   execute(sql: string, options?: QueryOptions): Promise<void>;
-  /** All rows of a query that gives few, by column name. */
+  /** All rows of one query that gives few, by column name. */
   rows(sql: string, options?: QueryOptions): Promise<readonly Readonly<Record<string, Cell>>[]>;
   /** Another one over the same memory, which runs a query of its own at the same time. It is closed before this one. */
   beside(): Promise<Database>;
@@ -90,7 +88,7 @@ export interface Database {
  * over a lake names its `folders`: what a lake holds comes from anybody, and a statement made of it reaches nothing else.
  */
 export async function openDatabase(options: DatabaseOptions = {}): Promise<Database> {
-  const { folders, settings = {}, isUsers = folders === undefined } = options;
+  const { folders, settings = {} } = options;
   // Where queries larger than memory spill; DuckDB's default is a folder in the user's own, open to others.
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-duckdb-'));
   const removed = (): void => {
@@ -108,16 +106,16 @@ export async function openDatabase(options: DatabaseOptions = {}): Promise<Datab
   for (const [name, value] of Object.entries(settings)) {
     await connection.run(`SET ${name} = ${typeof value === 'string' ? literal(value) : String(value)}`);
   }
-  if (folders !== undefined) await confine(connection, folders, isUsers);
+  if (folders !== undefined) await confine(connection, folders);
   connection.closeSync();
-  return connected(instance, isUsers, () => {
+  return connected(instance, folders === undefined, () => {
     instance.closeSync();
     removed();
   });
 }
 
 /** From here on DuckDB opens nothing outside of these folders. It follows links before it looks where a file is. */
-async function confine(connection: DuckDBConnection, folders: readonly string[], isUsers: boolean): Promise<void> {
+async function confine(connection: DuckDBConnection, folders: readonly string[]): Promise<void> {
   if (folders.some((folder) => folder.startsWith('s3://'))) {
     // Once it is confined it loads neither extensions nor the secrets that the user keeps; who needs httpfs says so.
     await connection.run('LOAD httpfs').catch(() => undefined);
@@ -126,18 +124,21 @@ async function confine(connection: DuckDBConnection, folders: readonly string[],
   await connection.run('SET autoload_known_extensions = false');
   await connection.run(`SET allowed_directories = [${folders.map(literal).join(', ')}]`);
   await connection.run('SET enable_external_access = false');
-  if (!isUsers) await connection.run('SET lock_configuration = true');
+  await connection.run('SET lock_configuration = true');
 }
 
-async function connected(instance: DuckDBInstance, isUsers: boolean, closed: () => void): Promise<Database> {
+async function connected(instance: DuckDBInstance, takesSeveral: boolean, closed: () => void): Promise<Database> {
   const connection = await instance.connect();
 
-  const query = async (sql: string, options: QueryOptions = {}): Promise<QueryResult> => {
-    const { signal, parameters } = options;
+  const run = async (
+    sql: string,
+    { signal, parameters }: QueryOptions = {},
+    isOneOnly = true,
+  ): Promise<QueryResult> => {
     // DuckDB itself has no words for it.
     if (statementsOf(sql).length === 0) throw new LedgerlakeError('SQL', 'Expected a statement, got none.');
     const result = await interruptible(connection, signal, async () => {
-      if (!isUsers) await refuseSeveral(connection, sql);
+      if (isOneOnly) await refuseSeveral(connection, sql);
       return connection.stream(sql, parameters && [...parameters]);
     });
     return {
@@ -149,22 +150,22 @@ async function connected(instance: DuckDBInstance, isUsers: boolean, closed: () 
   };
 
   return {
-    query,
+    query: (sql, options) => run(sql, options, !takesSeveral),
     execute: async (sql, options) => {
-      const { chunks } = await query(sql, options);
+      const { chunks } = await run(sql, options);
       // What a statement throws may come only with its rows.
       const rows = chunks[Symbol.asyncIterator]();
       while ((await rows.next()).done !== true);
     },
     rows: async (sql, options) => {
-      const { columns, chunks } = await query(sql, options);
+      const { columns, chunks } = await run(sql, options);
       const all: Record<string, Cell>[] = [];
       for await (const rows of chunks) {
         for (const row of rows) all.push(Object.fromEntries(columns.map(({ name }, at) => [name, row[at] ?? null])));
       }
       return all;
     },
-    beside: () => connected(instance, isUsers, () => undefined),
+    beside: () => connected(instance, takesSeveral, () => undefined),
     close: () => {
       connection.closeSync();
       closed();

@@ -119,7 +119,7 @@ test('who stops reading early can go on with another query', async () => {
 });
 
 test('of several statements the last one’s result is given, and all are run', async () => {
-  await database.execute('CREATE TABLE t (i INTEGER); INSERT INTO t VALUES (1), (2)');
+  await database.query('CREATE TABLE t (i INTEGER); INSERT INTO t VALUES (1), (2)');
   const { chunks, gives } = await database.query('INSERT INTO t VALUES (3); DELETE FROM t WHERE i < 3');
   expect(gives).toBe('count');
   expect((await chunks[Symbol.asyncIterator]().next()).value).toEqual([[2n]]);

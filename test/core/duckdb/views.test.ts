@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import fc from 'fast-check';
@@ -40,6 +42,16 @@ test('a table without files is an empty view with all columns', async () => {
   await createViews(database, tables, new Map());
   expect(await types('entries')).toEqual(entryTypes);
   expect(await database.rows('SELECT count(*) AS n FROM entries')).toEqual([{ n: 0n }]);
+});
+
+test('a view is one statement, whatever breaks out of it, also where the user’s own may be several', async () => {
+  const target = join(folder.root, 'written.csv');
+  const type = `VARCHAR); COPY (SELECT 1) TO '${target}'; SELECT CAST(NULL AS VARCHAR`;
+  const columns = [{ name: 'a', type }];
+  await expect(createViews(database, [{ name: 'broken', columns }], new Map())).rejects.toThrow(
+    'Expected one statement, got 3: nothing was run.',
+  );
+  expect(existsSync(target)).toBe(false);
 });
 
 test('a view reads its files and no others, exactly, with account and month as text', async () => {
