@@ -1,4 +1,5 @@
 import { fork, type ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const runner = fileURLToPath(new URL('command-runner.mjs', import.meta.url));
@@ -20,9 +21,12 @@ export interface CommandProcessOptions {
   /** The working folder. */
   readonly folder: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** A command that takes longer is taken to hang. */
+  /** A command that takes longer and doesn't compute hangs; so does one that takes `mostTimes` as long. */
   readonly hangMs: number;
 }
+
+/** A machine that is busy with other things is slow, and no hang. */
+const mostTimes = 10;
 
 /** Commands that a process runs before another takes over: the memory of WASM only grows. */
 const mostCommands = 150;
@@ -45,15 +49,20 @@ export class CommandProcess {
     const ended = await new Promise<Omit<Ended, 'words' | 'ms'>>((resolve) => {
       let raw = '';
       const done = (result: Omit<Ended, 'words' | 'ms'>): void => {
-        clearTimeout(timer);
+        clearInterval(timer);
         child.stderr?.removeAllListeners('data');
         child.removeAllListeners('message');
         child.removeAllListeners('exit');
         resolve({ ...result, err: result.err + raw });
       };
-      const timer = setTimeout(() => {
-        done({ code: -1, out: '', err: '', died: false, hung: true });
-      }, this.#options.hangMs);
+      const { hangMs } = this.#options;
+      let before = cpuTicks(child.pid);
+      const timer = setInterval(() => {
+        const now = cpuTicks(child.pid);
+        const computes = now - before > idleTicks && performance.now() - began < hangMs * mostTimes;
+        before = now;
+        if (!computes) done({ code: -1, out: '', err: '', died: false, hung: true });
+      }, hangMs);
       child.stderr?.on('data', (chunk: Buffer) => (raw += chunk.toString()));
       child.on('message', (message) => {
         done({ hung: false, ...(message as Pick<Ended, 'code' | 'out' | 'err' | 'died'>) });
@@ -77,5 +86,21 @@ export class CommandProcess {
     const { folder, environment } = this.#options;
     const home = { PATH: process.env['PATH'], HOME: folder, TMPDIR: process.env['TMPDIR'] };
     return fork(runner, [], { cwd: folder, env: { ...home, ...environment }, execArgv: [], stdio: 'pipe' });
+  }
+}
+
+/** What a process that only waits takes for its timers, in hundredths of a second. */
+const idleTicks = 5;
+
+/** How long a process has computed, in hundredths of a second; 0 where the system doesn't say. */
+function cpuTicks(pid = 0): number {
+  try {
+    const [user = '0', system = '0'] = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')
+      .slice(11);
+    return Number(user) + Number(system);
+  } catch {
+    return 0;
   }
 }

@@ -31,6 +31,8 @@ import { attacks, type Attack, type Scene } from './hostile-lakes.js';
 /** LEDGERLAKE_TEST_ONLY='^link' takes the attacks whose kind and name the pattern fits. */
 const only = new RegExp(process.env['LEDGERLAKE_TEST_ONLY'] ?? '');
 const hangMs = 60_000;
+/** `serve` is asked several times, on a machine that may be busy. */
+const servedMs = 5 * hangMs;
 const dayMs = 86_400_000;
 const days = 45;
 /** Longer lines than these on stderr are dumps. */
@@ -161,7 +163,7 @@ async function served({ folder, environment, requests }: Seed, lake: string): Pr
   const timer = setTimeout(() => {
     state.hung = true;
     child.kill('SIGKILL');
-  }, hangMs);
+  }, servedMs);
   child.stderr.on('data', (chunk: Buffer) => (state.err += chunk.toString()));
   const closed = once(child, 'close');
   const address = new Promise<string | undefined>((found) => {
@@ -176,7 +178,7 @@ async function served({ folder, environment, requests }: Seed, lake: string): Pr
   });
   const url = await address;
   for (const request of url === undefined ? [] : requests) {
-    const answer = await fetch(`${url ?? ''}${request}`, { signal: AbortSignal.timeout(hangMs) })
+    const answer = await fetch(`${url ?? ''}${request}`, { signal: AbortSignal.timeout(servedMs) })
       .then(async (response) => `${response.status} ${await response.text()}`)
       .catch((error: unknown) => {
         state.hung ||= error instanceof Error && error.name === 'TimeoutError';
