@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../core/clock.js';
+import { readPlainFile } from '../../core/io/plain-file.js';
 import { isAlive, temporaryNames, thisWriter, writerOf } from '../../lake/store/writer-name.js';
 
 /** A page as it was received. */
@@ -155,7 +156,8 @@ async function readEntry(folder: string): Promise<{ question: string | undefined
   let question: string | undefined;
   for (const name of (await namesIn(folder)).toSorted()) {
     if (name !== `${String(pages.length).padStart(5, '0')}.page`) break;
-    const page = decoded(await readFile(join(folder, name)));
+    const bytes = await readPlainFile(join(folder, name));
+    const page = bytes && decoded(bytes);
     if (page === undefined || (question !== undefined && page.question !== question)) break;
     question = page.question;
     pages.push(page);

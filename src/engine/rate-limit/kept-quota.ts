@@ -1,5 +1,6 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { readPlainFile } from '../../core/io/plain-file.js';
 
 /** The states of buckets, kept between runs, so that a run right after another doesn't spend what is spent already. */
 export interface KeptQuota {
@@ -65,7 +66,7 @@ export function keptQuota(
 
 async function statesIn(path: string): Promise<Record<string, number>> {
   try {
-    const kept = JSON.parse(await readFile(path, 'utf8')) as unknown;
+    const kept: unknown = JSON.parse(String(await readPlainFile(path)));
     if (typeof kept !== 'object' || kept === null) return {};
     return Object.fromEntries(
       Object.entries(kept).filter((entry): entry is [string, number] => Number.isFinite(entry[1])),

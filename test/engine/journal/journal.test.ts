@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process';
-import { cp, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { spawn, spawnSync } from 'node:child_process';
+import { cp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -185,4 +185,22 @@ test('pages, the level of the quota and temporary files are readable by their us
       expect((await stat(folder)).mode & 0o077).toBe(0);
     }
   });
+});
+
+test('a FIFO in the place of a page, a quota or the large settlements is passed over: nobody waits for it', async () => {
+  const path = await temporaryFolder();
+  const journal = await opened(path);
+  for (let number = 0; number < 2; number++) await journal.add(question, page(number));
+  const [entry = ''] = await readdir(path);
+  const fifos = [join(path, entry, '00001.page'), join(path, 'quota.json'), join(path, 'large.json')];
+  for (const fifo of fifos) {
+    await rm(fifo, { force: true });
+    spawnSync('mkfifo', [fifo]);
+  }
+  const [, quota = '', large = ''] = fifos;
+  expect((await openKeptQuota(quota, never)).stateOf('x')).toBeUndefined();
+  const groups = await openLargeGroups({ path: large, clock, isForgotten: false, warn: never });
+  expect(groups.find({ id: 'g', start: 1, end: 2 })).toBeUndefined();
+  await orphan(path);
+  expect(await (await opened(path)).takeOver(question)).toMatchObject([page(0)]);
 });

@@ -1,6 +1,7 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '../../../core/clock.js';
+import { readPlainFile } from '../../../core/io/plain-file.js';
 import type { GroupSpan } from './collectors.js';
 
 /** A settlement that could not be read for its size, as it seems. */
@@ -58,7 +59,7 @@ export async function openLargeGroups({ path, clock, isForgotten, warn }: LargeG
 
 async function groupsIn(path: string): Promise<Map<string, LargeGroup>> {
   try {
-    const kept: unknown = JSON.parse(await readFile(path, 'utf8'));
+    const kept: unknown = JSON.parse(String(await readPlainFile(path)));
     if (typeof kept !== 'object' || kept === null) return new Map();
     return new Map(Object.entries(kept).filter((entry): entry is [string, LargeGroup] => isLargeGroup(entry[1])));
   } catch {
