@@ -69,7 +69,7 @@ export function rawText({ raw }: GroupRow): string {
 
 /** One without an id is only like itself. */
 function keyOf(row: GroupRow): string {
-  return row.id === '' ? ` ${rawText(row)}` : row.id;
+  return row.id === undefined || row.id === '' ? ` ${rawText(row)}` : row.id;
 }
 
 /**

@@ -23,10 +23,13 @@ export interface Differing {
   readonly examples: readonly ChangeExample[];
 }
 
-/** The column that says what a row stands for; undefined for a table of whose rows nothing is known. */
-export function keyColumn(main: Table): 'event_id' | 'group_id' | undefined {
+/** A group is known by its id, one without by what was received: never null. Earlier versions have an empty id there. */
+const groupKey = "coalesce(nullif(group_id, ''), raw)";
+
+/** What says in SQL which thing a row stands for; undefined for a table of whose rows nothing is known. */
+export function rowKey(main: Table): string | undefined {
   if (has(main, 'event_id')) return 'event_id';
-  return has(main, 'group_id') && has(main, 'raw') ? 'group_id' : undefined;
+  return has(main, 'group_id') && has(main, 'raw') ? groupKey : undefined;
 }
 
 /**
@@ -35,7 +38,7 @@ export function keyColumn(main: Table): 'event_id' | 'group_id' | undefined {
  */
 export async function findDiffering(database: Database, states: States): Promise<Differing> {
   const { main, held, incoming, known } = states;
-  const key = keyColumn(main) ?? 'event_id';
+  const key = rowKey(main) ?? 'event_id';
   await database.execute(
     `CREATE OR REPLACE TEMP TABLE vanished_ AS SELECT * FROM (${held}) WHERE ${key} NOT IN (SELECT ${key} FROM (${incoming}))`,
   );
@@ -76,7 +79,7 @@ async function otherGroups(
   const others = `SELECT now.* FROM (${incoming}) AS now JOIN (${held}) AS was USING (group_id) WHERE now.raw <> was.raw`;
   const [count] = await database.rows(`SELECT count(*) AS groups FROM (${others})`);
   const examples = await database.rows(
-    `SELECT change, group_id AS id, NULL AS event_list, NULL AS amazon_order_id, started_at AS posted_at ` +
+    `SELECT change, coalesce(group_id, '') AS id, NULL AS event_list, NULL AS amazon_order_id, started_at AS posted_at ` +
       `FROM (${bothKinds} UNION ALL BY NAME SELECT 'differs' AS change, * FROM (${others})) ` +
       `ORDER BY started_at NULLS LAST, id LIMIT ${mostExamples}`,
   );

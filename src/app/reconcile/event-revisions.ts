@@ -13,7 +13,7 @@ import { canTellApart, rowsOf } from '../../lake/files/unit-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import { readWindow } from '../../engine/run/window-slices.js';
 import type { Change, Emptied, Findings, Uncompared } from './changes.js';
-import { findDiffering, keyColumn, sameRows } from './differing-rows.js';
+import { findDiffering, rowKey, sameRows } from './differing-rows.js';
 import { HeldFiles, heldAdds, selectRows, withSliceFiles, type MonthFiles } from '../../lake/files/held-rows.js';
 import { mendFiles } from './mended-files.js';
 import { historyFiles, keepsHistory } from './history-files.js';
@@ -129,7 +129,7 @@ export class EventRevisions implements Revisions {
         return { verdict: 'refused' };
       };
       if (isEmptied && !this.#options.acceptEmpty) return refuse(heldRows);
-      if (keyColumn(main) === undefined) {
+      if (rowKey(main) === undefined) {
         return mayStay && (await this.#isSame(main, states)) ? { verdict: 'same' } : revision(lake, main, slice, []);
       }
       const found = await findDiffering(this.#workspace.database, states);

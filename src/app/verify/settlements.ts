@@ -45,9 +45,9 @@ export async function settlementsFrom(
   return rows.map((row) => ({
     table,
     file,
-    slice: `group/${String(row['group_id'])}`,
+    slice: `group/${textOrNull(row['group_id']) ?? ''}`,
     account,
-    id: String(row['group_id']),
+    id: textOrNull(row['group_id']) ?? '',
     isClosed: row['processing_status'] === 'Closed' || (row['ended'] ?? null) !== null,
     start: numberOrNull(row['started']),
     end: numberOrNull(row['ended']),

@@ -23,6 +23,7 @@ function deltaType(column: Column): string {
 interface DeltaField {
   readonly name: string;
   readonly type: unknown;
+  readonly nullable?: unknown;
 }
 
 /** What is told of a column that a log knows. */
@@ -35,8 +36,8 @@ export function deltaSchema(table: Table): string {
 }
 
 /**
- * A log's schema and behind it the table's columns that it lacks, nullable as older files don't have them; undefined where
- * it has all.
+ * A log's schema, its columns nullable where the table's have become so, and behind them the table's columns that it lacks,
+ * nullable as older files don't have them; undefined where nothing changes.
  *
  * @throws LedgerlakeError LAKE_LOG where it isn't a schema
  */
@@ -44,9 +45,13 @@ export function widenedSchema(schema: string, table: Table): string | undefined 
   const fields = fieldsOf(schema);
   const names = new Set(fields.map(({ name }) => name.toLowerCase()));
   const added = table.columns.filter(({ name }) => !names.has(name.toLowerCase()));
-  if (added.length === 0) return undefined;
+  const loosened = new Set(table.columns.filter(({ nullable }) => nullable).map(({ name }) => name));
+  const kept = fields.map((field) =>
+    field.nullable === false && loosened.has(field.name) ? { ...field, nullable: true } : field,
+  );
+  if (added.length === 0 && kept.every((field, at) => field === fields[at])) return undefined;
   const behind = added.map((column) => ({ ...deltaField(column), nullable: true }));
-  return JSON.stringify({ type: 'struct', fields: [...fields, ...behind] });
+  return JSON.stringify({ type: 'struct', fields: [...kept, ...behind] });
 }
 
 /**

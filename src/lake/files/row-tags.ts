@@ -27,7 +27,7 @@ export async function groupSpans(
   );
   const milliseconds = (micros: Cell | undefined) => (typeof micros === 'bigint' ? Number(micros / 1000n) : null);
   return rows.map(({ group_id, started, ended, open, awaited }) => ({
-    id: String(group_id),
+    id: typeof group_id === 'string' ? group_id : '',
     start: milliseconds(started),
     end: milliseconds(ended),
     ...(open === true && { open }),

@@ -88,7 +88,7 @@ function eventsInOrder(
 /** Groups that opened in the range; one that doesn't say when it did stands at the start of the window in which it was listed. */
 export function groupsByDate({ files, from, to, after, count }: RowRange): Query {
   return behind(
-    `SELECT epoch_us(coalesce(started_at, window_start)) AS instant, group_id AS key, '' AS list, 0::BIGINT AS "window", ` +
+    `SELECT epoch_us(coalesce(started_at, window_start)) AS instant, coalesce(group_id, '') AS key, '' AS list, 0::BIGINT AS "window", ` +
       `0::BIGINT AS position, raw FROM ${read(files)} WHERE instant >= ${from} AND instant < ${to}`,
     [],
     after,

@@ -144,7 +144,7 @@ export function groupCollector(window: Window, isListedAgain = false): Collector
 }
 
 /** What a group is known by: its id, and where that is none to go by its bytes, with how often these came. */
-function keyOf({ id, raw }: GroupRow, times: Map<string, number>): string {
+function keyOf({ id = '', raw }: GroupRow, times: Map<string, number>): string {
   if (unaskable(id) === undefined) return `id ${id}`;
   const bytes = raw.page.toString('utf8', raw.start, raw.end);
   count(times, bytes);
@@ -153,6 +153,7 @@ function keyOf({ id, raw }: GroupRow, times: Map<string, number>): string {
 
 /** A group in the log's tags; instants in milliseconds since 1970, null where the group has none. */
 export interface GroupSpan {
+  /** Empty where it has none. */
   readonly id: string;
   readonly start: number | null;
   readonly end: number | null;
@@ -162,7 +163,7 @@ export interface GroupSpan {
   readonly awaited?: true;
 }
 
-export function groupSpan({ id, startedAt, endedAt, texts, money }: GroupRow): GroupSpan {
+export function groupSpan({ id = '', startedAt, endedAt, texts, money }: GroupRow): GroupSpan {
   const span = { id, start: milliseconds(startedAt), end: milliseconds(endedAt) };
   if (endedAt === undefined) return span;
   if (texts.processing_status === 'Open') return { ...span, open: true };

@@ -1,5 +1,5 @@
 import type { RecordBatch } from 'apache-arrow';
-import { textArray, bytesArray, decimalArray, dictionaryArray, instantArray } from '../../../core/columns/arrays.js';
+import { bytesArray, decimalArray, dictionaryArray, instantArray } from '../../../core/columns/arrays.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
 import { recordBatch } from '../../../core/columns/table.js';
 import type { Int64Halves } from '../../../core/numeric/decimal.js';
@@ -21,7 +21,8 @@ interface Money {
 
 /** A financial event group as it came, its fields read. */
 export interface GroupRow {
-  readonly id: string;
+  /** Undefined where it has none, or one that is no text. */
+  readonly id: string | undefined;
   readonly texts: Readonly<Record<TextColumn, string | undefined>>;
   readonly money: Readonly<Record<MoneyColumn, Money>>;
   /** Microseconds since 1970. */
@@ -71,7 +72,7 @@ export function readGroup(tape: Tape, group: number, warnings: EventWarnings): G
   const id = text('FinancialEventGroupId');
   if (id === undefined || id === '') odd('FinancialEventGroupId');
   return {
-    id: id ?? '',
+    id,
     texts: {
       processing_status: text('ProcessingStatus'),
       fund_transfer_status: text('FundTransferStatus'),
@@ -92,7 +93,7 @@ export function readGroup(tape: Tape, group: number, warnings: EventWarnings): G
 
 /** Groups as a batch of the table `groups`, in order of their start. */
 export function groupBatch(rows: readonly GroupRow[], window: { start: number; end: number }): RecordBatch {
-  const sorted = rows.toSorted((a, b) => compare(a.startedAt ?? 0n, b.startedAt ?? 0n) || (a.id < b.id ? -1 : 1));
+  const sorted = rows.toSorted((a, b) => compare(a.startedAt ?? 0n, b.startedAt ?? 0n) || byId(a, b));
   const { length } = sorted;
   const row = (index: number): GroupRow => {
     const found = sorted[index];
@@ -114,7 +115,7 @@ export function groupBatch(rows: readonly GroupRow[], window: { start: number; e
       (index) => row(index).money[of].amount?.high ?? 0,
     );
   return recordBatch(groups, length, {
-    group_id: textArray(length, (index) => row(index).id),
+    group_id: text((group) => group.id),
     processing_status: text((group) => group.texts.processing_status),
     fund_transfer_status: text((group) => group.texts.fund_transfer_status),
     original_total: amount('original'),
@@ -132,6 +133,12 @@ export function groupBatch(rows: readonly GroupRow[], window: { start: number; e
     window_end: instantArray(length, () => micros(window.end)),
     raw: bytesArray(length, (index) => row(index).raw),
   });
+}
+
+/** Those without an id come last, as in files that are merged. */
+function byId({ id: a }: GroupRow, { id: b }: GroupRow): number {
+  if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
+  return a < b ? -1 : Number(a > b);
 }
 
 function compare(a: bigint, b: bigint): number {

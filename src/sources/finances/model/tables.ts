@@ -141,7 +141,7 @@ export const groups: Table = {
   name: 'groups',
   about: 'One row per financial event group (a settlement) that opened in a range.',
   columns: [
-    filtered(column('group_id', 'text', 'delta-length', 'Identifier of the group.')),
+    filtered(nullable('group_id', 'text', 'delta-length', 'Identifier of the group; null where it came without one.')),
     nullable('processing_status', 'text', 'dictionary', '`Open` or `Closed`.'),
     nullable('fund_transfer_status', 'text', 'dictionary', 'What became of the transfer.'),
     nullable('original_total', 'decimal', 'plain', 'Total in the currency of the marketplace.'),

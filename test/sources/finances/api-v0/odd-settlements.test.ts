@@ -3,6 +3,8 @@ import { expect, test } from 'vitest';
 import { messageOf } from '../../../../src/core/errors.js';
 import { createSeller } from '../../../../src/emulator/seller/seller.js';
 import { clockAt, database, ran, serving, temporaryFolder } from '../../../app/lake-run.js';
+import { compacted } from '../../../app/maintenance/kept-lake.js';
+import { allPages, lakeLedger } from '../../../serve/lake/served-lake.js';
 import { found, verified } from '../../../app/verify/verified.js';
 import { mutating } from './odd-answers.js';
 
@@ -85,6 +87,38 @@ test.each(odd)('a settlement whose id %s is left open with a reason, and the oth
   const loaded = await duckdb.rows('SELECT DISTINCT group_id AS id FROM group_events');
   expect(new Set(loaded.map(({ id }) => id))).toEqual(sound);
   expect(await duckdb.rows('SELECT count(*)::INT AS n FROM groups')).toEqual([{ n: all.size }]);
+  const isText = typeof (make({ FinancialEventGroupId: 'x' }) as Group | null)?.FinancialEventGroupId === 'string';
+  expect(await duckdb.rows('SELECT count(*)::INT AS n FROM groups WHERE group_id IS NULL')).toEqual([
+    { n: isText ? 0 : all.size - sound.size },
+  ]);
   expect((await duckdb.rows('SELECT count(*)::INT AS n FROM events'))[0]?.['n']).toBeGreaterThan(100);
   expect(found(await verified({ root: lake, clock })).filter((check) => check.endsWith('failed'))).toEqual([]);
+});
+
+test('settlements without an id stay what they are when they are listed again and merged, and are served', async () => {
+  const lake = join(await temporaryFolder(), 'lake');
+  const upstream = await serving({ ledger: createSeller({ seed: 5, events: 200, days: 60 }, clock), clock });
+  const endpoint = await renaming(upstream, (group) => ({ ...group, FinancialEventGroupId: undefined }));
+  const load = async (refresh: boolean) =>
+    ran({ ...range, lake, endpoint, refresh, pipelines: ['financial-event-groups'] }, { clock });
+  await load(false);
+  const rows = async () => (await database(lake, clock)).rows('SELECT group_id, raw FROM groups ORDER BY ALL');
+  const before = await rows();
+  expect(before.length).toBeGreaterThan(2);
+  expect(new Set(before.map(({ group_id: id }) => id))).toEqual(new Set([null]));
+  const { appeared, vanished, differ } = (await load(true)).summary.pipelines['financial-event-groups'] ?? {};
+  expect([appeared ?? 0, vanished ?? 0, differ ?? 0]).toEqual([0, 0, 0]);
+  await compacted({ lake }, { clock });
+  expect(await rows()).toEqual(before);
+  expect(found(await verified({ root: lake, clock })).filter((check) => check.endsWith('failed'))).toEqual([]);
+
+  const ledger = await lakeLedger(lake, clock);
+  const whole = { from: Date.parse('2025-01-01'), to: Date.parse('2025-07-01') };
+  const pages = await allPages((query) => ledger.groups(whole, query), clock.now(), [2]);
+  expect(
+    pages
+      .flat()
+      .map(({ json }) => json)
+      .toSorted(),
+  ).toEqual(before.map(({ raw }) => String(raw)).toSorted());
 });

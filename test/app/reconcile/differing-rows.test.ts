@@ -1,0 +1,40 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { findDiffering } from '../../../src/app/reconcile/differing-rows.js';
+import { openDatabase } from '../../../src/core/duckdb/connection.js';
+import { groups } from '../../../src/sources/finances/model/tables.js';
+
+type Row = readonly [id: string | null, raw: string];
+
+async function differing(held: readonly Row[], incoming: readonly Row[]): Promise<readonly number[]> {
+  const database = await openDatabase();
+  onTestFinished(() => {
+    database.close();
+  });
+  const text = (value: string | null): string => (value === null ? 'NULL::VARCHAR' : `'${value}'`);
+  const query = (rows: readonly Row[]): string =>
+    rows
+      .map(([id, raw]) => `SELECT ${text(id)} AS group_id, '${raw}' AS raw, NULL::TIMESTAMPTZ AS started_at`)
+      .join(' UNION ALL ');
+  const states = { main: groups, held: query(held), incoming: query(incoming), known: 'true' };
+  const { vanished, appeared, differ } = await findDiffering(database, states);
+  return [vanished, appeared, differ];
+}
+
+test('a group without an id is known by what was received, and hides no other, whichever version wrote it', async () => {
+  const others: readonly Row[] = [
+    ['a', '1'],
+    ['b', '2'],
+  ];
+  expect(await differing([...others, [null, 'x']], [...others, [null, 'x']])).toEqual([0, 0, 0]);
+  expect(await differing([...others, ['', 'x']], [...others, [null, 'x']])).toEqual([0, 0, 0]);
+  expect(
+    await differing(
+      [...others, [null, 'x']],
+      [
+        ['a', '3'],
+        [null, 'y'],
+      ],
+    ),
+  ).toEqual([2, 1, 1]);
+  expect(await differing([['a', '1']], [...others, [null, 'x']])).toEqual([0, 2, 0]);
+});
