@@ -1,6 +1,6 @@
 import type { EventWarnings } from '../../sources/finances/model/warnings.js';
 import { count } from '../../sources/finances/model/warnings.js';
-import type { PipelineSummary } from '../../engine/run/runner.js';
+import type { PipelineSummary } from '../../engine/run/pipeline-summary.js';
 import { dayMs, type Window } from '../../core/windows.js';
 
 /** What came into one pipeline's tables: an import sends no request. */

@@ -1,6 +1,6 @@
 import { excerpt } from '../../engine/retry/excerpt.js';
 import { shellWord } from '../status/backfill-command.js';
-import type { PipelineSummary } from '../../engine/run/runner.js';
+import type { PipelineSummary } from '../../engine/run/pipeline-summary.js';
 import type { Window } from '../../core/windows.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { grid } from '../../core/text/grid.js';

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { TokenBucket } from '../../engine/rate-limit/bucket.js';
 import { RequestQueue } from '../../engine/rate-limit/queue.js';
-import { loadAll } from '../../engine/run/open-slices.js';
+import { Scheduler, type OpenSlice } from '../../engine/run/scheduler.js';
 import type { Slice } from '../../engine/run/slice.js';
 import type { WindowSlice } from '../../engine/run/window-slices.js';
 import type { Work } from '../../engine/run/work.js';
@@ -62,42 +62,46 @@ export async function played<S extends Slice>(
   /** Requests come whole: what is rounded off one slice goes to the next. */
   let owed = 0;
 
-  await clock.play(
-    loadAll({
-      work,
-      pace: () =>
-        bucket === undefined || !isPaced
-          ? undefined
-          : {
-              rate: bucket.rate,
-              burst: bucket.burst,
-              level: bucket.level(),
-              latency: isAnswered ? latency : undefined,
-            },
-      unpaced,
-      clock,
-      signal: never,
-      load: async (open) => {
-        const { slice } = open;
-        const results = expectation.results(slice);
-        owed += expectation.pages(slice);
-        const pages = Math.max(1, Math.round(owed));
-        owed -= pages;
-        sum.slices++;
-        sum.requests += pages;
-        sum.results += results;
-        read(results);
-        for (let page = 1; page <= pages; page++) {
-          await queue.run(() => clock.sleep(latency * 1000), { priority: open.priority, signal: never });
-          isAnswered = true;
-          const progress = { pages: page, results: (results * page) / pages };
-          open.progressed({ ...progress, reach: reachOf(slice, page / pages), isWhole: false });
-        }
-        open.progressed({ pages, results, reach: reachOf(slice, 1), isWhole: true });
-      },
-    }),
-    signal,
-  );
+  const scheduler = new Scheduler({
+    queue: work,
+    pace: () =>
+      bucket === undefined || !isPaced
+        ? undefined
+        : {
+            rate: bucket.rate,
+            burst: bucket.burst,
+            level: bucket.level(),
+            latency: isAnswered ? latency : undefined,
+          },
+    unpaced,
+    clock,
+    signal: never,
+  });
+  const readOne = async (open: OpenSlice<S>): Promise<void> => {
+    const { slice } = open;
+    const results = expectation.results(slice);
+    owed += expectation.pages(slice);
+    const pages = Math.max(1, Math.round(owed));
+    owed -= pages;
+    sum.slices++;
+    sum.requests += pages;
+    sum.results += results;
+    read(results);
+    for (let page = 1; page <= pages; page++) {
+      await queue.run(() => clock.sleep(latency * 1000), { priority: open.priority, signal: never });
+      isAnswered = true;
+      const progress = { pages: page, results: (results * page) / pages };
+      open.learn({ ...progress, reach: reachOf(slice, page / pages), isWhole: false });
+    }
+    open.learn({ pages, results, reach: reachOf(slice, 1), isWhole: true });
+    open.close();
+  };
+  const readAll = async (): Promise<void> => {
+    const slices: Promise<void>[] = [];
+    for await (const open of scheduler.slices()) slices.push(readOne(open));
+    await Promise.all(slices);
+  };
+  await clock.play(readAll(), signal);
   return { ...sum, endsAt: clock.now() };
 }
 

@@ -1,47 +1,20 @@
 import { setMaxListeners } from 'node:events';
+import { Readable, Transform } from 'node:stream';
+import { pipeline as streamPipeline } from 'node:stream/promises';
 import type { Clock } from '../../core/clock.js';
+import { deltaStatistics } from '../../core/columns/statistics.js';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
-import type { RunEvent, Emit } from '../../core/events/run-event.js';
+import type { Emit } from '../../core/events/run-event.js';
+import { parquetFile } from '../../core/parquet/wasm.js';
+import { fileMetadata } from '../../lake/files/file-metadata.js';
+import type { SliceFile, Split } from '../../lake/lake.js';
 import type { Lacking } from '../../lake/transaction/held-back.js';
-import type { Split } from '../../lake/lake.js';
-import { loadAll, type OpenSlice } from './open-slices.js';
 import { tooManyPages } from './outlook.js';
-import type { Job, Warnings, Pipeline, Reading, RequestCounts, Verdict } from './pipeline.js';
+import { addWarnings, addSlice, newSummary, pipelineEnded, type PipelineSummary } from './pipeline-summary.js';
+import type { Batch, Collector, Job, Pipeline, Reading, Verdict } from './pipeline.js';
+import { Scheduler, type OpenSlice } from './scheduler.js';
 import type { Slice } from './slice.js';
-import { runSlice, type SliceResult } from './slice-stream.js';
-import type { Progress, Work } from './work.js';
-
-/** What one pipeline did in a run. */
-export interface PipelineSummary extends RequestCounts {
-  readonly pipeline: string;
-  slices: number;
-  /** Rows read, by table. */
-  readonly rows: Map<string, number>;
-  files: number;
-  bytes: number;
-  seconds: number;
-  /** What was unexpected in the data: kind of thing, place, times. */
-  readonly warnings: Map<string, Map<string, number>>;
-  /** Slices that could not be read, and why. */
-  readonly leftOpen: LeftOpen[];
-}
-
-/** A slice that could not be read: the next run tries it again. */
-export interface LeftOpen {
-  readonly label: string;
-  readonly reason: string;
-  /** That it failed tells nothing of the others. */
-  readonly isAlone: boolean;
-}
-
-/** Slices left open, without a single page of any, after which there is no point in trying the others. */
-const hopeless = 4;
-
-/** Pages of a slice after which it isn't given up any more for holding more than was expected. */
-const firstPages = 3;
-
-/** Times that a slice is read from its beginning again. */
-const mostAgain = 2;
+import type { Work } from './work.js';
 
 export interface RunOptions<Upstream> {
   readonly job: Job;
@@ -62,9 +35,9 @@ export interface RunOptions<Upstream> {
 }
 
 /**
- * The outer river: loads what the lake lacks for each pipeline, those that read different operations side by side.
- * The first failure stops the others; what was committed stays, and the next run goes on from there. That nothing further
- * is to be begun (`closing`) stops none.
+ * A run: loads what the lake lacks for each pipeline, those that read different operations side by side. The first failure
+ * stops the others; what was committed stays, and the next run goes on from there. That nothing further is to be begun
+ * (`closing`) stops none.
  *
  * @returns a summary per pipeline that ran, also when it failed: then with the first failure, or with the reason of
  * `closing` where that left something
@@ -100,7 +73,7 @@ export async function runPipelines<Upstream>(
     summaries.push(summary);
     try {
       await runPipeline(pipeline, { ...options, signal }, summary);
-      options.emit(endOf(summary));
+      options.emit(pipelineEnded(summary));
     } catch (error) {
       failures.push(error);
       if (isLeft(error)) return;
@@ -125,174 +98,300 @@ function incomplete(summaries: readonly PipelineSummary[]): LedgerlakeError | un
   return new LedgerlakeError('INCOMPLETE', message);
 }
 
+/** Loads what the lake lacks for a pipeline, in as many passes as it takes. */
 async function runPipeline<Upstream>(
   pipeline: Pipeline<Upstream>,
   options: RunOptions<Upstream>,
   summary: PipelineSummary,
 ): Promise<void> {
-  const { upstream, clock, signal, closing, emit, openSlices } = options;
+  const { upstream, clock, emit } = options;
   const began = clock.now();
   const begun = pipeline.begun?.(upstream);
   const job: Job = { ...options.job, isPaced: pipeline.pace(upstream) !== undefined, begun };
+  /** Slices that another run got ahead of, since it was last planned what is missing. */
+  let outrun = 0;
   try {
-    let outrun: Slice[] = [];
-    for (let asked = job; ;) {
-      const work = pipeline.work(asked);
-      if (work.left !== '' || asked === job) {
-        emit({ event: 'pipeline-planned', pipeline: pipeline.name, left: work.left });
+    for (let asked: Job | undefined = job; asked !== undefined;) {
+      const queue = pipeline.work(asked);
+      if (queue.left !== '' || asked === job) {
+        emit({ event: 'pipeline-planned', pipeline: pipeline.name, left: queue.left });
       }
-      const open = summary.leftOpen.length;
-      await loadAll({
-        work,
-        pace: () => pipeline.pace(upstream),
-        unpaced: openSlices,
-        clock,
-        signal,
-        closing,
-        load: async (one) => {
-          const isDone = await loadSlice(pipeline, work, one, { ...options, job: asked }, summary);
-          if (!isDone) outrun.push(one.slice);
-        },
-      });
+      const failed = summary.leftOpen.length;
+      outrun += await loadSlices(pipeline, queue, { ...options, job: asked }, summary);
       const lacking = job.lake.lacking(pipeline.name, job.account);
       if (lacking !== undefined) {
-        if (asked.again !== undefined || lacking.units.length === 0) throw notMended(lacking);
-        const [slices, reason] = [lacking.units.length, lacking.damaged.found];
-        emit({ event: 'refresh-widened', pipeline: pipeline.name, slices, reason });
-        asked = { ...job, refresh: true, again: new Set(lacking.units) };
-        continue;
-      }
-      // What another run has put in the way of a slice may hold only some of it: what is missing then is planned anew.
-      if (outrun.length === 0 || summary.leftOpen.length > open) break;
-      outrun = [];
-      asked = { ...job, refresh: false };
+        asked = widened(asked, lacking);
+        emit({
+          ...{ event: 'refresh-widened', pipeline: pipeline.name },
+          ...{ slices: lacking.units.length, reason: lacking.damaged.found },
+        });
+      } else if (outrun > 0 && summary.leftOpen.length === failed) {
+        // What another run has put in the way of a slice may hold only some of it: what is missing then is planned anew.
+        asked = { ...job, refresh: false };
+        outrun = 0;
+      } else asked = undefined;
     }
-    if (summary.slices > 0) addWarnings(summary.warnings, pipeline.warnings?.(job, clock.now()) ?? {});
+    if (summary.slices > 0) addWarnings(summary, pipeline.warnings?.(job, clock.now()) ?? {});
   } finally {
     summary.seconds = (clock.now() - began) / 1000;
   }
 }
 
-/** Of what waits for the rest of a damaged file nothing came into the lake. */
-function notMended({ units, damaged }: Lacking): LedgerlakeError {
+/**
+ * Reads again what else a damaged file holds, as nothing can take the place of a part of it.
+ *
+ * @throws LedgerlakeError LAKE_STORE where that was tried, or isn't known: nothing of what waits came into the lake
+ */
+function widened(job: Job, { units, damaged }: Lacking): Job {
+  if (job.again === undefined && units.length > 0) return { ...job, refresh: true, again: new Set(units) };
   const why =
     units.length === 0
       ? 'another run has changed it meanwhile: run the same command again'
       : `it holds what could not be read again as well (${units.join(', ').slice(0, 200)}): restore the file from a copy`;
   const message = `${damaged.found}; nothing took its place, as ${why}`;
-  return new LedgerlakeError('LAKE_STORE', message, { cause: damaged });
+  throw new LedgerlakeError('LAKE_STORE', message, { cause: damaged });
 }
 
-/** Loads a slice and counts it, or puts it back; false where another run got ahead of it. */
-async function loadSlice<Upstream>(
+/** One pass over what a pipeline has to load, as all its stages see it. */
+interface Pass<Upstream> extends RunOptions<Upstream> {
+  readonly pipeline: Pipeline<Upstream>;
+  readonly queue: Work;
+  readonly scheduler: Scheduler<Slice>;
+  readonly summary: PipelineSummary;
+}
+
+/**
+ * The stages of a pass: slices are opened one by one as the quota has room for them, several are read and encoded side by
+ * side, and what is whole is committed, one after the other. An open slice keeps its place until it is in the lake, so that
+ * the plan for the quota bounds what is in memory too.
+ *
+ * Slices end by themselves: told to stop, those that are whole are still committed, and never behind the caller's back. So the
+ * signal goes to the scheduler and to the reading, and no failure of a slice is one of a stream.
+ *
+ * @returns how many slices another run got ahead of
+ * @throws the first failure, or the reason of a signal that left something, once every open slice has come to its end
+ */
+async function loadSlices<Upstream>(
   pipeline: Pipeline<Upstream>,
-  work: Work,
-  open: OpenSlice<Slice>,
+  queue: Work,
   options: RunOptions<Upstream>,
   summary: PipelineSummary,
-  before = 0,
-): Promise<boolean> {
-  const { job, upstream, signal, emit, split, judge, acceptsEmpty } = options;
+): Promise<number> {
+  const { upstream, clock, signal, closing, openSlices } = options;
+  const pace = () => pipeline.pace(upstream);
+  const scheduler = new Scheduler({ queue, pace, unpaced: openSlices, clock, signal, closing });
+  const pass: Pass<Upstream> = { ...options, pipeline, queue, scheduler, summary };
+  let outrun = 0;
+  await streamPipeline(
+    Readable.from(scheduler.slices(), { highWaterMark: 0 }),
+    sideBySide((open) => readSlice(open, pass)),
+    async (slices: AsyncIterable<WholeSlice>) => {
+      for await (const slice of slices) if ((await commitSlice(slice, pass)) === 'outrun') outrun++;
+    },
+  );
+  if (scheduler.failure !== undefined) throw scheduler.failure as Error;
+  return outrun;
+}
+
+/** A stage that begins each slice as it comes, whatever the others are at, and hands on those that are whole, the first first. */
+function sideBySide(read: (open: OpenSlice) => Promise<WholeSlice | undefined>): Transform {
+  const running = new Set<Promise<void>>();
+  return new Transform({
+    objectMode: true,
+    transform(open: OpenSlice, _encoding, begun) {
+      const task = read(open)
+        .then((whole) => {
+          if (whole !== undefined) this.push(whole);
+        })
+        .catch((error: unknown) => this.destroy(error as Error))
+        .then(() => void running.delete(task));
+      running.add(task);
+      begun();
+    },
+    flush(done) {
+      void Promise.all(running).then(() => {
+        done();
+      });
+    },
+  });
+}
+
+/** A slice that was read to its end and encoded. */
+interface WholeSlice {
+  readonly open: OpenSlice;
+  readonly files: readonly SliceFile[];
+  /** Rows read, by table. */
+  readonly rows: ReadonlyMap<string, number>;
+  readonly collector: Collector<unknown>;
+  /** To be done once it is in the lake. */
+  readonly afterwards: readonly (() => Promise<void>)[];
+}
+
+/** Reads a slice, from its beginning again where that helps; undefined where it can't be read. */
+async function readSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Promise<WholeSlice | undefined> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await wholeSlice(open, pass);
+    } catch (error) {
+      if (setBack(error, open, pass, attempt) !== 'again') return undefined;
+    }
+  }
+}
+
+/**
+ * The stages of a slice: its pages are read under the rate limit, their events become record batches once the slice is whole,
+ * as rows are sorted over all of its pages, and each batch a Parquet file. Every stage pulls from the one before, so that
+ * nothing is read ahead of what can be taken. Once all pages are there the signal stops nothing any more, for their requests
+ * are spent.
+ *
+ * @throws what reading or encoding throws, or an AbortError
+ */
+async function wholeSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Promise<WholeSlice> {
+  const { pipeline, scheduler, upstream, summary, signal, job } = pass;
   const { slice } = open;
-  const { lake, refresh, account } = job;
-  const place = { pipeline: pipeline.name, slice: slice.label };
   const afterwards: (() => Promise<void>)[] = [];
   const reading: Reading<Upstream> = {
-    upstream,
-    account,
-    counts: summary,
+    ...{ upstream, signal, account: job.account, counts: summary },
     get priority() {
       return open.priority;
     },
-    signal,
     committed: (then) => {
       afterwards.push(then);
     },
     emit: (event) => {
-      emit({ ...place, ...event });
+      pass.emit({ ...placeOf(slice, pass), ...event });
     },
   };
-  const tooMuch = new LedgerlakeError('STOPPED', 'it holds far more than was expected');
-  let result: SliceResult;
-  let results = 0;
-  emit({ event: 'slice-opened', ...place, pagesLeft: open.pagesLeft() });
+  const collector = pipeline.collect(slice);
+  const files: SliceFile[] = [];
+  pass.emit({ event: 'slice-opened', ...placeOf(slice, pass), pagesLeft: scheduler.pagesLeft });
+  await streamPipeline(
+    Readable.from(pipeline.pages(slice, reading), { signal }),
+    (pages: AsyncIterable<unknown>) => flattened(pages, collector, open, pass),
+    (batches: AsyncIterable<Batch>) => encoded(batches, fileMetadata(pipeline.name, job.account, slice.label)),
+    async (encodedFiles: AsyncIterable<SliceFile>) => {
+      for await (const file of encodedFiles) files.push(file);
+    },
+  );
+  const rows = new Map<string, number>();
+  for (const { table, rows: count } of files) rows.set(table.name, (rows.get(table.name) ?? 0) + count);
+  return { open, files, rows, collector, afterwards };
+}
+
+/** Pages of a slice after which it isn't given up any more for holding more than was expected. */
+const firstPages = 3;
+
+/** A slice that turns out to be too large for one chain of pages, and is back in the queue. */
+class OversizedSlice extends LedgerlakeError {
+  constructor() {
+    super('STOPPED', 'it holds far more than was expected');
+  }
+}
+
+/** Takes the pages in, and then gives the rows of all of them. */
+async function* flattened<Upstream>(
+  pages: AsyncIterable<unknown>,
+  collector: Collector<unknown>,
+  open: OpenSlice,
+  pass: Pass<Upstream>,
+): AsyncGenerator<Batch> {
+  const { queue, scheduler } = pass;
+  const { slice } = open;
+  const read = { pages: 0, results: 0 };
+  for await (const page of pages) {
+    const results = collector.add(page);
+    read.pages++;
+    read.results += results;
+    open.learn({ ...read, reach: collector.reach, isWhole: false });
+    pass.emit({ event: 'page-read', ...placeOf(slice, pass), results, pagesLeft: scheduler.pagesLeft });
+    const isOversized = read.pages <= firstPages && (queue.expected(slice) ?? 0) > tooManyPages;
+    if (isOversized && queue.recut?.(slice) === true) throw new OversizedSlice();
+  }
+  open.learn({ ...read, reach: collector.reach, isWhole: true });
+  yield* collector.finish();
+}
+
+async function* encoded(
+  batches: AsyncIterable<Batch>,
+  metadata: ReadonlyMap<string, string>,
+): AsyncGenerator<SliceFile> {
+  for await (const { table, month, rows, tags } of batches) {
+    const bytes = await parquetFile(table, [rows], metadata);
+    yield { table, month, bytes, rows: rows.numRows, stats: deltaStatistics(table, rows), tags };
+  }
+}
+
+/** Commits a slice and counts it; `outrun` where another run got ahead of it. */
+async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): Promise<'done' | 'outrun'> {
+  const { pipeline, queue, summary, job, split, acceptsEmpty } = pass;
+  const { open, files, rows, collector, afterwards } = whole;
+  const { slice } = open;
+  const { name, units, excludes, cuts, retires, noted } = slice;
   try {
-    const progressed = (progress: Progress): void => {
-      open.progressed(progress);
-      const { pages, isWhole } = progress;
-      if (!isWhole) {
-        emit({ event: 'page-read', ...place, results: progress.results - results, pagesLeft: open.pagesLeft() });
-        results = progress.results;
-      }
-      if (isWhole || pages > firstPages || (work.expected(slice) ?? 0) <= tooManyPages) return;
-      if (work.recut?.(slice) === true) throw tooMuch;
-    };
-    result = await runSlice(pipeline, slice, reading, { lake, refresh, split, acceptsEmpty, progressed });
-  } catch (error) {
-    if (error === tooMuch) {
-      emit({ event: 'slice-set-back', ...place, verdict: 'part', reason: messageOf(error) });
-      return true;
+    const committed = await job.lake.commit(
+      {
+        ...{ pipeline: pipeline.name, account: job.account, tables: pipeline.tables, files },
+        ...{ name, units, excludes, cuts, retires, noted, acceptsEmpty },
+        refresh: job.refresh || slice.again === true,
+      },
+      split,
+    );
+    for (const then of afterwards) await then();
+    if (!committed.taken) {
+      pass.emit({ event: 'slice-outrun', ...placeOf(slice, pass) });
+      return 'outrun';
     }
-    const verdict = signal.aborted ? 'stop' : (pipeline.judge?.(error) ?? judge(error));
-    if (verdict === 'stop') throw error;
-    const failed = summary.leftOpen.filter(({ isAlone }) => !isAlone).length;
+    const counts = { files: committed.files, bytes: committed.bytes };
+    addSlice(summary, { ...counts, rows, warnings: collector.warnings });
+    const told = { rows: Object.fromEntries(rows), ...counts, left: queue.left };
+    pass.emit({ event: 'slice-committed', ...placeOf(slice, pass), ...told });
+  } catch (error) {
+    setBack(error, open, pass, Infinity);
+  } finally {
+    open.close();
+  }
+  return 'done';
+}
+
+/** Times that a slice is read in all, from its beginning. */
+const mostReads = 3;
+
+/** Slices left open, without a single page of any, after which there is no point in trying the others. */
+const hopeless = 4;
+
+/**
+ * Sees to a slice that failed: it is closed, and put back, left open or the end of the pass, but for one that is to be read
+ * `again`.
+ */
+function setBack<Upstream>(error: unknown, open: OpenSlice, pass: Pass<Upstream>, attempt: number): Verdict {
+  const { slice } = open;
+  const verdict = verdictOn(error, slice, pass, attempt);
+  if (verdict === 'stop') pass.scheduler.fail(error);
+  else {
+    const reason = messageOf(error);
     const isAlone = verdict === 'known' || verdict === 'unknown';
-    if (!isAlone && summary.pages === 0 && failed >= hopeless) throw error;
-    const isParted = !isAlone && verdict !== 'leave' && work.part(slice, verdict === 'shorten');
-    const isAgain = !isParted && verdict === 'again' && before < mostAgain;
-    const parted = verdict === 'shorten' ? 'shorten' : 'part';
-    const set = isAgain ? 'again' : isParted ? parted : verdict === 'known' ? 'known' : 'leave';
-    emit({ event: 'slice-set-back', ...place, verdict: set, reason: messageOf(error) });
-    if (isAgain) return loadSlice(pipeline, work, open, options, summary, before + 1);
-    if (!isParted) summary.leftOpen.push({ label: slice.label, reason: messageOf(error), isAlone });
-    return true;
+    if (isAlone || verdict === 'leave') pass.summary.leftOpen.push({ label: slice.label, reason, isAlone });
+    const told = verdict === 'unknown' ? 'leave' : verdict;
+    pass.emit({ event: 'slice-set-back', ...placeOf(slice, pass), verdict: told, reason });
   }
-  for (const then of afterwards) await then();
-  if (!result.taken) {
-    emit({ event: 'slice-outrun', ...place });
-    return false;
-  }
-  addResult(summary, result);
-  const { files, bytes, rows } = result;
-  emit({ event: 'slice-committed', ...place, rows: Object.fromEntries(rows), files, bytes, left: work.left });
-  return true;
+  if (verdict !== 'again') open.close();
+  return verdict;
 }
 
-function addResult(summary: PipelineSummary, { files, bytes, rows, collector }: SliceResult): void {
-  summary.slices++;
-  summary.files += files;
-  summary.bytes += bytes;
-  for (const [table, count] of rows) summary.rows.set(table, (summary.rows.get(table) ?? 0) + count);
-  addWarnings(summary.warnings, collector.warnings);
+/** What becomes of a slice that failed, for as much as can be done about it; one that is parted is back in the queue. */
+function verdictOn<Upstream>(error: unknown, slice: Slice, pass: Pass<Upstream>, attempt: number): Verdict {
+  const { pipeline, queue, summary, signal, judge } = pass;
+  if (error instanceof OversizedSlice) return 'part';
+  if (signal.aborted) return 'stop';
+  const verdict = pipeline.judge?.(error) ?? judge(error);
+  if (verdict === 'stop' || verdict === 'known' || verdict === 'unknown') return verdict;
+  const failed = summary.leftOpen.filter(({ isAlone }) => !isAlone).length;
+  if (summary.pages === 0 && failed >= hopeless) return 'stop';
+  if (verdict === 'leave') return verdict;
+  if (queue.part(slice, verdict === 'shorten')) return verdict === 'shorten' ? verdict : 'part';
+  return verdict === 'again' && attempt < mostReads ? verdict : 'leave';
 }
 
-function endOf(summary: PipelineSummary): RunEvent {
-  const { pipeline, slices, requests, retries, throttled, pages, rows, files, bytes, seconds } = summary;
-  const counts = { slices, requests, retries, throttled, pages, rows: Object.fromEntries(rows), files, bytes, seconds };
-  return { event: 'pipeline-ended', pipeline, ...counts };
-}
-
-function newSummary(pipeline: string): PipelineSummary {
-  return {
-    pipeline,
-    slices: 0,
-    requests: 0,
-    retries: 0,
-    throttled: 0,
-    pages: 0,
-    rows: new Map(),
-    files: 0,
-    bytes: 0,
-    seconds: 0,
-    warnings: new Map(),
-    leftOpen: [],
-  };
-}
-
-function addWarnings(to: Map<string, Map<string, number>>, from: Warnings): void {
-  for (const [kind, places] of Object.entries(from)) {
-    const counts = to.get(kind) ?? new Map<string, number>();
-    for (const [place, times] of places) counts.set(place, (counts.get(place) ?? 0) + times);
-    if (counts.size > 0) to.set(kind, counts);
-  }
+function placeOf<Upstream>(slice: Slice, { pipeline }: Pass<Upstream>): { pipeline: string; slice: string } {
+  return { pipeline: pipeline.name, slice: slice.label };
 }

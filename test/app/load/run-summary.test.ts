@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import { summaryGrid, summaryJson } from '../../../src/app/load/run-summary.js';
-import type { PipelineSummary } from '../../../src/engine/run/runner.js';
+import type { PipelineSummary } from '../../../src/engine/run/pipeline-summary.js';
 
 const summary: PipelineSummary = {
   ...{ pipeline: 'group-events', slices: 2, requests: 9, retries: 3, throttled: 1, pages: 6 },

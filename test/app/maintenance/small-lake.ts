@@ -2,15 +2,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { financialEvents } from '../../../pipelines/financial-events.js';
-import type { Clock } from '../../../src/core/clock.js';
+import { systemClock, type Clock } from '../../../src/core/clock.js';
 import { scanPage } from '../../../src/sources/finances/api-v0/page.js';
 import { windowSource } from '../../../src/sources/finances/api-v0/sources.js';
 import { tables } from '../../../src/sources/finances/model/tables.js';
 import { Lake, type Split } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import type { Store } from '../../../src/lake/store/store.js';
-import { runSlice } from '../../../src/engine/run/slice-stream.js';
+import { runPipelines } from '../../../src/engine/run/runner.js';
 import type { WindowSlice } from '../../../src/engine/run/window-slices.js';
+import { listWork } from '../../../src/engine/run/work.js';
 
 /** A shipment of one order for one price; `posted` and `order` make it another one. */
 export function shipment(posted: string, order: string, price = '12.34'): string {
@@ -42,22 +43,29 @@ export async function load(
 ): Promise<void> {
   const slice = window(number);
   const body = Buffer.from(`{"payload":{"FinancialEvents":{"ShipmentEventList":[${events.join(',')}]}}}`);
+  const slices = [slice];
   const pipeline = {
     ...financialEvents,
+    work: () => listWork(slices.splice(0), 'window', ({ window }) => window),
     pages: async function* () {
       yield await Promise.resolve({ page: scanPage(body), source: windowSource(slice.window) });
     },
   };
-  const counts = { requests: 0, retries: 0, throttled: 0, pages: 0 };
-  const { signal } = new AbortController();
-  const upstream = {
-    pages: () => Promise.reject(new Error('not asked')) as never,
-    pace: () => undefined,
-    begun: () => [],
-  };
-  const ignored = (): undefined => undefined;
-  const reading = { upstream, account: 'shop', counts, priority: 0, signal, committed: ignored, emit: ignored };
-  await runSlice(pipeline, slice, reading, { lake, refresh, split, progressed: ignored });
+  const { failure } = await runPipelines([pipeline], {
+    job: { account: 'shop', range: slice.window, lake, refresh, orders: [] },
+    upstream: {
+      pages: () => Promise.reject(new Error('not asked')) as never,
+      pace: () => undefined,
+      begun: () => [],
+    },
+    clock: systemClock,
+    signal: new AbortController().signal,
+    emit: () => undefined,
+    openSlices: 1,
+    judge: () => 'stop',
+    ...(split && { split }),
+  });
+  if (failure !== undefined) throw failure as Error;
 }
 
 export async function open(place: Store | string, clock: Clock): Promise<Lake> {

@@ -1,0 +1,78 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { choosePipelines } from '../../../src/app/configuration/pipelines.js';
+import { systemClock } from '../../../src/core/clock.js';
+import type { RunEvent } from '../../../src/core/events/run-event.js';
+import { runPipelines } from '../../../src/engine/run/runner.js';
+import { Lake } from '../../../src/lake/lake.js';
+import { openStore } from '../../../src/lake/store/open-store.js';
+import type { Store } from '../../../src/lake/store/store.js';
+import { tables } from '../../../src/sources/finances/model/tables.js';
+import { clock, range, smallSeller, upstreamOf } from './small-run.js';
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'ledgerlake-runner-test-'));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** Loads events by date on a store, as fast as a service of one request a second and slice allows. */
+async function loaded(store: Store, tell: (event: RunEvent) => void, signal = new AbortController().signal) {
+  const upstream = upstreamOf(smallSeller());
+  return runPipelines(choosePipelines(['financial-events'], false), {
+    job: { account: 'shop', range, lake: await Lake.open(store, tables, clock), refresh: false, orders: [] },
+    upstream: { ...upstream, pace: () => ({ rate: 1, burst: 10, level: 5, latency: 0.1 }) },
+    clock: systemClock,
+    signal,
+    emit: tell,
+    openSlices: 4,
+    judge: () => 'stop',
+  });
+}
+
+test('told to stop during a commit, a run ends behind it, with the slice in the lake and the others as they were', async () => {
+  const store = openStore(await folder(), { clock });
+  const stop = new AbortController();
+  const commits = { begun: 0, ended: 0 };
+  const slow: Store = {
+    ...store,
+    create: async (path, bytes) => {
+      commits.begun++;
+      stop.abort(new Error('enough'));
+      await delay(200);
+      const created = await store.create(path, bytes);
+      commits.ended++;
+      return created;
+    },
+  };
+  const told: string[] = [];
+  const { summaries, failure } = await loaded(slow, ({ event }) => told.push(event), stop.signal);
+  expect(failure).toEqual(new Error('enough'));
+  expect(commits.ended).toBe(commits.begun);
+  expect(commits.begun).toBeGreaterThan(0);
+  expect(summaries[0]?.slices).toBe(1);
+  expect(told.filter((event) => event === 'slice-committed')).toHaveLength(1);
+  expect(told).not.toContain('pipeline-ended');
+  const lake = await Lake.open(store, tables, clock);
+  expect(lake.units('financial-events', 'events', 'shop').size).toBe(1);
+});
+
+test('a commit that fails ends the run with its error, and nothing further is opened', async () => {
+  const store = openStore(await folder(), { clock });
+  const failure = new Error('the disk is gone');
+  const openedOn = async (on: Store) => {
+    const told: RunEvent[] = [];
+    const { failure: thrown, summaries } = await loaded(on, (event) => told.push(event));
+    return {
+      thrown,
+      slices: summaries[0]?.slices,
+      opened: told.filter(({ event }) => event === 'slice-opened').length,
+    };
+  };
+  const broken = await openedOn({ ...store, create: () => Promise.reject(failure) });
+  expect(broken).toMatchObject({ thrown: failure, slices: 0 });
+  expect((await openedOn(store)).opened).toBeGreaterThan(broken.opened);
+});
