@@ -1,6 +1,6 @@
 import { groupCollector } from '../src/sources/finances/api-v0/collectors.js';
 import { historyWarnings } from '../src/sources/finances/api-v0/history-limit.js';
-import { listingWarnings, listingWork, type ListingSlice } from '../src/sources/finances/api-v0/listed-again.js';
+import { listingWarnings, listingWork, type ListingSlice } from '../src/sources/finances/api-v0/slicing/listing-slicing';
 import type { ScannedPage } from '../src/sources/finances/api-v0/page.js';
 import { heldAndRead } from '../src/sources/finances/api-v0/sources.js';
 import { groups } from '../src/sources/finances/model/tables.js';

@@ -1,5 +1,5 @@
 import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/collectors.js';
-import { orderWork, type OrderSlice } from '../src/sources/finances/api-v0/order-slices.js';
+import { orderWork, type OrderSlice } from '../src/sources/finances/api-v0/slicing/order-slicing';
 import { firstMonth, orderPages } from '../src/sources/finances/api-v0/sources.js';
 import { orderEntries, orderEvents } from '../src/sources/finances/model/tables.js';
 import type { FinancesUpstream } from '../src/sources/finances/api-v0/upstream.js';

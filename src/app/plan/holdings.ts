@@ -6,7 +6,7 @@ import type { Sample } from '../../engine/run/density.js';
 import { loadedSamples, loadedWindows } from '../../engine/run/window-slices.js';
 import { dayMs, overlap, type Window } from '../../core/windows.js';
 import { byGroup, listing } from '../verify/main-tables.js';
-import { spanOf } from './expectation.js';
+import { spanOf } from '../../engine/slicing/volume-estimate';
 
 /** What the lake holds of a range for one pipeline. */
 export interface Held {

@@ -11,10 +11,10 @@ import {
   orderExpectation,
   windowExpectation,
   type Expectation,
-} from './expectation.js';
+} from '../../engine/slicing/volume-estimate';
 import { groupSamples, heldOrders, heldWindows, type Held } from './holdings.js';
 import type { Learned } from './learned.js';
-import { mostAtOnce } from './settlements-ahead.js';
+import { mostAtOnce } from '../../sources/finances/api-v0/slicing/settlements-ahead';
 import { settlementsOf } from './settlements.js';
 
 /** What lies before a pipeline. */

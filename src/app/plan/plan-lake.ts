@@ -2,7 +2,7 @@ import { withNeeds } from '../configuration/pipelines.js';
 import type { OperationName } from '../../sources/finances/api-v0/operations.js';
 import type { FinancesUpstream } from '../../sources/finances/api-v0/upstream.js';
 import type { Job, Pipeline } from '../../engine/run/pipeline.js';
-import { nothingKnown } from './expectation.js';
+import { nothingKnown } from '../../engine/slicing/volume-estimate';
 import { fileSizes } from './file-sizes.js';
 import type { Held } from './holdings.js';
 import { latencyOf, type Learned } from './learned.js';

@@ -5,7 +5,7 @@ import { Scheduler, type OpenSlice } from '../../engine/run/scheduler.js';
 import type { Slice } from '../../engine/run/slice.js';
 import type { WindowSlice } from '../../engine/run/window-slices.js';
 import type { Work } from '../../engine/run/work.js';
-import type { Expectation } from './expectation.js';
+import type { Expectation } from '../../engine/slicing/volume-estimate';
 import { SimulatedClock } from './simulated-clock.js';
 
 /** The quota of one operation as it will be found. */

@@ -5,7 +5,7 @@ import { uncovered, type Window } from '../../core/windows.js';
 import { listing } from '../verify/main-tables.js';
 import { heldGroups, spansOf, type LoadedGroup } from './holdings.js';
 import type { Learned } from './learned.js';
-import { settlementsAhead } from './settlements-ahead.js';
+import { settlementsAhead } from '../../sources/finances/api-v0/slicing/settlements-ahead';
 
 /** The settlements of an account. */
 export interface Settlements {

@@ -4,7 +4,7 @@ import { groupEventsPipeline } from '../../../pipelines/group-events.js';
 import { orderEventsPipeline } from '../../../pipelines/order-events.js';
 import { groupSlices, spanOfGroup, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
 import { events, groupEvents, groups } from '../../sources/finances/model/tables.js';
-import { listingWork } from '../../sources/finances/api-v0/listed-again.js';
+import { listingWork } from '../../sources/finances/api-v0/slicing/listing-slicing';
 import type { FinancesUpstream } from '../../sources/finances/api-v0/upstream.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Job, Pipeline } from '../../engine/run/pipeline.js';
@@ -17,7 +17,7 @@ import { syncRange } from './coverage.js';
 import { groupsToRead, isAwaited, isOpen } from './groups-again.js';
 import { lookBackDays, type LookBackRule } from './look-back.js';
 import type { LookBacks } from './look-back-note.js';
-import { eventWindows, listingWindows } from './planned-windows.js';
+import { eventWindows, listingWindows } from '../../engine/slicing/sync-windows';
 
 type Finances = Pipeline<FinancesUpstream>;
 

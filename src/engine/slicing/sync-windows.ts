@@ -1,4 +1,4 @@
-import { cut, dayMs, dayStart, monthOf, overlap, uncovered, type Window } from '../../core/windows.js';
+import { cut, dayMs, dayStart, monthOf, overlap, uncovered, type Window } from '../../core/windows';
 
 /** A window to read, and the loaded windows inside it that it takes the place of. */
 export interface PlannedWindow {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cut, dayMs, dayStart, monthOf, overlap, uncovered, type Window } from '../../../src/core/windows.js';
-import { coveredTo, syncRange } from '../../../src/app/sync/coverage.js';
-import { eventWindows, listingWindows, type PlannedWindow } from '../../../src/app/sync/planned-windows.js';
+import { cut, dayMs, dayStart, monthOf, overlap, uncovered, type Window } from '../../../src/core/windows';
+import { coveredTo, syncRange } from '../../../src/app/sync/coverage';
+import { eventWindows, listingWindows, type PlannedWindow } from '../../../src/engine/slicing/sync-windows';
 
 const hourMs = 3_600_000;
 const at = (iso: string) => Date.parse(`${iso}Z`);

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { pieces } from '../../../engine/run/outlook.js';
-import type { Job } from '../../../engine/run/pipeline.js';
-import type { Slice } from '../../../engine/run/slice.js';
-import type { Work } from '../../../engine/run/work.js';
+import { pieces } from '../../../../engine/run/outlook';
+import type { Job } from '../../../../engine/run/pipeline';
+import type { Slice } from '../../../../engine/run/slice';
+import type { Work } from '../../../../engine/run/work';
 
 /** A slice that reads several orders, one by one. */
 export interface OrderSlice extends Slice {

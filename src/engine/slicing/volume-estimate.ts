@@ -1,10 +1,10 @@
-import type { GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
-import type { OrderSlice } from '../../sources/finances/api-v0/order-slices.js';
-import { Density, type Sample } from '../../engine/run/density.js';
-import type { Slice } from '../../engine/run/slice.js';
-import type { WindowSlice } from '../../engine/run/window-slices.js';
-import type { Window } from '../../core/windows.js';
-import { pageSize } from '../../engine/run/work.js';
+import type { GroupSlice } from '../../sources/finances/api-v0/group-slices';
+import type { OrderSlice } from '../../sources/finances/api-v0/slicing/order-slicing';
+import { Density, type Sample } from '../run/density';
+import type { Slice } from '../run/slice';
+import type { WindowSlice } from '../run/window-slices';
+import type { Window } from '../../core/windows';
+import { pageSize } from '../run/work';
 
 /** What a slice of a pipeline is expected to hold. Both are means, and need not be whole. */
 export interface Expectation<S extends Slice = Slice> {

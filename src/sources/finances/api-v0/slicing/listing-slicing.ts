@@ -1,11 +1,11 @@
-import type { Lake } from '../../../lake/lake.js';
-import type { Job, Warnings } from '../../../engine/run/pipeline.js';
-import { loadedWindows, windowSlice, type WindowSlice } from '../../../engine/run/window-slices.js';
-import { dayMs, type Window } from '../../../core/windows.js';
-import type { Work } from '../../../engine/run/work.js';
-import { listedGroups } from './group-slices.js';
-import { holeText, settlementBreaks, type SettlementBreaks, type SettlementHole } from './settlement-holes.js';
-import { groups } from '../model/tables.js';
+import type { Lake } from '../../../../lake/lake';
+import type { Job, Warnings } from '../../../../engine/run/pipeline';
+import { loadedWindows, windowSlice, type WindowSlice } from '../../../../engine/run/window-slices';
+import { dayMs, type Window } from '../../../../core/windows';
+import type { Work } from '../../../../engine/run/work';
+import { listedGroups } from '../group-slices';
+import { holeText, settlementBreaks, type SettlementBreaks, type SettlementHole } from '../settlement-holes';
+import { groups } from '../../model/tables';
 
 /** A window of the list of settlements. */
 export interface ListingSlice extends WindowSlice {
@@ -83,7 +83,7 @@ export function listingWarnings(job: Job, listing: string): Warnings {
 
 async function heldListing(lake: Lake, account: string, listing: string, slice: WindowSlice): Promise<Uint8Array> {
   // Only now: most runs find no hole, and need no DuckDB.
-  const { heldRaws } = await import('../../../lake/files/held-raws.js');
+  const { heldRaws } = await import('../../../../lake/files/held-raws');
   const { snapshot } = lake.table(groups.name);
   const adds = snapshot.filesWith(account, listing, slice.units);
   const raws = adds.length === 0 ? [] : await heldRaws(lake, groups, adds, slice.units);

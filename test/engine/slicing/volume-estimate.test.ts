@@ -1,8 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { groupExpectation, meanPages, orderExpectation, windowExpectation } from '../../../src/app/plan/expectation.js';
-import { windowSlice } from '../../../src/engine/run/window-slices.js';
-import { dayMs } from '../../../src/core/windows.js';
+import {
+  groupExpectation,
+  meanPages,
+  orderExpectation,
+  windowExpectation,
+} from '../../../src/engine/slicing/volume-estimate';
+import { windowSlice } from '../../../src/engine/run/window-slices';
+import { dayMs } from '../../../src/core/windows';
 
 test('the mean of pages lies between those that it takes at least and one more', () => {
   fc.assert(
