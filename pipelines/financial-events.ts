@@ -1,29 +1,31 @@
+import { monthOf } from '../src/core/windows.js';
+import type { WindowSlice } from '../src/engine/run/window-slices.js';
+import { windowProbes, windowSlicing } from '../src/engine/slicing/window-slicing.js';
 import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/collectors.js';
 import { historyWarnings } from '../src/sources/finances/api-v0/history-limit.js';
 import { answering, windowSource } from '../src/sources/finances/api-v0/sources.js';
+import type { FinancesPipeline } from '../src/sources/finances/api-v0/upstream.js';
 import { entries, events } from '../src/sources/finances/model/tables.js';
-import type { FinancesUpstream } from '../src/sources/finances/api-v0/upstream.js';
-import type { Pipeline } from '../src/engine/run/pipeline.js';
-import type { WindowSlice } from '../src/engine/run/window-slices.js';
-import { windowWork } from '../src/engine/run/window-work.js';
-import { monthOf } from '../src/core/windows.js';
 
 const name = 'financial-events';
-const cutting = { gridDays: 7, probeDays: 10 };
+const operation = 'ListFinancialEvents';
 
 /** Events by the date on which they were posted (specification, section 4.2). */
-export const financialEvents: Pipeline<FinancesUpstream, WindowSlice, EventsPage> = {
+export const financialEvents: FinancesPipeline<WindowSlice, EventsPage> = {
   name,
   about: 'financial events that were posted in the range',
+  title: 'Events by date: the figures by month',
+  result: 'event',
+  operation,
   tables: [entries, events],
-  work: (job) => windowWork(job, { pipeline: name, table: events.name, ...cutting }),
-  pace: (upstream) => upstream.pace('ListFinancialEvents'),
-  begun: (upstream) => upstream.begun('ListFinancialEvents'),
+  ...windowSlicing({ pipeline: name, table: events.name, instants: 'effective_at', gridDays: 7, probeDays: 10 }),
+  probes: (job) => windowProbes(financialEvents, job),
+  pace: (upstream) => upstream.pace(operation),
+  begun: (upstream) => upstream.begun(operation),
   warnings: (job, now) => historyWarnings(job, name, events.name, now),
-  pages: ({ window }, reading) =>
-    answering(
-      windowSource(window),
-      reading.upstream.pages('ListFinancialEvents', { PostedAfter: window.start, PostedBefore: window.end }, reading),
-    ),
+  pages: ({ window }, reading) => {
+    const posted = { PostedAfter: window.start, PostedBefore: window.end };
+    return answering(windowSource(window), reading.upstream.pages(operation, posted, reading));
+  },
   collect: ({ window }) => eventCollector({ events, entries }, () => monthOf(window.start)),
 };

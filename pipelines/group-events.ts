@@ -1,24 +1,35 @@
+import { monthOf } from '../src/core/windows.js';
+import { windowProbes } from '../src/engine/slicing/window-slicing.js';
 import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/collectors.js';
 import { groupPages } from '../src/sources/finances/api-v0/group-pages.js';
-import { groupSlices, spanOfGroup, type GroupSlice } from '../src/sources/finances/api-v0/group-slices.js';
+import type { GroupSlice } from '../src/sources/finances/api-v0/group-slices.js';
+import { groupSlicing, hasLoadedGroups } from '../src/sources/finances/api-v0/slicing/group-slicing.js';
+import { listingProbes } from '../src/sources/finances/api-v0/slicing/listing-slicing.js';
 import { answering, groupSource } from '../src/sources/finances/api-v0/sources.js';
+import type { FinancesPipeline } from '../src/sources/finances/api-v0/upstream.js';
 import { groupEntries, groupEvents } from '../src/sources/finances/model/tables.js';
-import type { FinancesUpstream } from '../src/sources/finances/api-v0/upstream.js';
-import type { Pipeline } from '../src/engine/run/pipeline.js';
-import { listWork } from '../src/engine/run/work.js';
-import { monthOf } from '../src/core/windows.js';
 import { financialEventGroups } from './financial-event-groups.js';
+import { financialEvents } from './financial-events.js';
 
 const name = 'group-events';
+const operation = 'ListFinancialEventsByGroupId';
 
 /** Events settlement by settlement, for the settlements that opened in the range (specification, section 4.3). */
-export const groupEventsPipeline: Pipeline<FinancesUpstream, GroupSlice, EventsPage> = {
+export const groupEventsPipeline: FinancesPipeline<GroupSlice, EventsPage> = {
   name,
   about: 'financial events of each settlement that opened in the range',
+  title: 'The entries of settlements',
+  result: 'event',
+  operation,
   tables: [groupEntries, groupEvents],
   needs: [financialEventGroups],
-  work: (job) => listWork(groupSlices(job, name, groupEvents.name, financialEventGroups.name), 'group', spanOfGroup),
-  pace: (upstream) => upstream.pace('ListFinancialEventsByGroupId'),
+  ...groupSlicing({ pipeline: name, table: groupEvents.name, listing: financialEventGroups, byDate: financialEvents }),
+  // Settlements need no page of their own: what is known by date is theirs.
+  probes: (job) => [
+    ...listingProbes(financialEventGroups, job),
+    ...(hasLoadedGroups(job, name, groupEvents.name) ? [] : windowProbes(financialEvents, job)),
+  ],
+  pace: (upstream) => upstream.pace(operation),
   pages: (slice, reading) => answering(groupSource(slice), groupPages(slice, reading)),
   collect: ({ opened }) => eventCollector({ events: groupEvents, entries: groupEntries }, () => monthOf(opened)),
 };

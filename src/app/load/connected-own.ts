@@ -1,23 +1,20 @@
 import { join } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { messageOf } from '../../core/errors.js';
-import type { Emit } from '../../core/events/run-event.js';
-import type { FinancesUpstream } from '../../sources/finances/api-v0/upstream.js';
+import type { Tell } from '../../core/events/run-event.js';
+import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/api-v0/upstream.js';
 import { openJournal } from '../../engine/journal/journal.js';
 import { readApiAddress, type ApiAddress } from '../../sources/custom/api-settings.js';
 import { connectOwn, cursorLifeMs, type OwnConnection } from '../../sources/custom/connect.js';
 import type { LoadedDefinition } from '../../sources/custom/load-definitions.js';
 import { isOwn, ownPipeline, type OwnPipeline } from '../../sources/custom/own-pipeline.js';
 import { isWorthPacing } from '../../engine/rate-limit/worth-pacing.js';
-import type { Pipeline } from '../../engine/run/pipeline.js';
 import { openQuota, pagesFolder, quotaFile, stateFolder, type StatePlace } from './state-folder.js';
 
 interface Surroundings {
   readonly clock: Clock;
-  readonly emit: Emit;
+  readonly tell: Tell;
 }
-
-type Finances = Pipeline<FinancesUpstream>;
 
 /** For runs that ask nothing of the finances. */
 export const noUpstream: FinancesUpstream = {
@@ -35,15 +32,15 @@ export const noUpstream: FinancesUpstream = {
  * @throws LedgerlakeError USAGE where an address or a header isn't there
  */
 export async function withOwnConnections<T>(
-  pipelines: readonly Finances[],
+  pipelines: readonly FinancesPipeline[],
   place: StatePlace,
   account: string,
   surroundings: Surroundings,
-  use: (connected: readonly Finances[], sweep: () => Promise<void>) => Promise<T>,
+  use: (connected: readonly FinancesPipeline[], sweep: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
   const connections: OwnConnection[] = [];
   try {
-    const connected: Finances[] = [];
+    const connected: FinancesPipeline[] = [];
     for (const pipeline of pipelines) {
       if (!isOwn(pipeline)) {
         connected.push(pipeline);
@@ -82,16 +79,16 @@ async function connect(
   address: ApiAddress,
   place: StatePlace,
   account: string,
-  { clock, emit }: Surroundings,
+  { clock, tell }: Surroundings,
 ): Promise<OwnConnection> {
   const { name, api } = loaded.definition;
   const folder = stateFolder(place, account);
   const warn = (reason: unknown): void => {
-    emit({ event: 'state-not-kept', folder, reason: messageOf(reason) });
+    tell({ event: 'state-not-kept', folder, reason: messageOf(reason) });
   };
   const isKept = api.quota !== undefined && isWorthPacing(api.quota.rate);
   const pages = { folder: join(folder, pagesFolder, name), clock, tokenLifeMs: cursorLifeMs(loaded), warn };
   const journal = isKept ? await openJournal(pages) : undefined;
   const kept = isKept ? await openQuota(place, account, quotaName(name, address), warn) : undefined;
-  return connectOwn(loaded, { address, clock, random: Math.random, kept, journal, emit });
+  return connectOwn(loaded, { address, clock, random: Math.random, kept, journal, tell });
 }

@@ -1,10 +1,10 @@
-import { emitDamagedCheckpoints } from '../damaged-checkpoints.js';
+import { tellDamagedCheckpoints } from '../damaged-checkpoints.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { verdictOn } from '../../sources/finances/api-v0/connect.js';
 import { readEndpoint } from '../../sources/finances/api-v0/endpoint.js';
 import { tables } from '../../sources/finances/model/tables.js';
-import type { FinancesUpstream } from '../../sources/finances/api-v0/upstream.js';
+import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/api-v0/upstream.js';
 import type { Findings } from '../reconcile/changes.js';
 import { EventRevisions } from '../reconcile/event-revisions.js';
 import { emptyFailure } from '../reconcile/findings-text.js';
@@ -21,7 +21,6 @@ import { withNeeds } from '../configuration/pipelines.js';
 import type { RunReport } from './run-summary.js';
 import { refuseChanged } from '../../sources/custom/changed-table.js';
 import type { OwnPipeline } from '../../sources/custom/own-pipeline.js';
-import type { Pipeline } from '../../engine/run/pipeline.js';
 import { runPipelines } from '../../engine/run/runner.js';
 import type { Window } from '../../core/windows.js';
 import { emittingReach } from '../sync/reach.js';
@@ -47,7 +46,7 @@ export interface LoadOptions extends UpstreamOptions {
 
 /** What is to be loaded. */
 export interface LoadPlan {
-  readonly pipelines: readonly Pipeline<FinancesUpstream>[];
+  readonly pipelines: readonly FinancesPipeline[];
   readonly range: Window;
   readonly orders: readonly string[];
   /** Whether something that the lake holds is read again. */
@@ -89,11 +88,11 @@ export async function load(
   { command, options, refresh, own, isOwn, plan, judge, present }: Load,
   context: RunContext,
 ): Promise<void> {
-  const { clock, signal, closing, emit } = context;
+  const { clock, signal, closing, tell } = context;
   const account = isOwn ? readOwnAccount(options.account) : readAccount(options.account, options.endpoint);
   if (options.endpoint !== undefined) readEndpoint(options.endpoint);
   own.forEach(ownAddress);
-  for (const file of options.exposed ?? []) emit({ event: 'secret-exposed', file });
+  for (const file of options.exposed ?? []) tell({ event: 'secret-exposed', file });
   const store = options.store ?? openStore(options.lake, { clock });
   const kept = await keptTables(store);
   for (const { loaded } of own) refuseChanged(loaded, kept, options.lake);
@@ -110,21 +109,21 @@ export async function load(
       await keepTables(lake.store, ownTables);
       const began = clock.now();
       const { pipelines, range, ...job } = await plan(lake, account);
-      emit({
+      tell({
         ...{ event: 'run-started', command, account, lake: options.lake },
         pipelines: withNeeds(pipelines).map(({ name }) => name),
         ...{ from: new Date(range.start).toISOString(), to: new Date(range.end).toISOString() },
       });
       emitDamagedCheckpoints(lake.tables, emit);
       const emitWithReach = emittingReach(lake, account, windowedOf(pipelines), range.end, emit);
-      const run = (upstream: FinancesUpstream, chosen: readonly Pipeline<FinancesUpstream>[]) =>
+      const run = (upstream: FinancesUpstream, chosen: readonly FinancesPipeline[]) =>
         runPipelines(chosen, {
           job: { account, range, lake, ...job },
           upstream,
           clock,
           signal,
           closing,
-          emit: emitWithReach,
+          tell: telling,
           openSlices,
           judge: verdictOn,
           split: splitter(lake, clock),
@@ -148,8 +147,8 @@ export async function load(
       const seconds = (clock.now() - began) / 1000;
       const report: RunReport = { account, range, lake: options.lake, seconds, summaries, failure };
       const note = { command, startedAt: began, endedAt: clock.now(), endpoint: options.endpoint };
-      await noteRun(lake.store, report, note, emit);
-      emit({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds });
+      await noteRun(lake.store, report, note, tell);
+      tell({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds });
       await present({ lake, report, findings });
       if (failure !== undefined) throw failure instanceof LedgerlakeError ? failure : asError(failure);
     } finally {

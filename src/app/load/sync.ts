@@ -10,7 +10,8 @@ import { isOwn } from '../../sources/custom/own-pipeline.js';
 import { loadedWindows } from '../../engine/run/window-slices.js';
 import type { Window } from '../../core/windows.js';
 import { instantText } from '../status/backfill-command.js';
-import { olderGaps, syncRange } from '../sync/coverage.js';
+import { mainTable } from '../../engine/slicing/slicing.js';
+import { olderGaps, syncRange } from '../../engine/slicing/sync-windows.js';
 import { lagFailure, lagText, lakeCoveredTo, readDuration } from '../sync/lag.js';
 import { defaultLookBack, type LookBackRule } from '../sync/look-back.js';
 import { readLookBacks, writeLookBacks } from '../sync/look-back-note.js';
@@ -37,7 +38,7 @@ export interface SyncOptions extends LoadOptions {
 
 /**
  * `ledgerlake sync`: loads what is new since the newest loaded instant, reads again what may have changed since, and tells
- * what had. See `eventWindows`, `listingWindows` and `groupsToRead` for what that is.
+ * what had. What that is, each pipeline's `sync` says.
  *
  * @throws LedgerlakeError USAGE before anything is touched, UPSTREAM_EMPTY where a window came back empty that held rows,
  * LAKE_LAG where the lake is older than it may be, or the failure that ended the run, its summary printed
@@ -51,7 +52,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
   const now = inTurns?.began ?? clock.now();
   const end = latestBound(now, options.marginMinutes);
   const names = new Set(chosen.flatMap(({ name, needs = [] }) => [name, ...needs.map((needed) => needed.name)]));
-  const used = windowedOf(chosen).filter(({ pipeline }) => names.has(pipeline));
+  const used = windowedOf(chosen).filter(({ name }) => names.has(name));
   const ranges = new Map<string, Window>();
   const days = new Map<string, number>();
   let plan: SyncPlan = {
@@ -74,11 +75,12 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
       isOwn: areOwn(chosen),
       plan: async (lake, account) => {
         plan = { ...plan, done: await readLookBacks(lake.store, account) };
-        for (const { pipeline, table } of used) {
-          const loaded = loadedWindows(lake, pipeline, table, account);
+        for (const windowed of used) {
+          const { name: pipeline } = windowed;
+          const loaded = loadedWindows(lake, pipeline, mainTable(windowed).name, account);
           const range = syncRange(loaded, end);
           ranges.set(pipeline, range);
-          days.set(pipeline, daysBack(lake, account, pipeline, table, plan));
+          days.set(pipeline, daysBack(lake, account, windowed, plan));
           for (const gap of olderGaps(loaded, range)) {
             emit({ event: 'gap-left', pipeline, from: instantText(gap.start), to: instantText(gap.end) });
           }

@@ -1,6 +1,6 @@
 import { historyFamily } from '../reconcile/family.js';
 import { settleLasting } from '../../lake/upkeep/settle.js';
-import { pipelines } from '../configuration/pipelines.js';
+import { pipelines } from '../../../pipelines/all-pipelines.js';
 import { compactLake, defaultTargetBytes } from './compaction.js';
 import { maintain, type MaintenanceOptions } from './command.js';
 import { defaultLimits } from '../../lake/files/workspace.js';

@@ -1,6 +1,6 @@
 import { maintain, type MaintenanceOptions } from './command.js';
 import { rebuildLake, rebuildLimits } from './rebuild.js';
-import { pipelines } from '../configuration/pipelines.js';
+import { pipelines } from '../../../pipelines/all-pipelines.js';
 import { formatCount } from '../../core/text/amounts.js';
 import type { RunContext } from '../context.js';
 

@@ -1,5 +1,3 @@
-import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
-import { financialEvents } from '../../../pipelines/financial-events.js';
 import { readEndpoint } from '../../sources/finances/api-v0/endpoint.js';
 import { tables } from '../../sources/finances/model/tables.js';
 import { keptTables } from '../../lake/kept-tables.js';
@@ -15,12 +13,6 @@ import { plainLog } from '../../observe/log/plain-log.js';
 import { writeText } from '../../core/text/sink.js';
 import { refuseChanged } from '../../sources/custom/changed-table.js';
 import { isOwn, type OwnPipeline } from '../../sources/custom/own-pipeline.js';
-import { nothingLearned } from './learned.js';
-import { operationOf, planLake } from './plan-lake.js';
-import { planColumns, planObject, planRows, planSummary, type PlanReport } from './plan-rows.js';
-import { planText } from './plan-text.js';
-import type { PlayedQuota } from './played.js';
-import { probe } from './probe.js';
 import { openKeptQuota } from '../../engine/rate-limit/kept-quota.js';
 import { isWorthPacing } from '../../engine/rate-limit/worth-pacing.js';
 import type { Job } from '../../engine/run/pipeline.js';
@@ -28,6 +20,10 @@ import { ownAddress, ownQuotaFile } from '../load/connected-own.js';
 import { withUpstream, type UpstreamOptions } from '../load/connected.js';
 import type { ReadingContext } from '../context.js';
 import { quotaFile } from '../load/state-folder.js';
+import type { FinancesPipeline } from '../../sources/finances/api-v0/upstream.js';
+import { estimate, type OperationQuota } from './estimate.js';
+import { planColumns, planObject, planRows, planSummary, planText, type PlanReport } from './plan-output.js';
+import { nothingProbed, probe } from './probe.js';
 
 export interface PlanOptions extends RangeOptions, UpstreamOptions {
   /** Names; empty for the default set. */
@@ -64,7 +60,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   const orders = options.orders === undefined ? [] : readOrders(options.orders.text, options.orders.source);
   const now = clock.now();
   const range = readRange(options, now);
-  const { endpoint, rate, burst, tokenLifeMinutes = 3 } = options;
+  const { endpoint, rate, burst } = options;
   const account = areOwn(pipelines) ? readOwnAccount(options.account) : readAccount(options.account, endpoint);
   if (endpoint !== undefined) readEndpoint(endpoint);
 
@@ -75,42 +71,37 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   emitDamagedCheckpoints(lake.tables, emit);
   refuseMixing(account, lake.accounts(), options.lake);
   const job: Job = { account, range, lake, refresh: options.refresh, orders };
-  const asked = {
-    job,
-    pipelines: withNeeds(pipelines).map(({ name }) => name),
-    groups: financialEventGroups,
-    events: financialEvents,
-    now,
-    signal,
-  };
-  const learned =
+  const probed =
     options.probe && !areOwn(pipelines)
-      ? await withUpstream(options, account, { clock, emit }, (upstream) => probe({ ...asked, upstream }))
-      : nothingLearned;
+      ? await withUpstream(options, account, { clock, emit }, (upstream) =>
+          probe(withNeeds(pipelines), upstream, job, signal),
+        )
+      : nothingProbed;
 
   // Nothing is written to it here.
   const keptIn = async (file: string) => openKeptQuota(file, () => undefined);
   const isPaced = endpoint !== undefined && isWorthPacing(rate);
   const kept = isPaced ? await keptIn(quotaFile(options, account, endpoint)) : undefined;
-  const ownQuotas = new Map<string, PlayedQuota>();
-  for (const pipeline of own) {
+  const quotas = new Map<FinancesPipeline, OperationQuota>();
+  for (const pipeline of withNeeds(pipelines)) {
+    if (!isOwn(pipeline)) {
+      if (endpoint !== undefined) {
+        quotas.set(pipeline, { rate, burst, isPaced, state: kept?.stateOf(pipeline.operation) });
+      }
+      continue;
+    }
     const { name, api } = pipeline.loaded.definition;
     if (api.quota === undefined) continue;
-    const { rate: ownRate, burst: ownBurst } = api.quota;
     const level = await keptIn(ownQuotaFile(options, account, name, ownAddress(pipeline)));
-    ownQuotas.set(name, { rate: ownRate, burst: ownBurst, state: level.stateOf(name) });
+    quotas.set(pipeline, { ...api.quota, isPaced: isWorthPacing(api.quota.rate), state: level.stateOf(name) });
   }
-  const planned = await planLake({
+  const planned = await estimate({
     job,
     pipelines,
-    quotaOf: (pipeline) => {
-      if (isOwn(pipeline)) return ownQuotas.get(pipeline.name);
-      return endpoint === undefined ? undefined : { rate, burst, state: kept?.stateOf(operationOf(pipeline)) };
-    },
-    isPaced: (pipeline) => (isOwn(pipeline) ? isWorthPacing(ownQuotas.get(pipeline.name)?.rate ?? Infinity) : isPaced),
-    tokenLifeMs: tokenLifeMinutes * 60_000,
-    now: clock.now(),
-    learned,
+    quotaOf: (pipeline) => quotas.get(pipeline),
+    clock,
+    probed: probed.pages,
+    latencies: probed.latencies,
     signal,
   });
   const report: PlanReport = {
@@ -118,7 +109,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
     lake: options.lake,
     account,
     range,
-    probed: options.probe ? learned.requests : undefined,
+    probed: options.probe ? probed.requests : undefined,
   };
   switch (options.format) {
     case 'table':

@@ -1,5 +1,5 @@
 import * as Plot from '@observablehq/plot';
-import type { DayState } from '../../engine/slicing/day-states';
+import type { DayState } from '../../engine/slicing/day-states.js';
 import { fitted } from '../../core/text/width.js';
 import { markupOf, newDocument, type DrawingOptions } from './drawing.js';
 import { html, type Html } from './html.js';

@@ -1,7 +1,7 @@
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import { instantText } from '../status/backfill-command.js';
-import type { Day, DayState } from '../../engine/slicing/day-states';
+import type { Day, DayState } from '../../engine/slicing/day-states.js';
 import type { AccountStatus, PipelineStatus } from '../status/lake-status.js';
 import { needsEndpoint } from '../status/lake-status.js';
 import { countText } from './amounts.js';

@@ -1,5 +1,5 @@
 import { dayMs, monthOf } from '../../core/windows.js';
-import type { Day, DayState } from '../../engine/slicing/day-states';
+import type { Day, DayState } from '../../engine/slicing/day-states.js';
 
 /** A sign for each state of a day that tells them apart without colour, and its colour for terminals that have some. */
 const signs: Readonly<Record<DayState, { readonly sign: string; readonly color: number; readonly about: string }>> = {

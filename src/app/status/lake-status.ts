@@ -12,7 +12,7 @@ import { loadedWindows, readWindow } from '../../engine/run/window-slices.js';
 import { dayMs, dayStart, joined, overlap, uncovered, type Window } from '../../core/windows.js';
 import { byDate, byGroup, listing, mainTablesOf, type MainTable } from '../verify/main-tables.js';
 import { backfillCommand } from './backfill-command.js';
-import { dayStates, type Day } from '../../engine/slicing/day-states';
+import { dayStates, type Day } from '../../engine/slicing/day-states.js';
 
 /** What is loaded of one pipeline for one account. */
 export interface PipelineStatus {

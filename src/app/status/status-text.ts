@@ -5,7 +5,7 @@ import { printable } from '../../core/printable.js';
 import type { Window } from '../../core/windows.js';
 import { instantText } from './backfill-command.js';
 import { calendarLines, legendLines, type CalendarOptions } from './calendar.js';
-import type { DayState } from '../../engine/slicing/day-states';
+import type { DayState } from '../../engine/slicing/day-states.js';
 import type { AccountStatus, PipelineStatus, TableStatus } from './lake-status.js';
 
 /** Things of one kind that are listed; the rest is counted. */

@@ -2,8 +2,9 @@ import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { formatSpan } from '../../core/text/amounts.js';
 import type { Lake } from '../../lake/lake.js';
 import { loadedWindows } from '../../engine/run/window-slices.js';
-import { coveredTo, syncRange } from './coverage.js';
-import type { Windowed } from './synced-pipelines.js';
+import { mainTable } from '../../engine/slicing/slicing.js';
+import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
+import type { Tabled } from '../../lake/files/families.js';
 
 const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
@@ -31,13 +32,13 @@ export function readDuration(option: string, text: string): number {
 export function lakeCoveredTo(
   lake: Lake,
   account: string,
-  pipelines: readonly Windowed[],
+  pipelines: readonly Tabled[],
   ranges: ReadonlyMap<string, { start: number; end: number }>,
   end: number,
 ): number | undefined {
-  const covered = pipelines.map(({ pipeline, table }) => {
-    const loaded = loadedWindows(lake, pipeline, table, account);
-    return coveredTo(loaded, ranges.get(pipeline) ?? syncRange(loaded, end));
+  const covered = pipelines.map((pipeline) => {
+    const loaded = loadedWindows(lake, pipeline.name, mainTable(pipeline).name, account);
+    return coveredTo(loaded, ranges.get(pipeline.name) ?? syncRange(loaded, end));
   });
   if (covered.length === 0 || covered.includes(undefined)) return undefined;
   return Math.min(...covered.filter((instant) => instant !== undefined));

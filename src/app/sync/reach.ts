@@ -1,7 +1,7 @@
-import type { RunEvent, Emit } from '../../core/events/run-event.js';
+import type { RunEvent, Tell } from '../../core/events/run-event.js';
+import type { Tabled } from '../../lake/files/families.js';
 import type { Lake } from '../../lake/lake.js';
 import { lakeCoveredTo } from './lag.js';
-import type { Windowed } from './synced-pipelines.js';
 
 /**
  * Tells beside everything else how far the lake reaches: of each pipeline with dates right away, and of one whenever a
@@ -9,26 +9,20 @@ import type { Windowed } from './synced-pipelines.js';
  *
  * @param end up to which the run loads, milliseconds since 1970
  */
-export function emittingReach(
-  lake: Lake,
-  account: string,
-  windowed: readonly Windowed[],
-  end: number,
-  emit: Emit,
-): Emit {
-  const emitted = new Map<string, number>();
-  const emitReachOf = (of: Windowed): void => {
-    const { pipeline } = of;
+export function emittingReach(lake: Lake, account: string, windowed: readonly Tabled[], end: number, tell: Tell): Tell {
+  const told = new Map<string, number>();
+  const tellOf = (of: Tabled): void => {
+    const { name: pipeline } = of;
     const until = lakeCoveredTo(lake, account, [of], new Map(), end);
-    if (until === undefined || until === emitted.get(pipeline)) return;
-    emitted.set(pipeline, until);
-    emit({ event: 'lake-reaches', pipeline, until: new Date(until).toISOString() });
+    if (until === undefined || until === told.get(pipeline)) return;
+    told.set(pipeline, until);
+    tell({ event: 'lake-reaches', pipeline, until: new Date(until).toISOString() });
   };
-  windowed.forEach(emitReachOf);
+  windowed.forEach(tellOf);
   return (event: RunEvent) => {
-    emit(event);
+    tell(event);
     if (event.event !== 'slice-committed') return;
-    const of = windowed.find(({ pipeline }) => pipeline === event.pipeline);
-    if (of !== undefined) emitReachOf(of);
+    const of = windowed.find(({ name }) => name === event.pipeline);
+    if (of !== undefined) tellOf(of);
   };
 }

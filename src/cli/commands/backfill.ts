@@ -27,7 +27,7 @@ export const backfillCommand: CommandDefinition = {
   positional: backfillPositional,
   about: 'Load a date range into the lake',
   more: async () => {
-    const { pipelines } = await import('../../app/configuration/pipelines.js');
+    const { pipelines } = await import('../../../pipelines/all-pipelines.js');
     return [
       'Loads what the lake lacks of a date range. No pipeline named: the first three.',
       '',

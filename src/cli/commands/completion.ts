@@ -29,7 +29,7 @@ export function completionCommand(commands: () => readonly CommandDefinition[]):
       }
       const [{ completedCommands }, { pipelines }] = await Promise.all([
         import('../completion/words.js'),
-        import('../../app/configuration/pipelines.js'),
+        import('../../../pipelines/all-pipelines.js'),
       ]);
       const completed = completedCommands(
         commands(),

@@ -100,7 +100,7 @@ async function loadOwn(folder: string): Promise<readonly OwnPipeline[]> {
   const [{ loadDefinitions }, { ownPipeline }, { pipelines }, { historyFamily }, { tables }] = await Promise.all([
     import('../../sources/custom/load-definitions.js'),
     import('../../sources/custom/own-pipeline.js'),
-    import('../../app/configuration/pipelines.js'),
+    import('../../../pipelines/all-pipelines.js'),
     import('../../app/reconcile/family.js'),
     import('../../sources/finances/model/tables.js'),
   ]);

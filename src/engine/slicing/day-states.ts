@@ -1,4 +1,4 @@
-import { dayMs, dayStart, type Window } from '../../core/windows';
+import { dayMs, dayStart, type Window } from '../../core/windows.js';
 
 /**
  * A UTC day of a range: `full` all of it is loaded, `empty` all of it is loaded and no file holds a row of it, `partial`

@@ -1,6 +1,6 @@
-import { cut, dayMs, dayStart, monthOf, overlap, uncovered, type Window } from '../../core/windows';
+import { cut, dayMs, dayStart, monthOf, overlap, uncovered, type Window } from '../../core/windows.js';
 
-/** A window to read, and the loaded windows inside it that it takes the place of. */
+/** A window to read, and the loaded windows inside it that it replaces. */
 export interface PlannedWindow {
   readonly window: Window;
   readonly retires: readonly Window[];
@@ -11,30 +11,60 @@ export interface WindowsQuestion {
   readonly loaded: readonly Window[];
   /** What should be loaded afterwards. */
   readonly range: Window;
-  /** From here on what is loaded is read again; `Infinity`: nothing is. Milliseconds since 1970. */
-  readonly again: number;
+  /** Loaded windows that end later than this are read again; `Infinity`: none. Milliseconds since 1970. */
+  readonly lookBackFrom: number;
 }
 
+/** Days that an empty lake is loaded back, as `backfill` does without `--from`, and within which gaps are closed. */
+const backDays = 90;
+
 /** Days before the end of the range that are windows of their own; what is older is cut as a backfill cuts it. */
-export const daysByDay = 14;
+const recentDays = 14;
+
+/** Days of a window that is missing and older than that. */
+const olderWindowDays = 7;
 
 /**
- * What a sync reads of events: what is missing, and again what the look-back touches.
+ * What a sync loads: from the newest loaded instant on, or from a gap in the last 90 days, as a slice that could not be read
+ * leaves one; nothing before the first loaded instant. Where nothing is loaded, the last 90 days.
+ */
+export function syncRange(loaded: readonly Window[], end: number): Window {
+  const back = dayStart(end - backDays * dayMs);
+  const first = Math.min(...loaded.map((window) => window.start));
+  const newest = Math.max(...loaded.map((window) => window.end));
+  if (loaded.length === 0) return { start: back, end };
+  const [gap] = uncovered({ start: Math.max(first, Math.min(newest, back)), end }, loaded);
+  return { start: Math.min(gap?.start ?? end, end), end };
+}
+
+/** Gaps between loaded windows that a sync leaves to a backfill. */
+export function olderGaps(loaded: readonly Window[], { start }: Window): Window[] {
+  const first = Math.min(...loaded.map((window) => window.start));
+  return first < start ? uncovered({ start: first, end: start }, loaded) : [];
+}
+
+/** The watermark: up to which instant everything from the beginning of a range on is loaded; undefined where nothing is. */
+export function coveredTo(loaded: readonly Window[], { start }: Window): number | undefined {
+  if (loaded.length === 0) return undefined;
+  const newest = Math.max(...loaded.map((window) => window.end));
+  return uncovered({ start, end: newest }, loaded)[0]?.start ?? newest;
+}
+
+/**
+ * What a sync reads where a day is worth a window: what is missing, and again what the look-back touches.
  *
  * A window that a look-back touches is read again whole. So the days of the last two weeks are windows of their own:
  * looking back two days costs two days' requests. The last day isn't over, and its window ends where the run's range does;
- * the next run reads it again from its beginning to where the day, or its own range, ends, and that window takes its
- * place, so that each day ends up as one window however often it is loaded. A window that keeps its start keeps the ids
- * of its events without a date, which are made of it: so days are never joined into weeks later.
- *
- * @param cutOld cuts what is missing and older
+ * the next run reads it again from its beginning to where the day, or its own range, ends, and that window replaces it, so
+ * that each day becomes one window however often it is loaded. A window that keeps its start keeps the ids of its events
+ * without a date, which are derived from it: so days are never joined into weeks later.
  */
-export function eventWindows(question: WindowsQuestion, cutOld: (gap: Window) => readonly Window[]): PlannedWindow[] {
+export function dailyWindows(question: WindowsQuestion): PlannedWindow[] {
   const { loaded, range } = question;
-  const recent = dayStart(range.end) - daysByDay * dayMs;
+  const recent = dayStart(range.end) - recentDays * dayMs;
   const missing = uncovered(range, loaded).flatMap((gap) => [
-    ...within(gap, -Infinity, recent).flatMap(cutOld),
-    ...within(gap, recent, Infinity).flatMap((part) => cut(part, 1)),
+    ...within(gap, -Infinity, recent).flatMap((older) => cut(older, olderWindowDays)),
+    ...within(gap, recent, Infinity).flatMap((newer) => cut(newer, 1)),
   ]);
   const isOneDay = ({ start, end }: Window) => dayStart(start) === dayStart(end - 1);
   return planned(
@@ -45,19 +75,18 @@ export function eventWindows(question: WindowsQuestion, cutOld: (gap: Window) =>
 }
 
 /**
- * What a sync reads of the list of groups: a month of it is a page or two, so that a month is one window, read again from
- * its beginning with each run.
+ * What a sync reads where a month is a page or two: a month is one window, read again from its beginning with each run.
  *
- * @param isWanted whether a loaded window is to be read again whatever its age, for the groups that it holds
+ * @param isWanted whether a loaded window is read again whatever its age
  */
-export function listingWindows(question: WindowsQuestion, isWanted: (window: Window) => boolean): PlannedWindow[] {
+export function monthlyWindows(question: WindowsQuestion, isWanted: (window: Window) => boolean): PlannedWindow[] {
   const missing = uncovered(question.range, question.loaded).flatMap((gap) => cut(gap, 31));
   const isOneMonth = (before: Window, next: Window) => monthOf(before.start) === monthOf(next.end - 1);
   return planned(question, missing, isOneMonth, isWanted);
 }
 
 function planned(
-  { loaded, range, again }: WindowsQuestion,
+  { loaded, range, lookBackFrom }: WindowsQuestion,
   missing: readonly Window[],
   grows: (before: Window, next: Window) => boolean,
   isWanted: (window: Window) => boolean = () => false,
@@ -68,16 +97,16 @@ function planned(
     if (before === undefined || !grows(before, next)) return { window: next, retires: [] };
     return { window: { start: before.start, end: next.end }, retires: [before] };
   });
-  const grown = new Set(fresh.flatMap(({ retires }) => retires));
-  const lookBack = { start: again, end: range.end };
+  const replaced = new Set(fresh.flatMap(({ retires }) => retires));
+  const lookBack = { start: lookBackFrom, end: range.end };
   const repeated = loaded
-    .filter((window) => !grown.has(window) && (overlap(window, lookBack) || isWanted(window)))
+    .filter((window) => !replaced.has(window) && (overlap(window, lookBack) || isWanted(window)))
     .map((window): PlannedWindow => ({ window, retires: [] }));
   return [...fresh, ...repeated].toSorted((a, b) => a.window.start - b.window.start);
 }
 
-/** The part of a window between two instants; none where it has none. */
+/** What of a window lies between two instants; none where nothing does. */
 function within(window: Window, from: number, to: number): Window[] {
-  const part = { start: Math.max(window.start, from), end: Math.min(window.end, to) };
-  return part.start < part.end ? [part] : [];
+  const inside = { start: Math.max(window.start, from), end: Math.min(window.end, to) };
+  return inside.start < inside.end ? [inside] : [];
 }

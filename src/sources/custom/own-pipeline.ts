@@ -1,14 +1,15 @@
 import { ReadFailure, type FailureKind } from '../../engine/retry/read-failure.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import type { Pipeline, Verdict } from '../../engine/run/pipeline.js';
+import type { Verdict } from '../../engine/run/pipeline.js';
 import type { WindowSlice } from '../../engine/run/window-slices.js';
-import { windowWork } from '../../engine/run/window-work.js';
+import type { Definition } from '../../engine/slicing/slicing.js';
+import { windowSlicing } from '../../engine/slicing/window-slicing.js';
 import { defaultPageSize, type OwnConnection, type OwnPage } from './connect.js';
 import type { LoadedDefinition } from './load-definitions.js';
 import { recordCollector } from './record-collector.js';
 
 /** A pipeline of a user's, with the definition that it comes from. */
-export interface OwnPipeline extends Pipeline<unknown, WindowSlice, OwnPage> {
+export interface OwnPipeline extends Definition<unknown, WindowSlice, OwnPage> {
   readonly loaded: LoadedDefinition;
 }
 
@@ -25,9 +26,11 @@ export function ownPipeline(loaded: LoadedDefinition, connection?: OwnConnection
     loaded,
     name,
     about,
+    result: 'record',
+    operation: name,
     tables: [table],
     perPage: pageSize,
-    work: (job) => windowWork(job, { pipeline: name, table: table.name, ...cutting }),
+    ...windowSlicing({ pipeline: name, table: table.name, ...cutting }),
     pace: () => connection?.pace(),
     begun: () => connection?.begun() ?? [],
     pages: ({ window }, reading) => {

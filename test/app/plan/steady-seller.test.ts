@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -103,6 +103,20 @@ test('tells what of the range is held: days, windows, groups, events', async () 
   );
   expectNear(of(plan, 'financial-events')['held_events'], Number(row?.['events']));
   expect(of(plan, 'group-events')['held_slices']).toBe(row?.['groups']);
+});
+
+test('a lake in a folder whose name is a pattern is read as it is named', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-plan-test-'));
+  try {
+    const named = join(folder, 'lake*[2025]?');
+    await cp(lake, named, { recursive: true });
+    const range = { ...fast, from: '2026-03-01', to: '2026-06-10' };
+    const plan = await planned({ ...common, ...range, lake: named }, clock);
+    expect(plan.pipelines).toEqual((await planned({ ...common, ...range }, clock)).pipelines);
+    expect(of(plan, 'financial-events')['raw_bytes']).toBeGreaterThan(0);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 });
 
 test('a range that is loaded already is nothing to do', async () => {

@@ -1,8 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cut, dayMs, dayStart, monthOf, overlap, uncovered, type Window } from '../../../src/core/windows';
-import { coveredTo, syncRange } from '../../../src/app/sync/coverage';
-import { eventWindows, listingWindows, type PlannedWindow } from '../../../src/engine/slicing/sync-windows';
+import { cut, dayMs, dayStart, monthOf, overlap, uncovered, type Window } from '../../../src/core/windows.js';
+import {
+  coveredTo,
+  dailyWindows,
+  monthlyWindows,
+  syncRange,
+  type PlannedWindow,
+} from '../../../src/engine/slicing/sync-windows.js';
 
 const hourMs = 3_600_000;
 const at = (iso: string) => Date.parse(`${iso}Z`);
@@ -11,7 +16,6 @@ const plain = (planned: readonly PlannedWindow[]) =>
     `${new Date(window.start).toISOString().slice(5, 13)}/${new Date(window.end).toISOString().slice(5, 13)}`,
     retires.length,
   ]);
-const weeks = (gap: Window) => cut(gap, 7);
 
 /** What is loaded once a plan is carried out. */
 function after(loaded: readonly Window[], planned: readonly PlannedWindow[]): Window[] {
@@ -28,7 +32,7 @@ describe('the windows of a nightly sync', () => {
     const loaded = [...days, { start: at('2026-03-04T00:00'), end: at('2026-03-04T02:00') }];
     const end = at('2026-03-05T02:00');
     const range = syncRange(loaded, end);
-    expect(plain(eventWindows({ loaded, range, again: end - 2 * dayMs }, weeks))).toEqual([
+    expect(plain(dailyWindows({ loaded, range, lookBackFrom: end - 2 * dayMs }))).toEqual([
       ['03-03T00/03-04T00', 0],
       ['03-04T00/03-05T00', 1],
       ['03-05T00/03-05T02', 0],
@@ -38,13 +42,13 @@ describe('the windows of a nightly sync', () => {
   test('grow by the hour within a day', () => {
     const loaded = [{ start: at('2026-03-04T00:00'), end: at('2026-03-04T02:00') }];
     const range = syncRange(loaded, at('2026-03-04T03:00'));
-    expect(plain(eventWindows({ loaded, range, again: Infinity }, weeks))).toEqual([['03-04T00/03-04T03', 1]]);
+    expect(plain(dailyWindows({ loaded, range, lookBackFrom: Infinity }))).toEqual([['03-04T00/03-04T03', 1]]);
   });
 
   test('leave a window of several days as it is', () => {
     const loaded = [{ start: at('2026-03-01T00:00'), end: at('2026-03-04T02:00') }];
     const range = syncRange(loaded, at('2026-03-05T03:00'));
-    expect(plain(eventWindows({ loaded, range, again: Infinity }, weeks))).toEqual([
+    expect(plain(dailyWindows({ loaded, range, lookBackFrom: Infinity }))).toEqual([
       ['03-04T02/03-05T00', 0],
       ['03-05T00/03-05T03', 0],
     ]);
@@ -58,7 +62,7 @@ describe('the windows of a nightly sync', () => {
     ];
     const range = syncRange(loaded, at('2026-03-05T02:00'));
     const isWanted = ({ start }: Window) => start === at('2026-01-01T00:00');
-    expect(plain(listingWindows({ loaded, range, again: Infinity }, isWanted))).toEqual([
+    expect(plain(monthlyWindows({ loaded, range, lookBackFrom: Infinity }, isWanted))).toEqual([
       ['01-01T00/02-01T00', 0],
       ['03-01T00/03-05T02', 1],
     ]);
@@ -86,9 +90,9 @@ test.each(['events', 'listing'])('no plan lets windows overlap, cross a month or
   fc.assert(
     fc.property(states, fc.integer({ min: 0, max: 60 }), ({ loaded, end }, days) => {
       const range = syncRange(loaded, end);
-      const question = { loaded, range, again: end - days * dayMs };
+      const question = { loaded, range, lookBackFrom: end - days * dayMs };
       const planned =
-        kind === 'events' ? eventWindows(question, weeks) : listingWindows(question, ({ start }) => start % 7 === 0);
+        kind === 'events' ? dailyWindows(question) : monthlyWindows(question, ({ start }) => start % 7 === 0);
       const result = after(loaded, planned).toSorted((a, b) => a.start - b.start);
       for (const [index, window] of result.entries()) {
         const next = result[index + 1];
@@ -109,7 +113,7 @@ test.each(['events', 'listing'])('no plan lets windows overlap, cross a month or
         }
       }
       // What the look-back touches is read again, whole.
-      for (const window of loaded.filter((of) => overlap(of, { start: question.again, end }))) {
+      for (const window of loaded.filter((of) => overlap(of, { start: question.lookBackFrom, end }))) {
         expect(planned.some((of) => of.window.start === window.start && of.window.end >= window.end)).toBe(true);
       }
     }),

@@ -1,13 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  groupExpectation,
-  meanPages,
-  orderExpectation,
-  windowExpectation,
-} from '../../../src/engine/slicing/volume-estimate';
-import { windowSlice } from '../../../src/engine/run/window-slices';
-import { dayMs } from '../../../src/core/windows';
+import { meanPages, windowExpectation } from '../../../src/engine/slicing/volume-estimate.js';
+import { windowSlice } from '../../../src/engine/run/window-slices.js';
+import { dayMs } from '../../../src/core/windows.js';
 
 test('the mean of pages lies between those that it takes at least and one more', () => {
   fc.assert(
@@ -45,51 +40,4 @@ test('a window that is read again holds what it held, another what its neighbour
   expect(known?.results(windowSlice(window(5, 10)))).toBeCloseTo(2000);
   expect(windowExpectation([])).toBeUndefined();
   expect(windowExpectation([{ window: window(0, 10), results: 0 }])).toBeUndefined();
-});
-
-test('a settlement holds what others of its row did, not what others did', () => {
-  const span = (day: number) => ({ start: day * dayMs, end: (day + 14) * dayMs });
-  const slice = (day: number) => ({
-    group: { id: 'g', ...span(day) },
-    opened: day * dayMs,
-    name: 'g',
-    label: 'g',
-    units: [],
-  });
-  const known = groupExpectation({
-    loaded: [
-      { window: span(0), results: 140 },
-      { window: span(5), results: 1400 },
-    ],
-    byDate: [],
-    atOnce: 2,
-    now: 1000 * dayMs,
-  });
-  expect(known?.results(slice(28))).toBeCloseTo(140);
-  expect(known?.results(slice(33))).toBeCloseTo(1400);
-  // Of a row that nobody knows: as unlike the mean as the known ones.
-  const mean = known?.results(slice(23)) ?? 0;
-  expect(mean).toBeGreaterThan(140);
-  expect(mean).toBeLessThan(1400);
-  const byDate = groupExpectation({
-    loaded: [],
-    byDate: [{ window: span(0), results: 2800 }],
-    atOnce: 4,
-    now: 1000 * dayMs,
-  });
-  expect(byDate?.results(slice(28))).toBeCloseTo(700);
-  // What hasn't happened yet isn't there.
-  const soon = groupExpectation({
-    loaded: [{ window: span(0), results: 140 }],
-    byDate: [],
-    atOnce: 1,
-    now: 21 * dayMs,
-  });
-  expect(soon?.results(slice(14))).toBeCloseTo(70);
-});
-
-test('orders take a request each', () => {
-  const order = { orders: ['a', 'b', 'c'], name: 'o', label: 'o', units: [] };
-  expect(orderExpectation(4).pages(order)).toBe(3);
-  expect(orderExpectation(4).results(order)).toBe(12);
 });

@@ -1,4 +1,6 @@
 import type { Pace, Reading } from '../../../engine/run/pipeline.js';
+import type { Slice } from '../../../engine/run/slice.js';
+import type { Definition } from '../../../engine/slicing/slicing.js';
 import type { Window } from '../../../core/windows.js';
 import type { LargeGroups } from './large-groups.js';
 import type { OperationName } from './operations.js';
@@ -24,3 +26,6 @@ export interface FinancesUpstream {
   /** The windows of an operation that a run which was stopped had begun to read, as far as it can be gone on with. */
   begun(operation: OperationName): readonly Window[];
 }
+
+/** A pipeline that reads the service; see `pipelines/`. */
+export type FinancesPipeline<S extends Slice = Slice, Page = unknown> = Definition<FinancesUpstream, S, Page>;

@@ -1,11 +1,23 @@
-import type { Lake } from '../../../../lake/lake';
-import type { Job, Warnings } from '../../../../engine/run/pipeline';
-import { loadedWindows, windowSlice, type WindowSlice } from '../../../../engine/run/window-slices';
-import { dayMs, type Window } from '../../../../core/windows';
-import type { Work } from '../../../../engine/run/work';
-import { listedGroups } from '../group-slices';
-import { holeText, settlementBreaks, type SettlementBreaks, type SettlementHole } from '../settlement-holes';
-import { groups } from '../../model/tables';
+import type { Lake } from '../../../../lake/lake.js';
+import { dayMs, uncovered, type Window } from '../../../../core/windows.js';
+import type { Job, Warnings } from '../../../../engine/run/pipeline.js';
+import { loadedWindows, windowSlice, type WindowSlice } from '../../../../engine/run/window-slices.js';
+import { windowWork, type WindowSource } from '../../../../engine/run/window-work.js';
+import { pageSize, type Work } from '../../../../engine/run/work.js';
+import type { Definition, ForecastQuestion, Probe, ProbedPage, Slicing } from '../../../../engine/slicing/slicing.js';
+import { monthlyWindows } from '../../../../engine/slicing/sync-windows.js';
+import { syncedWindows, upTo, windowCoverage, windowForecast } from '../../../../engine/slicing/window-slicing.js';
+import { groups } from '../../model/tables.js';
+import type { GroupSpan } from '../collectors.js';
+import { groupSlice, listedGroups, type GroupSlice } from '../group-slices.js';
+import { holeText, settlementBreaks, type SettlementBreaks, type SettlementHole } from '../settlement-holes.js';
+import { settlementsAhead } from './settlements-ahead.js';
+
+/** Days before the end of a range of which a plan asks for settlements: far fewer than a page of them. */
+const probedDays = 90;
+
+/** Days after its end for which a settlement's missing total is looked for. */
+const awaitedDays = 60;
 
 /** A window of the list of settlements. */
 export interface ListingSlice extends WindowSlice {
@@ -20,18 +32,18 @@ const mostRounds = { read: 3, held: 1 };
 const mostFirstRounds = 1;
 
 /** Days before the end of a run's range in which a hole is looked at again, wherever the range begins. */
-const awaitedDays = 60;
+const recentDays = 60;
 
 /** The holes in the list of settlements that are a run's matter: those of its range, and new ones. */
 function breaksOf({ lake, account, range }: Job, listing: string, windows: readonly Window[]): SettlementBreaks {
-  const from = Math.min(range.start, range.end - awaitedDays * dayMs);
+  const from = Math.min(range.start, range.end - recentDays * dayMs);
   const spans = listedGroups(lake, listing, account).map(({ group }) => group);
   const { holes, beginnings } = settlementBreaks(spans, windows);
   const isTheirs = ({ at }: SettlementHole) => at >= from;
   return { holes: holes.filter(isTheirs), beginnings: beginnings.filter(isTheirs) };
 }
 
-function listedWindows({ lake, account }: Job, listing: string): readonly Window[] {
+function listedWindows({ lake, account }: Pick<Job, 'lake' | 'account'>, listing: string): readonly Window[] {
   return loadedWindows(lake, listing, groups.name, account);
 }
 
@@ -40,7 +52,7 @@ function listedWindows({ lake, account }: Job, listing: string): readonly Window
  * times as long as they do, for the service is known to leave settlements out of a listing, other ones each time. A run that
  * has nothing to read does nothing of this.
  */
-export function listingWork(work: Work<WindowSlice>, job: Job, listing: string): Work<ListingSlice> {
+function listingWork(work: Work<WindowSlice>, job: Job, listing: string): Work<ListingSlice> {
   const { lake, account } = job;
   const read = new Set<string>();
   const rounds = new Map<string, number>();
@@ -83,9 +95,115 @@ export function listingWarnings(job: Job, listing: string): Warnings {
 
 async function heldListing(lake: Lake, account: string, listing: string, slice: WindowSlice): Promise<Uint8Array> {
   // Only now: most runs find no hole, and need no DuckDB.
-  const { heldRaws } = await import('../../../../lake/files/held-raws');
+  const { heldRaws } = await import('../../../../lake/files/held-raws.js');
   const { snapshot } = lake.table(groups.name);
   const adds = snapshot.filesWith(account, listing, slice.units);
   const raws = adds.length === 0 ? [] : await heldRaws(lake, groups, adds, slice.units);
   return Buffer.from(`{"payload":{"FinancialEventGroupList":[${raws.join(',')}]}}`);
+}
+
+/** Slices that are windows of the list of settlements; a sync reads months. */
+export function listingSlicing(options: WindowSource): Slicing<ListingSlice> {
+  const { pipeline: listing, table } = options;
+  return {
+    loadKey: 'window',
+    work: (job) => listingWork(windowWork(job, options), job, listing),
+    sync: (job) => {
+      const starts = listedSettlements(job.lake, listing, job.account)
+        .filter((slice) => isOpen(slice) || isAwaited(slice, job.now) || (slice.group.end ?? 0) >= job.lookBackFrom)
+        .map(({ opened }) => opened);
+      const isWanted = ({ start, end }: Window) => starts.some((at) => at >= start && at < end);
+      const work = syncedWindows(job, options, 31, (question) => monthlyWindows(question, isWanted));
+      return job.refresh ? listingWork(work, job, listing) : work;
+    },
+    forecast: (question) => {
+      const { listed, ahead, isSeen } = settlementsOf(question, listing);
+      const starts = [...listed, ...ahead].map(({ opened }) => opened);
+      const results = ({ window }: WindowSlice): number =>
+        starts.filter((start) => start >= window.start && start < window.end).length;
+      const pages = (slice: WindowSlice): number => Math.max(1, Math.ceil(results(slice) / pageSize));
+      return windowForecast(question, options, isSeen ? { results, pages } : undefined);
+    },
+    coverage: (lake, account, range) => {
+      const filled = listedSettlements(lake, listing, account).map(({ opened }) => ({
+        start: opened,
+        end: opened + 1,
+      }));
+      return windowCoverage(lake, account, range, { pipeline: listing, table, filled });
+    },
+  };
+}
+
+/** What to ask where nothing is listed: the end of the range. */
+export function listingProbes<Upstream>(pipeline: Definition<Upstream>, job: Job): Probe<Upstream>[] {
+  const { start, end } = job.range;
+  if (listedWindows(job, pipeline.name).length > 0) return [];
+  return [{ pipeline, window: { start: Math.max(start, end - probedDays * dayMs), end } }];
+}
+
+/** Every settlement that is listed, oldest first. */
+export function listedSettlements(lake: Lake, listing: string, account: string): GroupSlice[] {
+  return listedGroups(lake, listing, account).map(groupSlice);
+}
+
+/** Whether a settlement still takes events in, as far as its listing tells. */
+export function isOpen({ group }: GroupSlice): boolean {
+  return group.end === null || group.open === true;
+}
+
+/** Whether a settlement's total is still to come: the service can take a while over it after the end. */
+function isAwaited({ group }: GroupSlice, now: number): boolean {
+  return group.awaited === true && (group.end ?? 0) >= now - awaitedDays * dayMs;
+}
+
+/** The settlements of an account. */
+export interface Settlements {
+  /** In the lake, or asked for. */
+  readonly listed: readonly GroupSlice[];
+  /** To be expected where nobody has looked, within the range. */
+  readonly ahead: readonly GroupSlice[];
+  /** Times of all of them. */
+  readonly spans: readonly Window[];
+  /** Whether anybody has looked, or need not. */
+  readonly isSeen: boolean;
+}
+
+/** What is known of an account's settlements, and what that lets expect. */
+export function settlementsOf({ job, now, probed }: ForecastQuestion, listing: string): Settlements {
+  const { lake, account, range } = job;
+  const inLake = listedSettlements(lake, listing, account);
+  const names = new Set(inLake.map(({ name }) => name));
+  const page = probed.get(listing);
+  const asked = probedGroups(page, now);
+  const listed = [...inLake, ...asked.filter(({ name }) => !names.has(name))];
+  const last = Math.max(page?.window.start ?? 0, ...asked.map(({ group }) => group.start ?? 0));
+  const seen = [
+    ...listedWindows({ lake, account }, listing),
+    ...(page === undefined ? [] : [page.isWhole ? page.window : upTo(page.window, last)]),
+  ];
+  const known = spansOf(
+    listed.map(({ group }) => group),
+    now,
+  );
+  const spans = settlementsAhead(known, uncovered(range, seen));
+  const ahead = spans.map(({ start, end }, at) =>
+    groupSlice({ group: { id: `not listed yet ${at + 1}`, start, end }, listedFrom: start }),
+  );
+  const isSeen = seen.length > 0 || uncovered(range, seen).length === 0;
+  return { listed, ahead, spans: [...known, ...spans], isSeen };
+}
+
+function probedGroups(page: ProbedPage | undefined, now: number): GroupSlice[] {
+  const groups = (page?.batches ?? []).flatMap(({ tags }) => JSON.parse(tags['groups'] ?? '[]') as GroupSpan[]);
+  return groups.map((group) => groupSlice({ group, listedFrom: page?.window.start ?? now }));
+}
+
+/** Spans of settlements; one that is open is taken to last as long as closed ones do on average. */
+function spansOf(groups: readonly GroupSpan[], now: number): Window[] {
+  const closed = groups.flatMap(({ start, end }) => (start === null || end === null ? [] : [{ start, end }]));
+  const length = closed.reduce((sum, { start, end }) => sum + end - start, 0) / closed.length;
+  const open = groups.flatMap(({ start, end }) =>
+    start === null || end !== null ? [] : [{ start, end: closed.length > 0 ? start + length : now }],
+  );
+  return [...closed, ...open];
 }

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
-import { pieces } from '../../../../engine/run/outlook';
-import type { Job } from '../../../../engine/run/pipeline';
-import type { Slice } from '../../../../engine/run/slice';
-import type { Work } from '../../../../engine/run/work';
+import { pieces } from '../../../../engine/run/outlook.js';
+import type { Job } from '../../../../engine/run/pipeline.js';
+import type { Slice } from '../../../../engine/run/slice.js';
+import { pageSize, type Work } from '../../../../engine/run/work.js';
+import type { Slicing } from '../../../../engine/slicing/slicing.js';
+import type { Expectation } from '../../../../engine/slicing/volume-estimate.js';
 
 /** A slice that reads several orders, one by one. */
 export interface OrderSlice extends Slice {
@@ -11,8 +13,47 @@ export interface OrderSlice extends Slice {
 
 const prefix = 'order/';
 
+export interface OrderSlicingOptions {
+  readonly pipeline: string;
+  readonly table: string;
+  /** Orders a commit at the most: a file for each order would be thousands of tiny files. */
+  readonly batch: number;
+}
+
+/** Slices that are batches of orders, read one by one; the orders are named, so that a sync reads all of them. */
+export function orderSlicing({ pipeline, table, batch }: OrderSlicingOptions): Slicing<OrderSlice> {
+  const work = (job: Job) => orderWork(job, pipeline, table, batch);
+  return {
+    loadKey: 'order',
+    work,
+    sync: work,
+    forecast: ({ job }) => {
+      const { lake, account } = job;
+      const files = lake.files(pipeline, table, account);
+      const events = files.reduce((sum, { tags }) => sum + Number(tags?.['rows'] ?? 0), 0);
+      const count = lake.units(pipeline, table, account).size;
+      return {
+        work: work(job),
+        expectation: orderExpectation(count === 0 ? undefined : events / count),
+        holding: { count, days: null, results: events },
+        unlisted: 0,
+        isComplete: true,
+      };
+    },
+  };
+}
+
+/** Orders are asked for one by one, and hold what others did; `perOrder`: events, undefined while nothing is known. */
+export function orderExpectation(perOrder: number | undefined): Expectation<OrderSlice> {
+  const pages = Math.max(1, Math.ceil((perOrder ?? 0) / pageSize));
+  return {
+    results: ({ orders }) => perOrder && orders.length * perOrder,
+    pages: ({ orders }) => orders.length * pages,
+  };
+}
+
 /** The job's orders that the lake lacks, in batches of `batch` at the most; to refresh, all of them. */
-export function orderWork(job: Job, pipeline: string, table: string, batch: number): Work<OrderSlice> {
+function orderWork(job: Job, pipeline: string, table: string, batch: number): Work<OrderSlice> {
   const loaded = job.lake.units(pipeline, table, job.account);
   const again = job.again && [...job.again].map((unit) => unit.slice(prefix.length));
   const waiting = [...new Set(again ?? job.orders)].filter((order) => job.refresh || !loaded.has(prefix + order));

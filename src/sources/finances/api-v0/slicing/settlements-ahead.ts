@@ -1,4 +1,4 @@
-import type { Window } from '../../../../core/windows';
+import type { Window } from '../../../../core/windows.js';
 
 /** How far the next settlement of a row may be off from where the one before ended. */
 const slackMs = 36 * 3_600_000;

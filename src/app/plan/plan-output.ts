@@ -1,10 +1,83 @@
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
-import { wrapped } from '../../core/text/wrapped.js';
-import { dayMs } from '../../core/windows.js';
-import { instantText } from '../status/backfill-command.js';
-import type { PipelinePlan } from './plan-lake.js';
-import type { PlanReport } from './plan-rows.js';
+import type { Cell, Column, Rows } from '../../core/text/rows.js';
 import { printable } from '../../core/printable.js';
+import { wrapped } from '../../core/text/wrapped.js';
+import { dayMs, type Window } from '../../core/windows.js';
+import { instantText } from '../status/backfill-command.js';
+import type { PipelinePlan, Plan } from './estimate.js';
+
+/** A plan with what it is of. */
+export interface PlanReport extends Plan {
+  /** As the user wrote it. */
+  readonly lake: string;
+  readonly account: string;
+  readonly range: Window;
+  /** Requests that were sent to know more; undefined: nothing was to be asked. */
+  readonly probed: number | undefined;
+}
+
+/** What is told of a pipeline, under names that stay. */
+const fields: readonly (readonly [Column, (plan: PipelinePlan) => Cell | undefined])[] = [
+  [{ name: 'pipeline', kind: 'text' }, ({ pipeline }) => pipeline],
+  [{ name: 'known', kind: 'boolean' }, ({ isKnown }) => isKnown],
+  [{ name: 'slices', kind: 'number' }, ({ slices }) => slices],
+  [{ name: 'requests', kind: 'number' }, ({ requests }) => requests],
+  [{ name: 'seconds', kind: 'number' }, ({ seconds }) => roundedSeconds(seconds)],
+  [{ name: 'events', kind: 'number' }, ({ events }) => events],
+  [{ name: 'raw_bytes', kind: 'number' }, ({ rawBytes }) => rawBytes],
+  [{ name: 'files', kind: 'number' }, ({ files }) => files],
+  [{ name: 'file_bytes', kind: 'number' }, ({ fileBytes }) => fileBytes],
+  [{ name: 'unlisted_groups', kind: 'number' }, ({ unlisted }) => unlisted],
+  [{ name: 'held_slices', kind: 'number' }, ({ holding }) => holding.count],
+  [{ name: 'held_days', kind: 'number' }, ({ holding: { days } }) => days && Math.round(days * 100) / 100],
+  [{ name: 'held_events', kind: 'number' }, ({ holding }) => holding.results],
+];
+
+export const planColumns: readonly Column[] = fields.map(([column]) => column);
+
+/** A row for each pipeline. */
+export function planRows({ pipelines }: Plan): Rows {
+  return pipelines.map((plan) => fields.map(([, cellOf]) => cellOf(plan) ?? null));
+}
+
+/** The plan for programs. */
+export function planObject(report: PlanReport): unknown {
+  return { ...headOf(report), pipelines: report.pipelines.map(objectOf) };
+}
+
+/**
+ * The same in the shape of a run's summary (see `summaryJson`), for programs that read either: `status` is `planned`, and
+ * what a run would count is what is expected of it; null where that isn't known.
+ */
+export function planSummary(report: PlanReport): unknown {
+  const pipelines = report.pipelines.map((plan) => {
+    const { pipeline, requests, fileBytes = null } = plan;
+    const counted = { retries: 0, throttled: 0, pages: requests, entries: null, bytes: fileBytes };
+    return [pipeline, { ...objectOf(plan), ...counted }] as const;
+  });
+  return { status: 'planned', ...headOf(report), pipelines: Object.fromEntries(pipelines) };
+}
+
+function headOf({ lake, account, range, isKnown, requests, seconds, probed }: PlanReport) {
+  return {
+    lake,
+    account,
+    from: new Date(range.start).toISOString(),
+    to: new Date(range.end).toISOString(),
+    known: isKnown,
+    requests,
+    seconds: roundedSeconds(seconds) ?? null,
+    probe_requests: probed ?? 0,
+  };
+}
+
+function objectOf(plan: PipelinePlan): Record<string, Cell> {
+  return Object.fromEntries(fields.map(([{ name }, cellOf]) => [name, cellOf(plan) ?? null]));
+}
+
+function roundedSeconds(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : Math.round(seconds * 10) / 10;
+}
 
 /** Cells of a line. */
 const widest = 80;
@@ -39,10 +112,10 @@ function rowsOf({ pipelines, range }: PlanReport): string[][] {
     row('answers', ({ rawBytes }) => known(rawBytes, formatBytes)),
     row('files', ({ files }) => known(files, formatCount)),
     row('on disk', ({ fileBytes }) => known(fileBytes, formatBytes)),
-    row('held', ({ held }) =>
-      held.days === null ? formatCount(held.units) : `${formatDays(held.days)} of ${formatDays(days)} d`,
+    row('held', ({ holding }) =>
+      holding.days === null ? formatCount(holding.count) : `${formatDays(holding.days)} of ${formatDays(days)} d`,
     ),
-    row('  events', ({ held }) => formatCount(held.events)),
+    row('  events', ({ holding }) => formatCount(holding.results)),
   ];
 }
 

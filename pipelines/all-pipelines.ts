@@ -1,0 +1,15 @@
+import type { FinancesPipeline } from '../src/sources/finances/api-v0/upstream.js';
+import { financialEventGroups } from './financial-event-groups.js';
+import { financialEvents } from './financial-events.js';
+import { groupEventsPipeline } from './group-events.js';
+import { orderEventsPipeline } from './order-events.js';
+
+/** What a command loads where no pipeline is named. */
+export const defaultPipelines: readonly FinancesPipeline[] = [
+  financialEventGroups,
+  financialEvents,
+  groupEventsPipeline,
+];
+
+/** Every pipeline of this package: a new one is a definition beside these and its name here. */
+export const pipelines: readonly FinancesPipeline[] = [...defaultPipelines, orderEventsPipeline];

@@ -1,0 +1,196 @@
+import type { Clock } from '../../core/clock.js';
+import { TokenBucket } from '../../engine/rate-limit/bucket.js';
+import { chooseOpening, mostPages, type Quota } from '../../engine/run/outlook.js';
+import type { Job } from '../../engine/run/pipeline.js';
+import { mainTable, type Forecast, type Holding, type ProbedPage } from '../../engine/slicing/slicing.js';
+import type { FinancesPipeline } from '../../sources/finances/api-v0/upstream.js';
+import { withNeeds } from '../configuration/pipelines.js';
+import { fileSizes, pageBytes, rawSize, type FilesOfSlice } from './file-estimate.js';
+
+/** What a backfill would do for one pipeline. */
+export interface PipelinePlan {
+  readonly pipeline: string;
+  /** False: slices, requests and seconds are the least that it can be, and what hangs on the data is undefined. */
+  readonly isKnown: boolean;
+  readonly slices: number;
+  readonly requests: number;
+  /** From its first request to its last answer; undefined without a quota. */
+  readonly seconds: number | undefined;
+  /** Events, or settlements of the pipeline that lists them. */
+  readonly events: number | undefined;
+  /** Bytes of the answers. */
+  readonly rawBytes: number | undefined;
+  readonly files: number | undefined;
+  readonly fileBytes: number | undefined;
+  readonly holding: Holding;
+  /** Of the slices those for settlements that nobody has listed yet; 0 where there are none. */
+  readonly unlisted: number;
+}
+
+export interface Plan {
+  readonly pipelines: readonly PipelinePlan[];
+  readonly isKnown: boolean;
+  readonly requests: number;
+  /** Until the longest pipeline is done, as they run side by side; undefined without a quota. */
+  readonly seconds: number | undefined;
+}
+
+/** The quota of one operation as a run will find it. */
+export interface OperationQuota {
+  readonly rate: number;
+  readonly burst: number;
+  /** `TokenBucket.state` as it was kept last; undefined: full. */
+  readonly state: number | undefined;
+  /** Whether slices are cut and opened by the quota. */
+  readonly isPaced: boolean;
+}
+
+export interface PlanQuestion {
+  readonly job: Job;
+  readonly pipelines: readonly FinancesPipeline[];
+  /** Of the operation that a pipeline reads; undefined: not throttled. */
+  readonly quotaOf: (pipeline: FinancesPipeline) => OperationQuota | undefined;
+  readonly clock: Clock;
+  /** What was asked of the service for the plan's sake, and the seconds from a request to its answer, by pipeline. */
+  readonly probed: ReadonlyMap<string, ProbedPage>;
+  readonly latencies: ReadonlyMap<string, number>;
+  readonly signal: AbortSignal;
+}
+
+/** Seconds that an answer takes, where nobody has waited for one, and what a run takes it for before its first one. */
+const usualLatency = 0.5;
+const guessedLatency = 1;
+
+/** Slices that a run has open at once: the most under a quota, and where none is worth pacing. */
+const open = { paced: 20, unpaced: 4 };
+
+/** What a backfill would do, from the logs of the lake and the pages that were asked for. */
+export async function estimate(question: PlanQuestion): Promise<Plan> {
+  const now = question.clock.now();
+  const ends = new Map<string, number>();
+  const plans: PipelinePlan[] = [];
+  for (const pipeline of withNeeds(question.pipelines)) {
+    // Begins when all that it needs is loaded.
+    const startsAt = Math.max(now, ...(pipeline.needs ?? []).map(({ name }) => ends.get(name) ?? now));
+    const plan = await estimatePipeline(pipeline, startsAt, question);
+    ends.set(pipeline.name, startsAt + (plan.seconds ?? 0) * 1000);
+    plans.push(plan);
+  }
+  const isThrottled = plans.every(({ seconds }) => seconds !== undefined);
+  return {
+    pipelines: plans,
+    isKnown: plans.every(({ isKnown }) => isKnown),
+    requests: plans.reduce((sum, { requests }) => sum + requests, 0),
+    seconds: isThrottled ? (Math.max(now, ...ends.values()) - now) / 1000 : undefined,
+  };
+}
+
+async function estimatePipeline(
+  pipeline: FinancesPipeline,
+  startsAt: number,
+  { job, probed, latencies, quotaOf, clock, signal }: PlanQuestion,
+): Promise<PipelinePlan> {
+  const { lake, account } = job;
+  const { name, tables } = pipeline;
+  const quota = quotaOf(pipeline);
+  const isPaced = quota?.isPaced === true;
+  const forecast = pipeline.forecast({ job: { ...job, isPaced }, now: clock.now(), probed });
+  const isDone = forecast.work.left === '' && forecast.isComplete;
+  const isKnown = isDone || (forecast.isComplete && forecast.expectation !== undefined);
+  const clockThen: Clock = { now: () => startsAt, sleep: (ms, of) => clock.sleep(ms, of) };
+  const level = quota && new TokenBucket({ ...quota, clock: clockThen }).level();
+  const found = quota && { rate: quota.rate, burst: quota.burst, level: level ?? quota.burst };
+  const sizes = fileSizes(lake, name, tables, account);
+  const { slices, requests, longest, results, files } = volumeOf(
+    isKnown ? forecast : { ...forecast, expectation: undefined },
+    isPaced ? found : undefined,
+    sizes,
+  );
+  const isSized = isDone || (isKnown && results !== undefined && files !== undefined);
+  const perResult = isSized && !isDone ? await rawSize(lake, name, mainTable(pipeline).name, account, signal) : 0;
+  // Answers at once make it the least.
+  const latency = isKnown ? (latencies.get(name) ?? meanOf(latencies) ?? usualLatency) : 0;
+  const atOnce = Math.min(slices, isPaced ? open.paced : open.unpaced);
+  return {
+    pipeline: name,
+    isKnown,
+    slices,
+    requests,
+    seconds: found && secondsFor({ requests, longest, atOnce }, found, latency),
+    events: isDone || isKnown ? rounded(results) : undefined,
+    rawBytes:
+      isSized && perResult !== undefined ? Math.round((results ?? 0) * perResult + requests * pageBytes) : undefined,
+    files: isSized ? Math.round(files?.files ?? 0) : undefined,
+    fileBytes: isSized ? Math.round(files?.bytes ?? 0) : undefined,
+    holding: forecast.holding,
+    unlisted: forecast.unlisted,
+  };
+}
+
+interface Volume {
+  readonly slices: number;
+  readonly requests: number;
+  /** Requests of the largest slice. */
+  readonly longest: number;
+  /** Undefined where only requests can be told. */
+  readonly results: number | undefined;
+  /** Undefined where the lake has no example of a file. */
+  readonly files: FilesOfSlice | undefined;
+}
+
+/** Cuts what there is to load as a run cuts it at its beginning, and adds up what the slices are expected to hold. */
+function volumeOf(
+  { work, expectation }: Forecast,
+  quota: Quota | undefined,
+  sizes: ((results: number) => FilesOfSlice) | undefined,
+): Volume {
+  const stretches = work.stretches() ?? [];
+  const opening =
+    quota !== undefined && stretches.length > 0
+      ? chooseOpening({ open: [], stretches, quota, latency: guessedLatency })
+      : undefined;
+  const sum = { slices: 0, pages: 0, longest: 0, results: 0, files: 0, bytes: 0 };
+  let isCounted = true;
+  for (let slice; (slice = work.next(opening?.pages ?? mostPages)) !== undefined;) {
+    // Nothing is known: whatever a slice holds, it takes a request.
+    const results = expectation === undefined ? 0 : expectation.results(slice);
+    const pages = expectation?.pages(slice) ?? 1;
+    isCounted &&= results !== undefined;
+    const expected = results ?? 0;
+    work.learn(slice, { pages, results: expected, reach: undefined, isWhole: true });
+    const { files = 0, bytes = 0 } = sizes?.(expected) ?? {};
+    sum.slices++;
+    sum.pages += pages;
+    sum.longest = Math.max(sum.longest, pages);
+    sum.results += expected;
+    sum.files += files;
+    sum.bytes += bytes;
+  }
+  return {
+    slices: sum.slices,
+    requests: Math.round(sum.pages),
+    longest: sum.longest,
+    results: isCounted ? sum.results : undefined,
+    files: sizes && { files: sum.files, bytes: sum.bytes },
+  };
+}
+
+/** The quota's time, or that of the answers where they take longer: a slice's pages are asked for one after the other. */
+function secondsFor(
+  { requests, longest, atOnce }: { readonly requests: number; readonly longest: number; readonly atOnce: number },
+  { rate, level }: Quota,
+  latency: number,
+): number {
+  if (requests === 0) return 0;
+  const ofQuota = Math.max(0, requests - level) / rate + latency;
+  return Math.max(ofQuota, latency * longest, (latency * requests) / atOnce);
+}
+
+function rounded(value: number | undefined): number | undefined {
+  return value && Math.round(value);
+}
+
+function meanOf(latencies: ReadonlyMap<string, number>): number | undefined {
+  const known = [...latencies.values()];
+  return known.length === 0 ? undefined : known.reduce((sum, seconds) => sum + seconds, 0) / known.length;
+}

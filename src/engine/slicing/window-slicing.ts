@@ -1,0 +1,154 @@
+import { cut, dayMs, dayStart, overlap, uncovered, type Window } from '../../core/windows.js';
+import type { Add } from '../../lake/delta/actions.js';
+import { unitsOf } from '../../lake/delta/file-tags.js';
+import type { Lake } from '../../lake/lake.js';
+import { importedWindows } from '../../lake/loads/imported-days.js';
+import type { Job } from '../run/pipeline.js';
+import { loadedSamples, loadedWindows, readWindow, windowSlice, type WindowSlice } from '../run/window-slices.js';
+import { windowWork, type WindowSource } from '../run/window-work.js';
+import { listWork, type Work } from '../run/work.js';
+import { dayStates } from './day-states.js';
+import {
+  mainTable,
+  type Coverage,
+  type Definition,
+  type Forecast,
+  type ForecastQuestion,
+  type Holding,
+  type Probe,
+  type Slicing,
+  type SyncJob,
+} from './slicing.js';
+import { dailyWindows, monthlyWindows, syncRange } from './sync-windows.js';
+import { windowExpectation } from './volume-estimate.js';
+
+export interface WindowSlicingOptions extends WindowSource {
+  /** Column whose statistics say of which days a file has rows; left out: of its whole windows. */
+  readonly instants?: string;
+}
+
+/** Slices that are windows of dates, as long as their density asks for; a sync reads days. */
+export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlice> {
+  const { pipeline, table, instants, perPage } = options;
+  return {
+    loadKey: 'window',
+    work: (job) => windowWork(job, options),
+    sync: (job) => syncedWindows(job, options, 1, dailyWindows),
+    forecast: (question) => {
+      const { lake, account } = question.job;
+      const samples = loadedSamples(lake, pipeline, table, account);
+      const page = question.probed.get(pipeline);
+      const probed =
+        page === undefined
+          ? []
+          : [{ window: page.isWhole ? page.window : upTo(page.window, page.reach), results: page.results }];
+      const forecast = windowForecast(question, options, windowExpectation([...samples, ...probed], perPage));
+      for (const { window, results } of probed) {
+        forecast.work.learn(windowSlice(window), { pages: 1, results, reach: window.end, isWhole: true });
+      }
+      return forecast;
+    },
+    coverage: (lake, account, range) => {
+      const adds = lake.files(pipeline, table, account);
+      const filled = adds.flatMap((add) => (instants === undefined ? windowsIn(add) : spanIn(add, instants)));
+      return windowCoverage(lake, account, range, { pipeline, table, filled });
+    },
+  };
+}
+
+/**
+ * What a sync reads of windows: those that are missing, and those of the look-back. Where it is planned anew, after another
+ * run got ahead, only what is missing.
+ *
+ * @param days of a missing window then
+ */
+export function syncedWindows(
+  job: SyncJob,
+  { pipeline, table }: Pick<WindowSource, 'pipeline' | 'table'>,
+  days: number,
+  plan: (question: Parameters<typeof dailyWindows>[0]) => ReturnType<typeof monthlyWindows>,
+): Work<WindowSlice> {
+  const { lake, account, lookBackFrom } = job;
+  const loaded = loadedWindows(lake, pipeline, table, account);
+  const range = syncRange(loaded, job.range.end);
+  const slices = job.refresh
+    ? plan({ loaded, range, lookBackFrom })
+        .map(({ window, retires }) => windowSlice(window, retires))
+        .filter(({ label }) => !job.wasRead(label))
+    : uncovered(range, loaded)
+        .flatMap((gap) => cut(gap, days))
+        .map((window) => windowSlice(window));
+  return listWork(slices, 'window', ({ window }) => window);
+}
+
+/** The forecast of windows that are expected to hold so much. */
+export function windowForecast(
+  { job }: ForecastQuestion,
+  source: WindowSource,
+  expectation: Forecast<WindowSlice>['expectation'],
+): Forecast<WindowSlice> {
+  const holding = windowHolding(job.lake, source, job.account, job.range);
+  return { work: windowWork(job, source), expectation, holding, unlisted: 0, isComplete: true };
+}
+
+function windowHolding(lake: Lake, { pipeline, table }: WindowSource, account: string, range: Window): Holding {
+  const inside = ({ start, end }: Window): number => Math.min(end, range.end) - Math.max(start, range.start);
+  const windows = loadedWindows(lake, pipeline, table, account).filter((window) => overlap(window, range));
+  const samples = loadedSamples(lake, pipeline, table, account).filter(({ window }) => overlap(window, range));
+  return {
+    count: windows.length,
+    days: windows.reduce((sum, window) => sum + inside(window), 0) / dayMs,
+    results: Math.round(
+      samples.reduce((sum, { window, results }) => sum + (results * inside(window)) / (window.end - window.start), 0),
+    ),
+  };
+}
+
+/** Which days of a range are loaded by windows. `filled`: when there are rows. */
+export function windowCoverage(
+  lake: Lake,
+  account: string,
+  range: Window,
+  {
+    pipeline,
+    table,
+    filled,
+  }: { readonly pipeline: string; readonly table: string; readonly filled: readonly Window[] },
+): Coverage {
+  const gaps = uncovered(range, loadedWindows(lake, pipeline, table, account));
+  const imported = importedWindows(lake.table(table).snapshot, pipeline, account);
+  return { days: dayStates(range, gaps, filled, imported), gaps };
+}
+
+/**
+ * What to ask where nothing of a pipeline is loaded: the middle day of the range and what follows it, neither when a business
+ * began nor what isn't posted yet.
+ */
+export function windowProbes<Upstream>(
+  pipeline: Definition<Upstream>,
+  { lake, account, range: { start, end } }: Job,
+): Probe<Upstream>[] {
+  if (loadedSamples(lake, pipeline.name, mainTable(pipeline).name, account).length > 0) return [];
+  const middle = Math.max(start, dayStart((start + end) / 2));
+  return [{ pipeline, window: { start: middle, end: Math.min(end, middle + 28 * dayMs) } }];
+}
+
+/** A window up to where it was read. */
+export function upTo({ start, end }: Window, reach: number | undefined): Window {
+  return { start, end: Math.min(end, reach ?? end) };
+}
+
+function windowsIn(add: Add): Window[] {
+  return unitsOf(add).flatMap((unit) => readWindow(unit) ?? []);
+}
+
+/** The time between the first and the last instant of a column; the log's own statistics, checked by `verify`. */
+function spanIn({ stats }: Add, column: string): Window[] {
+  const { minValues, maxValues } = JSON.parse(stats ?? '{}') as {
+    readonly minValues?: Readonly<Record<string, string>>;
+    readonly maxValues?: Readonly<Record<string, string>>;
+  };
+  const start = Date.parse(minValues?.[column] ?? '');
+  const end = Date.parse(maxValues?.[column] ?? '');
+  return start <= end ? [{ start, end: end + 1 }] : [];
+}

@@ -1,0 +1,240 @@
+import { dayMs, dayStart, joined, overlap, uncovered, type Window } from '../../../../core/windows.js';
+import { Density, type Sample } from '../../../../engine/run/density.js';
+import type { Job } from '../../../../engine/run/pipeline.js';
+import { loadedSamples, loadedWindows } from '../../../../engine/run/window-slices.js';
+import { listWork } from '../../../../engine/run/work.js';
+import { dayStates, type Day } from '../../../../engine/slicing/day-states.js';
+import { mainTable, type Slicing } from '../../../../engine/slicing/slicing.js';
+import { syncRange } from '../../../../engine/slicing/sync-windows.js';
+import { meanPages, type Expectation } from '../../../../engine/slicing/volume-estimate.js';
+import { upTo } from '../../../../engine/slicing/window-slicing.js';
+import type { Tabled } from '../../../../lake/files/families.js';
+import { unitsOf } from '../../../../lake/delta/file-tags.js';
+import type { Txn } from '../../../../lake/delta/actions.js';
+import type { Lake } from '../../../../lake/lake.js';
+import { groupSlices, spanOfGroup, type GroupSlice } from '../group-slices.js';
+import { isOpen, listedSettlements, settlementsOf } from './listing-slicing.js';
+import { mostAtOnce } from './settlements-ahead.js';
+
+export interface GroupSlicingOptions {
+  readonly pipeline: string;
+  readonly table: string;
+  /** The pipeline that lists the settlements. */
+  readonly listing: Tabled;
+  /** The pipeline that reads the same events by date: what it was found to hold tells how much settlements may. */
+  readonly byDate: Tabled;
+}
+
+/** Slices that are settlements; a sync reads those that are new, open, or have closed since they were read. */
+export function groupSlicing({ pipeline, table, listing, byDate }: GroupSlicingOptions): Slicing<GroupSlice> {
+  const workOf = (slices: readonly GroupSlice[]) => listWork(slices, 'group', spanOfGroup);
+  return {
+    loadKey: 'group',
+    work: (job) => workOf(groupSlices(job, pipeline, table, listing.name)),
+    sync: (job) => {
+      const { lake, account, refresh, range, requestedLookBackFrom } = job;
+      const loaded = lake.units(pipeline, table, account);
+      const listed = listedSettlements(lake, listing.name, account);
+      const isLoaded = ({ units }: GroupSlice) => units.some((unit) => loaded.has(unit));
+      const from = syncedFrom(listed.filter(isLoaded), range.end);
+      const slices = groupsToRead({ listed, loaded, from, lookBackFrom: requestedLookBackFrom });
+      const wanted = refresh ? slices : slices.filter((slice) => !isLoaded(slice));
+      return workOf(wanted.filter(({ label }) => !job.wasRead(label)));
+    },
+    forecast: (question) => {
+      const { job, now, probed } = question;
+      const { lake, account, range, refresh } = job;
+      const { listed, ahead, spans, isSeen } = settlementsOf(question, listing.name);
+      const loaded = loadedSettlements(lake, pipeline, table, account, listed, now);
+      const isInRange = ({ opened }: GroupSlice): boolean => opened >= range.start && opened < range.end;
+      const done = new Set(refresh ? [] : loaded.map(({ slice }) => slice.name));
+      const wanted = [...listed, ...ahead].filter((slice) => isInRange(slice) && !done.has(slice.name));
+      const inside = loaded.filter(({ slice }) => isInRange(slice));
+      const page = probed.get(byDate.name);
+      const dated = loadedSamples(lake, byDate.name, mainTable(byDate).name, account);
+      if (page !== undefined) {
+        dated.push({ window: page.isWhole ? page.window : upTo(page.window, page.reach), results: page.results });
+      }
+      const samples = loaded.map(({ slice, events }) => ({ window: spanOf(slice, now), results: events }));
+      return {
+        work: workOf(wanted.toSorted((a, b) => a.opened - b.opened)),
+        expectation: groupExpectation({ loaded: samples, byDate: dated, atOnce: mostAtOnce(spans), now }),
+        holding: {
+          count: inside.length,
+          days: null,
+          results: Math.round(inside.reduce((sum, { events }) => sum + events, 0)),
+        },
+        unlisted: ahead.filter(isInRange).length,
+        isComplete: isSeen,
+      };
+    },
+    coverage: (lake, account, range) => {
+      const listed = listedSettlements(lake, listing.name, account);
+      const loaded = lake.units(pipeline, table, account);
+      const missing = listed.filter(({ units }) => !units.some((unit) => loaded.has(unit)));
+      const unlisted = uncovered(range, loadedWindows(lake, listing.name, mainTable(listing).name, account));
+      return groupCoverage(range, listed, missing, unlisted);
+    },
+  };
+}
+
+/** Whether the lake holds events of any settlement. */
+export function hasLoadedGroups({ lake, account }: Job, pipeline: string, table: string): boolean {
+  return lake.units(pipeline, table, account).size > 0;
+}
+
+/** A day counts as loaded by group when its groups are listed and all that opened on it are loaded. */
+function groupCoverage(
+  range: Window,
+  listed: readonly GroupSlice[],
+  missing: readonly GroupSlice[],
+  unlisted: readonly Window[],
+): { days: Day[]; gaps: Window[] } {
+  const missingOn = openedByDay(missing);
+  const openedOn = openedByDay(listed);
+  const filled = listed.map(({ opened }) => ({ start: opened, end: opened + 1 }));
+  const days = dayStates(range, unlisted, filled).map(({ start, state }): Day => {
+    const wanted = missingOn.get(start) ?? 0;
+    if (wanted === 0 || state === 'missing') return { start, state };
+    return { start, state: wanted === openedOn.get(start) && state === 'full' ? 'missing' : 'partial' };
+  });
+  const gaps = [...missingOn.keys()]
+    .map((start) => ({ start: Math.max(start, range.start), end: Math.min(start + dayMs, range.end) }))
+    .filter((day) => day.start < day.end && overlap(day, range));
+  return { days, gaps: joined([...unlisted, ...gaps]) };
+}
+
+function openedByDay(slices: readonly GroupSlice[]): Map<number, number> {
+  const counts = new Map<number, number>();
+  for (const { opened } of slices) counts.set(dayStart(opened), (counts.get(dayStart(opened)) ?? 0) + 1);
+  return counts;
+}
+
+/** From when on a sync reads settlements that aren't loaded: as with dates, gaps of the last 90 days and what is new. */
+function syncedFrom(loaded: readonly GroupSlice[], end: number): number {
+  const { start } = syncRange([], end);
+  if (loaded.length === 0) return start;
+  const opened = loaded.map((slice) => slice.opened);
+  return Math.max(Math.min(...opened), Math.min(Math.max(...opened) + 1, start));
+}
+
+/** For so long after its end the service may still add events to a settlement. */
+const settlingMs = 5 * 60_000;
+
+interface GroupsQuestion {
+  readonly listed: readonly GroupSlice[];
+  /** The load keys that are loaded, with when that was noted last. */
+  readonly loaded: ReadonlyMap<string, Txn>;
+  /** Of groups that aren't loaded those are that opened from here on: milliseconds since 1970. */
+  readonly from: number;
+  /** Groups that closed from here on are read again though they were read since; `Infinity`: none. */
+  readonly lookBackFrom: number;
+}
+
+/**
+ * What a sync reads of groups: those that aren't loaded, those that are open, and those that have closed since they were
+ * read. A closed group holds its events for good, so that it is read once after its end, and its reading is noted even
+ * where it is the same as before.
+ */
+function groupsToRead({ listed, loaded, from, lookBackFrom }: GroupsQuestion): GroupSlice[] {
+  return listed.flatMap((slice): GroupSlice[] => {
+    const read = slice.units.map((unit) => loaded.get(unit)).find((txn) => txn !== undefined);
+    if (read === undefined) return slice.opened >= from ? [slice] : [];
+    if (isOpen(slice)) return [slice];
+    const end = slice.group.end ?? 0;
+    if ((read.lastUpdated ?? 0) < end + settlingMs) return [{ ...slice, noted: true }];
+    return end >= lookBackFrom ? [slice] : [];
+  });
+}
+
+/** A settlement that was loaded, and how many events it holds. */
+interface LoadedSettlement {
+  readonly slice: GroupSlice;
+  readonly events: number;
+}
+
+function loadedSettlements(
+  lake: Lake,
+  pipeline: string,
+  table: string,
+  account: string,
+  listed: readonly GroupSlice[],
+  now: number,
+): LoadedSettlement[] {
+  const lengths = new Map(
+    listed.flatMap((slice) => {
+      const { start, end } = spanOf(slice, now);
+      return slice.units.map((unit): [string, number] => [unit, Math.max(1, end - start)]);
+    }),
+  );
+  const events = new Map<string, number>();
+  for (const add of lake.files(pipeline, table, account)) {
+    const units = unitsOf(add);
+    const all = units.reduce((sum, unit) => sum + (lengths.get(unit) ?? 1), 0);
+    const rows = Number(add.tags?.['rows'] ?? 0);
+    // A merged file holds several, and the log doesn't say which has how many.
+    for (const unit of units) events.set(unit, (rows * (lengths.get(unit) ?? 1)) / all);
+  }
+  const read = lake.units(pipeline, table, account);
+  return listed.flatMap((slice) => {
+    const unit = slice.units.find((one) => read.has(one));
+    return unit === undefined ? [] : [{ slice, events: events.get(unit) ?? 0 }];
+  });
+}
+
+/** What settlements were found to hold, and what else tells how much others will. */
+export interface GroupKnowledge {
+  readonly loaded: readonly Sample[];
+  readonly byDate: readonly Sample[];
+  /** Settlements that are open at once. */
+  readonly atOnce: number;
+  /** Milliseconds since 1970: later than this nothing has happened yet. */
+  readonly now: number;
+}
+
+/** How far settlements of one row may be off from following each other without a gap. */
+const rowSlackMs = 12 * 3_600_000;
+
+/**
+ * Settlements hold as many events a day as those before or after them in their row (of one marketplace), else as many as
+ * others did, else their share of the events by date. Undefined: nothing is known, or nothing was there.
+ */
+export function groupExpectation({ loaded, byDate, atOnce, now }: GroupKnowledge): Expectation<GroupSlice> | undefined {
+  if (![...loaded, ...byDate].some((sample) => sample.results > 0)) return undefined;
+  const all = new Density(loaded);
+  const dated = new Density(byDate);
+  const shares = sharesOf(loaded);
+  const rowOf = ({ group, opened }: GroupSlice): readonly Sample[] => {
+    const length = (group.end ?? Infinity) - opened;
+    return loaded.filter(({ window }) => {
+      const steps = (window.start - opened) / (length === Infinity ? window.end - window.start : length);
+      return Math.abs(steps - Math.round(steps)) * (window.end - window.start) <= rowSlackMs;
+    });
+  };
+  const results = (slice: GroupSlice): number => {
+    const span = spanOf(slice, now);
+    const others = all.expected(span) ?? (dated.expected(span) ?? 0) / Math.max(1, atOnce);
+    return new Density(rowOf(slice)).expected(span) ?? others;
+  };
+  return {
+    results,
+    pages: (slice) => {
+      const mean = results(slice);
+      // Of another row it may be as unlike the mean as the known ones are.
+      const alike = rowOf(slice).length > 0 ? [1] : shares;
+      return alike.reduce((sum, share) => sum + meanPages(mean * share), 0) / alike.length;
+    },
+  };
+}
+
+/** How many events a day each sample had, against the mean. */
+function sharesOf(samples: readonly Sample[]): readonly number[] {
+  const rates = samples.map(({ window, results }) => results / Math.max(1, window.end - window.start));
+  const mean = rates.reduce((sum, rate) => sum + rate, 0) / Math.max(1, rates.length);
+  return mean === 0 ? [1] : rates.map((rate) => rate / mean);
+}
+
+/** The time of which a settlement holds events; one that is open goes on to the present. */
+function spanOf({ group, opened }: GroupSlice, now: number): Window {
+  return { start: opened, end: Math.max(opened, Math.min(group.end ?? now, now)) };
+}
