@@ -23,7 +23,7 @@ import {
 } from '@duckdb/node-api';
 import { LedgerlakeError, messageOf } from '../errors.js';
 import { cellText, jsonNumber } from '../text/rows.js';
-import { literal } from './literals.js';
+import { filePattern, literal } from './literals.js';
 import { statementsOf } from './statements.js';
 import { decimalText } from '../numeric/decimal.js';
 import { dateText, floatNumber, instantText } from './texts.js';
@@ -122,7 +122,9 @@ async function confine(connection: DuckDBConnection, folders: readonly string[])
     await connection.run('FROM duckdb_secrets()').catch(() => undefined);
   }
   await connection.run('SET autoload_known_extensions = false');
-  await connection.run(`SET allowed_directories = [${folders.map(literal).join(', ')}]`);
+  // Files are named by patterns, and DuckDB looks at the pattern before it looks for what matches.
+  const allowed = new Set(folders.flatMap((name) => [name, filePattern(name)]));
+  await connection.run(`SET allowed_directories = [${[...allowed].map(literal).join(', ')}]`);
   await connection.run('SET enable_external_access = false');
   await connection.run('SET lock_configuration = true');
 }

@@ -4,3 +4,8 @@ export function literal(text: string): string {
   const parts = text.split('\0').map((part) => `'${part.replaceAll("'", "''")}'`);
   return parts.length === 1 ? parts.join('') : `(${parts.join(' || chr(0) || ')})`;
 }
+
+/** A file's or folder's name as a pattern that matches nothing else: DuckDB takes brackets and stars in a name for one. */
+export function filePattern(name: string): string {
+  return name.replaceAll(/[[*?]/g, '[$&]');
+}

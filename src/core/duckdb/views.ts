@@ -1,6 +1,6 @@
 import { LedgerlakeError } from '../errors.js';
 import type { Database } from './connection.js';
-import { literal } from './literals.js';
+import { filePattern, literal } from './literals.js';
 
 /** The committed Parquet files of each table, as absolute addresses: `…/account=…/month=…/….parquet` below one folder. */
 export type LakeFiles = ReadonlyMap<string, readonly string[]>;
@@ -120,7 +120,7 @@ export function identifier(name: string): string {
 
 export { literal };
 
-/** A file's address in SQL; DuckDB would take brackets and stars in it for a pattern. */
+/** A file's address in SQL. */
 export function fileLiteral(address: string): string {
-  return literal(address.replaceAll(/[[*?]/g, '[$&]'));
+  return literal(filePattern(address));
 }

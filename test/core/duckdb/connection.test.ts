@@ -1,8 +1,9 @@
-import { mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
+import { fileLiteral } from '../../../src/core/duckdb/views.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import type { Database } from '../../../src/core/duckdb/connection.js';
 
@@ -229,6 +230,23 @@ describe('confined to folders', () => {
       { x: 7, zone: 'UTC' },
     ]);
     beside.close();
+  });
+
+  test('it reads files below a folder whose name is a pattern, and nothing else that the pattern matches', async () => {
+    const odd = join(folder, 'lake[2025]*?');
+    const alike = join(folder, 'lake2xy');
+    await Promise.all([mkdir(odd), mkdir(alike)]);
+    for (const [of, value] of [
+      [odd, 1],
+      [alike, 2],
+    ] as const) {
+      await confined.execute(`COPY (SELECT ${value} AS x) TO '${of}/x.parquet'`);
+    }
+    const inside = await openDatabase({ folders: [odd] });
+    expect(await inside.rows(`FROM read_parquet(${fileLiteral(join(odd, 'x.parquet'))})`)).toEqual([{ x: 1 }]);
+    expect((await failure(inside.execute(`FROM read_parquet('${alike}/x.parquet')`))).code).toBe('SQL');
+    expect((await failure(inside.execute(`FROM read_parquet('${odd}/../lake2xy/x.parquet')`))).code).toBe('SQL');
+    inside.close();
   });
 
   test('two statements are none', async () => {
