@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { messageOf } from '../../core/errors.js';
-import type { Tell } from '../../core/events/run-event.js';
+import type { Emit } from '../../core/events/run-event.js';
 import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/api-v0/upstream.js';
 import { openJournal } from '../../engine/journal/journal.js';
 import { readApiAddress, type ApiAddress } from '../../sources/custom/api-settings.js';
@@ -13,7 +13,7 @@ import { openQuota, pagesFolder, quotaFile, stateFolder, type StatePlace } from 
 
 interface Surroundings {
   readonly clock: Clock;
-  readonly tell: Tell;
+  readonly emit: Emit;
 }
 
 /** For runs that ask nothing of the finances. */
@@ -79,16 +79,16 @@ async function connect(
   address: ApiAddress,
   place: StatePlace,
   account: string,
-  { clock, tell }: Surroundings,
+  { clock, emit }: Surroundings,
 ): Promise<OwnConnection> {
   const { name, api } = loaded.definition;
   const folder = stateFolder(place, account);
   const warn = (reason: unknown): void => {
-    tell({ event: 'state-not-kept', folder, reason: messageOf(reason) });
+    emit({ event: 'state-not-kept', folder, reason: messageOf(reason) });
   };
   const isKept = api.quota !== undefined && isWorthPacing(api.quota.rate);
   const pages = { folder: join(folder, pagesFolder, name), clock, tokenLifeMs: cursorLifeMs(loaded), warn };
   const journal = isKept ? await openJournal(pages) : undefined;
   const kept = isKept ? await openQuota(place, account, quotaName(name, address), warn) : undefined;
-  return connectOwn(loaded, { address, clock, random: Math.random, kept, journal, tell });
+  return connectOwn(loaded, { address, clock, random: Math.random, kept, journal, emit });
 }

@@ -1,4 +1,4 @@
-import { tellDamagedCheckpoints } from '../damaged-checkpoints.js';
+import { emitDamagedCheckpoints } from '../damaged-checkpoints.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { verdictOn } from '../../sources/finances/api-v0/connect.js';
@@ -88,11 +88,11 @@ export async function load(
   { command, options, refresh, own, isOwn, plan, judge, present }: Load,
   context: RunContext,
 ): Promise<void> {
-  const { clock, signal, closing, tell } = context;
+  const { clock, signal, closing, emit } = context;
   const account = isOwn ? readOwnAccount(options.account) : readAccount(options.account, options.endpoint);
   if (options.endpoint !== undefined) readEndpoint(options.endpoint);
   own.forEach(ownAddress);
-  for (const file of options.exposed ?? []) tell({ event: 'secret-exposed', file });
+  for (const file of options.exposed ?? []) emit({ event: 'secret-exposed', file });
   const store = options.store ?? openStore(options.lake, { clock });
   const kept = await keptTables(store);
   for (const { loaded } of own) refuseChanged(loaded, kept, options.lake);
@@ -109,7 +109,7 @@ export async function load(
       await keepTables(lake.store, ownTables);
       const began = clock.now();
       const { pipelines, range, ...job } = await plan(lake, account);
-      tell({
+      emit({
         ...{ event: 'run-started', command, account, lake: options.lake },
         pipelines: withNeeds(pipelines).map(({ name }) => name),
         ...{ from: new Date(range.start).toISOString(), to: new Date(range.end).toISOString() },
@@ -123,7 +123,7 @@ export async function load(
           clock,
           signal,
           closing,
-          tell: telling,
+          emit: emitWithReach,
           openSlices,
           judge: verdictOn,
           split: splitter(lake, clock),
@@ -147,8 +147,8 @@ export async function load(
       const seconds = (clock.now() - began) / 1000;
       const report: RunReport = { account, range, lake: options.lake, seconds, summaries, failure };
       const note = { command, startedAt: began, endedAt: clock.now(), endpoint: options.endpoint };
-      await noteRun(lake.store, report, note, tell);
-      tell({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds });
+      await noteRun(lake.store, report, note, emit);
+      emit({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds });
       await present({ lake, report, findings });
       if (failure !== undefined) throw failure instanceof LedgerlakeError ? failure : asError(failure);
     } finally {

@@ -41,7 +41,7 @@ export async function probe(
 
 async function firstPage(
   { pipeline, window }: Probe<FinancesUpstream>,
-  reading: Omit<Reading<FinancesUpstream>, 'committed' | 'tell'>,
+  reading: Omit<Reading<FinancesUpstream>, 'committed' | 'emit'>,
 ): Promise<ProbedPage> {
   const slice = windowSlice(window);
   const afterwards: (() => Promise<void>)[] = [];
@@ -50,7 +50,7 @@ async function firstPage(
   };
   const collector = pipeline.collect(slice);
   let results = 0;
-  for await (const page of pipeline.pages(slice, { ...reading, committed, tell: () => undefined })) {
+  for await (const page of pipeline.pages(slice, { ...reading, committed, emit: () => undefined })) {
     results = collector.add(page);
     break;
   }

@@ -1,4 +1,4 @@
-import type { RunEvent, Tell } from '../../core/events/run-event.js';
+import type { RunEvent, Emit } from '../../core/events/run-event.js';
 import type { Tabled } from '../../lake/files/families.js';
 import type { Lake } from '../../lake/lake.js';
 import { lakeCoveredTo } from './lag.js';
@@ -9,20 +9,20 @@ import { lakeCoveredTo } from './lag.js';
  *
  * @param end up to which the run loads, milliseconds since 1970
  */
-export function emittingReach(lake: Lake, account: string, windowed: readonly Tabled[], end: number, tell: Tell): Tell {
-  const told = new Map<string, number>();
-  const tellOf = (of: Tabled): void => {
+export function emittingReach(lake: Lake, account: string, windowed: readonly Tabled[], end: number, emit: Emit): Emit {
+  const emitted = new Map<string, number>();
+  const emitReachOf = (of: Tabled): void => {
     const { name: pipeline } = of;
     const until = lakeCoveredTo(lake, account, [of], new Map(), end);
-    if (until === undefined || until === told.get(pipeline)) return;
-    told.set(pipeline, until);
-    tell({ event: 'lake-reaches', pipeline, until: new Date(until).toISOString() });
+    if (until === undefined || until === emitted.get(pipeline)) return;
+    emitted.set(pipeline, until);
+    emit({ event: 'lake-reaches', pipeline, until: new Date(until).toISOString() });
   };
-  windowed.forEach(tellOf);
+  windowed.forEach(emitReachOf);
   return (event: RunEvent) => {
-    tell(event);
+    emit(event);
     if (event.event !== 'slice-committed') return;
     const of = windowed.find(({ name }) => name === event.pipeline);
-    if (of !== undefined) tellOf(of);
+    if (of !== undefined) emitReachOf(of);
   };
 }
