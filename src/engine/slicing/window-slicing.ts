@@ -19,7 +19,7 @@ import {
   type Slicing,
   type SyncJob,
 } from './slicing.js';
-import { dailyWindows, monthlyWindows, syncRange } from './sync-windows.js';
+import { dailyWindows, syncRange, type PlannedWindow, type WindowsQuestion } from './sync-windows.js';
 import { windowExpectation } from './volume-estimate.js';
 
 export interface WindowSlicingOptions extends WindowSource {
@@ -66,7 +66,7 @@ export function syncedWindows(
   job: SyncJob,
   { pipeline, table }: Pick<WindowSource, 'pipeline' | 'table'>,
   days: number,
-  plan: (question: Parameters<typeof dailyWindows>[0]) => ReturnType<typeof monthlyWindows>,
+  plan: (question: WindowsQuestion) => readonly PlannedWindow[],
 ): Work<WindowSlice> {
   const { lake, account, lookBackFrom } = job;
   const loaded = loadedWindows(lake, pipeline, table, account);
