@@ -6,7 +6,7 @@ import type { Store } from './store/store.js';
 const folder = '_pipelines';
 
 /** Where a lake keeps the description of a table that a pipeline of its user's fills. */
-export function keptPath(pipeline: string): string {
+export function descriptionPath(pipeline: string): string {
   return `${folder}/${pipeline}.json`;
 }
 
@@ -16,15 +16,15 @@ export function keptPath(pipeline: string): string {
  *
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read, LAKE_LOG where a description is damaged
  */
-export async function keptTables(store: Store): Promise<readonly Table[]> {
+export async function describedTables(store: Store): Promise<readonly Table[]> {
   const kept = new Map<string, Table>();
   for await (const { path } of store.list(folder)) {
     const bytes = path.endsWith('.json') ? await store.read(path) : undefined;
     if (bytes === undefined) continue;
     const place = `${store.location}/${path}`;
     const table = await readKept(bytes, place);
-    if (keptPath(table.ownPipeline ?? '') !== path)
-      throw damaged(place, `it describes ${keptPath(table.ownPipeline ?? '')}`);
+    if (descriptionPath(table.ownPipeline ?? '') !== path)
+      throw damaged(place, `it describes ${descriptionPath(table.ownPipeline ?? '')}`);
     if (kept.has(table.name)) throw damaged(place, `another one describes ${table.name} too`);
     kept.set(table.name, table);
   }
@@ -36,10 +36,10 @@ export async function keptTables(store: Store): Promise<readonly Table[]> {
  *
  * @throws LedgerlakeError LAKE_STORE
  */
-export async function keepTables(store: Store, tables: readonly Table[]): Promise<void> {
+export async function describeTables(store: Store, tables: readonly Table[]): Promise<void> {
   for (const table of tables) {
     const bytes = Buffer.from(`${JSON.stringify(table, undefined, 2)}\n`);
-    const path = keptPath(table.ownPipeline ?? table.name);
+    const path = descriptionPath(table.ownPipeline ?? table.name);
     const found = await store.read(path);
     if (found === undefined || Buffer.compare(found, bytes) !== 0) await store.write(path, bytes);
   }

@@ -4,31 +4,31 @@ import { LedgerlakeError } from '../core/errors.js';
 import type { Add, Txn } from './delta/actions.js';
 import { DamagedFile } from './delta/damaged-file.js';
 import { DeltaTable } from './delta/delta-table.js';
-import { fileAt, isNamed, namedFiles } from './transaction/derived-files.js';
-import { exchange, type Exchanged } from './transaction/transaction.js';
+import { fileAt, isReferenced, referencedFiles } from './transaction/derived-files.js';
+import { commitTransaction, type TransactionResult } from './transaction/transaction.js';
 import { importSpansOf, isDerivedFile } from './delta/file-tags.js';
-import { HeldBack, together, type ComparedSlice, type Lacking } from './transaction/held-back.js';
-import { keptTables } from './kept-tables.js';
+import { WaitingSlices, combined, type ComparedSlice, type MissingLoads } from './transaction/held-back.js';
+import { describedTables } from './kept-tables.js';
 import { checkNewestVersions, readNewestVersions } from './newest-versions.js';
-import { importedUnit } from './loads/imported-days.js';
+import { importedKey } from './loads/imported-days.js';
 import type { Revisions } from './transaction/revisions.js';
 import { addOf, type SliceCommit, type SliceFile } from './transaction/slice-commit.js';
 import type { Snapshot } from './delta/snapshot.js';
 import type { Store } from './store/store.js';
 import {
-  displacedUnits,
+  displacedKeys,
   filesOf,
-  goingFiles,
-  mixedFiles,
-  replacedUnits,
-  standsInTheWay,
-  txns,
+  filesToReplace,
+  filesToSplit,
+  replacedKeys,
+  hasConflict,
+  loadTxns,
 } from './loads/load-keys.js';
 
 export type { SliceCommit, SliceFile } from './transaction/slice-commit.js';
 
 /**
- * Parts files of the slice's main table that hold units of the slice beside others, so that afterwards each holds only
+ * Parts files of the slice's main table that hold load keys of the slice beside others, so that afterwards each holds only
  * ones or only others. It adds no row and takes none away: only imported events without a date move to other days. What
  * another run does to the files meanwhile may leave some as they were.
  */
@@ -38,7 +38,7 @@ export type Split = (slice: SliceCommit) => Promise<void>;
  * What a commit changed; not taken, and nothing changed, where another run had committed what stands in its way, or where
  * `Revisions` refused it.
  */
-export type Committed = Exchanged;
+export type Committed = TransactionResult;
 
 /** A set of Delta tables on one store, and the one way by which slices come into them. */
 export class Lake {
@@ -46,8 +46,8 @@ export class Lake {
   readonly #clock: Clock;
   readonly #tables: ReadonlyMap<string, DeltaTable>;
   readonly #revisions: Revisions | undefined;
-  readonly #heldBack = new HeldBack();
-  #parting: Promise<unknown> = Promise.resolve();
+  readonly #waiting = new WaitingSlices();
+  #splitting: Promise<unknown> = Promise.resolve();
   #displacing: Promise<unknown> = Promise.resolve();
 
   private constructor(store: Store, tables: readonly Table[], clock: Clock, revisions: Revisions | undefined) {
@@ -72,7 +72,7 @@ export class Lake {
     described?: readonly Table[],
   ): Promise<Lake> {
     const names = new Set(tables.map(({ name }) => name));
-    const kept = (described ?? (await keptTables(store))).filter(({ name }) => !names.has(name));
+    const kept = (described ?? (await describedTables(store))).filter(({ name }) => !names.has(name));
     const lake = new Lake(store, [...tables, ...kept], clock, revisions);
     const newest = await readNewestVersions(store);
     await lake.refresh();
@@ -89,15 +89,15 @@ export class Lake {
       const versions = this.tables.map(({ snapshot }) => snapshot.version).join();
       // A table may have been read before a commit that a later read of another one builds on. Where reading on brings
       // nothing new, a log is damaged, and whoever opens the file that is missing says so.
-      if (versions === before || this.#hasWhatItNames()) return;
+      if (versions === before || this.#hasAllReferences()) return;
       before = versions;
     }
   }
 
-  #hasWhatItNames(): boolean {
+  #hasAllReferences(): boolean {
     for (const { snapshot } of this.tables) {
-      for (const path of snapshot.named) if (fileAt(this.tables, path) === undefined) return false;
-      for (const path of snapshot.lastingNames) if (fileAt(this.tables, path) === undefined) return false;
+      for (const path of snapshot.referenced) if (fileAt(this.tables, path) === undefined) return false;
+      for (const path of snapshot.pinned) if (fileAt(this.tables, path) === undefined) return false;
     }
     return true;
   }
@@ -117,10 +117,10 @@ export class Lake {
     return new Set(this.tables.flatMap(({ snapshot }) => [...snapshot.accounts()]));
   }
 
-  /** The units that a pipeline has read for an account, with the files that hold them. */
-  units(pipeline: string, table: string, account: string): ReadonlyMap<string, Txn> {
+  /** The load keys that a pipeline has read for an account, with the files that hold them. */
+  loadKeys(pipeline: string, table: string, account: string): ReadonlyMap<string, Txn> {
     // A copy: whoever asks may be at work while commits go on.
-    return new Map(this.table(table).snapshot.unitsOf(account, pipeline));
+    return new Map(this.table(table).snapshot.loadKeysOf(account, pipeline));
   }
 
   /** The files of a table that a pipeline wrote for an account. */
@@ -133,7 +133,7 @@ export class Lake {
    * commit names, so that a slice's tables appear together.
    */
   committedFiles(): Map<string, string[]> {
-    const named = [...namedFiles(this.tables)];
+    const named = [...referencedFiles(this.tables)];
     const files = new Map<string, string[]>();
     for (const table of this.tables) {
       const own = [...table.snapshot.files.values()]
@@ -150,7 +150,7 @@ export class Lake {
   committedAdds(): { table: DeltaTable; add: Add }[] {
     return this.tables.flatMap((table) =>
       [...table.snapshot.files.values()]
-        .filter((add) => !isDerivedFile(add) || isNamed(this.tables, table.pathOf(add)))
+        .filter((add) => !isDerivedFile(add) || isReferenced(this.tables, table.pathOf(add)))
         .map((add) => ({ table, add })),
     );
   }
@@ -159,18 +159,18 @@ export class Lake {
    * Writes a slice's files and commits them: readers of Ledgerlake see all of the slice or nothing of it.
    *
    * Files are written under names made of the slice and their content, so that writing them again changes nothing, and
-   * an unchanged file is neither written nor committed again. See `exchange` for how others can't get in between.
+   * an unchanged file is neither written nor committed again. See `transaction` for how others can't get in between.
    *
-   * A file that also holds other units is never replaced: `split` parts it first. Where it is damaged and can't be parted
+   * A file that also holds other load keys is never replaced: `split` parts it first. Where it is damaged and can't be split
    * the slice waits until all that the file holds was read again: see `lacking`.
    *
-   * What differs from what the lake held goes into a lasting table (see `Revisions`) in the same exchange: its files
+   * What differs from what the lake held goes into a lasting table (see `Revisions`) in the same transaction: its files
    * come before the main table's commit and count from that commit on, which names them in transactions of its own. So
    * they appear with the replacement, and with it only; and who replaces what was compared first, wins: the other
-   * compares again. The number of times that the unit was read stands in their names, so that no two commits share one.
+   * compares again. The number of times that the load key was read stands in their names, so that no two commits share one.
    *
    * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR; UPSTREAM_EMPTY where it would take the place of imported rows and has
-   * none; LAKE_CONFLICT where a file that it replaces holds other units as well, and can't be parted
+   * none; LAKE_CONFLICT where a file that it replaces holds other load keys as well, and can't be split
    */
   async commit(slice: SliceCommit, split?: Split): Promise<Committed> {
     const main = slice.tables.at(-1);
@@ -189,14 +189,15 @@ export class Lake {
       if (revision?.verdict === 'same') return { taken: true, files: 0, bytes: 0 };
       if (revision?.verdict === 'refused') return { taken: false, files: 0, bytes: 0 };
       const displaces = this.#displaces(slice, main);
-      const damaged = (replaces || displaces) && split !== undefined ? await this.#part(slice, main, split) : undefined;
+      const damaged =
+        (replaces || displaces) && split !== undefined ? await this.#split(slice, main, split) : undefined;
       if (damaged !== undefined && !slice.refresh) throw damaged;
       const givingWay = this.#givingWay(slice, main);
       const one = { slice, revision };
       const parts =
-        damaged === undefined ? [one] : this.#heldBack.with(this.table(main.name).snapshot, { ...one, main, damaged });
+        damaged === undefined ? [one] : this.#waiting.with(this.table(main.name).snapshot, { ...one, main, damaged });
       if (parts === undefined) return { taken: true, files: 0, bytes: 0 };
-      this.#refuseEmptying(together(parts), main);
+      this.#refuseEmptying(combined(parts), main);
       try {
         const { isStale, ...committed } = await this.#commit(
           parts,
@@ -206,7 +207,7 @@ export class Lake {
         if (committed.taken) for (const part of parts) part.revision?.committed();
         if (!isStale || attempt === mostSplits) return committed;
       } catch (error) {
-        // Another run has merged files since they were parted, or before this one knew of it.
+        // Another run has merged files since they were split, or before this one knew of it.
         if (!(error instanceof MixedFile) || split === undefined || attempt === mostSplits) throw error;
       }
     }
@@ -216,12 +217,12 @@ export class Lake {
   #refuseEmptying(slice: SliceCommit, main: Table): void {
     if (slice.acceptsEmpty === true || slice.files.some(({ table }) => table === main)) return;
     const { snapshot } = this.table(main.name);
-    const lost = snapshot.filesWith(slice.account, slice.pipeline, displacedUnits(snapshot, slice));
+    const lost = snapshot.filesWith(slice.account, slice.pipeline, displacedKeys(snapshot, slice));
     const rows = lost.reduce((sum, { tags }) => sum + Number(tags?.['rows'] ?? 0), 0);
     if (rows === 0) return;
     throw new LedgerlakeError(
       'UPSTREAM_EMPTY',
-      `expected something of ${slice.units.join(', ')}, for which imports brought up to ${rows} rows, the service has ` +
+      `expected something of ${slice.loadKeys.join(', ')}, for which imports brought up to ${rows} rows, the service has ` +
         'none; they stay: --accept-empty takes it that they are no more',
     );
   }
@@ -230,21 +231,21 @@ export class Lake {
    * What a pipeline must read again as well, before what it has read can take the place of a damaged file that holds both;
    * undefined where nothing waits for it. Of what waits nothing is in the lake.
    */
-  lacking(pipeline: string, account: string): Lacking | undefined {
-    return this.#heldBack.lacking((main) => this.table(main.name).snapshot, pipeline, account);
+  missingLoads(pipeline: string, account: string): MissingLoads | undefined {
+    return this.#waiting.missing((main) => this.table(main.name).snapshot, pipeline, account);
   }
 
   /**
    * One slice at a time: several of one file would all read it, and all but one in vain.
    *
-   * @returns the file that is damaged and so can't be parted, as an error; undefined where all went well
+   * @returns the file that is damaged and so can't be split, as an error; undefined where all went well
    */
-  async #part(slice: SliceCommit, main: Table, split: Split): Promise<DamagedFile | undefined> {
-    const turn = this.#parting.then(async () => {
-      const mixed = mixedFiles(this.table(main.name).snapshot, slice);
-      if (mixed.length > 0 || this.#reaches(slice, main)) await split({ ...slice, units: replacedUnits(slice) });
+  async #split(slice: SliceCommit, main: Table, split: Split): Promise<DamagedFile | undefined> {
+    const turn = this.#splitting.then(async () => {
+      const mixed = filesToSplit(this.table(main.name).snapshot, slice);
+      if (mixed.length > 0 || this.#reaches(slice, main)) await split({ ...slice, loadKeys: replacedKeys(slice) });
     });
-    this.#parting = turn.catch(() => undefined);
+    this.#splitting = turn.catch(() => undefined);
     try {
       await turn;
       return undefined;
@@ -256,29 +257,31 @@ export class Lake {
 
   /** Whether imported rows give way to the slice, or may have to. */
   #displaces(slice: SliceCommit, main: Table): boolean {
-    return displacedUnits(this.table(main.name).snapshot, slice).length > 0 || this.#reaches(slice, main);
+    return displacedKeys(this.table(main.name).snapshot, slice).length > 0 || this.#reaches(slice, main);
   }
 
   /** Whether imported events without a date may be of what the slice has read. */
-  #reaches({ pipeline, account, cuts }: SliceCommit, main: Table): boolean {
-    return cuts !== undefined && this.#reached({ pipeline, account, cuts }, main).length > 0;
+  #reaches({ pipeline, account, splits }: SliceCommit, main: Table): boolean {
+    return splits !== undefined && this.#reached({ pipeline, account, splits }, main).length > 0;
   }
 
   /** Files with imported events without a date that may be of what the slice has read. */
   #reached(
-    { pipeline, account, cuts }: Pick<SliceCommit, 'pipeline' | 'account' | 'cuts'>,
+    { pipeline, account, splits }: Pick<SliceCommit, 'pipeline' | 'account' | 'splits'>,
     main: Table,
   ): readonly Add[] {
     return this.files(pipeline, main.name, account).filter((add) =>
-      importSpansOf(add).some(({ first, last }) => cuts?.(importedUnit({ start: first, end: last + 1 })) !== undefined),
+      importSpansOf(add).some(
+        ({ first, last }) => splits?.(importedKey({ start: first, end: last + 1 })) !== undefined,
+      ),
     );
   }
 
   /** The files with imported rows that give way to the slice, or may have to, as one text. */
   #givingWay(slice: SliceCommit, main: Table): string {
-    if (slice.cuts === undefined) return '';
+    if (slice.splits === undefined) return '';
     const { snapshot } = this.table(main.name);
-    const displaced = snapshot.filesWith(slice.account, slice.pipeline, displacedUnits(snapshot, slice));
+    const displaced = snapshot.filesWith(slice.account, slice.pipeline, displacedKeys(snapshot, slice));
     return [...new Set([...displaced, ...this.#reached(slice, main)])].map(({ path }) => path).join();
   }
 
@@ -289,7 +292,7 @@ export class Lake {
     holds: () => boolean,
   ): Promise<Committed & { isStale: boolean }> {
     const now = this.#clock.now();
-    const all = together(parts);
+    const all = combined(parts);
     let isStale = false;
     const newFile = (slice: SliceCommit, file: SliceFile, name: string) => ({
       table: file.table,
@@ -298,7 +301,7 @@ export class Lake {
       // Of several slices each main file names its own entries.
       ...(parts.length > 1 && { bundle: `${slice.name} ${file.month}` }),
     });
-    const committed = await exchange(this, this.#clock, {
+    const committed = await commitTransaction(this, this.#clock, {
       operation: 'WRITE',
       main,
       files: parts.flatMap(({ slice, revision }) => [
@@ -307,20 +310,20 @@ export class Lake {
       ]),
       decide: (snapshot) => {
         isStale = !holds() || parts.some(({ revision }) => revision?.holds(snapshot) === false);
-        return isStale || standsInTheWay(snapshot, all)
+        return isStale || hasConflict(snapshot, all)
           ? undefined
-          : { replaced: this.#replacedBy(snapshot, all), actions: txns(snapshot, all, now) };
+          : { replaced: this.#replacedBy(snapshot, all), actions: loadTxns(snapshot, all, now) };
       },
     });
     return { ...committed, isStale };
   }
 
-  /** The files that hold any of a slice's units: they hold nothing else. */
+  /** The files that hold any of a slice's load keys: they hold nothing else. */
   #replacedBy(snapshot: Snapshot, slice: SliceCommit): Add[] {
-    const [mixed] = mixedFiles(snapshot, slice);
+    const [mixed] = filesToSplit(snapshot, slice);
     if (mixed !== undefined)
       throw new MixedFile(`${this.store.location}/${slice.tables.at(-1)?.name ?? ''}/${mixed.path}`, slice);
-    return goingFiles(snapshot, slice);
+    return filesToReplace(snapshot, slice);
   }
 
   /** Removes files that no version of the log names any more. */
@@ -334,10 +337,10 @@ const mostSplits = 5;
 
 /** A file that can't be replaced as a whole. */
 class MixedFile extends LedgerlakeError {
-  constructor(file: string, { units }: SliceCommit) {
+  constructor(file: string, { loadKeys }: SliceCommit) {
     super(
       'LAKE_CONFLICT',
-      `expected ${file} to hold only what is read again (${units.join(', ').slice(0, 200)}), it holds more than that: ` +
+      `expected ${file} to hold only what is read again (${loadKeys.join(', ').slice(0, 200)}), it holds more than that: ` +
         'another run has merged files meanwhile; run the same command again',
     );
   }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { LedgerlakeError } from '../core/errors.js';
-import { keptPath } from './kept-tables.js';
+import { descriptionPath } from './kept-tables.js';
 import type { Table } from '../core/columns/table.js';
 import type { Store } from './store/store.js';
 
@@ -54,7 +54,7 @@ export function checkNewestVersions(
     if (tables.has(name)) continue;
     throw new LedgerlakeError(
       'LAKE_LOG',
-      `expected the description of the table ${name} in ${location}/${keptPath(pipeline)}, it is missing; restore the file ` +
+      `expected the description of the table ${name} in ${location}/${descriptionPath(pipeline)}, it is missing; restore the file ` +
         `from a copy, or run \`ledgerlake backfill ${pipeline}\` with its definition`,
     );
   }

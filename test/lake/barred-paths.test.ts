@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DeltaTable } from '../../src/lake/delta/delta-table.js';
-import { barring } from '../../src/lake/delta/file-tags.js';
+import { tombstone } from '../../src/lake/delta/file-tags.js';
 import { handClock } from '../serve/http/hand-clock.js';
 import { memoryStore } from './memory-store.js';
 import { adding, file, things } from './small-table.js';
@@ -17,7 +17,7 @@ test('a path that was removed can’t be added for a day, also for who reads of 
   };
   const writer = await open();
   const { path } = file('gone.parquet');
-  await writer.commit('FENCE', () => [barring(path, clock.now())]);
+  await writer.commit('FENCE', () => [tombstone(path, clock.now())]);
   for (let commit = 0; commit < 40; commit++) await writer.commit('WRITE', () => adding(`${commit}.parquet`));
   const hint = JSON.parse(Buffer.from((await memory.read('things/_delta_log/_last_checkpoint')) ?? []).toString()) as {
     version: number;
@@ -28,12 +28,12 @@ test('a path that was removed can’t be added for a day, also for who reads of 
   }
 
   const reader = await open();
-  expect(reader.isBarred(path)).toBe(true);
+  expect(reader.isTombstoned(path)).toBe(true);
   await expect(reader.commit('WRITE', () => [{ add: file('gone.parquet') }])).rejects.toMatchObject({
     code: 'LAKE_CONFLICT',
   });
   clock.move(dayMs);
-  expect(reader.isBarred(path)).toBe(false);
+  expect(reader.isTombstoned(path)).toBe(false);
   await reader.commit('WRITE', () => [{ add: file('gone.parquet') }]);
   expect((await open()).snapshot.files.has(path)).toBe(true);
 });

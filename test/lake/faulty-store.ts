@@ -56,7 +56,7 @@ export function faultyStore(store: Store, at: number, fault: Fault): FaultyStore
     write: (path, bytes) => call('write', path, () => store.write(path, bytes)),
     create: (path, bytes) => call('create', path, () => store.create(path, bytes)),
     remove: (path) => call('remove', path, () => store.remove(path)),
-    sweep: (all) => call('sweep', '', () => store.sweep(all)),
+    removeUnfinished: (all) => call('sweep', '', () => store.removeUnfinished(all)),
     async *list(folder, after) {
       yield* await call('list', folder, async () => {
         const files: StoredFile[] = [];

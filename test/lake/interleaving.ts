@@ -4,11 +4,11 @@ import { expect } from 'vitest';
 import type { Clock } from '../../src/core/clock.js';
 import type { Table } from '../../src/core/columns/table.js';
 import type { Add } from '../../src/lake/delta/actions.js';
-import { exchange } from '../../src/lake/transaction/transaction.js';
-import { derivedOf, unitsOf } from '../../src/lake/delta/file-tags.js';
+import { commitTransaction } from '../../src/lake/transaction/transaction.js';
+import { derivedOf, loadKeysOf } from '../../src/lake/delta/file-tags.js';
 import { Lake, type SliceCommit } from '../../src/lake/lake.js';
-import type { HeldLease } from '../../src/lake/upkeep/leases.js';
-import { sweepLake } from '../../src/lake/upkeep/vacuum.js';
+import type { RunLease } from '../../src/lake/upkeep/leases.js';
+import { vacuumLake } from '../../src/lake/upkeep/vacuum.js';
 import type { NewFile } from '../../src/lake/transaction/written-files.js';
 import { globbed, truthOf } from './lake-truth.js';
 import { memoryStore } from './memory-store.js';
@@ -80,7 +80,7 @@ export const before: fc.Arbitrary<Deed[]> = fc.array(load, { maxLength: 3 });
 
 function sliceOf({ from, to, refresh, content, derived: rows }: Load): SliceCommit {
   const day = (number: number) => `2025-06-0${number}T00:00:00.000Z`;
-  const unit = (a: number, b: number) => `window/${day(a)}/${day(b)}`;
+  const loadKey = (a: number, b: number) => `window/${day(a)}/${day(b)}`;
   const file = (table: Table, text: string) => {
     const bytes = Buffer.from(`${table.name} ${from} ${to} ${text}`);
     return { table, month: '2025-06', bytes, rows: 1, stats: '{}', tags: {} };
@@ -89,16 +89,16 @@ function sliceOf({ from, to, refresh, content, derived: rows }: Load): SliceComm
     pipeline: 'dates',
     account: 'a',
     name: `${from}-${to}`,
-    units: [unit(from, to)],
+    loadKeys: [loadKey(from, to)],
     tables: [derived, main],
     files: [...(rows === undefined ? [] : [file(derived, rows)]), file(main, content)],
     refresh,
     excludes: (other) =>
-      other !== unit(from, to) && other.slice('window/'.length) < day(to) && (other.split('/')[2] ?? '') > day(from),
+      other !== loadKey(from, to) && other.slice('window/'.length) < day(to) && (other.split('/')[2] ?? '') > day(from),
   };
 }
 
-const lease = (id: string): HeldLease => {
+const lease = (id: string): RunLease => {
   const done = () => Promise.resolve();
   return { id, startedAt: 0, clearUp: done, cleared: () => undefined, release: done };
 };
@@ -107,7 +107,7 @@ async function merge(lake: Lake): Promise<void> {
   const old = [...lake.table(main.name).snapshot.files.values()];
   if (old.length < 2) return;
   const named = old.flatMap((add) => derivedOf(add) ?? []);
-  const units = JSON.stringify(old.flatMap(unitsOf).toSorted());
+  const loadKeys = JSON.stringify(old.flatMap(loadKeysOf).toSorted());
   const file = (table: Table, from: readonly string[]): NewFile => {
     const bytes = Buffer.from([table.name, ...from].join('\n'));
     const sha256 = createHash('sha256').update(bytes).digest('hex');
@@ -117,11 +117,11 @@ async function merge(lake: Lake): Promise<void> {
       size: bytes.length,
       modificationTime: clock.now(),
       dataChange: false,
-      tags: { pipeline: 'dates', account: 'a', units, sha256 },
+      tags: { pipeline: 'dates', account: 'a', units: loadKeys, sha256 },
     };
     return { table, add, read: () => Promise.resolve(bytes) };
   };
-  await exchange(lake, clock, {
+  await commitTransaction(lake, clock, {
     operation: 'OPTIMIZE',
     main,
     swaps: true,
@@ -142,7 +142,7 @@ async function merge(lake: Lake): Promise<void> {
 
 async function act(lake: Lake, deeds: readonly Deed[], id: string): Promise<void> {
   for (const deed of deeds) {
-    if (deed.kind === 'sweep') await sweepLake(lake, lease(id), clock);
+    if (deed.kind === 'sweep') await vacuumLake(lake, lease(id), clock);
     else if (deed.kind === 'merge') await merge(lake);
     else await lake.commit(sliceOf(deed));
   }
@@ -150,7 +150,7 @@ async function act(lake: Lake, deeds: readonly Deed[], id: string): Promise<void
 
 /**
  * Runs processes on one lake, each step of each in the order that the scheduler draws. After every step every file
- * that counts must be there and live, none of them twice; and once all have ended, one more sweep leaves nothing else. Where none has died, nothing else is left anyway.
+ * that counts must be there and live, none of them twice; and once all have ended, one more vacuum leaves nothing else. Where none has died, nothing else is left anyway.
  */
 export async function interleave(
   scheduler: fc.Scheduler,
@@ -179,7 +179,7 @@ export async function interleave(
   expect([...atWork].filter((store) => !store.dead())).toEqual([]);
   expect(failures.filter((error) => !isClear(error))).toEqual([]);
   expect(faults).toEqual([]);
-  // Who lives clears away what it wrote in vain; a derived file that several wrote may be left to the sweep.
+  // Who lives clears away what it wrote in vain; a derived file that several wrote may be left to the vacuum.
   const ofMain = (paths: readonly string[]) => paths.filter((path) => path.startsWith(`${main.name}/`));
   if (atWork.size === 0 && failures.length === 0) {
     expect(ofMain(globbed(memory.files))).toEqual(ofMain(truthOf(memory.files).counted));

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openDatabase } from '../../src/core/duckdb/connection.js';
 import { createViews } from '../../src/core/duckdb/views.js';
-import { keepTables, keptTables } from '../../src/lake/kept-tables.js';
+import { describeTables, describedTables } from '../../src/lake/kept-tables.js';
 import { diskStore } from '../../src/lake/store/disk.js';
 import { sqlTables } from '../../src/app/query/lake-files.js';
 import { ownTable } from '../../src/sources/custom/own-table.js';
@@ -35,13 +35,13 @@ async function describedAs(change: (description: Described) => unknown): Promise
   const description = JSON.parse(JSON.stringify(table)) as Described;
   const changed = change(description) ?? description;
   await store.write('_pipelines/shop-orders.json', Buffer.from(JSON.stringify(changed)));
-  return keptTables(store);
+  return describedTables(store);
 }
 
 test('a description that the program has written is read as it was', async () => {
   const store = diskStore(lake);
-  await keepTables(store, [table]);
-  expect(await keptTables(store)).toEqual([table]);
+  await describeTables(store, [table]);
+  expect(await describedTables(store)).toEqual([table]);
 });
 
 const injected = "1) AS x; COPY (SELECT 1) TO '/tmp/x'; --";
@@ -102,8 +102,8 @@ test.each(hostile)('a description with %s is refused in one line', async (_, cha
 
 test('two descriptions of one table are refused', async () => {
   const store = diskStore(lake);
-  await keepTables(store, [table, { ...table, ownPipeline: 'second' }]);
-  await expect(keptTables(store)).rejects.toThrow(/another one describes shop_orders too/);
+  await describeTables(store, [table, { ...table, ownPipeline: 'second' }]);
+  await expect(describedTables(store)).rejects.toThrow(/another one describes shop_orders too/);
 });
 
 test('whatever a description holds, views over it run no statement of its own', async () => {

@@ -61,14 +61,14 @@ export function truthOf(files: ReadonlyMap<string, Uint8Array>): LakeTruth {
   return { live, counted, read, faults, unlisted };
 }
 
-/** Files of one table and partition that hold the same unit: its rows would count twice. */
+/** Files of one table and partition that hold the same load key: its rows would count twice. */
 function doubledUnits(main: readonly (readonly [string, Add])[]): string[] {
   const seen = new Set<string>();
   return main.flatMap(([path, add]) => {
     const partition = path.slice(0, path.lastIndexOf('/'));
-    return tags(add, 'units').flatMap((unit) => {
-      const key = `${partition} ${add.tags?.['pipeline'] ?? ''} ${unit}`;
-      if (seen.has(key)) return [`${unit} is in two files of ${partition}`];
+    return tags(add, 'units').flatMap((loadKey) => {
+      const key = `${partition} ${add.tags?.['pipeline'] ?? ''} ${loadKey}`;
+      if (seen.has(key)) return [`${loadKey} is in two files of ${partition}`];
       seen.add(key);
       return [];
     });

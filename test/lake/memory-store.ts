@@ -42,7 +42,7 @@ export function memoryStore(held: ReadonlyMap<string, Uint8Array> = new Map<stri
       files.delete(path);
       return Promise.resolve();
     },
-    sweep: () => Promise.resolve(0),
+    removeUnfinished: () => Promise.resolve(0),
   };
 }
 
@@ -78,6 +78,6 @@ export function watched(
       yield* store.list(path, behind);
     },
     remove: (path) => told({ method: 'remove', path }, () => store.remove(path)),
-    sweep: (all) => told({ method: 'sweep', path: '' }, () => store.sweep(all)),
+    removeUnfinished: (all) => told({ method: 'sweep', path: '' }, () => store.removeUnfinished(all)),
   };
 }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { DeltaTable } from '../../src/lake/delta/delta-table.js';
-import { holdLease } from '../../src/lake/upkeep/leases.js';
+import { acquireLease } from '../../src/lake/upkeep/leases.js';
 import { Lake } from '../../src/lake/lake.js';
 import type { Store } from '../../src/lake/store/store.js';
-import { sweepLake } from '../../src/lake/upkeep/vacuum.js';
+import { vacuumLake } from '../../src/lake/upkeep/vacuum.js';
 import { faults, faultyStore } from './faulty-store.js';
 import { memoryStore, watched, type MemoryStore } from './memory-store.js';
 import { adding, checkpointFile, contents, hintFile, opened, standing, things } from './small-table.js';
@@ -81,7 +81,7 @@ describe('checkpoints', () => {
   test('of a log that was cut: it opens from the newest', async () => {
     const { store, held } = await logOfAge(90, 80, 70, 60);
     const table = await opened(store);
-    await table.cutLog(() => true);
+    await table.cleanUpLog(() => true);
     for (let at = 0; at < 30; at++) await table.commit('WRITE', () => adding(`g${at}`));
     const [beginning, newest] = checkpointsIn(held);
     expect([beginning, newest]).toEqual([90, expect.any(Number)]);
@@ -122,7 +122,7 @@ describe('checkpoints', () => {
     const reading = watched(store, {
       after: ({ method, path }) => {
         if (method !== 'read' || path !== hintFile || met++ > 0) return;
-        // What a sweep leaves that has seen the newer hint.
+        // What a vacuum leaves that has seen the newer hint.
         for (const version of [20, 41, 62]) held.files.delete(checkpointFile(version));
       },
     });
@@ -140,10 +140,10 @@ test('a sweep of one account looks for them only behind a checkpoint of its own,
     },
   });
   const lake = await Lake.open(told, [things], standing);
-  const lease = await holdLease(told, standing);
+  const lease = await acquireLease(told, standing);
   const sweep = async (account?: string) => {
     listed.length = 0;
-    await sweepLake(lake, lease, standing, account);
+    await vacuumLake(lake, lease, standing, account);
     return [...new Set(listed.filter((path) => path.endsWith('_delta_log')))];
   };
   expect(await sweep('a')).toEqual([]);

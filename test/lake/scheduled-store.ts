@@ -42,7 +42,7 @@ export function scheduledStore(memory: MemoryStore, name: string, options: Actor
     write: (path, bytes) => step(`write ${path}`, () => memory.write(path, bytes)),
     create: (path, bytes) => step(`create ${path}`, () => memory.create(path, bytes)),
     remove: (path) => step(`remove ${path}`, () => memory.remove(path)),
-    sweep: () => Promise.resolve(0),
+    removeUnfinished: () => Promise.resolve(0),
     async *list(folder, after): AsyncGenerator<StoredFile> {
       const found = await step(`list ${folder}`, async () => {
         const files: StoredFile[] = [];

@@ -38,11 +38,11 @@ describe('A real S3 service', () => {
     for (const Key of [`${prefix}/a`, `${prefix}/b`, `${prefix}side/a`]) {
       await client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key }));
     }
-    expect(await open().sweep()).toBe(0);
+    expect(await open().removeUnfinished()).toBe(0);
     const clock = new HandClock(Date.now() + 25 * 3_600_000);
     const later = openStore(`s3://${bucket}/${prefix}`, { clock });
-    expect(await later.sweep()).toBe(2);
-    expect(await later.sweep()).toBe(0);
+    expect(await later.removeUnfinished()).toBe(2);
+    expect(await later.removeUnfinished()).toBe(0);
     client.destroy();
   });
 
@@ -63,7 +63,7 @@ describe('A real S3 service', () => {
     const calls = [
       () => nowhere.read('a'),
       () => nowhere.create('a', bytes),
-      () => nowhere.sweep(),
+      () => nowhere.removeUnfinished(),
       () => pathsOf(nowhere.list('')),
     ];
     for (const call of calls) {

@@ -9,18 +9,18 @@ import {
   accountFiles,
   eraseTraces,
   heldAccounts,
-  notedUnits,
-  noteBegun,
-  notePath,
+  notedLoads,
+  writeForgetNote,
+  forgetNotePath,
   removeAccount,
   type Erased,
-  type Unit,
+  type Load,
 } from '../../lake/upkeep/forget.js';
 import { existingLake } from '../../lake/existing-lake.js';
-import { keptPath } from '../../lake/kept-tables.js';
+import { descriptionPath } from '../../lake/kept-tables.js';
 import type { Lake } from '../../lake/lake.js';
-import { settleLasting } from '../../lake/upkeep/settle.js';
-import { holdLakeAlone, leasePath, otherLeases } from '../../lake/upkeep/leases.js';
+import { unpinLasting } from '../../lake/upkeep/settle.js';
+import { acquireExclusiveLease, leasePath, otherLeases } from '../../lake/upkeep/leases.js';
 import { restoreSwapped } from '../../lake/transaction/swapped-files.js';
 import type { Store } from '../../lake/store/store.js';
 import { withAgedRows } from './retention.js';
@@ -77,14 +77,14 @@ export async function forgetIn(
   readAccountName(account);
   if (!yes) await ask(store, account, before, confirm);
 
-  const lease = await holdLakeAlone(store, clock);
+  const lease = await acquireExclusiveLease(store, clock);
   try {
     await lake.refresh();
     // What a run that died took out of a derived table, and that still counts, must not pass for a leftover.
     await restoreSwapped(lake.tables, Infinity, clock.now());
     const held = accountFiles(lake, account);
-    const described = lake.tables.flatMap(({ schema: { ownPipeline } }) => ownPipeline ?? []).map(keptPath);
-    const spare = new Set([notePath(account), leasePath(lease.id), ...described]);
+    const described = lake.tables.flatMap(({ schema: { ownPipeline } }) => ownPipeline ?? []).map(descriptionPath);
+    const spare = new Set([forgetNotePath(account), leasePath(lease.id), ...described]);
     signal.throwIfAborted();
     const forgets =
       before === undefined
@@ -104,7 +104,7 @@ export async function forgetIn(
       tables: forgottenRows(held, accountFiles(lake, account)),
       leftovers: leftoversOf(erased, held),
     };
-    await store.remove(notePath(account));
+    await store.remove(forgetNotePath(account));
     print(forgottenText(forgotten));
     if (json)
       print(JSON.stringify({ status: 'done', ...forgotten, before: before === undefined ? null : iso(before) }));
@@ -119,23 +119,23 @@ function leftoversOf({ files, partial }: Erased, held: ReadonlyMap<string, unkno
   return { files: left.length + partial, bytes: left.reduce((sum, { size }) => sum + size, 0) };
 }
 
-type Forgets = (unit: Unit) => boolean;
+type Forgets = (unit: Load) => boolean;
 
 async function forgetAll(lake: Lake, account: string, now: number): Promise<Forgets> {
-  await noteBegun(lake, { account, units: [] });
+  await writeForgetNote(lake, { account, loads: [] });
   await removeAccount(lake, account, now);
   return () => true;
 }
 
 async function forgetOld(lake: Lake, account: string, before: number, clock: Clock): Promise<Forgets> {
-  const noted = await notedUnits(lake, account);
-  await settleLasting(lake, clock.now());
+  const noted = await notedLoads(lake, account);
+  await unpinLasting(lake, clock.now());
   const aging = financialAging(lake, account, before);
-  return withAgedRows(lake, account, aging, noted, async ({ units, remove }) => {
-    await noteBegun(lake, { account, units });
+  return withAgedRows(lake, account, aging, noted, async ({ units: loads, remove }) => {
+    await writeForgetNote(lake, { account, loads });
     await remove(clock);
-    const keys = new Set(units.map(({ pipeline, unit }) => `${pipeline}/${unit}`));
-    return ({ pipeline, unit }) => keys.has(`${pipeline}/${unit}`);
+    const keys = new Set(loads.map(({ pipeline, loadKey }) => `${pipeline}/${loadKey}`));
+    return ({ pipeline, loadKey }) => keys.has(`${pipeline}/${loadKey}`);
   });
 }
 

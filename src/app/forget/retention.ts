@@ -4,11 +4,11 @@ import { openDatabase, type Database } from '../../core/duckdb/connection.js';
 import { countRows, read, rewriteFile, type RewrittenFile } from '../../core/duckdb/rewritten-file.js';
 import type { Add } from '../../lake/delta/actions.js';
 import type { DeltaTable } from '../../lake/delta/delta-table.js';
-import { exchange } from '../../lake/transaction/transaction.js';
-import { mainFiles, type Unit } from '../../lake/upkeep/forget.js';
-import { unitsOf } from '../../lake/delta/file-tags.js';
+import { commitTransaction } from '../../lake/transaction/transaction.js';
+import { mainFiles, type Load } from '../../lake/upkeep/forget.js';
+import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
-import { readUnit } from '../../lake/delta/load-key-ids.js';
+import { parseAppId } from '../../lake/delta/load-key-ids.js';
 import type { NewFile } from '../../lake/transaction/written-files.js';
 import { withLocalFiles, type LocalFiles } from '../../lake/files/local-files.js';
 
@@ -52,7 +52,7 @@ interface AgedTable {
 /** Rows that go, found but not yet taken out. */
 export interface AgedRows {
   /** Units that don't count as read any more once the rows are gone. */
-  readonly units: readonly Unit[];
+  readonly units: readonly Load[];
   /** Takes the rows out, table by table; called on a lake that changed meanwhile it leaves out what is gone. */
   readonly remove: (clock: Clock) => Promise<void>;
 }
@@ -68,7 +68,7 @@ export async function withAgedRows<T>(
   lake: Lake,
   account: string,
   aging: Aging,
-  struck: readonly Unit[],
+  struck: readonly Load[],
   use: (aged: AgedRows) => Promise<T>,
 ): Promise<T> {
   return withLocalFiles(lake.store, async (local) => {
@@ -106,8 +106,8 @@ async function agedFiles(
   { account, aging, database, local }: Work,
   table: DeltaTable,
   rule: AgingRule,
-  struck: readonly Unit[],
-): Promise<{ files: AgedFile[]; units: Unit[] }> {
+  struck: readonly Load[],
+): Promise<{ files: AgedFile[]; units: Load[] }> {
   const files: AgedFile[] = [];
   const had = new Set<string>();
   const left = new Set<string>();
@@ -139,12 +139,12 @@ function emptied(
   account: string,
   aging: Aging,
   { had, left }: { had: ReadonlySet<string>; left: ReadonlySet<string> },
-  struck: readonly Unit[],
-): Unit[] {
+  struck: readonly Load[],
+): Load[] {
   const earlier = new Set(struck.map(unitKey));
   return unitsOfTable(table, account).filter((unit) => {
-    if (left.has(unit.unit)) return false;
-    return !aging.outlives(unit.unit, had.has(unit.unit) || earlier.has(unitKey(unit)));
+    if (left.has(unit.loadKey)) return false;
+    return !aging.outlives(unit.loadKey, had.has(unit.loadKey) || earlier.has(unitKey(unit)));
   });
 }
 
@@ -165,15 +165,15 @@ async function removeRows(work: Work, { table, rule, files }: AgedTable, gone: R
   for (const { add, derived, kept, rows } of files) {
     const pipeline = add.tags?.['pipeline'] ?? '';
     // A file repeats the units that it was read with, those too whose rows lie in another file.
-    const units = unitsOf(add).filter((unit) => !gone.has(unitKey({ pipeline, unit })));
-    if (whole.includes(add) || (kept === rows && units.length === unitsOf(add).length)) continue;
+    const units = loadKeysOf(add).filter((loadKey) => !gone.has(unitKey({ pipeline, loadKey })));
+    if (whole.includes(add) || (kept === rows && units.length === loadKeysOf(add).length)) continue;
     const made = await rewritten(work, { table, rule, add, derived, units, now: clock.now() });
     await exchangeFiles(work.lake, clock, table, [add], made);
   }
 }
 
 function exchangeFiles(lake: Lake, clock: Clock, table: DeltaTable, old: readonly Add[], files: readonly NewFile[]) {
-  return exchange(lake, clock, {
+  return commitTransaction(lake, clock, {
     operation: 'DELETE',
     main: table.schema,
     files,
@@ -202,7 +202,7 @@ async function rewritten(
 ): Promise<NewFile[]> {
   // Where a unit goes, the old label may name it.
   const relabel = (key: string, value: string) =>
-    units.length < unitsOf(old).length ? relabelled(key, value, label(units)) : value;
+    units.length < loadKeysOf(old).length ? relabelled(key, value, label(units)) : value;
   const make = async (of: DeltaTable, add: Add) => {
     const target = local.fresh();
     const source = await local.fetch(of.pathOf(add));
@@ -263,19 +263,19 @@ function label([first = '', ...others]: readonly string[]): string {
   return others.length === 0 ? first : `${first} and ${others.length} more`;
 }
 
-function unitsOfTable(table: DeltaTable, account: string): Unit[] {
+function unitsOfTable(table: DeltaTable, account: string): Load[] {
   return [...table.snapshot.txnsOf(account)].flatMap(({ appId }) => {
-    const read = readUnit(appId);
-    return read === undefined ? [] : [{ pipeline: read.pipeline, unit: read.unit }];
+    const read = parseAppId(appId);
+    return read === undefined ? [] : [{ pipeline: read.pipeline, loadKey: read.loadKey }];
   });
 }
 
 /** A pipeline's name has no slash. */
-function unitKey({ pipeline, unit }: Unit): string {
-  return `${pipeline}/${unit}`;
+function unitKey({ pipeline, loadKey }: Load): string {
+  return `${pipeline}/${loadKey}`;
 }
 
-function readKey(key: string): Unit {
+function readKey(key: string): Load {
   const slash = key.indexOf('/');
-  return { pipeline: key.slice(0, slash), unit: key.slice(slash + 1) };
+  return { pipeline: key.slice(0, slash), loadKey: key.slice(slash + 1) };
 }

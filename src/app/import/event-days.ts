@@ -5,12 +5,12 @@ import type { HeldFiles } from '../../lake/files/held-rows.js';
 import { importSpansTag, type ImportSpan } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import type { NewFile } from '../../lake/transaction/written-files.js';
-import { newFile, metadataOf, type Place } from '../../lake/files/new-files.js';
+import { newFile, metadataOf, type FileTarget } from '../../lake/files/new-files.js';
 import type { Family } from '../../lake/files/families.js';
 import { rowsIn, writeRows, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { addNets } from '../../lake/files/merged-tags.js';
-import { netSumsOf } from '../../lake/files/row-tags.js';
-import { beginningOf } from '../../lake/files/unit-rows.js';
+import { netSumsOfFile } from '../../lake/files/row-tags.js';
+import { firstStart } from '../../lake/files/unit-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import { commitDays, heldDays, type HeldDays, type ImportTarget } from './held-days.js';
 import type { HeldEvents } from './held-events.js';
@@ -57,7 +57,7 @@ export async function addEvents(
   const { holding } = staged;
   for (let attempt = 1; ; attempt++) {
     const held = unchanged(heldDays(target, family, staged.days), staged, undated);
-    const place: Place = { family, account: target.account, month: staged.month, units: held.units };
+    const place: FileTarget = { family, account: target.account, month: staged.month, loadKeys: held.units };
     // Else another run has changed these days since the events were chosen, and DuckDB chooses again.
     const isCurrent = held.open.length === staged.days.length && heldEvents.isCurrent(holding, held.files);
     let added: Chosen;
@@ -103,7 +103,7 @@ interface Chosen extends Pick<StagedMonth, 'events' | 'entries' | 'net'> {
  * in its day of the input, as its id says, and comes in where the lake holds fewer than n.
  */
 async function chosen(
-  place: Place,
+  place: FileTarget,
   { workspace, files, undated }: InputFiles,
   lake: Lake,
   held: HeldDays,
@@ -153,13 +153,13 @@ async function chosen(
     });
   const main = await write(events, staged.events.path, ' REPLACE (chosen_.position_ AS position)');
   const derived = staged.entries && (await write(entries, staged.entries.path, ''));
-  const net = derived === undefined ? {} : addNets([await netSumsOf(database, entries, derived.path)]);
+  const net = derived === undefined ? {} : addNets([await netSumsOfFile(database, entries, derived.path)]);
   const filled = derived !== undefined && derived.rows > 0 ? derived : undefined;
   return { events: main, entries: filled, net: JSON.stringify(net), known, leftOut };
 }
 
 async function newFiles(
-  place: Place,
+  place: FileTarget,
   { events: main, entries: derived, net }: Chosen,
   spans: readonly ImportSpan[],
   now: number,
@@ -173,9 +173,9 @@ async function newFiles(
 }
 
 /** A name that tells an imported file from a merged one. */
-export function importPath({ account, month, units }: Place, { add }: NewFile): string {
+export function importPath({ account, month, loadKeys }: FileTarget, { add }: NewFile): string {
   const hash = (add.tags?.['sha256'] ?? '').slice(0, 16);
-  return `account=${account}/month=${month}/import-${beginningOf(units) ?? month}-${hash}.parquet`;
+  return `account=${account}/month=${month}/import-${firstStart(loadKeys) ?? month}-${hash}.parquet`;
 }
 
 /** LAKE_CONFLICT: other runs change the same days all the time. */

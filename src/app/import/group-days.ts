@@ -7,10 +7,10 @@ import { groups } from '../../sources/finances/model/tables.js';
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
 import type { SliceCommit } from '../../lake/transaction/slice-commit.js';
-import { mixedFiles } from '../../lake/loads/load-keys.js';
+import { filesToSplit } from '../../lake/loads/load-keys.js';
 import type { Family } from '../../lake/files/families.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
-import { metadataOf, newFile, type Place } from '../../lake/files/new-files.js';
+import { metadataOf, newFile, type FileTarget } from '../../lake/files/new-files.js';
 import { splitter } from '../maintenance/split.js';
 import { parquetFile } from '../../core/parquet/wasm.js';
 import { dayOf } from '../../lake/loads/imported-days.js';
@@ -48,12 +48,12 @@ export async function addGroups(
       pipeline: family.pipeline,
       account,
       name: '',
-      units: held.units,
+      loadKeys: held.units,
       tables: [family.main],
       files: [],
       refresh: true,
     };
-    const mixed = mixedFiles(lake.table(family.main.name).snapshot, slice);
+    const mixed = filesToSplit(lake.table(family.main.name).snapshot, slice);
     if (mixed.length > 0) {
       await splitter(lake, clock, workspace.limits)(slice);
       continue;
@@ -65,7 +65,7 @@ export async function addGroups(
     const added = all.filter((row) => !texts.has(rawText(row))).length;
     const known = rows.length - added;
     if (added === 0) return { groups: 0, files: 0, bytes: 0, known, leftOut: 0 };
-    const place: Place = { family, account, month: monthOf(day), units: held.units };
+    const place: FileTarget = { family, account, month: monthOf(day), loadKeys: held.units };
     const batch = groupBatch(all, dayOf(day));
     const path = await workspace.keep(await parquetFile(groups, [batch], metadataOf(place)));
     const file = { path, rows: batch.numRows, stats: deltaStatistics(groups, batch) };

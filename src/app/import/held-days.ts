@@ -1,11 +1,11 @@
 import type { Add, Action } from '../../lake/delta/actions.js';
-import { exchange, type Exchanged } from '../../lake/transaction/transaction.js';
+import { commitTransaction, type TransactionResult } from '../../lake/transaction/transaction.js';
 import type { Lake } from '../../lake/lake.js';
-import { txns, unitVersion } from '../../lake/loads/load-keys.js';
+import { loadTxns, loadVersion } from '../../lake/loads/load-keys.js';
 import type { NewFile } from '../../lake/transaction/written-files.js';
 import type { Clock } from '../../core/clock.js';
 import type { Family } from '../../lake/files/families.js';
-import { dayOf, importedUnit, importedWindows } from '../../lake/loads/imported-days.js';
+import { dayOf, importedKey, importedWindows } from '../../lake/loads/imported-days.js';
 import { loadedWindows } from '../../engine/run/window-slices.js';
 import { overlap } from '../../core/windows.js';
 
@@ -49,10 +49,10 @@ export function heldDays(target: ImportTarget, family: Family, days: readonly nu
     const imported = importedWindows(lake.table(main.name).snapshot, pipeline, account);
     const units = open.flatMap((day) => {
       const own = imported.filter((window) => overlap(window, dayOf(day)));
-      return (own.length === 0 ? [dayOf(day)] : own).map(importedUnit);
+      return (own.length === 0 ? [dayOf(day)] : own).map(importedKey);
     });
     const { snapshot } = lake.table(main.name);
-    const versions = units.map((unit) => `${unit} ${unitVersion(snapshot, pipeline, account, unit)}`);
+    const versions = units.map((unit) => `${unit} ${loadVersion(snapshot, pipeline, account, unit)}`);
     return { open, units, state: versions.join() };
   };
   const found = look();
@@ -72,14 +72,18 @@ export async function commitDays(
   held: HeldDays,
   files: readonly NewFile[],
   replaced: readonly Add[] = [],
-): Promise<Exchanged> {
-  const committed = await exchange(lake, clock, {
+): Promise<TransactionResult> {
+  const committed = await commitTransaction(lake, clock, {
     operation: 'IMPORT',
     main,
     files,
     decide: (snapshot) => {
       if (!held.holds() || !replaced.every(({ path }) => snapshot.files.has(path))) return undefined;
-      const actions: Action[] = txns(snapshot, { pipeline, account, units: held.units, refresh: true }, clock.now());
+      const actions: Action[] = loadTxns(
+        snapshot,
+        { pipeline, account, loadKeys: held.units, refresh: true },
+        clock.now(),
+      );
       return { replaced, actions };
     },
   });

@@ -7,10 +7,10 @@ import { inputsOf } from './input-bytes.js';
 import { ImportSummaries } from './summaries.js';
 import { Lake } from '../../lake/lake.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
-import { holdLease } from '../../lake/upkeep/leases.js';
+import { acquireLease } from '../../lake/upkeep/leases.js';
 import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
-import { sweepLake } from '../../lake/upkeep/vacuum.js';
+import { vacuumLake } from '../../lake/upkeep/vacuum.js';
 import { refuseMixing } from '../configuration/account.js';
 import { importJson, importText } from './import-summary.js';
 import type { RunReport } from '../load/run-summary.js';
@@ -47,7 +47,7 @@ export async function importPages(options: ImportPagesOptions, context: RunConte
 
   const began = clock.now();
   const summaries = new ImportSummaries();
-  const lease = await holdLease(store, clock);
+  const lease = await acquireLease(store, clock);
   try {
     // Once the lease is held nothing is forgotten any more: what was until then must be known.
     await lake.refresh();
@@ -65,7 +65,7 @@ export async function importPages(options: ImportPagesOptions, context: RunConte
         },
         summaries,
       );
-      await sweepLake(lake, lease, clock, account);
+      await vacuumLake(lake, lease, clock, account);
       lease.cleared();
       failure = leftOut(failures, inputs.length);
     } catch (error) {

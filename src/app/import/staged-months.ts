@@ -5,7 +5,7 @@ import type { LocalParquet } from '../../lake/files/local-parquet.js';
 import { metadataOf } from '../../lake/files/new-files.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import type { SizedWriter } from '../../core/parquet/sized-writer.js';
-import { dayOf, importedUnit } from '../../lake/loads/imported-days.js';
+import { dayOf, importedKey } from '../../lake/loads/imported-days.js';
 import type { MonthBatches } from './event-part.js';
 import type { Holding } from './holdings.js';
 
@@ -46,7 +46,7 @@ export async function stageMonth(
     family,
     account,
     month: told.month,
-    units: told.days.map((day) => importedUnit(dayOf(day))),
+    loadKeys: told.days.map((day) => importedKey(dayOf(day))),
   });
   const files = new Map<string, Promise<LocalParquet>>();
   let net = '{}';

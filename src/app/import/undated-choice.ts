@@ -2,12 +2,12 @@ import { literal } from '../../core/duckdb/views.js';
 import { events } from '../../sources/finances/model/tables.js';
 import type { HeldFiles } from '../../lake/files/held-rows.js';
 import type { Add } from '../../lake/delta/actions.js';
-import { importSpansOf, unitsOf, type ImportSpan } from '../../lake/delta/file-tags.js';
+import { importSpansOf, loadKeysOf, type ImportSpan } from '../../lake/delta/file-tags.js';
 import { filesOf } from '../../lake/loads/load-keys.js';
 import type { Family } from '../../lake/files/families.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import type { Workspace } from '../../lake/files/workspace.js';
-import { dayOf, readImported } from '../../lake/loads/imported-days.js';
+import { dayOf, parseImportedKey } from '../../lake/loads/imported-days.js';
 import { readWindow } from '../../engine/run/window-slices.js';
 import { dayMs, dayStart } from '../../core/windows.js';
 import type { ImportTarget } from './held-days.js';
@@ -151,8 +151,8 @@ export class UndatedChoice {
       for (const { first, last } of importSpansOf(add)) {
         spans.push(`(${literal(path)}, ${first}, ${last}, ${dayStart(first)}, ${dayStart(last)})`);
       }
-      for (const unit of unitsOf(add)) {
-        const window = readImported(unit);
+      for (const unit of loadKeysOf(add)) {
+        const window = parseImportedKey(unit);
         if (window !== undefined) imported.push(`(${literal(path)}, ${dayOf(window.start).start})`);
       }
     }
@@ -194,7 +194,7 @@ function knownOf(add: Add): KnownFile {
   let known = knownFiles.get(add);
   if (known === undefined) {
     const { nullCount } = JSON.parse(add.stats ?? '{}') as { nullCount?: Readonly<Record<string, number>> };
-    const units = unitsOf(add).flatMap((unit) => readWindow(unit) ?? readImported(unit) ?? []);
+    const units = loadKeysOf(add).flatMap((unit) => readWindow(unit) ?? parseImportedKey(unit) ?? []);
     const spans = [...units.map(({ start, end }) => ({ first: start, last: end - 1 })), ...importSpansOf(add)];
     knownFiles.set(add, (known = { mayHaveUndated: nullCount?.['posted_at'] !== 0, spans }));
   }

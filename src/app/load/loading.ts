@@ -8,12 +8,12 @@ import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/
 import type { Findings } from '../reconcile/changes.js';
 import { EventRevisions } from '../reconcile/event-revisions.js';
 import { emptyFailure } from '../reconcile/findings-text.js';
-import { keepTables, keptTables } from '../../lake/kept-tables.js';
+import { describeTables, describedTables } from '../../lake/kept-tables.js';
 import { Lake } from '../../lake/lake.js';
-import { holdLease } from '../../lake/upkeep/leases.js';
+import { acquireLease } from '../../lake/upkeep/leases.js';
 import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
-import { sweepLake } from '../../lake/upkeep/vacuum.js';
+import { vacuumLake } from '../../lake/upkeep/vacuum.js';
 import { splitter } from '../maintenance/split.js';
 import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { readAccount, readOwnAccount, refuseMixing } from '../configuration/account.js';
@@ -94,7 +94,7 @@ export async function load(
   own.forEach(ownAddress);
   for (const file of options.exposed ?? []) emit({ event: 'secret-exposed', file });
   const store = options.store ?? openStore(options.lake, { clock });
-  const kept = await keptTables(store);
+  const kept = await describedTables(store);
   for (const { loaded } of own) refuseChanged(loaded, kept, options.lake);
   const ownTables = own.map(({ loaded }) => loaded.table);
 
@@ -102,11 +102,11 @@ export async function load(
   await withRevisions(comparing, async (revisions) => {
     const lake = await Lake.open(store, [...tables, ...ownTables], clock, revisions, kept);
     refuseMixing(account, lake.accounts(), options.lake);
-    const lease = await holdLease(lake.store, clock);
+    const lease = await acquireLease(lake.store, clock);
     try {
       // Once the lease is held nothing is forgotten any more: what was until then, the plan must know.
       await lake.refresh();
-      await keepTables(lake.store, ownTables);
+      await describeTables(lake.store, ownTables);
       const began = clock.now();
       const { pipelines, range, ...job } = await plan(lake, account);
       emit({
@@ -139,7 +139,7 @@ export async function load(
         ? await loadFrom(noUpstream, () => Promise.resolve())
         : await withUpstream(options, account, context, loadFrom);
       if (broken === undefined) {
-        await sweepLake(lake, lease, clock, account);
+        await vacuumLake(lake, lease, clock, account);
         lease.cleared();
       }
       const findings = revisions?.findings ?? { changes: [], emptied: [], uncompared: [] };

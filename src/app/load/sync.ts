@@ -92,7 +92,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
       present: async ({ lake, report, findings }) => {
         for (const [pipeline, slices] of read) {
           // Some wait for the rest of a damaged file, and aren't in the lake: all are read again.
-          if (lake.lacking(pipeline, report.account) === undefined) await inTurns?.read(pipeline, slices);
+          if (lake.missingLoads(pipeline, report.account) === undefined) await inTurns?.read(pipeline, slices);
         }
         const at = covered(lake, report.account);
         // A window that came back empty was looked at as well; what the lake's age is has nothing to do with it.

@@ -1,6 +1,6 @@
 import type { Table } from '../../core/columns/table.js';
 import type { Add } from '../../lake/delta/actions.js';
-import type { Exchange } from '../../lake/transaction/transaction.js';
+import type { Transaction } from '../../lake/transaction/transaction.js';
 import { fileAt } from '../../lake/transaction/derived-files.js';
 import { derivedOf, isDerivedFile } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
@@ -32,7 +32,7 @@ export function bundlesOf(lake: Lake, family: Family, account: string | undefine
     .toSorted((a, b) => (a.path < b.path ? -1 : 1))
     .map((main) => {
       const files = namesOf(main).map((path) =>
-        snapshot.timesNamed(path) === 1 ? derivedFile(lake, family, path) : undefined,
+        snapshot.referenceCount(path) === 1 ? derivedFile(lake, family, path) : undefined,
       );
       const own = files.filter((file) => file !== undefined);
       return { main, derived: own, isWhole: own.length === files.length };
@@ -64,8 +64,8 @@ export function currentFiles(files: ReadonlyMap<string, Add>, bundles: readonly 
   return current.length === bundles.length ? current : undefined;
 }
 
-/** What an exchange that takes the place of bundles has to do, while all of them are there. */
-export function replacing(bundles: readonly Bundle[]): Exchange['decide'] {
+/** What an transaction that takes the place of bundles has to do, while all of them are there. */
+export function replacing(bundles: readonly Bundle[]): Transaction['decide'] {
   return ({ files }) => {
     const replaced = currentFiles(files, bundles);
     return replaced && { replaced, actions: [] };

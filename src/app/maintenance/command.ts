@@ -5,9 +5,9 @@ import type { Emit } from '../../core/events/run-event.js';
 import { tables } from '../../sources/finances/model/tables.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import { Lake } from '../../lake/lake.js';
-import { holdLease } from '../../lake/upkeep/leases.js';
+import { acquireLease } from '../../lake/upkeep/leases.js';
 import type { Store } from '../../lake/store/store.js';
-import { sweepLake } from '../../lake/upkeep/vacuum.js';
+import { vacuumLake } from '../../lake/upkeep/vacuum.js';
 import { familiesOf, type Family, type Tabled } from '../../lake/files/families.js';
 import type { Work } from './work.js';
 import type { Limits } from '../../lake/files/workspace.js';
@@ -89,13 +89,13 @@ export async function maintain(
     return;
   }
 
-  const lease = await holdLease(lake.store, clock);
+  const lease = await acquireLease(lake.store, clock);
   try {
     for (const table of lake.tables) await table.dropWrongCheckpoints();
     // What a dead run left half-done stands in the way of what it was about to replace.
-    await sweepLake(lake, lease, clock);
+    await vacuumLake(lake, lease, clock);
     await step(lake, families, work);
-    await sweepLake(lake, lease, clock);
+    await vacuumLake(lake, lease, clock);
     lease.cleared();
   } catch (error) {
     end(error);

@@ -1,5 +1,5 @@
 import { historyFamily } from '../reconcile/family.js';
-import { settleLasting } from '../../lake/upkeep/settle.js';
+import { unpinLasting } from '../../lake/upkeep/settle.js';
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import { compactLake, defaultTargetBytes } from './compaction.js';
 import { maintain, type MaintenanceOptions } from './command.js';
@@ -30,7 +30,7 @@ export async function compact(options: CompactOptions, context: RunContext): Pro
   const tabled = [...pipelines, historyFamily];
   await maintain(options, context, { command: 'compact', words, pipelines: tabled }, async (lake, families, work) => {
     if (options.dropDamagedHistory === true) await dropDamagedHistory({ ...context, lake, account: options.account });
-    if (families.some(({ main }) => main.lasting)) await settleLasting(lake, context.clock.now());
+    if (families.some(({ main }) => main.lasting)) await unpinLasting(lake, context.clock.now());
     await compactLake(
       {
         lake,

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
-import { exchange } from '../../lake/transaction/transaction.js';
+import { commitTransaction } from '../../lake/transaction/transaction.js';
 import type { Lake } from '../../lake/lake.js';
 import { bundlesOf, fileCountOf, currentFiles, replacing, sizesOf, type Bundle } from './bundles.js';
 import type { Family } from '../../lake/files/families.js';
@@ -11,9 +11,9 @@ import { planMerges, type Sized } from './merge-plan.js';
 import { leadingColumn } from '../../lake/files/row-order.js';
 import { isRewritten } from '../../lake/files/new-files.js';
 import { newWork, type Work } from './work.js';
-import { canTellApart } from '../../lake/files/unit-rows.js';
+import { canSplitRows } from '../../lake/files/unit-rows.js';
 import { withWorkspace, type Limits, type Workspace } from '../../lake/files/workspace.js';
-import { unitsOf } from '../../lake/delta/file-tags.js';
+import { loadKeysOf } from '../../lake/delta/file-tags.js';
 
 /** What `compact` makes of small files: as large as DuckDB and object stores like them. */
 export const defaultTargetBytes = 128_000_000;
@@ -103,7 +103,7 @@ async function mergeOnce(
     if (currentFiles(live, bundles) !== undefined) throw error;
     return false;
   }
-  const { taken, ...written } = await exchange(lake, clock, {
+  const { taken, ...written } = await commitTransaction(lake, clock, {
     operation: 'OPTIMIZE',
     main: family.main,
     files,
@@ -154,7 +154,7 @@ function planned(family: Family, bundles: readonly Bundle[], targetBytes: number
 /** Those that can be merged and taken apart again, by where their rows begin. */
 function sized(family: Family, bundles: readonly Bundle[]): (Sized & { bundle: Bundle })[] {
   return bundles
-    .filter(({ main, isWhole }) => isWhole && canTellApart(family.main, family.derived, unitsOf(main)))
+    .filter(({ main, isWhole }) => isWhole && canSplitRows(family.main, family.derived, loadKeysOf(main)))
     .map((bundle) => ({
       bundle,
       bytes: Math.max(...sizesOf(bundle)),

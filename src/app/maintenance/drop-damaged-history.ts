@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.js';
 import type { Emit } from '../../core/events/run-event.js';
 import type { Add } from '../../lake/delta/actions.js';
-import { accountOf, removal, unitsOf } from '../../lake/delta/file-tags.js';
+import { accountOf, removal, loadKeysOf } from '../../lake/delta/file-tags.js';
 import { damageOf } from '../../lake/files/checked-bytes.js';
 import type { Lake } from '../../lake/lake.js';
 
@@ -42,7 +42,7 @@ export async function dropDamagedHistory({ lake, account, clock, signal, emit }:
     });
     for (const add of gone) {
       const rows = Number(add.tags?.['rows'] ?? 0);
-      const [first = 'no slice', ...others] = unitsOf(add);
+      const [first = 'no slice', ...others] = loadKeysOf(add);
       const slice = others.length === 0 ? first : `${first} and ${others.length} more`;
       emit({
         event: 'history-dropped',

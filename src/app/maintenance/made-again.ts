@@ -1,7 +1,7 @@
 import type { Table } from '../../core/columns/table.js';
 import { ValueSums } from '../../core/columns/value-sums.js';
 import type { Add } from '../../lake/delta/actions.js';
-import { unitsOf } from '../../lake/delta/file-tags.js';
+import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { ParquetSource } from '../../core/parquet/source-blob.js';
 import { keyValueMetadata } from '../../core/parquet/wasm.js';
 import type { SizedWriter } from '../../core/parquet/sized-writer.js';
@@ -11,7 +11,7 @@ import { handled, keptFile } from '../../lake/files/kept-file.js';
 import { bytesOf, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { addNets, type NetSums } from '../../lake/files/merged-tags.js';
 import { sortedFile } from '../../lake/files/sorted-file.js';
-import { labelOf } from '../../lake/files/unit-rows.js';
+import { loadKeysLabel } from '../../lake/files/unit-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 
 /** About how many bytes of pages a file of events stands for. */
@@ -117,6 +117,6 @@ async function madeOf(
 /** The metadata that the file's own slice gave it, by this version of the program. */
 async function metadataLike(main: Add, file: ParquetSource): Promise<ReadonlyMap<string, string>> {
   const told: unknown = JSON.parse((await keyValueMetadata(file)).get('ledgerlake') ?? '{}');
-  const { window = labelOf(unitsOf(main)) } = told as { window?: string };
+  const { window = loadKeysLabel(loadKeysOf(main)) } = told as { window?: string };
   return fileMetadata(main.tags?.['pipeline'] ?? '', main.tags?.['account'] ?? '', window);
 }

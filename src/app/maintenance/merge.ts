@@ -2,7 +2,7 @@ import type { Table } from '../../core/columns/table.js';
 import type { Database, QueryOptions } from '../../core/duckdb/connection.js';
 import { identifier } from '../../core/duckdb/views.js';
 import type { Add } from '../../lake/delta/actions.js';
-import { unitsOf } from '../../lake/delta/file-tags.js';
+import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import type { NewFile } from '../../lake/transaction/written-files.js';
 import type { Bundle } from './bundles.js';
@@ -10,10 +10,10 @@ import { checkedCopy } from '../../lake/files/checked-bytes.js';
 import type { Family } from '../../lake/files/families.js';
 import { columnList, expectRows, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { mergedTags, rowsInLog } from '../../lake/files/merged-tags.js';
-import { metadataOf, newFile, type Place } from '../../lake/files/new-files.js';
-import { has, mainOrder } from '../../lake/files/row-order.js';
+import { metadataOf, newFile, type FileTarget } from '../../lake/files/new-files.js';
+import { hasColumn, mainOrder } from '../../lake/files/row-order.js';
 import { sortedFile, type Sorting } from '../../lake/files/sorted-file.js';
-import { namingColumn } from '../../lake/files/unit-rows.js';
+import { keyColumn } from '../../lake/files/unit-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 
 /** Of zstd: files come out an eighth smaller than at DuckDB's own level, for a twentieth more of the whole time. */
@@ -87,7 +87,7 @@ function derivedQuery(
   const places =
     'SELECT event_id, min(file_row_number) AS place_ ' +
     `FROM ${rowsIn([main.path], ', file_row_number = true')} WHERE ${condition} GROUP BY event_id`;
-  const within = ['entry', 'effective_at'].filter((name) => has(table, name));
+  const within = ['entry', 'effective_at'].filter((name) => hasColumn(table, name));
   const order = ['places.place_', ...within.map((name) => `derived.${identifier(name)}`)];
   return (
     `SELECT ${columns} FROM (SELECT * FROM ${rowsIn(paths)} WHERE ${condition}) AS derived ` +
@@ -101,21 +101,23 @@ async function placeOf(
   family: Family,
   mains: readonly Add[],
   paths: readonly string[],
-): Promise<Place> {
+): Promise<FileTarget> {
   const { account, month } = mains[0]?.partitionValues ?? {};
-  const units = [...new Set(mains.flatMap(unitsOf))].toSorted();
-  const held = await heldUnits(database, units, paths);
-  return { family, account: account ?? '', month: month ?? '', units: held };
+  const loadKeys = [...new Set(mains.flatMap(loadKeysOf))].toSorted();
+  const held = await heldUnits(database, loadKeys, paths);
+  return { family, account: account ?? '', month: month ?? '', loadKeys: held };
 }
 
 /**
- * Which of the units have rows in these files. A slice of several orders tells all of them of each of its months' files,
+ * Which of the load keys have rows in these files. A slice of several orders tells all of them of each of its months' files,
  * and a file that named thousands which it doesn't hold would be written anew each time that one of them is read again.
  */
-async function heldUnits(database: Database, units: readonly string[], paths: readonly string[]): Promise<string[]> {
-  const naming = namingColumn(units);
-  if (naming === undefined) return [...units];
-  const rows = await database.rows(`SELECT DISTINCT ${identifier(naming.column)} AS name FROM ${rowsIn(paths)}`);
-  const held = new Set(rows.map(({ name }) => `${naming.prefix}${String(name)}`));
-  return units.filter((unit) => held.has(unit));
+async function heldUnits(database: Database, loadKeys: readonly string[], paths: readonly string[]): Promise<string[]> {
+  const referencePipeline = keyColumn(loadKeys);
+  if (referencePipeline === undefined) return [...loadKeys];
+  const rows = await database.rows(
+    `SELECT DISTINCT ${identifier(referencePipeline.column)} AS name FROM ${rowsIn(paths)}`,
+  );
+  const held = new Set(rows.map(({ name }) => `${referencePipeline.prefix}${String(name)}`));
+  return loadKeys.filter((loadKey) => held.has(loadKey));
 }

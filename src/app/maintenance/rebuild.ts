@@ -4,8 +4,8 @@ import type { Table } from '../../core/columns/table.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { entries, groupEntries, orderEntries } from '../../sources/finances/model/tables.js';
 import type { Add } from '../../lake/delta/actions.js';
-import { exchange } from '../../lake/transaction/transaction.js';
-import { unitsOf } from '../../lake/delta/file-tags.js';
+import { commitTransaction } from '../../lake/transaction/transaction.js';
+import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import type { NewFile } from '../../lake/transaction/written-files.js';
 import { withWriter, type SizedWriter } from '../../core/parquet/sized-writer.js';
@@ -210,7 +210,7 @@ async function commitMade(
 ): Promise<boolean> {
   const { main } = bundle;
   const now = clock.now();
-  const [net, units] = [JSON.stringify(made.net), JSON.stringify(unitsOf(main))];
+  const [net, loadKeys] = [JSON.stringify(made.net), JSON.stringify(loadKeysOf(main))];
   const files: NewFile[] = [];
   const bytes = await made.bytes();
   if (bytes !== undefined) {
@@ -222,7 +222,7 @@ async function commitMade(
       modificationTime: now,
       dataChange: true,
       stats: await made.stats(),
-      tags: { ...sharedTags([main.tags ?? {}]), units, net, rows: String(made.rows), sha256 },
+      tags: { ...sharedTags([main.tags ?? {}]), units: loadKeys, net, rows: String(made.rows), sha256 },
     };
     files.push({ table, add, read: () => Promise.resolve(bytes) });
     // One that was damaged, and is made again to the byte, is put right where it is.
@@ -240,7 +240,7 @@ async function commitMade(
     add: { ...main, dataChange: false, modificationTime: now, tags: { ...main.tags, net } },
     read: kept(family.main, main),
   });
-  const { taken } = await exchange(lake, clock, {
+  const { taken } = await commitTransaction(lake, clock, {
     operation: 'REBUILD',
     main: family.main,
     files,

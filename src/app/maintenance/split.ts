@@ -4,11 +4,11 @@ import { countRows } from '../../core/duckdb/rewritten-file.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { DamagedFile } from '../../lake/delta/damaged-file.js';
-import { exchange } from '../../lake/transaction/transaction.js';
-import { unitsOf } from '../../lake/delta/file-tags.js';
+import { commitTransaction } from '../../lake/transaction/transaction.js';
+import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake, SliceCommit, Split } from '../../lake/lake.js';
 import { restoreSwapped } from '../../lake/transaction/swapped-files.js';
-import { mixedFiles, touchedFiles, txns, type UnitCut } from '../../lake/loads/load-keys.js';
+import { filesToSplit, touchedFiles, loadTxns, type KeySplit } from '../../lake/loads/load-keys.js';
 import type { NewFile } from '../../lake/transaction/written-files.js';
 import { bundlesOf, replacing, type Bundle } from './bundles.js';
 import { familiesOf, type Family } from '../../lake/files/families.js';
@@ -16,25 +16,25 @@ import { columnList, expectRows, rowsIn, type LocalParquet } from '../../lake/fi
 import { fetchFiles } from './merge.js';
 import { moveUndated } from './undated-rows.js';
 import { addNets, rowsInLog, sharedTags } from '../../lake/files/merged-tags.js';
-import { metadataOf, newFile, type Place } from '../../lake/files/new-files.js';
-import { has } from '../../lake/files/row-order.js';
-import { groupSpans, netSumsOf } from '../../lake/files/row-tags.js';
+import { metadataOf, newFile, type FileTarget } from '../../lake/files/new-files.js';
+import { hasColumn } from '../../lake/files/row-order.js';
+import { groupSpans, netSumsOfFile } from '../../lake/files/row-tags.js';
 import { sortedFile } from '../../lake/files/sorted-file.js';
-import { canTellApart, instantColumn, rowsOf } from '../../lake/files/unit-rows.js';
+import { canSplitRows, instantColumn, loadKeyCondition } from '../../lake/files/unit-rows.js';
 import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 
 /**
- * How files are parted that came to hold a slice's units beside others, as `compact` puts many into one: each becomes
- * one file with the slice's units and one with the rest, as a commit of its own that changes no row. One that is damaged
- * can't be: it stays, and is thrown as a `DamagedFile` once the others are parted.
+ * How files are split that came to hold a slice's load keys beside others, as `compact` puts many into one: each becomes
+ * one file with the slice's load keys and one with the rest, as a commit of its own that changes no row. One that is damaged
+ * can't be: it stays, and is thrown as a `DamagedFile` once the others are split.
  */
 export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Split {
   return async (slice) => {
     const [family] = familiesOf([{ name: slice.pipeline, tables: slice.tables }]);
     if (family === undefined) return;
     await withWorkspace(limits, lake.store, (workspace) => moveUndated(lake, clock, workspace, family, slice));
-    const mixed = mixedFiles(lake.table(family.main.name).snapshot, slice);
-    const [odd] = mixed.filter((add) => !canTellApart(family.main, family.derived, unitsOf(add)));
+    const mixed = filesToSplit(lake.table(family.main.name).snapshot, slice);
+    const [odd] = mixed.filter((add) => !canSplitRows(family.main, family.derived, loadKeysOf(add)));
     if (odd !== undefined) throw notParted(lake, family, odd);
     const paths = new Set(mixed.map(({ path }) => path));
     const chosen = () => bundlesOf(lake, family, slice.account).filter(({ main }) => paths.has(main.path));
@@ -58,28 +58,28 @@ export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Spli
           bundles.push(bundle);
         } catch (error) {
           if (!(error instanceof DamagedFile)) throw error;
-          // The others are parted all the same: whoever mends this one finds them ready.
+          // The others are split all the same: whoever mends this one finds them ready.
           damaged.push(error);
         }
       }
       if (bundles.length === 0) return;
-      const cut = new Set(bundles.flatMap(({ main }) => unitsOf(main).filter((unit) => isCut(slice, unit))));
-      const renamed = { ...slice, units: [...pieces], retires: [...cut], cuts: undefined };
+      const cut = new Set(bundles.flatMap(({ main }) => loadKeysOf(main).filter((loadKey) => isCut(slice, loadKey))));
+      const renamed = { ...slice, loadKeys: [...pieces], retires: [...cut], splits: undefined };
       const unchanged = replacing(bundles);
       // Where another run has replaced one of them meanwhile nothing is changed, and whoever asked looks again.
-      await exchange(lake, clock, {
+      await commitTransaction(lake, clock, {
         operation: 'SPLIT',
         main: family.main,
         files,
         swaps: true,
         decide: (snapshot) => {
           const decision = unchanged(snapshot);
-          // A unit that is cut is cut in every file that holds some of it.
-          const isElsewhere = touchedFiles(snapshot, { ...slice, units: [...cut], retires: [] }).some(
+          // A load key that is cut is cut in every file that holds some of it.
+          const isElsewhere = touchedFiles(snapshot, { ...slice, loadKeys: [...cut], retires: [] }).some(
             ({ path }) => !paths.has(path),
           );
           if (decision === undefined || isElsewhere) return undefined;
-          return { ...decision, actions: txns(snapshot, renamed, clock.now()) };
+          return { ...decision, actions: loadTxns(snapshot, renamed, clock.now()) };
         },
       });
     });
@@ -88,9 +88,9 @@ export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Spli
   };
 }
 
-/** Whether the slice takes some of a unit and leaves some. */
-function isCut({ cuts }: SliceCommit, unit: string): boolean {
-  return (cuts?.(unit)?.outside.length ?? 0) > 0;
+/** Whether the slice takes some of a load key and leaves some. */
+function isCut({ splits }: SliceCommit, loadKey: string): boolean {
+  return (splits?.(loadKey)?.outside.length ?? 0) > 0;
 }
 
 function notParted(lake: Lake, { main }: Family, add: Add): LedgerlakeError {
@@ -104,7 +104,7 @@ function notParted(lake: Lake, { main }: Family, add: Add): LedgerlakeError {
 
 /**
  * The files that take a bundle's place: those with what goes when the slice comes, and those with the rest. `pieces` takes
- * in the units that come of cutting others and that have rows.
+ * in the load keys that come of cutting others and that have rows.
  */
 async function partsOf(
   lake: Lake,
@@ -115,26 +115,26 @@ async function partsOf(
   pieces: Set<string>,
   now: number,
 ): Promise<NewFile[]> {
-  const wanted = new Set(slice.units);
+  const wanted = new Set(slice.loadKeys);
   const instant = instantColumn(family.main);
-  const units: string[] = [];
-  for (const unit of unitsOf(bundle.main)) {
-    if (!isCut(slice, unit)) units.push(unit);
-    else units.push(...(await piecesOf(lake, workspace, family, bundle, slice.cuts?.(unit))));
+  const loadKeys: string[] = [];
+  for (const loadKey of loadKeysOf(bundle.main)) {
+    if (!isCut(slice, loadKey)) loadKeys.push(loadKey);
+    else loadKeys.push(...(await piecesOf(lake, workspace, family, bundle, slice.splits?.(loadKey))));
   }
-  for (const piece of units) if (!unitsOf(bundle.main).includes(piece)) pieces.add(piece);
-  const goes = (unit: string) => wanted.has(unit) || slice.cuts?.(unit) !== undefined;
-  const [own, others] = [units.filter(goes), units.filter((unit) => !goes(unit))];
-  const condition = rowsOf(own, instant);
+  for (const piece of loadKeys) if (!loadKeysOf(bundle.main).includes(piece)) pieces.add(piece);
+  const goes = (loadKey: string) => wanted.has(loadKey) || slice.splits?.(loadKey) !== undefined;
+  const [own, others] = [loadKeys.filter(goes), loadKeys.filter((loadKey) => !goes(loadKey))];
+  const condition = loadKeyCondition(own, instant);
   const source = await sourceOf(lake, workspace, family, bundle, condition);
   const parts = [
-    await partOf(workspace, family, bundle, source, { units: own, condition, isOwn: true }, now),
+    await partOf(workspace, family, bundle, source, { loadKeys: own, condition, isOwn: true }, now),
     await partOf(
       workspace,
       family,
       bundle,
       source,
-      { units: others, condition: `NOT ${condition}`, isOwn: false },
+      { loadKeys: others, condition: `NOT ${condition}`, isOwn: false },
       now,
     ),
   ];
@@ -145,18 +145,18 @@ async function partsOf(
   return parts.flat();
 }
 
-/** What a unit is cut into, as far as the bundle has rows of it. */
+/** What a load key is cut into, as far as the bundle has rows of it. */
 async function piecesOf(
   lake: Lake,
   workspace: Workspace,
   { main }: Family,
   bundle: Bundle,
-  cut: UnitCut | undefined,
+  cut: KeySplit | undefined,
 ): Promise<string[]> {
   const [path = ''] = await fetchFiles(lake, workspace, main, [bundle.main]);
   const pieces: string[] = [];
   for (const piece of cut === undefined ? [] : [cut.inside, ...cut.outside]) {
-    const rows = await countRows(workspace.database, path, rowsOf([piece], instantColumn(main)));
+    const rows = await countRows(workspace.database, path, loadKeyCondition([piece], instantColumn(main)));
     if (rows > 0) pieces.push(piece);
   }
   return pieces;
@@ -196,11 +196,11 @@ async function sourceOf(
 
 /** What tells events from each other as far as rows of derived tables can. */
 function eventKeys(table: Table): string[] {
-  return ['event_id', 'effective_at'].filter((name) => has(table, name));
+  return ['event_id', 'effective_at'].filter((name) => hasColumn(table, name));
 }
 
 interface Part {
-  readonly units: readonly string[];
+  readonly loadKeys: readonly string[];
   readonly condition: string;
   readonly isOwn: boolean;
 }
@@ -215,7 +215,7 @@ async function partOf(
 ): Promise<NewFile[]> {
   const { database } = workspace;
   const { account, month } = bundle.main.partitionValues;
-  const place: Place = { family, account: account ?? '', month: month ?? '', units: part.units };
+  const place: FileTarget = { family, account: account ?? '', month: month ?? '', loadKeys: part.loadKeys };
   const metadata = metadataOf(place);
   const key = `${bundle.main.path} ${part.isOwn ? 'own' : 'others'}`;
 
@@ -244,7 +244,7 @@ async function partOf(
   const tags = { ...sharedTags([bundle.main.tags ?? {}]) };
   if (bundle.main.tags?.['net'] !== undefined) {
     const nets = [];
-    for (const { table, local } of derived) nets.push(await netSumsOf(database, table, local.path));
+    for (const { table, local } of derived) nets.push(await netSumsOfFile(database, table, local.path));
     tags['net'] = JSON.stringify(addNets(nets));
   }
   if (bundle.main.tags?.['groups'] !== undefined)
@@ -268,7 +268,7 @@ function derivedPart(
   range: string,
 ): string {
   const keys = eventKeys(table);
-  const set = [...keys, ...(has(table, 'entry') ? ['entry'] : [])].join(', ');
+  const set = [...keys, ...(hasColumn(table, 'entry') ? ['entry'] : [])].join(', ');
   const number = hasDoubles ? `row_number() OVER (PARTITION BY ${set} ORDER BY file_row_number)` : '1';
   const numbered = `SELECT *, ${number} AS time_ FROM ${rowsIn(paths, ', file_row_number = true')} WHERE ${range}`;
   const same = keys.map((key) => `own.${key} IS NOT DISTINCT FROM derived.${key}`).join(' AND ');

@@ -5,20 +5,20 @@ import { dayMs, dayStart, monthOf, uncovered, type Window } from '../../core/win
 import { loadedWindows } from '../../engine/run/window-slices.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { DamagedFile } from '../../lake/delta/damaged-file.js';
-import { importSpansOf, importSpansTag, unitsOf, type ImportSpan } from '../../lake/delta/file-tags.js';
+import { importSpansOf, importSpansTag, loadKeysOf, type ImportSpan } from '../../lake/delta/file-tags.js';
 import type { Family } from '../../lake/files/families.js';
 import { columnList, expectRows, rowsIn, writeRows, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { addNets, sharedTags } from '../../lake/files/merged-tags.js';
-import { metadataOf, newFile, type Place } from '../../lake/files/new-files.js';
-import { has } from '../../lake/files/row-order.js';
-import { netSumsOf } from '../../lake/files/row-tags.js';
+import { metadataOf, newFile, type FileTarget } from '../../lake/files/new-files.js';
+import { hasColumn } from '../../lake/files/row-order.js';
+import { netSumsOfFile } from '../../lake/files/row-tags.js';
 import { sortedFile } from '../../lake/files/sorted-file.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import type { Lake, SliceCommit } from '../../lake/lake.js';
-import { dayOf, importedUnit, importedWindows, readImported } from '../../lake/loads/imported-days.js';
-import { replacedUnits, touchedFiles, txns } from '../../lake/loads/load-keys.js';
+import { dayOf, importedKey, importedWindows, parseImportedKey } from '../../lake/loads/imported-days.js';
+import { replacedKeys, touchedFiles, loadTxns } from '../../lake/loads/load-keys.js';
 import { restoreSwapped } from '../../lake/transaction/swapped-files.js';
-import { exchange } from '../../lake/transaction/transaction.js';
+import { commitTransaction } from '../../lake/transaction/transaction.js';
 import type { NewFile } from '../../lake/transaction/written-files.js';
 import { bundlesOf, replacing, type Bundle } from './bundles.js';
 import { fetchFiles } from './merge.js';
@@ -91,11 +91,11 @@ async function isMoved(
   slice: SliceCommit,
 ): Promise<boolean> {
   const { main } = family;
-  if (!['posted_at', 'content_hash', 'effective_at', 'event_list', 'raw'].every((column) => has(main, column)))
+  if (!['posted_at', 'content_hash', 'effective_at', 'event_list', 'raw'].every((column) => hasColumn(main, column)))
     return true;
   // What an answer without events says is refused, or that there are none at all.
   if (!slice.files.some(({ table }) => table === main)) return true;
-  const isTouched = (span: Window) => slice.cuts?.(importedUnit(span)) !== undefined;
+  const isTouched = (span: Window) => slice.splits?.(importedKey(span)) !== undefined;
   const touched = () =>
     bundlesOf(lake, family, slice.account).filter(({ main: add }) => fileSpans(add).some(isTouched));
   if (!touched().every(({ isWhole }) => isWhole)) {
@@ -122,15 +122,15 @@ async function isMoved(
   files.push(...(await movedFiles(lake, workspace, family, slice.account, moving, moves, now)));
   const units = [...new Set(moves.map(({ unit }) => unit))];
   const unchanged = replacing(moving);
-  const moved = await exchange(lake, clock, {
+  const moved = await commitTransaction(lake, clock, {
     operation: 'SPLIT',
     main,
     files: files.map((file) => ({ ...file, add: { ...file.add, dataChange: true } })),
     swaps: true,
     decide: (snapshot) => {
       const decision = state() === before ? unchanged(snapshot) : undefined;
-      const target = { pipeline: slice.pipeline, account: slice.account, units, refresh: true };
-      return decision && { ...decision, actions: txns(snapshot, target, clock.now()) };
+      const target = { pipeline: slice.pipeline, account: slice.account, loadKeys: units, refresh: true };
+      return decision && { ...decision, actions: loadTxns(snapshot, target, clock.now()) };
     },
   });
   return moved.taken;
@@ -138,7 +138,7 @@ async function isMoved(
 
 /** The spans of the imports that a file has events of, in whole days. */
 function fileSpans(add: Add): Window[] {
-  const days = unitsOf(add).flatMap((unit) => readImported(unit) ?? []);
+  const days = loadKeysOf(add).flatMap((unit) => parseImportedKey(unit) ?? []);
   return [...days, ...importSpansOf(add).map(daysOf)];
 }
 
@@ -156,7 +156,7 @@ async function answered(
   const paths: string[] = [];
   for (const { table, bytes } of slice.files) if (table === main) paths.push(await workspace.keep(bytes));
   const held = await fetchFiles(lake, workspace, main, touchedFiles(lake.table(main.name).snapshot, slice));
-  const windows = replacedUnits(slice).flatMap((unit) => {
+  const windows = replacedKeys(slice).flatMap((unit) => {
     const [, start = '', end = ''] = unit.split('/');
     return `(window_start = TIMESTAMPTZ ${literal(start)} AND window_end = TIMESTAMPTZ ${literal(end)})`;
   });
@@ -187,7 +187,7 @@ async function undatedRows(
         `FROM ${rowsIn([path])} WHERE posted_at IS NULL AND epoch_ms(window_end) - epoch_ms(window_start) = ${dayMs} ` +
         `ORDER BY ${suffix} DESC, event_id`,
     );
-    const days = new Set(unitsOf(add).flatMap((unit) => dayStart(readImported(unit)?.start ?? NaN)));
+    const days = new Set(loadKeysOf(add).flatMap((unit) => dayStart(parseImportedKey(unit)?.start ?? NaN)));
     const spans = importSpansOf(add);
     for (const { event_id, content_hash, effective, day } of rows) {
       const start = Number(day);
@@ -214,7 +214,7 @@ function movesOf(
   rows: readonly UndatedRow[],
   answer: ReadonlyMap<string, number>,
 ): Move[] {
-  const cut = (window: Window) => slice.cuts?.(importedUnit(window));
+  const cut = (window: Window) => slice.splits?.(importedKey(window));
   // A window that goes on beyond the days of the import may have another equal event there, as a monthly fee is.
   const isCovered = ({ span: { start, end } }: UndatedRow) =>
     cut({ start: start - dayMs, end: start }) === undefined && cut({ start: end, end: end + dayMs }) === undefined;
@@ -224,7 +224,7 @@ function movesOf(
   const unitAt = (instant: number, open: Window): string => {
     const day = dayOf(instant);
     const own = imported.find(({ start, end }) => start <= instant && instant < end);
-    return importedUnit(own ?? { start: Math.max(day.start, open.start), end: Math.min(day.end, open.end) });
+    return importedKey(own ?? { start: Math.max(day.start, open.start), end: Math.min(day.end, open.end) });
   };
   const moves: Move[] = [];
   const byHash = new Map<string, UndatedRow[]>();
@@ -236,7 +236,7 @@ function movesOf(
     for (const row of inside.slice(0, Math.max(0, inside.length - number))) {
       const gaps = uncovered(row.span, loaded).flatMap((gap) => {
         const pieces = cut(gap);
-        return pieces === undefined ? [gap] : pieces.outside.flatMap((unit) => readImported(unit) ?? []);
+        return pieces === undefined ? [gap] : pieces.outside.flatMap((unit) => parseImportedKey(unit) ?? []);
       });
       const nearest = (gap: Window) => (gap.end <= row.effective ? gap.end - 1 : gap.start);
       const far = (gap: Window) => Math.abs(nearest(gap) - row.effective);
@@ -244,7 +244,7 @@ function movesOf(
       if (gap !== undefined) moves.push({ row, to: nearest(gap), unit: unitAt(nearest(gap), gap) });
     }
     for (const row of outside.slice(0, Math.max(0, number - inside.length))) {
-      const window = readImported(cut(row.span)?.inside ?? '');
+      const window = parseImportedKey(cut(row.span)?.inside ?? '');
       if (window !== undefined) moves.push({ row, to: window.start, unit: unitAt(window.start, window) });
     }
   }
@@ -264,7 +264,7 @@ async function putMoves(
   const ofDays = importedWindows(lake.table(main.name).snapshot, pipeline, account).filter(({ start }) =>
     days.includes(dayStart(start)),
   );
-  const adds = lake.table(main.name).snapshot.filesWith(account, pipeline, ofDays.map(importedUnit));
+  const adds = lake.table(main.name).snapshot.filesWith(account, pipeline, ofDays.map(importedKey));
   const held = await fetchFiles(lake, workspace, main, adds);
   const columns = 'content_hash, posted_at, event_id, window_start, position';
   const present =
@@ -296,7 +296,7 @@ async function restOf(
   now: number,
 ): Promise<NewFile[]> {
   const { account = '', month = '' } = bundle.main.partitionValues;
-  const place: Place = { family, account: account ?? '', month: month ?? '', units: unitsOf(bundle.main) };
+  const place: FileTarget = { family, account: account ?? '', month: month ?? '', loadKeys: loadKeysOf(bundle.main) };
   const files: NewFile[] = [];
   const nets = [];
   for (const { table, adds } of tablesOf(family, bundle)) {
@@ -315,7 +315,7 @@ async function restOf(
       {},
     );
     if (local.rows === 0) continue;
-    const net = await netSumsOf(workspace.database, table, local.path);
+    const net = await netSumsOfFile(workspace.database, table, local.path);
     if (table !== family.main) nets.push(net);
     const tags = {
       ...sharedTags([bundle.main.tags ?? {}]),
@@ -349,7 +349,7 @@ async function movedFiles(
     const month = monthOf(own[0]?.to ?? NaN);
     const ids = own.map(({ row }) => literal(row.eventId)).join(', ');
     const units = [...new Set(own.map(({ unit }) => unit))].toSorted();
-    const place: Place = { family, account, month, units };
+    const place: FileTarget = { family, account, month, loadKeys: units };
     const nets = [];
     const main = await fetchFiles(
       lake,
@@ -374,7 +374,7 @@ async function movedFiles(
         window_end: 'moved_ids_.day + INTERVAL 24 HOUR',
         position: 'moved_ids_.place',
       };
-      const replaced = Object.entries(changed).filter(([name]) => has(table, name));
+      const replaced = Object.entries(changed).filter(([name]) => hasColumn(table, name));
       const columns = await columnList(database, table, paths, 'old.');
       const order = table === family.main ? '' : ', entry';
       const local: LocalParquet = await writeRows(database, table, {
@@ -390,7 +390,7 @@ async function movedFiles(
       });
       if (local.rows === 0) continue;
       counts.set(table.name, (counts.get(table.name) ?? 0) + local.rows);
-      const net = await netSumsOf(database, table, local.path);
+      const net = await netSumsOfFile(database, table, local.path);
       if (table !== family.main) nets.push(net);
       const tags = {
         pipeline: family.pipeline,

@@ -1,6 +1,6 @@
 import { readEndpoint } from '../../sources/finances/api-v0/endpoint.js';
 import { tables } from '../../sources/finances/model/tables.js';
-import { keptTables } from '../../lake/kept-tables.js';
+import { describedTables } from '../../lake/kept-tables.js';
 import { Lake } from '../../lake/lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import { readAccount, readOwnAccount, refuseMixing } from '../configuration/account.js';
@@ -65,7 +65,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   if (endpoint !== undefined) readEndpoint(endpoint);
 
   const store = openStore(options.lake, { clock });
-  const described = own.length === 0 ? [] : await keptTables(store);
+  const described = own.length === 0 ? [] : await describedTables(store);
   for (const { loaded } of own) refuseChanged(loaded, described, options.lake);
   const lake = await Lake.open(store, [...tables, ...own.map(({ loaded }) => loaded.table)], clock);
   emitDamagedCheckpoints(lake.tables, emit);

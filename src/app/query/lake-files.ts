@@ -5,7 +5,7 @@ import { sqlType } from '../../core/columns/table.js';
 import { tables } from '../../sources/finances/model/tables.js';
 import type { LogColumn } from '../../lake/delta/delta-schema.js';
 import { existingLake } from '../../lake/existing-lake.js';
-import { unitsOf } from '../../lake/delta/file-tags.js';
+import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import type { LakeFiles, LakeTable } from '../../core/duckdb/views.js';
 
@@ -63,6 +63,6 @@ export async function openLakeReader(
 export function sliceAt(lake: Lake, address: string): string | undefined {
   const found = lake.committedAdds().find(({ table, add }) => lake.store.address(table.pathOf(add)) === address);
   if (found === undefined) return undefined;
-  const [first = 'no slice', ...others] = unitsOf(found.add);
+  const [first = 'no slice', ...others] = loadKeysOf(found.add);
   return others.length === 0 ? first : `${first} and ${others.length} more`;
 }

@@ -1,7 +1,7 @@
 import type { Table } from '../../core/columns/table.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { identifier } from '../../core/duckdb/views.js';
-import { has } from '../../lake/files/row-order.js';
+import { hasColumn } from '../../lake/files/row-order.js';
 import { mostExamples, type ChangeExample } from './changes.js';
 
 /** Two states of the same units, each as a query with the columns of the main table and `month_`. */
@@ -28,8 +28,8 @@ const groupKey = "coalesce(nullif(group_id, ''), raw)";
 
 /** What says in SQL which thing a row stands for; undefined for a table of whose rows nothing is known. */
 export function rowKey(main: Table): string | undefined {
-  if (has(main, 'event_id')) return 'event_id';
-  return has(main, 'group_id') && has(main, 'raw') ? groupKey : undefined;
+  if (hasColumn(main, 'event_id')) return 'event_id';
+  return hasColumn(main, 'group_id') && hasColumn(main, 'raw') ? groupKey : undefined;
 }
 
 /**
@@ -100,7 +100,7 @@ function exampleOf(row: Readonly<Record<string, unknown>>): ChangeExample {
 
 /** Whether two queries give the same rows of a table, in whatever order; `raw` is left out where the id is made of it. */
 export async function sameRows(database: Database, table: Table, a: string, b: string): Promise<boolean> {
-  const isHashed = has(table, 'content_hash');
+  const isHashed = hasColumn(table, 'content_hash');
   const columns = table.columns.filter(({ name }) => !(isHashed && name === 'raw')).map(({ name }) => identifier(name));
   const [x, y] = [a, b].map((select) => `SELECT ${[...columns, 'month_'].join(', ')} FROM (${select})`);
   const [row] = await database.rows(

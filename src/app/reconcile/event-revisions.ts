@@ -6,15 +6,15 @@ import { LedgerlakeError } from '../../core/errors.js';
 import { DamagedFile } from '../../lake/delta/damaged-file.js';
 import type { SliceCommit, SliceFile } from '../../lake/transaction/slice-commit.js';
 import type { ComparedLake, Revision, Revisions, RevisionToCommit } from '../../lake/transaction/revisions.js';
-import { mixedFiles, replacedUnits, unitVersion } from '../../lake/loads/load-keys.js';
+import { filesToSplit, replacedKeys, loadVersion } from '../../lake/loads/load-keys.js';
 import { rowsInLog } from '../../lake/files/merged-tags.js';
-import { has } from '../../lake/files/row-order.js';
-import { canTellApart, rowsOf } from '../../lake/files/unit-rows.js';
+import { hasColumn } from '../../lake/files/row-order.js';
+import { canSplitRows, loadKeyCondition } from '../../lake/files/unit-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import { readWindow } from '../../engine/run/window-slices.js';
 import type { Change, Emptied, Findings, Uncompared } from './changes.js';
 import { findDiffering, rowKey, sameRows } from './differing-rows.js';
-import { HeldFiles, heldAdds, selectRows, withSliceFiles, type MonthFiles } from '../../lake/files/held-rows.js';
+import { HeldFiles, replacedAdds, selectRows, withSliceFiles, type MonthFiles } from '../../lake/files/held-rows.js';
 import { mendFiles } from './mended-files.js';
 import { historyFiles, keepsHistory } from './history-files.js';
 
@@ -65,7 +65,7 @@ export class EventRevisions implements Revisions {
     const main = slice.tables.at(-1);
     if (main === undefined) throw new Error(`the pipeline ${slice.pipeline} has no table`);
     const pathsHeld = () =>
-      heldAdds(lake, main, slice)
+      replacedAdds(lake, main, slice)
         .mains.map(({ path }) => path)
         .join();
     for (let attempt = 1; ; attempt++) {
@@ -87,36 +87,36 @@ export class EventRevisions implements Revisions {
 
   /** The verdict on a slice whose rows in the lake can't be read: what the log tells of them has to do. */
   #unread(lake: ComparedLake, main: Table, slice: SliceCommit, reason: string): Revision {
-    const { pipeline, units } = slice;
-    const { mains } = heldAdds(lake, main, slice);
+    const { pipeline, loadKeys } = slice;
+    const { mains } = replacedAdds(lake, main, slice);
     // A unit that held nothing has no file.
     const isEmptied = mains.length > 0 && !slice.files.some(({ table }) => table === main);
     const rows = rowsInLog(mains);
-    const isShared = mixedFiles(lake.table(main.name).snapshot, slice).length > 0;
-    const emptied = { pipeline, units, rows, lacking: rows, ...(isShared && { atMost: true as const }) };
+    const isShared = filesToSplit(lake.table(main.name).snapshot, slice).length > 0;
+    const emptied = { pipeline, units: loadKeys, rows, lacking: rows, ...(isShared && { atMost: true as const }) };
     if (isEmptied && !this.#options.acceptEmpty) {
       this.#emptied.push({ ...emptied, accepted: false });
       return { verdict: 'refused' };
     }
     return revision(lake, main, slice, [], () => {
       if (isEmptied) this.#emptied.push({ ...emptied, accepted: true });
-      this.#uncompared.push({ pipeline, units, reason });
+      this.#uncompared.push({ pipeline, units: loadKeys, reason });
     });
   }
 
   async #verdict(lake: ComparedLake, main: Table, slice: SliceCommit): Promise<Revision> {
-    const { pipeline, units } = slice;
+    const { pipeline, loadKeys } = slice;
     const { snapshot } = lake.table(main.name);
-    const isKnown = (unit: string) => unitVersion(snapshot, pipeline, slice.account, unit) > 0;
-    const known = replacedUnits(slice).filter(isKnown);
+    const isKnown = (unit: string) => loadVersion(snapshot, pipeline, slice.account, unit) > 0;
+    const known = replacedKeys(slice).filter(isKnown);
     const derived = slice.tables.filter((table) => table !== main);
-    if (known.length === 0 || !canTellApart(main, derived, known)) return revision(lake, main, slice, []);
+    if (known.length === 0 || !canSplitRows(main, derived, known)) return revision(lake, main, slice, []);
 
-    const mayStay = units.every(isKnown) && known.length === units.length && slice.noted !== true;
-    const isMixed = mixedFiles(snapshot, slice).length > 0;
+    const mayStay = loadKeys.every(isKnown) && known.length === loadKeys.length && slice.noted !== true;
+    const isMixed = filesToSplit(snapshot, slice).length > 0;
     if (mayStay && !isMixed && sameFiles(lake, main, slice)) {
       for (const reason of await mendFiles(lake, main, slice)) {
-        this.#uncompared.push({ pipeline, units: slice.units, reason });
+        this.#uncompared.push({ pipeline, units: slice.loadKeys, reason });
       }
       return { verdict: 'same' };
     }
@@ -157,12 +157,17 @@ export class EventRevisions implements Revisions {
     files: ReadonlyMap<Table, readonly MonthFiles[]>,
   ): Promise<ComparedStates> {
     const { database } = this.#workspace;
-    const adds = heldAdds(lake, main, slice);
-    const held = await selectRows(database, main, await this.#files.of(lake, main, adds.mains), rowsOf(known));
+    const adds = replacedAdds(lake, main, slice);
+    const held = await selectRows(
+      database,
+      main,
+      await this.#files.of(lake, main, adds.mains),
+      loadKeyCondition(known),
+    );
     const incoming = await selectRows(database, main, files.get(main) ?? [], 'true');
     const tables: ComparedStates['tables'][number][] = [];
     for (const table of slice.tables) {
-      if (table === main || !has(table, 'event_id')) continue;
+      if (table === main || !hasColumn(table, 'event_id')) continue;
       const own = await this.#files.of(lake, table, adds.derived.get(table) ?? []);
       const condition = `event_id IN (SELECT event_id FROM (${held}))`;
       tables.push({
@@ -171,7 +176,7 @@ export class EventRevisions implements Revisions {
         incoming: await selectRows(database, table, files.get(table) ?? [], 'true'),
       });
     }
-    const [entries] = tables.filter(({ table }) => has(table, 'entry'));
+    const [entries] = tables.filter(({ table }) => hasColumn(table, 'entry'));
     return {
       main,
       held,
@@ -206,13 +211,13 @@ interface ComparedStates {
 }
 
 /** In SQL: whether a row that was read now lies in units that were read before. */
-function knownRows(main: Table, { units }: SliceCommit, known: readonly string[]): string {
-  const instant = has(main, 'effective_at') ? 'effective_at' : 'started_at';
+function knownRows(main: Table, { loadKeys }: SliceCommit, known: readonly string[]): string {
+  const instant = hasColumn(main, 'effective_at') ? 'effective_at' : 'started_at';
   const retired = known
-    .filter((unit) => !units.includes(unit))
+    .filter((unit) => !loadKeys.includes(unit))
     .flatMap((unit) => readWindow(unit) ?? [])
     .map(({ start, end }) => `(${instant} >= ${timestamp(start)} AND ${instant} < ${timestamp(end)})`);
-  const own = rowsOf(known.filter((unit) => units.includes(unit)));
+  const own = loadKeyCondition(known.filter((unit) => loadKeys.includes(unit)));
   return [own, ...retired].join(' OR ');
 }
 
@@ -222,7 +227,7 @@ function timestamp(ms: number): string {
 
 /** Whether the slice's files are those that the lake holds of it, byte for byte. */
 function sameFiles(lake: ComparedLake, main: Table, slice: SliceCommit): boolean {
-  const { mains, derived } = heldAdds(lake, main, slice);
+  const { mains, derived } = replacedAdds(lake, main, slice);
   const held = [
     ...mains.map(({ tags }) => `${main.name} ${tags?.['sha256'] ?? ''}`),
     ...[...derived].flatMap(([table, adds]) => adds.map(({ tags }) => `${table.name} ${tags?.['sha256'] ?? ''}`)),
@@ -241,19 +246,19 @@ function revision(
   files: readonly SliceFile[],
   committed: () => void = () => undefined,
 ): RevisionToCommit {
-  const { pipeline, account, units } = slice;
+  const { pipeline, account, loadKeys } = slice;
   const { snapshot } = lake.table(main.name);
   const versions = new Map(
-    replacedUnits(slice).map((unit) => [unit, unitVersion(snapshot, pipeline, account, unit)] as const),
+    replacedKeys(slice).map((unit) => [unit, loadVersion(snapshot, pipeline, account, unit)] as const),
   );
   // It grows with each commit of these units, so that no two commits of them give their files the same name.
-  const times = units.reduce((sum, unit) => sum + Math.abs(versions.get(unit) ?? 0), 0);
+  const times = loadKeys.reduce((sum, unit) => sum + Math.abs(versions.get(unit) ?? 0), 0);
   return {
     verdict: 'changed',
     files,
     name: `${main.name}-${slice.name}-r${times + 1}`,
     holds: (newest) =>
-      [...versions].every(([unit, version]) => unitVersion(newest, pipeline, account, unit) === version),
+      [...versions].every(([unit, version]) => loadVersion(newest, pipeline, account, unit) === version),
     committed,
   };
 }

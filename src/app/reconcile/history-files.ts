@@ -4,8 +4,8 @@ import { identifier, literal } from '../../core/duckdb/views.js';
 import { eventHistory } from '../../sources/finances/model/tables.js';
 import type { SliceCommit, SliceFile } from '../../lake/lake.js';
 import { bytesOf, writeRows } from '../../lake/files/local-parquet.js';
-import { has } from '../../lake/files/row-order.js';
-import { labelOf } from '../../lake/files/unit-rows.js';
+import { hasColumn } from '../../lake/files/row-order.js';
+import { loadKeysLabel } from '../../lake/files/unit-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import { fileMetadata } from '../../lake/files/file-metadata.js';
 import { entriesJson } from './entries-json.js';
@@ -16,7 +16,7 @@ const groupRows = 128 * 1024;
 
 /** Whether rows of a main table have what the history keeps of them. */
 export function keepsHistory(main: Table): boolean {
-  return own.every(({ name }) => ofEvent(name) === undefined || has(main, name));
+  return own.every(({ name }) => ofEvent(name) === undefined || hasColumn(main, name));
 }
 
 const own = eventHistory.columns;
@@ -67,7 +67,7 @@ export async function historyFiles(
   );
 
   const files: SliceFile[] = [];
-  const metadata = fileMetadata(slice.pipeline, slice.account, labelOf(slice.units));
+  const metadata = fileMetadata(slice.pipeline, slice.account, loadKeysLabel(slice.loadKeys));
   for (const { month } of await database.rows('SELECT DISTINCT month_ AS month FROM history_ ORDER BY month')) {
     const target = fresh();
     const local = await writeRows(database, eventHistory, {

@@ -3,7 +3,7 @@ import type { Table } from '../../core/columns/table.js';
 import type { ComparedLake } from '../../lake/transaction/revisions.js';
 import type { SliceCommit } from '../../lake/transaction/slice-commit.js';
 import { faultOf } from '../../lake/files/checked-bytes.js';
-import { heldAdds } from '../../lake/files/held-rows.js';
+import { replacedAdds } from '../../lake/files/held-rows.js';
 
 /**
  * Writes those files again that are missing or were changed behind the lake's back, where the slice came as the log has
@@ -14,7 +14,7 @@ import { heldAdds } from '../../lake/files/held-rows.js';
  */
 export async function mendFiles(lake: ComparedLake, main: Table, slice: SliceCommit): Promise<string[]> {
   const incoming = new Map(slice.files.map(({ bytes }) => [createHash('sha256').update(bytes).digest('hex'), bytes]));
-  const { mains, derived } = heldAdds(lake, main, slice);
+  const { mains, derived } = replacedAdds(lake, main, slice);
   const mended: string[] = [];
   for (const [table, adds] of [[main, mains] as const, ...derived]) {
     for (const add of adds) {

@@ -3,7 +3,7 @@ import { groupSlices, type GroupSlice } from '../../sources/finances/api-v0/grou
 import { settlementHoles, type SettlementHole } from '../../sources/finances/api-v0/settlement-holes.js';
 import type { Table } from '../../core/columns/table.js';
 import type { Add } from '../../lake/delta/actions.js';
-import { unitsOf } from '../../lake/delta/file-tags.js';
+import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { demoAccount } from '../configuration/account.js';
@@ -68,7 +68,7 @@ export interface StatusQuestion {
 /** What a lake holds for an account and what of a range it lacks, from the logs alone. */
 export function accountStatus(question: StatusQuestion): AccountStatus {
   const { lake, location, account, range, lastRun } = question;
-  const used = mainTablesOf(lake).filter(({ pipeline, table }) => lake.units(pipeline, table, account).size > 0);
+  const used = mainTablesOf(lake).filter(({ pipeline, table }) => lake.loadKeys(pipeline, table, account).size > 0);
   const pipelines = used.map((main) => pipelineStatus(main, question));
   const lacking = pipelines.filter(({ gaps }) => gaps.length > 0);
   const gaps = lacking.flatMap((status) => status.gaps);
@@ -126,7 +126,7 @@ function pipelineStatus(main: MainTable, question: StatusQuestion): PipelineStat
   const { lake, account, range } = question;
   const { pipeline, table, unit } = main;
   const imported = importedWindows(lake.table(table).snapshot, pipeline, account);
-  const loaded = lake.units(pipeline, table, account).size - imported.length;
+  const loaded = lake.loadKeys(pipeline, table, account).size - imported.length;
   if (unit === 'order') return { pipeline, unit, loaded, days: [], gaps: [] };
   if (unit === 'group') return { pipeline, unit, loaded, ...groupCoverage(question) };
   const gaps = uncovered(range, loadedWindows(lake, pipeline, table, account));
@@ -185,7 +185,7 @@ function tableStatuses(lake: Lake, account: string): TableStatus[] {
 
 /** The time that a file has rows of, by its statistics; of a user's own table the windows that it holds. */
 function rowsWithin(add: Add, { ownPipeline }: Table): Window[] {
-  if (ownPipeline !== undefined) return unitsOf(add).flatMap((unit) => readWindow(unit) ?? []);
+  if (ownPipeline !== undefined) return loadKeysOf(add).flatMap((unit) => readWindow(unit) ?? []);
   const { stats } = add;
   // The log's own, checked when it is verified; what isn't there leaves the day as loaded and empty.
   const { minValues, maxValues } = JSON.parse(stats ?? '{}') as {

@@ -3,8 +3,8 @@ import type { Database } from '../../core/duckdb/connection.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { fileLiteral, identifier, literal } from '../../core/duckdb/views.js';
 import type { Cell } from '../../core/text/rows.js';
-import { instantColumn, rowsOf } from '../../lake/files/unit-rows.js';
-import { readImported } from '../../lake/loads/imported-days.js';
+import { instantColumn, loadKeyCondition } from '../../lake/files/unit-rows.js';
+import { parseImportedKey } from '../../lake/loads/imported-days.js';
 import { monthOf } from '../../core/windows.js';
 import { Faults, type Certificate } from './certificate.js';
 import { mainTable } from './main-tables.js';
@@ -130,10 +130,10 @@ async function checkPartition(
       if (fault !== undefined) faults.add(fault);
     }
   }
-  const imported = file.units.filter((name) => readImported(name) !== undefined);
+  const imported = file.units.filter((name) => parseImportedKey(name) !== undefined);
   if (imported.length > 0) {
     const [row] = await database.rows(
-      `SELECT count(*) AS found FROM ${parquet(path)} WHERE NOT ${rowsOf(file.units, instantColumn(file.delta.schema))}`,
+      `SELECT count(*) AS found FROM ${parquet(path)} WHERE NOT ${loadKeyCondition(file.units, instantColumn(file.delta.schema))}`,
       { signal },
     );
     if (Number(row?.['found']) > 0) faults.add(`${Number(row?.['found'])} rows of no day that the file names`);
@@ -148,7 +148,7 @@ function windowFault({ instant, ends }: Row, units: ReadonlySet<string>, month: 
   const unit = `window/${iso(window.start)}/${iso(window.end)}`;
   // What loaded windows have left of an imported day lies in the day that its rows tell.
   const isImported = [...units].some((name) => {
-    const day = readImported(name);
+    const day = parseImportedKey(name);
     return day !== undefined && day.start >= window.start && day.end <= window.end;
   });
   if (!units.has(unit) && !isImported) return `rows of ${unit}, which the file does not name`;

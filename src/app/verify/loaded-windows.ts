@@ -1,5 +1,5 @@
 import type { Lake } from '../../lake/lake.js';
-import { readImported } from '../../lake/loads/imported-days.js';
+import { parseImportedKey } from '../../lake/loads/imported-days.js';
 import { dayMs, dayStart, monthOf, type Window } from '../../core/windows.js';
 import type { Certificate, Place } from './certificate.js';
 import { mainTable, mainTablesOf, type MainTable } from './main-tables.js';
@@ -12,7 +12,7 @@ export interface ReadWindow extends Window {
 
 /** The windows that a pipeline has read for an account, and the units of windows that are none. */
 export function readWindows(lake: Lake, { pipeline, table }: MainTable, account: string): (ReadWindow | string)[] {
-  return [...lake.units(pipeline, table, account).keys()].map((unit) => {
+  return [...lake.loadKeys(pipeline, table, account).keys()].map((unit) => {
     const window = windowOf(unit);
     return window === undefined ? unit : { ...window, unit };
   });
@@ -46,7 +46,7 @@ export function checkWindows(
         files.find((file) => file.table === main.table && file.account === account && file.units.includes(unit))?.file;
       const place = (unit: string): Place => ({ table: main.table, file: filesOf(unit) ?? '', slice: unit });
       if (main.unit !== 'window') {
-        certificate.count('windows', lake.units(main.pipeline, main.table, account).size);
+        certificate.count('windows', lake.loadKeys(main.pipeline, main.table, account).size);
         continue;
       }
       let before: ReadWindow | undefined;
@@ -57,7 +57,7 @@ export function checkWindows(
           windows.push(window);
           continue;
         }
-        const day = readImported(window);
+        const day = parseImportedKey(window);
         if (day === undefined) add(place(window), `expected a window of two instants for ${account}`);
         else windows.push({ ...day, unit: window });
         if (day !== undefined && dayStart(day.start) !== dayStart(day.end - 1)) {
@@ -78,7 +78,7 @@ export function checkWindows(
     if (mainTable(file.delta.schema) === undefined) continue;
     const { pipeline, table, account } = file;
     const key = `${table} ${pipeline} ${account}`;
-    const units = read.get(key) ?? new Set(lake.units(pipeline, table, account).keys());
+    const units = read.get(key) ?? new Set(lake.loadKeys(pipeline, table, account).keys());
     read.set(key, units);
     const unread = file.units.find((unit) => !units.has(unit));
     if (unread !== undefined) add(file, `the log does not say that ${unread} was read`);

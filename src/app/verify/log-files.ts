@@ -1,6 +1,6 @@
 import type { Add } from '../../lake/delta/actions.js';
 import type { DeltaTable } from '../../lake/delta/delta-table.js';
-import { namedFiles } from '../../lake/transaction/derived-files.js';
+import { referencedFiles } from '../../lake/transaction/derived-files.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Certificate, Place } from './certificate.js';
 import { mainTable } from './main-tables.js';
@@ -39,7 +39,7 @@ export interface LogFiles {
 }
 
 export function logFiles(lake: Lake, account: string | undefined, certificate: Certificate): LogFiles {
-  const named = namedFiles(lake.tables);
+  const named = referencedFiles(lake.tables);
   const files: LogFile[] = [];
   const obscure = new Set<string>();
   for (const delta of lake.tables) {

@@ -76,9 +76,9 @@ export function loadedSettlements({ lake, settlements, damaged, obscure }: Compa
   const off = new Set(
     damaged.filter(({ table }) => table === byGroup.table || table === byGroup.entries).flatMap(({ units }) => units),
   );
-  const read = new Map<string, ReturnType<Lake['units']>>();
+  const read = new Map<string, ReturnType<Lake['loadKeys']>>();
   return settlements.filter(({ account, slice, isClosed, end }) => {
-    const units = read.get(account) ?? lake.units(byGroup.pipeline, byGroup.table, account);
+    const units = read.get(account) ?? lake.loadKeys(byGroup.pipeline, byGroup.table, account);
     read.set(account, units);
     const unit = units.get(slice);
     // What was read while the group was open isn't all of it.

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Lake } from '../../lake/lake.js';
 import { dropHistory } from '../../lake/files/checked-bytes.js';
-import { isOwnFile } from '../../lake/upkeep/own-files.js';
+import { isDataFile } from '../../lake/upkeep/own-files.js';
 import type { Store } from '../../lake/store/store.js';
 import type { Certificate } from './certificate.js';
 import type { LogFile } from './log-files.js';
@@ -121,7 +121,7 @@ export async function checkUnnamed(
     for (const file of listed) {
       if (named.has(file)) continue;
       const place = { table: name, file, slice: '' };
-      if (!isOwnFile(file)) certificate.add('unnamed-files', 'lake', place, foreign);
+      if (!isDataFile(file)) certificate.add('unnamed-files', 'lake', place, foreign);
       else if (isRunning)
         certificate.add('unnamed-files', 'note', place, 'the log does not name it; it may belong to a running run');
       else certificate.add('unnamed-files', 'lake', place, leftBehind);

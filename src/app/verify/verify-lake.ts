@@ -2,7 +2,7 @@ import { openDatabase } from '../../core/duckdb/connection.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Lake } from '../../lake/lake.js';
-import { liveLeases } from '../../lake/upkeep/leases.js';
+import { activeLeases } from '../../lake/upkeep/leases.js';
 import { bundlesOf, type Bundle } from './bundles.js';
 import { Certificate } from './certificate.js';
 import { checkEvents } from './event-entries.js';
@@ -40,7 +40,7 @@ const progressFiles = 500;
 export async function verifyLake(options: VerifyLakeOptions): Promise<Certificate> {
   const { lake, account, clock, signal, log } = options;
   const certificate = new Certificate();
-  const isRunning = (await liveLeases(lake.store, clock)).length > 0;
+  const isRunning = (await activeLeases(lake.store, clock)).length > 0;
   const { files, obscure } = logFiles(lake, account, certificate);
   const accounts = account === undefined ? lake.accounts() : [account];
   await checkLogs(lake, certificate);

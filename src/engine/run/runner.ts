@@ -8,7 +8,7 @@ import type { Emit } from '../../core/events/run-event.js';
 import { parquetFile } from '../../core/parquet/wasm.js';
 import { fileMetadata } from '../../lake/files/file-metadata.js';
 import type { SliceFile, Split } from '../../lake/lake.js';
-import type { Lacking } from '../../lake/transaction/held-back.js';
+import type { MissingLoads } from '../../lake/transaction/held-back.js';
 import { tooManyPages } from './outlook.js';
 import { addWarnings, addSlice, newSummary, pipelineEnded, type PipelineSummary } from './pipeline-summary.js';
 import type { Batch, Collector, Job, Pipeline, Reading, Verdict } from './pipeline.js';
@@ -118,12 +118,12 @@ async function runPipeline<Upstream>(
       }
       const failed = summary.leftOpen.length;
       outrun += await loadSlices(pipeline, queue, { ...options, job: asked }, summary);
-      const lacking = job.lake.lacking(pipeline.name, job.account);
+      const lacking = job.lake.missingLoads(pipeline.name, job.account);
       if (lacking !== undefined) {
         asked = widened(asked, lacking);
         emit({
           ...{ event: 'refresh-widened', pipeline: pipeline.name },
-          ...{ slices: lacking.units.length, reason: lacking.damaged.found },
+          ...{ slices: lacking.loadKeys.length, reason: lacking.damaged.found },
         });
       } else if (outrun > 0 && summary.leftOpen.length === failed) {
         // What another run has put in the way of a slice may hold only some of it: what is missing then is planned anew.
@@ -142,12 +142,12 @@ async function runPipeline<Upstream>(
  *
  * @throws LedgerlakeError LAKE_STORE where that was tried, or isn't known: nothing of what waits came into the lake
  */
-function widened(job: Job, { units, damaged }: Lacking): Job {
-  if (job.again === undefined && units.length > 0) return { ...job, refresh: true, again: new Set(units) };
+function widened(job: Job, { loadKeys, damaged }: MissingLoads): Job {
+  if (job.again === undefined && loadKeys.length > 0) return { ...job, refresh: true, again: new Set(loadKeys) };
   const why =
-    units.length === 0
+    loadKeys.length === 0
       ? 'another run has changed it meanwhile: run the same command again'
-      : `it holds what could not be read again as well (${units.join(', ').slice(0, 200)}): restore the file from a copy`;
+      : `it holds what could not be read again as well (${loadKeys.join(', ').slice(0, 200)}): restore the file from a copy`;
   const message = `${damaged.found}; nothing took its place, as ${why}`;
   throw new LedgerlakeError('LAKE_STORE', message, { cause: damaged });
 }
@@ -326,12 +326,12 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
   const { pipeline, queue, summary, job, split, acceptsEmpty } = pass;
   const { open, files, rows, collector, afterwards } = whole;
   const { slice } = open;
-  const { name, units, excludes, cuts, retires, noted } = slice;
+  const { name, loadKeys, excludes, splits, retires, noted } = slice;
   try {
     const committed = await job.lake.commit(
       {
         ...{ pipeline: pipeline.name, account: job.account, tables: pipeline.tables, files },
-        ...{ name, units, excludes, cuts, retires, noted, acceptsEmpty },
+        ...{ name, loadKeys, excludes, splits, retires, noted, acceptsEmpty },
         refresh: job.refresh || slice.again === true,
       },
       split,

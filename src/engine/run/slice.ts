@@ -1,4 +1,4 @@
-import type { UnitCut } from '../../lake/loads/load-keys.js';
+import type { KeySplit } from '../../lake/loads/load-keys.js';
 
 /** The unit of reading, retrying and committing: what it reads becomes one file per table, in one commit. */
 export interface Slice {
@@ -7,7 +7,7 @@ export interface Slice {
   /** For people. */
   readonly label: string;
   /** What counts as loaded once it is committed: `window/…`, `group/…`, `order/…`. */
-  readonly units: readonly string[];
+  readonly loadKeys: readonly string[];
   /** Units that count as loaded no longer, as these hold all that they held. */
   readonly retires?: readonly string[];
   /** It is read though the lake holds it, and takes the place of what is there. */
@@ -17,5 +17,5 @@ export interface Slice {
   /** Units of others that can't stand beside these in the lake, as they hold some of the same. */
   readonly excludes?: (unit: string) => boolean;
   /** What it takes of units that nobody has read; see `SliceUnits`. */
-  readonly cuts?: (unit: string) => UnitCut | undefined;
+  readonly splits?: (unit: string) => KeySplit | undefined;
 }

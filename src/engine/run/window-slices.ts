@@ -1,10 +1,10 @@
-import { unitsOf } from '../../lake/delta/file-tags.js';
+import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Sample } from './density.js';
 import type { Slice } from './slice.js';
 import type { Window } from '../../core/windows.js';
-import { cutImported, readImported } from '../../lake/loads/imported-days.js';
-import { UnitWindows } from '../../lake/loads/load-windows.js';
+import { splitImportedKey, parseImportedKey } from '../../lake/loads/imported-days.js';
+import { LoadKeyWindows } from '../../lake/loads/load-windows.js';
 import { overlap } from '../../core/windows.js';
 
 /** A slice that reads a window of dates. */
@@ -16,10 +16,10 @@ const prefix = 'window/';
 
 /** The windows that a pipeline has loaded for an account; no two overlap. */
 export function loadedWindows(lake: Lake, pipeline: string, table: string, account: string): readonly Window[] {
-  return windows.of(lake.table(table).snapshot.unitsOf(account, pipeline));
+  return windows.of(lake.table(table).snapshot.loadKeysOf(account, pipeline));
 }
 
-const windows = new UnitWindows(readWindow);
+const windows = new LoadKeyWindows(readWindow);
 
 /** The window that a unit names; undefined for a unit of another kind. */
 export function readWindow(unit: string): Window | undefined {
@@ -30,15 +30,15 @@ export function readWindow(unit: string): Window | undefined {
 
 /** What the windows that a pipeline has loaded for an account were found to hold. */
 export function loadedSamples(lake: Lake, pipeline: string, table: string, account: string): Sample[] {
-  const empty = new Set(lake.units(pipeline, table, account).keys());
+  const empty = new Set(lake.loadKeys(pipeline, table, account).keys());
   const samples = lake.files(pipeline, table, account).flatMap((add): Sample[] => {
-    const units = unitsOf(add);
+    const units = loadKeysOf(add);
     for (const unit of units) empty.delete(unit);
     const windows = units.flatMap((unit) => readWindow(unit) ?? []);
     const results = Number(add.tags?.['rows'] ?? NaN);
     if (windows.length === 0 || !Number.isFinite(results)) return [];
     // A merged file may hold imported days beside them.
-    const spans = [...windows, ...units.flatMap((unit) => readImported(unit) ?? [])];
+    const spans = [...windows, ...units.flatMap((unit) => parseImportedKey(unit) ?? [])];
     const covered = spans.reduce((sum, { start, end }) => sum + end - start, 0);
     return windows.map((window) => ({ window, results: (results * (window.end - window.start)) / covered }));
   });
@@ -58,13 +58,13 @@ export function windowSlice(window: Window, retires: readonly Window[] = []): Wi
     window,
     name: `${compact(start)}-${compact(end)}`,
     label: `${start}/${end}`,
-    units: [own],
+    loadKeys: [own],
     ...(replaced.length > 0 && { retires: replaced }),
     excludes: (unit) => {
       const other = unit === own || replaced.includes(unit) ? undefined : readWindow(unit);
       return other !== undefined && overlap(other, window);
     },
-    cuts: (unit) => cutImported(unit, window),
+    splits: (unit) => splitImportedKey(unit, window),
   };
 }
 

@@ -41,7 +41,7 @@ export interface Remove {
   readonly tags?: Readonly<Record<string, string>>;
 }
 
-/** What an application has done: here, the units that a pipeline has read, with how often. */
+/** What an application has done: here, the load keys that a pipeline has read, with how often. */
 export interface Txn {
   readonly appId: string;
   readonly version: number;
@@ -89,7 +89,7 @@ function digest(first: string, rest: string | Uint8Array): string {
 }
 
 /**
- * Reads a commit file. Actions that this program doesn't know are passed over, as the protocol asks: what a reader must
+ * Reads a commit file. Actions that this program doesn't know are skipped, as the protocol asks: what a reader must
  * not pass over stands in `protocol`.
  *
  * @throws LedgerlakeError LAKE_LOG naming the file, where a line isn't an action, or where the file isn't what was written

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { messageOf } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { isChecked, type Action, type Add, type MetaData, type Protocol, type Txn } from './actions.js';
-import { isRead, type DeltaLog, type PassedOver } from './delta-log.js';
+import { isReadable, type DeltaLog, type SkippedCheckpoint } from './delta-log.js';
 
 /** A checkpoint that says something else than the commits that it stands for. */
-export interface WrongCheckpoint extends PassedOver {
+export interface WrongCheckpoint extends SkippedCheckpoint {
   readonly fault: string;
   /** Whether each of these commits has a checksum, so that the checkpoint is what is wrong. */
   readonly isCertain: boolean;
@@ -53,7 +53,7 @@ export async function replayed(log: DeltaLog): Promise<Replay> {
       before = version;
       if (state !== undefined && actions !== undefined) state.applyCommit(actions);
       const checkpoint = checkpointed.has(version) ? await log.checkpoint(version) : undefined;
-      if (checkpoint === undefined || !isRead(checkpoint)) continue;
+      if (checkpoint === undefined || !isReadable(checkpoint)) continue;
       const said = new State();
       for (const action of checkpoint.actions) said.apply(action);
       // Before a log's beginning is removed, its new one leaves out transactions behind a version of its own.

@@ -159,7 +159,7 @@ function long(value: number | undefined): bigint | null {
 }
 
 /**
- * Reads a checkpoint's actions, ours or another writer's; columns that it doesn't have are passed over. Only for bytes that are
+ * Reads a checkpoint's actions, ours or another writer's; columns that it doesn't have are skipped. Only for bytes that are
  * known to be what was written: what is damaged can end the process.
  *
  * @throws LedgerlakeError LAKE_LOG naming the file, where a row isn't an action; Error where the bytes are no Parquet file

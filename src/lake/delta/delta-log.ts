@@ -16,17 +16,17 @@ export interface CheckpointSize {
 }
 
 /** What a log holds from some version on. */
-export interface LogTail {
+export interface LogSegment {
   /** Actions of a checkpoint, which stand for everything up to its version; undefined where none was used. */
   readonly checkpoint: { readonly version: number; readonly actions: readonly Action[] } | undefined;
   /** The actions of each version behind it, in order. */
   readonly commits: readonly (readonly Action[])[];
-  /** Newer checkpoints that were passed over. */
-  readonly passedOver: readonly PassedOver[];
+  /** Newer checkpoints that were skipped. */
+  readonly skipped: readonly SkippedCheckpoint[];
 }
 
 /** A checkpoint that isn't relied on. */
-export interface PassedOver {
+export interface SkippedCheckpoint {
   readonly version: number;
   /** Within the lake. */
   readonly path: string;
@@ -35,7 +35,7 @@ export interface PassedOver {
 }
 
 /** A checkpoint whose bytes are those that were written, or why it isn't relied on. */
-export type Checkpoint = { readonly actions: readonly Action[] } | PassedOver | undefined;
+export type Checkpoint = { readonly actions: readonly Action[] } | SkippedCheckpoint | undefined;
 
 /** The files of one table's Delta log. */
 export class DeltaLog {
@@ -67,7 +67,7 @@ export class DeltaLog {
    *
    * @throws LedgerlakeError LAKE_LOG where a file is damaged or missing
    */
-  async open(): Promise<LogTail> {
+  async open(): Promise<LogSegment> {
     for (;;) {
       const hint = await this.newestCheckpoint();
       try {
@@ -84,25 +84,25 @@ export class DeltaLog {
     }
   }
 
-  async #open(hint: number | undefined): Promise<LogTail> {
-    const passedOver: PassedOver[] = [];
-    const hinted = hint === undefined ? undefined : await this.#from(hint, passedOver);
+  async #open(hint: number | undefined): Promise<LogSegment> {
+    const skipped: SkippedCheckpoint[] = [];
+    const hinted = hint === undefined ? undefined : await this.#from(hint, skipped);
     if (hinted !== undefined) return hinted;
     try {
       // No hint, or one that leads nowhere: the folder itself tells.
       for (const version of (await this.checkpoints()).toReversed()) {
-        const tail = version === hint ? undefined : await this.#from(version, passedOver);
-        if (tail !== undefined) return tail;
+        const segment = version === hint ? undefined : await this.#from(version, skipped);
+        if (segment !== undefined) return segment;
       }
-      return { checkpoint: undefined, commits: await this.#commitsBehind(-1, newestOf(passedOver)), passedOver };
+      return { checkpoint: undefined, commits: await this.#commitsBehind(-1, newestOf(skipped)), skipped };
     } catch (error) {
       // Only where commits are gone a checkpoint is believed that nothing vouches for.
-      for (const { version, fault } of passedOver) {
+      for (const { version, fault } of skipped) {
         const actions = fault === undefined ? await this.uncheckedCheckpoint(version) : undefined;
         if (actions === undefined) continue;
-        return { checkpoint: { version, actions }, commits: await this.#commitsBehind(version), passedOver: [] };
+        return { checkpoint: { version, actions }, commits: await this.#commitsBehind(version), skipped: [] };
       }
-      throw withFaults(error, this.#store.location, passedOver);
+      throw withFaults(error, this.#store.location, skipped);
     }
   }
 
@@ -155,7 +155,7 @@ export class DeltaLog {
   /**
    * What is wrong with `_last_checkpoint`, which is no more than a hint; undefined where nothing is, or there is none.
    */
-  async hintFault(): Promise<PassedOver | undefined> {
+  async hintFault(): Promise<SkippedCheckpoint | undefined> {
     const bytes = await this.#store.read(this.#hintPath);
     if (bytes === undefined) return undefined;
     const hint = readHint(bytes);
@@ -176,7 +176,7 @@ export class DeltaLog {
    * Whether a version that was the newest one once is no longer in the log, as it begins behind it now; for -1, whether
    * a log that wasn't there has begun behind its first version.
    */
-  async isCutOff(version: number): Promise<boolean> {
+  async isCleanedUp(version: number): Promise<boolean> {
     if (version < 0) return (await this.newestCheckpoint()) !== undefined;
     return (await this.#store.readRange(this.commitPath(version), 0, 1)) === undefined;
   }
@@ -187,8 +187,8 @@ export class DeltaLog {
    *
    * @throws LedgerlakeError LAKE_LOG where there is no such checkpoint, before anything is removed
    */
-  async cut(version: number): Promise<void> {
-    if (!isRead(await this.checkpoint(version))) {
+  async cleanUp(version: number): Promise<void> {
+    if (!isReadable(await this.checkpoint(version))) {
       throw new LedgerlakeError(
         'LAKE_LOG',
         `expected a checkpoint of version ${version} in ${this.location}, it can't be read; its older versions stay, run again`,
@@ -212,7 +212,7 @@ export class DeltaLog {
     const old = checkpoints.filter((_, at) => (checkpoints[at + 1]?.modifiedAt ?? Infinity) < supersededBefore);
     const hint = old.length === 0 ? undefined : await this.newestCheckpoint();
     const gone = old.filter(({ version }) => hint !== undefined && version < hint);
-    if (hint === undefined || gone.length === 0 || !isRead(await this.checkpoint(hint))) return;
+    if (hint === undefined || gone.length === 0 || !isReadable(await this.checkpoint(hint))) return;
     for (const { version } of gone) await this.#store.remove(this.checkpointPath(version));
   }
 
@@ -232,7 +232,7 @@ export class DeltaLog {
   }
 
   /** Removes a checkpoint that isn't relied on. */
-  async dropCheckpoint({ path }: PassedOver): Promise<void> {
+  async dropCheckpoint({ path }: SkippedCheckpoint): Promise<void> {
     await this.#store.remove(path);
   }
 
@@ -265,15 +265,15 @@ export class DeltaLog {
     return bytes === undefined ? undefined : readHint(bytes)?.version;
   }
 
-  async #from(version: number, passedOver: PassedOver[]): Promise<LogTail | undefined> {
+  async #from(version: number, skipped: SkippedCheckpoint[]): Promise<LogSegment | undefined> {
     const found = await this.checkpoint(version);
     if (found === undefined) return undefined;
-    if (isRead(found)) {
+    if (isReadable(found)) {
       const { actions } = found;
-      const commits = await this.#commitsBehind(version, newestOf(passedOver));
-      return { checkpoint: { version, actions }, commits, passedOver };
+      const commits = await this.#commitsBehind(version, newestOf(skipped));
+      return { checkpoint: { version, actions }, commits, skipped };
     }
-    passedOver.push(found);
+    skipped.push(found);
     return undefined;
   }
 
@@ -334,13 +334,13 @@ export class DeltaLog {
   }
 }
 
-export function isRead(checkpoint: Checkpoint): checkpoint is { readonly actions: readonly Action[] } {
+export function isReadable(checkpoint: Checkpoint): checkpoint is { readonly actions: readonly Action[] } {
   return checkpoint !== undefined && 'actions' in checkpoint;
 }
 
 /** Commits that are missing are no loss as long as a checkpoint stands for them: so the damaged one is what to restore. */
-function withFaults(error: unknown, location: string, passedOver: readonly PassedOver[]): unknown {
-  const [damaged] = passedOver.filter(({ fault }) => fault !== undefined);
+function withFaults(error: unknown, location: string, skipped: readonly SkippedCheckpoint[]): unknown {
+  const [damaged] = skipped.filter(({ fault }) => fault !== undefined);
   if (damaged === undefined || !(error instanceof LedgerlakeError) || error.code !== 'LAKE_LOG') return error;
   return new LedgerlakeError(
     'LAKE_LOG',
@@ -349,8 +349,8 @@ function withFaults(error: unknown, location: string, passedOver: readonly Passe
   );
 }
 
-function newestOf(passedOver: readonly PassedOver[]): number {
-  return Math.max(-1, ...passedOver.map(({ version }) => version));
+function newestOf(skipped: readonly SkippedCheckpoint[]): number {
+  return Math.max(-1, ...skipped.map(({ version }) => version));
 }
 
 interface Hint {

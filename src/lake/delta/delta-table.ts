@@ -6,13 +6,13 @@ import { version as programVersion } from '../../core/version.js';
 import type { Action, Add, MetaData, Protocol, Remove, Txn } from './actions.js';
 import { encodeActions } from './actions.js';
 import { encodeCheckpoint } from './checkpoint.js';
-import { DeltaLog, isRead, type PassedOver } from './delta-log.js';
+import { DeltaLog, isReadable, type SkippedCheckpoint } from './delta-log.js';
 import type { LogColumn } from './delta-schema.js';
 import { replayed, type Replay } from './checkpoint-replay.js';
 import { checkLoggedPaths } from './logged-paths.js';
 import { LiveSnapshot, type Snapshot } from './snapshot.js';
 import type { Store } from '../store/store.js';
-import { barredMs, fileColumns, newMetaData, widenedMetaData } from './table-metadata.js';
+import { tombstoneMs, fileColumns, newMetaData, widenedMetaData } from './table-metadata.js';
 
 /** The newest protocol that this program reads and writes: no feature beyond the plain table is used. */
 const supported: Protocol = { minReaderVersion: 1, minWriterVersion: 2 };
@@ -25,7 +25,7 @@ const rowsPerCommit = 200;
 const supersededMs = 86_400_000;
 
 /** What a commit calls itself that follows the beginning of a log whose older versions were removed. */
-const cutOperation = 'CUT LOG';
+const cleanUpOperation = 'CUT LOG';
 
 /**
  * What a commit does to the table, given what is there; undefined where there is nothing left to do. An empty list only
@@ -44,7 +44,7 @@ export class DeltaTable {
   readonly #log: DeltaLog;
   readonly #clock: Clock;
   #checkpointed = -1;
-  #passedOver: readonly PassedOver[] = [];
+  #skipped: readonly SkippedCheckpoint[] = [];
   #hasWrittenCheckpoint = false;
   #protocol: Protocol = supported;
   #metaData: MetaData | undefined;
@@ -85,9 +85,9 @@ export class DeltaTable {
    * A file that no commit ever named is removed by a commit too before it is deleted, so that whoever is about to name
    * it learns of it.
    */
-  isBarred(path: string): boolean {
+  isTombstoned(path: string): boolean {
     const removed = this.#removed.get(path);
-    return removed !== undefined && removed.deletionTimestamp + barredMs > this.#clock.now();
+    return removed !== undefined && removed.deletionTimestamp + tombstoneMs > this.#clock.now();
   }
 
   /** Reads what was committed since. */
@@ -100,7 +100,7 @@ export class DeltaTable {
       if (this.snapshot.version < 0) return this.#reopen();
       const actions = await this.#log.commit(this.snapshot.version + 1);
       if (actions === undefined)
-        return (await this.#log.isCutOff(this.snapshot.version)) ? this.#reopen() : this.snapshot;
+        return (await this.#log.isCleanedUp(this.snapshot.version)) ? this.#reopen() : this.snapshot;
       if (isCut(actions)) return this.#reopen();
       this.#apply(actions, this.snapshot.version + 1);
     }
@@ -108,18 +108,18 @@ export class DeltaTable {
 
   /** Reads the table from the beginning of its log; where that fails, what was known stays. */
   async #reopen(): Promise<Snapshot> {
-    let tail = await this.#log.open();
+    let segment = await this.#log.open();
     // Cut while it was read: the new beginning leaves out what these older versions still told.
-    if (tail.commits.some((actions, at) => isCut(actions) && at > 0)) tail = await this.#log.open();
+    if (segment.commits.some((actions, at) => isCut(actions) && at > 0)) segment = await this.#log.open();
     this.#snapshot.clear();
     this.#removed.clear();
     this.#checkpointed = -1;
-    this.#passedOver = tail.passedOver;
-    if (tail.checkpoint !== undefined) {
-      this.#apply(tail.checkpoint.actions, tail.checkpoint.version);
-      this.#checkpointed = tail.checkpoint.version;
+    this.#skipped = segment.skipped;
+    if (segment.checkpoint !== undefined) {
+      this.#apply(segment.checkpoint.actions, segment.checkpoint.version);
+      this.#checkpointed = segment.checkpoint.version;
     }
-    for (const actions of tail.commits) this.#apply(actions, this.snapshot.version + 1);
+    for (const actions of segment.commits) this.#apply(actions, this.snapshot.version + 1);
     return this.snapshot;
   }
 
@@ -152,7 +152,7 @@ export class DeltaTable {
    *
    * @throws LedgerlakeError LAKE_LOG naming the first such file
    */
-  async refuseAdded(paths: ReadonlySet<string>): Promise<void> {
+  async checkNotAdded(paths: ReadonlySet<string>): Promise<void> {
     const [path] = await this.#log.added(this.snapshot.version, paths);
     if (path === undefined) return;
     throw new LedgerlakeError(
@@ -169,7 +169,7 @@ export class DeltaTable {
    *
    * @throws LedgerlakeError LAKE_LOG where the checkpoint can't be read back; every version is still there then
    */
-  async cutLog(keeps: (txn: Txn) => boolean): Promise<void> {
+  async cleanUpLog(keeps: (txn: Txn) => boolean): Promise<void> {
     await this.#inTurn(async () => {
       // A version of its own, so that the commit that removed the files doesn't stay either.
       await this.#commit('FENCE', () => []);
@@ -179,33 +179,33 @@ export class DeltaTable {
       const beginning = this.snapshot.version;
       await this.#writeCheckpoint();
       // Whoever has read the older versions comes by this commit, and reads the table again.
-      await this.#commit(cutOperation, () => []);
-      await this.#log.cut(beginning);
+      await this.#commit(cleanUpOperation, () => []);
+      await this.#log.cleanUp(beginning);
     });
   }
 
-  /** Damaged checkpoints that were passed over when the log was opened: the commits say what they did. */
-  get damagedCheckpoints(): readonly PassedOver[] {
-    return this.#passedOver.filter(({ fault }) => fault !== undefined);
+  /** Damaged checkpoints that were skipped when the log was opened: the commits say what they did. */
+  get damagedCheckpoints(): readonly SkippedCheckpoint[] {
+    return this.#skipped.filter(({ fault }) => fault !== undefined);
   }
 
   /**
-   * Writes a checkpoint in the place of those that aren't relied on: of those that were passed over, or `always` of all that
+   * Writes a checkpoint in the place of those that aren't relied on: of those that were skipped, or `always` of all that
    * are damaged.
    */
-  async mendCheckpoints(always: boolean): Promise<void> {
+  async repairCheckpoints(always: boolean): Promise<void> {
     if (this.snapshot.version < 0) return;
     await this.#inTurn(async () => {
-      const bad = always ? await this.#badCheckpoints() : this.#passedOver;
+      const bad = always ? await this.#badCheckpoints() : this.#skipped;
       if (bad.length === 0 && !(always && (await this.#log.hintFault()) !== undefined)) return;
       await this.#writeCheckpoint();
       for (const one of bad) if (one.version !== this.snapshot.version) await this.#log.dropCheckpoint(one);
-      this.#passedOver = [];
+      this.#skipped = [];
     });
   }
 
   /** What is wrong with the files beside the commits, which repeat what these say. */
-  async logFaults(): Promise<readonly PassedOver[]> {
+  async logFaults(): Promise<readonly SkippedCheckpoint[]> {
     const hint = await this.#log.hintFault();
     const checkpoints = (await this.#badCheckpoints()).filter(({ fault }) => fault !== undefined);
     return hint === undefined ? checkpoints : [hint, ...checkpoints];
@@ -231,11 +231,11 @@ export class DeltaTable {
     });
   }
 
-  async #badCheckpoints(): Promise<readonly PassedOver[]> {
-    const bad = [...this.#passedOver];
+  async #badCheckpoints(): Promise<readonly SkippedCheckpoint[]> {
+    const bad = [...this.#skipped];
     for (const version of await this.#log.checkpoints()) {
       const found = await this.#log.checkpoint(version);
-      if (found === undefined || isRead(found) || found.fault === undefined) continue;
+      if (found === undefined || isReadable(found) || found.fault === undefined) continue;
       if (bad.every((one) => one.version !== version)) bad.push(found);
     }
     return bad;
@@ -262,7 +262,7 @@ export class DeltaTable {
       const { snapshot } = this;
       const wanted = await build(snapshot);
       if (wanted === undefined) return snapshot;
-      if (!restores) this.#refuseBarred(wanted);
+      if (!restores) this.#refuseTombstoned(wanted);
       const timestamp = this.#clock.now();
       const actions: Action[] = [
         // The id makes each attempt's bytes its own, so that a writer can tell its commit from another's.
@@ -274,7 +274,7 @@ export class DeltaTable {
       const id = { table: this.schema.name, version };
       if (!(await this.#claim(this.#log.commitPath(version), encodeActions(actions, id)))) {
         await this.#readOn();
-      } else if (!(await this.#log.isCutOff(snapshot.version))) {
+      } else if (!(await this.#log.isCleanedUp(snapshot.version))) {
         this.#apply(actions, version);
         await this.#checkpoint();
         return this.snapshot;
@@ -284,10 +284,10 @@ export class DeltaTable {
     }
   }
 
-  #refuseBarred(actions: readonly Action[]): void {
+  #refuseTombstoned(actions: readonly Action[]): void {
     const add = actions
       .flatMap((action) => ('add' in action ? action.add : []))
-      .find(({ path }) => this.isBarred(path));
+      .find(({ path }) => this.isTombstoned(path));
     if (add === undefined) return;
     throw new LedgerlakeError(
       'LAKE_CONFLICT',
@@ -329,7 +329,7 @@ export class DeltaTable {
     if (!this.#isCheckpointDue()) return;
     // Several that are at work all find it due at the same time: only the first of them need write it.
     const newest = (await this.#log.newestCheckpoint()) ?? -1;
-    const isReliedOn = this.#passedOver.every(({ version }) => version !== newest);
+    const isReliedOn = this.#skipped.every(({ version }) => version !== newest);
     if (isReliedOn) this.#checkpointed = Math.max(this.#checkpointed, newest);
     if (this.#isCheckpointDue()) await this.#writeCheckpoint();
   }
@@ -346,7 +346,7 @@ export class DeltaTable {
       metaData: this.#metaData,
       files: this.snapshot.files.values(),
       txns: this.snapshot.txns.values(),
-      removed: [...this.#removed.values()].filter(({ path }) => this.isBarred(path)),
+      removed: [...this.#removed.values()].filter(({ path }) => this.isTombstoned(path)),
     };
     const { bytes, actions } = await encodeCheckpoint(state);
     await this.#log.writeCheckpoint(this.snapshot.version, bytes, { actions, files: this.snapshot.files.size });
@@ -378,5 +378,5 @@ export class DeltaTable {
 }
 
 function isCut(actions: readonly Action[]): boolean {
-  return actions.some((action) => 'commitInfo' in action && action.commitInfo['operation'] === cutOperation);
+  return actions.some((action) => 'commitInfo' in action && action.commitInfo['operation'] === cleanUpOperation);
 }

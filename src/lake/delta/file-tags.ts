@@ -21,14 +21,14 @@ export function accountOf(add: Add): string | undefined {
   return add.partitionValues['account'] ?? add.tags?.['account'];
 }
 
-/** The units whose rows a file holds. */
-export function unitsOf(add: Add): readonly string[] {
+/** The load keys whose rows a file holds. */
+export function loadKeysOf(add: Add): readonly string[] {
   return stringsOf(add.tags?.['units']) ?? [];
 }
 
 /**
  * The spans of the imports whose events without a date a file holds: any of them may lie anywhere in its span. None where
- * the file has no such event, or was written before this was noted; what is no span is passed over. No two spans of a file
+ * the file has no such event, or was written before this was noted; what is no span is skipped. No two spans of a file
  * share a day (`mayShareFile`), so that the day of an event tells its span.
  */
 export function importSpansOf(add: Add): readonly ImportSpan[] {
@@ -78,7 +78,11 @@ export function removal({ path, partitionValues, size }: Add, now: number, dataC
  * Takes a derived file out of its table that still counts, as its successors come in and the main table's commit is to
  * follow. All that it takes to bring it back stands here, should that commit never come.
  */
-export function swapping({ path, partitionValues, size, stats, tags }: Add, now: number, dataChange: boolean): Action {
+export function swapRemoval(
+  { path, partitionValues, size, stats, tags }: Add,
+  now: number,
+  dataChange: boolean,
+): Action {
   const told = { ...(stats === undefined ? {} : { stats }), ...(tags === undefined ? {} : { tags }) };
   const remove: Remove = {
     path,
@@ -92,13 +96,13 @@ export function swapping({ path, partitionValues, size, stats, tags }: Add, now:
 }
 
 /** The file that such a commit took out; undefined for the removal of one that had ceased to count. */
-export function swappedOut({ path, deletionTimestamp, partitionValues, size, stats, tags }: Remove): Add | undefined {
+export function swappedAdd({ path, deletionTimestamp, partitionValues, size, stats, tags }: Remove): Add | undefined {
   if (partitionValues === undefined || size === undefined || tags === undefined) return undefined;
   const add: Add = { path, partitionValues, size, modificationTime: deletionTimestamp, dataChange: false, tags };
   return stats === undefined ? add : { ...add, stats };
 }
 
 /** Bars the path of a file that no commit has named, so that it may be deleted: whoever is about to name it sees it. */
-export function barring(path: string, now: number): Action {
+export function tombstone(path: string, now: number): Action {
   return { remove: { path, deletionTimestamp: now, dataChange: false } };
 }

@@ -1,26 +1,31 @@
 import type { Add } from './actions.js';
-import { accountOf, unitsOf } from './file-tags.js';
+import { accountOf, loadKeysOf } from './file-tags.js';
 
-type ByUnit = Map<string, readonly Add[]>;
+type ByLoadKey = Map<string, readonly Add[]>;
 
 /**
- * Files by the units whose rows they hold, so that a commit needn't go through all files of an account. Only of accounts that
+ * Files by the load keys whose rows they hold, so that a commit needn't go through all files of an account. Only of accounts that
  * were asked for.
  */
-export class UnitFiles {
-  readonly #byAccount = new Map<string, Map<string, ByUnit>>();
+export class FilesByLoadKey {
+  readonly #byAccount = new Map<string, Map<string, ByLoadKey>>();
 
-  /** Those of an account and a pipeline that hold any of the units; `files` gives all of the account, the first time. */
-  with(account: string, pipeline: string, units: Iterable<string>, files: (account: string) => Iterable<Add>): Add[] {
+  /** Those of an account and a pipeline that hold any of the load keys; `files` gives all of the account, the first time. */
+  with(
+    account: string,
+    pipeline: string,
+    loadKeys: Iterable<string>,
+    files: (account: string) => Iterable<Add>,
+  ): Add[] {
     let own = this.#byAccount.get(account);
     if (own === undefined) {
-      this.#byAccount.set(account, (own = new Map<string, ByUnit>()));
+      this.#byAccount.set(account, (own = new Map<string, ByLoadKey>()));
       for (const add of files(account)) note(own, add);
     }
-    const byUnit = own.get(pipeline);
-    if (byUnit === undefined) return [];
+    const byLoadKey = own.get(pipeline);
+    if (byLoadKey === undefined) return [];
     const found = new Set<Add>();
-    for (const unit of units) for (const add of byUnit.get(unit) ?? []) found.add(add);
+    for (const loadKey of loadKeys) for (const add of byLoadKey.get(loadKey) ?? []) found.add(add);
     return [...found];
   }
 
@@ -30,12 +35,12 @@ export class UnitFiles {
   }
 
   forget(add: Add): void {
-    const byUnit = this.#byAccount.get(accountOf(add) ?? '')?.get(add.tags?.['pipeline'] ?? '');
-    if (byUnit === undefined) return;
-    for (const unit of unitsOf(add)) {
-      const left = byUnit.get(unit)?.filter((other) => other !== add) ?? [];
-      if (left.length > 0) byUnit.set(unit, left);
-      else byUnit.delete(unit);
+    const byLoadKey = this.#byAccount.get(accountOf(add) ?? '')?.get(add.tags?.['pipeline'] ?? '');
+    if (byLoadKey === undefined) return;
+    for (const loadKey of loadKeysOf(add)) {
+      const left = byLoadKey.get(loadKey)?.filter((other) => other !== add) ?? [];
+      if (left.length > 0) byLoadKey.set(loadKey, left);
+      else byLoadKey.delete(loadKey);
     }
   }
 
@@ -44,9 +49,9 @@ export class UnitFiles {
   }
 }
 
-function note(own: Map<string, ByUnit>, add: Add): void {
+function note(own: Map<string, ByLoadKey>, add: Add): void {
   const pipeline = add.tags?.['pipeline'] ?? '';
-  let byUnit = own.get(pipeline);
-  if (byUnit === undefined) own.set(pipeline, (byUnit = new Map<string, readonly Add[]>()));
-  for (const unit of unitsOf(add)) byUnit.set(unit, [...(byUnit.get(unit) ?? []), add]);
+  let byLoadKey = own.get(pipeline);
+  if (byLoadKey === undefined) own.set(pipeline, (byLoadKey = new Map<string, readonly Add[]>()));
+  for (const loadKey of loadKeysOf(add)) byLoadKey.set(loadKey, [...(byLoadKey.get(loadKey) ?? []), add]);
 }

@@ -1,15 +1,15 @@
 import type { Txn } from './actions.js';
-import { accountOfTxn, isRead, readUnit } from './load-key-ids.js';
+import { accountOfTxn, isLoaded, parseAppId } from './load-key-ids.js';
 
 type ByPipeline = Map<string, Map<string, Txn>>;
 
 const none: ReadonlyMap<string, Txn> = new Map();
 
 /**
- * The units that count as read, by account and pipeline, with their transactions. Only of accounts that were asked for; what
+ * The load keys that count as read, by account and pipeline, with their transactions. Only of accounts that were asked for; what
  * a commit asks of them takes no longer however many there are.
  */
-export class ReadUnits {
+export class LoadedKeys {
   readonly #byAccount = new Map<string, ByPipeline>();
 
   /** Those of an account and a pipeline; `txns` gives all that was done for the account, the first time. */
@@ -38,10 +38,10 @@ export class ReadUnits {
 }
 
 function note(own: ByPipeline, txn: Txn): void {
-  const read = readUnit(txn.appId);
+  const read = parseAppId(txn.appId);
   if (read === undefined) return;
-  let units = own.get(read.pipeline);
-  if (units === undefined) own.set(read.pipeline, (units = new Map<string, Txn>()));
-  if (isRead(txn)) units.set(read.unit, txn);
-  else units.delete(read.unit);
+  let loadKeys = own.get(read.pipeline);
+  if (loadKeys === undefined) own.set(read.pipeline, (loadKeys = new Map<string, Txn>()));
+  if (isLoaded(txn)) loadKeys.set(read.loadKey, txn);
+  else loadKeys.delete(read.loadKey);
 }

@@ -2,9 +2,9 @@ import type { Action, Add, Txn } from './actions.js';
 import { ByAccount } from './by-account.js';
 import { accountOf, derivedOf } from './file-tags.js';
 import { unnumbered } from './numbered-paths.js';
-import { ReadUnits } from './read-loads.js';
-import { UnitFiles } from './load-files.js';
-import { accountOfTxn, namedByTxn } from './load-key-ids.js';
+import { LoadedKeys } from './read-loads.js';
+import { FilesByLoadKey } from './load-files.js';
+import { accountOfTxn, referencedByTxn } from './load-key-ids.js';
 
 /**
  * A table as the newest version that was read has it: a view that moves on with the table. What a commit asks of it takes no
@@ -19,24 +19,24 @@ export interface Snapshot {
   readonly txns: ReadonlyMap<string, Txn>;
   /** The files that were written for an account. */
   filesOf(account: string): Iterable<Add>;
-  /** Those of them that a pipeline wrote and that hold any of these units. */
-  filesWith(account: string, pipeline: string, units: Iterable<string>): Add[];
+  /** Those of them that a pipeline wrote and that hold any of these load keys. */
+  filesWith(account: string, pipeline: string, loadKeys: Iterable<string>): Add[];
   /** The files that have this path in the log but for a number behind the name. */
   numbered(path: string): Iterable<Add>;
   /** What was done for an account. */
   txnsOf(account: string): Iterable<Txn>;
-  /** The units that a pipeline has read for an account. */
-  unitsOf(account: string, pipeline: string): ReadonlyMap<string, Txn>;
+  /** The load keys that a pipeline has read for an account. */
+  loadKeysOf(account: string, pipeline: string): ReadonlyMap<string, Txn>;
   /** Accounts that something was done for. */
   accounts(): Iterable<string>;
   /** The file with this path once it is decoded: where it lies below the table's folder. */
   fileAt(place: string): Add | undefined;
   /** How many of the table's files name a derived file, by its path within the lake. */
-  timesNamed(path: string): number;
+  referenceCount(path: string): number;
   /** The derived files that the table's files name, as paths within the lake. */
-  readonly named: Iterable<string>;
+  readonly referenced: Iterable<string>;
   /** The files of lasting tables that the log has named for good, as paths within the lake. */
-  readonly lastingNames: ReadonlySet<string>;
+  readonly pinned: ReadonlySet<string>;
 }
 
 /** A snapshot that takes what commits say. */
@@ -44,14 +44,14 @@ export class LiveSnapshot implements Snapshot {
   version = -1;
   readonly #files = new ByAccount<Add>(accountOf);
   readonly #txns = new ByAccount<Txn>(({ appId }) => accountOfTxn(appId));
-  readonly #units = new ReadUnits();
-  readonly #unitFiles = new UnitFiles();
+  readonly #loadedKeys = new LoadedKeys();
+  readonly #filesByKey = new FilesByLoadKey();
   /** Files that have a number behind the name, by the path without it and by their own. */
   readonly #numbered = new Map<string, Map<string, Add>>();
   /** Files whose path is encoded, by their path once it is decoded. */
   readonly #places = new Map<string, Add>();
-  readonly #named = new Map<string, number>();
-  readonly #lastingNames = new Set<string>();
+  readonly #references = new Map<string, number>();
+  readonly #pinned = new Set<string>();
 
   get files(): ReadonlyMap<string, Add> {
     return this.#files.all;
@@ -65,8 +65,8 @@ export class LiveSnapshot implements Snapshot {
     return this.#files.of(account);
   }
 
-  filesWith(account: string, pipeline: string, units: Iterable<string>): Add[] {
-    return this.#unitFiles.with(account, pipeline, units, (of) => this.filesOf(of));
+  filesWith(account: string, pipeline: string, loadKeys: Iterable<string>): Add[] {
+    return this.#filesByKey.with(account, pipeline, loadKeys, (of) => this.filesOf(of));
   }
 
   numbered(path: string): Iterable<Add> {
@@ -77,8 +77,8 @@ export class LiveSnapshot implements Snapshot {
     return this.#txns.of(account);
   }
 
-  unitsOf(account: string, pipeline: string): ReadonlyMap<string, Txn> {
-    return this.#units.of(account, pipeline, (of) => this.txnsOf(of));
+  loadKeysOf(account: string, pipeline: string): ReadonlyMap<string, Txn> {
+    return this.#loadedKeys.of(account, pipeline, (of) => this.txnsOf(of));
   }
 
   accounts(): Iterable<string> {
@@ -89,22 +89,22 @@ export class LiveSnapshot implements Snapshot {
     return this.#places.get(place) ?? (isEncoded(place) ? undefined : this.#files.all.get(place));
   }
 
-  timesNamed(path: string): number {
-    return this.#named.get(path) ?? 0;
+  referenceCount(path: string): number {
+    return this.#references.get(path) ?? 0;
   }
 
-  get named(): Iterable<string> {
-    return this.#named.keys();
+  get referenced(): Iterable<string> {
+    return this.#references.keys();
   }
 
-  get lastingNames(): ReadonlySet<string> {
-    return this.#lastingNames;
+  get pinned(): ReadonlySet<string> {
+    return this.#pinned;
   }
 
   clear(): void {
     this.version = -1;
-    for (const held of [this.#files, this.#unitFiles, this.#numbered, this.#places, this.#named]) held.clear();
-    for (const held of [this.#txns, this.#units, this.#lastingNames]) held.clear();
+    for (const held of [this.#files, this.#filesByKey, this.#numbered, this.#places, this.#references]) held.clear();
+    for (const held of [this.#txns, this.#loadedKeys, this.#pinned]) held.clear();
   }
 
   apply(action: Action): void {
@@ -115,18 +115,18 @@ export class LiveSnapshot implements Snapshot {
     } else if ('txn' in action) {
       const { txn } = action;
       this.#txns.set(txn.appId, txn);
-      this.#units.note(txn);
-      const path = namedByTxn(txn.appId);
-      if (path !== undefined) this.#lastingNames.add(path);
+      this.#loadedKeys.note(txn);
+      const path = referencedByTxn(txn.appId);
+      if (path !== undefined) this.#pinned.add(path);
     }
   }
 
   /** Forgets a transaction, which no commit can do. */
   forget(txn: Txn): void {
     this.#txns.delete(txn.appId);
-    this.#units.forget(txn);
-    const path = namedByTxn(txn.appId);
-    if (path !== undefined) this.#lastingNames.delete(path);
+    this.#loadedKeys.forget(txn);
+    const path = referencedByTxn(txn.appId);
+    if (path !== undefined) this.#pinned.delete(path);
   }
 
   #add(add: Add): void {
@@ -136,11 +136,11 @@ export class LiveSnapshot implements Snapshot {
     if (before !== undefined && accountOf(before) === accountOf(add)) this.#disregard(before);
     else this.#remove(path);
     this.#files.set(path, add);
-    this.#unitFiles.note(add);
+    this.#filesByKey.note(add);
     if (isEncoded(path)) this.#places.set(decodeURIComponent(path), add);
     const own = unnumbered(path);
     if (own !== undefined) this.#numbered.set(own, (this.#numbered.get(own) ?? new Map<string, Add>()).set(path, add));
-    for (const named of derivedOf(add) ?? []) this.#named.set(named, this.timesNamed(named) + 1);
+    for (const named of derivedOf(add) ?? []) this.#references.set(named, this.referenceCount(named) + 1);
   }
 
   #remove(path: string): void {
@@ -154,13 +154,13 @@ export class LiveSnapshot implements Snapshot {
     this.#disregard(add);
   }
 
-  /** What the file says of units and other files holds no longer. */
+  /** What the file says of load keys and other files holds no longer. */
   #disregard(add: Add): void {
-    this.#unitFiles.forget(add);
+    this.#filesByKey.forget(add);
     for (const named of derivedOf(add) ?? []) {
-      const times = this.timesNamed(named) - 1;
-      if (times > 0) this.#named.set(named, times);
-      else this.#named.delete(named);
+      const times = this.referenceCount(named) - 1;
+      if (times > 0) this.#references.set(named, times);
+      else this.#references.delete(named);
     }
   }
 }

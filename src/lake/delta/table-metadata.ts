@@ -3,9 +3,9 @@ import type { Table } from '../../core/columns/table.js';
 import type { MetaData } from './actions.js';
 import { columnsOf, deltaSchema, partitionColumns, widenedSchema, type LogColumn } from './delta-schema.js';
 
-/** So long a path stays barred that was removed: whoever removed it may still be on the way to delete the file. */
-export const barredMs = 86_400_000;
-const barredFor = 'interval 1 day';
+/** So long a path stays tombstoned that was removed: whoever removed it may still be on the way to delete the file. */
+export const tombstoneMs = 86_400_000;
+const tombstoneInterval = 'interval 1 day';
 
 /** What a log says of a table that begins now. */
 export function newMetaData(table: Table, createdTime: number): MetaData {
@@ -15,7 +15,7 @@ export function newMetaData(table: Table, createdTime: number): MetaData {
     format: { provider: 'parquet', options: {} },
     schemaString: deltaSchema(table),
     partitionColumns,
-    configuration: { 'delta.deletedFileRetentionDuration': barredFor },
+    configuration: { 'delta.deletedFileRetentionDuration': tombstoneInterval },
     createdTime,
   };
 }

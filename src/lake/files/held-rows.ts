@@ -90,7 +90,7 @@ export async function selectRows(
 }
 
 /** The files that hold what a slice takes the place of, and those of derived tables that they name. */
-export function heldAdds(
+export function replacedAdds(
   lake: ComparedLake,
   main: Table,
   slice: SliceCommit,

@@ -1,6 +1,6 @@
 import { decimalScale, decimalText } from '../../core/numeric/decimal.js';
 import { dayStart } from '../../core/windows.js';
-import { importSpansOf, importSpansTag, unitsOf } from '../delta/file-tags.js';
+import { importSpansOf, importSpansTag, loadKeysOf } from '../delta/file-tags.js';
 import type { Add } from '../delta/actions.js';
 
 type Tags = Readonly<Record<string, string>>;
@@ -11,10 +11,10 @@ const own: ReadonlySet<string> = new Set(['units', 'rows', 'sha256', 'derived', 
 /** Sums by currency: `{"USD":"12.340000"}`. */
 export type NetSums = Readonly<Record<string, string>>;
 
-/** The tags of a file that holds the rows of several: units and groups united, sums added up exactly, the rest where all agree. */
+/** The tags of a file that holds the rows of several: load keys and groups united, sums added up exactly, the rest where all agree. */
 export function mergedTags(adds: readonly Add[]): Record<string, string> {
   const tags = sharedTags(adds.map((add) => add.tags ?? {}));
-  tags['units'] = JSON.stringify([...new Set(adds.flatMap(unitsOf))].toSorted());
+  tags['units'] = JSON.stringify([...new Set(adds.flatMap(loadKeysOf))].toSorted());
   Object.assign(tags, importSpansTag(adds.flatMap(importSpansOf)));
   const nets = valuesOf(adds, 'net');
   if (nets.length > 0) tags['net'] = JSON.stringify(addNets(nets.map((net) => JSON.parse(net) as NetSums)));

@@ -7,21 +7,21 @@ import type { NewFile } from '../transaction/written-files.js';
 import { fileMetadata } from './file-metadata.js';
 import type { Family } from './families.js';
 import { bytesOf, type LocalParquet } from './local-parquet.js';
-import { beginningOf, labelOf } from './unit-rows.js';
+import { firstStart, loadKeysLabel } from './unit-rows.js';
 
 /** Where a new file belongs. */
-export interface Place {
+export interface FileTarget {
   readonly family: Family;
   readonly account: string;
   /** `2025-03`, or `unknown`. */
   readonly month: string;
-  /** The units whose rows it holds. */
-  readonly units: readonly string[];
+  /** The load keys whose rows it holds. */
+  readonly loadKeys: readonly string[];
 }
 
 /** Key-value metadata of a file made from others, as a slice's own files have it. */
-export function metadataOf({ family, account, units }: Place): ReadonlyMap<string, string> {
-  return fileMetadata(family.pipeline, account, labelOf(units));
+export function metadataOf({ family, account, loadKeys }: FileTarget): ReadonlyMap<string, string> {
+  return fileMetadata(family.pipeline, account, loadKeysLabel(loadKeys));
 }
 
 /** What the names of files begin with that were made from others. */
@@ -51,7 +51,7 @@ async function hashed(path: string): Promise<{ readonly size: number; readonly s
  */
 export async function newFile(
   table: Table,
-  { account, month, units }: Place,
+  { account, month, loadKeys }: FileTarget,
   local: LocalParquet,
   tags: Readonly<Record<string, string>>,
   now: number,
@@ -61,14 +61,14 @@ export async function newFile(
     table,
     read: () => bytesOf(local),
     add: {
-      path: `account=${account}/month=${month}/${prefix}${beginningOf(units) ?? month}-${sha256.slice(0, 16)}.parquet`,
+      path: `account=${account}/month=${month}/${prefix}${firstStart(loadKeys) ?? month}-${sha256.slice(0, 16)}.parquet`,
       partitionValues: { account, month },
       size,
       modificationTime: now,
       // The same rows in other files: who follows the table's changes has nothing to read.
       dataChange: false,
       stats: local.stats,
-      tags: { ...tags, units: JSON.stringify(units), rows: String(local.rows), sha256 },
+      tags: { ...tags, units: JSON.stringify(loadKeys), rows: String(local.rows), sha256 },
     },
   };
 }

@@ -28,9 +28,9 @@ export function mainOrder(table: Table): string {
 }
 
 function orderOf(table: Table): readonly string[] {
-  return [...new Set([...(table.sort ?? []), ...sortColumns.filter((name) => has(table, name))])];
+  return [...new Set([...(table.sort ?? []), ...sortColumns.filter((name) => hasColumn(table, name))])];
 }
 
-export function has(table: Table, column: string): boolean {
+export function hasColumn(table: Table, column: string): boolean {
   return table.columns.some(({ name }) => name === column);
 }

@@ -3,11 +3,11 @@ import type { Database } from '../../core/duckdb/connection.js';
 import { rowsIn } from './local-parquet.js';
 import type { Cell } from '../../core/text/rows.js';
 import type { NetSums } from './merged-tags.js';
-import { has } from './row-order.js';
+import { hasColumn } from './row-order.js';
 
 /** Net sums by currency of a local file of entries, exact; nothing for a table without amounts. */
-export async function netSumsOf(database: Database, table: Table, path: string): Promise<NetSums> {
-  if (!['role', 'currency', 'amount'].every((column) => has(table, column))) return {};
+export async function netSumsOfFile(database: Database, table: Table, path: string): Promise<NetSums> {
+  if (!['role', 'currency', 'amount'].every((column) => hasColumn(table, column))) return {};
   const rows = await database.rows(
     `SELECT coalesce(currency, '') AS currency, CAST(sum(amount) AS VARCHAR) AS net FROM ${rowsIn([path])} ` +
       "WHERE role = 'net' AND amount IS NOT NULL GROUP BY ALL",

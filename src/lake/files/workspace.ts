@@ -11,7 +11,7 @@ export interface Limits {
   readonly memory: string;
   /** Bytes of rows that DuckDB sorts, compares or writes at once: over wide rows it runs out of memory before it spills. */
   readonly rangeBytes: number;
-  /** Bytes of `raw` that are flattened at once: more than a part of an import has, so that none of its files is parted. */
+  /** Bytes of `raw` that are flattened at once: more than a part of an import has, so that none of its files is split. */
   readonly rawBytes: number;
   /** From which size on a second thread writes Parquet, which holds memory of its own. */
   readonly thread: ThreadLimits;

@@ -194,7 +194,7 @@ export function diskStore(location: string, options: DiskOptions = {}): Store {
       }
     },
 
-    sweep: async (all = false) => {
+    removeUnfinished: async (all = false) => {
       refuseLinks(root, temporaryFolder);
       try {
         const swept = await sweepFolder(temporary, await thisWriter(), all ? Infinity : clock.now());

@@ -119,7 +119,7 @@ export function s3Store(location: string, options: S3Options = {}): Store {
       // A completion whose answer was lost leaves its retry no upload to complete, but the object.
       const answer = answerOf(error);
       if ((answer.attempts > 1 || isUnclear(answer)) && (await isOurs({ client, sdk }, Key, token)) === true) return;
-      // What can't be aborted now is swept after a day; why the upload failed is what the user must hear.
+      // What can't be aborted now is vacuumed after a day; why the upload failed is what the user must hear.
       await client.send(new sdk.AbortMultipartUploadCommand(upload)).catch(() => undefined);
       throw error;
     }
@@ -223,9 +223,9 @@ export function s3Store(location: string, options: S3Options = {}): Store {
       }
     },
 
-    sweep: async (all = false) => {
+    removeUnfinished: async (all = false) => {
       try {
-        return await sweepUploads(await connection(), Bucket, prefix, all ? Infinity : clock.now() - dayMs);
+        return await abortUploads(await connection(), Bucket, prefix, all ? Infinity : clock.now() - dayMs);
       } catch (error) {
         throw failure('clear unfinished uploads below', '', error);
       }
@@ -275,7 +275,7 @@ async function bytesOf(body: { transformToByteArray(): Promise<Uint8Array> } | u
 }
 
 /** Aborts the uploads below a prefix that were begun before an instant; how many. */
-async function sweepUploads({ client, sdk }: Connection, Bucket: string, Prefix: string, before: number) {
+async function abortUploads({ client, sdk }: Connection, Bucket: string, Prefix: string, before: number) {
   let aborted = 0;
   let marker = {};
   for (;;) {
@@ -286,7 +286,7 @@ async function sweepUploads({ client, sdk }: Connection, Bucket: string, Prefix:
         await client.send(new sdk.AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
         aborted++;
       } catch (error) {
-        // Another sweep was faster.
+        // Another vacuum was faster.
         if (answerOf(error).name !== 'NoSuchUpload') throw error;
       }
     }

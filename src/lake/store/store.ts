@@ -41,5 +41,5 @@ export interface Store {
    * nobody else writes, so that what can't be told to be a dead writer's goes too, and with it empty folders of
    * partitions, where the place has folders.
    */
-  sweep(all?: boolean): Promise<number>;
+  removeUnfinished(all?: boolean): Promise<number>;
 }

@@ -1,13 +1,13 @@
 import type { Add } from '../delta/actions.js';
 import type { DeltaTable } from '../delta/delta-table.js';
-import { barring, isDerivedFile, removal } from '../delta/file-tags.js';
+import { tombstone, isDerivedFile, removal } from '../delta/file-tags.js';
 import type { Store } from '../store/store.js';
 
 /**
  * Files that nothing should name any more, by table and path in its log, each as the log had it when that was found:
  * undefined where it hadn't.
  */
-export type Leftovers = ReadonlyMap<DeltaTable, ReadonlyMap<string, Add | undefined>>;
+export type Orphans = ReadonlyMap<DeltaTable, ReadonlyMap<string, Add | undefined>>;
 
 interface Tables {
   readonly store: Store;
@@ -18,16 +18,16 @@ interface Tables {
  * Paths, within the lake, of the derived files that count: those that main tables' files name, and of lasting tables
  * those that main tables' logs have named.
  */
-export function namedFiles(tables: readonly DeltaTable[]): Set<string> {
-  const names = tables.flatMap(({ snapshot }) => [...snapshot.named]);
-  const lasting = tables.flatMap(({ snapshot }) => [...snapshot.lastingNames]);
-  return new Set([...names, ...lasting.filter((path) => isNamed(tables, path))]);
+export function referencedFiles(tables: readonly DeltaTable[]): Set<string> {
+  const names = tables.flatMap(({ snapshot }) => [...snapshot.referenced]);
+  const lasting = tables.flatMap(({ snapshot }) => [...snapshot.pinned]);
+  return new Set([...names, ...lasting.filter((path) => isReferenced(tables, path))]);
 }
 
 /** Whether a derived file counts, by its path within the lake. */
-export function isNamed(tables: readonly DeltaTable[], path: string): boolean {
-  if (tables.some(({ snapshot }) => snapshot.timesNamed(path) > 0)) return true;
-  if (!tables.some(({ snapshot }) => snapshot.lastingNames.has(path))) return false;
+export function isReferenced(tables: readonly DeltaTable[], path: string): boolean {
+  if (tables.some(({ snapshot }) => snapshot.referenceCount(path) > 0)) return true;
+  if (!tables.some(({ snapshot }) => snapshot.pinned.has(path))) return false;
   // A name lasts for good. A file that has come to count by itself, or in whose place others do, needs none.
   const found = fileAt(tables, path);
   return found?.table.schema.lasting === true && isDerivedFile(found.add);
@@ -45,8 +45,8 @@ export function fileAt(
 }
 
 /** The files with these paths within the lake, as the newest versions of their logs have them. */
-export async function leftoversOf({ tables }: Tables, paths: readonly string[]): Promise<Leftovers> {
-  const leftovers = new Map<DeltaTable, Map<string, Add | undefined>>();
+export async function orphansOf({ tables }: Tables, paths: readonly string[]): Promise<Orphans> {
+  const orphans = new Map<DeltaTable, Map<string, Add | undefined>>();
   for (const table of tables) {
     const prefix = `${table.schema.name}/`;
     const wanted = new Set(paths.filter((path) => path.startsWith(prefix)));
@@ -55,11 +55,11 @@ export async function leftoversOf({ tables }: Tables, paths: readonly string[]):
     await table.refresh();
     for (const path of wanted) {
       const add = table.fileAt(path);
-      const own = leftovers.get(table) ?? new Map<string, Add | undefined>();
-      leftovers.set(table, own.set(add?.path ?? path.slice(prefix.length), add));
+      const own = orphans.get(table) ?? new Map<string, Add | undefined>();
+      orphans.set(table, own.set(add?.path ?? path.slice(prefix.length), add));
     }
   }
-  return leftovers;
+  return orphans;
 }
 
 /**
@@ -67,17 +67,17 @@ export async function leftoversOf({ tables }: Tables, paths: readonly string[]):
  * process claimed a version of the main table: what another run named by then is spared, and what one is about to name
  * it has added again.
  */
-export async function dropLeftovers({ store, tables }: Tables, leftovers: Leftovers, now: number): Promise<number> {
+export async function deleteOrphans({ store, tables }: Tables, orphans: Orphans, now: number): Promise<number> {
   let dropped = 0;
-  for (const [table, files] of leftovers) {
+  for (const [table, files] of orphans) {
     let gone: string[] = [];
     await table.commit('WRITE', (snapshot) => {
-      const unnamed = [...files].filter(
-        ([path, add]) => snapshot.files.get(path) === add && !isNamed(tables, table.pathOf({ path })),
+      const unreferenced = [...files].filter(
+        ([path, add]) => snapshot.files.get(path) === add && !isReferenced(tables, table.pathOf({ path })),
       );
-      gone = unnamed.map(([path]) => path);
+      gone = unreferenced.map(([path]) => path);
       if (gone.length === 0) return undefined;
-      return unnamed.map(([path, add]) => (add === undefined ? barring(path, now) : removal(add, now)));
+      return unreferenced.map(([path, add]) => (add === undefined ? tombstone(path, now) : removal(add, now)));
     });
     for (const path of gone) await store.remove(table.pathOf({ path }));
     dropped += gone.length;

@@ -1,9 +1,9 @@
 import type { Snapshot } from '../delta/snapshot.js';
-import type { Tables } from './transaction.js';
+import type { LakeTables } from './transaction.js';
 import type { SliceCommit, SliceFile } from './slice-commit.js';
 
 /** A lake, as far as what it holds is compared. */
-export interface ComparedLake extends Tables {
+export interface ComparedLake extends LakeTables {
   /** Reads what was committed since. */
   refresh(): Promise<void>;
 }
@@ -23,7 +23,7 @@ export interface RevisionToCommit {
   readonly files: readonly SliceFile[];
   /** The name of its files: no other commit of the main table has the same one. */
   readonly name: string;
-  /** Whether the lake still holds what was compared, as rows; files may have been merged or parted since. */
+  /** Whether the lake still holds what was compared, as rows; files may have been merged or split since. */
   holds(main: Snapshot): boolean;
   /** Called once the commit is taken. */
   committed(): void;
@@ -31,6 +31,6 @@ export interface RevisionToCommit {
 
 /** Compares what was read again with what the lake holds of the same. */
 export interface Revisions {
-  /** Called again where another run has committed the same units meanwhile. */
+  /** Called again where another run has committed the same load keys meanwhile. */
   compare(lake: ComparedLake, slice: SliceCommit): Promise<Revision>;
 }

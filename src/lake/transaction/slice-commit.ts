@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Table } from '../../core/columns/table.js';
 import type { Add } from '../delta/actions.js';
-import type { SliceUnits } from '../loads/load-keys.js';
+import type { SliceLoads } from '../loads/load-keys.js';
 
 /** One file of a slice, not yet in the lake. */
 export interface SliceFile {
@@ -17,7 +17,7 @@ export interface SliceFile {
 }
 
 /** A slice that was read whole. */
-export interface SliceCommit extends SliceUnits {
+export interface SliceCommit extends SliceLoads {
   /** Begins the names of its files. */
   readonly name: string;
   /** Every table of the pipeline; the commit of the last one makes the slice count. */
@@ -43,7 +43,7 @@ export function addOf(slice: SliceCommit, file: SliceFile, now: number): Add {
       pipeline: slice.pipeline,
       ...file.tags,
       account: slice.account,
-      units: JSON.stringify(slice.units),
+      units: JSON.stringify(slice.loadKeys),
       rows: String(file.rows),
       sha256: hash,
     },

@@ -1,8 +1,8 @@
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../delta/actions.js';
 import type { DeltaTable } from '../delta/delta-table.js';
-import { fileAt, isNamed } from './derived-files.js';
-import { isDerivedFile, mainOf, swappedOut, swapping } from '../delta/file-tags.js';
+import { fileAt, isReferenced } from './derived-files.js';
+import { isDerivedFile, mainOf, swappedAdd, swapRemoval } from '../delta/file-tags.js';
 
 /**
  * Brings derived files back that count and that their tables' logs no longer have, because a run died between taking them
@@ -40,7 +40,7 @@ function namesItself(table: DeltaTable, path: string): LedgerlakeError {
 
 /** What a main table's files name and derived tables don't have: paths in their logs. */
 function lostFiles(tables: readonly DeltaTable[], main: DeltaTable): Map<DeltaTable, Set<string>> {
-  const named = [...main.snapshot.named].filter((path) => fileAt(tables, path) === undefined);
+  const named = [...main.snapshot.referenced].filter((path) => fileAt(tables, path) === undefined);
   const lost = new Map<DeltaTable, Set<string>>();
   for (const table of tables) {
     const prefix = `${table.schema.name}/`;
@@ -66,12 +66,12 @@ async function restoreTable(
     const isDead = (add: Add): boolean =>
       isDerivedFile(add) &&
       mainOf(add) === main.schema.name &&
-      !isNamed(tables, table.pathOf(add)) &&
+      !isReferenced(tables, table.pathOf(add)) &&
       add.modificationTime < before;
     // As a swap in its turn: a living run may name one of them before this one claims its version of the main table, and
     // finds it brought back then.
     const successors = [...files.values()].filter(isDead);
-    return [...successors.map((add) => swapping(add, now, false)), ...back.map((add) => ({ add }))];
+    return [...successors.map((add) => swapRemoval(add, now, false)), ...back.map((add) => ({ add }))];
   });
   return isRestored;
 }
@@ -82,5 +82,5 @@ async function restoreTable(
  */
 export async function takenOut(table: DeltaTable, paths: ReadonlySet<string>): Promise<Add[]> {
   const missing = new Set([...paths].filter((path) => !table.snapshot.files.has(path)));
-  return (await table.removals(missing)).flatMap((remove) => swappedOut(remove) ?? []);
+  return (await table.removals(missing)).flatMap((remove) => swappedAdd(remove) ?? []);
 }

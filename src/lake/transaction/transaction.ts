@@ -2,16 +2,16 @@ import type { Clock } from '../../core/clock.js';
 import type { Table } from '../../core/columns/table.js';
 import type { Action, Add } from '../delta/actions.js';
 import type { DeltaTable } from '../delta/delta-table.js';
-import { barring, derivedOf, removal, swapping } from '../delta/file-tags.js';
-import { dropLeftovers, leftoversOf, type Leftovers } from './derived-files.js';
+import { tombstone, derivedOf, removal, swapRemoval } from '../delta/file-tags.js';
+import { deleteOrphans, orphansOf, type Orphans } from './derived-files.js';
 import type { Snapshot } from '../delta/snapshot.js';
 import type { Store } from '../store/store.js';
-import { namingTxn } from '../delta/load-key-ids.js';
+import { referenceTxn } from '../delta/load-key-ids.js';
 import { takenOut } from './swapped-files.js';
 import { WrittenFiles, type NewFile } from './written-files.js';
 
 /** Files of a main table and of those derived from it that come into the lake together, in the place of others. */
-export interface Exchange {
+export interface Transaction {
   /** For the log: `WRITE`. */
   readonly operation: string;
   /** The table whose files name the derived ones; its commit makes all of it count. */
@@ -32,8 +32,8 @@ export interface Decision {
   readonly actions: readonly Action[];
 }
 
-/** What an exchange changed. */
-export interface Exchanged {
+/** What an transaction changed. */
+export interface TransactionResult {
   /** False where `decide` wanted no part of it: nothing was changed. */
   readonly taken: boolean;
   /** Files written that count now, and their bytes. */
@@ -41,35 +41,39 @@ export interface Exchanged {
   readonly bytes: number;
 }
 
-/** The lake as an exchange sees it. */
-export interface Tables {
+/** The lake as an transaction sees it. */
+export interface LakeTables {
   readonly store: Store;
   readonly tables: readonly DeltaTable[];
   table(name: string): DeltaTable;
 }
 
 /** What is left to do when the main table's commit has been taken. */
-interface Aftermath extends Exchanged {
+interface Aftermath extends TransactionResult {
   /** Paths in the main table's log of files to delete: removed by the commit. */
   readonly gone: readonly string[];
-  readonly leftovers: Leftovers;
+  readonly orphans: Orphans;
 }
 
 /**
  * Brings files into the lake, all of them or none: derived tables are committed first, the main table last, and only
  * what its files name counts. Whoever else is at work, a file that counts is there:
  *
- * - A path is removed from the log before its file is deleted, and is barred for a day then. Who wants to add it sees
+ * - A path is removed from the log before its file is deleted, and is tombstoned for a day then. Who wants to add it sees
  *   that and takes another name, or is first, and is seen by who wants to remove it.
  * - A derived file is named in one log and stands in another. So who names it adds it, again if need be, after having
  *   read the version of the main log on which the naming builds; and who removes it claims a version of the main log
  *   first, and then removes it only if nobody has added it again meanwhile.
  *
- * @throws LedgerlakeError as the store and the log do; what was taken by then stays, and leftovers wait for the sweep
+ * @throws LedgerlakeError as the store and the log do; what was taken by then stays, and leftovers wait for the vacuum
  */
-export async function exchange(lake: Tables, clock: Clock, change: Exchange): Promise<Exchanged> {
+export async function commitTransaction(
+  lake: LakeTables,
+  clock: Clock,
+  change: Transaction,
+): Promise<TransactionResult> {
   const main = lake.table(change.main.name);
-  let outcome: Aftermath = { taken: false, files: 0, bytes: 0, gone: [], leftovers: new Map() };
+  let outcome: Aftermath = { taken: false, files: 0, bytes: 0, gone: [], orphans: new Map() };
   if (change.decide(main.snapshot) === undefined) return outcome;
 
   const written = new WrittenFiles(lake.store);
@@ -85,21 +89,21 @@ export async function exchange(lake: Tables, clock: Clock, change: Exchange): Pr
     const gone = new Map(decision?.replaced.map((add) => [add.path, add]));
     const removals = outcome.gone.map((path) => {
       const add = gone.get(path);
-      if (add === undefined) return barring(path, clock.now());
+      if (add === undefined) return tombstone(path, clock.now());
       return removal(add, clock.now(), isNews(change.files));
     });
     if (decision !== undefined)
       return [...removals, ...step.adds.map((add) => ({ add })), ...decision.actions, ...step.names];
     // Only behind a version of its own can it tell what is left over from what others are about to name.
-    return removals.length > 0 || outcome.leftovers.size > 0 ? removals : undefined;
+    return removals.length > 0 || outcome.orphans.size > 0 ? removals : undefined;
   });
 
   for (const path of outcome.gone) await lake.store.remove(main.pathOf({ path }));
-  await dropLeftovers(lake, outcome.leftovers, clock.now());
+  await deleteOrphans(lake, outcome.orphans, clock.now());
   return outcome;
 }
 
-/** Files that this exchange took out of derived tables before the main table's commit, as their logs had them. */
+/** Files that this transaction took out of derived tables before the main table's commit, as their logs had them. */
 type Swapped = Map<DeltaTable, Map<string, Add>>;
 
 interface Step {
@@ -112,9 +116,9 @@ interface Step {
 
 /** Adds the derived files, and says what becomes of the main table's. */
 async function taking(
-  lake: Tables,
+  lake: LakeTables,
   main: DeltaTable,
-  { files, swaps }: Exchange,
+  { files, swaps }: Transaction,
   written: WrittenFiles,
   swapped: Swapped,
   { replaced }: Decision,
@@ -128,7 +132,7 @@ async function taking(
     counts.bytes += more.bytes;
   };
 
-  const successed = swaps === true ? namedByNoOthers(snapshot, replaced) : [];
+  const successed = swaps === true ? onlyReferencedBy(snapshot, replaced) : [];
   const bundles = new Map<string, string[]>();
   const lasting: { account: string; path: string }[] = [];
   for (const table of tablesOf(lake, files)) {
@@ -164,12 +168,12 @@ async function taking(
   const renamed = [...kept].flatMap((path) => snapshot.files.get(path) ?? []);
   const changing = [...leaving, ...renamed];
   const own = writtenDerived(lake, main, files, written);
-  const stale = namedByNoOthers(snapshot, changing, own).filter((path) => !named.includes(path));
-  const leftovers = await leftoversOf(lake, stale);
+  const stale = onlyReferencedBy(snapshot, changing, own).filter((path) => !named.includes(path));
+  const orphans = await orphansOf(lake, stale);
   return {
-    outcome: { taken: true, ...counts, gone: [...leaving.map(({ path }) => path), ...unused], leftovers },
+    outcome: { taken: true, ...counts, gone: [...leaving.map(({ path }) => path), ...unused], orphans },
     adds: adds.filter(({ path, tags }) => snapshot.files.get(path)?.tags?.['derived'] !== tags?.['derived']),
-    names: lasting.map(({ account, path }) => namingTxn(account, path, clock.now())),
+    names: lasting.map(({ account, path }) => referenceTxn(account, path, clock.now())),
   };
 }
 
@@ -178,9 +182,9 @@ async function taking(
  * and counts still comes back.
  */
 async function refusal(
-  lake: Tables,
+  lake: LakeTables,
   main: DeltaTable,
-  { files }: Exchange,
+  { files }: Transaction,
   written: WrittenFiles,
   swapped: Swapped,
 ): Promise<Step> {
@@ -194,8 +198,8 @@ async function refusal(
   }
   const stale = writtenDerived(lake, main, files, written).filter((path) => !names(main, path));
   const gone = written.paths(main).filter((path) => !snapshot.files.has(path));
-  const leftovers = await leftoversOf(lake, stale);
-  return { outcome: { taken: false, files: 0, bytes: 0, gone, leftovers }, adds: [], names: [] };
+  const orphans = await orphansOf(lake, stale);
+  return { outcome: { taken: false, files: 0, bytes: 0, gone, orphans }, adds: [], names: [] };
 }
 
 /** What leaves a derived table together with what is added: paths within the lake, and where to note it. */
@@ -228,7 +232,7 @@ async function addDerived(
     });
     if (fresh.length + leaving.length === 0) return undefined;
     for (const add of leaving) swapped.set(add.path, add);
-    return [...leaving.map((add) => swapping(add, now, isNews(files))), ...fresh.map((add) => ({ add }))];
+    return [...leaving.map((add) => swapRemoval(add, now, isNews(files))), ...fresh.map((add) => ({ add }))];
   });
   return adds;
 }
@@ -259,12 +263,17 @@ function isNews(files: readonly NewFile[]): boolean {
   return files.some(({ add }) => add.dataChange);
 }
 
-function tablesOf(lake: Tables, files: readonly NewFile[]): Set<DeltaTable> {
+function tablesOf(lake: LakeTables, files: readonly NewFile[]): Set<DeltaTable> {
   return new Set(files.map(({ table }) => lake.table(table.name)));
 }
 
-/** Derived files that this exchange has written, as paths within the lake. */
-function writtenDerived(lake: Tables, main: DeltaTable, files: readonly NewFile[], written: WrittenFiles): string[] {
+/** Derived files that this transaction has written, as paths within the lake. */
+function writtenDerived(
+  lake: LakeTables,
+  main: DeltaTable,
+  files: readonly NewFile[],
+  written: WrittenFiles,
+): string[] {
   return [...tablesOf(lake, files)]
     .filter((table) => table !== main)
     .flatMap((table) => written.paths(table).map((path) => table.pathOf({ path })));
@@ -272,14 +281,14 @@ function writtenDerived(lake: Tables, main: DeltaTable, files: readonly NewFile[
 
 /** Whether a main table's log names a file, by its path within the lake. */
 function names({ snapshot }: DeltaTable, path: string): boolean {
-  return snapshot.timesNamed(path) > 0 || snapshot.lastingNames.has(path);
+  return snapshot.referenceCount(path) > 0 || snapshot.pinned.has(path);
 }
 
 /** What these files of a table name, and other paths within the lake, where no other file of the table names it. */
-function namedByNoOthers(snapshot: Snapshot, files: readonly Add[], others: readonly string[] = []): string[] {
+function onlyReferencedBy(snapshot: Snapshot, files: readonly Add[], others: readonly string[] = []): string[] {
   const times = new Map<string, number>(others.map((path) => [path, 0]));
   for (const path of files.flatMap(namesOf)) times.set(path, (times.get(path) ?? 0) + 1);
-  return [...times].filter(([path, own]) => snapshot.timesNamed(path) <= own).map(([path]) => path);
+  return [...times].filter(([path, own]) => snapshot.referenceCount(path) <= own).map(([path]) => path);
 }
 
 function namesOf(add: Add): readonly string[] {

@@ -27,7 +27,7 @@ export class WrittenFiles {
 
   /**
    * Sees to it that the file is in the lake, and gives its entry with the path that it has there: where the table holds
-   * the same content already, that one's; else its own name, with a number behind it where that is barred.
+   * the same content already, that one's; else its own name, with a number behind it where that is tombstoned.
    */
   async place(table: DeltaTable, file: NewFile): Promise<Add> {
     const path = livePath(table, file.add) ?? freePath(table, file.add.path);
@@ -61,6 +61,6 @@ function livePath({ snapshot }: DeltaTable, { path, tags }: Add): string | undef
 /** The path, or the first one with a number behind it, that nobody may be about to delete. */
 function freePath(table: DeltaTable, path: string): string {
   let free = path;
-  for (let number = 2; table.isBarred(free); number++) free = numbered(path, number);
+  for (let number = 2; table.isTombstoned(free); number++) free = numbered(path, number);
   return free;
 }

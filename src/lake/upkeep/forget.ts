@@ -1,19 +1,19 @@
 import type { Add } from '../delta/actions.js';
 import type { DeltaTable } from '../delta/delta-table.js';
-import { namedFiles } from '../transaction/derived-files.js';
+import { referencedFiles } from '../transaction/derived-files.js';
 import { accountOf, derivedOf, isDerivedFile, removal } from '../delta/file-tags.js';
 import type { Lake } from '../lake.js';
-import { readUnit } from '../delta/load-key-ids.js';
-import { leftFiles, namingFiles } from './orphans.js';
+import { parseAppId } from '../delta/load-key-ids.js';
+import { orphanFiles, filesAboutAccount } from './orphans.js';
 import type { StoredFile } from '../store/store.js';
 
-/** A unit of an account, as the log names it. */
-export interface Unit {
+/** A load key of an account, as the log names it. */
+export interface Load {
   readonly pipeline: string;
-  readonly unit: string;
+  readonly loadKey: string;
 }
 
-/** Accounts of which anything at all lies in the lake: units, files that the log names or doesn't, files of dead runs. */
+/** Accounts of which anything at all lies in the lake: load keys, files that the log names or doesn't, files of dead runs. */
 export async function heldAccounts(lake: Lake): Promise<Set<string>> {
   const accounts = new Set(lake.accounts());
   for (const { schema } of lake.tables) {
@@ -54,7 +54,7 @@ export interface Erased {
 /**
  * Erases what still tells of an account's removed files: derived files that nothing names, the older versions of every
  * table's log and the transactions that `forgets` chooses, every file of the lake's own and in the account's folders that
- * no log names, whoever left it, and the lake's own notes that name the account. Folders that are empty then go too. Nobody else may work on the lake meanwhile.
+ * no log references, whoever left it, and the lake's own notes that name the account. Folders that are empty then go too. Nobody else may work on the lake meanwhile.
  *
  * @param spare notes that stay, as paths within the lake
  * @throws LedgerlakeError LAKE_STORE, LAKE_UNCLEAR, LAKE_LOG; called again it goes on from there
@@ -62,36 +62,36 @@ export interface Erased {
 export async function eraseTraces(
   lake: Lake,
   account: string,
-  forgets: (unit: Unit) => boolean,
+  forgets: (loadKey: Load) => boolean,
   spare: ReadonlySet<string>,
   now: number,
 ): Promise<Erased> {
   await lake.refresh();
-  await removeUnnamed(lake, now);
-  for (const table of lake.tables) await cutLog(table, account, forgets);
+  await removeUnreferenced(lake, now);
+  for (const table of lake.tables) await cleanUpLog(table, account, forgets);
 
   // Each log was cut behind a version that was claimed: a dead run's late commit can name nothing of this any more.
-  const files = [...(await leftFiles(lake, account)), ...(await namingFiles(lake.store, account, spare))];
+  const files = [...(await orphanFiles(lake, account)), ...(await filesAboutAccount(lake.store, account, spare))];
   await lake.drop(files.map(({ path }) => path));
-  const partial = await lake.store.sweep(true);
+  const partial = await lake.store.removeUnfinished(true);
   return { files, partial };
 }
 
-async function cutLog(table: DeltaTable, account: string, forgets: (unit: Unit) => boolean): Promise<void> {
+async function cleanUpLog(table: DeltaTable, account: string, forgets: (loadKey: Load) => boolean): Promise<void> {
   if (table.snapshot.version < 0) return;
-  await table.cutLog(({ appId }) => {
-    const read = readUnit(appId);
+  await table.cleanUpLog(({ appId }) => {
+    const read = parseAppId(appId);
     return read?.account !== account || !forgets(read);
   });
 }
 
 /** Takes the files of derived tables that no main table names out of their tables. */
-async function removeUnnamed(lake: Lake, now: number): Promise<void> {
-  const named = namedFiles(lake.tables);
+async function removeUnreferenced(lake: Lake, now: number): Promise<void> {
+  const named = referencedFiles(lake.tables);
   for (const table of lake.tables) {
     await table.commit('DELETE', ({ files }) => {
-      const unnamed = [...files.values()].filter((add) => isDerivedFile(add) && !named.has(table.pathOf(add)));
-      return unnamed.length === 0 ? undefined : unnamed.map((add) => removal(add, now));
+      const unreferenced = [...files.values()].filter((add) => isDerivedFile(add) && !named.has(table.pathOf(add)));
+      return unreferenced.length === 0 ? undefined : unreferenced.map((add) => removal(add, now));
     });
   }
 }
@@ -120,26 +120,36 @@ export function mainFiles(
 const folder = '_forget';
 
 /** A forgetting that has begun: notes what must outlive a crash, as the log won't tell it any more. */
-export interface Begun {
+export interface ForgetNote {
   readonly account: string;
-  /** Units whose rows go, or are gone already. */
-  readonly units: readonly Unit[];
+  /** Load keys whose rows go, or are gone already. */
+  readonly loads: readonly Load[];
+}
+
+/** A note as it is stored. */
+interface WrittenNote {
+  readonly account: string;
+  readonly units: readonly { readonly pipeline: string; readonly unit: string }[];
 }
 
 /** Where the note of an account's forgetting lies, as a path within the lake. */
-export function notePath(account: string): string {
+export function forgetNotePath(account: string): string {
   return `${folder}/${account}.json`;
 }
 
-export async function noteBegun(lake: Lake, begun: Begun): Promise<void> {
-  await lake.store.write(notePath(begun.account), Buffer.from(JSON.stringify(begun)));
+export async function writeForgetNote(lake: Lake, begun: ForgetNote): Promise<void> {
+  const units = begun.loads.map(({ pipeline, loadKey }) => ({ pipeline, unit: loadKey }));
+  const note: WrittenNote = { account: begun.account, units };
+  await lake.store.write(forgetNotePath(begun.account), Buffer.from(JSON.stringify(note)));
 }
 
-/** Units that an earlier forgetting of the account noted and didn't live to strike out. */
-export async function notedUnits(lake: Lake, account: string): Promise<readonly Unit[]> {
-  const bytes = await lake.store.read(notePath(account));
+/** Load keys that an earlier forgetting of the account noted and didn't live to strike out. */
+export async function notedLoads(lake: Lake, account: string): Promise<readonly Load[]> {
+  const bytes = await lake.store.read(forgetNotePath(account));
   // Notes are written whole, and by this program alone.
-  return bytes === undefined ? [] : (JSON.parse(Buffer.from(bytes).toString('utf8')) as Begun).units;
+  if (bytes === undefined) return [];
+  const { units } = JSON.parse(Buffer.from(bytes).toString('utf8')) as WrittenNote;
+  return units.map(({ pipeline, unit }) => ({ pipeline, loadKey: unit }));
 }
 
 async function begunAccounts(lake: Lake): Promise<string[]> {

@@ -30,19 +30,19 @@ export interface Lease {
   readonly alone?: true;
   /** Set where the run writes no files any more and only clears up. */
   readonly clearing?: true;
-  /** Set where the run has ended before it had cleared up: what it left waits for a sweep. */
+  /** Set where the run has ended before it had cleared up: what it left waits for a vacuum. */
   readonly ended?: true;
 }
 
 /** This run's lease: other runs leave alone what was written since it began. */
-export interface HeldLease {
+export interface RunLease {
   readonly id: string;
   readonly startedAt: number;
   /** Says that this run writes no files any more: what is left then is nobody's, also where two clear up at once. */
   clearUp(): Promise<void>;
   /** Notes that nothing is left of this run. */
   cleared(): void;
-  /** Ends the lease. Unless all was cleared, word stays of that: only then need the next sweep look everywhere. */
+  /** Ends the lease. Unless all was cleared, word stays of that: only then need the next vacuum look everywhere. */
   release(): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ export function leasePath(id: string): string {
  * @throws LedgerlakeError LAKE_STORE where the lake can't be written: known before the first request is sent;
  * LAKE_CONFLICT where a run works on it that must be alone
  */
-export async function holdLease(store: Store, clock: Clock): Promise<HeldLease> {
+export async function acquireLease(store: Store, clock: Clock): Promise<RunLease> {
   return hold(store, clock, { alone: false });
 }
 
@@ -66,11 +66,11 @@ export async function holdLease(store: Store, clock: Clock): Promise<HeldLease> 
  *
  * @throws LedgerlakeError LAKE_STORE where the lake can't be written, LAKE_CONFLICT where another run is at work on it
  */
-export async function holdLakeAlone(store: Store, clock: Clock): Promise<HeldLease> {
+export async function acquireExclusiveLease(store: Store, clock: Clock): Promise<RunLease> {
   return hold(store, clock, { alone: true });
 }
 
-async function hold(store: Store, clock: Clock, { alone }: { alone: boolean }): Promise<HeldLease> {
+async function hold(store: Store, clock: Clock, { alone }: { alone: boolean }): Promise<RunLease> {
   const id = randomUUID();
   const path = leasePath(id);
   const startedAt = clock.now();
@@ -135,12 +135,12 @@ async function renewUntil(signal: AbortSignal, clock: Clock, renew: () => Promis
 }
 
 /** The runs that are at work on the lake. */
-export async function liveLeases(store: Store, clock: Clock): Promise<readonly Lease[]> {
+export async function activeLeases(store: Store, clock: Clock): Promise<readonly Lease[]> {
   return (await otherLeases(store, undefined, clock)).living;
 }
 
 /** A lease whose run is at work no longer and may have left something. */
-export interface DeadLease {
+export interface ExpiredLease {
   /** Within the lake. */
   readonly path: string;
   /** What the run wrote it wrote before this; Infinity where the lease can't be read. */
@@ -152,9 +152,9 @@ export async function otherLeases(
   store: Store,
   own: string | undefined,
   clock: Clock,
-): Promise<{ readonly living: readonly Lease[]; readonly dead: readonly DeadLease[] }> {
+): Promise<{ readonly living: readonly Lease[]; readonly dead: readonly ExpiredLease[] }> {
   const living: Lease[] = [];
-  const dead: DeadLease[] = [];
+  const dead: ExpiredLease[] = [];
   for await (const { path } of store.list(folder)) {
     if (own !== undefined && path === leasePath(own)) continue;
     const bytes = await store.read(path);

@@ -1,17 +1,17 @@
 import type { Lake } from '../lake.js';
-import { isOwnFile } from './own-files.js';
+import { isDataFile } from './own-files.js';
 import type { Store, StoredFile } from '../store/store.js';
 
 /**
- * Files in the tables' folders that no log names and that are the lake's own, whoever left them and when; in an account's
+ * Files in the tables' folders that no log references and that are the lake's own, whoever left them and when; in an account's
  * folders whatever there is.
  */
-export async function leftFiles(lake: Lake, account: string): Promise<StoredFile[]> {
+export async function orphanFiles(lake: Lake, account: string): Promise<StoredFile[]> {
   const left: StoredFile[] = [];
   for (const table of lake.tables) {
     for await (const file of lake.store.list(table.schema.name)) {
       const isOf = file.path.startsWith(`${table.schema.name}/account=${account}/`);
-      if ((isOf || isOwnFile(file.path)) && table.fileAt(file.path) === undefined) left.push(file);
+      if ((isOf || isDataFile(file.path)) && table.fileAt(file.path) === undefined) left.push(file);
     }
   }
   return left;
@@ -23,17 +23,21 @@ export async function leftFiles(lake: Lake, account: string): Promise<StoredFile
  *
  * @param spare files that stay whatever they name
  */
-export async function namingFiles(store: Store, account: string, spare: ReadonlySet<string>): Promise<StoredFile[]> {
-  const naming: StoredFile[] = [];
+export async function filesAboutAccount(
+  store: Store,
+  account: string,
+  spare: ReadonlySet<string>,
+): Promise<StoredFile[]> {
+  const referencePipeline: StoredFile[] = [];
   const quoted = Buffer.from(JSON.stringify(account));
   for await (const file of store.list('')) {
     const { path } = file;
     if (!path.startsWith('_') || spare.has(path)) continue;
     const belongs = path.split('/').some((name) => name === account || name === `${account}.json`);
     // The journals of other accounts lie in folders of their own: only files right below the first folder tell of several.
-    if (belongs || (path.split('/').length <= 2 && (await includes(store, path, quoted)))) naming.push(file);
+    if (belongs || (path.split('/').length <= 2 && (await includes(store, path, quoted)))) referencePipeline.push(file);
   }
-  return naming;
+  return referencePipeline;
 }
 
 async function includes(store: Store, path: string, part: Buffer): Promise<boolean> {

@@ -5,6 +5,6 @@ const ownFile = /^[^/]+\/account=[^/]+\/month=[^/]+\/[^/]+-[0-9a-f]{16}(?:-\d+)?
  * Whether a file may be one of the lake's own, as its path within the lake says. Whatever else somebody has put into its
  * folders is theirs, and no run deletes it.
  */
-export function isOwnFile(path: string): boolean {
+export function isDataFile(path: string): boolean {
   return ownFile.test(path);
 }

@@ -1,4 +1,4 @@
-import { isNamed } from '../transaction/derived-files.js';
+import { isReferenced } from '../transaction/derived-files.js';
 import { isDerivedFile } from '../delta/file-tags.js';
 import type { Lake } from '../lake.js';
 
@@ -9,12 +9,12 @@ import type { Lake } from '../lake.js';
  *
  * @throws LedgerlakeError as the store and the log do
  */
-export async function settleLasting(lake: Lake, now: number): Promise<void> {
+export async function unpinLasting(lake: Lake, now: number): Promise<void> {
   for (const table of lake.tables) {
     if (table.schema.lasting !== true) continue;
     await table.commit('SETTLE', ({ files }) => {
       const unsettled = [...files.values()].filter(
-        (add) => isDerivedFile(add) && isNamed(lake.tables, table.pathOf(add)),
+        (add) => isDerivedFile(add) && isReferenced(lake.tables, table.pathOf(add)),
       );
       if (unsettled.length === 0) return undefined;
       return unsettled.map((add) => {

@@ -1,6 +1,6 @@
 import type { Add } from '../../lake/delta/actions.js';
 import type { DeltaTable } from '../../lake/delta/delta-table.js';
-import { unitsOf } from '../../lake/delta/file-tags.js';
+import { loadKeysOf } from '../../lake/delta/file-tags.js';
 
 /** A committed file of one account, and what the log tells of its rows. */
 export interface CommittedFile {
@@ -61,7 +61,7 @@ export class CommittedFiles {
     const known = this.#known.get(add);
     if (known !== undefined) return known;
     const rows = Number(add.tags?.['rows'] ?? 0);
-    const file = { path: this.#table.pathOf(add), size: add.size, rows, units: unitsOf(add) };
+    const file = { path: this.#table.pathOf(add), size: add.size, rows, units: loadKeysOf(add) };
     const read = { ...file, ...boundsOf(add, this.#column) };
     this.#known.set(add, read);
     return read;

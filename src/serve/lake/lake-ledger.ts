@@ -1,5 +1,5 @@
 import { lostFile } from '../../core/duckdb/lost-file.js';
-import { unitVersion } from '../../lake/loads/load-keys.js';
+import { loadVersion } from '../../lake/loads/load-keys.js';
 import type { InstantRange, Ledger, LedgerPage, LedgerQuery } from '../http/ledger.js';
 import { CommittedFiles, nearestFiles, type CommittedFile } from './committed-files.js';
 import { localCopies, MissingFile, type LocalCopies } from './local-copies.js';
@@ -116,7 +116,7 @@ export class LakeLedger implements Ledger {
   }
 
   #isRead(table: MainTable, pipeline: string, unit: string): boolean {
-    return unitVersion(this.#tables.snapshot(table), pipeline, this.#account, unit) > 0;
+    return loadVersion(this.#tables.snapshot(table), pipeline, this.#account, unit) > 0;
   }
 
   async #page({ cursor, limit }: LedgerQuery, ask: () => Question): Promise<LedgerPage> {

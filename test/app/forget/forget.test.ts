@@ -9,7 +9,7 @@ import { literal } from '../../../src/core/duckdb/views.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import { tables } from '../../../src/sources/finances/model/tables.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
-import { unitsOf } from '../../../src/lake/delta/file-tags.js';
+import { loadKeysOf } from '../../../src/lake/delta/file-tags.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { thisWriter } from '../../../src/lake/store/writer-name.js';
 import { hashesOf } from '../../lake/hashes-of.js';
@@ -341,7 +341,7 @@ describe('rows before a date', () => {
           );
           expect(stats.minValues['effective_at']).toBe(least['at']);
         }
-        expect(unitsOf(add)).not.toContain(`order/${orderId('shop-a', 1)}`);
+        expect(loadKeysOf(add)).not.toContain(`order/${orderId('shop-a', 1)}`);
         checked++;
       }
     }

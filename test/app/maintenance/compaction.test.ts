@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import { tables } from '../../../src/sources/finances/model/tables.js';
-import { derivedOf, unitsOf } from '../../../src/lake/delta/file-tags.js';
+import { derivedOf, loadKeysOf } from '../../../src/lake/delta/file-tags.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { defaultLimits } from '../../../src/lake/files/workspace.js';
@@ -152,7 +152,7 @@ describe('a compaction', () => {
     }
     database.close();
     for (const name of mains) {
-      const rows = (of: Lake) => [...of.table(name).snapshot.files.values()].flatMap(unitsOf);
+      const rows = (of: Lake) => [...of.table(name).snapshot.files.values()].flatMap(loadKeysOf);
       if (name !== 'order_events') expect(new Set(rows(after))).toEqual(new Set(rows(before)));
       expect(after.table(name).snapshot.txns).toEqual(before.table(name).snapshot.txns);
     }

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { namedFiles } from '../../../src/lake/transaction/derived-files.js';
+import { referencedFiles } from '../../../src/lake/transaction/derived-files.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { splitter } from '../../../src/app/maintenance/split.js';
 import { failingStore, interruptedStore } from './failing-store.js';
@@ -64,7 +64,7 @@ test('a refresh that dies while it parts a file leaves a lake that reads the sam
     if (store.changes < dieAt) break;
     expect(failure).toBeInstanceOf(Error);
     expect(await contents.differences(lake), `change ${dieAt}`).toEqual({});
-    // The same command again, and a run that sweeps.
+    // The same command again, and a run that vacuums.
     await refresh(lake);
     await compacted({ lake }, { clock });
     expect(await contents.differences(lake), `change ${dieAt}, after`).toEqual({});
@@ -116,7 +116,7 @@ describe('a compaction beside other runs', () => {
     const held = new Set(
       opened.tables.flatMap((table) => [...table.snapshot.files.values()].map((add) => table.pathOf(add))),
     );
-    for (const path of namedFiles(opened.tables)) expect(held).toContain(path);
+    for (const path of referencedFiles(opened.tables)) expect(held).toContain(path);
   });
 
   test('goes on beside refreshes of every window', async () => {

@@ -6,7 +6,7 @@ import { LedgerlakeError } from '../../../src/core/errors.js';
 import { DeltaTable } from '../../../src/lake/delta/delta-table.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
-import { unitsOf } from '../../../src/lake/delta/file-tags.js';
+import { loadKeysOf } from '../../../src/lake/delta/file-tags.js';
 import { checkedBytes } from '../../../src/lake/files/checked-bytes.js';
 import { fileHashes, ran } from '../lake-run.js';
 import { memoryStore } from '../../lake/memory-store.js';
@@ -29,7 +29,7 @@ const flipped = async (file: string): Promise<void> => {
   await writeFile(file, bytes);
 };
 
-/** A lake whose files were merged, and one of them damaged; the units that it holds. */
+/** A lake whose files were merged, and one of them damaged; the load keys that it holds. */
 async function damagedLake(table: string, damage: (file: string) => Promise<void>) {
   const lake = await copied(made.lake);
   await compacted({ lake }, { clock });
@@ -38,7 +38,7 @@ async function damagedLake(table: string, damage: (file: string) => Promise<void
   const path = files.find((file) => file.includes('month=2026-02')) ?? '';
   const add = (await Lake.open(openStore(lake), tables, clock)).table(table).snapshot.files.get(path);
   await damage(join(lake, table, path));
-  return { lake, contents, units: add === undefined ? [] : unitsOf(add) };
+  return { lake, contents, loadKeys: add === undefined ? [] : loadKeysOf(add) };
 }
 
 const february = { refresh: true, from: '2026-02-10', to: '2026-02-11' };
@@ -50,9 +50,11 @@ describe('a merged file that is damaged', () => {
     ['group_events', 'group-events', 'gone', gone],
     ['order_events', 'order-events', 'cut off', cutOff],
   ])('%s of %s, %s: one slice of it read again brings all of it back', async (table, pipeline, _how, damage) => {
-    const { lake, contents, units } = await damagedLake(table, damage);
-    expect(units.length).toBeGreaterThan(1);
-    const [order = ''] = units.filter((unit) => unit.startsWith('order/')).map((unit) => unit.slice('order/'.length));
+    const { lake, contents, loadKeys } = await damagedLake(table, damage);
+    expect(loadKeys.length).toBeGreaterThan(1);
+    const [order = ''] = loadKeys
+      .filter((loadKey) => loadKey.startsWith('order/'))
+      .map((loadKey) => loadKey.slice('order/'.length));
     const what =
       pipeline === 'group-events'
         ? { refresh: true, from: '2026-01-24', to: '2026-02-12' }

@@ -30,7 +30,7 @@ test.each([
   const lake = await copied(small.lake);
   expect((await verified({ root: lake, clock })).code).toBe(0);
   expect(await historyOf(lake, clock)).toHaveLength(4);
-  const [unit = ''] = window(2).units;
+  const [loadKey = ''] = window(2).loadKeys;
   const files = await dataFiles(lake, 'event_history');
   const file = files.find((name) => name.includes('window-2-')) ?? '';
   await harm(join(lake, 'event_history', file));
@@ -41,7 +41,7 @@ test.each([
       {
         check: 'file-bytes',
         file: `event_history/${file}`,
-        slice: unit,
+        slice: loadKey,
         problem:
           `${finding}; restore it from a copy, or give up its rows with ` +
           '`ledgerlake compact --drop-damaged-history`',
@@ -56,7 +56,7 @@ test.each([
   const logged: string[] = [];
   const context = { clock, log: (line: string) => logged.push(line) };
   await compacted({ lake, dropDamagedHistory: true }, context);
-  expect(logged).toContain(`removed event_history/${file} (${reason}): 2 rows of the history of ${unit} are lost`);
+  expect(logged).toContain(`removed event_history/${file} (${reason}): 2 rows of the history of ${loadKey} are lost`);
   const whole = await verified({ root: lake, clock });
   expect([found(whole), whole.code]).toEqual([[], 0]);
   expect(await historyOf(lake, clock)).toEqual(['appeared order-late-3', 'vanished order-3-0']);

@@ -5,7 +5,7 @@ import type { Clock } from '../../../src/core/clock.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { statistics } from '../../../src/core/duckdb/rewritten-file.js';
 import { tables } from '../../../src/sources/finances/model/tables.js';
-import { exchange } from '../../../src/lake/transaction/transaction.js';
+import { commitTransaction } from '../../../src/lake/transaction/transaction.js';
 import { derivedOf } from '../../../src/lake/delta/file-tags.js';
 import { open } from './small-lake.js';
 
@@ -37,7 +37,7 @@ export async function flattenedOtherwise(lake: string, query: string, clock: Clo
       const other = { ...old, path: old.path.replace('.parquet', '-0123456789abcdef.parquet'), size: bytes.length };
       const stats = await statistics(database, table, target, Number(rows));
       const tags = { ...old.tags, sha256, rows: String(rows) };
-      await exchange(opened, clock, {
+      await commitTransaction(opened, clock, {
         operation: 'WRITE',
         main,
         files: [

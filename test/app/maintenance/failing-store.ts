@@ -33,7 +33,7 @@ export function failingStore(store: Store, dieAt: number): FailingStore {
       path.startsWith('_runs/') ? store.write(path, bytes) : changing(() => store.write(path, bytes)),
     create: (path, bytes) => changing(() => store.create(path, bytes)),
     remove: (path) => (path.startsWith('_runs/') ? store.remove(path) : changing(() => store.remove(path))),
-    sweep: (all) => reading(() => store.sweep(all)),
+    removeUnfinished: (all) => reading(() => store.removeUnfinished(all)),
   };
 }
 
@@ -63,6 +63,6 @@ export function interruptedStore(store: Store, when: (path: string) => boolean, 
       await before(path);
       await store.remove(path);
     },
-    sweep: (all) => store.sweep(all),
+    removeUnfinished: (all) => store.removeUnfinished(all),
   };
 }

@@ -26,7 +26,7 @@ export function window(number: number): WindowSlice {
   const start = Date.UTC(2026, 0, 1 + (number - 1) * 7);
   const end = Date.UTC(2026, 0, 1 + number * 7);
   const label = `${new Date(start).toISOString()}/${new Date(end).toISOString()}`;
-  return { window: { start, end }, name: `window-${number}`, label, units: [`window/${label}`] };
+  return { window: { start, end }, name: `window-${number}`, label, loadKeys: [`window/${label}`] };
 }
 
 /** An instant in a window. */

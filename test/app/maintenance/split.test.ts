@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { financialEvents } from '../../../pipelines/financial-events.js';
-import { unitsOf } from '../../../src/lake/delta/file-tags.js';
+import { loadKeysOf } from '../../../src/lake/delta/file-tags.js';
 import { splitter } from '../../../src/app/maintenance/split.js';
 import { defaultLimits } from '../../../src/lake/files/workspace.js';
 import { makeLake, type MadeLake } from './made-lake.js';
@@ -75,9 +75,9 @@ describe('reading again what compact has merged', () => {
     expect(await dataFiles(lake, 'entries')).toHaveLength(2);
     const [own, rest] = (await open(lake, clock))
       .files('financial-events', 'events', 'shop')
-      .toSorted((a, b) => unitsOf(a).length - unitsOf(b).length);
-    expect(own && unitsOf(own)).toEqual(window(2).units);
-    expect(rest && unitsOf(rest)).toEqual([...window(1).units, ...window(3).units]);
+      .toSorted((a, b) => loadKeysOf(a).length - loadKeysOf(b).length);
+    expect(own && loadKeysOf(own)).toEqual(window(2).loadKeys);
+    expect(rest && loadKeysOf(rest)).toEqual([...window(1).loadKeys, ...window(3).loadKeys]);
     expect(rest?.tags?.['net']).toBe('{"USD":"3.060000"}');
     expect(rest?.tags?.['rows']).toBe('6');
   });
@@ -110,21 +110,31 @@ describe('reading again what compact has merged', () => {
     await compacted({ lake, limits }, { clock });
     const contents = await contentsOf(lake, clock);
     const opened = await open(lake, clock);
-    const file = opened.files('financial-events', 'events', 'shop').find((add) => unitsOf(add).length > 1);
-    const [unit = ''] = file === undefined ? [] : unitsOf(file).slice(1);
+    const file = opened.files('financial-events', 'events', 'shop').find((add) => loadKeysOf(add).length > 1);
+    const [loadKey = ''] = file === undefined ? [] : loadKeysOf(file).slice(1);
     const { tables } = financialEvents;
     await splitter(
       opened,
       clock,
       limits,
-    )({ pipeline: 'financial-events', account: 'shop', name: 'x', units: [unit], tables, files: [], refresh: true });
+    )({
+      pipeline: 'financial-events',
+      account: 'shop',
+      name: 'x',
+      loadKeys: [loadKey],
+      tables,
+      files: [],
+      refresh: true,
+    });
     expect(
       opened
         .files('financial-events', 'events', 'shop')
-        .flatMap(unitsOf)
-        .filter((of) => of === unit),
+        .flatMap(loadKeysOf)
+        .filter((of) => of === loadKey),
     ).toHaveLength(1);
-    expect(opened.files('financial-events', 'events', 'shop').some((add) => unitsOf(add).join() === unit)).toBe(true);
+    expect(opened.files('financial-events', 'events', 'shop').some((add) => loadKeysOf(add).join() === loadKey)).toBe(
+      true,
+    );
     expect(await contents.differences()).toEqual({});
     await rebuilt({ lake, limits }, { clock });
     expect(await contents.differences()).toEqual({});

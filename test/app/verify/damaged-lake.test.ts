@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Add } from '../../../src/lake/delta/actions.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
-import { holdLease } from '../../../src/lake/upkeep/leases.js';
+import { acquireLease } from '../../../src/lake/upkeep/leases.js';
 import { addOf, addsOf, changeAdd, changeTags, commitByHand, pathOf, removeByHand, rewrite, sealed } from './damage.js';
 import { loadedLake, type LoadedLake } from './loaded-lake.js';
 import { found, verified } from './verified.js';
@@ -130,14 +130,14 @@ describe('a file that the log does not name', () => {
     const foreign = 'events/account=shop/month=2025-03/mine.parquet';
     copyFileSync(pathOf(lake.root, 'events', weekOf('events')), join(lake.root, foreign));
     await expectFailure('unnamed-files', 'events', foreign, '', /a foreign file: .*no run deletes it; move it away/);
-    const lease = await holdLease(diskStore(lake.root), lake.clock);
+    const lease = await acquireLease(diskStore(lake.root), lake.clock);
     await expectFailure('unnamed-files', 'events', foreign, '', /a foreign file/);
     await lease.release();
   });
 
   test('is only noted while a run is at work', async () => {
     copyFileSync(pathOf(lake.root, 'events', weekOf('events')), join(lake.root, stray));
-    const lease = await holdLease(diskStore(lake.root), lake.clock);
+    const lease = await acquireLease(diskStore(lake.root), lake.clock);
     const result = await verified(lake, true);
     await lease.release();
     expect(found(result)).toEqual(['unnamed-files note']);

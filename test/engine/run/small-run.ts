@@ -5,9 +5,9 @@ import { requestPath } from '../../../src/sources/finances/api-v0/request-path.j
 import { tables } from '../../../src/sources/finances/model/tables.js';
 import type { FinancesUpstream } from '../../../src/sources/finances/api-v0/upstream.js';
 import { Lake } from '../../../src/lake/lake.js';
-import { holdLease } from '../../../src/lake/upkeep/leases.js';
+import { acquireLease } from '../../../src/lake/upkeep/leases.js';
 import type { Store } from '../../../src/lake/store/store.js';
-import { sweepLake } from '../../../src/lake/upkeep/vacuum.js';
+import { vacuumLake } from '../../../src/lake/upkeep/vacuum.js';
 import { choosePipelines } from '../../../src/app/configuration/pipelines.js';
 import { runPipelines } from '../../../src/engine/run/runner.js';
 import type { Window } from '../../../src/core/windows.js';
@@ -78,7 +78,7 @@ export function upstreamOf(ledger: Ledger): FinancesUpstream {
 /** A run like `ledgerlake backfill`, on any store; throws what ended it. How many requests it took. */
 export async function run(store: Store, upstream: FinancesUpstream, refresh = false, over = range): Promise<number> {
   const lake = await Lake.open(store, tables, clock);
-  const lease = await holdLease(store, clock);
+  const lease = await acquireLease(store, clock);
   try {
     const { summaries, failure } = await runPipelines(choosePipelines([], false), {
       job: { account: 'shop', range: over, lake, refresh, orders: [] },
@@ -90,7 +90,7 @@ export async function run(store: Store, upstream: FinancesUpstream, refresh = fa
       openSlices: 4,
     });
     if (failure !== undefined) throw failure as Error;
-    await sweepLake(lake, lease, clock);
+    await vacuumLake(lake, lease, clock);
     lease.cleared();
     return summaries.reduce((sum, { requests }) => sum + requests, 0);
   } finally {

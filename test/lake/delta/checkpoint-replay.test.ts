@@ -115,7 +115,7 @@ test('a commit below a checkpoint that can’t be read is found', async () => {
 test('a log whose beginning was cut, or is about to be, is no finding', async () => {
   const store = await logOf(24);
   const before = new Map(store.files);
-  await (await opened(store)).cutLog(({ appId }) => !appId.endsWith('/f0'));
+  await (await opened(store)).cleanUpLog(({ appId }) => !appId.endsWith('/f0'));
   expect(await (await opened(store)).replay()).toEqual({ checkpoints: [], commits: [] });
   for (const [path, bytes] of before) if (!store.files.has(path)) store.files.set(path, bytes);
   expect(await (await opened(store)).replay()).toEqual({ checkpoints: [], commits: [] });

@@ -53,7 +53,7 @@ describe('a checkpoint', () => {
     const table = await opened(store);
     expect(contents(table).files).toEqual(names(45));
     expect(table.damagedCheckpoints).toMatchObject([{ version: 41, path: checkpointFile(41) }]);
-    await table.mendCheckpoints(false);
+    await table.repairCheckpoints(false);
     expect(table.damagedCheckpoints).toEqual([]);
     expect(store.files.has(checkpointFile(41))).toBe(false);
     expect(JSON.parse(bytesOf(store, hintFile).toString())).toMatchObject({ version: 44, numOfAddFiles: 45 });
@@ -110,9 +110,9 @@ describe('a checkpoint', () => {
 test('a file that a commit adds and none removes is refused to whoever is about to delete it', async () => {
   const store = await logOf(3);
   const table = await opened(store);
-  await expect(table.refuseAdded(new Set([file('f1').path]))).rejects.toMatchObject({ code: 'LAKE_LOG' });
+  await expect(table.checkNotAdded(new Set([file('f1').path]))).rejects.toMatchObject({ code: 'LAKE_LOG' });
   await table.commit('WRITE', () => [{ remove: { path: file('f1').path, deletionTimestamp: 0, dataChange: true } }]);
-  await table.refuseAdded(new Set([file('f1').path, 'account=a/month=2025-06/never-named']));
+  await table.checkNotAdded(new Set([file('f1').path, 'account=a/month=2025-06/never-named']));
 });
 
 test('a log that names its own files as derived ones is refused, and nobody waits for it', async () => {
@@ -131,7 +131,7 @@ test('what is wrong beside the commits is told, until it is mended', async () =>
   store.files.set(hintFile, Buffer.from('{"checksum":"0","version":20}'));
   const table = await opened(store);
   expect((await table.logFaults()).map(({ path }) => path)).toEqual([hintFile, checkpointFile(20)]);
-  await table.mendCheckpoints(true);
+  await table.repairCheckpoints(true);
   expect(await (await opened(store)).logFaults()).toEqual([]);
 });
 
@@ -148,7 +148,7 @@ describe('the hint', () => {
       const store = await logOf(24);
       store.files.set(hintFile, Buffer.from(text));
       const table = await opened(store);
-      await table.mendCheckpoints(true);
+      await table.repairCheckpoints(true);
       expect(JSON.parse(bytesOf(store, hintFile).toString())).toMatchObject({ version: 23 });
       expect(contents(await opened(store)).files).toEqual(names(24));
     },

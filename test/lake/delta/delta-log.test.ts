@@ -206,7 +206,7 @@ describe('opening', () => {
       ...store,
       read: async (path: string) => {
         // Between the list of commits and the first of them.
-        if (path === commitFile(21)) await (isCut ??= cutter.cutLog(() => true));
+        if (path === commitFile(21)) await (isCut ??= cutter.cleanUpLog(() => true));
         return store.read(path);
       },
     };

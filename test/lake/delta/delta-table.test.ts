@@ -147,7 +147,7 @@ describe('a log that is cut', () => {
     const { store, table } = await cut(25);
     const remove = { path: file('f0').path, deletionTimestamp: 0, dataChange: true };
     await table.commit('DELETE', () => [{ remove }]);
-    await table.cutLog(({ appId }) => !appId.endsWith('/f0'));
+    await table.cleanUpLog(({ appId }) => !appId.endsWith('/f0'));
     expect([...store.files.keys()].toSorted()).toEqual(
       [commitFile(26), commitFile(27), checkpointFile(26), 'things/_delta_log/_last_checkpoint'].toSorted(),
     );
@@ -159,7 +159,7 @@ describe('a log that is cut', () => {
 
   test('opens without the hint too', async () => {
     const { store, table } = await cut(3);
-    await table.cutLog(keepsAll);
+    await table.cleanUpLog(keepsAll);
     store.files.delete('things/_delta_log/_last_checkpoint');
     expect(contents(await opened(store))).toEqual(contents(table));
   });
@@ -169,7 +169,7 @@ describe('a log that is cut', () => {
       const { store, table } = await cut(at);
       const reader = await opened(store);
       for (let more = at; more < 4; more++) await table.commit('WRITE', () => adding(`f${more}`));
-      await table.cutLog(({ appId }) => !appId.endsWith('/f0'));
+      await table.cleanUpLog(({ appId }) => !appId.endsWith('/f0'));
       await reader.refresh();
       expect(contents(reader), `version ${at - 1}`).toEqual(contents(table));
     }
@@ -190,7 +190,7 @@ describe('a log that is cut', () => {
         },
       }),
     );
-    await cutting.cutLog(({ appId }) => !appId.endsWith('/f0'));
+    await cutting.cleanUpLog(({ appId }) => !appId.endsWith('/f0'));
     await reading;
     await reader.refresh();
     await table.refresh();
@@ -203,7 +203,7 @@ describe('a log that is cut', () => {
       const { store, table } = await cut(at);
       const writer = await opened(store);
       for (let more = at; more < 4; more++) await table.commit('WRITE', () => adding(`f${more}`));
-      await table.cutLog(keepsAll);
+      await table.cleanUpLog(keepsAll);
       const beginning = table.snapshot.version - 1;
       await writer.commit('WRITE', ({ files }) => (files.size === 4 ? adding('late') : adding('lost')));
       const versions = [...store.files.keys()].flatMap((path) => /\/(\d{20})\.json$/.exec(path)?.[1] ?? []).map(Number);
@@ -217,7 +217,7 @@ describe('a log that is cut', () => {
 
   test('stays whole where another program has removed the commit of its checkpoint', async () => {
     const { store, table } = await cut(3);
-    await table.cutLog(keepsAll);
+    await table.cleanUpLog(keepsAll);
     store.files.delete(commitFile(3));
     store.files.delete(commitFile(4));
     const writer = await opened(store);
@@ -232,7 +232,7 @@ describe('a log that is cut', () => {
       ...store,
       write: (path, bytes) => store.write(path, path.endsWith('.parquet') ? bytes.subarray(0, 100) : bytes),
     });
-    await expect(torn.cutLog(keepsAll)).rejects.toMatchObject({ code: 'LAKE_LOG' });
+    await expect(torn.cleanUpLog(keepsAll)).rejects.toMatchObject({ code: 'LAKE_LOG' });
     expect(contents(await opened(store)).files).toEqual(['f0', 'f1', 'f2']);
   });
 });

@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Action, Add } from '../../../src/lake/delta/actions.js';
-import { derivedOf, unitsOf } from '../../../src/lake/delta/file-tags.js';
+import { derivedOf, loadKeysOf } from '../../../src/lake/delta/file-tags.js';
 import { LiveSnapshot } from '../../../src/lake/delta/snapshot.js';
-import { unitId } from '../../../src/lake/delta/load-key-ids.js';
+import { loadKeyAppId } from '../../../src/lake/delta/load-key-ids.js';
 
 const accounts = ['demo', 'a b'];
 const pipelines = ['one', 'two'];
-const units = ['w/1', 'w/2', 'w/3', '12'];
+const loadKeys = ['w/1', 'w/2', 'w/3', '12'];
 /** What files are called: with numbers behind, with digits for a hash, and encoded. */
 const paths = [
   'x-ab.parquet',
@@ -25,11 +25,11 @@ const add = fc
   .record({ path, account: fc.constantFrom(...accounts, undefined), pipeline: fc.constantFrom(...pipelines) })
   .chain(({ path, account, pipeline }) =>
     fc
-      .record({ units: some(units), names: fc.option(some(derived)), sha256: fc.constantFrom('p', 'q') })
+      .record({ loadKeys: some(loadKeys), names: fc.option(some(derived)), sha256: fc.constantFrom('p', 'q') })
       .map((of): Action => {
         const tags = {
           pipeline,
-          units: JSON.stringify(of.units),
+          loadKeys: JSON.stringify(of.loadKeys),
           sha256: of.sha256,
           ...(account === undefined ? {} : { account }),
           ...(of.names === null ? {} : { derived: JSON.stringify(of.names) }),
@@ -42,10 +42,10 @@ const txn = fc
   .record({
     pipeline: fc.constantFrom(...pipelines),
     account: fc.constantFrom(...accounts),
-    unit: fc.constantFrom(...units),
+    loadKey: fc.constantFrom(...loadKeys),
     version: fc.integer({ min: -2, max: 2 }),
   })
-  .map((of): Action => ({ txn: { appId: unitId(of.pipeline, of.account, of.unit), version: of.version } }));
+  .map((of): Action => ({ txn: { appId: loadKeyAppId(of.pipeline, of.account, of.loadKey), version: of.version } }));
 
 /** What the actions amount to, by going through all of it whenever something is asked. */
 function plain(actions: readonly Action[]) {
@@ -67,15 +67,15 @@ function expectSame(snapshot: LiveSnapshot, actions: readonly Action[]): void {
     expect(new Set(snapshot.filesOf(account))).toEqual(new Set(own));
     for (const pipeline of pipelines) {
       const written = own.filter(({ tags }) => tags?.['pipeline'] === pipeline);
-      for (const wanted of [...units.map((unit) => [unit]), units.slice(1), []]) {
+      for (const wanted of [...loadKeys.map((loadKey) => [loadKey]), loadKeys.slice(1), []]) {
         const found = snapshot.filesWith(account, pipeline, wanted);
         expect(new Set(found)).toEqual(
-          new Set(written.filter((of) => unitsOf(of).some((unit) => wanted.includes(unit)))),
+          new Set(written.filter((of) => loadKeysOf(of).some((loadKey) => wanted.includes(loadKey)))),
         );
         expect(new Set(found).size).toBe(found.length);
       }
-      const counting = units.filter((unit) => (read.get(unitId(pipeline, account, unit)) ?? 0) > 0);
-      expect([...snapshot.unitsOf(account, pipeline).keys()].toSorted()).toEqual(counting.toSorted());
+      const counting = loadKeys.filter((loadKey) => (read.get(loadKeyAppId(pipeline, account, loadKey)) ?? 0) > 0);
+      expect([...snapshot.loadKeysOf(account, pipeline).keys()].toSorted()).toEqual(counting.toSorted());
     }
   }
   for (const of of paths) {
@@ -89,7 +89,7 @@ function expectSame(snapshot: LiveSnapshot, actions: readonly Action[]): void {
     }
   }
   for (const name of derived) {
-    expect(snapshot.timesNamed(name)).toBe(files.filter((of) => derivedOf(of)?.includes(name)).length);
+    expect(snapshot.referenceCount(name)).toBe(files.filter((of) => derivedOf(of)?.includes(name)).length);
   }
 }
 

@@ -2,29 +2,35 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
 import { entries, events, groups, orderEvents } from '../../../src/sources/finances/model/tables.js';
-import { beginningOf, canTellApart, labelOf, namingColumn, rowsOf } from '../../../src/lake/files/unit-rows.js';
+import {
+  firstStart,
+  canSplitRows,
+  loadKeysLabel,
+  keyColumn,
+  loadKeyCondition,
+} from '../../../src/lake/files/unit-rows.js';
 
 const january = 'window/2026-01-01T00:00:00.000Z/2026-01-08T00:00:00.000Z';
 const later = 'window/2026-01-08T00:00:00.000Z/2026-01-15T00:00:00.000Z';
 
 describe('units for people and names', () => {
   test('windows are told as one, single orders by their number, several by how many', () => {
-    expect(labelOf([later, january])).toBe('2026-01-01T00:00:00.000Z/2026-01-15T00:00:00.000Z');
-    expect(labelOf(['order/1-2/3'])).toBe('order 1-2/3');
-    expect(labelOf(['group/a', 'group/b'])).toBe('2 groups');
-    expect(labelOf(['group/a', 'order/b'])).toBe('2 units');
-    expect(beginningOf([later, january])).toBe('20260101T000000Z');
-    expect(beginningOf(['group/a'])).toBeUndefined();
-    expect(namingColumn(['group/a', 'group/b'])).toEqual({ column: 'group_id', prefix: 'group/' });
-    expect(namingColumn([january])).toBeUndefined();
+    expect(loadKeysLabel([later, january])).toBe('2026-01-01T00:00:00.000Z/2026-01-15T00:00:00.000Z');
+    expect(loadKeysLabel(['order/1-2/3'])).toBe('order 1-2/3');
+    expect(loadKeysLabel(['group/a', 'group/b'])).toBe('2 groups');
+    expect(loadKeysLabel(['group/a', 'order/b'])).toBe('2 units');
+    expect(firstStart([later, january])).toBe('20260101T000000Z');
+    expect(firstStart(['group/a'])).toBeUndefined();
+    expect(keyColumn(['group/a', 'group/b'])).toEqual({ column: 'group_id', prefix: 'group/' });
+    expect(keyColumn([january])).toBeUndefined();
   });
 
   test('units that nobody knows, and tables without the columns, are left alone', () => {
-    expect(canTellApart(events, [entries], [january, later])).toBe(true);
-    expect(canTellApart(events, [entries], [january, 'page/1'])).toBe(false);
-    expect(canTellApart(groups, [], ['order/1'])).toBe(false);
-    expect(canTellApart(groups, [entries], [january])).toBe(false);
-    expect(canTellApart(orderEvents, [], ['order/1'])).toBe(true);
+    expect(canSplitRows(events, [entries], [january, later])).toBe(true);
+    expect(canSplitRows(events, [entries], [january, 'page/1'])).toBe(false);
+    expect(canSplitRows(groups, [], ['order/1'])).toBe(false);
+    expect(canSplitRows(groups, [entries], [january])).toBe(false);
+    expect(canSplitRows(orderEvents, [], ['order/1'])).toBe(true);
   });
 });
 
@@ -44,7 +50,7 @@ describe('rows of units', () => {
         const own = orders[at % orders.length] ?? '';
         const rows = orders.map((_, index) => `($${index + 1}::VARCHAR)`).join(', ');
         const found = await database.rows(
-          `SELECT requested_order_id AS name FROM (VALUES ${rows}, (NULL)) t(requested_order_id) WHERE ${rowsOf([`order/${own}`])}`,
+          `SELECT requested_order_id AS name FROM (VALUES ${rows}, (NULL)) t(requested_order_id) WHERE ${loadKeyCondition([`order/${own}`])}`,
           { parameters: orders },
         );
         expect(found).toEqual([{ name: own }]);
@@ -62,8 +68,8 @@ describe('rows of units', () => {
       );
       return row?.['n'];
     };
-    expect(await count(rowsOf([january]))).toBe(1n);
-    expect(await count(`NOT ${rowsOf([january])}`)).toBe(2n);
-    expect(await count(rowsOf([]))).toBe(0n);
+    expect(await count(loadKeyCondition([january]))).toBe(1n);
+    expect(await count(`NOT ${loadKeyCondition([january])}`)).toBe(2n);
+    expect(await count(loadKeyCondition([]))).toBe(0n);
   });
 });

@@ -1,23 +1,24 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Txn } from '../../../src/lake/delta/actions.js';
-import { UnitWindows } from '../../../src/lake/loads/load-windows.js';
+import { LoadKeyWindows } from '../../../src/lake/loads/load-windows.js';
 
 test('windows are those of the units that are there, in order, whatever came and went since they were asked for', () => {
-  const read = (unit: string) => (unit.startsWith('w') ? { start: unit.length, end: unit.length + 1 } : undefined);
-  const unit = fc.constantFrom('w', 'ww', 'www', 'wwww', 'other', 'another');
-  const step = fc.record({ unit, isThere: fc.boolean(), isAsked: fc.boolean() });
+  const read = (loadKey: string) =>
+    loadKey.startsWith('w') ? { start: loadKey.length, end: loadKey.length + 1 } : undefined;
+  const loadKey = fc.constantFrom('w', 'ww', 'www', 'wwww', 'other', 'another');
+  const step = fc.record({ loadKey, isThere: fc.boolean(), isAsked: fc.boolean() });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
-      const windows = new UnitWindows(read);
-      const units = new Map<string, Txn>();
+      const windows = new LoadKeyWindows(read);
+      const loadKeys = new Map<string, Txn>();
       const expectSame = (): void => {
-        const expected = [...units.keys()].flatMap((of) => read(of) ?? []).toSorted((a, b) => a.start - b.start);
-        expect(windows.of(units)).toEqual(expected);
+        const expected = [...loadKeys.keys()].flatMap((of) => read(of) ?? []).toSorted((a, b) => a.start - b.start);
+        expect(windows.of(loadKeys)).toEqual(expected);
       };
-      for (const { unit: of, isThere, isAsked } of steps) {
-        if (isThere) units.set(of, { appId: of, version: 1 });
-        else units.delete(of);
+      for (const { loadKey: of, isThere, isAsked } of steps) {
+        if (isThere) loadKeys.set(of, { appId: of, version: 1 });
+        else loadKeys.delete(of);
         if (isAsked) expectSame();
       }
       expectSame();
@@ -27,14 +28,14 @@ test('windows are those of the units that are there, in order, whatever came and
 
 test('the name of a unit is read once', () => {
   let reads = 0;
-  const windows = new UnitWindows((unit) => {
+  const windows = new LoadKeyWindows((loadKey) => {
     reads++;
-    return { start: Number(unit), end: Number(unit) + 1 };
+    return { start: Number(loadKey), end: Number(loadKey) + 1 };
   });
-  const units = new Map<string, Txn>();
-  for (let unit = 0; unit < 10; unit++) {
-    units.set(String(unit), { appId: String(unit), version: 1 });
-    expect(windows.of(units)).toHaveLength(unit + 1);
+  const loadKeys = new Map<string, Txn>();
+  for (let loadKey = 0; loadKey < 10; loadKey++) {
+    loadKeys.set(String(loadKey), { appId: String(loadKey), version: 1 });
+    expect(windows.of(loadKeys)).toHaveLength(loadKey + 1);
   }
   expect(reads).toBe(10);
 });

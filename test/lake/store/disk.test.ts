@@ -158,7 +158,7 @@ describe('A lake on disk', () => {
     test('clears no folder in the place of its temporary one', async () => {
       await symlink(outside, join(lake, '_tmp'));
       const store = diskStore(lake);
-      await expect(store.sweep(true)).rejects.toMatchObject(refusal);
+      await expect(store.removeUnfinished(true)).rejects.toMatchObject(refusal);
       await expect(store.write('x', bytes)).rejects.toMatchObject(refusal);
     });
   });
@@ -197,7 +197,7 @@ describe('A lake on disk', () => {
       await writeFile(join(lake, '_tmp', name), 'half');
       await utimes(join(lake, '_tmp', name), (now - age) / 1000, (now - age) / 1000);
     };
-    const sweep = (): Promise<number> => diskStore(lake, { clock: new HandClock(now) }).sweep();
+    const sweep = (): Promise<number> => diskStore(lake, { clock: new HandClock(now) }).removeUnfinished();
 
     test('loses what dead writers of this host left, at any age', async () => {
       const { host, pid, start } = await thisWriter();
@@ -274,7 +274,7 @@ describe('A lake on disk', () => {
         }
       }
       const left = await temporaries();
-      expect(await diskStore(lake).sweep()).toBe(left.length);
+      expect(await diskStore(lake).removeUnfinished()).toBe(left.length);
       expect(await temporaries()).toEqual([]);
     });
 
@@ -290,11 +290,11 @@ describe('A lake on disk', () => {
       const status = await readFile(`/proc/${String(child.pid)}/stat`, 'latin1').catch(() => undefined);
       const start = status?.slice(status.lastIndexOf(')') + 2).split(' ')[19] ?? '0';
       await writeFile(join(lake, '_tmp', `${host}-${String(child.pid)}-${start}-00000000-0`), 'half');
-      expect(await diskStore(lake).sweep()).toBe(0);
+      expect(await diskStore(lake).removeUnfinished()).toBe(0);
       const ended = outputOf(child);
       child.kill('SIGKILL');
       await ended;
-      expect(await diskStore(lake).sweep()).toBe(1);
+      expect(await diskStore(lake).removeUnfinished()).toBe(1);
     });
   });
 
@@ -309,7 +309,7 @@ describe('A lake on disk', () => {
       await expect(store.write('a/b', bytes)).rejects.toMatchObject(refused);
       await expect(store.create('a', bytes)).rejects.toMatchObject(refused);
       await expect(store.remove('a')).rejects.toMatchObject(refused);
-      await expect(store.sweep()).rejects.toMatchObject(refused);
+      await expect(store.removeUnfinished()).rejects.toMatchObject(refused);
       await expect(pathsOf(store.list(''))).rejects.toMatchObject(refused);
       expect((await stat(file)).size).toBe(1);
     });

@@ -266,7 +266,7 @@ describe('A lake on S3', () => {
     const kept = [begin('lake/a', '2024-03-01T00:00:01Z'), begin('lakeside/a', '2024-01-01T00:00:00Z')];
     for (let at = 0; at < 5; at++) begin('lake/old', '2024-02-29T23:59:59Z');
     server.pageSize = 2;
-    expect(await open({ clock }).sweep()).toBe(5);
+    expect(await open({ clock }).removeUnfinished()).toBe(5);
     server.pageSize = 1000;
     expect([...bucket.uploads.keys()].sort()).toEqual(kept.sort());
     bucket.uploads.clear();
@@ -292,7 +292,7 @@ describe('A lake on S3', () => {
       expect(await messageOf(store.create('a', bytes))).toMatch(expected);
       expect(await messageOf(store.remove('a'))).toMatch(expected);
       expect(await messageOf(pathsOf(store.list('')))).toMatch(expected);
-      expect(await messageOf(store.sweep())).toMatch(expected);
+      expect(await messageOf(store.removeUnfinished())).toMatch(expected);
     });
 
     test('names wrong credentials, without showing them', async () => {

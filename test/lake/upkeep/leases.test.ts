@@ -1,10 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { holdLakeAlone, holdLease, leasePath, otherLeases, type HeldLease } from '../../../src/lake/upkeep/leases.js';
+import {
+  acquireExclusiveLease,
+  acquireLease,
+  leasePath,
+  otherLeases,
+  type RunLease,
+} from '../../../src/lake/upkeep/leases.js';
 import { HandClock } from '../../core/clock.js';
 import { memoryStore, watched } from '../memory-store.js';
 
 /** Ends a run that has cleared up. */
-function released(lease: HeldLease): Promise<void> {
+function released(lease: RunLease): Promise<void> {
   lease.cleared();
   return lease.release();
 }
@@ -14,26 +20,26 @@ const clock = () => new HandClock('2025-06-01T00:00:00Z');
 describe('a run that must be alone on the lake', () => {
   test('refuses to begin while another is at work, and leaves no lease then', async () => {
     const store = memoryStore();
-    const lease = await holdLease(store, clock());
-    await expect(holdLakeAlone(store, clock())).rejects.toMatchObject({ code: 'LAKE_CONFLICT' });
+    const lease = await acquireLease(store, clock());
+    await expect(acquireExclusiveLease(store, clock())).rejects.toMatchObject({ code: 'LAKE_CONFLICT' });
     expect(store.files.size).toBe(1);
     await released(lease);
-    await released(await holdLakeAlone(store, clock()));
+    await released(await acquireExclusiveLease(store, clock()));
     expect(store.files.size).toBe(0);
   });
 
   test('keeps every other from beginning until it ends', async () => {
     const store = memoryStore();
-    const lease = await holdLakeAlone(store, clock());
-    await expect(holdLease(store, clock())).rejects.toThrow(/a run that must be alone on it is at work/);
-    await expect(holdLakeAlone(store, clock())).rejects.toMatchObject({ code: 'LAKE_CONFLICT' });
+    const lease = await acquireExclusiveLease(store, clock());
+    await expect(acquireLease(store, clock())).rejects.toThrow(/a run that must be alone on it is at work/);
+    await expect(acquireExclusiveLease(store, clock())).rejects.toMatchObject({ code: 'LAKE_CONFLICT' });
     await lease.release();
-    await (await holdLease(store, clock())).release();
+    await (await acquireLease(store, clock())).release();
   });
 
   test('of two that begin at once never goes on beside the other', async () => {
     const store = memoryStore();
-    const begun = await Promise.allSettled([holdLakeAlone(store, clock()), holdLease(store, clock())]);
+    const begun = await Promise.allSettled([acquireExclusiveLease(store, clock()), acquireLease(store, clock())]);
     expect(begun.filter(({ status }) => status === 'fulfilled').length).toBeLessThanOrEqual(1);
   });
 
@@ -44,15 +50,15 @@ describe('a run that must be alone on the lake', () => {
         if (method === 'list') throw new Error('no list');
       },
     });
-    await expect(holdLakeAlone(blind, clock())).rejects.toThrow('no list');
+    await expect(acquireExclusiveLease(blind, clock())).rejects.toThrow('no list');
     expect(store.files.size).toBe(0);
   });
 });
 
 test('runs beside each other see each other', async () => {
   const store = memoryStore();
-  const one = await holdLease(store, clock());
-  const other = await holdLease(store, clock());
+  const one = await acquireLease(store, clock());
+  const other = await acquireLease(store, clock());
   expect(await otherLeases(store, one.id, clock())).toMatchObject({ living: [{}], dead: [] });
   await released(other);
   expect(await otherLeases(store, one.id, clock())).toEqual({ living: [], dead: [] });
@@ -61,9 +67,9 @@ test('runs beside each other see each other', async () => {
 
 test('a run that ends without having cleared up leaves word of that, and is in nobody’s way', async () => {
   const store = memoryStore();
-  const failed = await holdLease(store, clock());
+  const failed = await acquireLease(store, clock());
   await failed.release();
-  const next = await holdLakeAlone(store, clock());
+  const next = await acquireExclusiveLease(store, clock());
   const { living, dead } = await otherLeases(store, next.id, clock());
   expect(living).toEqual([]);
   expect(dead.map(({ path }) => path)).toEqual([leasePath(failed.id)]);

@@ -15,13 +15,13 @@ export interface GroupSlice extends Slice {
 
 /** The groups that opened in the job's range and that the lake lacks; to refresh, all of them. */
 export function groupSlices(job: Job, pipeline: string, table: string, listing: string): GroupSlice[] {
-  const loaded = job.lake.units(pipeline, table, job.account);
+  const loaded = job.lake.loadKeys(pipeline, table, job.account);
   return listedGroups(job.lake, listing, job.account)
     .map(groupSlice)
-    .filter(({ opened, units: [unit = ''] }) =>
+    .filter(({ opened, loadKeys: [unit = ''] }) =>
       job.again === undefined ? opened >= job.range.start && opened < job.range.end : job.again.has(unit),
     )
-    .filter(({ units }) => job.refresh || !units.some((unit) => loaded.has(unit)));
+    .filter(({ loadKeys }) => job.refresh || !loadKeys.some((unit) => loaded.has(unit)));
 }
 
 /** When the events of a group lie; undefined while it is open. */
@@ -37,7 +37,7 @@ export function groupSlice({ group, listedFrom }: { group: GroupSpan; listedFrom
     // A group's id may hold anything: a file's name takes its hash.
     name: `group-${createHash('sha256').update(group.id).digest('hex').slice(0, 16)}`,
     label: `group ${shownId(group.id)}`,
-    units: [`group/${group.id}`],
+    loadKeys: [`group/${group.id}`],
   };
 }
 

@@ -92,6 +92,6 @@ function orderSlice(orders: readonly string[]): OrderSlice {
     orders,
     name: `orders-${hash}`,
     label: orders.length === 1 ? `order ${first}` : `${orders.length} orders from ${first}`,
-    units: orders.map((order) => prefix + order),
+    loadKeys: orders.map((order) => prefix + order),
   };
 }
