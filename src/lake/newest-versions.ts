@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { LedgerlakeError } from '../core/errors.js';
-import { descriptionPath } from './kept-tables.js';
+import { descriptionPath } from './table-descriptions.js';
 import type { Table } from '../core/columns/table.js';
 import type { Store } from './store/store.js';
 

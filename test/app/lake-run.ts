@@ -1,4 +1,4 @@
-import { startEmbeddedService } from '../../src/emulator/emulator.js';
+import { startEmbeddedService, type EmulatorOptions, startEmulator } from '../../src/emulator/emulator.js';
 import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,6 @@ import { openLakeReader } from '../../src/app/query/lake-files.js';
 import type { RunEvent, Emit } from '../../src/core/events/run-event.js';
 import { createViews } from '../../src/core/duckdb/views.js';
 import { asKnownMacros } from '../../src/app/query/as-known.js';
-import { type EmulatorOptions, startEmulator } from '../../src/emulator/emulator.js';
 import { plainLog } from '../../src/observe/log/plain-log.js';
 
 /** A clock that stands still at an instant: who sleeps on it sleeps until it is woken by its signal. */

@@ -1,7 +1,6 @@
 import { recordOf } from '../../src/sources/finances/model/records.js';
 import { int64Of, int64OfDigits, millionthsOf } from './decimals.js';
-import { memberOf } from './json-text.js';
-import type { JsonNode, JsonObject } from './json-text.js';
+import { memberOf, type JsonNode, type JsonObject } from './json-text.js';
 
 /** What an amount says of itself; the keys are column names. */
 export interface AmountColumns {

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { eventsPage } from './event-arbitraries.js';
-import { referenceRows } from './flatten.js';
-import type { ReferenceEntry, ReferenceEvent, ReferenceSlice } from './flatten.js';
+import { referenceRows, type ReferenceEntry, type ReferenceEvent, type ReferenceSlice } from './flatten.js';
 
 const day = (iso: string): bigint => BigInt(Date.parse(iso)) * 1000n;
 const march: ReferenceSlice = { windowStart: day('2024-03-01'), windowEnd: day('2024-03-08') };

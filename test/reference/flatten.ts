@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
 import { recordOf } from '../../src/sources/finances/model/records.js';
-import { amountsOf, firstString, wellFormed } from './entries.js';
-import type { AmountColumns } from './entries.js';
+import { amountsOf, firstString, wellFormed, type AmountColumns } from './entries.js';
 import { instantOf } from './instants.js';
-import { memberOf, parseJsonText } from './json-text.js';
-import type { JsonNode } from './json-text.js';
+import { memberOf, parseJsonText, type JsonNode } from './json-text.js';
 
 /** What was asked for. Instants are microseconds since 1970. */
 export interface ReferenceSlice {

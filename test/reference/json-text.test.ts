@@ -2,8 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { brokenBytes, brokenJsonText, jsonText, stringText } from './arbitraries.js';
-import { parseJsonBytes, parseJsonText, plainOf } from './json-text.js';
-import type { JsonNode } from './json-text.js';
+import { parseJsonBytes, parseJsonText, plainOf, type JsonNode } from './json-text.js';
 
 /** What a parser makes of a text: its value, or that it refuses it. */
 function outcome(parse: (text: string) => unknown, text: string): { value: unknown } | 'refused' {

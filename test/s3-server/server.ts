@@ -1,16 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer } from 'node:http';
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { crc32 } from 'node:zlib';
 import { Bucket } from './bucket.js';
-import type { S3Call } from './faults.js';
-import { Faults } from './faults.js';
-import type { S3Request, S3Response } from './operations.js';
-import { operationOf, operations } from './operations.js';
+import { type S3Call, Faults } from './faults.js';
+import { type S3Request, type S3Response, operationOf, operations } from './operations.js';
 import { S3Refusal } from './refusal.js';
-import type { Credentials } from './signature.js';
-import { checkSignature } from './signature.js';
+import { type Credentials, checkSignature } from './signature.js';
 import { xml } from './xml.js';
 
 export interface S3Server {

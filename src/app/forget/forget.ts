@@ -17,11 +17,11 @@ import {
   type Load,
 } from '../../lake/upkeep/forget.js';
 import { existingLake } from '../../lake/existing-lake.js';
-import { descriptionPath } from '../../lake/kept-tables.js';
+import { descriptionPath } from '../../lake/table-descriptions.js';
 import type { Lake } from '../../lake/lake.js';
-import { unpinLasting } from '../../lake/upkeep/settle.js';
+import { unpinLasting } from '../../lake/upkeep/unpin.js';
 import { acquireExclusiveLease, leasePath, otherLeases } from '../../lake/upkeep/leases.js';
-import { restoreSwapped } from '../../lake/transaction/swapped-files.js';
+import { restoreSwapped } from '../../lake/transaction/restore-swapped.js';
 import type { Store } from '../../lake/store/store.js';
 import { withAgedRows } from './retention.js';
 import { readAccountName } from '../configuration/account.js';

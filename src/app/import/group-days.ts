@@ -10,7 +10,7 @@ import type { SliceCommit } from '../../lake/transaction/slice-commit.js';
 import { filesToSplit } from '../../lake/loads/load-keys.js';
 import type { Family } from '../../lake/files/families.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
-import { metadataOf, newFile, type FileTarget } from '../../lake/files/new-files.js';
+import { metadataOf, newFile, type FileTarget } from '../../lake/files/new-file.js';
 import { splitter } from '../maintenance/split.js';
 import { parquetFile } from '../../core/parquet/wasm.js';
 import { dayOf } from '../../lake/loads/imported-days.js';

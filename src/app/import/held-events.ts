@@ -1,6 +1,6 @@
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
-import { checkedSource } from '../../lake/files/checked-bytes.js';
+import { checkedSource } from '../../lake/files/checked-file.js';
 import type { Family } from '../../lake/files/families.js';
 import { ownFiles, type Workspace } from '../../lake/files/workspace.js';
 import { heldDays, type ImportTarget } from './held-days.js';

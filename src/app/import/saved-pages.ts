@@ -3,8 +3,7 @@ import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import { scanPage, type ScannedPage } from '../../sources/finances/api-v0/page.js';
 import { excerpt, isHtml } from '../../engine/retry/excerpt.js';
 import { Tape } from '../../core/json/tape.js';
-import type { Input } from './input-bytes.js';
-import { inflated } from './input-bytes.js';
+import { type Input, inflated } from './input-bytes.js';
 import { linesOf, longestLine } from './lines.js';
 
 /** A saved body, scanned: valid until the next one is asked for, and so are its bytes. */

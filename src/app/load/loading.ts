@@ -8,7 +8,7 @@ import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/
 import type { Findings } from '../reconcile/changes.js';
 import { EventRevisions } from '../reconcile/event-revisions.js';
 import { emptyFailure } from '../reconcile/findings-text.js';
-import { describeTables, describedTables } from '../../lake/kept-tables.js';
+import { describeTables, describedTables } from '../../lake/table-descriptions.js';
 import { Lake } from '../../lake/lake.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
 import { openStore } from '../../lake/store/open-store.js';

@@ -3,7 +3,7 @@ import { DamagedFile } from '../../lake/delta/damaged-file.js';
 import type { Lake } from '../../lake/lake.js';
 import type { ParquetSource } from '../../core/parquet/source-blob.js';
 import { currentFiles, type Bundle } from './bundles.js';
-import { checkedSource } from '../../lake/files/checked-bytes.js';
+import { checkedSource } from '../../lake/files/checked-file.js';
 import type { Family } from '../../lake/files/families.js';
 import { pageBytes } from './made-again.js';
 import type { RowCounts } from './unchanged-entries.js';

@@ -9,9 +9,9 @@ import { mergedFiles } from './merge.js';
 import { mayShareFile } from '../../lake/files/merged-tags.js';
 import { planMerges, type Sized } from './merge-plan.js';
 import { leadingColumn } from '../../lake/files/row-order.js';
-import { isRewritten } from '../../lake/files/new-files.js';
+import { isRewritten } from '../../lake/files/new-file.js';
 import { newWork, type Work } from './work.js';
-import { canSplitRows } from '../../lake/files/unit-rows.js';
+import { canSplitRows } from '../../lake/files/load-key-rows.js';
 import { withWorkspace, type Limits, type Workspace } from '../../lake/files/workspace.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 

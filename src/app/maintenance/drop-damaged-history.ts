@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.js';
 import type { Emit } from '../../core/events/run-event.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { accountOf, removal, loadKeysOf } from '../../lake/delta/file-tags.js';
-import { damageOf } from '../../lake/files/checked-bytes.js';
+import { damageOf } from '../../lake/files/checked-file.js';
 import type { Lake } from '../../lake/lake.js';
 
 export interface DropOptions {

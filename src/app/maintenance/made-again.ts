@@ -11,7 +11,7 @@ import { handled, keptFile } from '../../lake/files/kept-file.js';
 import { bytesOf, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { addNets, type NetSums } from '../../lake/files/merged-tags.js';
 import { sortedFile } from '../../lake/files/sorted-file.js';
-import { loadKeysLabel } from '../../lake/files/unit-rows.js';
+import { loadKeysLabel } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 
 /** About how many bytes of pages a file of events stands for. */

@@ -6,14 +6,14 @@ import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import type { NewFile } from '../../lake/transaction/written-files.js';
 import type { Bundle } from './bundles.js';
-import { checkedCopy } from '../../lake/files/checked-bytes.js';
+import { checkedCopy } from '../../lake/files/checked-file.js';
 import type { Family } from '../../lake/files/families.js';
 import { columnList, expectRows, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { mergedTags, rowsInLog } from '../../lake/files/merged-tags.js';
-import { metadataOf, newFile, type FileTarget } from '../../lake/files/new-files.js';
+import { metadataOf, newFile, type FileTarget } from '../../lake/files/new-file.js';
 import { hasColumn, mainOrder } from '../../lake/files/row-order.js';
 import { sortedFile, type Sorting } from '../../lake/files/sorted-file.js';
-import { keyColumn } from '../../lake/files/unit-rows.js';
+import { keyColumn } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 
 /** Of zstd: files come out an eighth smaller than at DuckDB's own level, for a twentieth more of the whole time. */

@@ -11,7 +11,7 @@ import type { NewFile } from '../../lake/transaction/written-files.js';
 import { withWriter, type SizedWriter } from '../../core/parquet/sized-writer.js';
 import { bundlesOf, replacing, type Bundle } from './bundles.js';
 import { checkBundle, whileLive, type Checked } from './checked-bundle.js';
-import { checkedBytes } from '../../lake/files/checked-bytes.js';
+import { checkedBytes } from '../../lake/files/checked-file.js';
 import type { Family } from '../../lake/files/families.js';
 import { handled } from '../../lake/files/kept-file.js';
 import { makeAgain, pageBytes, type Made, type Making } from './made-again.js';

@@ -7,7 +7,7 @@ import { DamagedFile } from '../../lake/delta/damaged-file.js';
 import { commitTransaction } from '../../lake/transaction/transaction.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake, SliceCommit, Split } from '../../lake/lake.js';
-import { restoreSwapped } from '../../lake/transaction/swapped-files.js';
+import { restoreSwapped } from '../../lake/transaction/restore-swapped.js';
 import { filesToSplit, touchedFiles, loadTxns, type KeySplit } from '../../lake/loads/load-keys.js';
 import type { NewFile } from '../../lake/transaction/written-files.js';
 import { bundlesOf, replacing, type Bundle } from './bundles.js';
@@ -16,11 +16,11 @@ import { columnList, expectRows, rowsIn, type LocalParquet } from '../../lake/fi
 import { fetchFiles } from './merge.js';
 import { moveUndated } from './undated-rows.js';
 import { addNets, rowsInLog, sharedTags } from '../../lake/files/merged-tags.js';
-import { metadataOf, newFile, type FileTarget } from '../../lake/files/new-files.js';
+import { metadataOf, newFile, type FileTarget } from '../../lake/files/new-file.js';
 import { hasColumn } from '../../lake/files/row-order.js';
 import { groupSpans, netSumsOfFile } from '../../lake/files/row-tags.js';
 import { sortedFile } from '../../lake/files/sorted-file.js';
-import { canSplitRows, instantColumn, loadKeyCondition } from '../../lake/files/unit-rows.js';
+import { canSplitRows, instantColumn, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 
 /**

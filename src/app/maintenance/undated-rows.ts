@@ -9,7 +9,7 @@ import { importSpansOf, importSpansTag, loadKeysOf, type ImportSpan } from '../.
 import type { Family } from '../../lake/files/families.js';
 import { columnList, expectRows, rowsIn, writeRows, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { addNets, sharedTags } from '../../lake/files/merged-tags.js';
-import { metadataOf, newFile, type FileTarget } from '../../lake/files/new-files.js';
+import { metadataOf, newFile, type FileTarget } from '../../lake/files/new-file.js';
 import { hasColumn } from '../../lake/files/row-order.js';
 import { netSumsOfFile } from '../../lake/files/row-tags.js';
 import { sortedFile } from '../../lake/files/sorted-file.js';
@@ -17,7 +17,7 @@ import type { Workspace } from '../../lake/files/workspace.js';
 import type { Lake, SliceCommit } from '../../lake/lake.js';
 import { dayOf, importedKey, importedWindows, parseImportedKey } from '../../lake/loads/imported-days.js';
 import { replacedKeys, touchedFiles, loadTxns } from '../../lake/loads/load-keys.js';
-import { restoreSwapped } from '../../lake/transaction/swapped-files.js';
+import { restoreSwapped } from '../../lake/transaction/restore-swapped.js';
 import { commitTransaction } from '../../lake/transaction/transaction.js';
 import type { NewFile } from '../../lake/transaction/written-files.js';
 import { bundlesOf, replacing, type Bundle } from './bundles.js';

@@ -1,6 +1,6 @@
 import { readEndpoint } from '../../sources/finances/api-v0/endpoint.js';
 import { tables } from '../../sources/finances/model/tables.js';
-import { describedTables } from '../../lake/kept-tables.js';
+import { describedTables } from '../../lake/table-descriptions.js';
 import { Lake } from '../../lake/lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import { readAccount, readOwnAccount, refuseMixing } from '../configuration/account.js';

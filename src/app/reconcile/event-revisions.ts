@@ -9,12 +9,12 @@ import type { ComparedLake, Revision, Revisions, RevisionToCommit } from '../../
 import { filesToSplit, replacedKeys, loadVersion } from '../../lake/loads/load-keys.js';
 import { rowsInLog } from '../../lake/files/merged-tags.js';
 import { hasColumn } from '../../lake/files/row-order.js';
-import { canSplitRows, loadKeyCondition } from '../../lake/files/unit-rows.js';
+import { canSplitRows, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import { readWindow } from '../../engine/run/window-slices.js';
 import type { Change, Emptied, Findings, Uncompared } from './changes.js';
 import { findDiffering, rowKey, sameRows } from './differing-rows.js';
-import { HeldFiles, replacedAdds, selectRows, withSliceFiles, type MonthFiles } from '../../lake/files/held-rows.js';
+import { HeldFiles, replacedAdds, selectRows, withSliceFiles, type MonthFiles } from '../../lake/files/stored-rows.js';
 import { mendFiles } from './mended-files.js';
 import { historyFiles, keepsHistory } from './history-files.js';
 

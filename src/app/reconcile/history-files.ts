@@ -5,7 +5,7 @@ import { eventHistory } from '../../sources/finances/model/tables.js';
 import type { SliceCommit, SliceFile } from '../../lake/lake.js';
 import { bytesOf, writeRows } from '../../lake/files/local-parquet.js';
 import { hasColumn } from '../../lake/files/row-order.js';
-import { loadKeysLabel } from '../../lake/files/unit-rows.js';
+import { loadKeysLabel } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import { fileMetadata } from '../../lake/files/file-metadata.js';
 import { entriesJson } from './entries-json.js';

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Table } from '../../core/columns/table.js';
 import type { ComparedLake } from '../../lake/transaction/revisions.js';
 import type { SliceCommit } from '../../lake/transaction/slice-commit.js';
-import { faultOf } from '../../lake/files/checked-bytes.js';
-import { replacedAdds } from '../../lake/files/held-rows.js';
+import { faultOf } from '../../lake/files/checked-file.js';
+import { replacedAdds } from '../../lake/files/stored-rows.js';
 
 /**
  * Writes those files again that are missing or were changed behind the lake's back, where the slice came as the log has

@@ -3,7 +3,7 @@ import type { Database } from '../../core/duckdb/connection.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { fileLiteral, identifier, literal } from '../../core/duckdb/views.js';
 import type { Cell } from '../../core/text/rows.js';
-import { instantColumn, loadKeyCondition } from '../../lake/files/unit-rows.js';
+import { instantColumn, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import { parseImportedKey } from '../../lake/loads/imported-days.js';
 import { monthOf } from '../../core/windows.js';
 import { Faults, type Certificate } from './certificate.js';

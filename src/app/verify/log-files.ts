@@ -1,6 +1,6 @@
 import type { Add } from '../../lake/delta/actions.js';
 import type { DeltaTable } from '../../lake/delta/delta-table.js';
-import { referencedFiles } from '../../lake/transaction/derived-files.js';
+import { referencedFiles } from '../../lake/transaction/references.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Certificate, Place } from './certificate.js';
 import { mainTable } from './main-tables.js';

@@ -3,7 +3,7 @@ import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Lake } from '../../lake/lake.js';
-import { dropHistory } from '../../lake/files/checked-bytes.js';
+import { dropHistory } from '../../lake/files/checked-file.js';
 import { isDataFile } from '../../lake/upkeep/own-files.js';
 import type { Store } from '../../lake/store/store.js';
 import type { Certificate } from './certificate.js';

@@ -1,13 +1,10 @@
-import { writeRows } from '../../core/text/formats.js';
-import { writeText } from '../../core/text/sink.js';
+import { writeRows, type Format } from '../../core/text/formats.js';
+import { writeText, type Output } from '../../core/text/sink.js';
 import { fileFault, lostFile } from '../../core/duckdb/lost-file.js';
-import { createViews } from '../../core/duckdb/views.js';
+import { createViews, type LakeFiles, type LakeTable } from '../../core/duckdb/views.js';
 import type { Writable } from 'node:stream';
-import type { Format } from '../../core/text/formats.js';
-import type { Output } from '../../core/text/sink.js';
 import type { Rows } from '../../core/text/rows.js';
 import type { Database, QueryResult } from '../../core/duckdb/connection.js';
-import type { LakeFiles, LakeTable } from '../../core/duckdb/views.js';
 
 export interface SessionOptions {
   readonly database: Database;

@@ -1,6 +1,6 @@
 import { createInterface, type CompleterResult } from 'node:readline';
 import { LedgerlakeError } from '../../core/errors.js';
-import { writeText } from '../../core/text/sink.js';
+import { writeText, type Output } from '../../core/text/sink.js';
 import { printable } from '../../core/printable.js';
 import { dotCommand } from './dot-commands.js';
 import { fileNames } from '../../core/duckdb/file-names.js';
@@ -8,7 +8,6 @@ import { openHistory } from './history-file.js';
 import { StatementReader } from '../../core/duckdb/statements.js';
 import { fileBegun, suggestions, type Catalog } from './suggestions.js';
 import type { Readable, Writable } from 'node:stream';
-import type { Output } from '../../core/text/sink.js';
 import type { Destination } from './destination.js';
 import type { Session } from './session.js';
 

@@ -4,13 +4,11 @@ import { Destination } from './destination.js';
 import { Session } from './session.js';
 import { runShell } from './shell.js';
 import { statementsOf } from '../../core/duckdb/statements.js';
-import { fileCount } from '../../core/duckdb/views.js';
+import { fileCount, type LakeFiles, type LakeTable } from '../../core/duckdb/views.js';
 import { usageError } from '../../core/errors.js';
-import { writeText } from '../../core/text/sink.js';
+import { writeText, type Output } from '../../core/text/sink.js';
 import type { Readable, Writable } from 'node:stream';
 import type { Format } from '../../core/text/formats.js';
-import type { Output } from '../../core/text/sink.js';
-import type { LakeFiles, LakeTable } from '../../core/duckdb/views.js';
 import { printable } from '../../core/printable.js';
 
 export interface SqlOptions {

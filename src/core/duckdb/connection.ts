@@ -2,33 +2,13 @@ import { rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  DuckDBArrayValue,
-  DuckDBDateValue,
-  DuckDBDecimalValue,
-  DuckDBInstance,
-  DuckDBListValue,
-  DuckDBMapValue,
-  DuckDBStructValue,
-  DuckDBTimestampMillisecondsValue,
-  DuckDBTimestampNanosecondsValue,
-  DuckDBTimestampSecondsValue,
-  DuckDBTimestampTZValue,
-  DuckDBTimestampValue,
-  DuckDBTypeId,
-  DuckDBUnionValue,
-  DuckDBVariantValue,
-  ResultReturnType,
-  StatementType,
-} from '@duckdb/node-api';
+import { DuckDBArrayValue, DuckDBDateValue, DuckDBDecimalValue, DuckDBInstance, DuckDBListValue, DuckDBMapValue, DuckDBStructValue, DuckDBTimestampMillisecondsValue, DuckDBTimestampNanosecondsValue, DuckDBTimestampSecondsValue, DuckDBTimestampTZValue, DuckDBTimestampValue, DuckDBTypeId, DuckDBUnionValue, DuckDBVariantValue, ResultReturnType, StatementType, type DuckDBConnection, type DuckDBDataChunk, type DuckDBResult, type DuckDBValue } from '@duckdb/node-api';
 import { LedgerlakeError, messageOf } from '../errors.js';
 import { cellText, jsonNumber } from '../text/rows.js';
 import { filePattern, literal } from './literals.js';
 import { statementsOf } from './statements.js';
 import { decimalText } from '../numeric/decimal.js';
 import { dateText, floatNumber, instantText } from './texts.js';
-import type { DuckDBConnection, DuckDBDataChunk, DuckDBResult, DuckDBValue } from '@duckdb/node-api';
-import type { Cell, Column, Kind, Rows } from '../text/rows.js';
 
 export interface QueryOptions {
   /** Stops the query; what was asked for then throws the signal's reason, or STOPPED. */

@@ -1,8 +1,7 @@
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import type { Table as ArrowTable } from 'apache-arrow';
-import { tableFromIPC } from 'apache-arrow';
+import { type Table as ArrowTable, tableFromIPC } from 'apache-arrow';
 import { messageOf } from '../errors.js';
 import { wasmModule } from './wasm-module.js';
 

@@ -1,6 +1,5 @@
 import { printable } from '../printable.js';
-import { cellText } from './rows.js';
-import type { Cell, Column, Kind, Rows } from './rows.js';
+import { cellText, type Cell, type Column, type Kind, type Rows } from './rows.js';
 
 export interface CsvOptions {
   /** Puts an apostrophe before each text that a spreadsheet would take for a formula; numbers stay numbers. */

@@ -1,10 +1,8 @@
 import { csvText, type CsvOptions } from './csv.js';
 import { jsonText, ndjsonText } from './json.js';
-import { terminalWidth, writeExact, writeText } from './sink.js';
-import { tableText } from './table.js';
-import type { TableOptions } from './table.js';
+import { terminalWidth, writeExact, writeText, type Output } from './sink.js';
+import { tableText, type TableOptions } from './table.js';
 import type { Column, Rows } from './rows.js';
-import type { Output } from './sink.js';
 
 /** What `--format` takes; `csv-safe` is for spreadsheets, which take some texts for formulas. */
 export const formats = ['table', 'json', 'csv', 'csv-safe', 'ndjson'] as const;

@@ -1,5 +1,4 @@
-import { cellText, jsonNumber } from './rows.js';
-import type { Cell, Column, Kind, Rows } from './rows.js';
+import { cellText, jsonNumber, type Cell, type Column, type Kind, type Rows } from './rows.js';
 
 /**
  * One JSON array, an object a row, each on a line of its own. Numbers are written with all their digits (`25.100000`,

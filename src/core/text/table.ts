@@ -1,9 +1,7 @@
-import { layoutOf, wishesOf } from './layout.js';
-import { cellText } from './rows.js';
+import { layoutOf, wishesOf, type Layout, type Wishes } from './layout.js';
+import { cellText, type Cell, type Column, type Rows } from './rows.js';
 import { printable } from '../printable.js';
 import { displayWidth, fitted } from './width.js';
-import type { Layout, Wishes } from './layout.js';
-import type { Cell, Column, Rows } from './rows.js';
 
 export interface TableOptions {
   /** Cells of the terminal; undefined: no limit, and nothing is cut. */

@@ -2,10 +2,9 @@ import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Sample } from './density.js';
 import type { Slice } from './slice.js';
-import type { Window } from '../../core/windows.js';
+import { type Window, overlap } from '../../core/windows.js';
 import { splitImportedKey, parseImportedKey } from '../../lake/loads/imported-days.js';
 import { LoadKeyWindows } from '../../lake/loads/load-windows.js';
-import { overlap } from '../../core/windows.js';
 
 /** A slice that reads a window of dates. */
 export interface WindowSlice extends Slice {

@@ -1,5 +1,5 @@
 import type { Action, Add, Txn } from './actions.js';
-import { ByAccount } from './by-account.js';
+import { ByAccount } from './snapshot-indexes.js';
 import { accountOf, derivedOf } from './file-tags.js';
 import { unnumbered } from './numbered-paths.js';
 import { LoadedKeys } from './read-loads.js';

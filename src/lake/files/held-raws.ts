@@ -1,9 +1,9 @@
 import type { Table } from '../../core/columns/table.js';
 import type { Add } from '../delta/actions.js';
 import type { ComparedLake } from '../transaction/revisions.js';
-import { loadKeyCondition } from './unit-rows.js';
+import { loadKeyCondition } from './load-key-rows.js';
 import { defaultLimits, withWorkspace } from './workspace.js';
-import { HeldFiles, selectRows } from './held-rows.js';
+import { HeldFiles, selectRows } from './stored-rows.js';
 
 /**
  * The JSON of every row that a main table's files hold of some load keys, as it was received.

@@ -1,7 +1,6 @@
 import { link, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import type { Clock } from '../../core/clock.js';
-import { systemClock } from '../../core/clock.js';
+import { type Clock, systemClock } from '../../core/clock.js';
 import { readPart } from '../../core/io/read-part.js';
 import { codeOf, diskFailure } from './disk-failure.js';
 import { makeFolders, removeEmptyPartitions } from './disk-folders.js';
@@ -9,8 +8,7 @@ import { refuseLinkedFolder, refuseLinks } from './disk-links.js';
 import { listFiles } from './disk-list.js';
 import type { Store } from './store.js';
 import { checkFolder, checkPath, checkRange, sliceOf, temporaryFolder } from './store-path.js';
-import type { Writer } from './writer-name.js';
-import { isAlive, temporaryNames, thisWriter, writerOf } from './writer-name.js';
+import { type Writer, isAlive, temporaryNames, thisWriter, writerOf } from './writer-name.js';
 
 export interface DiskOptions {
   /** What a temporary file's age is measured by. */

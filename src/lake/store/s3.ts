@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type * as Sdk from '@aws-sdk/client-s3';
-import type { Clock } from '../../core/clock.js';
-import { systemClock } from '../../core/clock.js';
+import { type Clock, systemClock } from '../../core/clock.js';
 import type { LedgerlakeError } from '../../core/errors.js';
 import { answerOf, isUnclear, s3Failure, s3Unclear } from './s3-failure.js';
 import { endpointOf, parseS3Location } from './s3-location.js';

@@ -3,11 +3,11 @@ import type { Table } from '../../core/columns/table.js';
 import type { Action, Add } from '../delta/actions.js';
 import type { DeltaTable } from '../delta/delta-table.js';
 import { tombstone, derivedOf, removal, swapRemoval } from '../delta/file-tags.js';
-import { deleteOrphans, orphansOf, type Orphans } from './derived-files.js';
+import { deleteOrphans, orphansOf, type Orphans } from './references.js';
 import type { Snapshot } from '../delta/snapshot.js';
 import type { Store } from '../store/store.js';
 import { referenceTxn } from '../delta/load-key-ids.js';
-import { takenOut } from './swapped-files.js';
+import { takenOut } from './restore-swapped.js';
 import { WrittenFiles, type NewFile } from './written-files.js';
 
 /** Files of a main table and of those derived from it that come into the lake together, in the place of others. */

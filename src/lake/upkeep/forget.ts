@@ -1,6 +1,6 @@
 import type { Add } from '../delta/actions.js';
 import type { DeltaTable } from '../delta/delta-table.js';
-import { referencedFiles } from '../transaction/derived-files.js';
+import { referencedFiles } from '../transaction/references.js';
 import { accountOf, derivedOf, isDerivedFile, removal } from '../delta/file-tags.js';
 import type { Lake } from '../lake.js';
 import { parseAppId } from '../delta/load-key-ids.js';

@@ -1,13 +1,13 @@
 import type { Clock } from '../../core/clock.js';
 import type { DeltaTable } from '../delta/delta-table.js';
-import { deleteOrphans, isReferenced, orphansOf } from '../transaction/derived-files.js';
+import { deleteOrphans, isReferenced, orphansOf } from '../transaction/references.js';
 import { tombstone, isDerivedFile, mainOf } from '../delta/file-tags.js';
 import type { Lake } from '../lake.js';
 import { otherLeases, type RunLease, type Lease } from './leases.js';
 import { noteNewestVersions } from '../newest-versions.js';
 import { isDataFile } from './own-files.js';
 import type { StoredFile } from '../store/store.js';
-import { restoreSwapped, takenOut } from '../transaction/swapped-files.js';
+import { restoreSwapped, takenOut } from '../transaction/restore-swapped.js';
 import { thisWriter } from '../store/writer-name.js';
 
 /**

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { Add } from '../../../src/lake/delta/actions.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import type { Store } from '../../../src/lake/store/store.js';
-import { checkedSource } from '../../../src/lake/files/checked-bytes.js';
+import { checkedSource } from '../../../src/lake/files/checked-file.js';
 import { temporaryFolder } from '../lake-run.js';
 import { memoryStore } from '../../lake/memory-store.js';
 import { file, opened } from '../../lake/small-table.js';

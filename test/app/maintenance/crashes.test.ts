@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { referencedFiles } from '../../../src/lake/transaction/derived-files.js';
+import { referencedFiles } from '../../../src/lake/transaction/references.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { splitter } from '../../../src/app/maintenance/split.js';
 import { failingStore, interruptedStore } from './failing-store.js';

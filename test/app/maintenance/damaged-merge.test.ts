@@ -7,7 +7,7 @@ import { DeltaTable } from '../../../src/lake/delta/delta-table.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { loadKeysOf } from '../../../src/lake/delta/file-tags.js';
-import { checkedBytes } from '../../../src/lake/files/checked-bytes.js';
+import { checkedBytes } from '../../../src/lake/files/checked-file.js';
 import { fileHashes, ran } from '../lake-run.js';
 import { memoryStore } from '../../lake/memory-store.js';
 import { verified } from '../verify/verified.js';

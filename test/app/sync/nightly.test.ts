@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { Database } from '../../../src/core/duckdb/connection.js';
-import { openDatabase } from '../../../src/core/duckdb/connection.js';
+import { type Database, openDatabase } from '../../../src/core/duckdb/connection.js';
 import { lakeTables, openLakeFiles } from '../../../src/app/query/lake-files.js';
 import { createViews } from '../../../src/core/duckdb/views.js';
 import { asKnownMacros } from '../../../src/app/query/as-known.js';

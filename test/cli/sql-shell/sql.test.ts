@@ -4,14 +4,12 @@ import { readdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFile
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runSql } from '../../../src/cli/sql-shell/sql.js';
+import { runSql, type SqlOptions } from '../../../src/cli/sql-shell/sql.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
-import { entriesQuery, lakeFolder, tables } from '../../core/duckdb/lake-fixture.js';
+import { entriesQuery, lakeFolder, tables, type LakeFolder } from '../../core/duckdb/lake-fixture.js';
 import { Kept } from '../../core/text/streams.js';
 import { temporaryFolder } from '../../app/lake-run.js';
-import type { SqlOptions } from '../../../src/cli/sql-shell/sql.js';
 import type { LakeFiles } from '../../../src/core/duckdb/views.js';
-import type { LakeFolder } from '../../core/duckdb/lake-fixture.js';
 
 let folder: LakeFolder;
 let files: LakeFiles;

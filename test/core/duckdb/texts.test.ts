@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openDatabase } from '../../../src/core/duckdb/connection.js';
+import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
 import { dateText, floatNumber, instantText } from '../../../src/core/duckdb/texts.js';
 import { decimalText } from '../../../src/core/numeric/decimal.js';
-import type { Database } from '../../../src/core/duckdb/connection.js';
 
 let database: Database;
 beforeAll(async () => {

@@ -1,12 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openDatabase } from '../../../src/core/duckdb/connection.js';
+import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
 import fc from 'fast-check';
 import { createViews, literal } from '../../../src/core/duckdb/views.js';
-import { entriesQuery, lakeFolder, tables } from './lake-fixture.js';
-import type { Database } from '../../../src/core/duckdb/connection.js';
-import type { LakeFolder } from './lake-fixture.js';
+import { entriesQuery, lakeFolder, tables, type LakeFolder } from './lake-fixture.js';
 
 let database: Database;
 let folder: LakeFolder;

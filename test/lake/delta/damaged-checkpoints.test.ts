@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { checksumOf } from '../../../src/lake/delta/checkpoint-checksum.js';
 import { encodeCheckpoint } from '../../../src/lake/delta/checkpoint.js';
-import { restoreSwapped } from '../../../src/lake/transaction/swapped-files.js';
+import { restoreSwapped } from '../../../src/lake/transaction/restore-swapped.js';
 import { memoryStore, type MemoryStore } from '../memory-store.js';
 import { adding, checkpointFile, commitFile, contents, file, hintFile, opened } from '../small-table.js';
 

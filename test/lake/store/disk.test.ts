@@ -1,23 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import {
-  link,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rm,
-  stat,
-  symlink,
-  unlink,
-  utimes,
-  writeFile,
-} from 'node:fs/promises';
+import { link, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { diskFailure } from '../../../src/lake/store/disk-failure.js';
-import type { DiskOptions } from '../../../src/lake/store/disk.js';
-import { diskStore } from '../../../src/lake/store/disk.js';
+import { type DiskOptions, diskStore } from '../../../src/lake/store/disk.js';
 import { thisWriter } from '../../../src/lake/store/writer-name.js';
 import { HandClock } from '../../core/clock.js';
 import { compileDiskStore, firstOutput, outputOf, runOnLake } from '../disk-writer.js';

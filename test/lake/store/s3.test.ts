@@ -4,12 +4,10 @@ import { inspect } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
-import type { S3Options } from '../../../src/lake/store/s3.js';
-import { s3Store } from '../../../src/lake/store/s3.js';
+import { type S3Options, s3Store } from '../../../src/lake/store/s3.js';
 import { uploadParts } from '../../../src/lake/store/upload-parts.js';
 import { HandClock } from '../../core/clock.js';
-import type { S3Server } from '../../s3-server/server.js';
-import { startS3Server } from '../../s3-server/server.js';
+import { type S3Server, startS3Server } from '../../s3-server/server.js';
 import { pathsOf, storeContract } from '../store-contract.js';
 
 const optionsOf = ({ endpoint, credentials }: S3Server): S3Options => ({ endpoint, credentials, region: 'us-east-1' });

@@ -1,7 +1,6 @@
 import { LedgerlakeError } from '../../../core/errors.js';
 import type { Reading } from '../../../engine/run/pipeline.js';
-import type { Window } from '../../../core/windows.js';
-import { monthOf } from '../../../core/windows.js';
+import { type Window, monthOf } from '../../../core/windows.js';
 import type { EventsPage } from './collectors.js';
 import type { GroupSlice } from './group-slices.js';
 import { scanPage, type ScannedPage } from './page.js';

@@ -1,5 +1,4 @@
-import type { Int64Halves } from '../../../core/numeric/decimal.js';
-import { readDecimal } from '../../../core/numeric/decimal.js';
+import { type Int64Halves, readDecimal } from '../../../core/numeric/decimal.js';
 import { readInstant, readInstantBytes } from '../../../core/numeric/instant.js';
 import { readInteger } from '../../../core/numeric/integer.js';
 import type { Dictionary } from '../../../core/columns/dictionary.js';

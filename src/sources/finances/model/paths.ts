@@ -1,7 +1,5 @@
-import type { Tape } from '../../../core/json/tape.js';
-import { kind as nodeKind } from '../../../core/json/tape.js';
-import type { Role } from './records.js';
-import { recordOf } from './records.js';
+import { type Tape, kind as nodeKind } from '../../../core/json/tape.js';
+import { type Role, recordOf } from './records.js';
 
 /** What a key says about the object it stands in, where it is no attribute: nothing, or a part of money. */
 export const meaning = { none: -1, currencyCode: -2, currencyAmount: -3 } as const;

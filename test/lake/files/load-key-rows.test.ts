@@ -8,7 +8,7 @@ import {
   loadKeysLabel,
   keyColumn,
   loadKeyCondition,
-} from '../../../src/lake/files/unit-rows.js';
+} from '../../../src/lake/files/load-key-rows.js';
 
 const january = 'window/2026-01-01T00:00:00.000Z/2026-01-08T00:00:00.000Z';
 const later = 'window/2026-01-08T00:00:00.000Z/2026-01-15T00:00:00.000Z';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import type { Add } from '../../../src/lake/delta/actions.js';
-import { checkLoggedPaths } from '../../../src/lake/delta/logged-paths.js';
+import { checkLoggedPaths } from '../../../src/lake/delta/log-paths.js';
 
 const good: Add = {
   path: 'account=shop/month=2025-06/window-0123456789abcdef.parquet',

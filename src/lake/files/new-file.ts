@@ -7,7 +7,7 @@ import type { NewFile } from '../transaction/written-files.js';
 import { fileMetadata } from './file-metadata.js';
 import type { Family } from './families.js';
 import { bytesOf, type LocalParquet } from './local-parquet.js';
-import { firstStart, loadKeysLabel } from './unit-rows.js';
+import { firstStart, loadKeysLabel } from './load-key-rows.js';
 
 /** Where a new file belongs. */
 export interface FileTarget {

@@ -7,7 +7,7 @@ import { derivedOf } from '../delta/file-tags.js';
 import type { ComparedLake } from '../transaction/revisions.js';
 import type { SliceCommit } from '../transaction/slice-commit.js';
 import { touchedFiles } from '../loads/load-keys.js';
-import { checkedFile } from './checked-bytes.js';
+import { checkedFile } from './checked-file.js';
 import { columnList, rowsIn } from './local-parquet.js';
 import type { Workspace } from './workspace.js';
 

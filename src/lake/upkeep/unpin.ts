@@ -1,4 +1,4 @@
-import { isReferenced } from '../transaction/derived-files.js';
+import { isReferenced } from '../transaction/references.js';
 import { isDerivedFile } from '../delta/file-tags.js';
 import type { Lake } from '../lake.js';
 

@@ -1,7 +1,7 @@
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../delta/actions.js';
 import type { DeltaTable } from '../delta/delta-table.js';
-import { fileAt, isReferenced } from './derived-files.js';
+import { fileAt, isReferenced } from './references.js';
 import { isDerivedFile, mainOf, swappedAdd, swapRemoval } from '../delta/file-tags.js';
 
 /**

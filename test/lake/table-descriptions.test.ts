@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openDatabase } from '../../src/core/duckdb/connection.js';
 import { createViews } from '../../src/core/duckdb/views.js';
-import { describeTables, describedTables } from '../../src/lake/kept-tables.js';
+import { describeTables, describedTables } from '../../src/lake/table-descriptions.js';
 import { diskStore } from '../../src/lake/store/disk.js';
 import { sqlTables } from '../../src/app/query/lake-files.js';
 import { ownTable } from '../../src/sources/custom/own-table.js';
