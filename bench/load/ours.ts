@@ -8,7 +8,7 @@ import { entries, events } from '../../src/sources/finances/model/tables.js';
 import { Tape } from '../../src/core/json/tape.js';
 import { parquetFile } from '../../src/core/parquet/wasm.js';
 import type { Batch } from '../../src/engine/run/pipeline.js';
-import { fileMetadata } from '../../src/lake/files/file-metadata.js';
+import { fileMetadata } from '../../src/lake/files/new-file.js';
 import { dayFiles, dayMs, type DayFile } from './pages.js';
 
 /** Saved bodies as the batches of both tables, a day at a time: the way that a slice goes. */

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { messageOf, usageError } from '../../core/errors.js';
-import { handled } from '../../lake/files/kept-file.js';
+import { handled } from '../../lake/files/workspace.js';
 
 /** Bytes that are read at once. */
 const chunkBytes = 1024 * 1024;

@@ -1,9 +1,8 @@
 import { entries, events } from '../../sources/finances/model/tables.js';
 import type { Family } from '../../lake/files/families.js';
-import { handled, keptFile } from '../../lake/files/kept-file.js';
+import { handled, keptFile, type Workspace } from '../../lake/files/workspace.js';
 import type { LocalParquet } from '../../lake/files/local-parquet.js';
 import { metadataOf } from '../../lake/files/new-file.js';
-import type { Workspace } from '../../lake/files/workspace.js';
 import type { SizedWriter } from '../../core/parquet/sized-writer.js';
 import { dayOf, importedKey } from '../../lake/loads/imported-days.js';
 import type { MonthBatches } from './event-part.js';

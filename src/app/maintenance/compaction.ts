@@ -8,7 +8,7 @@ import type { Family } from '../../lake/files/families.js';
 import { mergedFiles } from './merge.js';
 import { mayShareFile } from '../../lake/files/merged-tags.js';
 import { planMerges, type Sized } from './merge-plan.js';
-import { leadingColumn } from '../../lake/files/row-order.js';
+import { leadingColumn } from '../../lake/files/sorted-file.js';
 import { isRewritten } from '../../lake/files/new-file.js';
 import { newWork, type Work } from './work.js';
 import { canSplitRows } from '../../lake/files/load-key-rows.js';

@@ -5,14 +5,13 @@ import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { ParquetSource } from '../../core/parquet/source-blob.js';
 import { keyValueMetadata } from '../../core/parquet/wasm.js';
 import type { SizedWriter } from '../../core/parquet/sized-writer.js';
-import { fileMetadata } from '../../lake/files/file-metadata.js';
+import { fileMetadata } from '../../lake/files/new-file.js';
 import { entriesAgain } from './entries-again.js';
-import { handled, keptFile } from '../../lake/files/kept-file.js';
+import { handled, keptFile, type Workspace } from '../../lake/files/workspace.js';
 import { bytesOf, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { addNets, type NetSums } from '../../lake/files/merged-tags.js';
 import { sortedFile } from '../../lake/files/sorted-file.js';
 import { loadKeysLabel } from '../../lake/files/load-key-rows.js';
-import type { Workspace } from '../../lake/files/workspace.js';
 
 /** About how many bytes of pages a file of events stands for. */
 export function pageBytes({ size }: Add): number {

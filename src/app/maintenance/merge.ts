@@ -11,8 +11,7 @@ import type { Family } from '../../lake/files/families.js';
 import { columnList, expectRows, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { mergedTags, rowsInLog } from '../../lake/files/merged-tags.js';
 import { metadataOf, newFile, type FileTarget } from '../../lake/files/new-file.js';
-import { hasColumn, mainOrder } from '../../lake/files/row-order.js';
-import { sortedFile, type Sorting } from '../../lake/files/sorted-file.js';
+import { hasColumn, mainOrder, sortedFile, type Sorting } from '../../lake/files/sorted-file.js';
 import { keyColumn } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 

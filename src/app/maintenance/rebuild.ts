@@ -13,14 +13,20 @@ import { bundlesOf, replacing, type Bundle } from './bundles.js';
 import { checkBundle, whileLive, type Checked } from './checked-bundle.js';
 import { checkedBytes } from '../../lake/files/checked-file.js';
 import type { Family } from '../../lake/files/families.js';
-import { handled } from '../../lake/files/kept-file.js';
+import {
+  handled,
+  defaultLimits,
+  ownFiles,
+  withWorkspace,
+  type Limits,
+  type Workspace,
+} from '../../lake/files/workspace.js';
 import { makeAgain, pageBytes, type Made, type Making } from './made-again.js';
 import { sharedTags } from '../../lake/files/merged-tags.js';
 import { sameRows } from './same-rows.js';
 import type { RowCounts } from './unchanged-entries.js';
 import { UnchangedThread } from './unchanged-thread.js';
 import { newWork, type Work } from './work.js';
-import { defaultLimits, ownFiles, withWorkspace, type Limits, type Workspace } from '../../lake/files/workspace.js';
 
 /** Tables whose rows are made from the `raw` of a main table's rows. */
 const entryTables: ReadonlySet<Table> = new Set([entries, groupEntries, orderEntries]);

@@ -6,7 +6,7 @@ import { identifier } from '../../core/duckdb/views.js';
 import { parquetBatches } from '../../core/parquet/wasm.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import type { Made } from './made-again.js';
-import { extentOf, rangesOf } from '../../lake/files/ranges.js';
+import { extentOf, rangesOf } from '../../lake/files/sorted-file.js';
 import { readBytes } from './unchanged-entries.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 

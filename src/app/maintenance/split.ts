@@ -15,11 +15,9 @@ import { familiesOf, type Family } from '../../lake/files/families.js';
 import { columnList, expectRows, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { fetchFiles } from './merge.js';
 import { moveUndated } from './undated-rows.js';
-import { addNets, rowsInLog, sharedTags } from '../../lake/files/merged-tags.js';
+import { addNets, rowsInLog, sharedTags, groupSpans, netSumsOfFile } from '../../lake/files/merged-tags.js';
 import { metadataOf, newFile, type FileTarget } from '../../lake/files/new-file.js';
-import { hasColumn } from '../../lake/files/row-order.js';
-import { groupSpans, netSumsOfFile } from '../../lake/files/row-tags.js';
-import { sortedFile } from '../../lake/files/sorted-file.js';
+import { hasColumn, sortedFile } from '../../lake/files/sorted-file.js';
 import { canSplitRows, instantColumn, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 

@@ -3,7 +3,7 @@ import { emitDamagedCheckpoints } from '../damaged-checkpoints.js';
 import type { Clock } from '../../core/clock.js';
 import { sqlType } from '../../core/columns/table.js';
 import { tables } from '../../sources/finances/model/tables.js';
-import type { LogColumn } from '../../lake/delta/delta-schema.js';
+import type { LogColumn } from '../../lake/delta/table-metadata.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';

@@ -8,7 +8,7 @@ import type { SliceCommit, SliceFile } from '../../lake/transaction/slice-commit
 import type { ComparedLake, Revision, Revisions, RevisionToCommit } from '../../lake/transaction/revisions.js';
 import { filesToSplit, replacedKeys, loadVersion } from '../../lake/loads/load-keys.js';
 import { rowsInLog } from '../../lake/files/merged-tags.js';
-import { hasColumn } from '../../lake/files/row-order.js';
+import { hasColumn } from '../../lake/files/sorted-file.js';
 import { canSplitRows, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import { readWindow } from '../../engine/run/window-slices.js';

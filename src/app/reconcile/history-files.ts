@@ -4,10 +4,10 @@ import { identifier, literal } from '../../core/duckdb/views.js';
 import { eventHistory } from '../../sources/finances/model/tables.js';
 import type { SliceCommit, SliceFile } from '../../lake/lake.js';
 import { bytesOf, writeRows } from '../../lake/files/local-parquet.js';
-import { hasColumn } from '../../lake/files/row-order.js';
+import { hasColumn } from '../../lake/files/sorted-file.js';
 import { loadKeysLabel } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
-import { fileMetadata } from '../../lake/files/file-metadata.js';
+import { fileMetadata } from '../../lake/files/new-file.js';
 import { entriesJson } from './entries-json.js';
 import { historyFamily } from './family.js';
 

@@ -6,7 +6,7 @@ import { deltaStatistics } from '../../core/columns/statistics.js';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { parquetFile } from '../../core/parquet/wasm.js';
-import { fileMetadata } from '../../lake/files/file-metadata.js';
+import { fileMetadata } from '../../lake/files/new-file.js';
 import type { SliceFile, Split } from '../../lake/lake.js';
 import type { MissingLoads } from '../../lake/transaction/waiting-slices.js';
 import { tooManyPages } from './outlook.js';

@@ -3,15 +3,22 @@ import type { Clock } from '../../core/clock.js';
 import type { Table } from '../../core/columns/table.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { version as programVersion } from '../../core/version.js';
-import { type Action, type Add, type MetaData, type Protocol, type Remove, type Txn, encodeActions } from './actions.js';
+import {
+  type Action,
+  type Add,
+  type MetaData,
+  type Protocol,
+  type Remove,
+  type Txn,
+  encodeActions,
+} from './actions.js';
 import { encodeCheckpoint } from './checkpoint.js';
 import { DeltaLog, isReadable, type SkippedCheckpoint } from './delta-log.js';
-import type { LogColumn } from './delta-schema.js';
+import { type LogColumn, tombstoneMs, fileColumns, newMetaData, widenedMetaData } from './table-metadata.js';
 import { replayed, type Replay } from './checkpoint-replay.js';
 import { checkLoggedPaths } from './log-paths.js';
 import { LiveSnapshot, type Snapshot } from './snapshot.js';
 import type { Store } from '../store/store.js';
-import { tombstoneMs, fileColumns, newMetaData, widenedMetaData } from './table-metadata.js';
 
 /** The newest protocol that this program reads and writes: no feature beyond the plain table is used. */
 const supported: Protocol = { minReaderVersion: 1, minWriterVersion: 2 };

@@ -1,9 +1,7 @@
 import type { Action, Add, Txn } from './actions.js';
-import { ByAccount } from './snapshot-indexes.js';
+import { ByAccount, LoadedKeys, FilesByLoadKey } from './snapshot-indexes.js';
 import { accountOf, derivedOf } from './file-tags.js';
-import { unnumbered } from './numbered-paths.js';
-import { LoadedKeys } from './read-loads.js';
-import { FilesByLoadKey } from './load-files.js';
+import { unnumbered } from './log-paths.js';
 import { accountOfTxn, referencedByTxn } from './load-key-ids.js';
 
 /**

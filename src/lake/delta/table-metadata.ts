@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Table } from '../../core/columns/table.js';
+import { type Table, digitsOf, type Column, type ColumnType } from '../../core/columns/table.js';
 import type { MetaData } from './actions.js';
-import { columnsOf, deltaSchema, partitionColumns, widenedSchema, type LogColumn } from './delta-schema.js';
+import { LedgerlakeError } from '../../core/errors.js';
 
 /** So long a path stays tombstoned that was removed: whoever removed it may still be on the way to delete the file. */
 export const tombstoneMs = 86_400_000;
@@ -31,4 +31,101 @@ export function fileColumns(table: Table, metaData: MetaData | undefined): reado
   const known = new Set(table.columns.map(({ name }) => name.toLowerCase()));
   const logged = metaData === undefined ? [] : columnsOf(metaData.schemaString);
   return [...table.columns, ...logged.filter(({ name }) => !known.has(name.toLowerCase()))];
+}
+
+/** The columns that are folders and not part of the files. */
+export const partitionColumns = ['account', 'month'] as const;
+
+/** As the Delta protocol names them; its `timestamp` is in UTC with microseconds. */
+const deltaTypes: Readonly<Record<Exclude<ColumnType, 'decimal'>, string>> = {
+  text: 'string',
+  instant: 'timestamp',
+  date: 'date',
+  bigint: 'long',
+  integer: 'integer',
+  boolean: 'boolean',
+};
+
+function deltaType(column: Column): string {
+  if (column.type !== 'decimal') return deltaTypes[column.type];
+  const { precision, scale } = digitsOf(column);
+  return `decimal(${precision},${scale})`;
+}
+
+interface DeltaField {
+  readonly name: string;
+  readonly type: unknown;
+  readonly nullable?: unknown;
+}
+
+/** What is told of a column that a log knows. */
+export type LogColumn = Pick<Column, 'name' | 'type' | 'digits'>;
+
+/** The table's schema in the JSON form of the Delta protocol ("Schema Serialization Format"). */
+export function deltaSchema(table: Table): string {
+  const partitions = partitionColumns.map((name) => ({ name, type: 'string', nullable: false, metadata: {} }));
+  return JSON.stringify({ type: 'struct', fields: [...table.columns.map(deltaField), ...partitions] });
+}
+
+/**
+ * A log's schema, its columns nullable where the table's have become so, and behind them the table's columns that it lacks,
+ * nullable as older files don't have them; undefined where nothing changes.
+ *
+ * @throws LedgerlakeError LAKE_LOG where it isn't a schema
+ */
+export function widenedSchema(schema: string, table: Table): string | undefined {
+  const fields = fieldsOf(schema);
+  const names = new Set(fields.map(({ name }) => name.toLowerCase()));
+  const added = table.columns.filter(({ name }) => !names.has(name.toLowerCase()));
+  const loosened = new Set(table.columns.filter(({ nullable }) => nullable).map(({ name }) => name));
+  const kept = fields.map((field) =>
+    field.nullable === false && loosened.has(field.name) ? { ...field, nullable: true } : field,
+  );
+  if (added.length === 0 && kept.every((field, at) => field === fields[at])) return undefined;
+  const behind = added.map((column) => ({ ...deltaField(column), nullable: true }));
+  return JSON.stringify({ type: 'struct', fields: [...kept, ...behind] });
+}
+
+/**
+ * The columns of a log's schema, without the folders and without those of types that no table of this program has.
+ *
+ * @throws LedgerlakeError LAKE_LOG where it isn't a schema
+ */
+export function columnsOf(schema: string): LogColumn[] {
+  return fieldsOf(schema).flatMap(({ name, type }) => {
+    if ((partitionColumns as readonly string[]).includes(name)) return [];
+    const [, precision, scale] = /^decimal\((\d+),(\d+)\)$/.exec(String(type)) ?? [];
+    if (precision !== undefined)
+      return { name, type: 'decimal', digits: { precision: Number(precision), scale: Number(scale) } };
+    const [known] = (Object.keys(deltaTypes) as (keyof typeof deltaTypes)[]).filter((own) => deltaTypes[own] === type);
+    return known === undefined ? [] : { name, type: known };
+  });
+}
+
+function deltaField(column: Column) {
+  return {
+    name: column.name,
+    type: deltaType(column),
+    nullable: column.nullable,
+    metadata: { comment: column.about },
+  };
+}
+
+function fieldsOf(schema: string): readonly DeltaField[] {
+  let read: { fields?: unknown } | null = null;
+  try {
+    read = JSON.parse(schema) as { fields?: unknown } | null;
+  } catch {
+    // Told below.
+  }
+  const fields: unknown = read?.fields;
+  if (Array.isArray(fields) && fields.every(isField)) return fields;
+  throw new LedgerlakeError(
+    'LAKE_LOG',
+    `expected a table's schema in the log, found ${schema.slice(0, 60)}; restore the log's files from a copy`,
+  );
+}
+
+function isField(value: unknown): value is DeltaField {
+  return typeof value === 'object' && value !== null && 'name' in value && typeof value.name === 'string';
 }

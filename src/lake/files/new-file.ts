@@ -4,10 +4,10 @@ import { basename } from 'node:path';
 import type { Table } from '../../core/columns/table.js';
 import type { Add } from '../delta/actions.js';
 import type { NewFile } from '../transaction/written-files.js';
-import { fileMetadata } from './file-metadata.js';
 import type { Family } from './families.js';
 import { bytesOf, type LocalParquet } from './local-parquet.js';
 import { firstStart, loadKeysLabel } from './load-key-rows.js';
+import { version } from '../../core/version.js';
 
 /** Where a new file belongs. */
 export interface FileTarget {
@@ -71,4 +71,12 @@ export async function newFile(
       tags: { ...tags, units: JSON.stringify(loadKeys), rows: String(local.rows), sha256 },
     },
   };
+}
+
+/**
+ * Key-value metadata of a slice's files. No clock and no chance in it: the same slice gives the same bytes. It is one
+ * pair, because the writer puts several in an order of its own that changes from file to file.
+ */
+export function fileMetadata(pipeline: string, account: string, window: string): ReadonlyMap<string, string> {
+  return new Map([['ledgerlake', JSON.stringify({ version, account, pipeline, window })]]);
 }

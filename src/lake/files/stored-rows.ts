@@ -9,7 +9,8 @@ import type { SliceCommit } from '../transaction/slice-commit.js';
 import { touchedFiles } from '../loads/load-keys.js';
 import { checkedFile } from './checked-file.js';
 import { columnList, rowsIn } from './local-parquet.js';
-import type { Workspace } from './workspace.js';
+import { type Workspace, defaultLimits, withWorkspace } from './workspace.js';
+import { loadKeyCondition } from './load-key-rows.js';
 
 /** Parquet files of one partition, as DuckDB reads them. */
 export interface MonthFiles {
@@ -105,4 +106,23 @@ export function replacedAdds(
     if (adds.length > 0) derived.set(table, adds);
   }
   return { mains, derived };
+}
+
+/**
+ * The JSON of every row that a main table's files hold of some load keys, as it was received.
+ *
+ * @throws LedgerlakeError LAKE_STORE for a file that is missing or isn't what its commit says
+ */
+export function storedRaws(
+  lake: ComparedLake,
+  table: Table,
+  adds: readonly Add[],
+  loadKeys: readonly string[],
+): Promise<string[]> {
+  return withWorkspace(defaultLimits, lake.store, async (workspace) => {
+    const files = await new HeldFiles(workspace).of(lake, table, adds);
+    const select = await selectRows(workspace.database, table, files, loadKeyCondition(loadKeys));
+    const rows = await workspace.database.rows(`SELECT raw FROM (${select})`);
+    return rows.map(({ raw }) => String(raw));
+  });
 }

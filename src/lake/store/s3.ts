@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type * as Sdk from '@aws-sdk/client-s3';
 import { type Clock, systemClock } from '../../core/clock.js';
-import type { LedgerlakeError } from '../../core/errors.js';
+import { type LedgerlakeError, usageError } from '../../core/errors.js';
 import { answerOf, isUnclear, s3Failure, s3Unclear } from './s3-failure.js';
-import { endpointOf, parseS3Location } from './s3-location.js';
 import { checkFolder, checkPath, checkRange, sliceOf, temporaryFolder } from './store-path.js';
 import type { Store, StoredFile } from './store.js';
-import { uploadParts } from './upload-parts.js';
 
 /** What is not given comes from the AWS SDK's own environment and files. */
 export interface S3Options {
@@ -292,4 +290,76 @@ async function abortUploads({ client, sdk }: Connection, Bucket: string, Prefix:
     if (page.IsTruncated !== true) return aborted;
     marker = { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker };
   }
+}
+
+/**
+ * Sends a body in parts of `size` bytes, `concurrency` at once; resolves to what `send` gave for each, in order. Parts
+ * are numbered from 1. After a failure no further part is begun, and it rejects once those under way have ended, so
+ * that whoever clears up isn't overtaken by one of them.
+ */
+export async function uploadParts<T>(
+  bytes: Uint8Array,
+  size: number,
+  concurrency: number,
+  send: (number: number, part: Uint8Array) => Promise<T>,
+): Promise<T[]> {
+  const count = Math.ceil(bytes.length / size);
+  const sent = new Array<T>(count);
+  let next = 0;
+  let failed = false;
+  const work = async (): Promise<void> => {
+    while (next < count && !failed) {
+      const at = next++;
+      try {
+        sent[at] = await send(at + 1, bytes.subarray(at * size, (at + 1) * size));
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  const ends = await Promise.allSettled(Array.from({ length: Math.min(concurrency, count) }, work));
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  return sent;
+}
+
+/** A lake's place on S3. */
+export interface S3Location {
+  readonly bucket: string;
+  /** What every key begins with: `''`, or names with a slash behind each. */
+  readonly prefix: string;
+}
+
+/**
+ * Reads `s3://BUCKET/PREFIX`; slashes at the end don't matter, and without a prefix the lake is the whole bucket.
+ *
+ * @throws LedgerlakeError USAGE for anything else
+ */
+export function parseS3Location(location: string): S3Location {
+  const [, bucket, rest] = /^s3:\/\/([^/]+)(?:\/(.*))?$/su.exec(location) ?? [];
+  const names = (rest ?? '').replace(/\/+$/, '').split('/');
+  const prefix = names[0] === '' && names.length === 1 ? '' : `${names.join('/')}/`;
+  const bad = names.some((name) => name === '.' || name === '..' || (name === '' && prefix !== ''));
+  if (bucket === undefined || !/^[A-Za-z0-9][A-Za-z0-9._-]+$/.test(bucket) || bad || /[\p{Cc}\\?#]/u.test(prefix)) {
+    throw usageError(`Expected a lake on S3 as s3://BUCKET or s3://BUCKET/PREFIX, got ${JSON.stringify(location)}`);
+  }
+  return { bucket, prefix };
+}
+
+/**
+ * The endpoint that is given or configured, as the SDK looks for it in the environment; undefined: Amazon's own.
+ *
+ * @throws LedgerlakeError USAGE where it isn't an http or https URL
+ */
+export function endpointOf(endpoint: string | undefined): URL | undefined {
+  const { AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, AWS_IGNORE_CONFIGURED_ENDPOINT_URLS } = process.env;
+  const configured = AWS_IGNORE_CONFIGURED_ENDPOINT_URLS === 'true' ? [] : [AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL];
+  // A variable that is set to nothing is one that isn't set.
+  const given = [endpoint, ...configured].find((url) => url !== undefined && url !== '');
+  if (given === undefined) return undefined;
+  // The text itself may hold a password, so it isn't repeated.
+  if (!/^https?:\/\//.test(given) || !URL.canParse(given)) {
+    throw usageError('Expected a URL such as http://localhost:9000 as S3 endpoint: check AWS_ENDPOINT_URL_S3');
+  }
+  return new URL(given);
 }

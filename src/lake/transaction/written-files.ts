@@ -1,7 +1,7 @@
 import type { Table } from '../../core/columns/table.js';
 import type { Add } from '../delta/actions.js';
 import type { DeltaTable } from '../delta/delta-table.js';
-import { numbered } from '../delta/numbered-paths.js';
+import { numbered } from '../delta/log-paths.js';
 import type { Store } from '../store/store.js';
 
 /** A file on its way into a table. */

@@ -1,5 +1,4 @@
 import type { Lake } from '../lake.js';
-import { isDataFile } from './own-files.js';
 import type { Store, StoredFile } from '../store/store.js';
 
 /**
@@ -43,4 +42,15 @@ export async function filesAboutAccount(
 async function includes(store: Store, path: string, part: Buffer): Promise<boolean> {
   const bytes = await store.read(path);
   return bytes !== undefined && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(part);
+}
+
+/** Where tables' files lie, and how every one of them is named: at its end the beginning of its content's hash. */
+const ownFile = /^[^/]+\/account=[^/]+\/month=[^/]+\/[^/]+-[0-9a-f]{16}(?:-\d+)?\.parquet$/;
+
+/**
+ * Whether a file may be one of the lake's own, as its path within the lake says. Whatever else somebody has put into its
+ * folders is theirs, and no run deletes it.
+ */
+export function isDataFile(path: string): boolean {
+  return ownFile.test(path);
 }

@@ -5,7 +5,7 @@ import { tombstone, isDerivedFile, mainOf } from '../delta/file-tags.js';
 import type { Lake } from '../lake.js';
 import { otherLeases, type RunLease, type Lease } from './leases.js';
 import { noteNewestVersions } from '../newest-versions.js';
-import { isDataFile } from './own-files.js';
+import { isDataFile } from './orphans.js';
 import type { StoredFile } from '../store/store.js';
 import { restoreSwapped, takenOut } from '../transaction/restore-swapped.js';
 import { thisWriter } from '../store/writer-name.js';
