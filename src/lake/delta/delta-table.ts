@@ -30,8 +30,10 @@ const rowsPerCommit = 200;
 /** A checkpoint stays for so long behind the next one: whoever reads it is done by then. */
 const supersededMs = 86_400_000;
 
-/** What a commit calls itself that follows the beginning of a log whose older versions were removed. */
-const cleanUpOperation = 'CUT LOG';
+/** Operation of the commit behind a checkpoint at which a log was made to begin: its older versions are removed. */
+const cleanUpOperation = 'LOG CLEANUP';
+/** The same in logs of earlier versions of this program. */
+const earlierCleanUpOperation = 'CUT LOG';
 
 /**
  * What a commit does to the table, given what is there; undefined where there is nothing left to do. An empty list only
@@ -107,7 +109,7 @@ export class DeltaTable {
       const actions = await this.#log.commit(this.snapshot.version + 1);
       if (actions === undefined)
         return (await this.#log.isCleanedUp(this.snapshot.version)) ? this.#reopen() : this.snapshot;
-      if (isCut(actions)) return this.#reopen();
+      if (isCleanUp(actions)) return this.#reopen();
       this.#apply(actions, this.snapshot.version + 1);
     }
   }
@@ -116,7 +118,7 @@ export class DeltaTable {
   async #reopen(): Promise<Snapshot> {
     let segment = await this.#log.open();
     // Cut while it was read: the new beginning leaves out what these older versions still told.
-    if (segment.commits.some((actions, at) => isCut(actions) && at > 0)) segment = await this.#log.open();
+    if (segment.commits.some((actions, at) => isCleanUp(actions) && at > 0)) segment = await this.#log.open();
     this.#snapshot.clear();
     this.#removed.clear();
     this.#checkpointed = -1;
@@ -383,6 +385,7 @@ export class DeltaTable {
   }
 }
 
-function isCut(actions: readonly Action[]): boolean {
-  return actions.some((action) => 'commitInfo' in action && action.commitInfo['operation'] === cleanUpOperation);
+function isCleanUp(actions: readonly Action[]): boolean {
+  const operations: readonly unknown[] = [cleanUpOperation, earlierCleanUpOperation];
+  return actions.some((action) => 'commitInfo' in action && operations.includes(action.commitInfo['operation']));
 }

@@ -12,12 +12,12 @@ import type { Lake } from '../lake.js';
 export async function unpinLasting(lake: Lake, now: number): Promise<void> {
   for (const table of lake.tables) {
     if (table.schema.lasting !== true) continue;
-    await table.commit('SETTLE', ({ files }) => {
-      const unsettled = [...files.values()].filter(
+    await table.commit('UNPIN', ({ files }) => {
+      const pinned = [...files.values()].filter(
         (add) => isDerivedFile(add) && isReferenced(lake.tables, table.pathOf(add)),
       );
-      if (unsettled.length === 0) return undefined;
-      return unsettled.map((add) => {
+      if (pinned.length === 0) return undefined;
+      return pinned.map((add) => {
         const tags = Object.fromEntries(Object.entries(add.tags ?? {}).filter(([name]) => name !== 'main'));
         return { add: { ...add, modificationTime: now, dataChange: false, tags: { ...tags, derived: '[]' } } };
       });

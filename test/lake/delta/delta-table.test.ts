@@ -175,6 +175,20 @@ describe('a log that is cut', () => {
     }
   });
 
+  test('is read anew where an earlier version of the program has removed its beginning', async () => {
+    const { store, table } = await cut(3);
+    const reader = await opened(store);
+    await table.cleanUpLog(({ appId }) => !appId.endsWith('/f0'));
+    const last = commitFile(table.snapshot.version);
+    const [first = ''] = textOf(store.files.get(last)).split('\n');
+    const { commitInfo } = JSON.parse(first) as { commitInfo: Record<string, unknown> };
+    expect(commitInfo['operation']).toBe('LOG CLEANUP');
+    const earlier = { ...commitInfo, operation: 'CUT LOG', operationMetrics: { actions: '1' } };
+    store.files.set(last, Buffer.from(`${JSON.stringify({ commitInfo: earlier })}\n`));
+    await reader.refresh();
+    expect(contents(reader).txns).toEqual(['f1', 'f2']);
+  });
+
   test('is read anew by who read on between its last commits', async () => {
     const { store, table } = await cut(3);
     const reader = await opened(store);
