@@ -25,13 +25,13 @@ test('what the tests go by sees what is wrong with a lake', () => {
     ] as const;
   const add = (path: string, tags: Record<string, string>) => ({ add: { path, tags } });
   const file = 'account=a/month=2025-06/x.parquet';
-  const loadKeys = JSON.stringify(['window/2025-06-01/2025-06-03']);
+  const units = JSON.stringify(['window/2025-06-01/2025-06-03']);
   const txn = (window: string) => ({ txn: { appId: `ledgerlake/dates/a/window/${window}` } });
   const bad = new Map([
     log(
       'main',
-      add(file, { derived: '["derived/y.parquet"]', loadKeys, sha256: 'no' }),
-      add(file.replace('x', 'z'), { derived: '[]', loadKeys, sha256: 'no' }),
+      add(file, { derived: '["derived/y.parquet"]', units, sha256: 'no' }),
+      add(file.replace('x', 'z'), { derived: '[]', units, sha256: 'no' }),
       txn('2025-06-01/2025-06-03'),
       txn('2025-06-02/2025-06-04'),
     ),

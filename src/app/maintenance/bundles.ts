@@ -64,7 +64,7 @@ export function currentFiles(files: ReadonlyMap<string, Add>, bundles: readonly 
   return current.length === bundles.length ? current : undefined;
 }
 
-/** What an transaction that takes the place of bundles has to do, while all of them are there. */
+/** What a transaction that takes the place of bundles has to do, while all of them are there. */
 export function replacing(bundles: readonly Bundle[]): Transaction['decide'] {
   return ({ files }) => {
     const replaced = currentFiles(files, bundles);

@@ -32,7 +32,7 @@ export interface Decision {
   readonly actions: readonly Action[];
 }
 
-/** What an transaction changed. */
+/** What a transaction changed. */
 export interface TransactionResult {
   /** False where `decide` wanted no part of it: nothing was changed. */
   readonly taken: boolean;
@@ -41,7 +41,7 @@ export interface TransactionResult {
   readonly bytes: number;
 }
 
-/** The lake as an transaction sees it. */
+/** The lake as a transaction sees it. */
 export interface LakeTables {
   readonly store: Store;
   readonly tables: readonly DeltaTable[];

@@ -29,7 +29,7 @@ const add = fc
       .map((of): Action => {
         const tags = {
           pipeline,
-          loadKeys: JSON.stringify(of.loadKeys),
+          units: JSON.stringify(of.loadKeys),
           sha256: of.sha256,
           ...(account === undefined ? {} : { account }),
           ...(of.names === null ? {} : { derived: JSON.stringify(of.names) }),

@@ -38,9 +38,9 @@ test('a sum that is none is refused', () => {
 
 test('a merged file has the units of all, the sum of the rows, and of other tags what all say alike', () => {
   const adds = [
-    add({ loadKeys: '["window/b"]', rows: '2', sha256: 'a', pipeline: 'p', custom: 'x', groups: '[{"id":"1"}]' }),
+    add({ units: '["window/b"]', rows: '2', sha256: 'a', pipeline: 'p', custom: 'x', groups: '[{"id":"1"}]' }),
     add({
-      loadKeys: '["window/a","window/b"]',
+      units: '["window/a","window/b"]',
       rows: '40',
       sha256: 'b',
       pipeline: 'p',
@@ -49,7 +49,7 @@ test('a merged file has the units of all, the sum of the rows, and of other tags
     }),
   ];
   expect(mergedTags(adds)).toEqual({
-    loadKeys: '["window/a","window/b"]',
+    units: '["window/a","window/b"]',
     pipeline: 'p',
     groups: '[{"id":"1"},{"id":"2"}]',
   });
