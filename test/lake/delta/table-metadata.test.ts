@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { deltaSchema, widenedSchema } from '../../../src/lake/delta/delta-schema.js';
+import { deltaSchema, widenedSchema } from '../../../src/lake/delta/table-metadata.js';
 import { groups } from '../../../src/sources/finances/model/tables.js';
 
 test('a column that may be null by now becomes nullable in the log of an older table, and nothing else changes', () => {
