@@ -6,7 +6,7 @@ import type { Slice } from '../../../src/engine/run/slice.js';
 import { listWork, type Work } from '../../../src/engine/run/work.js';
 import { HandClock } from '../../core/clock.js';
 
-const named = (name: string): Slice => ({ name, label: name, units: [name] });
+const named = (name: string): Slice => ({ name, label: name, loadKeys: [name] });
 
 function queueOf(...names: readonly string[]): Work {
   return listWork(names.map(named), 'slice', () => undefined);
