@@ -59,7 +59,7 @@ export function daysBack(lake: Lake, account: string, pipeline: Tabled, plan: Sy
   const { name } = pipeline;
   const table = mainTable(pipeline).name;
   const noted = plan.done.get(name);
-  const read = lake.units(name, table, account);
+  const read = lake.loadKeys(name, table, account);
   const lastDone = (days: number): number | undefined => {
     const from = plan.end - days * dayMs;
     const times = loadedWindows(lake, name, table, account)

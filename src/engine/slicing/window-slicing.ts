@@ -1,6 +1,6 @@
 import { cut, dayMs, dayStart, overlap, uncovered, type Window } from '../../core/windows.js';
 import type { Add } from '../../lake/delta/actions.js';
-import { unitsOf } from '../../lake/delta/file-tags.js';
+import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import { importedWindows } from '../../lake/loads/imported-days.js';
 import type { Job } from '../run/pipeline.js';
@@ -139,7 +139,7 @@ export function upTo({ start, end }: Window, reach: number | undefined): Window 
 }
 
 function windowsIn(add: Add): Window[] {
-  return unitsOf(add).flatMap((unit) => readWindow(unit) ?? []);
+  return loadKeysOf(add).flatMap((unit) => readWindow(unit) ?? []);
 }
 
 /** The time between the first and the last instant of a column; the log's own statistics, checked by `verify`. */

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { fileLiteral } from '../../../src/core/duckdb/views.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
+import type { Database } from '../../../src/core/duckdb/connection.js';
 
 let database: Database;
 beforeAll(async () => {

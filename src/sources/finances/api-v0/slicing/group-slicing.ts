@@ -9,7 +9,7 @@ import { syncRange } from '../../../../engine/slicing/sync-windows.js';
 import { meanPages, type Expectation } from '../../../../engine/slicing/volume-estimate.js';
 import { upTo } from '../../../../engine/slicing/window-slicing.js';
 import type { Tabled } from '../../../../lake/files/families.js';
-import { unitsOf } from '../../../../lake/delta/file-tags.js';
+import { loadKeysOf } from '../../../../lake/delta/file-tags.js';
 import type { Txn } from '../../../../lake/delta/actions.js';
 import type { Lake } from '../../../../lake/lake.js';
 import { groupSlices, spanOfGroup, type GroupSlice } from '../group-slices.js';
@@ -33,9 +33,9 @@ export function groupSlicing({ pipeline, table, listing, byDate }: GroupSlicingO
     work: (job) => workOf(groupSlices(job, pipeline, table, listing.name)),
     sync: (job) => {
       const { lake, account, refresh, range, requestedLookBackFrom } = job;
-      const loaded = lake.units(pipeline, table, account);
+      const loaded = lake.loadKeys(pipeline, table, account);
       const listed = listedSettlements(lake, listing.name, account);
-      const isLoaded = ({ units }: GroupSlice) => units.some((unit) => loaded.has(unit));
+      const isLoaded = ({ loadKeys }: GroupSlice) => loadKeys.some((unit) => loaded.has(unit));
       const from = syncedFrom(listed.filter(isLoaded), range.end);
       const slices = groupsToRead({ listed, loaded, from, lookBackFrom: requestedLookBackFrom });
       const wanted = refresh ? slices : slices.filter((slice) => !isLoaded(slice));
@@ -70,8 +70,8 @@ export function groupSlicing({ pipeline, table, listing, byDate }: GroupSlicingO
     },
     coverage: (lake, account, range) => {
       const listed = listedSettlements(lake, listing.name, account);
-      const loaded = lake.units(pipeline, table, account);
-      const missing = listed.filter(({ units }) => !units.some((unit) => loaded.has(unit)));
+      const loaded = lake.loadKeys(pipeline, table, account);
+      const missing = listed.filter(({ loadKeys }) => !loadKeys.some((unit) => loaded.has(unit)));
       const unlisted = uncovered(range, loadedWindows(lake, listing.name, mainTable(listing).name, account));
       return groupCoverage(range, listed, missing, unlisted);
     },
@@ -80,7 +80,7 @@ export function groupSlicing({ pipeline, table, listing, byDate }: GroupSlicingO
 
 /** Whether the lake holds events of any settlement. */
 export function hasLoadedGroups({ lake, account }: Job, pipeline: string, table: string): boolean {
-  return lake.units(pipeline, table, account).size > 0;
+  return lake.loadKeys(pipeline, table, account).size > 0;
 }
 
 /** A day counts as loaded by group when its groups are listed and all that opened on it are loaded. */
@@ -138,7 +138,7 @@ interface GroupsQuestion {
  */
 function groupsToRead({ listed, loaded, from, lookBackFrom }: GroupsQuestion): GroupSlice[] {
   return listed.flatMap((slice): GroupSlice[] => {
-    const read = slice.units.map((unit) => loaded.get(unit)).find((txn) => txn !== undefined);
+    const read = slice.loadKeys.map((unit) => loaded.get(unit)).find((txn) => txn !== undefined);
     if (read === undefined) return slice.opened >= from ? [slice] : [];
     if (isOpen(slice)) return [slice];
     const end = slice.group.end ?? 0;
@@ -164,20 +164,20 @@ function loadedSettlements(
   const lengths = new Map(
     listed.flatMap((slice) => {
       const { start, end } = spanOf(slice, now);
-      return slice.units.map((unit): [string, number] => [unit, Math.max(1, end - start)]);
+      return slice.loadKeys.map((unit): [string, number] => [unit, Math.max(1, end - start)]);
     }),
   );
   const events = new Map<string, number>();
   for (const add of lake.files(pipeline, table, account)) {
-    const units = unitsOf(add);
-    const all = units.reduce((sum, unit) => sum + (lengths.get(unit) ?? 1), 0);
+    const loadKeys = loadKeysOf(add);
+    const all = loadKeys.reduce((sum, unit) => sum + (lengths.get(unit) ?? 1), 0);
     const rows = Number(add.tags?.['rows'] ?? 0);
     // A merged file holds several, and the log doesn't say which has how many.
-    for (const unit of units) events.set(unit, (rows * (lengths.get(unit) ?? 1)) / all);
+    for (const unit of loadKeys) events.set(unit, (rows * (lengths.get(unit) ?? 1)) / all);
   }
-  const read = lake.units(pipeline, table, account);
+  const read = lake.loadKeys(pipeline, table, account);
   return listed.flatMap((slice) => {
-    const unit = slice.units.find((one) => read.has(one));
+    const unit = slice.loadKeys.find((one) => read.has(one));
     return unit === undefined ? [] : [{ slice, events: events.get(unit) ?? 0 }];
   });
 }

@@ -95,10 +95,10 @@ export function listingWarnings(job: Job, listing: string): Warnings {
 
 async function heldListing(lake: Lake, account: string, listing: string, slice: WindowSlice): Promise<Uint8Array> {
   // Only now: most runs find no hole, and need no DuckDB.
-  const { heldRaws } = await import('../../../../lake/files/held-raws.js');
+  const { storedRaws } = await import('../../../../lake/files/stored-rows.js');
   const { snapshot } = lake.table(groups.name);
-  const adds = snapshot.filesWith(account, listing, slice.units);
-  const raws = adds.length === 0 ? [] : await heldRaws(lake, groups, adds, slice.units);
+  const adds = snapshot.filesWith(account, listing, slice.loadKeys);
+  const raws = adds.length === 0 ? [] : await storedRaws(lake, groups, adds, slice.loadKeys);
   return Buffer.from(`{"payload":{"FinancialEventGroupList":[${raws.join(',')}]}}`);
 }
 

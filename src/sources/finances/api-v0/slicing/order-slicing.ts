@@ -31,7 +31,7 @@ export function orderSlicing({ pipeline, table, batch }: OrderSlicingOptions): S
       const { lake, account } = job;
       const files = lake.files(pipeline, table, account);
       const events = files.reduce((sum, { tags }) => sum + Number(tags?.['rows'] ?? 0), 0);
-      const count = lake.units(pipeline, table, account).size;
+      const count = lake.loadKeys(pipeline, table, account).size;
       return {
         work: work(job),
         expectation: orderExpectation(count === 0 ? undefined : events / count),
@@ -54,7 +54,7 @@ export function orderExpectation(perOrder: number | undefined): Expectation<Orde
 
 /** The job's orders that the lake lacks, in batches of `batch` at the most; to refresh, all of them. */
 function orderWork(job: Job, pipeline: string, table: string, batch: number): Work<OrderSlice> {
-  const loaded = job.lake.units(pipeline, table, job.account);
+  const loaded = job.lake.loadKeys(pipeline, table, job.account);
   const again = job.again && [...job.again].map((unit) => unit.slice(prefix.length));
   const waiting = [...new Set(again ?? job.orders)].filter((order) => job.refresh || !loaded.has(prefix + order));
   const parts: OrderSlice[] = [];

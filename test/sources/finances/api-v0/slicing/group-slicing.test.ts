@@ -9,7 +9,7 @@ test('a settlement holds what others of its row did, not what others did', () =>
     opened: day * dayMs,
     name: 'g',
     label: 'g',
-    units: [],
+    loadKeys: [],
   });
   const known = groupExpectation({
     loaded: [

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { orderExpectation } from '../../../../../src/sources/finances/api-v0/slicing/order-slicing.js';
 
 test('orders take a request each', () => {
-  const order = { orders: ['a', 'b', 'c'], name: 'o', label: 'o', units: [] };
+  const order = { orders: ['a', 'b', 'c'], name: 'o', label: 'o', loadKeys: [] };
   expect(orderExpectation(4).pages(order)).toBe(3);
   expect(orderExpectation(4).results(order)).toBe(12);
 });
