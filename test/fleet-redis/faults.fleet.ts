@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { protocol } from '../../src/app/fleet/fitness.js';
+import { protocol } from '../../src/app/fleet/fleet.js';
 import { builtCommand } from '../app/built-command.js';
 import { temporaryFolder } from '../app/lake-run.js';
 import { fleetAt, isEmpty } from './fleet-at.js';

@@ -1,5 +1,7 @@
+import { ReadFailure } from '../../engine/retry/read-failure.js';
 import type { Clock } from '../../core/clock.js';
-import { LedgerlakeError, messageOf } from '../../core/errors.js';
+import { LedgerlakeError, messageOf, type ErrorCode } from '../../core/errors.js';
+import { handled, type Handlers } from '../../core/events/handlers.js';
 import type { RunEvent, Emit } from '../../core/events/run-event.js';
 import type { Store } from '../../lake/store/store.js';
 import type { SyncInTurns } from '../sync/sync-in-turns.js';
@@ -7,8 +9,6 @@ import type { Ask } from './asks.js';
 import { fencedStore, takeFence, type Fence } from './fences.js';
 import type { Fleet } from './fleet.js';
 import { openSync } from './open-syncs.js';
-import { turnFault } from './turn-fault.js';
-import { meterTurn } from './turn-meter.js';
 import type { AfterTurn, Turn } from './turn-queue.js';
 import { afterTurn, isTurnOver, turnLength, turnPriority, type TurnEnd, type TurnRules } from './turns.js';
 
@@ -154,4 +154,83 @@ async function played(
     ended.abort();
     await looking;
   }
+}
+
+/** What a turn has done so far, out of what its run tells. */
+interface TurnCounts {
+  slices: number;
+  pages: number;
+  requests: number;
+  throttled: number;
+  /** What each pipeline has not begun yet, as it told last. */
+  readonly left: Record<string, string>;
+}
+
+/** Counts what a run tells; `committed` is told of each slice that is in the lake. */
+function meterTurn(committed: () => void): { readonly counts: TurnCounts; readonly emit: Emit } {
+  const counts: TurnCounts = { slices: 0, pages: 0, requests: 0, throttled: 0, left: {} };
+  const counted: Handlers<void> = {
+    'pipeline-planned': ({ pipeline, left }) => {
+      counts.left[pipeline] = left;
+    },
+    'slice-committed': ({ pipeline, left }) => {
+      counts.slices++;
+      counts.left[pipeline] = left;
+      committed();
+    },
+    'page-read': () => {
+      counts.pages++;
+    },
+    'request-sent': () => {
+      counts.requests++;
+    },
+    'request-failed': ({ cause }) => {
+      if (cause === 'throttled') counts.throttled++;
+    },
+  };
+  return {
+    counts,
+    emit: (event) => {
+      handled(counted, event);
+    },
+  };
+}
+
+type Fault = Extract<TurnEnd, 'passing' | 'lasting'>;
+
+/** Whether what ended a turn may be gone later by itself, or stays until somebody mends it. */
+const faults: Readonly<Record<ErrorCode, Fault>> = {
+  USAGE: 'lasting',
+  MISSING_PARAMETER: 'lasting',
+  UPSTREAM_UNREACHABLE: 'passing',
+  UPSTREAM_STATUS: 'passing',
+  // Somebody is to look whether it can be right.
+  UPSTREAM_EMPTY: 'lasting',
+  UPSTREAM_BODY: 'passing',
+  TOO_LARGE: 'lasting',
+  SIGN_IN_REFUSED: 'lasting',
+  SIGN_IN_UNREACHABLE: 'passing',
+  BROKEN_LINE: 'lasting',
+  JSON_SYNTAX: 'passing',
+  // A disk that is full, a store that can't be reached: others see to that.
+  LAKE_STORE: 'passing',
+  LAKE_UNCLEAR: 'passing',
+  LAKE_LOG: 'lasting',
+  LAKE_CONFLICT: 'passing',
+  LAKE_LAG: 'passing',
+  PARQUET_MISMATCH: 'passing',
+  DEFINITION: 'lasting',
+  ENCODER: 'passing',
+  OUTPUT: 'lasting',
+  SQL: 'passing',
+  INCOMPLETE: 'passing',
+  QUEUE_UNREACHABLE: 'passing',
+  QUEUE_UNFIT: 'lasting',
+  STOPPED: 'passing',
+};
+
+/** What a turn ended of; a fault of this program counts as passing, and leads to the dead letters all the same in the end. */
+export function turnFault(error: unknown): Fault {
+  if (error instanceof ReadFailure && (error.kind === 'denied' || error.kind === 'mistake')) return 'lasting';
+  return error instanceof LedgerlakeError ? faults[error.code] : 'passing';
 }

@@ -1,9 +1,46 @@
 import type { Redis as Client } from 'ioredis';
-import { LedgerlakeError, messageOf } from '../../core/errors.js';
-import { fleetPackage } from './fleet-package.js';
-import type { RedisAddress } from './redis-address.js';
+import { variableOf, type Environment } from '../../core/environment.js';
+import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
 
 export type { Redis as RedisClient } from 'ioredis';
+
+/** Where a fleet's Redis is. */
+export interface RedisAddress {
+  /** As given; it may hold a password. */
+  readonly url: string;
+  /** The same for people: without user and password. */
+  readonly shown: string;
+}
+
+const expected = 'an address such as redis://127.0.0.1:6379 or rediss://host:6380/1';
+
+/**
+ * The address of `--redis`, else of `REDIS_URL`.
+ *
+ * @throws LedgerlakeError USAGE where there is none, or it isn't one; what was given isn't in it, as it may hold a password
+ */
+export function readRedisAddress(given: string | undefined, environment: Environment): RedisAddress {
+  const url = given ?? variableOf(environment, 'REDIS_URL');
+  if (url === undefined) {
+    throw usageError(`expected REDIS_URL or --redis to say where Redis or Valkey is, ${expected}; got neither`);
+  }
+  const name = given === undefined ? 'REDIS_URL' : '--redis';
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  const isAddress =
+    parsed !== undefined &&
+    /^rediss?:$/.test(parsed.protocol) &&
+    parsed.hostname !== '' &&
+    /^(\/\d*)?$/.test(parsed.pathname) &&
+    parsed.search === '' &&
+    parsed.hash === '';
+  if (!isAddress) throw usageError(`expected ${name} to be ${expected}, got something else: correct it`);
+  if (given !== undefined && parsed.password !== '') {
+    throw usageError(
+      'expected --redis without a password, which others could read on the command line: put the address in REDIS_URL',
+    );
+  }
+  return { url, shown: `${parsed.protocol}//${parsed.host}${parsed.pathname}` };
+}
 
 /** The commands that a fleet needs beside its queue. */
 export type RedisCommands = Pick<Client, 'get' | 'set' | 'del' | 'hget' | 'hset' | 'hgetall' | 'eval' | 'info'>;
@@ -71,4 +108,21 @@ export async function connectRedis(
 function reasonOf(error: unknown): string {
   const text = error === undefined ? 'the connection was closed' : messageOf(error);
   return text === '' && error instanceof AggregateError ? error.errors.map(messageOf).join(', ') : text;
+}
+
+/**
+ * A package that only fleets need, and that may have been left out of an installation.
+ *
+ * @throws LedgerlakeError USAGE where it isn't there
+ */
+export async function fleetPackage<T>(name: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw error;
+    throw usageError(
+      `expected the package ${name}, which \`enqueue\` and \`worker\` need and which isn't installed: npm install --include=optional`,
+    );
+  }
 }

@@ -1,7 +1,6 @@
 import type { Job, JobType, Queue, Worker } from 'bullmq';
-import { fleetPackage } from './fleet-package.js';
 import type { FleetKeys } from './fleet-keys.js';
-import type { RedisClient } from './redis.js';
+import { fleetPackage, type RedisClient } from './redis.js';
 import { newcomer, turnPriority, type Standing, type Work } from './turns.js';
 
 /** What a job carries from one turn to the next. */

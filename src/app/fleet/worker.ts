@@ -1,10 +1,12 @@
+import { keptQuota, type KeptQuota } from '../../engine/rate-limit/kept-quota.js';
 import type { Settings } from '../configuration/settings.js';
 import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import type { Ask } from './asks.js';
 import { openFleet, type Fleet, type FleetPlace } from './fleet.js';
 import { playTurn, type Running } from './play-turn.js';
-import { openSharedQuota } from './shared-quota.js';
+import type { RedisCommands } from './redis.js';
+import type { FleetKeys } from './fleet-keys.js';
 import { startWorking } from './turn-queue.js';
 import { turnRules } from './turns.js';
 import { openStore } from '../../lake/store/open-store.js';
@@ -172,4 +174,23 @@ async function runOnce(
   }
   const range = { from: ask.from ?? settings.from, to: ask.to ?? undefined };
   await backfill({ ...options, ...range, refresh: false }, context);
+}
+
+/** The states of an account's buckets in Redis: they go over to whichever worker has its next turn. */
+async function openSharedQuota(
+  redis: RedisCommands,
+  keys: FleetKeys,
+  { account, name }: { readonly account: string; readonly name: string },
+  warn: (reason: unknown) => void,
+): Promise<KeptQuota> {
+  const key = keys.quota(account);
+  const before: Record<string, number> = {};
+  for (const [field, state] of Object.entries(await redis.hgetall(key))) {
+    if (field.startsWith(`${name} `)) before[field.slice(name.length + 1)] = Number(state);
+  }
+  const save = async (states: Readonly<Record<string, number>>): Promise<void> => {
+    const fields = new Map(Object.entries(states).map(([bucket, state]) => [`${name} ${bucket}`, String(state)]));
+    await redis.hset(key, fields);
+  };
+  return keptQuota(before, save, warn);
 }

@@ -46,7 +46,7 @@ export const enqueueCommand: CommandDefinition = {
       );
     }
     const [{ readRedisAddress }, { readNight }, { enqueue }, { readRange }] = await Promise.all([
-      import('../../app/fleet/redis-address.js'),
+      import('../../app/fleet/redis.js'),
       import('../../app/fleet/nightly.js'),
       import('../../app/fleet/enqueue.js'),
       import('../../app/configuration/range.js'),

@@ -33,7 +33,7 @@ export const workerCommand: CommandDefinition = {
   examples: [['worker --concurrency 8 --lake s3://finance/lake', 'eight accounts at once, on a small machine']],
   run: async (given, { allow, ...context }) => {
     const [{ readRedisAddress }, { readDuration }, { work }] = await Promise.all([
-      import('../../app/fleet/redis-address.js'),
+      import('../../app/fleet/redis.js'),
       import('../../app/sync/lag.js'),
       import('../../app/fleet/worker.js'),
     ]);

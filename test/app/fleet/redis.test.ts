@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { messageOf } from '../../../src/core/errors.js';
-import { readRedisAddress } from '../../../src/app/fleet/redis-address.js';
+import { readRedisAddress } from '../../../src/app/fleet/redis.js';
 
 function refusal(given: string | undefined, environment: Record<string, string>): string {
   try {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ReadFailure } from '../../../src/engine/retry/read-failure.js';
 import { LedgerlakeError, usageError } from '../../../src/core/errors.js';
-import { turnFault } from '../../../src/app/fleet/turn-fault.js';
+import { turnFault } from '../../../src/app/fleet/play-turn.js';
 
 test('what somebody has to mend is lasting, whatever status it came with', () => {
   expect(turnFault(usageError('no such account'))).toBe('lasting');
