@@ -6,7 +6,7 @@ import {
   turnLength,
   turnPriority,
   type Standing,
-  type Work,
+  type JobKind,
 } from '../../src/app/fleet/turns.js';
 import { dayMs } from '../../src/core/windows.js';
 import { syncOf, type Account } from './account.js';
@@ -50,9 +50,9 @@ export function runFleet(scenario: Scenario, accounts: readonly Account[], told:
   let wakesAt = Infinity;
 
   const isAway = (): boolean => timeline.now() < outage.to;
-  const priorityOf = (work: Work, standing: Standing, at: number): number =>
+  const priorityOf = (work: JobKind, standing: Standing, at: number): number =>
     rules === undefined ? 1 : turnPriority(work, standing, at, rules);
-  const workOf = (job: AccountJob): Work | undefined =>
+  const workOf = (job: AccountJob): JobKind | undefined =>
     job.isSyncAsked || job.account.sync !== undefined ? 'sync' : isDone(job.account.backfill) ? undefined : 'backfill';
 
   /** Gives free places jobs. */
@@ -105,7 +105,7 @@ export function runFleet(scenario: Scenario, accounts: readonly Account[], told:
     });
   };
 
-  const ask = (account: Account, work: Work): void => {
+  const ask = (account: Account, work: JobKind): void => {
     const now = timeline.now();
     let job = jobs.get(account);
     if (work === 'sync') open.syncAsked(account, now);
@@ -128,7 +128,7 @@ export function runFleet(scenario: Scenario, accounts: readonly Account[], told:
     const now = timeline.now();
     const { account } = job;
     if (job.wasCutOff) {
-      const cutOff = { end: 'passing', ranMs: 0, hasBrought: false } as const;
+      const cutOff = { end: 'transient', ranMs: 0, hasBrought: false } as const;
       const after = afterTurn(job.standing, cutOff, random, rules);
       if (after.next === 'dead') {
         giveUp(job);
@@ -142,9 +142,9 @@ export function runFleet(scenario: Scenario, accounts: readonly Account[], told:
     const backlogs = work === 'sync' ? syncOf(account, now).backlogs : account.backfill;
     const latency = 1000 * chance.logNormal(service.latency, service.latencySpread);
     const fault = account.isDenied
-      ? ({ why: 'lasting', share: 0 } as const)
+      ? ({ why: 'permanent', share: 0 } as const)
       : chance.happens(troubles.faults)
-        ? ({ why: 'passing', share: chance.share() } as const)
+        ? ({ why: 'transient', share: chance.share() } as const)
         : undefined;
     const run = worker.begin(job, planOf(account, work, backlogs, now, latency, costs, fault));
     running.set(job, run);
@@ -204,7 +204,7 @@ export function runFleet(scenario: Scenario, accounts: readonly Account[], told:
     const now = timeline.now();
     const { job, plan, takenAt } = run;
     const { account } = job;
-    const reads = leave(worker, run, plan.why, plan.why !== 'passing' || troubles.keepsJournal);
+    const reads = leave(worker, run, plan.why, plan.why !== 'transient' || troubles.keepsJournal);
     free(worker);
     open.tellDone(account, now);
     if (isAway() && lapses(outage, takenAt, troubles.lockMs)) {
@@ -212,7 +212,7 @@ export function runFleet(scenario: Scenario, accounts: readonly Account[], told:
       return;
     }
     const hasBrought = reads.some(({ kept }) => kept > 0);
-    const end = plan.why === 'passing' && isDone(plan.backlogs) ? 'done' : plan.why;
+    const end = plan.why === 'transient' && isDone(plan.backlogs) ? 'done' : plan.why;
     const next = afterTurn(job.standing, { end, ranMs: now - takenAt, hasBrought }, random, rules);
     if (next.next === 'dead') {
       giveUp(job);

@@ -63,7 +63,7 @@ export interface Troubles {
   /** How long the lock of a job lives without being renewed, and between two looks for those whose lock has gone. */
   readonly lockMs: number;
   readonly checkMs: number;
-  /** The share of turns that a passing fault ends, at any point of them. */
+  /** The share of turns that a transient fault ends, at any point of them. */
   readonly faults: number;
   /** Whether the journal of a turn is there for the account's next one, on whatever worker. */
   readonly keepsJournal: boolean;

@@ -1,4 +1,4 @@
-import type { TurnEnd, Work } from '../../src/app/fleet/turns.js';
+import type { TurnEnd, JobKind } from '../../src/app/fleet/turns.js';
 import type { Account } from './account.js';
 import type { Backlogs } from './backlog.js';
 import type { Read } from './turn.js';
@@ -24,7 +24,7 @@ export interface Told {
 export interface EndedTurn {
   readonly account: Account;
   readonly worker: number;
-  readonly work: Work;
+  readonly work: JobKind;
   readonly takenAt: number;
   readonly at: number;
   readonly end: TurnEnd | 'died';

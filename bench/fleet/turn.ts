@@ -1,4 +1,4 @@
-import { newcomer, type Standing, type TurnEnd, type Work } from '../../src/app/fleet/turns.js';
+import { newcomer, type Standing, type TurnEnd, type JobKind } from '../../src/app/fleet/turns.js';
 import type { Account } from './account.js';
 import { drained, keptOf, operations, type Backlogs, type Operation } from './backlog.js';
 import { answeredBy, fullAfter, lengthOf, readingOf, sentBy, type Reading } from './reading.js';
@@ -23,7 +23,7 @@ export function jobOf(account: Account): AccountJob {
 
 /** What a turn does where nothing cuts it short, on a clock of its own that stands still while the worker has no time for it. */
 export interface Plan {
-  readonly work: Work;
+  readonly work: JobKind;
   readonly backlogs: Backlogs;
   readonly readings: Readonly<Record<Operation, Reading>>;
   readonly start: number;
@@ -47,7 +47,7 @@ export interface Read {
 /** Plans a turn that begins now. */
 export function planOf(
   { buckets }: Account,
-  work: Work,
+  work: JobKind,
   backlogs: Backlogs,
   start: number,
   latencyMs: number,

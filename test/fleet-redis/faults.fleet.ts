@@ -51,7 +51,7 @@ test('SIGTERM lets turns come to their end, and what is left goes to the next wo
   const sellers = await startSellers({ count: 2, events: 1500, quota: { rate: 3, burst: 3 } });
   const fleet = await fleetAt(redis.url);
   for (const name of sellers.names) {
-    await fleet.ask(name, { work: 'backfill', from: sellers.from, to: sellers.to }, Date.now());
+    await fleet.enqueue(name, { work: 'backfill', from: sellers.from, to: sellers.to }, Date.now());
   }
   const worker = workerProcess(sellers.config, redis.url, '--grace', '100s');
   await until('pages under way', () => sellers.names.every((name) => (sellers.times.get(name)?.length ?? 0) > 5));
@@ -75,7 +75,7 @@ test('a worker that was thought to be dead commits nothing any more', async () =
   const redis = await redisServer();
   const sellers = await startSellers({ count: 1, events: 1500, quota: { rate: 3, burst: 3 } });
   const fleet = await fleetAt(redis.url);
-  await fleet.ask('shop-000', { work: 'backfill', from: sellers.from, to: sellers.to }, Date.now());
+  await fleet.enqueue('shop-000', { work: 'backfill', from: sellers.from, to: sellers.to }, Date.now());
   const frozen = workerProcess(sellers.config, redis.url);
   await until('pages under way', () => (sellers.times.get('shop-000')?.length ?? 0) > 5);
   frozen.run.process.kill('SIGSTOP');
@@ -96,7 +96,7 @@ test('an account that leaves the configuration keeps what it was asked, and goes
   const sellers = await startSellers({ count: 2 });
   const fleet = await fleetAt(redis.url);
   for (const name of sellers.names) {
-    await fleet.ask(name, { work: 'backfill', from: sellers.from, to: sellers.to }, Date.now());
+    await fleet.enqueue(name, { work: 'backfill', from: sellers.from, to: sellers.to }, Date.now());
     await fleet.queue.setNight(name, '0 0 3 * * *');
   }
   await sellers.configure(['shop-000']);

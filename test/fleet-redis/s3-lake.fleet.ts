@@ -14,7 +14,7 @@ test('on S3 two workers of which one is killed come to whole lakes, and nothing 
   const sellers = await startSellers({ count: 6, events: 90, lake });
   const fleet = await fleetAt(redis.url);
   for (const name of sellers.names) {
-    await fleet.ask(name, { work: 'backfill', from: sellers.from, to: sellers.to }, Date.now());
+    await fleet.enqueue(name, { work: 'backfill', from: sellers.from, to: sellers.to }, Date.now());
   }
   // What is under way is kept on a worker's own machine where a lake is on S3, so the other one has none of it.
   const [first, second] = ['one', 'two'].map((name) =>

@@ -8,11 +8,11 @@ test('a huge account lets a small one have its turn, and a nightly sync comes wh
   const redis = await redisServer();
   const sellers = await startSellers({ count: 2, events: 6000, quota: { rate: 1, burst: 3 } });
   const fleet = await fleetAt(redis.url);
-  await fleet.ask('shop-000', { work: 'backfill', from: sellers.from, to: sellers.to }, Date.now());
+  await fleet.enqueue('shop-000', { work: 'backfill', from: sellers.from, to: sellers.to }, Date.now());
   const worker = workerProcess(sellers.config, redis.url, '--concurrency', '1', '--turn', '1s');
   await until('pages under way', () => (sellers.times.get('shop-000')?.length ?? 0) > 2);
   await fleet.queue.setNight('shop-001', '* * * * * *');
-  const begun = () => worker.emitted.filter(({ event }) => event === 'turn-begun');
+  const begun = () => worker.emitted.filter(({ event }) => event === 'turn-started');
   await until('its sync', () => begun().length > 1);
   await fleet.queue.setNight('shop-001', undefined);
   expect(worker.ended()[0]).toMatchObject({
@@ -30,11 +30,11 @@ test('a large first sync gives its place back after each turn, and goes on where
   const sellers = await startSellers({ count: 3, events: 300, quota: { rate: 2, burst: 3 } });
   const [huge = '', ...others] = sellers.names;
   const fleet = await fleetAt(redis.url);
-  await fleet.ask(huge, { work: 'sync' }, Date.now());
+  await fleet.enqueue(huge, { work: 'sync' }, Date.now());
   const worker = workerProcess(sellers.config, redis.url, '--concurrency', '1', '--turn', '5s');
   const turnsOf = (account: string) => worker.ended().filter((turn) => turn.account === account);
   await until('pages under way', () => (sellers.times.get(huge)?.length ?? 0) > 2);
-  for (const name of others) await fleet.ask(name, { work: 'sync' }, Date.now());
+  for (const name of others) await fleet.enqueue(name, { work: 'sync' }, Date.now());
   await until('an empty queue', () => isEmpty(fleet, sellers.names));
   await fleet.close();
 

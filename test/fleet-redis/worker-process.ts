@@ -38,7 +38,7 @@ export function workerProcess(config: string, redisUrl: string, ...more: string[
     open: () => {
       const open = new Set<string>();
       for (const event of emitted) {
-        if (event.event === 'turn-begun') open.add(event.account);
+        if (event.event === 'turn-started') open.add(event.account);
         if (event.event === 'turn-ended') open.delete(event.account);
       }
       return open;

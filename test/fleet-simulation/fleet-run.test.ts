@@ -112,7 +112,7 @@ test('workers die, Redis is away, and still all that can be loaded is loaded, by
   const scenario = { ...smallScenario, seed: 3, accounts: 40, population, rules: { ...turnRules, turnMs: 30_000 } };
   const once = seen(scenario);
   const ends = new Set(once.turns.map(({ end }) => end));
-  expect([...ends].toSorted()).toEqual(['died', 'done', 'lasting', 'over', 'passing']);
+  expect([...ends].toSorted()).toEqual(['died', 'done', 'over', 'permanent', 'transient']);
   expect(once.stalls).toBeGreaterThan(10);
   expect(once.turns.some(({ end, at }) => end === 'died' && at === scenario.start + 660_000)).toBe(true);
   const loadable = once.accounts.filter(({ isDenied }) => !isDenied);

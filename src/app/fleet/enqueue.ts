@@ -24,7 +24,7 @@ export interface EnqueueOptions extends FleetPlace {
 }
 
 /**
- * `ledgerlake enqueue`: asks for accounts, sets their nightly syncs, or tells how the fleet stands. False where its status
+ * `ledgerlake enqueue`: adds jobs of accounts, sets their nightly syncs, or prints the state of the fleet. False where its status
  * has dead letters.
  *
  * @throws LedgerlakeError USAGE for accounts that aren't configured, or as `openFleet`
@@ -45,11 +45,11 @@ export async function enqueue(
       return true;
     }
     if (action === 'all' || action === 'backfill') {
-      for (const account of chosen) await fleet.ask(account, { work: 'backfill', from, to }, clock.now());
+      for (const account of chosen) await fleet.enqueue(account, { work: 'backfill', from, to }, clock.now());
       log(`asked for a backfill of ${formatCount(chosen.length, 'account')}`);
     }
     if (action === 'sync') {
-      for (const account of chosen) await fleet.ask(account, { work: 'sync' }, clock.now());
+      for (const account of chosen) await fleet.enqueue(account, { work: 'sync' }, clock.now());
       log(`asked for a sync of ${formatCount(chosen.length, 'account')}`);
     }
     if (action === 'all' || action === 'nightly') {
@@ -75,8 +75,8 @@ async function retry(fleet: Fleet, named: readonly string[], { clock, log }: Rea
   refuseUnknown(named, dead, 'among the dead letters');
   const chosen = named.length === 0 ? dead : [...new Set(named)];
   for (const account of chosen) {
-    const [first] = await fleet.asks.of(account);
-    await fleet.queue.wake(account, first?.ask.work ?? 'sync', clock.now());
+    const [first] = await fleet.jobs.of(account);
+    await fleet.queue.wake(account, first?.job.work ?? 'sync', clock.now());
   }
   log(`asked for another turn of ${formatCount(chosen.length, 'account')}`);
 }
@@ -107,8 +107,8 @@ async function writeStatus(
   const rows: (string | number | null)[][] = [];
   for (const found of queued) {
     if (!isWanted(found.account)) continue;
-    const asks = await fleet.asks.of(found.account);
-    rows.push(rowOf(found, asks.map(({ ask }) => ask.work).join(', '), nights.get(found.account)));
+    const jobs = await fleet.jobs.of(found.account);
+    rows.push(rowOf(found, jobs.map(({ job }) => job.work).join(', '), nights.get(found.account)));
   }
   for (const account of resting.filter(isWanted)) {
     rows.push([account, 'resting', null, 0, 0, null, iso(nights.get(account)), null, null]);

@@ -8,7 +8,7 @@ export interface FleetKeys {
   /** Counts turns, and which one holds each account. */
   readonly turns: string;
   readonly holders: string;
-  readonly asks: (account: string) => string;
+  readonly jobs: (account: string) => string;
   readonly quota: (account: string) => string;
   readonly sync: (account: string) => string;
 }
@@ -26,7 +26,7 @@ export function fleetKeys(fleet: string): FleetKeys {
     protocol: `${prefix}:protocol`,
     turns: `${prefix}:turn-count`,
     holders: `${prefix}:holders`,
-    asks: (account) => `${prefix}:asks:${account}`,
+    jobs: (account) => `${prefix}:asks:${account}`,
     quota: (account) => `${prefix}:quota:${account}`,
     sync: (account) => `${prefix}:sync:${account}`,
   };

@@ -1,6 +1,6 @@
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
-import { openAsks, type Ask, type Asks } from './asks.js';
+import { openAccountJobs, type AccountJob, type AccountJobs } from './account-jobs.js';
 import { fleetKeys, type FleetKeys } from './fleet-keys.js';
 import { connectRedis, type RedisAddress, type RedisClient, type RedisCommands } from './redis.js';
 import { openTurnQueue, type TurnQueue } from './turn-queue.js';
@@ -16,10 +16,10 @@ export interface FleetPlace {
 export interface Fleet {
   readonly redis: RedisClient;
   readonly keys: FleetKeys;
-  readonly asks: Asks;
+  readonly jobs: AccountJobs;
   readonly queue: TurnQueue;
-  /** Asks an account to do something. `now`: milliseconds since 1970. */
-  ask(account: string, ask: Ask, now: number): Promise<void>;
+  /** Adds a job of an account, which has it in the queue. `now`: milliseconds since 1970. */
+  enqueue(account: string, job: AccountJob, now: number): Promise<void>;
   /** Sees that an account that has something left to do stands in the queue, as it was there before or not. */
   wakeMissing(account: string, now: number): Promise<void>;
   close(): Promise<void>;
@@ -44,17 +44,17 @@ export async function openFleet({ redis: address, fleet }: FleetPlace, emit: Emi
   try {
     for (const warning of await checkRedis(redis, address.shown)) emit({ event: 'queue-warning', reason: warning });
     await checkProtocol(redis, keys, fleet);
-    const asks = openAsks(redis, keys);
+    const jobs = openAccountJobs(redis, keys);
     const queue = await openTurnQueue(redis, keys);
     return {
-      ...{ redis, keys, asks, queue },
-      ask: async (account, ask, now) => {
-        await asks.add(account, ask, now);
-        await queue.wake(account, ask.work, now);
+      ...{ redis, keys, jobs, queue },
+      enqueue: async (account, job, now) => {
+        await jobs.add(account, job, now);
+        await queue.wake(account, job.work, now);
       },
       wakeMissing: async (account, now) => {
-        const [first] = await asks.of(account);
-        if (first !== undefined && !(await queue.has(account))) await queue.wake(account, first.ask.work, now);
+        const [first] = await jobs.of(account);
+        if (first !== undefined && !(await queue.has(account))) await queue.wake(account, first.job.work, now);
       },
       close: async () => {
         await queue.close();

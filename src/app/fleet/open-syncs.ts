@@ -1,12 +1,12 @@
 import type { SyncInTurns } from '../sync/sync-in-turns.js';
-import type { OpenAsk } from './asks.js';
+import type { PendingJob } from './account-jobs.js';
 import type { FleetKeys } from './fleet-keys.js';
 import type { RedisCommands } from './redis.js';
 
 /** An account's sync, over all the turns that it takes. */
 export interface OpenSync extends SyncInTurns {
   /** What it was begun for: one that was asked for in the meantime is another one. */
-  readonly open: OpenAsk;
+  readonly pending: PendingJob;
   /** Nothing is left of it. */
   done(): Promise<void>;
 }
@@ -19,7 +19,7 @@ export async function openSync(
   redis: RedisCommands,
   keys: FleetKeys,
   account: string,
-  asked: OpenAsk,
+  asked: PendingJob,
   now: number,
 ): Promise<OpenSync> {
   const key = keys.sync(account);
@@ -35,7 +35,7 @@ export async function openSync(
   const field = (pipeline: string, slice: string): string => `${began} ${pipeline} ${slice}`;
   return {
     began,
-    open: { ask: asked.ask, askedAt },
+    pending: { job: asked.job, askedAt },
     wasRead: (pipeline, slice) => Object.hasOwn(found, field(pipeline, slice)),
     read: async (pipeline, slices) => {
       await redis.hset(key, new Map(slices.map((slice) => [field(pipeline, slice), ''])));

@@ -1,7 +1,7 @@
 import type { Job, JobType, Queue, Worker } from 'bullmq';
 import type { FleetKeys } from './fleet-keys.js';
 import { fleetPackage, type RedisClient } from './redis.js';
-import { newcomer, turnPriority, type Standing, type Work } from './turns.js';
+import { newcomer, turnPriority, type Standing, type JobKind } from './turns.js';
 
 /** What a job carries from one turn to the next. */
 interface TurnData {
@@ -63,7 +63,7 @@ export interface TurnQueue {
    * Sees that an account stands in the queue, for this work. One that does already is put forward where the work goes first;
    * one among the dead letters is taken out of them.
    */
-  wake(account: string, work: Work, now: number): Promise<void>;
+  wake(account: string, work: JobKind, now: number): Promise<void>;
   /** Whether an account stands in the queue, also among the dead letters. */
   has(account: string): Promise<boolean>;
   /** The lowest priority of those that could have their turn at once; undefined: nobody waits. */
@@ -79,14 +79,14 @@ export interface TurnQueue {
   close(): Promise<void>;
 }
 
-export interface WorkingOptions {
+export interface QueueWorkerOptions {
   /** Turns at once. */
   readonly concurrency: number;
   /** How long a worker that isn't heard of keeps its accounts. */
   readonly lockMs: number;
   /** For people who look at the queue. */
   readonly name: string;
-  readonly play: (turn: Turn) => Promise<AfterTurn>;
+  readonly run: (turn: Turn) => Promise<AfterTurn>;
   /** Told behind a turn after which an account rests, and has left the queue. */
   readonly rested: (account: string) => Promise<void>;
   /** An account's nightly sync is due. */
@@ -95,7 +95,7 @@ export interface WorkingOptions {
   readonly failed: (error: unknown) => void;
 }
 
-export interface Working {
+export interface RunningWorker {
   /** Takes nothing new any more, and resolves once the turns under way have ended. */
   drain(): Promise<void>;
 }
@@ -113,7 +113,7 @@ export async function openTurnQueue(connection: RedisClient, { prefix }: FleetKe
   // The connection itself tells.
   for (const queue of [turns, nights]) queue.on('error', () => undefined);
 
-  const add = async (account: string, work: Work, now: number): Promise<void> => {
+  const add = async (account: string, work: JobKind, now: number): Promise<void> => {
     await turns.add(
       'turn',
       { account, standing: newcomer, isOpen: false, dueAt: now },
@@ -201,11 +201,11 @@ function queued(job: Job<TurnData>, state: QueuedAccount['state'], now: number):
 }
 
 /** Takes turns out of the queue and plays them, several at once. */
-export async function startWorking(
+export async function startQueueWorker(
   connection: RedisClient,
   { prefix }: FleetKeys,
-  { concurrency, lockMs, name, play, rested, due, failed }: WorkingOptions,
-): Promise<Working> {
+  { concurrency, lockMs, name, run, rested, due, failed }: QueueWorkerOptions,
+): Promise<RunningWorker> {
   const bull = await fleetPackage('bullmq', () => import('bullmq'));
   const played = async (
     job: Job<TurnData>,
@@ -214,7 +214,7 @@ export async function startWorking(
   ): Promise<void> => {
     const { account, standing, isOpen, dueAt } = job.data;
     await job.updateData({ ...job.data, isOpen: true });
-    const after = await play({
+    const after = await run({
       ...{ account, standing, dueAt, wasCutOff: isOpen },
       signal: signal ?? new AbortController().signal,
       brought: () => job.updateData({ ...job.data, isOpen: false }),

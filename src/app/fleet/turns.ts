@@ -10,7 +10,7 @@ import { backOff } from '../../engine/retry/pauses.js';
  */
 
 /** What an account's turn is for. A sync keeps the lake current, a backfill may take days. */
-export type Work = 'sync' | 'backfill';
+export type JobKind = 'sync' | 'backfill';
 
 /** What the queue keeps of an account between its turns. */
 export interface Standing {
@@ -30,14 +30,14 @@ export interface TurnRules {
    * The part of what an account has waited for its turn that the turn goes on in any case, and how long that gets: so it
    * has its part of a place that is never free, however short turns are.
    */
-  readonly partOfWait: number;
-  readonly longestPartMs: number;
+  readonly shareOfWait: number;
+  readonly longestShareMs: number;
   /** How far a sync goes ahead of a backfill that was asked for at the same instant. */
   readonly headStartMs: number;
   /** How far an account falls back at most for having been worked on already: the bound of what it waits for others. */
   readonly longestHandicapMs: number;
   /** Failed turns in a row after which the account goes to the dead letters. */
-  readonly mostFailures: number;
+  readonly maxFailures: number;
   /** The pauses between failed turns. */
   readonly pauses: Pick<AttemptRule, 'firstPauseMs' | 'longestPauseMs'>;
 }
@@ -50,12 +50,12 @@ export const turnRules: TurnRules = {
   // fill meanwhile, so that what a change of turns costs is a second or two of the place (docs/scale.md).
   turnMs: minute,
   // Ten minutes for who has waited four hours.
-  partOfWait: 1 / 24,
-  longestPartMs: 10 * minute,
+  shareOfWait: 1 / 24,
+  longestShareMs: 10 * minute,
   headStartMs: 4 * hour,
   longestHandicapMs: 4 * hour,
   // With these pauses about nine hours, so that an outage of a night leaves no dead letters behind.
-  mostFailures: 16,
+  maxFailures: 16,
   pauses: { firstPauseMs: minute, longestPauseMs: 2 * hour },
 };
 
@@ -80,7 +80,7 @@ const grainMs = minute;
  * @param askedAt when the account began to wait for this turn
  */
 export function turnPriority(
-  work: Work,
+  work: JobKind,
   { servedMs }: Standing,
   askedAt: number,
   { headStartMs, longestHandicapMs }: TurnRules = turnRules,
@@ -90,13 +90,13 @@ export function turnPriority(
 }
 
 /** How long a turn goes on at least that an account has waited for so long. */
-export function turnLength(waitedMs: number, { turnMs, partOfWait, longestPartMs }: TurnRules = turnRules): number {
-  return Math.max(turnMs, Math.min(waitedMs * partOfWait, longestPartMs));
+export function turnLength(waitedMs: number, { turnMs, shareOfWait, longestShareMs }: TurnRules = turnRules): number {
+  return Math.max(turnMs, Math.min(waitedMs * shareOfWait, longestShareMs));
 }
 
 /** A turn under way. */
 export interface RunningTurn {
-  readonly work: Work;
+  readonly work: JobKind;
   /** As it was when the turn began. */
   readonly standing: Standing;
   /** How long the account had waited for it. */
@@ -125,10 +125,10 @@ export function isTurnOver(turn: RunningTurn, now: number, rules: TurnRules = tu
  *
  * - `done`: nothing of its work is left
  * - `over`: in good order with work left, because its time was up or the worker is to end
- * - `passing`: of a fault that may be gone later
- * - `lasting`: of something that stays until somebody mends it, such as access that is denied
+ * - `transient`: of a fault that may be gone later
+ * - `permanent`: of something that stays until somebody mends it, such as access that is denied
  */
-export type TurnEnd = 'done' | 'over' | 'passing' | 'lasting';
+export type TurnEnd = 'done' | 'over' | 'transient' | 'permanent';
 
 /** What comes after a turn, for work of the account that is left. */
 export type Next =
@@ -158,7 +158,7 @@ export function afterTurn(
   }
   const failures = hasBrought ? 1 : before.failures + 1;
   const standing = { servedMs, failures };
-  if (end === 'lasting' || failures >= rules.mostFailures) return { next: 'dead', standing };
+  if (end === 'permanent' || failures >= rules.maxFailures) return { next: 'dead', standing };
   return { next: 'again', delayMs: backOff(rules.pauses, failures - 1, random), standing };
 }
 

@@ -2,12 +2,12 @@ import { keptQuota, type KeptQuota } from '../../engine/rate-limit/kept-quota.js
 import type { Settings } from '../configuration/settings.js';
 import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
-import type { Ask } from './asks.js';
+import type { AccountJob } from './account-jobs.js';
 import { openFleet, type Fleet, type FleetPlace } from './fleet.js';
-import { playTurn, type Running } from './play-turn.js';
+import { runTurn, type TurnContext } from './run-turn.js';
 import type { RedisCommands } from './redis.js';
 import type { FleetKeys } from './fleet-keys.js';
-import { startWorking } from './turn-queue.js';
+import { startQueueWorker } from './turn-queue.js';
 import { turnRules } from './turns.js';
 import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
@@ -58,18 +58,18 @@ export async function work(options: WorkerOptions, { clock, signal, emit }: RunC
   let turns = 0;
   try {
     const settings = { rules: { ...turnRules, turnMs }, clock, random: Math.random, emit };
-    const working = await startWorking(fleet.redis, fleet.keys, {
+    const working = await startQueueWorker(fleet.redis, fleet.keys, {
       ...{ concurrency, lockMs, name },
-      play: async (turn) => {
+      run: async (turn) => {
         turns++;
         try {
-          return await playTurn(turn, fleet, {
+          return await runTurn(turn, fleet, {
             ...settings,
             closing: closing.signal,
             stop: stop.signal,
-            run: async (ask, holds, running) => {
+            run: async (job, holds, running) => {
               if (!(await accounts()).includes(turn.account)) throw removed(turn.account);
-              await runOnce(ask, await options.settingsOf(turn.account), { fleet, holds, ...running, clock });
+              await runOnce(job, await options.settingsOf(turn.account), { fleet, holds, ...running, clock });
             },
           });
         } finally {
@@ -77,7 +77,7 @@ export async function work(options: WorkerOptions, { clock, signal, emit }: RunC
         }
       },
       rested: (account) => fleet.wakeMissing(account, clock.now()),
-      due: (account) => fleet.ask(account, { work: 'sync' }, clock.now()),
+      due: (account) => fleet.enqueue(account, { work: 'sync' }, clock.now()),
       failed: (error) => {
         emit({ event: 'queue-failed', reason: messageOf(error) });
       },
@@ -128,7 +128,7 @@ function removed(account: string): Error {
   );
 }
 
-interface RunningHere extends Running {
+interface RunningHere extends TurnContext {
   readonly fleet: Fleet;
   /** Puts a store in the place of the lake's own. */
   readonly holds: (store: Store) => Store;
@@ -137,7 +137,7 @@ interface RunningHere extends Running {
 
 /** One run of an account: its summary is told as the turn's, and what it warns of with its name. */
 async function runOnce(
-  ask: Ask,
+  job: AccountJob,
   settings: AccountSettings,
   { fleet, holds, clock, signal, closing, emit, sync: inTurns }: RunningHere,
 ): Promise<void> {
@@ -167,12 +167,12 @@ async function runOnce(
       warned(event);
     },
   };
-  if (ask.work === 'sync') {
+  if (job.work === 'sync') {
     const going = { rules: settings.lookBack, lookBack: undefined, maxLag: undefined, ...(inTurns && { inTurns }) };
     await sync({ ...options, ...going }, context);
     return;
   }
-  const range = { from: ask.from ?? settings.from, to: ask.to ?? undefined };
+  const range = { from: job.from ?? settings.from, to: job.to ?? undefined };
   await backfill({ ...options, ...range, refresh: false }, context);
 }
 

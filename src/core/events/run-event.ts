@@ -102,7 +102,7 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'entries-checked': 'debug',
   'worker-started': 'info',
   'worker-draining': 'info',
-  'turn-begun': 'info',
+  'turn-started': 'info',
   'turn-ended': 'info',
   'account-warned': 'warn',
   'queue-warning': 'warn',
@@ -466,7 +466,7 @@ interface WorkerDraining {
 }
 
 interface TurnBegun {
-  readonly event: 'turn-begun';
+  readonly event: 'turn-started';
   readonly account: string;
   readonly work: 'sync' | 'backfill';
   /** Which turn of the fleet it is, from 1. */
@@ -479,7 +479,7 @@ interface TurnEnded {
   readonly work: 'sync' | 'backfill';
   readonly turn: number;
   /** `over`: in good order, with work left; `lost`: another worker has the account. */
-  readonly end: 'done' | 'over' | 'passing' | 'lasting' | 'lost';
+  readonly end: 'done' | 'over' | 'transient' | 'permanent' | 'lost';
   /** Why, where it isn't `done`. */
   readonly reason: string | null;
   /** `rest`: it has nothing left to do; `dead`: it is among the dead letters; null where it was lost. */

@@ -50,8 +50,8 @@ const noteTexts = {
 const endTexts = {
   done: 'done',
   over: 'over',
-  passing: 'failed',
-  lasting: 'failed',
+  transient: 'failed',
+  permanent: 'failed',
   lost: 'lost to another worker',
 } as const;
 
@@ -90,7 +90,7 @@ const lines: Handlers<string | undefined> = {
     `waiting for turns of the fleet ${fleet} at ${redis}, ${concurrency} at once`,
   'worker-draining': ({ turns, graceSeconds }) =>
     `draining: ${formatCount(turns, 'turn')} under way, ${graceSeconds} s to come to an end; the same signal again ends it at once`,
-  'turn-begun': ({ account, work, turn }) => `${account}: ${work}, turn ${turn}`,
+  'turn-started': ({ account, work, turn }) => `${account}: ${work}, turn ${turn}`,
   'turn-ended': ({ account, work, turn, end, reason, next, delaySeconds, seconds }) => {
     const after = next === 'again' && delaySeconds > 0 ? `, again in ${formatSpan(delaySeconds * 1000)}` : '';
     const dead = next === 'dead' ? ', to the dead letters' : '';

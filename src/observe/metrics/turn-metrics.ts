@@ -27,7 +27,7 @@ export function turnMetrics({ counter, gauge }: MetricKinds): Handlers<void> {
   open.set({}, 0);
   connected.set({}, 1);
   return {
-    'turn-begun': () => {
+    'turn-started': () => {
       open.set({}, ++under);
     },
     'turn-ended': (turn) => {

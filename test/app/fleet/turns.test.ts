@@ -9,14 +9,14 @@ import {
   turnRules,
   type Standing,
   type TurnRules,
-  type Work,
+  type JobKind,
 } from '../../../src/app/fleet/turns.js';
 
 const minute = 60_000;
 const hour = 60 * minute;
 const now = Date.parse('2026-03-04T05:06:07Z');
 
-const works = fc.constantFrom<Work>('sync', 'backfill');
+const works = fc.constantFrom<JobKind>('sync', 'backfill');
 const spans = fc.integer({ min: 0, max: 40 * hour });
 /** Of one counting of minutes, with the longest handicap. */
 const instants = fc.integer({ min: now, max: Date.parse('2029-10-15T00:00:00Z') });
@@ -80,7 +80,7 @@ describe('who goes first', () => {
  * end, in minutes.
  */
 function played(
-  asked: readonly { readonly at: number; readonly minutes: number; readonly work?: Work }[],
+  asked: readonly { readonly at: number; readonly minutes: number; readonly work?: JobKind }[],
   until: number,
   rules: TurnRules = turnRules,
 ): number[] {
@@ -152,7 +152,7 @@ describe('a place that all share', () => {
     const rules = { ...turnRules, turnMs: turn * minute };
     const minutes = 150;
     // By least service alone it would go on behind the last of them, and with short turns for what is left of its life.
-    const most = minutes * (1 / rules.partOfWait + 2);
+    const most = minutes * (1 / rules.shareOfWait + 2);
     for (const size of [1, 5]) {
       const small = Array.from({ length: Math.ceil(most / size) }, (_, n) => ({ at: n * size, minutes: size }));
       const ended = played([{ at: 0, minutes }, ...small], most + 1, rules);
@@ -167,7 +167,7 @@ describe('a place that all share', () => {
     const minutes = 30;
     const [ended] = played([{ at: 0, minutes }, ...syncs], 60 * 24, rules);
     expect(ended).toBeGreaterThan(60);
-    expect(ended).toBeLessThanOrEqual(minutes * (1 / rules.partOfWait + 1) + rules.headStartMs / minute);
+    expect(ended).toBeLessThanOrEqual(minutes * (1 / rules.shareOfWait + 1) + rules.headStartMs / minute);
   });
 });
 
@@ -202,7 +202,7 @@ describe('how long a turn is', () => {
 });
 
 describe('what comes after a turn', () => {
-  const failed = { end: 'passing', ranMs: 5000, hasBrought: false } as const;
+  const failed = { end: 'transient', ranMs: 5000, hasBrought: false } as const;
 
   test('service adds up, and only what fails is put off', () => {
     fc.assert(
@@ -224,11 +224,11 @@ describe('what comes after a turn', () => {
     }
     expect(pauses.slice(0, 4)).toEqual([minute, 2 * minute, 4 * minute, 8 * minute]);
     expect(pauses.at(-1)).toBe(turnRules.pauses.longestPauseMs);
-    expect(pauses).toHaveLength(turnRules.mostFailures - 1);
+    expect(pauses).toHaveLength(turnRules.maxFailures - 1);
   });
 
   test('a turn that brought something is no step towards them', () => {
-    const last = { servedMs: 0, failures: turnRules.mostFailures - 1 };
+    const last = { servedMs: 0, failures: turnRules.maxFailures - 1 };
     expect(afterTurn(last, failed, () => 0).next).toBe('dead');
     expect(afterTurn(last, { ...failed, hasBrought: true }, () => 0)).toMatchObject({
       next: 'again',
@@ -241,6 +241,6 @@ describe('what comes after a turn', () => {
   });
 
   test('what stays until it is mended goes there at once', () => {
-    expect(afterTurn(newcomer, { ...failed, end: 'lasting', hasBrought: true }, () => 0).next).toBe('dead');
+    expect(afterTurn(newcomer, { ...failed, end: 'permanent', hasBrought: true }, () => 0).next).toBe('dead');
   });
 });

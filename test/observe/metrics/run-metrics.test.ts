@@ -31,7 +31,7 @@ const events: readonly RunEvent[] = [
   { event: 'run-ended', status: 'done', seconds: 1 },
   { event: 'worker-started', fleet: 'f', redis: 'r', concurrency: 4 },
   { event: 'queue-counted', waiting: 7, active: 2, delayed: 1, dead: 0 },
-  ...[1, 2].map((turn): RunEvent => ({ event: 'turn-begun', account: 'shop', work: 'sync', turn })),
+  ...[1, 2].map((turn): RunEvent => ({ event: 'turn-started', account: 'shop', work: 'sync', turn })),
   {
     ...{ event: 'turn-ended', account: 'shop', work: 'sync', turn: 1, end: 'over', reason: 'x', next: 'again' },
     ...{ delaySeconds: 0, seconds: 61, slices: 3, pages: 5, requests: 6, throttled: 1 },

@@ -5,7 +5,7 @@ import type { FleetKeys } from './fleet-keys.js';
 import type { RedisCommands } from './redis.js';
 
 /** A turn's hold on its account. */
-export interface Fence {
+export interface FencingToken {
   /** Which turn of the fleet it is, from 1. */
   readonly turn: number;
   /** @throws LedgerlakeError STOPPED once another turn has the account */
@@ -19,7 +19,7 @@ const take =
  * Takes an account for a turn, and with that from every turn before. A worker that was thought to be dead and isn't finds
  * out with its next commit.
  */
-export async function takeFence(redis: RedisCommands, keys: FleetKeys, account: string): Promise<Fence> {
+export async function takeFencingToken(redis: RedisCommands, keys: FleetKeys, account: string): Promise<FencingToken> {
   // A Redis that has lost its last second counts the same numbers once more: so none is a turn's whole name.
   const name = randomBytes(8).toString('hex');
   const turn = Number(await redis.eval(take, 2, keys.turns, keys.holders, account, name));

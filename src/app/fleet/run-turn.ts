@@ -5,14 +5,14 @@ import { handled, type Handlers } from '../../core/events/handlers.js';
 import type { RunEvent, Emit } from '../../core/events/run-event.js';
 import type { Store } from '../../lake/store/store.js';
 import type { SyncInTurns } from '../sync/sync-in-turns.js';
-import type { Ask } from './asks.js';
-import { fencedStore, takeFence, type Fence } from './fences.js';
+import type { AccountJob } from './account-jobs.js';
+import { fencedStore, takeFencingToken, type FencingToken } from './fencing-tokens.js';
 import type { Fleet } from './fleet.js';
 import { openSync } from './open-syncs.js';
 import type { AfterTurn, Turn } from './turn-queue.js';
 import { afterTurn, isTurnOver, turnLength, turnPriority, type TurnEnd, type TurnRules } from './turns.js';
 
-export interface Playing {
+export interface TurnOptions {
   readonly rules: TurnRules;
   readonly clock: Clock;
   readonly random: () => number;
@@ -22,11 +22,11 @@ export interface Playing {
   /** Breaks off what is open. */
   readonly stop: AbortSignal;
   /** Does what is asked for, on a store that `holds` has fenced, or throws what ended it. */
-  readonly run: (ask: Ask, holds: (store: Store) => Store, running: Running) => Promise<void>;
+  readonly run: (job: AccountJob, holds: (store: Store) => Store, context: TurnContext) => Promise<void>;
 }
 
 /** What a turn's run goes by. */
-export interface Running {
+export interface TurnContext {
   readonly signal: AbortSignal;
   readonly closing: AbortSignal;
   readonly emit: Emit;
@@ -41,25 +41,25 @@ const lookMs = 5000;
  * Plays an account's turn: the first thing that it is asked to do, until it is done or the turn is over. What comes then
  * is told by `afterTurn`.
  */
-export async function playTurn(turn: Turn, fleet: Fleet, playing: Playing): Promise<AfterTurn> {
+export async function runTurn(turn: Turn, fleet: Fleet, playing: TurnOptions): Promise<AfterTurn> {
   const { clock, emit, rules, random } = playing;
   const { account } = turn;
-  const [first] = await fleet.asks.of(account);
+  const [first] = await fleet.jobs.of(account);
   if (first === undefined) return { next: 'rest' };
-  const { work } = first.ask;
-  const fence = await takeFence(fleet.redis, fleet.keys, account);
-  emit({ event: 'turn-begun', account, work, turn: fence.turn });
+  const { work } = first.job;
+  const fence = await takeFencingToken(fleet.redis, fleet.keys, account);
+  emit({ event: 'turn-started', account, work, turn: fence.turn });
   const began = clock.now();
   let standing = turn.standing;
   if (turn.wasCutOff) {
-    const after = afterTurn(standing, { end: 'passing', ranMs: 0, hasBrought: false }, random, rules);
+    const after = afterTurn(standing, { end: 'transient', ranMs: 0, hasBrought: false }, random, rules);
     standing = after.standing;
     if (after.next === 'dead') {
       return { next: 'dead', reason: `its worker died in each of the last ${standing.failures} turns` };
     }
   }
   const sync = work === 'sync' ? await openSync(fleet.redis, fleet.keys, account, first, began) : undefined;
-  const { end, reason, counts } = await played({ ...turn, standing }, first.ask, sync, fence, fleet, playing);
+  const { end, reason, counts } = await runJob({ ...turn, standing }, first.job, sync, fence, fleet, playing);
   const ranMs = clock.now() - began;
   const ended = {
     ...{ account, work, turn: fence.turn, end, reason, seconds: ranMs / 1000 },
@@ -72,32 +72,32 @@ export async function playTurn(turn: Turn, fleet: Fleet, playing: Playing): Prom
   const after = afterTurn(standing, { end, ranMs, hasBrought: counts.slices > 0 }, random, rules);
   if (end === 'done') {
     await sync?.done();
-    await fleet.asks.done(account, sync?.open ?? first);
+    await fleet.jobs.done(account, sync?.pending ?? first);
   }
-  const [next] = await fleet.asks.of(account);
+  const [next] = await fleet.jobs.of(account);
   const what = next === undefined ? 'rest' : after.next;
   emit({ event: 'turn-ended', ...ended, next: what, delaySeconds: after.next === 'again' ? after.delayMs / 1000 : 0 });
   if (next === undefined) return { next: 'rest' };
   if (after.next === 'dead') return { next: 'dead', reason: reason ?? '' };
   const dueAt = clock.now() + after.delayMs;
-  const priority = turnPriority(next.ask.work, after.standing, dueAt, rules);
+  const priority = turnPriority(next.job.work, after.standing, dueAt, rules);
   return { next: 'again', dueAt, priority, standing: after.standing };
 }
 
-interface Played {
+interface TurnOutcome {
   readonly end: Extract<RunEvent, { event: 'turn-ended' }>['end'];
   readonly reason: string | null;
   readonly counts: ReturnType<typeof meterTurn>['counts'];
 }
 
-async function played(
+async function runJob(
   turn: Turn,
-  ask: Ask,
+  job: AccountJob,
   sync: SyncInTurns | undefined,
-  fence: Fence,
+  fence: FencingToken,
   fleet: Fleet,
-  { clock, emit, rules, ...playing }: Playing,
-): Promise<Played> {
+  { clock, emit, rules, ...playing }: TurnOptions,
+): Promise<TurnOutcome> {
   const { account, standing, dueAt } = turn;
   const began = clock.now();
   const waitedMs = began - dueAt;
@@ -121,15 +121,15 @@ async function played(
   const look = async (): Promise<void> => {
     for (;;) {
       await clock.sleep(lookMs, ended.signal);
-      await turn.progress({ work: ask.work, since: new Date(began).toISOString(), ...meter.counts });
+      await turn.progress({ work: job.work, since: new Date(began).toISOString(), ...meter.counts });
       const ranMs = clock.now() - began;
       // One that has begun nothing would come to nothing, however often it has its turn.
       const hasBegun = meter.counts.requests + meter.counts.pages > 0;
       if (ranMs < turnLength(waitedMs, rules) || !hasBegun || over.signal.aborted) continue;
       const firstWaiting = await fleet.queue.firstWaiting(clock.now());
-      const isBackfill = ask.work === 'backfill';
-      const hasFirstWork = isBackfill && (await fleet.asks.of(account)).some((other) => other.ask.work === 'sync');
-      const running = { work: ask.work, standing, waitedMs, ranMs, firstWaiting, hasFirstWork };
+      const isBackfill = job.work === 'backfill';
+      const hasFirstWork = isBackfill && (await fleet.jobs.of(account)).some((other) => other.job.work === 'sync');
+      const running = { work: job.work, standing, waitedMs, ranMs, firstWaiting, hasFirstWork };
       if (isTurnOver(running, clock.now(), rules)) {
         over.abort(new LedgerlakeError('STOPPED', 'others are to have their turn'));
       }
@@ -141,9 +141,13 @@ async function played(
     meter.emit(event);
     if (event.event === 'account-warned') emit(event);
   };
-  const outcome = (end: TurnEnd | 'lost', reason: string | null): Played => ({ end, reason, counts: meter.counts });
+  const outcome = (end: TurnEnd | 'lost', reason: string | null): TurnOutcome => ({
+    end,
+    reason,
+    counts: meter.counts,
+  });
   try {
-    await playing.run(ask, holds, { signal, closing, emit: emitted, sync });
+    await playing.run(job, holds, { signal, closing, emit: emitted, sync });
     return outcome('done', null);
   } catch (error) {
     if (lost.signal.aborted || turn.signal.aborted)
@@ -196,41 +200,41 @@ function meterTurn(committed: () => void): { readonly counts: TurnCounts; readon
   };
 }
 
-type Fault = Extract<TurnEnd, 'passing' | 'lasting'>;
+type Fault = Extract<TurnEnd, 'transient' | 'permanent'>;
 
 /** Whether what ended a turn may be gone later by itself, or stays until somebody mends it. */
 const faults: Readonly<Record<ErrorCode, Fault>> = {
-  USAGE: 'lasting',
-  MISSING_PARAMETER: 'lasting',
-  UPSTREAM_UNREACHABLE: 'passing',
-  UPSTREAM_STATUS: 'passing',
+  USAGE: 'permanent',
+  MISSING_PARAMETER: 'permanent',
+  UPSTREAM_UNREACHABLE: 'transient',
+  UPSTREAM_STATUS: 'transient',
   // Somebody is to look whether it can be right.
-  UPSTREAM_EMPTY: 'lasting',
-  UPSTREAM_BODY: 'passing',
-  TOO_LARGE: 'lasting',
-  SIGN_IN_REFUSED: 'lasting',
-  SIGN_IN_UNREACHABLE: 'passing',
-  BROKEN_LINE: 'lasting',
-  JSON_SYNTAX: 'passing',
+  UPSTREAM_EMPTY: 'permanent',
+  UPSTREAM_BODY: 'transient',
+  TOO_LARGE: 'permanent',
+  SIGN_IN_REFUSED: 'permanent',
+  SIGN_IN_UNREACHABLE: 'transient',
+  BROKEN_LINE: 'permanent',
+  JSON_SYNTAX: 'transient',
   // A disk that is full, a store that can't be reached: others see to that.
-  LAKE_STORE: 'passing',
-  LAKE_UNCLEAR: 'passing',
-  LAKE_LOG: 'lasting',
-  LAKE_CONFLICT: 'passing',
-  LAKE_LAG: 'passing',
-  PARQUET_MISMATCH: 'passing',
-  DEFINITION: 'lasting',
-  ENCODER: 'passing',
-  OUTPUT: 'lasting',
-  SQL: 'passing',
-  INCOMPLETE: 'passing',
-  QUEUE_UNREACHABLE: 'passing',
-  QUEUE_UNFIT: 'lasting',
-  STOPPED: 'passing',
+  LAKE_STORE: 'transient',
+  LAKE_UNCLEAR: 'transient',
+  LAKE_LOG: 'permanent',
+  LAKE_CONFLICT: 'transient',
+  LAKE_LAG: 'transient',
+  PARQUET_MISMATCH: 'transient',
+  DEFINITION: 'permanent',
+  ENCODER: 'transient',
+  OUTPUT: 'permanent',
+  SQL: 'transient',
+  INCOMPLETE: 'transient',
+  QUEUE_UNREACHABLE: 'transient',
+  QUEUE_UNFIT: 'permanent',
+  STOPPED: 'transient',
 };
 
-/** What a turn ended of; a fault of this program counts as passing, and leads to the dead letters all the same in the end. */
+/** What a turn ended of; a fault of this program counts as transient, and leads to the dead letters all the same in the end. */
 export function turnFault(error: unknown): Fault {
-  if (error instanceof ReadFailure && (error.kind === 'denied' || error.kind === 'mistake')) return 'lasting';
-  return error instanceof LedgerlakeError ? faults[error.code] : 'passing';
+  if (error instanceof ReadFailure && (error.kind === 'denied' || error.kind === 'mistake')) return 'permanent';
+  return error instanceof LedgerlakeError ? faults[error.code] : 'transient';
 }
