@@ -13,7 +13,10 @@ async function run(): Promise<void> {
   const clock = systemClock;
   const server = await startS3Server('bucket');
   Object.assign(process.env, server.environment);
-  const service = await startService({ ledger: createSeller({ seed: 1, events: 20_000 }, clock), clock });
+  const service = await startService({
+    ledger: createSeller({ seed: 1, events: 20_000, profile: 'edge-cases' }, clock),
+    clock,
+  });
   try {
     for (const what of ['cold run', 'second run']) {
       server.calls.length = 0;

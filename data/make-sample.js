@@ -8,7 +8,7 @@ const day = 86_400_000;
 /** What the seller takes for now: one fixed instant, so that the sample doesn't change from day to day. */
 const now = Date.parse('2025-02-15T00:00:00Z');
 const clock = { now: () => now, sleep: () => Promise.reject(new Error('the made-up seller never waits')) };
-const seller = createSeller({ seed: 20250215, events: 900, days: 90 }, clock);
+const seller = createSeller({ seed: 20250215, events: 900, days: 90, profile: 'edge-cases' }, clock);
 
 /** All pages of one question, each as the service would send it. */
 async function bodies(result, limit, ask) {

@@ -12,7 +12,7 @@ const range = { from: Date.UTC(2026, 0, 1), to: Date.UTC(2026, 2, 10) };
 const dates = { from: '2026-01-01', to: '2026-03-10' };
 
 function newSeller(): Seller {
-  return createSeller({ seed: 7, events: 3000 }, clock);
+  return createSeller({ seed: 7, events: 3000, profile: 'edge-cases' }, clock);
 }
 
 async function loaded(options: Parameters<typeof ran>[0] = {}) {

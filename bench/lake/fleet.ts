@@ -94,7 +94,7 @@ async function eachAccount(
   load: (given: Given, seller: Seller, number: number) => Promise<void>,
 ): Promise<void> {
   for (let number = worker; number <= last; number += workers) {
-    const seller = createSeller({ seed: number, events: fleet.events }, clock);
+    const seller = createSeller({ seed: number, events: fleet.events, profile: 'edge-cases' }, clock);
     const service = await startService({ ledger: seller, clock });
     try {
       const quota = { rate: 1e6, burst: 1e6 };

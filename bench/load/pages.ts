@@ -27,7 +27,7 @@ export interface DayFile {
 export async function writePages(folder: string, bytes: number, seed: number): Promise<DayFile[]> {
   await mkdir(folder, { recursive: true });
   const clock = { now: () => firstDay + mostDays * dayMs, sleep: () => Promise.resolve() };
-  const seller = createSeller({ seed, events: eventsPerDay * mostDays, days: mostDays }, clock);
+  const seller = createSeller({ seed, events: eventsPerDay * mostDays, days: mostDays, profile: 'edge-cases' }, clock);
   let written = 0;
   for (let start = firstDay; written < bytes; start += dayMs) {
     const path = join(folder, `${new Date(start).toISOString().slice(0, 10)}.ndjson`);

@@ -15,7 +15,10 @@ describe.runIf(hasTerminal)('the shell on a terminal', () => {
   test('completes, cancels, writes files, keeps what is typed, and leaves', async () => {
     const folder = await temporaryFolder();
     const clock = clockAt('2026-03-15T12:00:00Z');
-    const endpoint = await serving({ ledger: createSeller({ seed: 5, events: 300 }, clock), clock });
+    const endpoint = await serving({
+      ledger: createSeller({ seed: 5, events: 300, profile: 'edge-cases' }, clock),
+      clock,
+    });
     const lake = join(folder, 'lake');
     await ran({ lake, endpoint, account: 'shop', pipelines: ['financial-events'] }, { clock });
     const environment = { HOME: folder, XDG_STATE_HOME: join(folder, 'state') };

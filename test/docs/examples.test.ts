@@ -17,7 +17,10 @@ function blocks(language: string): { page: string; code: string }[] {
 
 test('every query runs, and those of the README and of docs/queries.md give rows', async () => {
   const clock = clockAt('2026-03-15T12:00:00Z');
-  const endpoint = await serving({ ledger: createSeller({ seed: 5, events: 1500 }, clock), clock });
+  const endpoint = await serving({
+    ledger: createSeller({ seed: 5, events: 1500, profile: 'edge-cases' }, clock),
+    clock,
+  });
   const lake = await temporaryFolder();
   await ran({ lake, endpoint, account: 'shop' }, { clock });
   const duckdb = await database(lake, clock);

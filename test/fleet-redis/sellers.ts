@@ -53,7 +53,7 @@ export async function startSellers({
   const ledgers = new Map<string, Ledger>();
   const times = new Map<string, number[]>();
   for (const [n, name] of names.entries()) {
-    const ledger = createSeller({ seed: n + 1, events }, systemClock);
+    const ledger = createSeller({ seed: n + 1, events, profile: 'edge-cases' }, systemClock);
     const service = await watchedService(ledger, systemClock, { quota });
     service.slowness = latencyMs;
     const asked: number[] = [];

@@ -55,7 +55,10 @@ async function differences(one: string, other: string): Promise<bigint> {
  * second run asks for nothing, verify finds nothing, compact merges. How many slices the first run committed.
  */
 export async function s3LakeRun(location: string): Promise<number> {
-  const endpoint = await serving({ ledger: createSeller({ seed: 3, events: 600 }, clock), clock });
+  const endpoint = await serving({
+    ledger: createSeller({ seed: 3, events: 600, profile: 'edge-cases' }, clock),
+    clock,
+  });
   const onDisk = await temporaryFolder();
   await ran({ lake: onDisk, endpoint, account: 'shop', ...dates }, { clock });
 

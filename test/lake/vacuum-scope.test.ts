@@ -12,7 +12,10 @@ const dates = { from: '2026-03-01', to: '2026-03-08' };
 /** A lake with one account, and a file that some dead run has left in the folder of another. */
 async function lakeWithLeftover() {
   const lake = await temporaryFolder();
-  const endpoint = await serving({ ledger: createSeller({ seed: 3, events: 300 }, clock), clock });
+  const endpoint = await serving({
+    ledger: createSeller({ seed: 3, events: 300, profile: 'edge-cases' }, clock),
+    clock,
+  });
   const load = (account: string, more = {}) => ran({ lake, endpoint, account, ...dates, ...more }, { clock });
   await load('one');
   const folder = join(lake, 'events', 'account=other', 'month=2026-03');
@@ -40,7 +43,11 @@ test('a run that fails leaves word, and the next one of any account clears up ev
   const { load, left, leases } = await lakeWithLeftover();
   // A service that lets nobody in.
   const signIn = { clientId: 'id', clientSecret: 'secret' };
-  const closed = await serving({ ledger: createSeller({ seed: 3, events: 0 }, clock), clock, signIn });
+  const closed = await serving({
+    ledger: createSeller({ seed: 3, events: 0, profile: 'edge-cases' }, clock),
+    clock,
+    signIn,
+  });
   await expect(load('other', { endpoint: closed })).rejects.toThrow(/403/);
   expect(await leases()).toHaveLength(1);
   expect(await left()).toHaveLength(1);

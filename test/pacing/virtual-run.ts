@@ -73,7 +73,10 @@ const quietMs = 1;
 export async function virtualRun(scenario: Scenario): Promise<Outcome> {
   const { pipelines, latencyMs, events, days, seed = 1, timeoutMs = 60_000, quota = liveQuota } = scenario;
   const clock = new WholeClock(now);
-  const seller = createSeller({ seed, events: Math.round((events * (days + 60)) / 90), days: days + 60 }, clock);
+  const seller = createSeller(
+    { seed, events: Math.round((events * (days + 60)) / 90), days: days + 60, profile: 'edge-cases' },
+    clock,
+  );
   const today = Math.floor(clock.now() / dayMs) * dayMs;
   // A group that is still open has more events whenever it is asked for.
   const end = pipelines.includes('group-events') ? today - 20 * dayMs : clock.now() - 5 * 60_000;

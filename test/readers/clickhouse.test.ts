@@ -15,7 +15,7 @@ const dates = { from: '2026-01-24', to: '2026-03-10' };
 
 test('ClickHouse reads what DuckDB does, through all that becomes of a lake', async () => {
   const clock = setClock('2026-03-15T12:00:00Z');
-  const seller = createSeller({ seed: 7, events: 900 }, clock);
+  const seller = createSeller({ seed: 7, events: 900, profile: 'edge-cases' }, clock);
   // One in nine events comes late, and one in ten goes again.
   let hidden = 9;
   const endpoint = await serving({ ledger: hidingLedger(seller, (item) => lot(item, hidden) === 0), clock });
@@ -59,7 +59,7 @@ test('ClickHouse reads what DuckDB does, through all that becomes of a lake', as
 
 test('ClickHouse reads what the seller has booked: every event byte for byte, every amount, every sum', async () => {
   const clock = setClock('2026-03-15T12:00:00Z');
-  const seller = createSeller({ seed: 11, events: 900 }, clock);
+  const seller = createSeller({ seed: 11, events: 900, profile: 'edge-cases' }, clock);
   const endpoint = await serving({ ledger: seller, clock });
   const lake = await temporaryFolder();
   await ran({ lake, endpoint, account: 'shop', ...dates }, { clock });
@@ -98,7 +98,10 @@ test('ClickHouse reads what the seller has booked: every event byte for byte, ev
 
 test('ClickHouse reads a lake whose superseded checkpoints were removed', async () => {
   const clock = setClock('2026-03-15T12:00:00Z');
-  const endpoint = await serving({ ledger: createSeller({ seed: 7, events: 300 }, clock), clock });
+  const endpoint = await serving({
+    ledger: createSeller({ seed: 7, events: 300, profile: 'edge-cases' }, clock),
+    clock,
+  });
   const lake = await temporaryFolder();
   const log = join(lake, 'events', '_delta_log');
   const checkpoints = async () => (await readdir(log)).filter((name) => name.endsWith('.checkpoint.parquet'));
@@ -120,7 +123,10 @@ test('ClickHouse reads a lake whose superseded checkpoints were removed', async 
 
 test('ClickHouse reads a lake on S3', async () => {
   const clock = setClock('2026-03-15T12:00:00Z');
-  const endpoint = await serving({ ledger: createSeller({ seed: 3, events: 300 }, clock), clock });
+  const endpoint = await serving({
+    ledger: createSeller({ seed: 3, events: 300, profile: 'edge-cases' }, clock),
+    clock,
+  });
   const server = await servedBucket();
   const lake = 's3://bucket/lake';
   await ran({ lake, endpoint, account: 'shop', ...dates }, { clock });

@@ -13,7 +13,10 @@ const tables = ['events', 'entries'] as const;
 /** A lake with one account of several that all have the same; what a whole account has, by table. */
 async function lakeOfOne() {
   const clock = setClock('2026-03-15T12:00:00Z');
-  const endpoint = await serving({ ledger: createSeller({ seed: 7, events: 900 }, clock), clock });
+  const endpoint = await serving({
+    ledger: createSeller({ seed: 7, events: 900, profile: 'edge-cases' }, clock),
+    clock,
+  });
   const lake = await temporaryFolder();
   const load = (account: string) => ran({ lake, endpoint, account, ...dates }, { clock });
   const figures = {

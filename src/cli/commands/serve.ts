@@ -1,3 +1,4 @@
+import type { ProfileName } from '../../emulator/seller/seller.js';
 import type { FaultInjection } from '../../serve/http/fault-injection.js';
 import { usageError } from '../../core/errors.js';
 import { amount, whole } from '../../app/configuration/numbers.js';
@@ -39,17 +40,26 @@ export function latencyOf(text: string): Latency {
   return { least: Number(least), most: Number(most) };
 }
 
+const profiles: readonly ProfileName[] = ['plausible', 'edge-cases'];
+
+/** Throws a USAGE error for a profile that isn't one. */
+export function profileOf(text: string): ProfileName {
+  const profile = profiles.find((name) => name === text);
+  if (profile !== undefined) return profile;
+  throw usageError(`expected --profile to be ${profiles.join(' or ')}, got ${JSON.stringify(text)}`);
+}
+
 function optional<T>(text: string | undefined, read: (text: string) => T): T | undefined {
   return text === undefined ? undefined : read(text);
 }
 
 /** The options that only one of the two ledgers has: whoever gives the other one's means something else. */
-const ownOptions = { lake: ['account'], seller: ['events'] } as const;
+const ledgerOptions = { lake: ['account'], seller: ['events', 'profile'] } as const;
 
-function refuseOthers(given: Given, served: keyof typeof ownOptions): void {
+function refuseOthers(given: Given, served: keyof typeof ledgerOptions): void {
   const [other, reason] =
     served === 'lake' ? (['seller', 'without --lake'] as const) : (['lake', 'beside --lake'] as const);
-  const name = ownOptions[other].find((option) => given.text(option) !== undefined);
+  const name = ledgerOptions[other].find((option) => given.text(option) !== undefined);
   if (name !== undefined) throw usageError(`expected --${name} only ${reason}; leave it out`);
 }
 
@@ -106,6 +116,12 @@ export const serveCommand: CommandDefinition = {
     },
     seed: { type: 'text', default: '1', about: 'Which made-up seller, and which chances of faults' },
     events: { type: 'text', about: "The made-up seller's events in 90 days [default: 20000]" },
+    profile: {
+      type: 'text',
+      about:
+        'plausible: a seller as there are many; edge-cases: a seller for tests, with everything that a client has to survive ' +
+        '[default: plausible]',
+    },
     rate: { type: 'text', default: '0.5', about: 'Requests a second for each operation' },
     burst: { type: 'text', default: '30', about: 'Requests at once for each operation' },
     'token-life': { type: 'text', about: 'Minutes for which a NextToken is taken; left out: for ever' },
@@ -122,6 +138,7 @@ export const serveCommand: CommandDefinition = {
     refuseOthers(given, lake === undefined ? 'seller' : 'lake');
     const seed = whole('--seed', given.required('seed'), 0);
     const events = whole('--events', given.text('events') ?? '20000', 0);
+    const profile = optional(given.text('profile'), profileOf) ?? 'plausible';
     const port = whole('--port', given.required('port'), 0);
     const quota = {
       rate: amount('--rate', given.required('rate')),
@@ -148,7 +165,7 @@ export const serveCommand: CommandDefinition = {
     const serving = { service: { ...service, allowedHosts }, signal, print, log };
     if (lake === undefined) {
       const { createSeller } = await import('../../emulator/seller/seller.js');
-      const ledger = createSeller({ seed, events }, clock);
+      const ledger = createSeller({ seed, events, profile }, clock);
       const look = () => Promise.resolve({ serves: 'seller' });
       await serve({ ...serving, served: { ledger, name: 'a made-up seller', look } });
       return 0;

@@ -1,6 +1,9 @@
 import type { EventMix } from './event-mix.js';
 import { hash } from './seeded-random.js';
 
+/** Milliseconds. */
+export const dayMs = 86_400_000;
+
 /** How the events are spread over the days: their ordinals count on from day to day, without a beginning. */
 export interface Density {
   readonly perDay: number;
@@ -11,19 +14,16 @@ export interface Density {
 }
 
 /**
- * Day d has floor(N(d+1)/days) - floor(N·d/days) events, so that any `days` whole days in a row have exactly N and no
+ * The same number of events every day: day d has floor(N(d+1)/days) - floor(N·d/days) events, so that any `days` whole days in a row have exactly N and no
  * day depends on where one begins to count. Products stay below 2^53 for up to 10^9 events.
  */
-export function createDensity(events: number, days: number): Density {
+export function createEvenDensity(events: number, days: number): Density {
   return {
     perDay: events / days,
     firstOf: (day) => Math.floor((events * day) / days),
     dayOf: (ordinal) => Math.ceil(((ordinal + 1) * days) / events) - 1,
   };
 }
-
-/** Milliseconds. */
-export const dayMs = 86_400_000;
 
 const salt = { tie: 31, position: 32, precision: 33 };
 
@@ -39,7 +39,7 @@ export interface Calendar {
  * Now and then one stands at the very instant of the one before. Whether instants are cut to the second is decided
  * for each second as a whole, so that cutting doesn't change their order.
  */
-export function createCalendar(key: number, density: Density, mix: EventMix): Calendar {
+export function createCalendar(key: number, density: Density, mix: EventMix, oddities: boolean): Calendar {
   const isTied = (ordinal: number) =>
     hash(key, ordinal, salt.tie) >>> 28 === 0 || mix.isDuplicate(ordinal, mix.slotOf(ordinal));
 
@@ -52,7 +52,7 @@ export function createCalendar(key: number, density: Density, mix: EventMix): Ca
     const position = (leader - first + hash(key, leader, salt.position) / 0x1_0000_0000) / count;
     const instant = day * dayMs + Math.min(Math.floor(position * dayMs), dayMs - 1);
     const second = Math.floor(instant / 1000);
-    return hash(key, second, salt.precision) >>> 29 === 0 ? instant : second * 1000;
+    return oddities && hash(key, second, salt.precision) >>> 29 === 0 ? instant : second * 1000;
   }
 
   return {

@@ -1,51 +1,39 @@
 import type { EventListName } from '../../sources/finances/model/records.js';
 import { Draw, hash } from './seeded-random.js';
 
-/**
- * Events come in blocks of 120 with the same composition and an order of their own, so that any 239 events in a row
- * hold every list. A slot is a place in the composition.
- */
-export const blockSize = 120;
-
-const often: Partial<Record<EventListName, number>> = {
-  ShipmentEventList: 68,
-  RefundEventList: 10,
-  ServiceFeeEventList: 6,
-  AdjustmentEventList: 4,
-  ProductAdsPaymentEventList: 2,
-  CouponPaymentEventList: 2,
-};
-
-const once: readonly EventListName[] = [
-  'ShipmentSettleEventList',
-  'GuaranteeClaimEventList',
-  'EBTRefundReimbursementOnlyEventList',
-  'ChargebackEventList',
-  'PayWithAmazonEventList',
-  'ServiceProviderCreditEventList',
-  'RetrochargeEventList',
-  'RentalTransactionEventList',
-  'SellerDealPaymentEventList',
-  'DebtRecoveryEventList',
-  'LoanServicingEventList',
-  'SAFETReimbursementEventList',
-  'SellerReviewEnrollmentPaymentEventList',
-  'FBALiquidationEventList',
-  'ImagingServicesFeeEventList',
-  'NetworkComminglingTransactionEventList',
-  'AffordabilityExpenseEventList',
-  'AffordabilityExpenseReversalEventList',
-  'RemovalShipmentEventList',
-  'RemovalShipmentAdjustmentEventList',
-  'TrialShipmentEventList',
-  'TDSReimbursementEventList',
-  'AdhocDisbursementEventList',
-  'TaxWithholdingEventList',
-  'ChargeRefundEventList',
-  'FailedAdhocDisbursementEventList',
-  'ValueAddedServiceChargeEventList',
-  'CapacityReservationBillingEventList',
-];
+/** The lists with one event in each block, whatever the profile: a claim, a loan, a fee that one rarely pays. */
+export const onceEach: readonly (readonly [EventListName, number])[] = (
+  [
+    'ShipmentSettleEventList',
+    'GuaranteeClaimEventList',
+    'EBTRefundReimbursementOnlyEventList',
+    'ChargebackEventList',
+    'PayWithAmazonEventList',
+    'ServiceProviderCreditEventList',
+    'RetrochargeEventList',
+    'RentalTransactionEventList',
+    'SellerDealPaymentEventList',
+    'DebtRecoveryEventList',
+    'LoanServicingEventList',
+    'SAFETReimbursementEventList',
+    'SellerReviewEnrollmentPaymentEventList',
+    'FBALiquidationEventList',
+    'ImagingServicesFeeEventList',
+    'NetworkComminglingTransactionEventList',
+    'AffordabilityExpenseEventList',
+    'AffordabilityExpenseReversalEventList',
+    'RemovalShipmentEventList',
+    'RemovalShipmentAdjustmentEventList',
+    'TrialShipmentEventList',
+    'TDSReimbursementEventList',
+    'AdhocDisbursementEventList',
+    'TaxWithholdingEventList',
+    'ChargeRefundEventList',
+    'FailedAdhocDisbursementEventList',
+    'ValueAddedServiceChargeEventList',
+    'CapacityReservationBillingEventList',
+  ] as const
+).map((list) => [list, 1]);
 
 /** The lists whose events follow an earlier order, and how many days later; undefined: this one has no order. */
 const followUps: Partial<Record<EventListName, readonly (number | undefined)[]>> = {
@@ -92,34 +80,46 @@ export interface Slot {
   readonly duplicate: boolean;
 }
 
-function followUpOf(list: EventListName, nth: number, removal: number): FollowUp | undefined {
-  const days = followUps[list]?.[nth];
-  if (days === undefined) return undefined;
-  if (removalFollowUps.includes(list)) return { first: removal, count: 1, days };
-  // Each refund of a block has orders of its own, so that no order is refunded twice.
-  return list === 'RefundEventList' ? { first: nth * 6, count: 6, days } : { first: 0, count: 68, days };
-}
+/**
+ * The slots of a block: events come in blocks with the same composition and an order of their own, so that any two blocks
+ * less one event in a row hold every list.
+ */
+function slotsOf(counts: ReadonlyMap<EventListName, number>): readonly Slot[] {
+  const all = [...counts].flatMap(([list, count]) => Array.from({ length: count }, (_, nth) => ({ list, nth })));
+  const first = (list: EventListName) => all.findIndex((slot) => slot.list === list);
+  const shipments = { first: first('ShipmentEventList'), count: counts.get('ShipmentEventList') ?? 0 };
+  const perRefund = Math.floor(shipments.count / (counts.get('RefundEventList') ?? 1));
 
-export const slots: readonly Slot[] = (() => {
-  const names = Object.entries(often) as [EventListName, number][];
-  const lists = [...names, ...once.map((list): [EventListName, number] => [list, 1])];
-  const all = lists.flatMap(([list, count]) => Array.from({ length: count }, (_, nth) => ({ list, nth })));
-  const removal = all.findIndex(({ list }) => list === 'RemovalShipmentEventList');
+  function followUpOf(list: EventListName, nth: number): FollowUp | undefined {
+    const all = followUps[list] ?? [];
+    if (list !== 'RefundEventList') {
+      const days = all[nth];
+      if (days === undefined) return undefined;
+      if (removalFollowUps.includes(list)) return { first: first('RemovalShipmentEventList'), count: 1, days };
+      return { ...shipments, days };
+    }
+    // Each refund of a block has orders of its own, so that no order is refunded twice.
+    return { first: shipments.first + nth * perRefund, count: perRefund, days: all[nth % all.length] ?? 1 };
+  }
   return all.map(({ list, nth }, index) => ({
     index,
     list,
     nth,
     order: orderLists.includes(list),
-    followUp: followUpOf(list, nth, removal),
+    followUp: followUpOf(list, nth),
     duplicate: nth === 1 && duplicatedLists.includes(list),
   }));
-})();
+}
 
-/** The orders that blocks come in: enough that no pattern shows, few enough for a table. */
-const arrangements = 64;
+/** How many slots the arrangements of a block have together: enough that no pattern shows, few enough for a table. */
+const arrangedSlots = 7680;
 const salt = { arrangement: 11, shuffle: 12, order: 21 };
 
 export interface EventMix {
+  /** How many events a block has. */
+  readonly blockSize: number;
+  readonly slots: readonly Slot[];
+  blockOf: (ordinal: number) => number;
   /** What an event is. */
   slotOf: (ordinal: number) => Slot;
   /** The event that has the slot in a block. */
@@ -128,30 +128,39 @@ export interface EventMix {
   isDuplicate(ordinal: number, slot: Slot): boolean;
 }
 
-export function blockOf(ordinal: number): number {
-  return Math.floor(ordinal / blockSize);
-}
-
 /** A shuffled block in which each duplicate stands behind its sibling. */
-function arrange(draw: Draw): Uint8Array {
-  const shuffled = slots.filter(({ duplicate }) => !duplicate).map(({ index }) => index);
+function arrange(draw: Draw, slots: readonly Slot[], isPaired: (slot: Slot) => boolean): Uint16Array {
+  const shuffled = slots.filter((slot) => !isPaired(slot)).map(({ index }) => index);
   for (let last = shuffled.length - 1; last > 0; last--) {
     const other = draw.below(last + 1);
     [shuffled[last], shuffled[other]] = [shuffled[other] ?? 0, shuffled[last] ?? 0];
   }
-  return Uint8Array.from(shuffled.flatMap((slot) => (slots[slot + 1]?.duplicate === true ? [slot, slot + 1] : [slot])));
+  return Uint16Array.from(
+    shuffled.flatMap((slot) => {
+      const next = slots[slot + 1];
+      return next !== undefined && isPaired(next) ? [slot, slot + 1] : [slot];
+    }),
+  );
 }
 
-/** Which event is of which kind, by its ordinal alone. */
-export function createEventMix(key: number): EventMix {
+/** Which event is of which kind, by its ordinal alone. `hasDuplicates`: at times an event comes twice in a row. */
+export function createEventMix(
+  key: number,
+  counts: ReadonlyMap<EventListName, number>,
+  hasDuplicates: boolean,
+): EventMix {
+  const slots = slotsOf(counts);
+  const blockSize = slots.length;
+  const isPaired = ({ duplicate }: Slot) => hasDuplicates && duplicate;
   const draw = new Draw();
-  const tables = Array.from({ length: arrangements }, (_, n) => {
-    const slotAt = arrange(draw.begin(key, n, salt.shuffle));
-    const positionOf = new Uint8Array(blockSize);
+  const tables = Array.from({ length: Math.ceil(arrangedSlots / blockSize) }, (_, n) => {
+    const slotAt = arrange(draw.begin(key, n, salt.shuffle), slots, isPaired);
+    const positionOf = new Uint16Array(blockSize);
     slotAt.forEach((slot, position) => (positionOf[slot] = position));
     return { slotAt, positionOf };
   });
-  const tableOf = (block: number) => tables[hash(key, block, salt.arrangement) % arrangements];
+  const tableOf = (block: number) => tables[hash(key, block, salt.arrangement) % tables.length];
+  const blockOf = (ordinal: number) => Math.floor(ordinal / blockSize);
 
   function slotOf(ordinal: number): Slot {
     const block = blockOf(ordinal);
@@ -160,9 +169,12 @@ export function createEventMix(key: number): EventMix {
     return slot;
   }
   return {
+    blockSize,
+    slots,
+    blockOf,
     slotOf,
     ordinalOf: (block, slot) => block * blockSize + (tableOf(block)?.positionOf[slot] ?? 0),
-    isDuplicate: (ordinal, slot) => slot.duplicate && blockOf(ordinal) % 3 === 0,
+    isDuplicate: (ordinal, slot) => isPaired(slot) && blockOf(ordinal) % 3 === 0,
   };
 }
 
@@ -181,6 +193,7 @@ export interface FollowUps {
  * fixes how many blocks back its order lies, so the follow-ups of an order can only be in a few slots of a few blocks.
  */
 export function createFollowUps(key: number, perDay: number, mix: EventMix): FollowUps {
+  const { blockOf, blockSize, slots } = mix;
   const planned = slots.flatMap((slot) => {
     if (slot.followUp === undefined) return [];
     const events = perDay * slot.followUp.days;

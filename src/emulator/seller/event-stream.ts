@@ -19,10 +19,9 @@ import {
   taxWithholding,
   valueAddedService,
 } from './account-events.js';
-import { createCalendar, createDensity, dayMs, type Density } from './event-calendar.js';
-import { blockOf, createEventMix, createFollowUps } from './event-mix.js';
+import { createCalendar, dayMs, type Density } from './event-calendar.js';
+import { createEventMix, createFollowUps } from './event-mix.js';
 import type { EventContext, EventSink, EventWriter } from './event-writer.js';
-import { type Marketplace, marketplaceFor, marketplaces } from './marketplaces.js';
 import {
   affordabilityExpense,
   affordabilityReversal,
@@ -37,8 +36,9 @@ import {
   tdsReimbursement,
   trialShipment,
 } from './order-events.js';
-import { createOrderIds, drawOrder, type OrderIds } from './order-model.js';
+import { createOrderIds, type OrderIds } from './order-model.js';
 import { Draw, hash, keyOf } from './seeded-random.js';
+import type { Marketplace, Profile } from './seller-profile.js';
 import { createPeriods, type Period, type Periods } from './settlement-periods.js';
 import { claim, refund, settlement, shipment } from './shipment-events.js';
 
@@ -100,6 +100,7 @@ export interface EventFacts {
 
 /** Every event there ever was and will be: what is past and what is to come is not decided here. */
 export interface EventStream {
+  readonly profile: Profile;
   readonly density: Density;
   readonly periods: Periods;
   readonly orderIds: OrderIds;
@@ -112,14 +113,14 @@ export interface EventStream {
   write: (facts: EventFacts, sink: EventSink) => void;
 }
 
-/** The events that a seed decides, `count` in any `days` whole days. */
-export function createEventStream(seed: number, count: number, days: number): EventStream {
+/** The events that a seed decides, `count` in `days` days. */
+export function createEventStream(seed: number, count: number, days: number, profile: Profile): EventStream {
   const key = keyOf(seed);
-  const density = createDensity(count, days);
-  const mix = createEventMix(key);
+  const density = profile.density(count, days);
+  const mix = createEventMix(key, profile.blockCounts((count * 90) / days), profile.oddities);
   const followUps = createFollowUps(key, density.perDay, mix);
-  const calendar = createCalendar(key, density, mix);
-  const periods = createPeriods(seed, key);
+  const calendar = createCalendar(key, density, mix, profile.oddities);
+  const periods = createPeriods(seed, key, profile);
   const draw = new Draw();
   const orderDraw = new Draw();
 
@@ -132,7 +133,7 @@ export function createEventStream(seed: number, count: number, days: number): Ev
       at: calendar.instantOf(ordinal),
       list: slot.list,
       nth: slot.nth,
-      marketplace: marketplaceFor(hash(key, order ?? source, salt.marketplace)),
+      marketplace: profile.marketplaceOf(hash(key, order ?? source, salt.marketplace), slot.list),
       order,
       source,
     };
@@ -140,19 +141,22 @@ export function createEventStream(seed: number, count: number, days: number): Ev
 
   // One for all events, since making one for each costs more than writing a short event.
   const context: { -readonly [Key in keyof EventContext]: EventContext[Key] } = {
+    profile,
+    blockSize: mix.blockSize,
     at: 0,
-    marketplace: marketplaces[0],
+    marketplace: profile.marketplaces[0],
     order: 0,
     turn: 0,
     nth: 0,
     draw,
-    drawnOrder: () => drawOrder(orderDraw.begin(key, context.order, salt.order), context.marketplace),
+    drawnOrder: () => profile.drawOrder(orderDraw.begin(key, context.order, salt.order), context.marketplace),
     period: () => periods.at(context.marketplace, context.at),
     earlierPeriod: () => periods.of(context.marketplace, context.period().index - 1),
     groupIdOf: periods.idOf,
   };
 
   return {
+    profile,
     density,
     periods,
     orderIds: createOrderIds(key),
@@ -163,7 +167,7 @@ export function createEventStream(seed: number, count: number, days: number): Ev
       context.at = at;
       context.marketplace = marketplace;
       context.order = order ?? ordinal;
-      context.turn = blockOf(ordinal);
+      context.turn = mix.blockOf(ordinal);
       context.nth = nth;
       draw.begin(key, source, salt.contents);
       sink.begin(marketplace, hash(key, source, salt.variety));
@@ -190,7 +194,7 @@ export interface History {
 export function historyAt(events: EventStream, days: number, instant: number): History {
   const until = Math.floor(instant);
   const earliest = (Math.floor(until / dayMs) - days) * dayMs;
-  const firsts = marketplaces.map((marketplace) => events.periods.at(marketplace, earliest));
+  const firsts = events.profile.marketplaces.map((marketplace) => events.periods.at(marketplace, earliest));
   const begins = firsts.map(({ start }) => start);
   const begin = Math.min(...begins);
 

@@ -1,7 +1,6 @@
-import type { Spellings } from './catalogue.js';
-import type { Marketplace } from './marketplaces.js';
-import type { Order } from './order-model.js';
-import type { Draw } from './seeded-random.js';
+import type { Order, Spellings } from './order-model.js';
+import { type Draw, inTurn, type NonEmpty } from './seeded-random.js';
+import type { Marketplace, PriceName, Profile } from './seller-profile.js';
 import type { Period } from './settlement-periods.js';
 
 /**
@@ -81,6 +80,7 @@ export function taxWithheld(sink: EventSink, key: string, facilitated: boolean, 
 
 /** An event as its writer sees it: all that decides what is in it. */
 export interface EventContext {
+  readonly profile: Profile;
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly marketplace: Marketplace;
@@ -88,6 +88,8 @@ export interface EventContext {
   readonly order: number;
   /** Counts the blocks: what should come sooner or later comes by turns, not by chance. */
   readonly turn: number;
+  /** How many events a block has. */
+  readonly blockSize: number;
   /** Which event of its list it is in its block. */
   readonly nth: number;
   readonly draw: Draw;
@@ -108,13 +110,19 @@ export function mostly({ turn }: EventContext, offset: number): boolean {
 }
 
 /** One of a list by turns. */
-export function byTurn<T>({ turn }: EventContext, list: readonly [T, ...T[]]): T {
-  return list[((turn % list.length) + list.length) % list.length] ?? list[0];
+export function byTurn<T>({ turn }: EventContext, list: NonEmpty<T>): T {
+  return inTurn(turn, list);
 }
 
-/** A price in millionths between two numbers of dollar cents, or what costs the like in the marketplace's currency. */
-export function price({ draw, marketplace }: EventContext, least: number, most: number): number {
-  return draw.between(least, most) * marketplace.level * marketplace.unit;
+/** So many dollar cents in millionths, or what costs the like in the marketplace's currency. */
+export function millionthsOf({ marketplace: { level, unit } }: EventContext, cents: number): number {
+  return Math.round(cents * level) * unit;
+}
+
+/** A price of the profile in millionths. */
+export function price(context: EventContext, name: PriceName): number {
+  const [least, most] = context.profile.prices[name];
+  return millionthsOf(context, context.draw.between(least, most));
 }
 
 /** A share of an amount in hundredths, cut to the currency's smallest unit. */

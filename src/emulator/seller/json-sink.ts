@@ -1,10 +1,11 @@
-import type { Spellings } from './catalogue.js';
 import type { EventSink, LineKind } from './event-writer.js';
-import { type Marketplace, marketplaces } from './marketplaces.js';
-import type { OrderIds } from './order-model.js';
+import type { Marketplace, Profile } from './seller-profile.js';
+import type { OrderIds, Spellings } from './order-model.js';
 
 /** The ways to write a number, of 32: most are what one expects, all are legal JSON. */
 const ways = 32;
+/** The choice of what one expects, also when shifted by some bits: the last way, and the usual order of members. */
+export const usualChoice = 0xffff;
 
 function trimmed(fraction: string): string {
   return fraction.replace(/0+$/, '');
@@ -82,15 +83,18 @@ export class JsonSink implements EventSink {
   readonly #orderIds: OrderIds;
   #json = '';
   #hasMember = false;
-  #marketplace: Marketplace = marketplaces[0];
+  readonly #oddities: boolean;
+  #marketplace: Marketplace;
   #variety = 0;
   #order = NaN;
   #orderId = '';
   #minute = NaN;
   #minuteText = '';
 
-  constructor(orderIds: OrderIds) {
+  constructor(orderIds: OrderIds, { marketplaces, oddities }: Profile) {
     this.#orderIds = orderIds;
+    this.#marketplace = marketplaces[0];
+    this.#oddities = oddities;
   }
 
   /** The event's JSON. */
@@ -198,6 +202,7 @@ export class JsonSink implements EventSink {
   }
 
   #choice(): number {
+    if (!this.#oddities) return usualChoice;
     this.#variety = (Math.imul(this.#variety, 1_664_525) + 1_013_904_223) | 0;
     return this.#variety >>> 16;
   }

@@ -1,4 +1,3 @@
-import { descriptions, products } from './catalogue.js';
 import {
   type EventContext,
   byTurn,
@@ -6,6 +5,7 @@ import {
   charges,
   type EventSink,
   fees,
+  millionthsOf,
   mostly,
   price,
   share,
@@ -17,12 +17,12 @@ import {
 export const ebtRefund: EventWriter = (context, sink) => {
   sink.order('OrderId', context.order);
   sink.instant('PostedDate', context.at);
-  sink.net('Amount', price(context, 100, 4000));
+  sink.net('Amount', price(context, 'ebtRefund'));
 };
 
 export const payWithAmazon: EventWriter = (context, sink) => {
   const { draw, marketplace } = context;
-  const amount = price(context, 500, 20_000);
+  const amount = price(context, 'payWithAmazon');
   sink.text('SellerOrderId', `P01-${draw.digits(7)}-${draw.digits(7)}`);
   sink.instant('TransactionPostedDate', context.at);
   if (mostly(context, 0)) sink.text('BusinessObjectType', 'PaymentContract');
@@ -30,10 +30,10 @@ export const payWithAmazon: EventWriter = (context, sink) => {
   charge(sink, 'Charge', 'Principal', amount);
   fees(sink, 'FeeList', [
     ['PayWithAmazonDomesticTransactionFee', share(context, -amount, 3)],
-    ['PayWithAmazonAuthorizationFee', -30 * marketplace.level * marketplace.unit],
+    ['PayWithAmazonAuthorizationFee', -millionthsOf(context, 30)],
   ]);
   if (mostly(context, 2)) sink.text('PaymentAmountType', 'Sales');
-  if (mostly(context, 3)) sink.words('AmountDescription', draw.pick(descriptions.payment));
+  if (mostly(context, 3)) sink.words('AmountDescription', draw.pick(context.profile.descriptions.payment));
   sink.text('FulfillmentChannel', byTurn(context, ['MFN', 'AFN']));
   if (mostly(context, 0)) sink.words('StoreName', draw.pick(marketplace.stores));
 };
@@ -47,8 +47,8 @@ export const providerCredit: EventWriter = (context, sink) => {
   if (mostly(context, 1)) sink.text('SellerId', `A${draw.code(12)}`);
   sink.words('SellerStoreName', draw.pick(marketplace.stores));
   if (mostly(context, 2)) sink.text('ProviderId', `A${draw.code(12)}`);
-  if (mostly(context, 3)) sink.words('ProviderStoreName', draw.pick(descriptions.provider));
-  sink.net('TransactionAmount', price(context, 100, 5000));
+  if (mostly(context, 3)) sink.words('ProviderStoreName', draw.pick(context.profile.descriptions.provider));
+  sink.net('TransactionAmount', price(context, 'providerCredit'));
   sink.instant('TransactionCreationDate', context.at);
 };
 
@@ -56,8 +56,8 @@ export const providerCredit: EventWriter = (context, sink) => {
 export const retrocharge: EventWriter = (context, sink) => {
   const type = byTurn(context, ['Retrocharge', 'RetrochargeReversal']);
   const sign = type === 'Retrocharge' ? -1 : 1;
-  const baseTax = sign * price(context, 10, 900);
-  const shippingTax = sign * price(context, 0, 90);
+  const baseTax = sign * price(context, 'retrocharge');
+  const shippingTax = sign * price(context, 'retrochargeShipping');
   sink.text('RetrochargeEventType', type);
   sink.order('AmazonOrderId', context.order);
   sink.instant('PostedDate', context.at);
@@ -89,7 +89,7 @@ export const rental: EventWriter = (context, sink) => {
   if (type.endsWith('Extension')) sink.number('ExtensionLength', context.draw.between(7, 60));
   sink.instant('PostedDate', context.at);
   if (type.startsWith('RentalCustomer')) {
-    const amount = (type.includes('Refund') ? -1 : 1) * price(context, 1000, 9000);
+    const amount = (type.includes('Refund') ? -1 : 1) * price(context, 'rental');
     const tax = share(context, amount, 8);
     charges(sink, 'RentalChargeList', [
       ['Principal', amount],
@@ -100,11 +100,11 @@ export const rental: EventWriter = (context, sink) => {
     taxWithheld(sink, 'RentalTaxWithheldList', true, [['MarketplaceFacilitatorTax-Principal', -tax]]);
   } else if (type === 'RentalHandlingFee') {
     charges(sink, 'RentalChargeList', []);
-    fees(sink, 'RentalFeeList', [['RentalHandlingFee', -price(context, 100, 500)]]);
+    fees(sink, 'RentalFeeList', [['RentalHandlingFee', -price(context, 'rentalHandling')]]);
   } else {
     sink.text('MarketplaceName', context.marketplace.name);
-    sink.memo('RentalInitialValue', price(context, 2000, 9000));
-    sink.net('RentalReimbursement', price(context, 1000, 9000));
+    sink.memo('RentalInitialValue', price(context, 'rentalValue'));
+    sink.net('RentalReimbursement', price(context, 'rentalReimbursement'));
   }
 };
 
@@ -112,7 +112,7 @@ export const rental: EventWriter = (context, sink) => {
 function affordability(type: 'Charge' | 'Refund'): EventWriter {
   const sign = type === 'Charge' ? -1 : 1;
   return (context, sink) => {
-    const base = sign * price(context, 100, 3000);
+    const base = sign * price(context, 'affordability');
     const isLocal = context.draw.once(2);
     const local = isLocal ? share(context, base, 9) : 0;
     const integrated = isLocal ? 0 : share(context, base, 18);
@@ -136,27 +136,27 @@ export const trialShipment: EventWriter = (context, sink) => {
   sink.order('AmazonOrderId', context.order);
   sink.text('FinancialEventGroupId', context.groupIdOf(context.period()));
   sink.instant('PostedDate', context.at);
-  sink.words('SKU', context.draw.pick(products).sku);
+  sink.words('SKU', context.draw.pick(context.profile.products).sku);
   fees(sink, 'FeeList', [
-    ['FBAPerUnitFulfillmentFee', -price(context, 200, 900)],
-    ['FBATransportationFee', -price(context, 10, 90)],
+    ['FBAPerUnitFulfillmentFee', -price(context, 'trialFulfilment')],
+    ['FBATransportationFee', -price(context, 'trialTransport')],
   ]);
 };
 
 export const tdsReimbursement: EventWriter = (context, sink) => {
   sink.instant('PostedDate', context.at);
   sink.order('TDSOrderId', context.order);
-  sink.net('ReimbursedAmount', price(context, 10, 900));
+  sink.net('ReimbursedAmount', price(context, 'tds'));
 };
 
 function merchantOrderId(order: number): string {
   return `RM-${order.toString(36).toUpperCase()}`;
 }
 
-function itemHead({ draw }: EventContext, sink: EventSink, facilitated: boolean): void {
+function itemHead({ draw, profile }: EventContext, sink: EventSink, facilitated: boolean): void {
   sink.text('RemovalShipmentItemId', draw.digits(11));
   sink.text('TaxCollectionModel', facilitated ? 'MarketplaceFacilitator' : 'Standard');
-  sink.text('FulfillmentNetworkSKU', draw.pick(products).fnSku);
+  sink.text('FulfillmentNetworkSKU', draw.pick(profile.products).fnSku);
 }
 
 /** Stock that was sold off in bulk. */
@@ -170,7 +170,7 @@ export const removalShipment: EventWriter = (context, sink) => {
   sink.beginList('RemovalShipmentItemList');
   for (let left = draw.between(1, 3); left > 0; left--) {
     const facilitated = draw.once(2);
-    const revenue = price(context, 50, 5000);
+    const revenue = price(context, 'removal');
     const tax = share(context, revenue, 8);
     sink.beginElement();
     itemHead(context, sink, facilitated);
@@ -188,7 +188,7 @@ export const removalShipment: EventWriter = (context, sink) => {
 export const removalAdjustment: EventWriter = (context, sink) => {
   const { draw } = context;
   const facilitated = draw.once(2);
-  const revenue = -price(context, 50, 900);
+  const revenue = -price(context, 'removalAdjustment');
   const tax = share(context, revenue, 8);
   sink.instant('PostedDate', context.at);
   sink.text('AdjustmentEventId', `ADJ${draw.digits(12)}`);
@@ -207,7 +207,7 @@ export const removalAdjustment: EventWriter = (context, sink) => {
 };
 
 export const liquidation: EventWriter = (context, sink) => {
-  const proceeds = price(context, 100, 9000);
+  const proceeds = price(context, 'liquidation');
   sink.instant('PostedDate', context.at);
   sink.order('OriginalRemovalOrderId', context.order);
   sink.net('LiquidationProceedsAmount', proceeds);

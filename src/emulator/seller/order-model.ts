@@ -1,7 +1,15 @@
 import { orderIdPattern } from '../../sources/finances/api-v0/operations.js';
-import { type Product, products } from './catalogue.js';
-import type { Marketplace } from './marketplaces.js';
-import { type Draw, hash, type NonEmpty } from './seeded-random.js';
+import { hash, type NonEmpty } from './seeded-random.js';
+
+/** One string in several spellings of JSON, quotes included: they differ in their escapes and mean the same. */
+export type Spellings = NonEmpty<string>;
+
+export interface Product {
+  readonly sku: Spellings;
+  readonly fnSku: string;
+  readonly asin: string;
+  readonly title: Spellings;
+}
 
 /** What was bought and what it cost, in the currency's smallest unit; the same for each event of the order. */
 export interface OrderItem {
@@ -20,6 +28,8 @@ export interface OrderItem {
   readonly commission: number;
   /** 0 where the seller ships itself. */
   readonly fulfilment: number;
+  /** What the marketplace passes on of its own taxes. */
+  readonly digitalServices: number;
   /** 0 or below. */
   readonly points: number;
 }
@@ -33,43 +43,8 @@ export interface Order {
 }
 
 /** A share of an amount, cut to whole units. */
-function percent(amount: number, hundredths: number): number {
+export function percent(amount: number, hundredths: number): number {
   return Math.trunc((amount * hundredths) / 100);
-}
-
-function itemOf(draw: Draw, marketplace: Marketplace, taxRate: number, isFulfilled: boolean): OrderItem {
-  const quantity = draw.once(6) ? draw.between(2, 5) : 1;
-  const price = draw.once(12) ? draw.between(10, 90) * 1000 : draw.between(4, 60) * 100 - draw.pick([1, 5, 50]);
-  const principal = price * marketplace.level * quantity;
-  const shipping = draw.once(5) ? draw.between(199, 899) * marketplace.level : 0;
-  const promotion = draw.once(6) ? -percent(principal, draw.between(5, 20)) : 0;
-  return {
-    product: draw.pick(products),
-    orderItemId: draw.digits(14),
-    quantity,
-    principal,
-    tax: percent(principal, taxRate),
-    shipping,
-    shippingTax: percent(shipping, taxRate),
-    giftwrap: draw.once(20) ? 399 * marketplace.level : 0,
-    promotion,
-    promotionId: promotion === 0 ? '' : draw.code(10),
-    commission: -percent(principal + shipping, draw.pick([8, 12, 15])),
-    fulfilment: isFulfilled ? -draw.between(250, 990) * marketplace.level * quantity : 0,
-    points: marketplace.currency === 'JPY' ? -percent(principal, 1) : draw.once(8) ? -draw.between(1, 99) : 0,
-  };
-}
-
-/** Draws an order. */
-export function drawOrder(draw: Draw, marketplace: Marketplace): Order {
-  const facilitated = draw.below(4) > 0;
-  const sellerOrderId = draw.once(10) ? `WEB-${draw.digits(7)}` : undefined;
-  const taxRate = draw.pick([0, 5, 7, 8, 10, 16]);
-  const isFulfilled = draw.below(3) > 0;
-  const first = itemOf(draw, marketplace, taxRate, isFulfilled);
-  if (!draw.once(5)) return { facilitated, sellerOrderId, items: [first] };
-  const more = Array.from({ length: draw.between(1, 2) }, () => itemOf(draw, marketplace, taxRate, isFulfilled));
-  return { facilitated, sellerOrderId, items: [first, ...more] };
 }
 
 const high = 1e8;

@@ -88,3 +88,8 @@ export class Draw {
     return text;
   }
 }
+
+/** One of a list, by turns of a whole number of any sign. */
+export function inTurn<T>(turn: number, list: NonEmpty<T>): T {
+  return list[((turn % list.length) + list.length) % list.length] ?? list[0];
+}

@@ -4,18 +4,27 @@ import type { InstantRange, Ledger, LedgerItem, LedgerPage, LedgerQuery } from '
 import { type Books, createBooks } from './books.js';
 import { createEventStream, type EventFacts, type History, historyAt } from './event-stream.js';
 import { JsonSink } from './json-sink.js';
+import { edgeCases } from './edge-cases-profile.js';
+import { plausible } from './plausible-profile.js';
 import { keyOf } from './seeded-random.js';
+import type { Profile } from './seller-profile.js';
 import { createPeriodSums, groupJson } from './settlement-groups.js';
 import type { Period } from './settlement-periods.js';
 
 export interface SellerOptions {
   /** Decides everything: a whole number from 0. */
   readonly seed: number;
-  /** How many events any `days` whole days in a row have, 0 to 10^9. */
+  /** How many events `days` days have, 0 to 10^9: any so many whole days in a row (edge-cases), or on average (plausible). */
   readonly events: number;
+  /** `plausible`: a seller as there are many; `edge-cases`: all that a client has to survive, often. */
+  readonly profile: ProfileName;
   /** How far back the history goes at least; default 90. */
   readonly days?: number | undefined;
 }
+
+const profiles = { plausible, 'edge-cases': edgeCases } as const satisfies Record<string, Profile>;
+
+export type ProfileName = keyof typeof profiles;
 
 /** A made-up seller: a ledger for the service, and books of its own to check against what came out of it. */
 export interface Seller extends Ledger, Books {}
@@ -56,7 +65,7 @@ function answer<T>(ask: () => T): Promise<T> {
 }
 
 /**
- * A made-up seller on four marketplaces, each with its currency and its groups of fourteen days. What happens on a day
+ * A made-up seller on several marketplaces, each with its currency and its groups of fourteen days. What happens on a day
  * depends on the seed, the density and that day alone; the clock only decides how much of it has happened. Nothing is
  * held in memory but the sums of days, so its size doesn't matter.
  *
@@ -70,9 +79,10 @@ export function createSeller(options: SellerOptions, clock: Clock): Seller {
   checkWhole('number of days', days, 1, limits.days);
 
   const key = keyOf(seed);
-  const events = createEventStream(seed, count, days);
+  const profile: Profile = profiles[options.profile];
+  const events = createEventStream(seed, count, days, profile);
   const periodSums = createPeriodSums(events);
-  const sink = new JsonSink(events.orderIds);
+  const sink = new JsonSink(events.orderIds, profile);
   const historyOf = ({ asOf }: LedgerQuery) => historyAt(events, days, Math.min(asOf, clock.now()));
 
   function itemOf(event: EventFacts): LedgerItem {
@@ -84,10 +94,13 @@ export function createSeller(options: SellerOptions, clock: Clock): Seller {
     return { items: shown.map(itemOf), next: last === undefined ? undefined : String(last.ordinal) };
   }
   async function groupItem(period: Period, { until }: History): Promise<LedgerItem> {
-    const beginningBalance = events.periods.beginningBalanceOf(period);
-    const total = beginningBalance + (count === 0 ? 0n : await periodSums.netOf(period, until));
+    const netOf = async (one: Period) => (count === 0 ? 0n : periodSums.netOf(one, until));
+    const previous = events.periods.of(period.marketplace, period.index - 1);
+    const carried = profile.isCarriedOver(period.marketplace, previous.index) ? await netOf(previous) : 0n;
+    const beginningBalance = events.periods.openingBalanceOf(period) + carried;
+    const total = beginningBalance + (await netOf(period));
     const facts = { id: events.periods.idOf(period), period, isOpen: period.end > until, beginningBalance, total };
-    return { list: '', json: groupJson(key, facts) };
+    return { list: '', json: groupJson(key, profile, facts) };
   }
   async function groups({ from, to }: InstantRange, query: LedgerQuery): Promise<LedgerPage> {
     const history = historyOf(query);

@@ -2,9 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SumSink } from './books.js';
 import { dayMs } from './event-calendar.js';
 import type { EventStream } from './event-stream.js';
-import { instantText, numberText } from './json-sink.js';
-import { type Marketplace, marketplaces } from './marketplaces.js';
+import { instantText, numberText, usualChoice } from './json-sink.js';
 import { hash } from './seeded-random.js';
+import type { Marketplace, Profile } from './seller-profile.js';
 import type { Period } from './settlement-periods.js';
 
 /** A group as the service tells it; amounts in millionths. */
@@ -20,7 +20,6 @@ export interface GroupFacts {
 
 const salt = { variety: 71, trace: 72 };
 const statuses = ['Succeeded', 'Succeeded', 'Processing', 'Failed'] as const;
-const [dollars] = marketplaces;
 
 function money(key: string, { currency, scale }: Marketplace, millionths: bigint, choice: number): string {
   const amount = numberText(millionths, scale, choice);
@@ -28,30 +27,39 @@ function money(key: string, { currency, scale }: Marketplace, millionths: bigint
 }
 
 /** What the seller's bank got, at a rate that never changes, cut to whole cents. */
-function converted(millionths: bigint, marketplace: Marketplace): bigint {
-  const cent = BigInt(dollars.unit);
+function converted(millionths: bigint, marketplace: Marketplace, home: Marketplace): bigint {
+  const cent = BigInt(home.unit);
   return ((millionths * marketplace.dollars) / 1_000_000n / cent) * cent;
 }
 
+function statusOf({ oddities, isCarriedOver }: Profile, { marketplace, index }: Period, bits: number): string {
+  if (oddities) return statuses[bits % statuses.length] ?? statuses[0];
+  return isCarriedOver(marketplace, index) ? 'Failed' : 'Succeeded';
+}
+
 /** The JSON of a financial event group. */
-export function groupJson(key: number, { id, period, isOpen, beginningBalance, total }: GroupFacts): string {
+export function groupJson(key: number, profile: Profile, facts: GroupFacts): string {
+  const { id, period, isOpen, beginningBalance, total } = facts;
+  const { marketplaces, oddities } = profile;
+  const [home] = marketplaces;
   const { marketplace, index, start, end } = period;
   const number = index * marketplaces.length + marketplace.index;
-  const choice = hash(key, number, salt.variety);
+  const bits = hash(key, number, salt.variety);
+  const choice = oddities ? bits : usualChoice;
   const trace = hash(key, number, salt.trace);
   const members = [
     `"FinancialEventGroupId":"${id}"`,
     `"ProcessingStatus":"${isOpen ? 'Open' : 'Closed'}"`,
-    ...(isOpen ? [] : [`"FundTransferStatus":"${statuses[trace % statuses.length] ?? statuses[0]}"`]),
+    ...(isOpen ? [] : [`"FundTransferStatus":"${statusOf(profile, period, trace)}"`]),
     money('OriginalTotal', marketplace, total, choice),
-    ...(!isOpen && marketplace !== dollars && index % 3 !== 0
-      ? [money('ConvertedTotal', dollars, converted(total, marketplace), choice >>> 5)]
+    ...(!isOpen && marketplace !== home && (!oddities || index % 3 !== 0)
+      ? [money('ConvertedTotal', home, converted(total, marketplace, home), choice >>> 5)]
       : []),
     ...(isOpen
       ? []
       : [
           `"FundTransferDate":"${instantText(end)}"`,
-          `"TraceId":"${String(trace).padStart(10, '0')}${String(choice % 1e5).padStart(5, '0')}"`,
+          `"TraceId":"${String(trace).padStart(10, '0')}${String(bits % 1e5).padStart(5, '0')}"`,
           `"AccountTail":"${String(hash(key, marketplace.index, salt.trace) % 1e4).padStart(4, '0')}"`,
         ]),
     money('BeginningBalance', marketplace, beginningBalance, choice >>> 10),
@@ -77,6 +85,7 @@ export interface PeriodSums {
 
 /** Adds periods up day by day, without holding their events; a day is added up once for all currencies. */
 export function createPeriodSums(events: EventStream): PeriodSums {
+  const { marketplaces } = events.profile;
   const kept = new Map<number, DaySums>();
   const sink = new SumSink();
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { dayMs } from './event-calendar.js';
-import { type Marketplace, marketplaces } from './marketplaces.js';
 import { hash } from './seeded-random.js';
+import type { Marketplace, Profile } from './seller-profile.js';
 
 const salt = { start: 51, balance: 52 };
 const periodMs = 14 * dayMs;
@@ -23,12 +23,13 @@ export interface Periods {
   at(marketplace: Marketplace, instant: number): Period;
   of(marketplace: Marketplace, index: number): Period;
   idOf: (period: Period) => string;
-  /** Millionths. */
-  beginningBalanceOf(period: Period): bigint;
+  /** The balance that a period begins with where none was carried over: millionths. */
+  openingBalanceOf(period: Period): bigint;
 }
 
 /** Fourteen days each, one after the other, and each currency begins at an hour of its own. */
-export function createPeriods(seed: number, key: number): Periods {
+export function createPeriods(seed: number, key: number, profile: Profile): Periods {
+  const { marketplaces } = profile;
   const origins = marketplaces.map(({ index }) => (hash(key, index, salt.start) % (periodMs / 1000)) * 1000);
   const ids = new Map<string, string>();
 
@@ -48,11 +49,9 @@ export function createPeriods(seed: number, key: number): Periods {
       ids.set(name, id);
       return id;
     },
-    beginningBalanceOf: ({ marketplace, index }) => {
+    openingBalanceOf: ({ marketplace, index }) => {
       const bits = hash(key, index * marketplaces.length + marketplace.index, salt.balance);
-      if (bits % 2 === 0) return 0n;
-      const amount = BigInt((bits >>> 8) % 500_000) * BigInt(marketplace.level * marketplace.unit);
-      return bits % 8 === 1 ? -amount : amount;
+      return BigInt(profile.openingCents(bits) * marketplace.level * marketplace.unit);
     },
   };
 }

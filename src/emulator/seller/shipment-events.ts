@@ -1,13 +1,23 @@
-import type { EventContext, EventWriter } from './event-writer.js';
-import { type Amounts, charges, type EventSink, fees, taxWithheld } from './event-writer.js';
+import {
+  type Amounts,
+  byTurn,
+  charges,
+  type EventContext,
+  type EventSink,
+  type EventWriter,
+  fees,
+  millionthsOf,
+  taxWithheld,
+} from './event-writer.js';
 import type { Order, OrderItem } from './order-model.js';
 
 function head(context: EventContext, sink: EventSink, order: Order): void {
-  const { draw, marketplace } = context;
+  const { draw, marketplace, profile } = context;
   sink.order('AmazonOrderId', context.order);
   if (order.sellerOrderId !== undefined) sink.text('SellerOrderId', order.sellerOrderId);
   else if (!draw.once(12)) sink.order('SellerOrderId', context.order);
-  if (!draw.once(40)) sink.text('MarketplaceName', draw.once(30) ? 'Non-Amazon' : marketplace.name);
+  if (!profile.oddities) sink.text('MarketplaceName', marketplace.name);
+  else if (!draw.once(40)) sink.text('MarketplaceName', draw.once(30) ? 'Non-Amazon' : marketplace.name);
   if (draw.once(2)) sink.words('StoreName', draw.pick(marketplace.stores));
 }
 
@@ -32,8 +42,9 @@ function promotion(sink: EventSink, key: string, id: string, millionths: number)
 
 /** Charges and fees of an order shipped for another shop, which stand beside its items. */
 function orderLevel(context: EventContext, sink: EventSink, adjustment: '' | 'Adjustment', sign: 1 | -1): void {
-  const { draw, marketplace } = context;
-  const amount = (cents: number) => sign * cents * marketplace.level * marketplace.unit;
+  const { draw, profile } = context;
+  if (!profile.oddities) return;
+  const amount = (cents: number) => sign * millionthsOf(context, cents);
   if (draw.once(20)) {
     charges(sink, `OrderCharge${adjustment}List`, [
       ['CODOrderCharge', amount(draw.between(100, 900))],
@@ -66,23 +77,24 @@ function chargesOf(item: OrderItem, unit: number): Amounts {
 }
 
 function feesOf(item: OrderItem, unit: number, tiny: number): Amounts {
+  const digital = item.digitalServices * unit - tiny;
   const always: Amounts = [
     ['Commission', item.commission * unit],
     ['FixedClosingFee', 0],
     ['VariableClosingFee', 0],
   ];
   const fulfilled: Amounts = item.fulfilment === 0 ? [] : [['FBAPerUnitFulfillmentFee', item.fulfilment * unit]];
-  return [...fulfilled, ...always, ...(tiny === 0 ? [] : [['DigitalServicesFee', -tiny] as const])];
+  return [...fulfilled, ...always, ...(digital === 0 ? [] : [['DigitalServicesFee', digital] as const])];
 }
 
 function shipmentItem(
-  { draw, marketplace: { unit } }: EventContext,
+  { draw, marketplace: { unit }, profile }: EventContext,
   sink: EventSink,
   order: Order,
   item: OrderItem,
 ): void {
   // A fee below the smallest coin, to the last digit that the lake can hold.
-  const tiny = draw.once(40) ? draw.pick([125, 1, draw.between(1, 99_999)]) : 0;
+  const tiny = profile.oddities && draw.once(40) ? draw.pick([125, 1, draw.between(1, 99_999)]) : 0;
   const hasGranted = item.points !== 0;
   sink.beginElement();
   sink.words('SellerSKU', item.product.sku);
@@ -90,7 +102,7 @@ function shipmentItem(
   sink.number('QuantityShipped', item.quantity);
   charges(sink, 'ItemChargeList', chargesOf(item, unit));
   fees(sink, 'ItemFeeList', feesOf(item, unit, tiny));
-  if (item.tax !== 0 || draw.once(3)) {
+  if (item.tax !== 0 || (profile.oddities && draw.once(3))) {
     taxWithheld(sink, 'ItemTaxWithheldList', order.facilitated, [
       ['MarketplaceFacilitatorTax-Principal', -item.tax * unit],
       ['MarketplaceFacilitatorTax-Shipping', -item.shippingTax * unit],
@@ -148,7 +160,7 @@ function refundedItem(context: EventContext, sink: EventSink, order: Order, item
     ['Principal', part(item.principal)],
     ['Tax', part(item.tax)],
     ...(item.shipping === 0 ? [] : ([['ShippingCharge', part(item.shipping)]] as const)),
-    ...(draw.once(10) ? ([['Goodwill', -draw.between(50, 500) * marketplace.level * unit]] as const) : []),
+    ...(draw.once(10) ? ([['Goodwill', -millionthsOf(context, draw.between(50, 500))]] as const) : []),
   ]);
   fees(sink, `ItemFee${shape.adjustment}List`, [
     ['Commission', commission],
@@ -167,7 +179,8 @@ function refundedItem(context: EventContext, sink: EventSink, order: Order, item
   sink.endElement();
 }
 
-function shapeOf({ draw }: EventContext): Shape {
+function shapeOf({ draw, profile }: EventContext): Shape {
+  if (!profile.oddities) return usual;
   const way = draw.below(8);
   return way === 0 ? onItems : way === 1 ? plain : usual;
 }
@@ -191,13 +204,12 @@ export const refund: EventWriter = (context, sink) => {
 
 /** A guarantee claim or a chargeback: the shapes come by turns, since they are few. */
 export const claim: EventWriter = (context, sink) => {
-  const way = ((context.turn % 3) + 3) % 3;
-  refundedOrder(context, sink, way === 0 ? onItems : way === 1 ? plain : usual);
+  refundedOrder(context, sink, context.profile.oddities ? byTurn(context, [onItems, plain, usual]) : usual);
 };
 
 /** A shipment whose charges were settled later: what came to light since is charged to the order's items. */
 export const settlement: EventWriter = (context, sink) => {
-  const { draw, marketplace } = context;
+  const { draw } = context;
   const order = context.drawnOrder();
   head(context, sink, order);
   sink.instant('PostedDate', context.at);
@@ -207,7 +219,7 @@ export const settlement: EventWriter = (context, sink) => {
     sink.words('SellerSKU', item.product.sku);
     sink.text('OrderItemId', item.orderItemId);
     sink.number('QuantityShipped', item.quantity);
-    fees(sink, 'ItemFeeList', [['FBAWeightBasedFee', -draw.between(20, 400) * marketplace.level * marketplace.unit]]);
+    fees(sink, 'ItemFeeList', [['FBAWeightBasedFee', -millionthsOf(context, draw.between(20, 400))]]);
     sink.endElement();
   }
   sink.endList();

@@ -18,7 +18,7 @@ const days = { PostedAfter: '2025-04-20T00:00:00Z', PostedBefore: '2025-05-20T00
 
 test('an import into a lake on S3 writes what one on disk gets', async () => {
   await servedBucket();
-  const url = await serving({ ledger: createSeller({ seed: 7, events: 3000 }, clock), clock });
+  const url = await serving({ ledger: createSeller({ seed: 7, events: 3000, profile: 'edge-cases' }, clock), clock });
   const file = await fileOf(await fetchedBodies(url, '/finances/v0/financialEvents', days));
   const limits = { ...importLimits, partBytes: 300_000, thread: { from: 0, script: builtThread } };
   const onDisk = await temporaryFolder();
@@ -49,7 +49,7 @@ async function areMixed(root: string): Promise<boolean> {
 
 test('an import beside a running backfill: each day is of one of them, and nothing is lost or doubled', async () => {
   const now = '2025-06-01T00:05:00Z';
-  const seller = createSeller({ seed: 7, events: 3000 }, clock);
+  const seller = createSeller({ seed: 7, events: 3000, profile: 'edge-cases' }, clock);
   const url = await serving({ ledger: seller, clock });
   const bodies = await fetchedBodies(url, '/finances/v0/financialEvents', days);
   // A file for every few pages, each with commits of its own.

@@ -14,7 +14,7 @@ const clock = steppingClock('2025-06-02T00:00:00Z');
 /** A lake with all three tables of entries, and a copy as the version before `fnsku` wrote it. */
 async function lakes(): Promise<{ endpoint: string; now: string; earlier: string }> {
   const standing = clockAt('2025-06-01T00:05:00Z');
-  const ledger = createSeller({ seed: 3, events: 1200, days: 40 }, standing);
+  const ledger = createSeller({ seed: 3, events: 1200, days: 40, profile: 'edge-cases' }, standing);
   const endpoint = await serving({ ledger, clock: standing });
   const now = join(await temporaryFolder(), 'lake');
   await ran({ ...range, lake: now, endpoint }, { clock });

@@ -26,7 +26,10 @@ afterAll(() => {
 async function files(
   count = 1000,
 ): Promise<{ events: Uint8Array; path: string; counts: { events: number; rows: number } }> {
-  const url = await serving({ ledger: createSeller({ seed: 11, events: count, days: 40 }, clock), clock });
+  const url = await serving({
+    ledger: createSeller({ seed: 11, events: count, days: 40, profile: 'edge-cases' }, clock),
+    clock,
+  });
   const lake = join(await temporaryFolder(), 'lake');
   await imported({ root: lake, clock }, [
     await fileOf(await fetchedBodies(url, '/finances/v0/financialEvents', month)),

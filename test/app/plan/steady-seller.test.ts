@@ -29,7 +29,7 @@ let hashes: readonly ReadonlyMap<string, string>[];
 
 // A lake with February; a plan of the three months after it; and then the three months.
 beforeAll(async () => {
-  const ledger = createSeller({ seed: 5, events: 24_000, days: 200 }, clock);
+  const ledger = createSeller({ seed: 5, events: 24_000, days: 200, profile: 'edge-cases' }, clock);
   service = await startService({ ledger, clock });
   lake = await mkdtemp(join(tmpdir(), 'ledgerlake-plan-test-'));
   common = { lake, endpoint: service.url, account: 'shop' };

@@ -35,7 +35,7 @@ async function filesOf(lake: string) {
 /** A made-up shop with a service that can have a run closed with its next request. */
 async function shop() {
   const clock = setClock(evening);
-  const service = await watchedService(createSeller({ seed: 5, events: 300 }, clock), clock);
+  const service = await watchedService(createSeller({ seed: 5, events: 300, profile: 'edge-cases' }, clock), clock);
   onTestFinished(() => service.close());
   const lake = await temporaryFolder();
   const given = { lake, endpoint: service.url, account: 'shop', rules };

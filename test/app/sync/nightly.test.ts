@@ -35,7 +35,7 @@ async function different(database: Database, a: string, b: string): Promise<numb
 test(`${nights} nights over a seller whose events come late end with the lake of a fresh backfill, and the history explains each night`, async () => {
   const begin = Date.parse('2026-02-01T02:00:00Z');
   const clock = setClock(new Date(begin + (longNight - 30) * dayMs).toISOString());
-  const seller = createSeller({ seed: 11, events: 2500 }, clock);
+  const seller = createSeller({ seed: 11, events: 2500, profile: 'edge-cases' }, clock);
   // One in twelve comes up to 30 days late, as deferred transactions do.
   const deferred = hidingLedger(seller, (item, asOf) => {
     const posted = postedAt(item);

@@ -66,6 +66,27 @@ describe('serve', () => {
     }
   });
 
+  test.each([
+    [[], false],
+    [['--profile', 'plausible'], false],
+    [['--profile', 'edge-cases'], true],
+  ])('has a plausible seller unless another profile is named (%j)', async (words, isOdd) => {
+    const { url } = await started(['--events', '9000', ...words]);
+    const body = await (
+      await fetch(`${url}${events}?PostedAfter=${new Date(Date.now() - 5 * 86_400_000).toISOString()}`)
+    ).text();
+    expect(body.length).toBeGreaterThan(10_000);
+    expect(/"CurrencyAmount":[-.\d]+e/i.test(body)).toBe(isOdd);
+  });
+
+  test.each([
+    [['--profile', 'odd'], /expected --profile to be plausible or edge-cases, got "odd"/],
+    [['--profile', 'plausible', '--lake', 'data/lake'], /expected --profile only without --lake/],
+  ])('refuses %j', async (words, message) => {
+    const { code, err } = await ended(words);
+    expect([code, err]).toEqual([2, expect.stringMatching(message)]);
+  });
+
   test('asks for a sign-in when the environment has a client, and tells nobody of it', async () => {
     const { url, said, child } = await started(['--events', '500'], secrets);
     expect((await fetch(url + events)).status).toBe(403);

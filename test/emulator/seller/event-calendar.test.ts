@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createDensity } from '../../../src/emulator/seller/event-calendar.js';
+import { createEvenDensity } from '../../../src/emulator/seller/event-calendar.js';
 
 const amounts = fc.oneof(fc.integer({ min: 1, max: 5000 }), fc.integer({ min: 1, max: 1e9 }));
 const spans = fc.integer({ min: 1, max: 3650 });
@@ -9,7 +9,7 @@ const someDay = fc.integer({ min: -40_000, max: 80_000 });
 test('any so many whole days in a row have exactly the number asked for', () => {
   fc.assert(
     fc.property(amounts, spans, someDay, (events, days, day) => {
-      const { firstOf } = createDensity(events, days);
+      const { firstOf } = createEvenDensity(events, days);
       expect(firstOf(day + days) - firstOf(day)).toBe(events);
     }),
   );
@@ -18,7 +18,7 @@ test('any so many whole days in a row have exactly the number asked for', () => 
 test('an event is on the day whose events it is counted with', () => {
   fc.assert(
     fc.property(amounts, spans, someDay, fc.nat(), (events, days, day, nth) => {
-      const { firstOf, dayOf } = createDensity(events, days);
+      const { firstOf, dayOf } = createEvenDensity(events, days);
       const count = firstOf(day + 1) - firstOf(day);
       fc.pre(count > 0);
       for (const ordinal of [firstOf(day), firstOf(day) + (nth % count), firstOf(day + 1) - 1]) {

@@ -13,9 +13,10 @@ export interface Shop {
   readonly clock: HandClock;
 }
 
-export function open(options: SellerOptions, now = noon): Shop {
+/** A seller of every oddity, unless another profile is named. */
+export function open(options: Omit<SellerOptions, 'profile'> & Partial<SellerOptions>, now = noon): Shop {
   const clock = handClock(now);
-  return { seller: createSeller(options, clock), clock };
+  return { seller: createSeller({ profile: 'edge-cases', ...options }, clock), clock };
 }
 
 /** All pages of one question. Throws where there is nothing to ask. */

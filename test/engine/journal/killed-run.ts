@@ -17,7 +17,7 @@ export const quota = { rate: 80, burst: 10 };
 /** A busy seller's service, some of whose slices have ten pages; closed when the test ends. */
 export async function busyService(more: Partial<EmulatorOptions> = {}, seed = 3): Promise<WatchedService> {
   const clock = runningClock('2025-06-20T12:00:00Z');
-  const seller = createSeller({ seed, events: 7000 }, clock);
+  const seller = createSeller({ seed, events: 7000, profile: 'edge-cases' }, clock);
   const service = await watchedService(seller, clock, { latencyMs: 40, ...more });
   onTestFinished(() => service.close());
   return service;

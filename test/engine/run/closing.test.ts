@@ -8,7 +8,7 @@ import { watchedService } from './watched-service.js';
 const clock = clockAt('2025-06-20T12:00:00Z');
 
 test('a run that is to begin nothing further ends with what is open in the lake, and the next one asks for the rest', async () => {
-  const service = await watchedService(createSeller({ seed: 3, events: 500 }, clock), clock);
+  const service = await watchedService(createSeller({ seed: 3, events: 500, profile: 'edge-cases' }, clock), clock);
   const range = { from: '2025-04-01', to: '2025-06-11', endpoint: service.url, account: 'shop' };
   try {
     const whole = await temporaryFolder();

@@ -31,7 +31,7 @@ export type KillPoint =
 
 /** The seller that all trials read. */
 export function service(): Promise<WatchedService> {
-  return watchedService(createSeller({ seed: 3, events: 500 }, clock), clock);
+  return watchedService(createSeller({ seed: 3, events: 500, profile: 'edge-cases' }, clock), clock);
 }
 
 /** The command that all trials run. */

@@ -13,7 +13,7 @@ const from = '2026-01-01';
 const pipelines = ['financial-event-groups'];
 
 async function shop(faults: Faults | undefined, clock: SetClock) {
-  const seller = createSeller({ seed: 5, events: 900, days: 150 }, clock);
+  const seller = createSeller({ seed: 5, events: 900, days: 150, profile: 'edge-cases' }, clock);
   const service = await startEmulator({ ledger: seller, clock, faults });
   onTestFinished(() => service.close());
   const lake = await temporaryFolder();
@@ -61,7 +61,7 @@ test('settlements that a first listing leaves out are found, as the row of them 
 
 test('the first settlement of all is found, where a listing leaves it out, and a new account is not told of', async () => {
   const clock = setClock('2026-04-20T12:00:00Z');
-  const seller = createSeller({ seed: 5, events: 900, days: 150 }, clock);
+  const seller = createSeller({ seed: 5, events: 900, days: 150, profile: 'edge-cases' }, clock);
   const range = { from: Date.parse('2026-02-01'), to: clock.now() };
   const { items } = await seller.groups(range, { cursor: undefined, limit: 1000, asOf: clock.now() });
   const [first] = items;
@@ -105,7 +105,7 @@ test('where each listing leaves out others, several together are whole, and noth
 
 test('settlements that stay away are told, by each run and by status, and sync lists them again until they come', async () => {
   const clock = setClock('2026-04-20T12:00:00Z');
-  const seller = createSeller({ seed: 5, events: 900, days: 150 }, clock);
+  const seller = createSeller({ seed: 5, events: 900, days: 150, profile: 'edge-cases' }, clock);
   const all = await owned(seller, clock);
   const range = { from: Date.parse('2026-03-02'), to: Date.parse('2026-03-20') };
   const { items } = await seller.groups(range, { cursor: undefined, limit: 1000, asOf: clock.now() });

@@ -13,7 +13,7 @@ import { clock, upstreamOf } from './small-run.js';
 test('a first slice that holds far more than a chain of pages may have is given up after a page, and cut anew', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-recut-test-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const seller = createSeller({ seed: 4, events: 16_000, days: 10 }, clock);
+  const seller = createSeller({ seed: 4, events: 16_000, days: 10, profile: 'edge-cases' }, clock);
   const range = { start: Date.UTC(2026, 2, 10), end: Date.UTC(2026, 2, 20) };
   const { items } = await seller.events(
     { from: range.start, to: range.end },

@@ -8,7 +8,7 @@ import { setClock, synced, type SetClock } from '../../app/sync/synced.js';
 const dayMs = 86_400_000;
 
 async function shop(faults: Faults, clock: SetClock, days: number, events = 300) {
-  const seller = createSeller({ seed: 7, events, days }, clock);
+  const seller = createSeller({ seed: 7, events, days, profile: 'edge-cases' }, clock);
   const service = await startEmulator({ ledger: seller, clock, faults });
   onTestFinished(() => service.close());
   const lake = await temporaryFolder();

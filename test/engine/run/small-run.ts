@@ -23,7 +23,7 @@ export const range: Window = { start: Date.UTC(2026, 1, 25), end: Date.UTC(2026,
 
 /** A seller with so few events that a whole run takes a tenth of a second. */
 export function smallSeller(): Ledger {
-  return createSeller({ seed: 3, events: 600 }, clock);
+  return createSeller({ seed: 3, events: 600, profile: 'edge-cases' }, clock);
 }
 
 /** The seller some time later: every fifth event is gone, and every seventh has something more to it. */

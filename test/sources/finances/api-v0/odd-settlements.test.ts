@@ -65,7 +65,10 @@ const odd: readonly (readonly [string, (group: Group) => unknown, string])[] = [
 ];
 
 test.each(odd)('a settlement whose id %s is left open with a reason, and the others load', async (_what, make, why) => {
-  const seller = await serving({ ledger: createSeller({ seed: 5, events: 200, days: 60 }, clock), clock });
+  const seller = await serving({
+    ledger: createSeller({ seed: 5, events: 200, days: 60, profile: 'edge-cases' }, clock),
+    clock,
+  });
   const all = new Set<string>();
   const sound = new Set<string>();
   const endpoint = await renaming(seller, (group) => {
@@ -97,7 +100,10 @@ test.each(odd)('a settlement whose id %s is left open with a reason, and the oth
 
 test('settlements without an id stay what they are when they are listed again and merged, and are served', async () => {
   const lake = join(await temporaryFolder(), 'lake');
-  const upstream = await serving({ ledger: createSeller({ seed: 5, events: 200, days: 60 }, clock), clock });
+  const upstream = await serving({
+    ledger: createSeller({ seed: 5, events: 200, days: 60, profile: 'edge-cases' }, clock),
+    clock,
+  });
   const endpoint = await renaming(upstream, (group) => ({ ...group, FinancialEventGroupId: undefined }));
   const load = async (refresh: boolean) =>
     ran({ ...range, lake, endpoint, refresh, pipelines: ['financial-event-groups'] }, { clock });

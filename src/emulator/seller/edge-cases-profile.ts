@@ -1,0 +1,255 @@
+import type { EventListName } from '../../sources/finances/model/records.js';
+import { createEvenDensity } from './event-calendar.js';
+import { onceEach } from './event-mix.js';
+import { type Order, type OrderItem, percent, type Product, type Spellings } from './order-model.js';
+import { type Draw, inTurn, type NonEmpty } from './seeded-random.js';
+import type { LoanEvent, Marketplace, PriceRanges, Profile } from './seller-profile.js';
+
+/** The spelling with as few escapes as JSON allows, and the one in plain ASCII, with surrogate pairs as two escapes. */
+function spellings(text: string): Spellings {
+  const plain = JSON.stringify(text);
+  const ascii = plain
+    .replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .replaceAll('/', '\\/');
+  return ascii === plain ? [plain] : [plain, ascii];
+}
+
+function all(first: string, ...rest: string[]): NonEmpty<Spellings> {
+  return [spellings(first), ...rest.map(spellings)];
+}
+
+const stores = {
+  USD: all('Northwind Outdoor', 'Müller & Söhne "Radhaus"', 'Café Olé ☕', 'Pixel Pantry 🛒'),
+  CAD: all('Érable & Fils', 'Northwind Outdoor Canada', 'Boutique « Chez Zoé »'),
+  MXN: all('Tienda El Niño', 'Peña Artesanías 🌵'),
+  JPY: all('山田商店', 'ノースウィンド・アウトドア 東京店', 'Yamada Shōten'),
+} as const;
+
+const titles = all(
+  'Fahrradklingel „Glöckchen“, Messing',
+  'Camping mug 0.3 l, enamel',
+  'Thé vert à la menthe, 100 g',
+  'LED lamp 7" / 180 mm',
+  '折りたたみ傘 (ブラック)',
+  'Sticker set 😀🎉, 50 pcs',
+  'Backslash \\ poster, 50 × 70 cm',
+  'Jalapeños en escabeche, 400 g',
+  'Rope\tø 8 mm,\n20 m',
+  'Kids’ puzzle “Zoë’s Zoo”',
+  'USB-C cable, 2 m',
+  'Smörgås knife, olive wood',
+);
+const codes: NonEmpty<string> = [
+  'GLÖCK',
+  'MUG',
+  'THÉ',
+  'LAMP/7',
+  '傘',
+  'STK',
+  'PO\\ST',
+  'JALA',
+  'ROPE',
+  'ZOË"',
+  'USB',
+  'SMÖR',
+];
+const sizes = ['S', 'M', 'L', 'XL', '2-PK', '6-PK', 'B', 'EU'];
+
+/** The seller's range: every title in eight sizes. */
+const products: NonEmpty<Product> = (() => {
+  const [first, ...rest] = sizes.flatMap((size, s) =>
+    codes.map((code, c): Product => {
+      const number = (s * codes.length + c + 1) * 7919;
+      return {
+        sku: spellings(`${code}-${size}`),
+        fnSku: `X00${number.toString(36).toUpperCase().padStart(7, '1')}`,
+        asin: `B0${(number * 104_729).toString(36).toUpperCase().padStart(8, '0').slice(-8)}`,
+        title: titles[c] ?? titles[0],
+      };
+    }),
+  );
+  if (first === undefined) throw new Error('A seller has products');
+  return [first, ...rest];
+})();
+
+const descriptions = {
+  coupon: all('10 % off – nur heute!', 'Spare 5 € \\ save $5', '夏セール 20%オフ', 'Back to school 🎒'),
+  deal: all('Lightning deal: mugs', 'Blitzangebot „Glöckchen“', 'Oferta relámpago'),
+  service: all('Other Support Service fees', 'Account manager, 1 month', 'Réétiquetage (par unité)'),
+  capacity: all('FBA Inventory Fee', 'Reserved capacity: standard-size', 'Kapazität / Übergröße'),
+  fee: all('Monthly storage: standard-size', 'Long-term storage, > 271 days', 'Étiquetage « unité »'),
+  instrument: all('Visa', 'Mastercard', 'Girokonto Sparkasse Köln', 'Bank account'),
+  payment: all('Pay with account: order', 'Zahlung für Bestellung', 'お支払い'),
+  refundReason: all('Subscription fee was charged twice', 'Gebühr zurückgebucht', 'Promotional "first month" credit'),
+  provider: all('Helfer & Co. GmbH', 'Label Partners / West', '物流パートナー株式会社'),
+} as const;
+
+const cent = { unit: 10_000, scale: 2 };
+
+const dollar: Marketplace = {
+  index: 0,
+  currency: 'USD',
+  ...cent,
+  level: 1,
+  dollars: 1_000_000n,
+  name: 'Amazon.com',
+  id: 'ATVPDKIKX0DER',
+  country: 'US',
+  stores: stores.USD,
+};
+const canadian: Marketplace = {
+  index: 1,
+  currency: 'CAD',
+  ...cent,
+  level: 1,
+  dollars: 731_250n,
+  name: 'Amazon.ca',
+  id: 'A2EUQ1WTGCTBG2',
+  country: 'CA',
+  stores: stores.CAD,
+};
+const peso: Marketplace = {
+  index: 2,
+  currency: 'MXN',
+  ...cent,
+  level: 17,
+  dollars: 54_321n,
+  name: 'Amazon.com.mx',
+  id: 'A1AM78C64UM0Y8',
+  country: 'MX',
+  stores: stores.MXN,
+};
+const yen: Marketplace = {
+  index: 3,
+  currency: 'JPY',
+  unit: 1_000_000,
+  scale: 0,
+  level: 1,
+  dollars: 6_789n,
+  name: 'Amazon.co.jp',
+  id: 'A1VC38T7YXB528',
+  country: 'JP',
+  stores: stores.JPY,
+};
+
+/** Of 32 orders 18 are in dollars. */
+function marketplaceOf(bits: number): Marketplace {
+  const share = bits >>> 27;
+  return share < 18 ? dollar : share < 24 ? canadian : share < 28 ? peso : yen;
+}
+
+const blockCounts: ReadonlyMap<EventListName, number> = new Map([
+  ['ShipmentEventList', 68],
+  ['RefundEventList', 10],
+  ['ServiceFeeEventList', 6],
+  ['AdjustmentEventList', 4],
+  ['ProductAdsPaymentEventList', 2],
+  ['CouponPaymentEventList', 2],
+  ...onceEach,
+]);
+
+const prices: PriceRanges = {
+  adhocDisbursement: [1000, 90_000],
+  adjustment: [50, 6000],
+  affordability: [100, 3000],
+  capacity: [500, 20_000],
+  commingling: [200, 4000],
+  comminglingTax: [10, 500],
+  debt: [100, 30_000],
+  debtMargin: [0, 500],
+  deal: [3000, 50_000],
+  ebtRefund: [100, 4000],
+  failedTransfer: [1000, 90_000],
+  imaging: [2000, 9000],
+  liquidation: [100, 9000],
+  overpayment: [1, 500],
+  payWithAmazon: [500, 20_000],
+  productAds: [100, 50_000],
+  providerCredit: [100, 5000],
+  removal: [50, 5000],
+  removalAdjustment: [50, 900],
+  rental: [1000, 9000],
+  rentalHandling: [100, 500],
+  rentalReimbursement: [1000, 9000],
+  rentalValue: [2000, 9000],
+  retrocharge: [10, 900],
+  retrochargeShipping: [0, 90],
+  review: [1000, 6000],
+  reviewTax: [10, 500],
+  safet: [300, 8000],
+  storage: [5, 2000],
+  storageTax: [0, 99],
+  subscriptionRefund: [3999, 3999],
+  subscriptionRefundTax: [0, 400],
+  tds: [10, 900],
+  trialFulfilment: [200, 900],
+  trialTransport: [10, 90],
+  valueAdded: [1000, 40_000],
+  withholdingBase: [5000, 900_000],
+};
+
+function itemOf(draw: Draw, marketplace: Marketplace, taxRate: number, isFulfilled: boolean): OrderItem {
+  const quantity = draw.once(6) ? draw.between(2, 5) : 1;
+  const price = draw.once(12) ? draw.between(10, 90) * 1000 : draw.between(4, 60) * 100 - draw.pick([1, 5, 50]);
+  const principal = price * marketplace.level * quantity;
+  const shipping = draw.once(5) ? draw.between(199, 899) * marketplace.level : 0;
+  const promotion = draw.once(6) ? -percent(principal, draw.between(5, 20)) : 0;
+  return {
+    product: draw.pick(products),
+    orderItemId: draw.digits(14),
+    quantity,
+    principal,
+    tax: percent(principal, taxRate),
+    shipping,
+    shippingTax: percent(shipping, taxRate),
+    giftwrap: draw.once(20) ? 399 * marketplace.level : 0,
+    promotion,
+    promotionId: promotion === 0 ? '' : draw.code(10),
+    commission: -percent(principal + shipping, draw.pick([8, 12, 15])),
+    fulfilment: isFulfilled ? -draw.between(250, 990) * marketplace.level * quantity : 0,
+    digitalServices: 0,
+    points: marketplace.currency === 'JPY' ? -percent(principal, 1) : draw.once(8) ? -draw.between(1, 99) : 0,
+  };
+}
+
+function drawOrder(draw: Draw, marketplace: Marketplace): Order {
+  const facilitated = draw.below(4) > 0;
+  const sellerOrderId = draw.once(10) ? `WEB-${draw.digits(7)}` : undefined;
+  const taxRate = draw.pick([0, 5, 7, 8, 10, 16]);
+  const isFulfilled = draw.below(3) > 0;
+  const first = itemOf(draw, marketplace, taxRate, isFulfilled);
+  if (!draw.once(5)) return { facilitated, sellerOrderId, items: [first] };
+  const more = Array.from({ length: draw.between(1, 2) }, () => itemOf(draw, marketplace, taxRate, isFulfilled));
+  return { facilitated, sellerOrderId, items: [first, ...more] };
+}
+
+const loanTypes = ['LoanPayment', 'LoanAdvance', 'LoanRefund'] as const;
+
+function drawLoan(draw: Draw, block: number): LoanEvent {
+  const type = inTurn(block, loanTypes);
+  const cents = type === 'LoanAdvance' ? draw.between(500_000, 25_000_000) : draw.between(1000, 90_000);
+  return { type, cents: type === 'LoanPayment' ? -cents : cents };
+}
+
+/**
+ * A seller for tests: everything that a client has to survive, often. Its amounts are drawn for their variety, so they
+ * don't add up to a business.
+ */
+export const edgeCases: Profile = {
+  marketplaces: [dollar, canadian, peso, yen],
+  oddities: true,
+  products,
+  descriptions,
+  prices,
+  marketplaceOf,
+  blockCounts: () => blockCounts,
+  density: createEvenDensity,
+  drawOrder,
+  drawLoan,
+  isCarriedOver: () => false,
+  openingCents: (bits) => {
+    if (bits % 2 === 0) return 0;
+    const cents = (bits >>> 8) % 500_000;
+    return bits % 8 === 1 ? -cents : cents;
+  },
+};

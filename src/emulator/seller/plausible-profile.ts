@@ -1,0 +1,383 @@
+import type { EventListName } from '../../sources/finances/model/records.js';
+import type { Density } from './event-calendar.js';
+import { onceEach } from './event-mix.js';
+import { type Order, type OrderItem, percent, type Product, type Spellings } from './order-model.js';
+import { type Draw, inTurn, type NonEmpty } from './seeded-random.js';
+import type { LoanEvent, Marketplace, PriceRanges, Profile } from './seller-profile.js';
+
+/** A marketplace and how its tax and prices work. */
+interface Trade extends Marketplace {
+  /** Of 64 orders. */
+  readonly share: number;
+  /** Per cent of the price. */
+  readonly taxRates: NonEmpty<number>;
+  /** Whether the marketplace keeps the tax and pays it itself. */
+  readonly facilitated: boolean;
+  /** Digital services fee: per cent of the other fees. */
+  readonly digitalServices: number;
+  /** Per cent of the price that a buyer gets back in points. */
+  readonly points: number;
+}
+
+interface Article extends Product {
+  /** Dollar cents. */
+  readonly price: number;
+  /** Referral fee, per cent. */
+  readonly referral: number;
+  /** Fulfilment fee for one, by size and weight, dollar cents. */
+  readonly fulfilment: number;
+}
+
+const plain = (text: string): Spellings => [JSON.stringify(text)];
+
+function all(first: string, ...rest: string[]): NonEmpty<Spellings> {
+  return [plain(first), ...rest.map(plain)];
+}
+
+const cent = { unit: 10_000, scale: 2 };
+const home = { digitalServices: 0, points: 0, facilitated: true } as const;
+
+const marketplaces: NonEmpty<Trade> = [
+  {
+    ...home,
+    ...cent,
+    index: 0,
+    currency: 'USD',
+    level: 1,
+    dollars: 1_000_000n,
+    name: 'Amazon.com',
+    id: 'ATVPDKIKX0DER',
+    country: 'US',
+    stores: all('Northwind Outdoor'),
+    share: 36,
+    taxRates: [0, 6, 6, 7, 7, 8, 8, 9],
+  },
+  {
+    ...home,
+    ...cent,
+    index: 1,
+    currency: 'CAD',
+    level: 1.35,
+    dollars: 731_250n,
+    name: 'Amazon.ca',
+    id: 'A2EUQ1WTGCTBG2',
+    country: 'CA',
+    stores: all('Northwind Outdoor Canada'),
+    share: 6,
+    taxRates: [5, 5, 13, 13, 15],
+    digitalServices: 3,
+  },
+  {
+    ...home,
+    ...cent,
+    index: 2,
+    currency: 'MXN',
+    level: 17,
+    dollars: 54_321n,
+    name: 'Amazon.com.mx',
+    id: 'A1AM78C64UM0Y8',
+    country: 'MX',
+    stores: all('Northwind México'),
+    share: 4,
+    taxRates: [16],
+  },
+  {
+    ...home,
+    ...cent,
+    index: 3,
+    currency: 'GBP',
+    level: 0.82,
+    dollars: 1_268_000n,
+    name: 'Amazon.co.uk',
+    id: 'A1F83G8C2ARO7P',
+    country: 'GB',
+    stores: all('Northwind Outdoor UK'),
+    share: 7,
+    taxRates: [20],
+    digitalServices: 2,
+  },
+  {
+    ...home,
+    ...cent,
+    index: 4,
+    currency: 'EUR',
+    level: 0.95,
+    dollars: 1_083_000n,
+    name: 'Amazon.de',
+    id: 'A1PA6795UKMFR9',
+    country: 'DE',
+    stores: all('Northwind Outdoor Deutschland'),
+    share: 7,
+    taxRates: [19],
+  },
+  {
+    ...home,
+    index: 5,
+    currency: 'JPY',
+    unit: 1_000_000,
+    scale: 0,
+    level: 1.4,
+    dollars: 6_789n,
+    name: 'Amazon.co.jp',
+    id: 'A1VC38T7YXB528',
+    country: 'JP',
+    stores: all('ノースウィンド・アウトドア'),
+    share: 4,
+    taxRates: [10],
+    facilitated: false,
+    points: 2,
+  },
+];
+const [american] = marketplaces;
+/** The marketplace of each of 64 orders. */
+const shares = marketplaces.flatMap((trade) => Array.from({ length: trade.share }, () => trade));
+
+/** What concerns the account and no marketplace. */
+const ofAccount: ReadonlySet<EventListName> = new Set(['LoanServicingEventList', 'TaxWithholdingEventList']);
+
+type ArticleRow = readonly [code: string, title: string, price: number, referral: number, fulfilment: number];
+
+/** The range, the best sellers first. */
+const rows: NonEmpty<ArticleRow> = [
+  ['MUG-03', 'Enamel camping mug, 0.3 l, set of 2', 2499, 15, 422],
+  ['LAMP-USB', 'Rechargeable camping lantern, 400 lm', 3499, 15, 468],
+  ['SOCK-M', 'Merino hiking socks, M', 1999, 17, 332],
+  ['BOTTLE-1L', 'Insulated steel bottle, 1 l', 3299, 15, 512],
+  ['DRYBAG-20', 'Dry bag, 20 l', 2799, 15, 437],
+  ['STOVE-GAS', 'Folding gas stove', 3999, 15, 451],
+  ['SOCK-L', 'Merino hiking socks, L', 1999, 17, 332],
+  ['HEADLAMP', 'Headlamp, 600 lm, USB-C', 4499, 15, 408],
+  ['POLE-CF', 'Carbon trekking poles, pair', 7999, 15, 711],
+  ['MAT-AIR', 'Inflatable sleeping mat', 5999, 15, 668],
+  ['COOKSET', 'Anodised cook set, 4 pieces', 5499, 15, 694],
+  ['BAR-NUT', 'Nut bars, 12 pcs', 2899, 8, 489],
+  ['SHIRT-M', 'Wool base layer, M', 6499, 17, 437],
+  ['SHIRT-L', 'Wool base layer, L', 6499, 17, 437],
+  ['POWER-20K', 'Power bank, 20,000 mAh', 4999, 8, 497],
+  ['ROPE-8', 'Accessory cord 8 mm, 20 m', 2999, 15, 512],
+  ['HAMMOCK', 'Travel hammock with straps', 3799, 15, 529],
+  ['TENT-2P', 'Two-person tent', 15_999, 15, 1347],
+  ['RADIO', 'Two-way radios, pair', 5799, 8, 477],
+  ['KNIFE', 'Folding knife, olive wood', 4299, 15, 391],
+  ['CHAIR', 'Folding camp chair', 6999, 15, 1189],
+  ['FILTER', 'Water filter', 3999, 15, 399],
+  ['GAITER', 'Gaiters, waterproof', 3499, 17, 404],
+  ['PACK-45', 'Backpack, 45 l', 11_999, 15, 1126],
+];
+
+function articleOf([code, title, price, referral, fulfilment]: ArticleRow, index: number): Article {
+  const number = (index + 1) * 104_729 * 7919;
+  return {
+    sku: plain(`NW-${code}`),
+    fnSku: `X00${number.toString(36).toUpperCase().padStart(7, '2').slice(-7)}`,
+    asin: `B0${(number * 31).toString(36).toUpperCase().padStart(8, '7').slice(-8)}`,
+    title: plain(title),
+    price,
+    referral,
+    fulfilment,
+  };
+}
+
+const [firstRow, ...otherRows] = rows;
+const articles: NonEmpty<Article> = [articleOf(firstRow, 0), ...otherRows.map((row, n) => articleOf(row, n + 1))];
+
+/** Best sellers are drawn more often: the lower of two. */
+function drawArticle(draw: Draw): Article {
+  return articles[Math.min(draw.below(articles.length), draw.below(articles.length))] ?? articles[0];
+}
+
+/** A price as a shop shows it, in the smallest unit: 24.99, 424.99, 3,480 yen. */
+function shelfPrice({ level, scale }: Trade, cents: number): number {
+  const amount = cents * level;
+  return scale === 0 ? Math.round(amount / 100) * 100 - 20 : Math.round(amount / 100) * 100 - 1;
+}
+
+function itemOf(draw: Draw, trade: Trade, taxRate: number, isFulfilled: boolean, quantity: number): OrderItem {
+  const article = drawArticle(draw);
+  const of = (cents: number) => Math.round(cents * trade.level);
+  const principal = shelfPrice(trade, article.price) * quantity;
+  const shipping = isFulfilled ? 0 : of(draw.pick([499, 599, 799]));
+  const giftwrap = draw.once(40) ? of(399) : 0;
+  // A discount for many, or a sale now and then.
+  const discount = quantity > 5 ? 7 : draw.once(9) ? draw.pick([5, 10, 15, 20]) : 0;
+  const promotion = -percent(principal, discount);
+  const commission = -percent(principal + promotion + shipping, article.referral);
+  const fulfilment = isFulfilled ? -of(article.fulfilment) * quantity : 0;
+  return {
+    product: article,
+    orderItemId: draw.digits(14),
+    quantity,
+    principal,
+    tax: percent(principal + promotion, taxRate),
+    shipping,
+    shippingTax: percent(shipping, taxRate),
+    giftwrap,
+    promotion,
+    promotionId: promotion === 0 ? '' : draw.code(10),
+    commission,
+    fulfilment,
+    digitalServices: percent(commission + fulfilment, trade.digitalServices),
+    points: -percent(principal, trade.points),
+  };
+}
+
+/** Mostly one thing for one household; one order in 150 is a company's. */
+function drawOrder(draw: Draw, { index }: Marketplace): Order {
+  const trade = marketplaces[index] ?? american;
+  const taxRate = draw.pick(trade.taxRates);
+  const isFulfilled = !draw.once(10);
+  const quantity = draw.once(150) ? draw.between(6, 24) : draw.once(9) ? draw.between(2, 3) : 1;
+  const facilitated = trade.facilitated;
+  const first = itemOf(draw, trade, taxRate, isFulfilled, quantity);
+  const more = draw.once(12) ? [itemOf(draw, trade, taxRate, isFulfilled, 1)] : [];
+  return { facilitated, sellerOrderId: undefined, items: [first, ...more] };
+}
+
+const descriptions: Profile['descriptions'] = {
+  coupon: all('Save 10% on camping gear', 'Save $5 on your first order', 'Back to school: 15% off'),
+  deal: all('Lightning deal: lanterns', 'Lightning deal: trekking poles'),
+  service: all('Other Support Service fees', 'Account management, 1 month'),
+  capacity: all('FBA Inventory Fee', 'Reserved capacity: standard-size'),
+  fee: all('Monthly storage: standard-size', 'Monthly storage: oversize', 'Aged inventory surcharge, 181-210 days'),
+  instrument: all('Visa', 'Mastercard', 'Bank account'),
+  payment: all('Amazon Pay: order'),
+  refundReason: all('Subscription fee correction'),
+  provider: all('Label Partners Ltd.'),
+};
+
+const prices: PriceRanges = {
+  adhocDisbursement: [1000, 4000],
+  adjustment: [900, 3200],
+  affordability: [50, 300],
+  capacity: [500, 2500],
+  commingling: [40, 250],
+  comminglingTax: [4, 40],
+  debt: [150, 900],
+  debtMargin: [0, 0],
+  deal: [3000, 7000],
+  ebtRefund: [300, 2500],
+  failedTransfer: [1000, 4000],
+  imaging: [900, 2000],
+  liquidation: [200, 1500],
+  overpayment: [10, 90],
+  payWithAmazon: [1999, 6999],
+  productAds: [18_000, 46_000],
+  providerCredit: [100, 900],
+  removal: [100, 1200],
+  removalAdjustment: [50, 300],
+  rental: [900, 2500],
+  rentalHandling: [100, 300],
+  rentalReimbursement: [900, 2500],
+  rentalValue: [2500, 6000],
+  retrocharge: [20, 250],
+  retrochargeShipping: [0, 30],
+  review: [1500, 4000],
+  reviewTax: [100, 300],
+  safet: [900, 2800],
+  storage: [350, 1900],
+  storageTax: [10, 60],
+  subscriptionRefund: [399, 999],
+  subscriptionRefundTax: [0, 60],
+  tds: [5, 60],
+  trialFulfilment: [332, 512],
+  trialTransport: [10, 60],
+  valueAdded: [500, 2500],
+  withholdingBase: [2000, 20_000],
+};
+
+/** Events of a block for which the lists that come once each are rare, and still come within 90 days. */
+const blockSizes = { least: 400, most: 2000 };
+
+/** For so many events in 90 days. From 1,000 on each list comes within 90 days. */
+function blockCounts(quarterly: number): ReadonlyMap<EventListName, number> {
+  const { least, most } = blockSizes;
+  const size = Math.min(Math.max(Math.round(quarterly * 0.4), least), most);
+  const of = (share: number) => Math.round(size * share);
+  const others: (readonly [EventListName, number])[] = [
+    ['RefundEventList', of(0.062)],
+    ['ServiceFeeEventList', of(0.05)],
+    ['AdjustmentEventList', of(0.005)],
+    ['ProductAdsPaymentEventList', of(0.009)],
+    ['CouponPaymentEventList', of(0.01)],
+    ...onceEach,
+  ];
+  const rest = others.reduce((sum, [, count]) => sum + count, 0);
+  return new Map([['ShipmentEventList', size - rest], ...others]);
+}
+
+/** How busy a day is: Monday to Sunday, since warehouses send less at weekends; January to December. */
+const weekdays = [1.2, 1.1, 1.05, 1.05, 1.05, 0.8, 0.75];
+const months = [0.94, 0.88, 0.92, 0.92, 0.94, 0.95, 1.03, 0.95, 0.94, 0.98, 1.2, 1.35];
+/** Sales days, each with the days on which its orders are sent: month, first and last day, how much busier. */
+const sales = [
+  { month: 6, first: 15, last: 18, factor: 1.7 },
+  { month: 10, first: 24, last: 30, factor: 1.5 },
+] as const;
+
+/** Years after which months, leap years and weekdays repeat (from 1901 to 2099). */
+const cycleDays = 28 * 365 + 7;
+
+/** The sum of the days' weights from the beginning of the cycle of 1970 to each day, the mean weight of a day being 1. */
+const weightsBefore = (() => {
+  const before = new Float64Array(cycleDays + 1);
+  for (let day = 0; day < cycleDays; day++) {
+    const date = new Date(day * 86_400_000);
+    const [month, dayOfMonth] = [date.getUTCMonth(), date.getUTCDate()];
+    const sale = sales.find(({ month: at, first, last }) => at === month && dayOfMonth >= first && dayOfMonth <= last);
+    const weight = (weekdays[(date.getUTCDay() + 6) % 7] ?? 1) * (months[month] ?? 1) * (sale?.factor ?? 1);
+    before[day + 1] = (before[day] ?? 0) + weight;
+  }
+  const mean = (before[cycleDays] ?? cycleDays) / cycleDays;
+  return before.map((sum) => sum / mean);
+})();
+
+/** Weekends, seasons and sales: `events` in `days` days on average over the years. */
+function seasonalDensity(events: number, days: number): Density {
+  const perDay = events / days;
+  const firstOf = (day: number) => {
+    const cycle = Math.floor(day / cycleDays);
+    return Math.floor(perDay * (cycle * cycleDays + (weightsBefore[day - cycle * cycleDays] ?? 0)));
+  };
+  // Mostly asked for neighbours: the day of the last answer comes first.
+  let last = { day: 0, first: 0, end: 0 };
+  return {
+    perDay,
+    firstOf,
+    dayOf: (ordinal) => {
+      if (ordinal >= last.first && ordinal < last.end) return last.day;
+      let from = Math.floor(ordinal / perDay) - 100;
+      let to = from + 200;
+      while (from + 1 < to) {
+        const middle = Math.floor((from + to) / 2);
+        if (firstOf(middle) <= ordinal) from = middle;
+        else to = middle;
+      }
+      last = { day: from, first: firstOf(from), end: firstOf(from + 1) };
+      return from;
+    },
+  };
+}
+
+/** A small loan, paid back with interest over eleven blocks; both grow with the seller. */
+function drawLoan(_draw: Draw, block: number, size: number): LoanEvent {
+  const advance = 150 * size;
+  const payment: LoanEvent = { type: 'LoanPayment', cents: -Math.round((advance * 1.06) / 11) };
+  return inTurn(block, [{ type: 'LoanAdvance', cents: advance }, ...Array.from({ length: 11 }, () => payment)]);
+}
+
+/** A seller as there are many: about 40 dollars an order, on six marketplaces, with its seasons. */
+export const plausible: Profile = {
+  marketplaces,
+  oddities: false,
+  products: articles,
+  descriptions,
+  prices,
+  marketplaceOf: (bits, list) => (ofAccount.has(list) ? american : (shares[bits >>> 26] ?? american)),
+  blockCounts,
+  density: seasonalDensity,
+  drawOrder,
+  drawLoan,
+  // Every sixth settlement in Mexico: one in twelve weeks.
+  isCarriedOver: ({ currency }, period) => currency === 'MXN' && (((period + 4) % 6) + 6) % 6 === 0,
+  openingCents: () => 0,
+};
