@@ -4,11 +4,11 @@ import tseslint from 'typescript-eslint';
 const importers = {
   'parquet-wasm': 'src/core/parquet/wasm.ts',
   'parquet-wasm/esm': 'src/core/parquet/wasm.ts',
-  'p-queue': 'src/engine/rate-limit/queue.ts',
+  'p-queue': 'src/engine/rate-limit/request-queue.ts',
   '@aws-sdk/client-s3': 'src/lake/store/s3.ts',
   yargs: 'src/cli/command-line.ts',
   '@duckdb/node-api': 'src/core/duckdb/connection.ts',
-  undici: 'src/engine/http/agent.ts',
+  undici: 'src/engine/http/transport.ts',
   pino: 'src/observe/log/json-log.ts',
   'prom-client': 'src/observe/metrics/run-metrics.ts',
   '@observablehq/plot': 'src/app/report/charts.ts',

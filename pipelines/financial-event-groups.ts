@@ -1,15 +1,15 @@
 import { groupCollector } from '../src/sources/finances/api-v0/collectors.js';
 import { historyWarnings } from '../src/sources/finances/api-v0/history-limit.js';
-import type { ScannedPage } from '../src/sources/finances/api-v0/page.js';
+import type { ScannedPage } from '../src/sources/finances/api-v0/finances-page.js';
 import {
   listingWarnings,
   listingProbes,
   listingSlicing,
   type ListingSlice,
 } from '../src/sources/finances/api-v0/slicing/listing-slicing.js';
-import { heldAndRead } from '../src/sources/finances/api-v0/sources.js';
+import { heldAndRead } from '../src/sources/finances/api-v0/row-sources.js';
 import { groups } from '../src/sources/finances/model/tables.js';
-import type { FinancesPipeline } from '../src/sources/finances/api-v0/upstream.js';
+import type { FinancesPipeline } from '../src/sources/finances/api-v0/finances-api.js';
 
 const name = 'financial-event-groups';
 const operation = 'ListFinancialEventGroups';

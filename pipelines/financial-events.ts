@@ -3,8 +3,8 @@ import type { WindowSlice } from '../src/engine/run/window-slices.js';
 import { windowProbes, windowSlicing } from '../src/engine/slicing/window-slicing.js';
 import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/collectors.js';
 import { historyWarnings } from '../src/sources/finances/api-v0/history-limit.js';
-import { answering, windowSource } from '../src/sources/finances/api-v0/sources.js';
-import type { FinancesPipeline } from '../src/sources/finances/api-v0/upstream.js';
+import { answering, windowSource } from '../src/sources/finances/api-v0/row-sources.js';
+import type { FinancesPipeline } from '../src/sources/finances/api-v0/finances-api.js';
 import { entries, events } from '../src/sources/finances/model/tables.js';
 
 const name = 'financial-events';

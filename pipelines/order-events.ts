@@ -1,7 +1,7 @@
 import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/collectors.js';
 import { orderSlicing, type OrderSlice } from '../src/sources/finances/api-v0/slicing/order-slicing.js';
-import { firstMonth, orderPages } from '../src/sources/finances/api-v0/sources.js';
-import type { FinancesPipeline } from '../src/sources/finances/api-v0/upstream.js';
+import { firstMonth, orderPages } from '../src/sources/finances/api-v0/row-sources.js';
+import type { FinancesPipeline } from '../src/sources/finances/api-v0/finances-api.js';
 import { orderEntries, orderEvents } from '../src/sources/finances/model/tables.js';
 
 const name = 'order-events';

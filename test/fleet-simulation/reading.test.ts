@@ -10,7 +10,7 @@ import {
   type Bucket,
   type Reading,
 } from '../../bench/fleet/reading.js';
-import { TokenBucket } from '../../src/engine/rate-limit/bucket.js';
+import { TokenBucket } from '../../src/engine/rate-limit/token-bucket.js';
 import { HandClock } from '../core/clock.js';
 
 const anyReading = fc

@@ -9,7 +9,7 @@ import { createViews } from '../../src/core/duckdb/views.js';
 import { describeTables, describedTables } from '../../src/lake/table-descriptions.js';
 import { diskStore } from '../../src/lake/store/disk.js';
 import { sqlTables } from '../../src/app/query/lake-files.js';
-import { ownTable } from '../../src/sources/custom/own-table.js';
+import { ownTable } from '../../src/sources/custom/custom-table.js';
 
 let lake: string;
 beforeEach(async () => {

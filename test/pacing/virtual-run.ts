@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../src/core/clock.js';
-import { connectFinances, verdictOn } from '../../src/sources/finances/api-v0/connect.js';
+import { connectFinances, verdictOn } from '../../src/engine/paging/paged-client.js';
 import { waitWarning } from '../../src/engine/retry/wait-warning.js';
 import { plainLog } from '../../src/observe/log/plain-log.js';
 import { tables } from '../../src/sources/finances/model/tables.js';

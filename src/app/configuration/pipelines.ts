@@ -1,7 +1,7 @@
 import { defaultPipelines, pipelines } from '../../../pipelines/all-pipelines.js';
 import { usageError } from '../../core/errors.js';
-import { isOwn, type OwnPipeline } from '../../sources/custom/own-pipeline.js';
-import type { FinancesPipeline } from '../../sources/finances/api-v0/upstream.js';
+import { isOwn, type OwnPipeline } from '../../sources/custom/custom-pipeline.js';
+import type { FinancesPipeline } from '../../sources/finances/api-v0/finances-api.js';
 
 /**
  * The pipelines of the given names, each once, or the default set where there is none; `own` are those of `--pipelines`.

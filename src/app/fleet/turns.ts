@@ -1,5 +1,5 @@
-import type { AttemptRule } from '../../engine/retry/attempt-table.js';
-import { backOff } from '../../engine/retry/pauses.js';
+import type { AttemptRule } from '../../engine/retry/retry-rules.js';
+import { backOff } from '../../engine/retry/backoff.js';
 
 /**
  * When whose turn it is. Pure functions of what the queue knows: the worker and the simulation of a fleet go by the same

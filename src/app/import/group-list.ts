@@ -1,6 +1,6 @@
 import { readGroup, type GroupRow } from '../../sources/finances/model/group-rows.js';
 import type { EventWarnings } from '../../sources/finances/model/warnings.js';
-import { eachGroup, type ScannedPage } from '../../sources/finances/api-v0/page.js';
+import { eachGroup, type ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
 import { dayOf } from '../../lake/loads/imported-days.js';
 import { placedByPage } from './page-order.js';
 

@@ -1,4 +1,4 @@
-import type { ScannedPage } from '../../sources/finances/api-v0/page.js';
+import type { ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
 import { kind } from '../../core/json/tape.js';
 
 /** Which operations a body can be an answer of: what it holds tells. One that holds neither is an empty page. */

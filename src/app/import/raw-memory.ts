@@ -1,5 +1,5 @@
 import { MemoryPiece } from '../../core/columns/memory.js';
-import type { KeepRaw } from '../../sources/finances/model/rows.js';
+import type { KeepRaw } from '../../sources/finances/model/slice-rows.js';
 
 /** One piece of memory for the events of one part after the other, as they were received, so that no page needs to be held. */
 export class RawMemory {

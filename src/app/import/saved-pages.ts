@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
-import { scanPage, type ScannedPage } from '../../sources/finances/api-v0/page.js';
+import { scanPage, type ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
 import { excerpt, isHtml } from '../../engine/retry/excerpt.js';
 import { Tape } from '../../core/json/tape.js';
 import { type Input, inflated } from './input-bytes.js';

@@ -3,7 +3,7 @@ import { readOrders } from '../configuration/orders.js';
 import { areOwn, choosePipelines } from '../configuration/pipelines.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';
 import { nextSteps, nothingCame, summaryJson, summaryText } from './run-summary.js';
-import { isOwn } from '../../sources/custom/own-pipeline.js';
+import { isOwn } from '../../sources/custom/custom-pipeline.js';
 import type { RunContext } from '../context.js';
 import { load, type LoadOptions } from './loading.js';
 

@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
-import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/api-v0/upstream.js';
+import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/api-v0/finances-api.js';
 import { openJournal } from '../../engine/journal/journal.js';
-import { readApiAddress, type ApiAddress } from '../../sources/custom/api-settings.js';
-import { connectOwn, cursorLifeMs, type OwnConnection } from '../../sources/custom/connect.js';
+import { readApiAddress, type ApiAddress } from '../../sources/custom/api-address.js';
+import { connectOwn, cursorLifeMs, type OwnConnection } from '../../sources/custom/custom-api.js';
 import type { LoadedDefinition } from '../../sources/custom/load-definitions.js';
-import { isOwn, ownPipeline, type OwnPipeline } from '../../sources/custom/own-pipeline.js';
+import { isOwn, ownPipeline, type OwnPipeline } from '../../sources/custom/custom-pipeline.js';
 import { isWorthPacing } from '../../engine/rate-limit/worth-pacing.js';
 import { openQuota, pagesFolder, quotaFile, stateFolder, type StatePlace } from './state-folder.js';
 

@@ -1,10 +1,10 @@
 import { emitDamagedCheckpoints } from '../damaged-checkpoints.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import { verdictOn } from '../../sources/finances/api-v0/connect.js';
+import { verdictOn } from '../../engine/paging/paged-client.js';
 import { readEndpoint } from '../../sources/finances/api-v0/endpoint.js';
 import { tables } from '../../sources/finances/model/tables.js';
-import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/api-v0/upstream.js';
+import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/api-v0/finances-api.js';
 import type { Findings } from '../reconcile/changes.js';
 import { EventRevisions } from '../reconcile/event-revisions.js';
 import { emptyFailure } from '../reconcile/findings-text.js';
@@ -20,7 +20,7 @@ import { readAccount, readOwnAccount, refuseMixing } from '../configuration/acco
 import { withNeeds } from '../configuration/pipelines.js';
 import type { RunReport } from './run-summary.js';
 import { refuseChanged } from '../../sources/custom/changed-table.js';
-import type { OwnPipeline } from '../../sources/custom/own-pipeline.js';
+import type { OwnPipeline } from '../../sources/custom/custom-pipeline.js';
 import { runPipelines } from '../../engine/run/runner.js';
 import type { Window } from '../../core/windows.js';
 import { emittingReach } from '../sync/reach.js';

@@ -6,7 +6,7 @@ import { readOrders } from '../configuration/orders.js';
 import { areOwn, choosePipelines } from '../configuration/pipelines.js';
 import { latestBound } from '../configuration/range.js';
 import { summaryJson, summaryText } from './run-summary.js';
-import { isOwn } from '../../sources/custom/own-pipeline.js';
+import { isOwn } from '../../sources/custom/custom-pipeline.js';
 import { loadedWindows } from '../../engine/run/window-slices.js';
 import type { Window } from '../../core/windows.js';
 import { instantText } from '../status/backfill-command.js';

@@ -1,9 +1,9 @@
 import type { Clock } from '../../core/clock.js';
-import { TokenBucket } from '../../engine/rate-limit/bucket.js';
+import { TokenBucket } from '../../engine/rate-limit/token-bucket.js';
 import { chooseOpening, mostPages, type Quota } from '../../engine/run/outlook.js';
 import type { Job } from '../../engine/run/pipeline.js';
 import { mainTable, type Forecast, type Holding, type ProbedPage } from '../../engine/slicing/slicing.js';
-import type { FinancesPipeline } from '../../sources/finances/api-v0/upstream.js';
+import type { FinancesPipeline } from '../../sources/finances/api-v0/finances-api.js';
 import { withNeeds } from '../configuration/pipelines.js';
 import { fileSizes, pageBytes, rawSize, type FilesOfSlice } from './file-estimate.js';
 

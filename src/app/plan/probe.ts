@@ -2,7 +2,7 @@ import type { Job, Reading, RequestCounts } from '../../engine/run/pipeline.js';
 import { windowSlice } from '../../engine/run/window-slices.js';
 import { pageSize } from '../../engine/run/work.js';
 import type { Probe, ProbedPage } from '../../engine/slicing/slicing.js';
-import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/api-v0/upstream.js';
+import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/api-v0/finances-api.js';
 
 /** What was asked of the service for a plan's sake. */
 export interface Probed {

@@ -4,8 +4,8 @@ import { loadedWindows, unitOf } from '../../engine/run/window-slices.js';
 import { mainTable, type SyncJob } from '../../engine/slicing/slicing.js';
 import type { Tabled } from '../../lake/files/families.js';
 import type { Lake } from '../../lake/lake.js';
-import { isOwn } from '../../sources/custom/own-pipeline.js';
-import type { FinancesPipeline } from '../../sources/finances/api-v0/upstream.js';
+import { isOwn } from '../../sources/custom/custom-pipeline.js';
+import type { FinancesPipeline } from '../../sources/finances/api-v0/finances-api.js';
 import { lookBackDays, type LookBackRule } from './look-back.js';
 import type { LookBacks } from './look-back-note.js';
 

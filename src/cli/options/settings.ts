@@ -1,5 +1,5 @@
 import type { Settings } from '../../app/configuration/settings.js';
-import type { OwnPipeline } from '../../sources/custom/own-pipeline.js';
+import type { OwnPipeline } from '../../sources/custom/custom-pipeline.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
 import type { Clock } from '../../core/clock.js';
 import type { EmbeddedService } from '../../app/load/connected.js';
@@ -99,7 +99,7 @@ async function configured(given: Given) {
 async function loadOwn(folder: string): Promise<readonly OwnPipeline[]> {
   const [{ loadDefinitions }, { ownPipeline }, { pipelines }, { historyFamily }, { tables }] = await Promise.all([
     import('../../sources/custom/load-definitions.js'),
-    import('../../sources/custom/own-pipeline.js'),
+    import('../../sources/custom/custom-pipeline.js'),
     import('../../../pipelines/all-pipelines.js'),
     import('../../app/reconcile/family.js'),
     import('../../sources/finances/model/tables.js'),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
-import type { HttpAnswer, Transport } from '../http/agent.js';
+import type { HttpAnswer, Transport } from '../http/transport.js';
 import type { Secret } from './secret.js';
 
 /** What a seller's application signs in with (Login with Amazon, refresh token grant). */

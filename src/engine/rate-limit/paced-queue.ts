@@ -1,9 +1,9 @@
 import { excerpt } from '../retry/excerpt.js';
 import type { Clock } from '../../core/clock.js';
 import type { Emit } from '../../core/events/run-event.js';
-import { TokenBucket } from './bucket.js';
+import { TokenBucket } from './token-bucket.js';
 import type { KeptQuota } from './kept-quota.js';
-import { RequestQueue } from './queue.js';
+import { RequestQueue } from './request-queue.js';
 
 export interface PacedQueueOptions {
   /** Of the operation: its bucket is kept and told of by it. */

@@ -1,5 +1,5 @@
 import type { UpstreamEvent } from '../../core/events/run-event.js';
-import type { FailedAttempt } from './retried.js';
+import type { FailedAttempt } from './retry-policy.js';
 
 /** What is told of an attempt that failed. */
 export function requestFailed(

@@ -1,5 +1,5 @@
 import { LedgerlakeError } from '../../core/errors.js';
-import { neverConnected } from '../http/failure.js';
+import { neverConnected } from '../http/transport-failure.js';
 import type { Cause } from './cause.js';
 
 /** The cause of an error that isn't a refusal: there was no whole answer, or one that isn't what was expected. */

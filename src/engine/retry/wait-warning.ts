@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.js';
 import type { Emit } from '../../core/events/run-event.js';
-import type { FailedAttempt } from './retried.js';
+import type { FailedAttempt } from './retry-policy.js';
 
 /** Told of an attempt that failed at an operation. */
 export type WaitWarning = (operation: string, failed: FailedAttempt) => void;

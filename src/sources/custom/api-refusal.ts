@@ -1,7 +1,7 @@
 import type { Cause } from '../../engine/retry/cause.js';
 import { excerpt, isHtml } from '../../engine/retry/excerpt.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import type { HttpAnswer } from '../../engine/http/agent.js';
+import type { HttpAnswer } from '../../engine/http/transport.js';
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
 import { called, definitionError } from './called.js';

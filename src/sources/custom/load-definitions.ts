@@ -5,7 +5,7 @@ import type { Table } from '../../core/columns/table.js';
 import { faultLine } from '../../core/text/fault-line.js';
 import { messageOf, usageError } from '../../core/errors.js';
 import type { PipelineDefinition } from './definition.js';
-import { ownTable } from './own-table.js';
+import { ownTable } from './custom-table.js';
 
 /** A definition that was checked. */
 export interface LoadedDefinition {

@@ -7,10 +7,10 @@ import { booleanArray, dateArray, nullableIntegers, scaledArray } from '../../co
 import type { Collector } from '../../engine/run/pipeline.js';
 import { monthOf, type Window } from '../../core/windows.js';
 import { called, definitionError } from './called.js';
-import { readCell, Unfit, type Value } from './cells.js';
+import { readCell, Unfit, type Value } from './custom-cells.js';
 import type { Json } from './definition.js';
 import type { LoadedDefinition } from './load-definitions.js';
-import type { OwnPage } from './connect.js';
+import type { OwnPage } from './custom-api.js';
 
 /** The rows of a window, column by column. */
 interface Rows {

@@ -1,6 +1,6 @@
 import { definitionError } from './called.js';
 import type { ApiRequest } from './definition.js';
-import type { ApiAddress } from './api-settings.js';
+import type { ApiAddress } from './api-address.js';
 
 /**
  * Path and query of a request as they are sent.

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { Table } from '../../../src/core/columns/table.js';
 import { eventCollector } from '../../../src/sources/finances/api-v0/collectors.js';
-import { scanPage } from '../../../src/sources/finances/api-v0/page.js';
-import { windowSource } from '../../../src/sources/finances/api-v0/sources.js';
+import { scanPage } from '../../../src/sources/finances/api-v0/finances-page.js';
+import { windowSource } from '../../../src/sources/finances/api-v0/row-sources.js';
 import { entries, events } from '../../../src/sources/finances/model/tables.js';
 import { ParquetThread } from '../../../src/core/parquet/thread.js';
 import { sameThread } from '../../../src/core/parquet/writer.js';

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import { transportCause } from '../../../src/engine/retry/transport-cause.js';
 import type { LedgerlakeError } from '../../../src/core/errors.js';
-import { createTransport, type GetRequest, type HttpAnswer } from '../../../src/engine/http/agent.js';
+import { createTransport, type GetRequest, type HttpAnswer } from '../../../src/engine/http/transport.js';
 import type { SlowAnswer } from '../../../src/engine/http/whole-answer.js';
 import { HandClock } from '../../core/clock.js';
 import { recordingServer } from './recording-server.js';

@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
-import { createTransport, type PostRequest } from '../../../src/engine/http/agent.js';
+import { createTransport, type PostRequest } from '../../../src/engine/http/transport.js';
 import { tokenEndpoint } from '../auth/token-endpoint.js';
 
 function request(address: string, body: string): PostRequest {

@@ -1,9 +1,9 @@
 import type { Clock } from '../../../src/core/clock.js';
 import { readChain } from '../../../src/sources/finances/api-v0/pages.js';
-import { scanPage } from '../../../src/sources/finances/api-v0/page.js';
+import { scanPage } from '../../../src/sources/finances/api-v0/finances-page.js';
 import { requestPath } from '../../../src/sources/finances/api-v0/request-path.js';
 import { tables } from '../../../src/sources/finances/model/tables.js';
-import type { FinancesUpstream } from '../../../src/sources/finances/api-v0/upstream.js';
+import type { FinancesUpstream } from '../../../src/sources/finances/api-v0/finances-api.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { acquireLease } from '../../../src/lake/upkeep/leases.js';
 import type { Store } from '../../../src/lake/store/store.js';

@@ -6,7 +6,7 @@ import { messageOf } from '../../../src/core/errors.js';
 import { loadDefinitions } from '../../../src/sources/custom/load-definitions.js';
 import { builtCommand } from '../../app/built-command.js';
 import { temporaryFolder } from '../../app/lake-run.js';
-import { loaded, shipmentsFrom } from './own-run.js';
+import { loaded, shipmentsFrom } from './custom-run.js';
 import { parcelService } from './parcel-service.js';
 
 const good = await readFile('test/sources/custom/pipelines/shipments.js', 'utf8');

@@ -6,7 +6,7 @@ import { RunProgress } from '../../../src/observe/live-view/run-progress.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 import { samplesOf, sumOf } from '../../observe/metrics/samples.js';
 import { runningClock } from '../../running-clock.js';
-import { loaded, shipmentsFrom } from './own-run.js';
+import { loaded, shipmentsFrom } from './custom-run.js';
 import { parcelService, shipmentsOf } from './parcel-service.js';
 
 const pipeline = 'shipments';

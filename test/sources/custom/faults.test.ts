@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../app/lake-run.js';
 import { runningClock } from '../../running-clock.js';
-import { loaded, rowOf, shipmentsFrom } from './own-run.js';
+import { loaded, rowOf, shipmentsFrom } from './custom-run.js';
 import { parcelService, shipmentsOf, type ParcelService, type Struck } from './parcel-service.js';
 
 /** Pauses of seconds go by in milliseconds. */

@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporaryFolder } from '../../app/lake-run.js';
 import { childRun } from '../../engine/run/child-run.js';
-import { rowOf } from './own-run.js';
+import { rowOf } from './custom-run.js';
 import { parcelService, shipmentsOf, token } from './parcel-service.js';
 
 const perDay = 12;

@@ -1,7 +1,7 @@
 import type { Cause } from '../../../engine/retry/cause.js';
 import { transportCause } from '../../../engine/retry/transport-cause.js';
 import { operations, type Operation } from './operations.js';
-import { UpstreamRefusal, WebPage } from './refused.js';
+import { UpstreamRefusal, WebPage } from './refusals.js';
 
 /** The cause of anything that an attempt can throw. Never throws. */
 export function causeOf(error: unknown): Cause {

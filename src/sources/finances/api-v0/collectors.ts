@@ -8,10 +8,10 @@ import { eventIds } from '../model/event-ids.js';
 import { Flattener } from '../model/flatten.js';
 import { groupBatch, readGroup, type GroupRow } from '../model/group-rows.js';
 import { count, newWarnings } from '../model/warnings.js';
-import { netSums } from '../model/net-sums.js';
-import { type ScannedPage, eachEvent, eachGroup } from './page.js';
+import { netSums } from '../model/slice-net-sums.js';
+import { type ScannedPage, eachEvent, eachGroup } from './finances-page.js';
 import { unaskable } from './request-path.js';
-import { SliceRows, type RowSource } from '../model/rows.js';
+import { SliceRows, type RowSource } from '../model/slice-rows.js';
 import { groups } from '../model/tables.js';
 
 /** A page of events with what it answers: the pages of one source follow each other. */

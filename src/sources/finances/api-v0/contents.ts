@@ -1,7 +1,7 @@
 import { parseInstant } from '../../../core/numeric/iso-instant.js';
 import { operations, type Operation, type OperationName } from './operations.js';
 import { eachResult } from './page-results.js';
-import type { ScannedPage } from './page.js';
+import type { ScannedPage } from './finances-page.js';
 
 /** What a page holds, for comparing it with another one: nothing of it is decoded but the dates. */
 export interface Contents {

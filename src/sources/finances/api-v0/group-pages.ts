@@ -4,10 +4,10 @@ import type { GroupSlice } from './group-slices.js';
 import { patienceMs, type LargeGroup } from './large-groups.js';
 import { operations } from './operations.js';
 import { resultsOf } from './page-results.js';
-import type { ScannedPage } from './page.js';
+import type { ScannedPage } from './finances-page.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
 import { unaskable } from './request-path.js';
-import type { FinancesUpstream } from './upstream.js';
+import type { FinancesUpstream } from './finances-api.js';
 
 /** Events from which on a settlement that is refused isn't asked for again at once. */
 const manyEvents = 10_000;

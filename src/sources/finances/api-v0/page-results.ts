@@ -1,5 +1,5 @@
 import type { Operation } from './operations.js';
-import { eachEvent, eachGroup, type ScannedPage } from './page.js';
+import { eachEvent, eachGroup, type ScannedPage } from './finances-page.js';
 
 /**
  * Calls back with every result of a page: its events with the names of their lists, or its groups, whose list is empty.

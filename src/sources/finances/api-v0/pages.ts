@@ -1,7 +1,7 @@
-import { Chain, type ChainOptions, type Question } from './chain.js';
+import { Chain, type ChainOptions, type Question } from '../../../engine/paging/paginator.js';
 import { usageError } from '../../../core/errors.js';
 import { limits, operations, type Operation } from './operations.js';
-import type { ScannedPage } from './page.js';
+import type { ScannedPage } from './finances-page.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
 
 /** A token must last until its request has had its turn. */

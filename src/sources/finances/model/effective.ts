@@ -1,4 +1,4 @@
-import type { RowSource, SliceRows } from './rows.js';
+import type { RowSource, SliceRows } from './slice-rows.js';
 
 /**
  * `effective_at` of each event, in order of receipt: microseconds since 1970, or undefined for an order's event where

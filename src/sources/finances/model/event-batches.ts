@@ -7,7 +7,7 @@ import { ownMemory, type ColumnMemory } from '../../../core/columns/memory.js';
 import { type Table, recordBatch } from '../../../core/columns/table.js';
 import type { EventIds } from './event-ids.js';
 import { micros } from './effective.js';
-import { none, type AmountPlace, type RowSource, type SliceRows } from './rows.js';
+import { none, type AmountPlace, type RowSource, type SliceRows } from './slice-rows.js';
 
 /** What is known of a slice's events once all of its pages are there, in order of receipt. */
 export interface FinishedEvents {

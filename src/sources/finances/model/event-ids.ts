@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { isoInstant } from '../../../core/numeric/instant.js';
-import type { RowSource, SliceRows } from './rows.js';
+import type { RowSource, SliceRows } from './slice-rows.js';
 
 /** Bytes that an instant and the zero before it take at most: years of more than four digits have a sign. */
 const windowLength = 32;

@@ -6,9 +6,9 @@ import type { Tape } from '../../../core/json/tape.js';
 import { kind } from '../../../core/json/tape.js';
 import type { EventWarnings } from './warnings.js';
 import { countPlace } from './warnings.js';
-import type { PathNode } from './paths.js';
-import { ListPaths, meaning, type Slots } from './paths.js';
-import { none, type AttributeRows, type SliceRows } from './rows.js';
+import type { PathNode } from './amount-paths.js';
+import { ListPaths, meaning, type Slots } from './amount-paths.js';
+import { none, type AttributeRows, type SliceRows } from './slice-rows.js';
 
 /** Where an object stands: it is the event, an item of it, or something further in. */
 const level = { event: 0, item: 1, inner: 2 } as const;

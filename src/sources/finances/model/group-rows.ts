@@ -8,8 +8,8 @@ import { type Tape, kind } from '../../../core/json/tape.js';
 import { micros } from './effective.js';
 import type { EventWarnings } from './warnings.js';
 import { count } from './warnings.js';
-import type { RawEvent } from './rows.js';
-import { none } from './rows.js';
+import type { RawEvent } from './slice-rows.js';
+import { none } from './slice-rows.js';
 import { groups } from './tables.js';
 
 interface Money {

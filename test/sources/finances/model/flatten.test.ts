@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Table } from '../../../../src/core/columns/table.js';
 import { eventCollector, type EventTables } from '../../../../src/sources/finances/api-v0/collectors.js';
-import { scanPage } from '../../../../src/sources/finances/api-v0/page.js';
-import type { RowSource } from '../../../../src/sources/finances/model/rows.js';
+import { scanPage } from '../../../../src/sources/finances/api-v0/finances-page.js';
+import type { RowSource } from '../../../../src/sources/finances/model/slice-rows.js';
 import {
   entries,
   events,

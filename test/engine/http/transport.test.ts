@@ -8,7 +8,7 @@ import {
   type HttpAnswer,
   type Transport,
   type TransportOptions,
-} from '../../../src/engine/http/agent.js';
+} from '../../../src/engine/http/transport.js';
 import { recordingServer } from './recording-server.js';
 
 const never = new AbortController().signal;

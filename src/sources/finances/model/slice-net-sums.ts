@@ -1,5 +1,5 @@
 import { decimalScale, decimalText } from '../../../core/numeric/decimal.js';
-import { none, type SliceRows } from './rows.js';
+import { none, type SliceRows } from './slice-rows.js';
 
 const noCurrency = '';
 

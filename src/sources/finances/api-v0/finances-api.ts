@@ -4,7 +4,7 @@ import type { Definition } from '../../../engine/slicing/slicing.js';
 import type { Window } from '../../../core/windows.js';
 import type { LargeGroups } from './large-groups.js';
 import type { OperationName } from './operations.js';
-import type { ScannedPage } from './page.js';
+import type { ScannedPage } from './finances-page.js';
 import type { RequestParameters } from './request-path.js';
 
 /** The service as pipelines see it. */

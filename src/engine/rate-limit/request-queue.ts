@@ -1,6 +1,6 @@
 import PQueue from 'p-queue';
 import type { Clock } from '../../core/clock.js';
-import type { TokenBucket } from './bucket.js';
+import type { TokenBucket } from './token-bucket.js';
 import { readNamedRate } from './named-rate.js';
 
 export interface RequestQueueOptions {

@@ -3,7 +3,7 @@ import { Agent } from 'undici';
 import { systemClock, type Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { bytesOf, errorBytes, pageBytes } from './body.js';
-import { failureOf } from './failure.js';
+import { failureOf } from './transport-failure.js';
 import { WholeAnswer, type SlowAnswer } from './whole-answer.js';
 
 export interface TransportOptions {

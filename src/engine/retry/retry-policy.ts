@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import type { AttemptRule, AttemptTable } from './attempt-table.js';
+import type { AttemptRule, AttemptTable } from './retry-rules.js';
 import type { Cause } from './cause.js';
 import { failureFrom } from './read-failure.js';
 

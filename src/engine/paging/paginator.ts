@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Clock } from '../../../core/clock.js';
-import { continuationOf, ReceivedSoFar } from './alignment.js';
-import { contentsOf } from './contents.js';
-import type { Asking, ReceivedPage, RequestPage } from './attempts.js';
-import { limits, operations, type Operation, type OperationName } from './operations.js';
-import { resultsOf } from './page-results.js';
-import { FoundSize, PageSize } from './page-sizes.js';
-import type { ScannedPage } from './page.js';
-import { ReadFailure } from '../../../engine/retry/read-failure.js';
-import { followUp, type RequestParameters } from './request-path.js';
+import type { Clock } from '../../core/clock.js';
+import { continuationOf, ReceivedSoFar } from '../../sources/finances/api-v0/cursor-recovery.js';
+import { contentsOf } from '../../sources/finances/api-v0/contents.js';
+import type { Asking, ReceivedPage, RequestPage } from './page-requests.js';
+import { limits, operations, type Operation, type OperationName } from '../../sources/finances/api-v0/operations.js';
+import { resultsOf } from '../../sources/finances/api-v0/page-results.js';
+import { FoundSize, PageSize } from './page-size.js';
+import type { ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
+import { ReadFailure } from '../retry/read-failure.js';
+import { followUp, type RequestParameters } from '../../sources/finances/api-v0/request-path.js';
 
 /** A question: everything that a first request holds but the size of its page. */
 export interface Question {

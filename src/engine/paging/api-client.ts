@@ -1,16 +1,16 @@
-import type { Clock } from '../../../core/clock.js';
-import { excerpt, isHtml } from '../../../engine/retry/excerpt.js';
-import type { AccessTokens } from '../../../engine/auth/access-tokens.js';
-import { LedgerlakeError } from '../../../core/errors.js';
-import type { HttpAnswer, Transport } from '../../../engine/http/agent.js';
-import type { SlowAnswer } from '../../../engine/http/whole-answer.js';
-import type { RequestQueue } from '../../../engine/rate-limit/queue.js';
-import { Redaction } from '../../../engine/auth/redaction.js';
-import { errorBytes } from '../../../engine/http/body.js';
-import { readEndpoint } from './endpoint.js';
-import type { OperationName } from './operations.js';
-import { UpstreamRefusal, WebPage } from './refused.js';
-import { requestPath, type ParametersOf, type RequestParameters } from './request-path.js';
+import type { Clock } from '../../core/clock.js';
+import { excerpt, isHtml } from '../retry/excerpt.js';
+import type { AccessTokens } from '../auth/access-token-cache.js';
+import { LedgerlakeError } from '../../core/errors.js';
+import type { HttpAnswer, Transport } from '../http/transport.js';
+import type { SlowAnswer } from '../http/whole-answer.js';
+import type { RequestQueue } from '../rate-limit/request-queue.js';
+import { Redaction } from '../auth/redaction.js';
+import { errorBytes } from '../http/body.js';
+import { readEndpoint } from '../../sources/finances/api-v0/endpoint.js';
+import type { OperationName } from '../../sources/finances/api-v0/operations.js';
+import { UpstreamRefusal, WebPage } from '../../sources/finances/api-v0/refusals.js';
+import { requestPath, type ParametersOf, type RequestParameters } from '../../sources/finances/api-v0/request-path.js';
 
 /** An answer with status 200. */
 export interface Answer {

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LedgerlakeError } from '../../../../src/core/errors.js';
-import { attemptTable } from '../../../../src/engine/retry/attempt-table.js';
+import { attemptTable } from '../../../../src/engine/retry/retry-rules.js';
 import type { Cause } from '../../../../src/engine/retry/cause.js';
 import { causeOf } from '../../../../src/sources/finances/api-v0/causes.js';
 import { operations, type OperationName } from '../../../../src/sources/finances/api-v0/operations.js';
 import { consequences, ReadFailure } from '../../../../src/engine/retry/read-failure.js';
-import { UpstreamRefusal, WebPage } from '../../../../src/sources/finances/api-v0/refused.js';
-import { failureOf } from '../../../../src/engine/http/failure.js';
+import { UpstreamRefusal, WebPage } from '../../../../src/sources/finances/api-v0/refusals.js';
+import { failureOf } from '../../../../src/engine/http/transport-failure.js';
 
 interface Told {
   readonly status?: number;

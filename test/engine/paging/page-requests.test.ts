@@ -1,11 +1,11 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { RequestParameters } from '../../../../src/sources/finances/api-v0/request-path.js';
-import { ReadFailure, type FailureKind } from '../../../../src/engine/retry/read-failure.js';
-import { TokenBucket } from '../../../../src/engine/rate-limit/bucket.js';
-import { RequestQueue } from '../../../../src/engine/rate-limit/queue.js';
-import { HandClock } from '../../../core/clock.js';
+import type { RequestParameters } from '../../../src/sources/finances/api-v0/request-path.js';
+import { ReadFailure, type FailureKind } from '../../../src/engine/retry/read-failure.js';
+import { TokenBucket } from '../../../src/engine/rate-limit/token-bucket.js';
+import { RequestQueue } from '../../../src/engine/rate-limit/request-queue.js';
+import { HandClock } from '../../core/clock.js';
 import {
   connected,
   emptyPage,

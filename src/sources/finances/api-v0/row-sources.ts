@@ -3,9 +3,9 @@ import type { Reading } from '../../../engine/run/pipeline.js';
 import { type Window, monthOf } from '../../../core/windows.js';
 import type { EventsPage } from './collectors.js';
 import type { GroupSlice } from './group-slices.js';
-import { scanPage, type ScannedPage } from './page.js';
-import type { RowSource } from '../model/rows.js';
-import type { FinancesUpstream } from './upstream.js';
+import { scanPage, type ScannedPage } from './finances-page.js';
+import type { RowSource } from '../model/slice-rows.js';
+import type { FinancesUpstream } from './finances-api.js';
 
 /** Events of a window of dates. */
 export function windowSource({ start, end }: Window): RowSource {

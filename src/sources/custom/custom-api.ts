@@ -9,7 +9,7 @@ import { pacedQueue } from '../../engine/rate-limit/paced-queue.js';
 import type { Pace, Reading } from '../../engine/run/pipeline.js';
 import { readWindow, unitOf } from '../../engine/run/window-slices.js';
 import type { Window } from '../../core/windows.js';
-import type { ApiAddress } from './api-settings.js';
+import type { ApiAddress } from './api-address.js';
 import { called } from './called.js';
 import type { AskedWindow, Json } from './definition.js';
 import type { LoadedDefinition } from './load-definitions.js';

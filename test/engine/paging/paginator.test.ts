@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { KnownPage } from '../../../../src/sources/finances/api-v0/chain.js';
-import type { OperationName } from '../../../../src/sources/finances/api-v0/operations.js';
-import { FoundSize } from '../../../../src/sources/finances/api-v0/page-sizes.js';
-import { scanPage } from '../../../../src/sources/finances/api-v0/page.js';
-import { readChain } from '../../../../src/sources/finances/api-v0/pages.js';
-import { ReadFailure, type FailureKind } from '../../../../src/engine/retry/read-failure.js';
-import type { RequestParameters } from '../../../../src/sources/finances/api-v0/request-path.js';
-import type { Recorded } from '../../../engine/http/recording-server.js';
+import type { KnownPage } from '../../../src/engine/paging/paginator.js';
+import type { OperationName } from '../../../src/sources/finances/api-v0/operations.js';
+import { FoundSize } from '../../../src/engine/paging/page-size.js';
+import { scanPage } from '../../../src/sources/finances/api-v0/finances-page.js';
+import { readChain } from '../../../src/sources/finances/api-v0/pages.js';
+import { ReadFailure, type FailureKind } from '../../../src/engine/retry/read-failure.js';
+import type { RequestParameters } from '../../../src/sources/finances/api-v0/request-path.js';
+import type { Recorded } from '../http/recording-server.js';
 import {
   emptyPage,
   failureOf,

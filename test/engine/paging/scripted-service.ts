@@ -5,11 +5,11 @@ import {
   type AttemptOptions,
   type Asking,
   type RequestPage,
-} from '../../../../src/sources/finances/api-v0/attempts.js';
-import { createFinancesClient, type FinancesClientOptions } from '../../../../src/sources/finances/api-v0/client.js';
-import { createTransport, type TransportOptions } from '../../../../src/engine/http/agent.js';
-import { HandClock } from '../../../core/clock.js';
-import { recordingServer, type Recorded, type RecordingServer } from '../../../engine/http/recording-server.js';
+} from '../../../src/engine/paging/page-requests.js';
+import { createFinancesClient, type FinancesClientOptions } from '../../../src/engine/paging/api-client.js';
+import { createTransport, type TransportOptions } from '../../../src/engine/http/transport.js';
+import { HandClock } from '../../core/clock.js';
+import { recordingServer, type Recorded, type RecordingServer } from '../http/recording-server.js';
 
 /** What is sent back to one request: an answer, or what goes wrong with it. */
 export type Scripted =

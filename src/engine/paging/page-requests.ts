@@ -1,22 +1,22 @@
-import type { Clock } from '../../../core/clock.js';
-import { LedgerlakeError } from '../../../core/errors.js';
-import type { UpstreamEvent } from '../../../core/events/run-event.js';
-import type { SlowAnswer } from '../../../engine/http/whole-answer.js';
-import type { RequestCounts } from '../../../engine/run/pipeline.js';
-import { attemptTable, type AttemptRule, type AttemptTable } from '../../../engine/retry/attempt-table.js';
-import type { Cause } from '../../../engine/retry/cause.js';
-import { backOff, retryAfterMs } from '../../../engine/retry/pauses.js';
-import { requestFailed } from '../../../engine/retry/request-failed.js';
-import { requestText, retried } from '../../../engine/retry/retried.js';
-import type { WaitWarning } from '../../../engine/retry/wait-warning.js';
-import { causeOf } from './causes.js';
-import type { FinancesClient } from './client.js';
-import { operations, type OperationName } from './operations.js';
-import { resultsOf } from './page-results.js';
-import { scanPage, type ScannedPage } from './page.js';
-import { untilBoundsAreFine } from './pauses.js';
-import { UpstreamRefusal } from './refused.js';
-import type { RequestParameters } from './request-path.js';
+import type { Clock } from '../../core/clock.js';
+import { LedgerlakeError } from '../../core/errors.js';
+import type { UpstreamEvent } from '../../core/events/run-event.js';
+import type { SlowAnswer } from '../http/whole-answer.js';
+import type { RequestCounts } from '../run/pipeline.js';
+import { attemptTable, type AttemptRule, type AttemptTable } from '../retry/retry-rules.js';
+import type { Cause } from '../retry/cause.js';
+import { backOff, retryAfterMs } from '../retry/backoff.js';
+import { requestFailed } from '../retry/request-failed.js';
+import { requestText, retried } from '../retry/retry-policy.js';
+import type { WaitWarning } from '../retry/wait-warning.js';
+import { causeOf } from '../../sources/finances/api-v0/causes.js';
+import type { FinancesClient } from './api-client.js';
+import { operations, type OperationName } from '../../sources/finances/api-v0/operations.js';
+import { resultsOf } from '../../sources/finances/api-v0/page-results.js';
+import { scanPage, type ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
+import { untilBoundsAreFine } from '../../sources/finances/api-v0/pauses.js';
+import { UpstreamRefusal } from '../../sources/finances/api-v0/refusals.js';
+import type { RequestParameters } from '../../sources/finances/api-v0/request-path.js';
 
 /** How a question's requests are sent. */
 export interface Asking {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { TokenBucket } from '../../../src/engine/rate-limit/bucket.js';
-import { RequestQueue } from '../../../src/engine/rate-limit/queue.js';
+import { TokenBucket } from '../../../src/engine/rate-limit/token-bucket.js';
+import { RequestQueue } from '../../../src/engine/rate-limit/request-queue.js';
 import { HandClock, settled } from '../../core/clock.js';
 
 const never = new AbortController().signal;

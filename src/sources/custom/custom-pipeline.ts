@@ -4,7 +4,7 @@ import type { Verdict } from '../../engine/run/pipeline.js';
 import type { WindowSlice } from '../../engine/run/window-slices.js';
 import type { Definition } from '../../engine/slicing/slicing.js';
 import { windowSlicing } from '../../engine/slicing/window-slicing.js';
-import { defaultPageSize, type OwnConnection, type OwnPage } from './connect.js';
+import { defaultPageSize, type OwnConnection, type OwnPage } from './custom-api.js';
 import type { LoadedDefinition } from './load-definitions.js';
 import { recordCollector } from './record-collector.js';
 

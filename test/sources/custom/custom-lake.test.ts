@@ -7,7 +7,7 @@ import { fileHashes, temporaryFolder } from '../../app/lake-run.js';
 import { Kept } from '../../core/text/streams.js';
 import { synced } from '../../app/sync/synced.js';
 import { verified } from '../../app/verify/verified.js';
-import { loaded, ownClock, rowOf, shipmentsFrom } from './own-run.js';
+import { loaded, ownClock, rowOf, shipmentsFrom } from './custom-run.js';
 import { parcelService, shipmentAt, shipmentsOf } from './parcel-service.js';
 
 const perDay = 8;

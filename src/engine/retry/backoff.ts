@@ -1,4 +1,4 @@
-import type { AttemptRule } from './attempt-table.js';
+import type { AttemptRule } from './retry-rules.js';
 
 /**
  * The pause before an attempt, in whole milliseconds: by chance, so that requests which failed together don't come

@@ -3,8 +3,8 @@ import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/core/clock.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
-import { createTransport, type Transport } from '../../../src/engine/http/agent.js';
-import { createAccessTokens, type AccessTokens } from '../../../src/engine/auth/access-tokens.js';
+import { createTransport, type Transport } from '../../../src/engine/http/transport.js';
+import { createAccessTokens, type AccessTokens } from '../../../src/engine/auth/access-token-cache.js';
 import { HandClock, settled } from '../../core/clock.js';
 import { issued, secrets, signInAt, tokenEndpoint, tokenOf, type Reply, type TokenEndpoint } from './token-endpoint.js';
 

@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createFinancesClient } from '../../../../src/sources/finances/api-v0/client.js';
-import { UpstreamRefusal } from '../../../../src/sources/finances/api-v0/refused.js';
-import { createTransport } from '../../../../src/engine/http/agent.js';
-import { HandClock } from '../../../core/clock.js';
-import { recordingServer } from '../../../engine/http/recording-server.js';
+import { createFinancesClient } from '../../../src/engine/paging/api-client.js';
+import { UpstreamRefusal } from '../../../src/sources/finances/api-v0/refusals.js';
+import { createTransport } from '../../../src/engine/http/transport.js';
+import { HandClock } from '../../core/clock.js';
+import { recordingServer } from '../http/recording-server.js';
 
 /** What a call fails with when the service answers like this. */
 async function failure(status: number, body: string, headers: Record<string, string> = {}): Promise<unknown> {

@@ -4,14 +4,14 @@ import {
   createFinancesClient,
   type FinancesClient,
   type FinancesClientOptions,
-} from '../../../../src/sources/finances/api-v0/client.js';
-import { operations, type OperationName } from '../../../../src/sources/finances/api-v0/operations.js';
-import { followUp, requestPath, type ParametersOf } from '../../../../src/sources/finances/api-v0/request-path.js';
-import { createTransport } from '../../../../src/engine/http/agent.js';
-import { TokenBucket } from '../../../../src/engine/rate-limit/bucket.js';
-import { RequestQueue } from '../../../../src/engine/rate-limit/queue.js';
-import { HandClock } from '../../../core/clock.js';
-import { recordingServer, type RecordingServer } from '../../../engine/http/recording-server.js';
+} from '../../../src/engine/paging/api-client.js';
+import { operations, type OperationName } from '../../../src/sources/finances/api-v0/operations.js';
+import { followUp, requestPath, type ParametersOf } from '../../../src/sources/finances/api-v0/request-path.js';
+import { createTransport } from '../../../src/engine/http/transport.js';
+import { TokenBucket } from '../../../src/engine/rate-limit/token-bucket.js';
+import { RequestQueue } from '../../../src/engine/rate-limit/request-queue.js';
+import { HandClock } from '../../core/clock.js';
+import { recordingServer, type RecordingServer } from '../http/recording-server.js';
 
 const day = Date.parse('2025-03-04T00:00:00Z');
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { eachEvent } from '../../../../src/sources/finances/api-v0/page.js';
+import { eachEvent } from '../../../../src/sources/finances/api-v0/finances-page.js';
 import { readChain } from '../../../../src/sources/finances/api-v0/pages.js';
 import { ReadFailure } from '../../../../src/engine/retry/read-failure.js';
-import { setup } from './scripted-service.js';
+import { setup } from '../../../engine/paging/scripted-service.js';
 import { rowOf, simulatedLedger, type SmallEvent, type Troubles } from './simulated-ledger.js';
 
 const from = Date.parse('2025-06-01T00:00:00Z');

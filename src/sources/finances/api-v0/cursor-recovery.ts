@@ -1,7 +1,7 @@
 import { contentsOf, type Contents } from './contents.js';
 import { operations, type Operation, type OperationName } from './operations.js';
 import { resultsOf } from './page-results.js';
-import type { ScannedPage } from './page.js';
+import type { ScannedPage } from './finances-page.js';
 import { followUp, type RequestParameters } from './request-path.js';
 
 /** Pages before the last one that are kept. Several in a row without any date are rare. */

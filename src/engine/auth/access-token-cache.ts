@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.js';
-import type { Transport } from '../http/agent.js';
-import { SharedWork } from './shared-work.js';
+import type { Transport } from '../http/transport.js';
+import { SharedWork } from './shared-promise.js';
 import type { IssuedToken, SignIn } from './token-request.js';
 
 /** The access tokens of one account, for the header `x-amz-access-token`. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { TokenBucket } from '../../../src/engine/rate-limit/bucket.js';
+import { TokenBucket } from '../../../src/engine/rate-limit/token-bucket.js';
 import { HandClock, settled } from '../../core/clock.js';
 
 const start = Date.parse('2025-03-04T05:06:07.089Z');
