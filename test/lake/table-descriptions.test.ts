@@ -9,7 +9,7 @@ import { createViews } from '../../src/core/duckdb/views.js';
 import { describeTables, describedTables } from '../../src/lake/table-descriptions.js';
 import { diskStore } from '../../src/lake/store/disk.js';
 import { sqlTables } from '../../src/app/query/lake-files.js';
-import { ownTable } from '../../src/sources/custom/custom-table.js';
+import { customTable } from '../../src/sources/custom/custom-table.js';
 
 let lake: string;
 beforeEach(async () => {
@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(lake, { recursive: true }));
 
-const table = ownTable('shop-orders', {
+const table = customTable('shop-orders', {
   name: 'shop_orders',
   about: 'Orders of a shop.',
   columns: {

@@ -3,8 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../src/core/clock.js';
-import { connectFinances, verdictOn } from '../../src/engine/paging/paged-client.js';
-import { waitWarning } from '../../src/engine/retry/wait-warning.js';
+import { connectFinances, verdictOn } from '../../src/sources/finances/api-v0/finances-api.js';
 import { plainLog } from '../../src/observe/log/plain-log.js';
 import { tables } from '../../src/sources/finances/model/tables.js';
 import { Lake } from '../../src/lake/lake.js';
@@ -109,11 +108,8 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
         refreshToken: new Secret('a refresh token'),
       },
     }),
-    waiting: waitWarning(
-      clock,
-      plainLog((line) => told.push(line)),
-    ),
-    tokenLifeMs: scenario.service?.tokenLifeMs ?? 180_000,
+    emit: plainLog((line) => told.push(line)),
+    cursorLifeMs: scenario.service?.tokenLifeMs ?? 180_000,
     transport: { headersTimeoutMs: timeoutMs, bodyTimeoutMs: timeoutMs },
   });
   try {

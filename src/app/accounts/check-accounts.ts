@@ -6,14 +6,14 @@ import { nearestName } from '../../core/text/nearest-name.js';
 import { configurationFile } from '../configuration/read-configuration.js';
 import { resolveAccount, type ResolvedAccount } from '../configuration/resolve-account.js';
 import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
-import { createFinancesClient } from '../../engine/paging/api-client.js';
+import { createApiClient } from '../../engine/paging/api-client.js';
+import { financesApi } from '../../sources/finances/api-v0/finances-api.js';
 import { createTransport, type Transport } from '../../engine/http/transport.js';
 import { accountPattern } from '../configuration/account.js';
 import { rangeMarginMs } from '../configuration/range.js';
 import { exposedText } from '../../core/events/exposed-text.js';
 import { writeText } from '../../core/text/sink.js';
 import { createAccessTokens } from '../../engine/auth/access-token-cache.js';
-import { Redaction } from '../../engine/auth/redaction.js';
 import { printable } from '../../core/printable.js';
 import { shownAddress } from './accounts.js';
 import type { ReadingContext } from '../context.js';
@@ -118,33 +118,16 @@ async function check(account: string, options: CheckOptions, means: Means): Prom
 /**
  * The cheapest request: one settlement of the last day, which ends behind the service's margin.
  *
- * @throws LedgerlakeError when there is no access token, or the answer isn't one of status 200
+ * @throws LedgerlakeError when there is no access token, or the answer isn't a page
  */
 async function askOnce(
   { endpoint, signIn }: ResolvedAccount & { readonly endpoint: string },
   { transport, clock, signal }: Means,
 ): Promise<void> {
-  const tokens = signIn && createAccessTokens({ ...signIn, transport, clock });
-  const token = await tokens?.current(signal);
-  const client = createFinancesClient({
-    endpoint,
-    transport: token === undefined ? transport : bearing(token, transport),
-  });
+  const accessTokens = signIn && createAccessTokens({ ...signIn, transport, clock });
+  const api = financesApi({ endpoint, quota: undefined, cursorLifeMs: 0 });
   const end = clock.now() - rangeMarginMs;
-  await client.listFinancialEventGroups(
-    { MaxResultsPerPage: 1, FinancialEventGroupStartedAfter: end - dayMs, FinancialEventGroupStartedBefore: end },
-    { signal },
-  );
-}
-
-/** A transport whose requests carry an access token, and whose answers don't quote it. */
-function bearing(token: string, transport: Transport): Transport {
-  const redaction = new Redaction([token]);
-  return {
-    ...transport,
-    get: async (request) => {
-      const answer = await transport.get({ ...request, headers: { ...request.headers, 'x-amz-access-token': token } });
-      return { ...answer, headers: redaction.headers(answer.headers), body: redaction.bytes(answer.body) };
-    },
-  };
+  const parameters = { FinancialEventGroupStartedAfter: end - dayMs, FinancialEventGroupStartedBefore: end };
+  const query = { operation: 'ListFinancialEventGroups', parameters } as const;
+  await createApiClient({ api, transport, accessTokens, clock }).send(query, { pageSize: 1 }, { signal, priority: 0 });
 }

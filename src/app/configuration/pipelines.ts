@@ -1,6 +1,6 @@
 import { defaultPipelines, pipelines } from '../../../pipelines/all-pipelines.js';
 import { usageError } from '../../core/errors.js';
-import { isOwn, type OwnPipeline } from '../../sources/custom/custom-pipeline.js';
+import { isCustom, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import type { FinancesPipeline } from '../../sources/finances/api-v0/finances-api.js';
 
 /**
@@ -11,7 +11,7 @@ import type { FinancesPipeline } from '../../sources/finances/api-v0/finances-ap
 export function choosePipelines(
   names: readonly string[],
   hasOrders: boolean,
-  own: readonly OwnPipeline[] = [],
+  own: readonly CustomPipeline[] = [],
 ): readonly FinancesPipeline[] {
   const all: readonly FinancesPipeline[] = [...pipelines, ...own];
   const chosen = names.map((name) => {
@@ -36,7 +36,7 @@ export function choosePipelines(
 
 /** Whether nothing of the finances is asked for, but users' own pipelines are. */
 export function areOwn(chosen: readonly FinancesPipeline[]): boolean {
-  return chosen.length > 0 && chosen.every(isOwn);
+  return chosen.length > 0 && chosen.every(isCustom);
 }
 
 /** Those that a run starts: each after what it needs. */

@@ -1,4 +1,4 @@
-import type { AttemptRule } from '../../engine/retry/retry-rules.js';
+import type { RetryRule } from '../../engine/retry/retry-rules.js';
 import { backOff } from '../../engine/retry/backoff.js';
 
 /**
@@ -39,7 +39,7 @@ export interface TurnRules {
   /** Failed turns in a row after which the account goes to the dead letters. */
   readonly maxFailures: number;
   /** The pauses between failed turns. */
-  readonly pauses: Pick<AttemptRule, 'firstPauseMs' | 'longestPauseMs'>;
+  readonly pauses: Pick<RetryRule, 'firstPauseMs' | 'longestPauseMs'>;
 }
 
 const minute = 60_000;

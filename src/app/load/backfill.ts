@@ -3,7 +3,7 @@ import { readOrders } from '../configuration/orders.js';
 import { areOwn, choosePipelines } from '../configuration/pipelines.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';
 import { nextSteps, nothingCame, summaryJson, summaryText } from './run-summary.js';
-import { isOwn } from '../../sources/custom/custom-pipeline.js';
+import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import type { RunContext } from '../context.js';
 import { load, type LoadOptions } from './loading.js';
 
@@ -31,7 +31,7 @@ export async function backfill(options: BackfillOptions, context: RunContext): P
       command: 'backfill',
       options,
       refresh,
-      own: pipelines.filter(isOwn),
+      own: pipelines.filter(isCustom),
       isOwn: areOwn(pipelines),
       plan: () => ({ pipelines, range, orders, refresh }),
       present: ({ report, findings }) => {

@@ -5,10 +5,10 @@ import type { Emit } from '../../core/events/run-event.js';
 import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/api-v0/finances-api.js';
 import { openJournal } from '../../engine/journal/journal.js';
 import { readApiAddress, type ApiAddress } from '../../sources/custom/api-address.js';
-import { connectOwn, cursorLifeMs, type OwnConnection } from '../../sources/custom/custom-api.js';
+import { connectCustom, cursorLifeMs, type CustomConnection } from '../../sources/custom/custom-api.js';
 import type { LoadedDefinition } from '../../sources/custom/load-definitions.js';
-import { isOwn, ownPipeline, type OwnPipeline } from '../../sources/custom/custom-pipeline.js';
-import { isWorthPacing } from '../../engine/rate-limit/worth-pacing.js';
+import { isCustom, customPipeline, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
+import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
 import { openQuota, pagesFolder, quotaFile, stateFolder, type StatePlace } from './state-folder.js';
 
 interface Surroundings {
@@ -38,11 +38,11 @@ export async function withOwnConnections<T>(
   surroundings: Surroundings,
   use: (connected: readonly FinancesPipeline[], sweep: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
-  const connections: OwnConnection[] = [];
+  const connections: CustomConnection[] = [];
   try {
     const connected: FinancesPipeline[] = [];
     for (const pipeline of pipelines) {
-      if (!isOwn(pipeline)) {
+      if (!isCustom(pipeline)) {
         connected.push(pipeline);
         continue;
       }
@@ -50,7 +50,7 @@ export async function withOwnConnections<T>(
       const connection = await connect(pipeline.loaded, address, place, account, surroundings);
       connections.push(connection);
       // What is to be done may be another's word: a sync's.
-      connected.push({ ...ownPipeline(pipeline.loaded, connection), work: (job) => pipeline.work(job) });
+      connected.push({ ...customPipeline(pipeline.loaded, connection), work: (job) => pipeline.work(job) });
     }
     return await use(connected, async () => {
       for (const connection of connections) await connection.sweep();
@@ -61,7 +61,7 @@ export async function withOwnConnections<T>(
 }
 
 /** @throws LedgerlakeError USAGE where an address or a header isn't there */
-export function ownAddress({ loaded: { definition, file } }: OwnPipeline): ApiAddress {
+export function ownAddress({ loaded: { definition, file } }: CustomPipeline): ApiAddress {
   return readApiAddress(definition.api, file, process.env);
 }
 
@@ -80,15 +80,15 @@ async function connect(
   place: StatePlace,
   account: string,
   { clock, emit }: Surroundings,
-): Promise<OwnConnection> {
+): Promise<CustomConnection> {
   const { name, api } = loaded.definition;
   const folder = stateFolder(place, account);
   const warn = (reason: unknown): void => {
     emit({ event: 'state-not-kept', folder, reason: messageOf(reason) });
   };
   const isKept = api.quota !== undefined && isWorthPacing(api.quota.rate);
-  const pages = { folder: join(folder, pagesFolder, name), clock, tokenLifeMs: cursorLifeMs(loaded), warn };
+  const pages = { folder: join(folder, pagesFolder, name), clock, cursorLifeMs: cursorLifeMs(loaded), warn };
   const journal = isKept ? await openJournal(pages) : undefined;
   const kept = isKept ? await openQuota(place, account, quotaName(name, address), warn) : undefined;
-  return connectOwn(loaded, { address, clock, random: Math.random, kept, journal, emit });
+  return connectCustom(loaded, { address, clock, random: Math.random, kept, journal, emit });
 }

@@ -2,12 +2,10 @@ import { join } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { messageOf, usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
-import { connectFinances } from '../../engine/paging/paged-client.js';
 import { openLargeGroups } from '../../sources/finances/api-v0/large-groups.js';
-import type { FinancesUpstream } from '../../sources/finances/api-v0/finances-api.js';
-import { waitWarning } from '../../engine/retry/wait-warning.js';
+import { connectFinances, type FinancesUpstream } from '../../sources/finances/api-v0/finances-api.js';
 import { openJournal } from '../../engine/journal/journal.js';
-import { isWorthPacing } from '../../engine/rate-limit/worth-pacing.js';
+import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
 import { largeGroupsFile, openQuota, pagesFolder, stateFolder, type StatePlace } from './state-folder.js';
 
@@ -44,8 +42,8 @@ export async function withUpstream<T>(
   use: (upstream: FinancesUpstream, sweep: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
   const { endpoint, rate, burst, signIn, tokenLifeMinutes = 3 } = options;
-  const tokenLifeMs = tokenLifeMinutes * 60_000;
-  const common = { clock, tokenLifeMs, random: Math.random, emit };
+  const cursorLifeMs = tokenLifeMinutes * 60_000;
+  const common = { clock, cursorLifeMs, random: Math.random, emit };
   if (endpoint === undefined) {
     if (options.startEmbedded === undefined) throw usageError('expected --endpoint: there is no embedded service here');
     const service = await options.startEmbedded(clock);
@@ -61,13 +59,12 @@ export async function withUpstream<T>(
   };
   const keeps = isWorthPacing(rate);
   const journal = keeps
-    ? await openJournal({ folder: join(folder, pagesFolder), clock, tokenLifeMs, warn })
+    ? await openJournal({ folder: join(folder, pagesFolder), clock, cursorLifeMs, warn })
     : undefined;
   const kept = keeps ? await openQuota(options, account, endpoint, warn) : undefined;
   const path = largeGroupsFile(options, account, endpoint);
   const largeGroups = await openLargeGroups({ path, clock, isForgotten: options.refresh === true, warn });
-  const waiting = waitWarning(clock, emit);
   const service = { ...common, endpoint, signIn, quota: { rate, burst } };
-  const connection = connectFinances({ ...service, journal, kept, largeGroups, waiting });
+  const connection = connectFinances({ ...service, journal, kept, largeGroups });
   return use(connection.upstream, () => connection.sweep()).finally(() => connection.close());
 }

@@ -1,10 +1,9 @@
 import { emitDamagedCheckpoints } from '../damaged-checkpoints.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import { verdictOn } from '../../engine/paging/paged-client.js';
 import { readEndpoint } from '../../sources/finances/api-v0/endpoint.js';
 import { tables } from '../../sources/finances/model/tables.js';
-import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/api-v0/finances-api.js';
+import { verdictOn, type FinancesPipeline, type FinancesUpstream } from '../../sources/finances/api-v0/finances-api.js';
 import type { Findings } from '../reconcile/changes.js';
 import { EventRevisions } from '../reconcile/event-revisions.js';
 import { emptyFailure } from '../reconcile/findings-text.js';
@@ -19,8 +18,8 @@ import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { readAccount, readOwnAccount, refuseMixing } from '../configuration/account.js';
 import { withNeeds } from '../configuration/pipelines.js';
 import type { RunReport } from './run-summary.js';
-import { refuseChanged } from '../../sources/custom/changed-table.js';
-import type { OwnPipeline } from '../../sources/custom/custom-pipeline.js';
+import { refuseChanged } from '../../sources/custom/custom-table.js';
+import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { runPipelines } from '../../engine/run/runner.js';
 import type { Window } from '../../core/windows.js';
 import { emittingReach } from '../sync/reach.js';
@@ -36,7 +35,7 @@ export interface LoadOptions extends UpstreamOptions {
   /** Takes it that what held rows is empty now. */
   readonly acceptEmpty?: boolean;
   /** Pipelines of the user's own, whether or not they are named. */
-  readonly own?: readonly OwnPipeline[];
+  readonly own?: readonly CustomPipeline[];
   readonly json: boolean;
   /** Files with secrets that everybody on this machine can read. */
   readonly exposed?: readonly string[] | undefined;
@@ -66,7 +65,7 @@ export interface Load {
   readonly options: LoadOptions;
   readonly refresh: boolean;
   /** Which pipelines of the user's own take part, and whether no others do. */
-  readonly own: readonly OwnPipeline[];
+  readonly own: readonly CustomPipeline[];
   readonly isOwn: boolean;
   /** What to load, given the lake as it is once the run holds its lease. */
   readonly plan: (lake: Lake, account: string) => LoadPlan | Promise<LoadPlan>;

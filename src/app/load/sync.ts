@@ -6,7 +6,7 @@ import { readOrders } from '../configuration/orders.js';
 import { areOwn, choosePipelines } from '../configuration/pipelines.js';
 import { latestBound } from '../configuration/range.js';
 import { summaryJson, summaryText } from './run-summary.js';
-import { isOwn } from '../../sources/custom/custom-pipeline.js';
+import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import { loadedWindows } from '../../engine/run/window-slices.js';
 import type { Window } from '../../core/windows.js';
 import { instantText } from '../status/backfill-command.js';
@@ -71,7 +71,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
       command: 'sync',
       options,
       refresh: true,
-      own: chosen.filter(isOwn),
+      own: chosen.filter(isCustom),
       isOwn: areOwn(chosen),
       plan: async (lake, account) => {
         plan = { ...plan, done: await readLookBacks(lake.store, account) };

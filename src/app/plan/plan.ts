@@ -11,10 +11,10 @@ import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import { emitDamagedCheckpoints } from '../damaged-checkpoints.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import { writeText } from '../../core/text/sink.js';
-import { refuseChanged } from '../../sources/custom/changed-table.js';
-import { isOwn, type OwnPipeline } from '../../sources/custom/custom-pipeline.js';
+import { refuseChanged } from '../../sources/custom/custom-table.js';
+import { isCustom, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { openKeptQuota } from '../../engine/rate-limit/kept-quota.js';
-import { isWorthPacing } from '../../engine/rate-limit/worth-pacing.js';
+import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
 import type { Job } from '../../engine/run/pipeline.js';
 import { ownAddress, ownQuotaFile } from '../load/connected-own.js';
 import { withUpstream, type UpstreamOptions } from '../load/connected.js';
@@ -33,7 +33,7 @@ export interface PlanOptions extends RangeOptions, UpstreamOptions {
   /** The text of the file with order ids, and its name. */
   readonly orders: { readonly text: string; readonly source: string } | undefined;
   /** Pipelines of the user's own, whether or not they are named. */
-  readonly own?: readonly OwnPipeline[];
+  readonly own?: readonly CustomPipeline[];
   /** Ask the service for a page where the lake can't tell. */
   readonly probe: boolean;
   readonly format: Format;
@@ -56,7 +56,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   const { clock, signal, output } = context;
   const emit = plainLog(context.log);
   const pipelines = choosePipelines(options.pipelines, options.orders !== undefined, options.own);
-  const own = pipelines.filter(isOwn);
+  const own = pipelines.filter(isCustom);
   const orders = options.orders === undefined ? [] : readOrders(options.orders.text, options.orders.source);
   const now = clock.now();
   const range = readRange(options, now);
@@ -84,7 +84,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   const kept = isPaced ? await keptIn(quotaFile(options, account, endpoint)) : undefined;
   const quotas = new Map<FinancesPipeline, OperationQuota>();
   for (const pipeline of withNeeds(pipelines)) {
-    if (!isOwn(pipeline)) {
+    if (!isCustom(pipeline)) {
       if (endpoint !== undefined) {
         quotas.set(pipeline, { rate, burst, isPaced, state: kept?.stateOf(pipeline.operation) });
       }

@@ -4,7 +4,7 @@ import { loadedWindows, unitOf } from '../../engine/run/window-slices.js';
 import { mainTable, type SyncJob } from '../../engine/slicing/slicing.js';
 import type { Tabled } from '../../lake/files/families.js';
 import type { Lake } from '../../lake/lake.js';
-import { isOwn } from '../../sources/custom/custom-pipeline.js';
+import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import type { FinancesPipeline } from '../../sources/finances/api-v0/finances-api.js';
 import { lookBackDays, type LookBackRule } from './look-back.js';
 import type { LookBacks } from './look-back-note.js';
@@ -24,7 +24,7 @@ export interface SyncPlan {
 
 /** Pipelines of this package that read windows of dates, and users' own among those that are asked for. */
 export function windowedOf(chosen: readonly FinancesPipeline[]): readonly FinancesPipeline[] {
-  return [...pipelines, ...chosen.filter(isOwn)].filter(({ loadKey }) => loadKey === 'window');
+  return [...pipelines, ...chosen.filter(isCustom)].filter(({ loadKey }) => loadKey === 'window');
 }
 
 /** The pipelines with what a sync reads in the place of what a backfill does. */

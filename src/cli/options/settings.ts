@@ -1,5 +1,5 @@
 import type { Settings } from '../../app/configuration/settings.js';
-import type { OwnPipeline } from '../../sources/custom/custom-pipeline.js';
+import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
 import type { Clock } from '../../core/clock.js';
 import type { EmbeddedService } from '../../app/load/connected.js';
@@ -15,7 +15,7 @@ export interface RunSettings extends Settings {
   /** Files with secrets that everybody on this machine can read. */
   readonly exposed?: readonly string[] | undefined;
   /** Pipelines of the user's own, whether or not they are named. */
-  readonly own: readonly OwnPipeline[];
+  readonly own: readonly CustomPipeline[];
 }
 
 /**
@@ -96,8 +96,8 @@ async function configured(given: Given) {
 }
 
 /** The pipelines that a folder defines. Throws as `loadDefinitions` does. */
-async function loadOwn(folder: string): Promise<readonly OwnPipeline[]> {
-  const [{ loadDefinitions }, { ownPipeline }, { pipelines }, { historyFamily }, { tables }] = await Promise.all([
+async function loadOwn(folder: string): Promise<readonly CustomPipeline[]> {
+  const [{ loadDefinitions }, { customPipeline }, { pipelines }, { historyFamily }, { tables }] = await Promise.all([
     import('../../sources/custom/load-definitions.js'),
     import('../../sources/custom/custom-pipeline.js'),
     import('../../../pipelines/all-pipelines.js'),
@@ -106,5 +106,5 @@ async function loadOwn(folder: string): Promise<readonly OwnPipeline[]> {
   ]);
   const taken = [...pipelines, historyFamily].map(({ name }) => name);
   const definitions = await loadDefinitions(folder, { pipelines: taken, tables: tables.map(({ name }) => name) });
-  return definitions.map((definition) => ownPipeline(definition));
+  return definitions.map((definition) => customPipeline(definition));
 }

@@ -276,7 +276,7 @@ interface RequestAnswered {
 interface RequestFailed {
   readonly event: 'request-failed';
   readonly operation: string;
-  /** `throttled`, `fault`, `token-expired` …: see `docs/quota.md`. */
+  /** `throttled`, `fault`, `cursor-expired` …: see `docs/quota.md`. */
   readonly cause: string;
   readonly status: number | null;
   readonly requestId: string | null;

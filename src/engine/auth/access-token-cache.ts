@@ -3,7 +3,10 @@ import type { Transport } from '../http/transport.js';
 import { SharedWork } from './shared-promise.js';
 import type { IssuedToken, SignIn } from './token-request.js';
 
-/** The access tokens of one account, for the header `x-amz-access-token`. */
+/** The header that carries an access token. */
+export const accessTokenHeader = 'x-amz-access-token';
+
+/** The access tokens of one account. */
 export interface AccessTokens {
   /**
    * A token that lives for a while yet; it is asked for where none is held. Callers at the same time share one request,

@@ -1,165 +1,145 @@
 import type { Clock } from '../../core/clock.js';
-import { excerpt, isHtml } from '../retry/excerpt.js';
-import type { AccessTokens } from '../auth/access-token-cache.js';
 import { LedgerlakeError } from '../../core/errors.js';
+import { accessTokenHeader, type AccessTokens } from '../auth/access-token-cache.js';
+import { Redaction } from '../auth/redaction.js';
+import { errorBytes } from '../http/body.js';
 import type { HttpAnswer, Transport } from '../http/transport.js';
 import type { SlowAnswer } from '../http/whole-answer.js';
 import type { RequestQueue } from '../rate-limit/request-queue.js';
-import { Redaction } from '../auth/redaction.js';
-import { errorBytes } from '../http/body.js';
-import { readEndpoint } from '../../sources/finances/api-v0/endpoint.js';
-import type { OperationName } from '../../sources/finances/api-v0/operations.js';
-import { UpstreamRefusal, WebPage } from '../../sources/finances/api-v0/refusals.js';
-import { requestPath, type ParametersOf, type RequestParameters } from '../../sources/finances/api-v0/request-path.js';
+import { WebPage } from '../retry/api-refusal.js';
+import { excerpt, isHtml } from '../retry/excerpt.js';
+import type { Answer, ApiPage, PagedApi, Query } from './paged-api.js';
 
-/** An answer with status 200. */
-export interface Answer {
-  readonly status: number;
-  /** The body exactly as it came. */
-  readonly body: Uint8Array;
-  /** `x-amzn-RequestId`. */
-  readonly requestId: string | undefined;
-  /** `x-amzn-RateLimit-Limit`: requests a second, above 0. */
-  readonly rateLimit: number | undefined;
-  /**
-   * How far the service's clock is ahead of ours, in milliseconds and good to about a second; undefined without a
-   * readable `Date` header, or where the client has no clock.
-   */
-  readonly skewMs: number | undefined;
+/** Which page of a query is asked for. */
+export interface PagePlace {
+  /** Undefined: the first page. */
+  readonly cursor?: string | undefined;
+  /** Results a page. */
+  readonly pageSize: number;
 }
 
-export interface RequestOptions {
-  readonly signal?: AbortSignal | undefined;
-  /** Place among the requests that wait: the lowest number goes first. */
-  readonly priority?: number | undefined;
-  /** Called right before the request is sent, once it has its turn under the quota and its access token. */
+/** An answer that a page was read from. */
+export interface ReceivedPage<P> extends Answer {
+  readonly page: P;
+  readonly requestId: string | undefined;
+}
+
+export interface SendOptions {
+  readonly signal: AbortSignal;
+  /** Place among the requests that wait: the lowest number is sent first. */
+  readonly priority: number;
+  /** Called right before the request is sent, when it has its token of the quota and its access token. */
   readonly onStart?: (() => void) | undefined;
   /** Called while the answer takes long. */
   readonly onSlow?: ((slow: SlowAnswer) => void) | undefined;
 }
 
-export interface FinancesClientOptions {
-  /** Base address; a path in it comes before that of the operations. */
-  readonly endpoint: URL | string;
+export interface ApiClientOptions<Q extends Query, P extends ApiPage> {
+  readonly api: PagedApi<Q, P>;
   readonly transport: Transport;
-  /** The quota of each operation. Left out: not throttled. The rate that the service names is handed on to it. */
-  readonly queues?: Readonly<Record<OperationName, RequestQueue>> | undefined;
-  /** Where the service asks for them: the one that is current when a request is sent goes into `x-amz-access-token`. */
+  /** The queue of an operation, which paces its requests and follows the rate that the API names; left out: not throttled. */
+  readonly queueOf?: ((operation: string) => RequestQueue) | undefined;
+  /** Where the API asks for them: the one that is current when a request is sent goes with it. */
   readonly accessTokens?: AccessTokens | undefined;
-  /** What the service's clock is held against; left out: it isn't. */
-  readonly clock?: Clock | undefined;
+  readonly clock: Clock;
 }
 
-type Call<N extends OperationName> = (parameters: ParametersOf<N>, options?: RequestOptions) => Promise<Answer>;
-
-/**
- * The service's four operations (specification, section 4). Each sends one request and resolves with the answer of
- * status 200. All of them throw a LedgerlakeError:
- *
- * - MISSING_PARAMETER with status 400, before anything is sent, where the path parameter is missing or empty (section 7)
- * - USAGE, before anything is sent, for a parameter that isn't the operation's or can't be sent
- * - UPSTREAM_UNREACHABLE when there is no whole answer
- * - UPSTREAM_STATUS (an `UpstreamRefusal`) when the status isn't 200; with 401 and 403 the access token counts as refused
- * - UPSTREAM_BODY when the answer is a web page (a `WebPage`), is encoded, or repeats what we sign in with
- *
- * or what signing in has against it, or the signal's reason.
- */
-export interface FinancesClient {
-  /** Any of the four by its name. */
-  request(name: OperationName, parameters: RequestParameters, options?: RequestOptions): Promise<Answer>;
-  /** Section 4.1. */
-  readonly listFinancialEventGroups: Call<'ListFinancialEventGroups'>;
-  /** Section 4.2. */
-  readonly listFinancialEvents: Call<'ListFinancialEvents'>;
-  /** Section 4.3. */
-  readonly listFinancialEventsByGroupId: Call<'ListFinancialEventsByGroupId'>;
-  /** Section 4.4. */
-  readonly listFinancialEventsByOrderId: Call<'ListFinancialEventsByOrderId'>;
+/** Sends an API's requests: one for each call, for one token of the quota. */
+export interface ApiClient<Q extends Query, P extends ApiPage> {
+  /**
+   * @throws LedgerlakeError:
+   * - USAGE or MISSING_PARAMETER, before anything is sent, for a query that can't be sent
+   * - UPSTREAM_UNREACHABLE where there is no whole answer, TOO_LARGE where it is larger than is held in memory
+   * - UPSTREAM_STATUS (an `ApiRefusal`) for another status than 200; with 401 and 403 the access token counts as refused
+   * - JSON_SYNTAX or UPSTREAM_BODY for an answer that isn't a page (a `WebPage` for HTML), or repeats our secrets
+   * - what signing in fails with
+   *
+   * or the signal's reason
+   */
+  send(query: Q, place: PagePlace, options: SendOptions): Promise<ReceivedPage<P>>;
 }
 
-/** @throws LedgerlakeError USAGE for an endpoint that isn't a base address */
-export function createFinancesClient(options: FinancesClientOptions): FinancesClient {
-  const { endpoint, transport, queues, accessTokens, clock } = options;
-  const { origin, prefix, authorization, login } = readEndpoint(endpoint);
-  const headers = {
-    accept: 'application/json',
-    'content-type': 'application/json',
-    ...(authorization === undefined ? {} : { authorization }),
+export function createApiClient<Q extends Query, P extends ApiPage>({
+  api,
+  transport,
+  queueOf,
+  accessTokens,
+  clock,
+}: ApiClientOptions<Q, P>): ApiClient<Q, P> {
+  const { origin, headers, secrets, setting } = api.address;
+  let signedWith: string | undefined;
+  let redaction = new Redaction(secrets);
+
+  const redacted = (answer: HttpAnswer, token: string | undefined): HttpAnswer => {
+    if (token !== signedWith) [signedWith, redaction] = [token, new Redaction([token, ...secrets])];
+    return { ...answer, headers: redaction.headers(answer.headers) };
   };
 
-  let signedWith: string | undefined;
-  let redaction = new Redaction(login);
-
-  /** The one place where a request is sent: once for each call, for one token of the quota. */
-  const attempt = async (
-    name: OperationName,
-    path: string,
-    signal: AbortSignal,
-    { onStart, onSlow }: RequestOptions,
-  ): Promise<Answer> => {
+  const attempt = async (query: Q, place: PagePlace, path: string, options: SendOptions): Promise<ReceivedPage<P>> => {
+    const { signal, onStart, onSlow } = options;
+    const { operation } = query;
     const token = await accessTokens?.current(signal);
     onStart?.();
-    const signed = token === undefined ? headers : { ...headers, 'x-amz-access-token': token };
-    const received = await transport.get({ origin, path, headers: signed, signal, onSlow });
-    if (token !== signedWith) [signedWith, redaction] = [token, new Redaction([token, ...login])];
+    const signed = token === undefined ? headers : { ...headers, [accessTokenHeader]: token };
+    const request = { origin, path, headers: signed, addressOf: setting, signal, onSlow };
+    const answer = redacted(await transport.get(request), token);
     const used = redaction;
-    // Its own id and dates go into messages and logs.
-    const told = { ...received, headers: used.headers(received.headers) };
-    const answer = answerOf(told, clock?.now());
-    queues?.[name].takeNamedRate(told.headers.get('x-amzn-ratelimit-limit'));
-    const { status, requestId, rateLimit, skewMs } = answer;
-    if (status !== 200) {
-      if (token !== undefined && (status === 401 || status === 403)) accessTokens?.refused(token);
-      const body = used.bytes(answer.body);
-      throw new UpstreamRefusal({ ...answer, body, operation: name, path, signedIn: token !== undefined });
+    const requestId = answer.headers.get(api.requestIdHeader ?? '');
+    const told = requestId === undefined ? undefined : excerpt(requestId);
+    queueOf?.(operation).takeNamedRate(answer.headers.get(api.rateHeader ?? ''));
+    if (answer.status !== 200) {
+      if (token !== undefined && (answer.status === 401 || answer.status === 403)) accessTokens?.refused(token);
+      const now = clock.now();
+      const theirs = Date.parse(answer.headers.get('date') ?? '');
+      throw api.refusal(query, {
+        ...answer,
+        body: used.bytes(answer.body),
+        path,
+        requestId: told,
+        hadCursor: place.cursor !== undefined,
+        signedIn: token !== undefined,
+        skewMs: Number.isNaN(theirs) ? undefined : theirs - now,
+        receivedAt: Number.isNaN(theirs) ? now : theirs,
+      });
     }
-    if (isHtml(answer.body)) throw new WebPage(name, used.bytes(answer.body.subarray(0, errorBytes)));
-    if (used.isIn(answer.body)) throw repeated(name);
-    return { status, body: answer.body, requestId, rateLimit, skewMs };
-  };
-
-  const request = async (
-    name: OperationName,
-    parameters: RequestParameters,
-    { signal = new AbortController().signal, priority = 0, ...notices }: RequestOptions = {},
-  ): Promise<Answer> => {
-    const path = `${prefix}${requestPath(name, parameters)}`;
-    if (queues === undefined) return attempt(name, path, signal, notices);
-    return queues[name].run((started) => attempt(name, path, started, notices), { priority, signal });
+    if (isHtml(answer.body)) throw new WebPage(operation, used.bytes(answer.body.subarray(0, errorBytes)), setting);
+    if (used.isIn(answer.body)) throw repeatedSecret(operation, setting);
+    return { ...answer, page: readPage(api, query, answer, path, told), requestId: told };
   };
 
   return {
-    request,
-    listFinancialEventGroups: (parameters, options) => request('ListFinancialEventGroups', { ...parameters }, options),
-    listFinancialEvents: (parameters, options) => request('ListFinancialEvents', { ...parameters }, options),
-    listFinancialEventsByGroupId: (parameters, options) =>
-      request('ListFinancialEventsByGroupId', { ...parameters }, options),
-    listFinancialEventsByOrderId: (parameters, options) =>
-      request('ListFinancialEventsByOrderId', { ...parameters }, options),
+    send: async (query, place, options) => {
+      const path = api.requestPath(query, place.cursor, place.pageSize);
+      if (queueOf === undefined) return attempt(query, place, path, options);
+      const start = (signal: AbortSignal) => attempt(query, place, path, { ...options, signal });
+      return queueOf(query.operation).run(start, options);
+    },
   };
 }
 
-type Received = Answer & { readonly retryAfter: string | undefined };
-
-function answerOf({ status, headers, body }: HttpAnswer, now: number | undefined): Received {
-  const rate = Number(headers.get('x-amzn-ratelimit-limit'));
-  const requestId = headers.get('x-amzn-requestid');
-  const theirs = Date.parse(headers.get('date') ?? '');
-  return {
-    status,
-    body,
-    requestId: requestId === undefined ? undefined : excerpt(requestId),
-    rateLimit: Number.isFinite(rate) && rate > 0 ? rate : undefined,
-    skewMs: now === undefined || Number.isNaN(theirs) ? undefined : theirs - now,
-    retryAfter: headers.get('retry-after'),
-  };
+/** What isn't a page is reported with its operation, and the id of its request. */
+function readPage<Q extends Query, P extends ApiPage>(
+  api: PagedApi<Q, P>,
+  query: Q,
+  answer: Answer,
+  path: string,
+  requestId: string | undefined,
+): P {
+  try {
+    return api.readPage(query, answer, path);
+  } catch (error) {
+    if (!(error instanceof LedgerlakeError) || (error.code !== 'JSON_SYNTAX' && error.code !== 'UPSTREAM_BODY'))
+      throw error;
+    const details = `request id: ${requestId ?? 'none'}\n${answer.body.length} bytes received`;
+    throw new LedgerlakeError(error.code, `${query.operation}: ${error.message}.`, { cause: error, details });
+  }
 }
 
 /** Such a body would carry the secret into the lake. */
-function repeated(name: OperationName): LedgerlakeError {
+function repeatedSecret(operation: string, setting: string): LedgerlakeError {
   return new LedgerlakeError(
     'UPSTREAM_BODY',
-    `Expected a page from ${name}, got an answer that repeats our own credentials: this is not the service. Please check --endpoint.`,
+    `Expected a page from ${operation}, got an answer that repeats our own credentials: this is not the API. Check ${setting}.`,
     { status: 200 },
   );
 }

@@ -1,10 +1,8 @@
-/** Sizes that are tried one after the other where a page is too large for the service. */
-const steps = [100, 50, 25, 10, 5, 2, 1];
-/** Pages that must come before a larger one is tried; after each larger one that is refused twice as many, up to … */
+/** Pages that must come before a larger size is tried; after each larger size that is refused twice as many, up to … */
 const goodPagesBeforeLarger = 5;
 const mostPagesBeforeLarger = 320;
 
-/** The size that an operation's pages were found to be good for, which all its chains begin with. */
+/** The page size that an operation was found to be able to send, with which all its queries begin. */
 export class FoundSize {
   #size = Infinity;
   #good = 0;
@@ -16,7 +14,7 @@ export class FoundSize {
     return this.#size;
   }
 
-  /** Pages of this size are refused, and such of a smaller one are not. */
+  /** Pages of this size are refused, and pages of a smaller one are not. */
   refused(size: number, smaller: number): void {
     if (size === this.#tried) this.#patience = Math.min(this.#patience * 2, mostPagesBeforeLarger);
     this.#tried = undefined;
@@ -24,7 +22,7 @@ export class FoundSize {
     this.#good = 0;
   }
 
-  /** A page of this size came; gives the size to go on with. */
+  /** A page of this size came; returns the size to continue with. */
   came(size: number, full: number): number {
     if (size === this.#tried) {
       this.#tried = undefined;
@@ -37,21 +35,24 @@ export class FoundSize {
   }
 }
 
-/** How many results a page a chain asks for: fewer where pages are too large, then slowly more again. */
+/** The page size of one query: smaller where pages are too large, then slowly larger again. */
 export class PageSize {
+  /** The sizes of the API, the largest first. */
+  readonly #sizes: readonly number[];
   readonly #full: number;
   readonly #found: FoundSize;
   #now: number;
   /** The size that was refused first since the last page came. */
   #refused: number | undefined;
-  /** No larger ones any more: the service doesn't take another size in the midst of a chain. */
+  /** No larger size any more: the API doesn't accept another one behind the first page. */
   #isFixed = false;
 
-  /** `before`: what pages that are known already were asked with. */
-  constructor(full: number, found: FoundSize, before = full) {
-    this.#full = full;
+  /** `before`: the size of the pages that are known already. */
+  constructor(sizes: readonly number[], found: FoundSize, before = Infinity) {
+    this.#sizes = sizes;
+    this.#full = Math.max(...sizes);
     this.#found = found;
-    this.#now = Math.min(full, found.size, before);
+    this.#now = Math.min(this.#full, found.size, before);
   }
 
   get now(): number {
@@ -65,7 +66,7 @@ export class PageSize {
 
   /** Takes the next smaller size; false where there is none. */
   shrink(): boolean {
-    const smaller = steps.find((step) => step < this.#now);
+    const smaller = this.#sizes.find((size) => size < this.#now);
     if (smaller === undefined) return false;
     this.#refused ??= this.#now;
     this.#now = smaller;
@@ -79,7 +80,7 @@ export class PageSize {
     if (!this.#isFixed && this.#now < this.#full) this.#now = this.#found.came(this.#now, this.#full);
   }
 
-  /** Stays at this size to the end of the chain, but for smaller ones. */
+  /** Stays at this size to the last page, but for smaller sizes. */
   fix(size: number): void {
     if (this.#now > size) this.#found.refused(this.#now, size);
     this.#isFixed = true;

@@ -1,195 +1,227 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../core/clock.js';
-import { continuationOf, ReceivedSoFar } from '../../sources/finances/api-v0/cursor-recovery.js';
-import { contentsOf } from '../../sources/finances/api-v0/contents.js';
-import type { Asking, ReceivedPage, RequestPage } from './page-requests.js';
-import { limits, operations, type Operation, type OperationName } from '../../sources/finances/api-v0/operations.js';
-import { resultsOf } from '../../sources/finances/api-v0/page-results.js';
-import { FoundSize, PageSize } from './page-size.js';
-import type { ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
+import { usageError } from '../../core/errors.js';
+import { dayMs } from '../../core/windows.js';
 import { ReadFailure } from '../retry/read-failure.js';
-import { followUp, type RequestParameters } from '../../sources/finances/api-v0/request-path.js';
+import type { PagePlace, ReceivedPage } from './api-client.js';
+import type { Asking, RequestPage } from './page-requests.js';
+import { FoundSize, PageSize } from './page-size.js';
+import type { ApiPage, CursorRecovery, PagedApi, Query } from './paged-api.js';
 
-/** A question: everything that a first request holds but the size of its page. */
-export interface Question {
-  readonly operation: OperationName;
-  readonly parameters: RequestParameters;
-}
-
-/** A page of a question as it was received. */
-export interface KnownPage {
+/** A page of a query as it was received. */
+export interface KnownPage<P> extends PagePlace {
+  readonly headers: ReadonlyMap<string, string>;
   readonly body: Uint8Array;
-  readonly page: ScannedPage;
-  /** The token that it was asked with; undefined: the question itself. */
-  readonly asked: string | undefined;
+  readonly page: P;
   /** Milliseconds since 1970. */
   readonly receivedAt: number;
-  /** Results a page that were asked for. */
-  readonly pageSize: number;
 }
 
-export interface ChainOptions extends Asking {
-  readonly request: RequestPage;
+export interface PaginatorOptions<Q extends Query, P extends ApiPage> extends Asking {
+  readonly api: PagedApi<Q, P>;
+  readonly request: RequestPage<Q, P>;
   readonly clock: Clock;
-  /** Results a page, where the service can send so many. */
-  readonly pageSize?: number;
-  /** What the operation's other chains have found out about that. */
+  /** What the operation's other queries have found out about its page size. */
   readonly foundSize?: FoundSize;
-  /** The question's first pages, received earlier and without a gap: they aren't asked for again. */
-  readonly resume?: readonly KnownPage[];
-  /** For how long a token is taken: one of `resume` that is older isn't sent any more. */
-  readonly tokenLifeMs?: number;
-  /** Called for every page that comes over the wire and belongs to the answer, before it is handed on. */
-  readonly onPage?: (known: KnownPage) => Promise<void> | void;
+  /** The query's first pages, received earlier and without a gap: they aren't asked for again. */
+  readonly resume?: readonly KnownPage<P>[];
+  /** Takes every page that comes over the wire and is part of the answer, before it is handed on. */
+  readonly onPage?: (known: KnownPage<P>) => Promise<void> | void;
 }
 
-/** Pages without a result are normal, but so many in a row come from a service that runs in a circle. */
+/** Pages without a result are normal, but so many in a row come from an API that runs in a circle. */
 const mostEmptyPages = 1000;
-/** Times in a row that the place is found again without that a page comes of it. */
-const mostFinds = 3;
+/** Times in a row that the place is found again without a page that comes of it. */
+const mostRecoveries = 3;
+/** A cursor must last until its request is sent. */
+const cursorMarginMs = 30_000;
 
-/** A chain of pages, as far as it has been read. */
-export class Chain {
-  readonly #question: Question;
-  readonly #options: ChainOptions;
-  readonly #received: ReceivedSoFar;
+/**
+ * The pages of a query in order, through empty ones too, until one has no cursor. Every result is in them once, whatever
+ * happens on the way: a page that is too large is asked for in smaller ones, and where a cursor has expired the place is
+ * found again, as far as the API allows either.
+ *
+ * @throws ReadFailure, with the number of pages that came before: what the requests fail with; `cursor-expired` where the
+ *   place can't be found again for certain; `loop` where a cursor comes a second time, also when its page is asked for
+ *   again, or where more than 1,000 pages in a row are empty; `mistake`, before anything is asked, for a window that is
+ *   longer than the API answers. The signal's reason when it aborts. What `onPage` throws.
+ */
+export async function* readPages<Q extends Query, P extends ApiPage>(
+  query: Q,
+  options: PaginatorOptions<Q, P>,
+): AsyncGenerator<P, void> {
+  const { api, clock, resume = [] } = options;
+  refuseLongWindow(api, query, clock.now());
+  const paginator = new Paginator(query, options);
+  for (const known of resume) paginator.take(known);
+  // Before the known pages are handed on: where the place is lost, they will be read again anyway.
+  if (isCursorStale(resume, api.cursorLifeMs, clock.now())) await paginator.recover();
+  for (const { page } of resume) yield page;
+  for (let page = await paginator.next(); page !== undefined; page = await paginator.next()) yield page;
+}
+
+/** Whether the cursor on the last of these pages is too old to be sent. */
+export function isCursorStale(pages: readonly KnownPage<unknown>[], cursorLifeMs: number, now: number): boolean {
+  const last = pages.at(-1);
+  return last !== undefined && now - last.receivedAt > cursorLifeMs - cursorMarginMs;
+}
+
+/** What the API answers with an empty page must never be asked: it would look like success. */
+function refuseLongWindow<Q extends Query, P extends ApiPage>(api: PagedApi<Q, P>, query: Q, now: number): void {
+  const { longestWindowMs = Infinity } = api;
+  const { start, end } = api.windowOf(query, now) ?? { start: 0, end: 0 };
+  if (end - start <= longestWindowMs) return;
+  const [most, days] = [longestWindowMs / dayMs, Math.ceil((end - start) / dayMs)];
+  const { code, message } = usageError(
+    `Expected dates of ${query.operation} that are at most ${most} days apart, got ${days} days: the API returns nothing for them. Ask for shorter ranges.`,
+  );
+  throw new ReadFailure('mistake', code, message);
+}
+
+/** The pages of one query, as far as they have been read. */
+class Paginator<Q extends Query, P extends ApiPage> {
+  readonly #query: Q;
+  readonly #options: PaginatorOptions<Q, P>;
+  readonly #recovery: CursorRecovery<Q, P> | undefined;
   readonly #size: PageSize;
-  /** Tokens asked for, each with the number of its page. */
+  /** Cursors asked with, each with the number of its page. */
   readonly #asked = new Map<string, number>();
   #pages = 0;
   #emptyPages = 0;
   #isDone = false;
-  /** The page taken last, and how it was asked for. */
-  #last: Pick<KnownPage, 'asked' | 'pageSize' | 'page'> | undefined;
-  /** The token that leads on; undefined: the question itself does. */
-  #token: string | undefined;
-  /** Results a page that the token's own page was asked with. */
-  #tokenSize: number;
-  /** Results a page that the last page with results was asked with. */
+  /** The page taken last, and its place. */
+  #last: (PagePlace & { readonly page: P }) | undefined;
+  /** The cursor of the next page; undefined: the query's first page is next. */
+  #cursor: string | undefined;
+  /** The page size that the cursor came with. */
+  #cursorSize: number;
+  /** The page size of the last page that had results. */
   #lastSize: number;
   /** How often the place was found again since the last page came. */
-  #finds = 0;
+  #recoveries = 0;
 
-  constructor(question: Question, options: ChainOptions) {
-    const { pageSize = limits.pageSize, foundSize = new FoundSize(), resume = [] } = options;
-    this.#question = question;
+  constructor(query: Q, options: PaginatorOptions<Q, P>) {
+    const { api, foundSize = new FoundSize(), resume = [] } = options;
+    this.#query = query;
     this.#options = options;
-    this.#received = new ReceivedSoFar(question.operation);
-    this.#size = new PageSize(pageSize, foundSize, resume.at(-1)?.pageSize);
-    this.#tokenSize = this.#size.now;
+    this.#recovery = api.recovery?.(query);
+    this.#size = new PageSize(api.pageSizes, foundSize, resume.at(-1)?.pageSize);
+    this.#cursorSize = this.#size.now;
     this.#lastSize = this.#size.now;
   }
 
   /** Takes in a page that is part of the answer. */
-  take({ page, asked, pageSize }: KnownPage): void {
-    const results = resultsOf(page, operations[this.#question.operation].result);
+  take({ page, cursor: asked, pageSize }: KnownPage<P>): void {
+    const { results, cursor } = page;
     this.#pages++;
     if (asked !== undefined) this.#asked.set(asked, this.#pages);
-    this.#last = { asked, pageSize, page };
-    this.#received.add(page);
-    this.#token = page.nextToken;
-    this.#tokenSize = pageSize;
+    this.#last = { cursor: asked, pageSize, page };
+    this.#recovery?.add(page);
+    this.#cursor = cursor;
+    this.#cursorSize = pageSize;
     if (results > 0) this.#lastSize = pageSize;
     this.#emptyPages = results === 0 ? this.#emptyPages + 1 : 0;
-    this.#isDone = page.nextToken === undefined;
-    this.#finds = 0;
+    this.#isDone = cursor === undefined;
+    this.#recoveries = 0;
     this.#size.grow();
   }
 
-  /** The page that follows; undefined behind the last one. */
-  async next(): Promise<ScannedPage | undefined> {
+  /** The next page; undefined behind the last one. */
+  async next(): Promise<P | undefined> {
     if (!this.#isDone) await this.#leaveCircle();
     if (this.#isDone) return undefined;
-    const known = await this.#nextReceived();
+    const known = await this.#receive();
     await this.#options.onPage?.(known);
     this.#options.counts.pages++;
     this.take(known);
     return known.page;
   }
 
-  /** Asks for the page that follows until there is one, in another way each time. */
-  async #nextReceived(): Promise<KnownPage> {
+  /** Asks for the next page until it comes, in another way each time. */
+  async #receive(): Promise<KnownPage<P>> {
     for (;;) {
-      const [token, pageSize] = [this.#token, this.#size.now];
+      const place = { cursor: this.#cursor, pageSize: this.#size.now };
       try {
-        const { page, body } = await this.#ask(this.#parameters(token, pageSize), this.#size.isGuess);
-        return { page, body, asked: token, receivedAt: this.#options.clock.now(), pageSize };
+        const { page, headers, body } = await this.#ask(this.#query, place, this.#size.isGuess);
+        return { ...place, page, headers, body, receivedAt: this.#options.clock.now() };
       } catch (error) {
         if (!(error instanceof ReadFailure)) throw error;
-        await this.#findAnotherWay(error, pageSize);
+        await this.#findAnotherWay(error, place.pageSize);
       }
     }
   }
 
-  /** Changes what is asked next after a failure, or throws it. */
+  /** Changes what is asked next after a failure, or throws the failure. */
   async #findAnotherWay(failure: ReadFailure, pageSize: number): Promise<void> {
     const { kind } = failure;
     if (kind === 'too-large') {
-      if (!this.#size.shrink()) throw failure.after(this.#pages);
+      if (!this.#size.shrink()) throw this.#failed(failure);
       return;
     }
-    // The service doesn't always say that a page is too large. A size that was good for the token isn't to blame.
-    if (kind === 'invalid' && (this.#token === undefined || pageSize <= this.#tokenSize)) {
+    // An API doesn't always say that a page is too large. A size that was good for the cursor isn't to blame.
+    if (kind === 'invalid' && (this.#cursor === undefined || pageSize <= this.#cursorSize)) {
       if (this.#size.shrink()) return;
-      if (this.#size.isGuess) throw failure.after(this.#pages);
+      if (this.#size.isGuess) throw this.#failed(failure);
     }
-    if (this.#token === undefined) throw failure.after(this.#pages);
-    // Perhaps a token holds only for the size that it came with. A token that has just been found hasn't expired.
-    const isNoLongerTaken = kind === 'token-expired' && this.#finds === 0;
-    const mayBeItsSize = kind === 'invalid' || kind === 'mistake' || kind === 'token-expired';
-    if (!isNoLongerTaken && mayBeItsSize && pageSize !== this.#tokenSize) {
-      this.#size.fix(Math.min(pageSize, this.#tokenSize));
-      // For a larger size the place needn't be looked for: the token is good for the one before.
-      if (pageSize > this.#tokenSize) return;
-    } else if (kind !== 'token-expired') throw failure.after(this.#pages);
-    await this.findPlace(failure);
+    if (this.#cursor === undefined) throw this.#failed(failure);
+    // Perhaps a cursor holds only for the size that it came with. A cursor that has just been found hasn't expired.
+    const isExpired = kind === 'cursor-expired' && this.#recoveries === 0;
+    const mayBeItsSize = kind === 'invalid' || kind === 'mistake' || kind === 'cursor-expired';
+    if (!isExpired && mayBeItsSize && pageSize !== this.#cursorSize) {
+      this.#size.fix(Math.min(pageSize, this.#cursorSize));
+      // For a larger size the place needn't be found again: the cursor is good for the size before.
+      if (pageSize > this.#cursorSize) return;
+    } else if (kind !== 'cursor-expired') throw this.#failed(failure);
+    await this.recover(failure);
+  }
+
+  #failed(failure: ReadFailure): ReadFailure {
+    const { isTooLargeWhereFaultLasts = false } = this.#options.api;
+    const isTooLarge = isTooLargeWhereFaultLasts && failure.kind === 'fault' && this.#pages > 0;
+    return failure.with({ pages: this.#pages, ...(isTooLarge && { kind: 'too-large' }) });
   }
 
   /**
-   * Finds the place again where the pages end that were received, by another token.
+   * Finds the place where the received pages end again, by another cursor.
    *
-   * @throws ReadFailure `token-expired` where that can't be done for certain, and what the requests fail with
+   * @throws ReadFailure `cursor-expired` where that can't be done for certain, and what the requests fail with
    */
-  async findPlace(failure?: ReadFailure): Promise<void> {
+  async recover(failure?: ReadFailure): Promise<void> {
     if (this.#isDone) return;
-    const { operation, parameters } = this.#question;
-    const size = Math.min(this.#size.now, this.#lastSize);
-    const ask = async (asked: RequestParameters): Promise<ScannedPage> => (await this.#ask(asked)).page;
+    if (this.#recovery === undefined) throw failure === undefined ? this.#lost(failure) : this.#failed(failure);
+    const pageSize = Math.min(this.#size.now, this.#lastSize);
+    const ask = async (query: Q, cursor?: string): Promise<P> => (await this.#ask(query, { cursor, pageSize })).page;
     const found =
-      this.#finds === mostFinds
+      this.#recoveries === mostRecoveries
         ? undefined
-        : await continuationOf(operation, parameters, this.#received, size, ask).catch((error: unknown) => {
+        : await this.#recovery.find(ask).catch((error: unknown) => {
             if (!(error instanceof ReadFailure)) throw error;
-            // A token that dies between two requests, or pages that are too large now: not to be found in this way.
-            if (error.kind === 'token-expired' || error.kind === 'too-large') return undefined;
-            throw error.after(this.#pages);
+            // A cursor that dies between two requests, or pages that are too large now: not to be found in this way.
+            if (error.kind === 'cursor-expired' || error.kind === 'too-large') return undefined;
+            throw this.#failed(error);
           });
     if (found === undefined) throw this.#lost(failure);
-    this.#token = found.token;
-    this.#tokenSize = size;
-    this.#finds++;
+    this.#cursor = found.cursor;
+    this.#cursorSize = pageSize;
+    this.#recoveries++;
   }
 
-  #ask(parameters: RequestParameters, isGuess = false): Promise<ReceivedPage> {
-    const { request, priority, signal, counts, emit } = this.#options;
-    return request(this.#question.operation, parameters, { priority, signal, counts, emit, isGuess });
+  #ask(query: Q, place: PagePlace, isGuess = false): Promise<ReceivedPage<P>> {
+    const { request, signal, counts, emit } = this.#options;
+    // Another place among those that wait with every page.
+    const { priority } = this.#options;
+    return request(query, place, { priority, signal, counts, emit, isGuess });
   }
 
-  #parameters(token: string | undefined, pageSize: number): RequestParameters {
-    const { operation, parameters } = this.#question;
-    const sized = { ...parameters, MaxResultsPerPage: pageSize };
-    return token === undefined ? sized : followUp(operation, sized, token);
-  }
-
-  /** A token that came round once may have been a slip: where the same page leads on when it is asked for again, it was. */
+  /** A cursor that comes a second time may have been a slip: where the same page has another one when it is asked again, it was. */
   async #leaveCircle(): Promise<void> {
     const last = this.#last;
     if (last !== undefined && this.#isInCircle()) {
-      const { page } = await this.#ask(this.#parameters(last.asked, last.pageSize));
-      const { operation } = this.#question;
-      if (isDeepStrictEqual(contentsOf(page, operation).results, contentsOf(last.page, operation).results)) {
-        this.#token = page.nextToken;
-        this.#isDone = page.nextToken === undefined;
+      const { page } = await this.#ask(this.#query, last);
+      const { api } = this.#options;
+      if (isDeepStrictEqual(api.resultTexts(page), api.resultTexts(last.page))) {
+        this.#cursor = page.cursor;
+        this.#isDone = page.cursor === undefined;
         this.#last = { ...last, page };
       }
     }
@@ -197,38 +229,39 @@ export class Chain {
   }
 
   #isInCircle(): boolean {
-    return this.#token !== undefined && this.#finds === 0 && this.#asked.has(this.#token);
+    return this.#cursor !== undefined && this.#recoveries === 0 && this.#asked.has(this.#cursor);
   }
 
   #refuseCircle(): void {
-    const before = this.#token === undefined || this.#finds > 0 ? undefined : this.#asked.get(this.#token);
-    const what =
+    const before = this.#isInCircle() ? this.#asked.get(this.#cursor ?? '') : undefined;
+    const got =
       before === undefined
         ? this.#emptyPages > mostEmptyPages && `got ${this.#emptyPages} empty pages in a row`
-        : `got the token of page ${before} again`;
-    if (what === false) return;
+        : `got the cursor of page ${before} again`;
+    if (got === false) return;
     const message =
-      `Expected page ${this.#pages} of ${this.#question.operation} to end the list or to lead to a new page, ${what}: ` +
-      `the service runs in a circle. Please try again later${this.#orShorter()}.`;
+      `Expected page ${this.#pages} of ${this.#query.operation} to end the list or to lead to a new page, ${got}: ` +
+      `the API runs in a circle. Try again later${this.#orShorter()}.`;
     throw new ReadFailure('loop', 'UPSTREAM_BODY', message, { pages: this.#pages });
   }
 
   /** A settlement or an order has no range that could be shorter. */
   #orShorter(): string {
-    const { range }: Operation = operations[this.#question.operation];
-    return range === undefined ? '' : ', or with a shorter range';
+    const { api, clock } = this.#options;
+    return api.windowOf(this.#query, clock.now()) === undefined ? '' : ', or with a shorter range';
   }
 
   #lost(failure: ReadFailure | undefined): ReadFailure {
     const message =
-      `Expected ${this.#question.operation} to go on after page ${this.#pages}, but its token has expired, ` +
-      `and where the pages end can not be found again for certain. Please run it again${this.#orShorter()}.`;
-    const code = failure?.code ?? 'UPSTREAM_STATUS';
-    return new ReadFailure('token-expired', code, message, {
+      `Expected ${this.#query.operation} to continue after page ${this.#pages}, but its cursor has expired, ` +
+      `and where the pages end can't be found again for certain. Run it again${this.#orShorter()}.`;
+    const { code = 'UPSTREAM_STATUS', tries = 0, status, details } = failure ?? {};
+    return new ReadFailure('cursor-expired', code, message, {
+      cause: failure,
+      status,
+      details,
+      tries,
       pages: this.#pages,
-      ...(failure === undefined ? {} : { cause: failure, tries: failure.tries }),
-      ...(failure?.status === undefined ? {} : { status: failure.status }),
-      ...(failure?.details === undefined ? {} : { details: failure.details }),
     });
   }
 }

@@ -11,8 +11,8 @@ export interface PacedQueueOptions {
   /** Undefined: not throttled. */
   readonly quota: { readonly rate: number; readonly burst: number } | undefined;
   readonly clock: Clock;
-  /** How long what a page leads on with is taken: nobody waits for that long. */
-  readonly tokenLifeMs: number;
+  /** How long a cursor is accepted: nobody waits for that long. */
+  readonly cursorLifeMs: number;
   /** What the bucket held when the last run ended, and where this one's is kept. */
   readonly kept: KeptQuota | undefined;
   /** Takes what becomes of the bucket; undefined: nobody listens. */
@@ -26,7 +26,7 @@ const concurrency = 20;
 const overtaking = { seconds: 0.6, tokens: 3 };
 
 /** The queue of an operation's requests, with a bucket that is kept between runs. */
-export function pacedQueue({ name, quota, clock, tokenLifeMs, kept, emit }: PacedQueueOptions): RequestQueue {
+export function pacedQueue({ name, quota, clock, cursorLifeMs, kept, emit }: PacedQueueOptions): RequestQueue {
   if (quota === undefined) return new RequestQueue({ concurrency });
   const bucket: TokenBucket = new TokenBucket({
     ...quota,
@@ -44,5 +44,5 @@ export function pacedQueue({ name, quota, clock, tokenLifeMs, kept, emit }: Pace
   const onUnfitRate = (named: string, rate: number): void => {
     emit?.({ event: 'rate-unfit', operation: name, named: excerpt(named, 40), rate });
   };
-  return new RequestQueue({ concurrency, bucket, patience: { ms: tokenLifeMs / 4, clock }, onUnfitRate });
+  return new RequestQueue({ concurrency, bucket, patience: { ms: cursorLifeMs / 4, clock }, onUnfitRate });
 }

@@ -1,7 +1,8 @@
-import PQueue from 'p-queue';
+import PQueue, { PriorityQueue, type Queue, type QueueAddOptions } from 'p-queue';
 import type { Clock } from '../../core/clock.js';
-import type { TokenBucket } from './token-bucket.js';
+import type { Pace } from '../run/pipeline.js';
 import { readNamedRate } from './named-rate.js';
+import type { TokenBucket } from './token-bucket.js';
 
 export interface RequestQueueOptions {
   /** Paces the starts. Left out: not throttled. */
@@ -10,7 +11,7 @@ export interface RequestQueueOptions {
   readonly concurrency: number;
   /** A job that has waited for so many milliseconds goes before more important ones. Left out: none does. */
   readonly patience?: { readonly ms: number; readonly clock: Clock } | undefined;
-  /** Told once of a rate that can't be meant, as it was named, and of the rate that counts. */
+  /** Takes the first rate that can't be meant, as it was named, and the rate that counts. */
   readonly onUnfitRate?: ((named: string, rate: number) => void) | undefined;
 }
 
@@ -30,16 +31,29 @@ interface WaitingJob {
 /** Above every priority that a job can have been given. */
 const foremost = Number.MAX_VALUE;
 
+/** Of the time that an answer took, against what was known: one slow answer says little. */
+const newestShare = 0.2;
+
+/** Requests a second beyond which a run never waits for the quota, and saves none. */
+const unpacedRate = 100;
+
+/** Whether slices are cut and opened by the quota, and pages kept for the next run. */
+export function isWorthPacing(rate: number): boolean {
+  return rate <= unpacedRate;
+}
+
 /**
  * Requests in the order of their importance, so many at once and no faster than the bucket allows: p-queue holds the
  * work, its order and its concurrency, the bucket paces the starts.
  *
  * A token is asked for only while a job waits and there is room for it to run, and the job is chosen at the instant at
- * which the token is there: whoever came meanwhile and is more important gets it. For that p-queue is paused between
- * two starts. Nobody waits for ever: what a job asks with may have a life of its own.
+ * which the token is there: whoever came meanwhile and is more important gets it. So p-queue sees the waiting jobs through
+ * a gate, which a token opens for one. Nobody waits for ever: what a job asks with may have a life of its own.
  */
 export class RequestQueue {
-  readonly #queue: PQueue;
+  readonly #queue: PQueue<Jobs>;
+  readonly #gate: Gate;
+  readonly #concurrency: number;
   readonly #bucket: TokenBucket | undefined;
   /** Ends the wait for the next token, while there is one. */
   #asking: AbortController | undefined;
@@ -47,23 +61,40 @@ export class RequestQueue {
   readonly #waiting = new Map<AbortController, WaitingJob>();
   readonly #patience: RequestQueueOptions['patience'];
   #jobs = 0;
+  #latency: number | undefined;
   #onUnfitRate: RequestQueueOptions['onUnfitRate'];
 
   /** @throws TypeError for a concurrency below 1 */
   constructor({ bucket, concurrency, patience, onUnfitRate }: RequestQueueOptions) {
     this.#bucket = bucket;
+    this.#concurrency = concurrency;
     this.#onUnfitRate = onUnfitRate;
     this.#patience = patience;
-    this.#queue = new PQueue({ concurrency, autoStart: bucket === undefined });
+    this.#gate = { places: bucket === undefined ? Infinity : 0 };
+    this.#queue = new PQueue({ concurrency, queueClass: jobsBehind(this.#gate) });
     // A job has ended, or one that waited was given up.
     this.#queue.on('next', () => {
       this.#ask();
     });
   }
 
-  /** The jobs' bucket, for whoever tells it what the upstream says. */
+  /** The jobs' bucket, which has to know what the upstream says. */
   get bucket(): TokenBucket | undefined {
     return this.#bucket;
+  }
+
+  /** How fast requests can be sent, and how fast they are answered; undefined: as fast as they are answered. */
+  pace(): Pace | undefined {
+    const bucket = this.#bucket;
+    if (bucket === undefined || !isWorthPacing(bucket.rate)) return undefined;
+    return { rate: bucket.rate, burst: bucket.burst, level: bucket.level(), latency: this.#latency };
+  }
+
+  /** Takes in that a request was granted, and its whole answer there after so many seconds. */
+  answered(seconds: number): void {
+    const before = this.#latency ?? seconds;
+    this.#latency = before + (seconds - before) * newestShare;
+    this.#bucket?.granted();
   }
 
   /** Changes the tokens a second; nothing where there is no bucket. Throws a USAGE error for what isn't a rate. */
@@ -91,24 +122,21 @@ export class RequestQueue {
   async run<T>(work: (signal: AbortSignal) => Promise<T>, { priority, signal }: JobOptions): Promise<T> {
     signal.throwIfAborted();
     const waiting = new AbortController();
-    const giveUp = (): void => {
-      waiting.abort(signal.reason);
-    };
-    const id = String(this.#jobs++);
-    const wait = (): void => {
-      this.#waiting.set(waiting, { id, since: this.#patience?.clock.now() });
-      signal.addEventListener('abort', giveUp, { once: true });
-    };
     const endWait = (): void => {
       this.#waiting.delete(waiting);
       signal.removeEventListener('abort', giveUp);
     };
+    const giveUp = (): void => {
+      endWait();
+      waiting.abort(signal.reason);
+    };
 
-    wait();
+    const id = String(this.#jobs++);
+    this.#waiting.set(waiting, { id, since: this.#patience?.clock.now() });
+    signal.addEventListener('abort', giveUp, { once: true });
     // p-queue gets the signal of the wait only: it would give away the place of a job that is still on its way to end.
     const result = this.#queue.add(
       () => {
-        if (this.#bucket !== undefined) this.#queue.pause();
         endWait();
         return work(signal);
       },
@@ -125,12 +153,12 @@ export class RequestQueue {
   /** Asks for a token if there is a job for it; one at a time. */
   #ask(): void {
     if (this.#bucket === undefined) return;
-    if (this.#queue.size === 0) {
+    if (this.#waiting.size === 0) {
       this.#asking?.abort();
       this.#asking = undefined;
       return;
     }
-    if (this.#asking !== undefined || this.#queue.pending >= this.#queue.concurrency) return;
+    if (this.#asking !== undefined || this.#queue.pending >= this.#concurrency) return;
     const asking = new AbortController();
     this.#asking = asking;
     this.#bucket
@@ -144,7 +172,9 @@ export class RequestQueue {
         (error: unknown) => {
           if (this.#asking !== asking) return;
           this.#asking = undefined;
-          for (const waiting of this.#waiting.keys()) waiting.abort(error);
+          const given = [...this.#waiting.keys()];
+          this.#waiting.clear();
+          for (const waiting of given) waiting.abort(error);
         },
       );
   }
@@ -153,9 +183,10 @@ export class RequestQueue {
   #startBest(): boolean {
     this.#promoteImpatient();
     const before = this.#queue.pending;
-    // p-queue would now start one job after the other until there is no room, but each pauses it as its first act.
-    this.#queue.start();
-    this.#queue.pause();
+    this.#gate.places = 1;
+    // Setting it makes p-queue look for jobs that may start.
+    this.#queue.concurrency = this.#concurrency;
+    this.#gate.places = 0;
     return this.#queue.pending > before;
   }
 
@@ -165,4 +196,44 @@ export class RequestQueue {
     if (this.#patience === undefined || longest?.since === undefined) return;
     if (this.#patience.clock.now() - longest.since >= this.#patience.ms) this.#queue.setPriority(longest.id, foremost);
   }
+}
+
+/** How many of the waiting jobs may start. */
+interface Gate {
+  places: number;
+}
+
+type Jobs = Queue<RunFunction, QueueAddOptions>;
+type RunFunction = () => Promise<unknown>;
+
+/** p-queue's own order of jobs, of which it sees as many as the gate has places. */
+function jobsBehind(gate: Gate): new () => Jobs {
+  return class implements Jobs {
+    readonly #jobs = new PriorityQueue();
+
+    get size(): number {
+      return Math.min(gate.places, this.#jobs.size);
+    }
+
+    dequeue(): RunFunction | undefined {
+      gate.places--;
+      return this.#jobs.dequeue();
+    }
+
+    enqueue(run: RunFunction, options?: Partial<QueueAddOptions>): void {
+      this.#jobs.enqueue(run, options);
+    }
+
+    setPriority(id: string, priority: number): void {
+      this.#jobs.setPriority(id, priority);
+    }
+
+    remove(id: string): void {
+      this.#jobs.remove(id);
+    }
+
+    filter(options: Readonly<Partial<QueueAddOptions>>): RunFunction[] {
+      return this.#jobs.filter(options);
+    }
+  };
 }

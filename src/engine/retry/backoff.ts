@@ -1,11 +1,11 @@
-import type { AttemptRule } from './retry-rules.js';
+import type { RetryRule } from './retry-rules.js';
 
 /**
- * The pause before an attempt, in whole milliseconds: by chance, so that requests which failed together don't come
- * again together, between half the first pause and a limit that doubles. `before`: pauses made so far.
+ * The pause before an attempt, in whole milliseconds: random, so that requests which failed together aren't sent again
+ * together, between half the first pause and a limit that doubles. `before`: pauses made so far.
  */
 export function backOff(
-  { firstPauseMs, longestPauseMs }: Pick<AttemptRule, 'firstPauseMs' | 'longestPauseMs'>,
+  { firstPauseMs, longestPauseMs }: Pick<RetryRule, 'firstPauseMs' | 'longestPauseMs'>,
   before: number,
   random: () => number,
 ): number {
@@ -14,12 +14,12 @@ export function backOff(
   return Math.floor(least + random() * Math.max(0, most - least));
 }
 
-/** `Retry-After` in milliseconds from `now` on, which is by the service's clock; undefined where it says nothing. */
+/** `Retry-After` in milliseconds from `now` on, which is by the API's clock; undefined where it names neither seconds nor a date. */
 export function retryAfterMs(text: string | undefined, now: number): number | undefined {
   if (text === undefined) return undefined;
   const trimmed = text.trim();
   if (/^\d+(\.\d+)?$/.test(trimmed)) return Math.ceil(Number(trimmed) * 1000);
-  // A bare number would be a year to Date.parse, hence the letters of a weekday or month.
+  // Date.parse reads a bare number as a year: a date has the letters of a weekday or month.
   const instant = /[a-z]{3}/i.test(trimmed) ? Date.parse(trimmed) : NaN;
   return Number.isNaN(instant) ? undefined : Math.max(0, instant - now);
 }

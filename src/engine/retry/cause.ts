@@ -1,35 +1,35 @@
 /**
- * Why an attempt gave no page, as far as what to do about it differs. The service tells most of it in words only:
- * status 400 with the code `InvalidInput` stands for at least six of these.
+ * Why an attempt gave no page, as far as what to do about it differs. An API says most of it in words only: status 400 with
+ * the code `InvalidInput` stands for at least six of these.
  */
 export type Cause =
-  /** The quota is used up, or the service says so. */
+  /** The quota is used up, or the API says so. */
   | 'throttled'
-  /** The service, or the way to it, failed; the same may succeed later. */
+  /** Transient: the API, or the way to it, failed; the same request may succeed later. */
   | 'fault'
-  /** Something other than the service answered: a web page, a redirect. */
+  /** Something other than the API answered: a web page, a redirect. */
   | 'stranger'
-  /** No connection that speaks HTTP came about. */
+  /** No connection that speaks HTTP was made. */
   | 'no-connection'
-  /** The NextToken is too old, or isn't known any more. */
-  | 'token-expired'
-  /** The page is larger than the service can send. */
+  /** The cursor is too old, or unknown by now. */
+  | 'cursor-expired'
+  /** The page is larger than the API can send. */
   | 'too-large'
-  /** The dates are further apart than the service allows. */
+  /** The dates are further apart than the API allows. */
   | 'window-too-long'
-  /** A date bound isn't two minutes in the past yet, by the service's clock. */
+  /** A date bound isn't far enough in the past yet, by the API's clock. */
   | 'bound-too-late'
-  /** `InvalidInput` that says nothing known: at times it passes. */
+  /** A refusal without a reason that is known: sometimes it passes. */
   | 'invalid'
-  /** The access token that was sent has expired, as the service says. */
+  /** The access token has expired, as the API says. */
   | 'access-expired'
-  /** The service didn't take the access token that was sent. */
+  /** The API refused the access token. */
   | 'access-refused'
-  /** It didn't grant access, and there is no access token that could be renewed. */
+  /** Permanent: no access, and no access token that could be renewed. */
   | 'denied'
   /** There is no such group or order. */
   | 'unknown-subject'
-  /** A request that breaks the rules. */
+  /** Permanent: the request breaks the rules. */
   | 'mistake'
-  /** None of the service's: a signal's reason, what signing in has against it, an error of this program. */
+  /** Not the API's: a signal's reason, a failed sign-in, an error of this program. */
   | 'other';

@@ -1,8 +1,8 @@
 import { printable, wholeCharacters } from '../../core/printable.js';
 
-/** A text with what follows the beginning of each NextToken cut off: they are long, and tell people nothing. */
+/** A text with each NextToken shortened: they are long, and mean nothing to people. */
 export function withCutToken(text: string): string {
-  return text.replace(/(NextToken=[^&\s]{12})[^&\s]+/g, '$1…');
+  return text.replace(/(NextToken=[^&\s]{12})[^&\s]+/gi, '$1…');
 }
 
 /** Whether a body is a web page instead of JSON, which can't begin like one. */
@@ -12,7 +12,7 @@ export function isHtml(body: Uint8Array): boolean {
 
 /** The beginning of a text from outside, on one line. */
 export function excerpt(text: string, length = 200): string {
-  // Control characters too: a terminal must not be steered by what a server sends.
+  // Control characters too: what a server sends must not control a terminal.
   const line = printable(text.replaceAll(/[\s\p{Control}]+/gu, ' ').trim());
   return line.length > length ? `${wholeCharacters(line, length)}…` : line;
 }

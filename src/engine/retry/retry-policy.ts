@@ -1,87 +1,146 @@
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import type { AttemptRule, AttemptTable } from './retry-rules.js';
+import { neverConnected } from '../http/transport-failure.js';
+import { ApiRefusal, WebPage } from './api-refusal.js';
+import { backOff } from './backoff.js';
 import type { Cause } from './cause.js';
 import { failureFrom } from './read-failure.js';
+import { retryRules, type RetryRule, type RetryRules } from './retry-rules.js';
 
-export interface RetryOptions {
+export interface RetryPolicyOptions {
   readonly clock: Clock;
+  /** From 0 up to 1: spreads the attempts. */
+  readonly random: () => number;
+  readonly rules?: RetryRules | undefined;
+}
+
+/** A request that may take several attempts. */
+export interface RetriedRequest<T> {
+  readonly operation: string;
   readonly signal: AbortSignal;
-  readonly table: AttemptTable;
-  readonly causeOf: (error: unknown) => Cause;
-  /** Whether the service itself has ever answered: what then isn't there will come back. */
-  readonly isKnown: () => boolean;
-  /** Told of each failure first. */
-  readonly cameFrom: (cause: Cause, error: LedgerlakeError) => void;
-  /** Milliseconds until the next attempt; `before`: pauses made so far for the same cause. */
-  readonly pauseFor: (cause: Cause, rule: AttemptRule, before: number, error: LedgerlakeError) => number;
-  /** Told of each cause that was met, and how long is waited. */
-  readonly met: (cause: Cause, pause: number) => void;
-  /** Attempts that follow the first one, at most. */
-  readonly again: (cause: Cause, rule: AttemptRule) => number;
-  /** Told of what becomes of each failed attempt; left out: nobody listens. */
-  readonly decided?: (failed: FailedAttempt) => void;
-  /** A sentence that the failure's message goes on with; often empty. */
-  readonly more: (cause: Cause, error: LedgerlakeError, pause: number) => string;
+  /** Another way to ask for what was refused without a reason: such a refusal is not retried, as yet another way is left. */
+  readonly isGuess: boolean;
+  /** Makes one attempt; `attempt` counts from 1, `after` is what the one before failed of. */
+  send(attempt: number, after: Cause | null): Promise<T>;
+  /** Takes each attempt that failed, before the pause. */
+  failed(attempt: FailedAttempt): void;
 }
 
 export interface FailedAttempt {
   readonly cause: Cause;
   readonly error: LedgerlakeError;
-  /** When this request first met its cause: milliseconds since 1970. */
+  /** When this request first met the cause: milliseconds since 1970. */
   readonly since: number;
-  /** Whether the request is given up; if not, it comes again after `pause` milliseconds. */
+  /** Whether the request is given up; else it is sent again after `pauseMs`. */
   readonly isLast: boolean;
-  readonly pause: number;
+  readonly pauseMs: number;
 }
 
-/** How often a cause was met by one request, and when first. */
-interface Met {
-  times: number;
-  readonly since: number;
+/** Pauses of an operation's throttled requests; those at the same time count once. */
+interface Spell {
+  readonly pauses: number;
+  readonly until: number;
 }
 
 /**
- * Sends a request again by cause, as the table says: each attempt is a request of its own, for a token of the quota.
- * Between two attempts the request holds no place in the queue.
- *
- * @param send one attempt; `tries` counts from 1, `after` is what the one before met
- * @throws ReadFailure where there is no use in asking again; the signal's reason, at once; what isn't the service's as it is
+ * Sends requests of one API again, by cause, as the rules say: each attempt is a request of its own, for a token of the quota.
+ * Between two attempts a request holds no place in the queue.
  */
-export async function retried<T>(
-  send: (tries: number, after: Cause | null) => Promise<T>,
-  options: RetryOptions,
-): Promise<T> {
-  const { clock, signal, table, causeOf, isKnown, cameFrom, pauseFor, met: told, again, decided, more } = options;
-  const ruleOf = (cause: Exclude<Cause, 'other'>): AttemptRule =>
-    table[!isKnown() && (cause === 'stranger' || cause === 'no-connection') ? 'never-there' : cause];
-  const met = new Map<AttemptRule, Met>();
-  let after: Cause | null = null;
-  for (let tries = 1; ; tries++) {
-    try {
-      return await send(tries, after);
-    } catch (error) {
-      signal.throwIfAborted();
-      const cause = causeOf(error);
-      if (cause === 'other' || !(error instanceof LedgerlakeError)) throw error;
-      cameFrom(cause, error);
-      const rule = ruleOf(cause);
-      const now = clock.now();
-      const seen = met.get(rule) ?? { times: 0, since: now };
-      met.set(rule, seen);
-      const pause = pauseFor(cause, rule, seen.times, error);
-      seen.times++;
-      told(cause, pause);
-      const isLast = seen.times > again(cause, rule) || now + pause > seen.since + rule.withinMs;
-      decided?.({ cause, error, since: seen.since, isLast, pause });
-      if (isLast) throw failureFrom(rule.kind, error, { tries }, more(cause, error, pause));
-      after = cause;
-      await clock.sleep(pause, signal);
+export class RetryPolicy {
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #rules: RetryRules;
+  /** Whether the API itself has ever answered: it exists, and what can't be reached then will come back. */
+  #hasAnswered = false;
+  /** By operation, as long as it is throttled. */
+  readonly #spells = new Map<string, Spell>();
+
+  constructor({ clock, random, rules = retryRules }: RetryPolicyOptions) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#rules = rules;
+  }
+
+  /**
+   * @returns what the first attempt that succeeds gives
+   * @throws ReadFailure where no further attempt is made; the signal's reason, at once; any error that isn't the API's, as it is
+   */
+  async run<T>(request: RetriedRequest<T>): Promise<T> {
+    const { operation, signal, isGuess } = request;
+    const met = new Map<RetryRule, { times: number; readonly since: number }>();
+    let after: Cause | null = null;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const answer = await request.send(attempt, after);
+        this.#hasAnswered = true;
+        this.#spells.delete(operation);
+        return answer;
+      } catch (error) {
+        signal.throwIfAborted();
+        const cause = causeOf(error);
+        if (cause === 'other' || !(error instanceof LedgerlakeError)) throw error;
+        if (error instanceof ApiRefusal && cause !== 'stranger' && !error.isWebPage) this.#hasAnswered = true;
+        const rule = this.#ruleFor(cause);
+        const now = this.#clock.now();
+        const { times, since } = met.get(rule) ?? { times: 0, since: now };
+        met.set(rule, { times: times + 1, since });
+        const pauseMs = this.#pauseFor(operation, cause, times, error);
+        const retries = isGuess && cause === 'invalid' ? 0 : rule.retries;
+        const isLast = times >= retries || now + pauseMs > since + rule.withinMs;
+        request.failed({ cause, error, since, isLast, pauseMs });
+        if (isLast) throw failureFrom(rule.kind, error, attempt, adviceFor(cause, error));
+        after = cause;
+        await this.#clock.sleep(pauseMs, signal);
+      }
     }
+  }
+
+  #ruleFor(cause: Exclude<Cause, 'other'>): RetryRule {
+    const isNowhere = !this.#hasAnswered && (cause === 'stranger' || cause === 'no-connection');
+    return this.#rules[isNowhere ? 'never-there' : cause];
+  }
+
+  #pauseFor(operation: string, cause: Exclude<Cause, 'other'>, before: number, error: LedgerlakeError): number {
+    const rule = this.#ruleFor(cause);
+    if (cause === 'throttled') return this.#throttledPause(operation, rule, before, error);
+    if (rule.isImmediate === true && before === 0) return 0;
+    const pauseMs = this.#askedPause(rule, error) ?? backOff(rule, before, this.#random);
+    return error instanceof ApiRefusal ? Math.max(pauseMs, error.leastPauseMs) : pauseMs;
+  }
+
+  /** Which request finds out that the quota is used up is chance: the longer that lasts, the longer all of them wait. */
+  #throttledPause(operation: string, rule: RetryRule, before: number, error: LedgerlakeError): number {
+    const now = this.#clock.now();
+    const { pauses, until } = this.#spells.get(operation) ?? { pauses: 0, until: now };
+    const pauseMs = this.#askedPause(rule, error) ?? backOff(rule, Math.max(before, pauses), this.#random);
+    this.#spells.set(operation, {
+      pauses: pauses + (now >= until ? 1 : 0),
+      until: Math.max(until, now + pauseMs),
+    });
+    return pauseMs;
+  }
+
+  /** The pause that the API asks for, and a random part, as others were given the same one. */
+  #askedPause({ firstPauseMs }: RetryRule, error: LedgerlakeError): number | undefined {
+    if (!(error instanceof ApiRefusal) || error.retryAfterMs === undefined) return undefined;
+    return error.retryAfterMs + Math.floor(this.#random() * firstPauseMs);
   }
 }
 
-/** The request that an error's details begin with, as a sentence. */
-export function requestText({ details }: LedgerlakeError): string {
-  return `The request was: ${details?.split('\n')[0] ?? 'unknown'}`;
+/** The cause of anything that an attempt can throw. Never throws. */
+export function causeOf(error: unknown): Cause {
+  if (error instanceof ApiRefusal) return error.stands;
+  if (error instanceof WebPage) return 'stranger';
+  if (!(error instanceof LedgerlakeError)) return 'other';
+  if (error.code === 'UPSTREAM_UNREACHABLE') return neverConnected(error) ? 'no-connection' : 'fault';
+  if (error.code === 'TOO_LARGE') return 'too-large';
+  return error.code === 'UPSTREAM_BODY' || error.code === 'JSON_SYNTAX' ? 'fault' : 'other';
+}
+
+/** A sentence that the failure's message ends with; often empty. */
+function adviceFor(cause: Cause, error: LedgerlakeError): string {
+  if (cause === 'throttled') return 'The API has throttled this operation for a long time.';
+  if (cause === 'mistake' || cause === 'invalid')
+    return `The request was: ${error.details?.split('\n')[0] ?? 'unknown'}`;
+  return error instanceof ApiRefusal ? error.advice : '';
 }

@@ -2,24 +2,21 @@ import type { Clock } from '../../core/clock.js';
 import type { Emit } from '../../core/events/run-event.js';
 import type { FailedAttempt } from './retry-policy.js';
 
-/** Told of an attempt that failed at an operation. */
+/** Takes an operation's attempt that failed. */
 export type WaitWarning = (operation: string, failed: FailedAttempt) => void;
 
-/** Milliseconds from which on a wait is told of. */
+/** Milliseconds from which on a wait is reported. */
 const longWaitMs = 30_000;
 
-/** No notice comes sooner after the one before. */
+/** Milliseconds between two reports, at least. */
 const leastBetweenMs = 60_000;
 
-/**
- * Tells of waits for the service that last, or have lasted, for long: at most once a minute, so that a run which stands
- * still says why and until when.
- */
+/** Reports long waits for an API, at most once a minute: a run that waits says why and until when. */
 export function waitWarning(clock: Clock, emit: Emit): WaitWarning {
   let last = -Infinity;
-  return (operation, { cause, error, since, isLast, pause }) => {
+  return (operation, { cause, error, since, isLast, pauseMs }) => {
     const now = clock.now();
-    const until = now + pause;
+    const until = now + pauseMs;
     if (isLast || until - since < longWaitMs || now - last < leastBetweenMs) return;
     last = now;
     const reason = error.message;

@@ -1,167 +1,213 @@
-import { createHash } from 'node:crypto';
-import { ReadFailure } from '../../engine/retry/read-failure.js';
-import { waitWarning } from '../../engine/retry/wait-warning.js';
-import type { Clock } from '../../core/clock.js';
-import type { Emit } from '../../core/events/run-event.js';
-import type { Journal } from '../../engine/journal/journal.js';
-import type { KeptQuota } from '../../engine/rate-limit/kept-quota.js';
-import { pacedQueue } from '../../engine/rate-limit/paced-queue.js';
-import type { Pace, Reading } from '../../engine/run/pipeline.js';
-import { readWindow, unitOf } from '../../engine/run/window-slices.js';
+import { scan } from '../../core/json/scan.js';
+import { Tape } from '../../core/json/tape.js';
 import type { Window } from '../../core/windows.js';
+import { Secret } from '../../engine/auth/secret.js';
+import { createTransport } from '../../engine/http/transport.js';
+import type { Answer, ApiPage, PagedApi, Query } from '../../engine/paging/paged-api.js';
+import { connectApi, type PagedClient, type PagedClientOptions } from '../../engine/paging/paged-client.js';
+import { ApiRefusal, type RefusedAnswer } from '../../engine/retry/api-refusal.js';
+import type { Cause } from '../../engine/retry/cause.js';
+import { excerpt, isHtml } from '../../engine/retry/excerpt.js';
 import type { ApiAddress } from './api-address.js';
-import { called } from './called.js';
-import type { AskedWindow, Json } from './definition.js';
+import { callDefinition, definitionError } from './definition-calls.js';
+import type { ApiRequest, Json, Page, RefusalCause } from './definition.js';
+import { JsonNode } from './json-node.js';
 import type { LoadedDefinition } from './load-definitions.js';
-import { receivedPage, type Received } from './received-page.js';
-import { requestAddress } from './request-address.js';
-import { ownRequests } from './requests.js';
 
-/** A page, and its records. */
-export interface OwnPage {
+/** The records of a window. */
+export interface CustomQuery extends Query {
+  readonly window: Window;
+  readonly account: string;
+}
+
+/** A page, and its records. Its cursor is the path and query of the next request. */
+export interface CustomPage extends ApiPage {
   readonly records: readonly Json[];
 }
 
-export interface OwnConnectionOptions {
-  readonly address: ApiAddress;
-  readonly clock: Clock;
-  /** From 0 up to 1: spreads what is tried again. */
-  readonly random: () => number;
-  /** What the bucket held when the last run ended, and where this one's is kept. */
-  readonly kept?: KeptQuota | undefined;
-  /** Pages of windows that are open, for the next run should this one die. */
-  readonly journal?: Journal | undefined;
-  /** Takes what becomes of the bucket, and of long waits. */
-  readonly emit: Emit;
-}
+/** A custom pipeline's API. */
+export type CustomConnection = PagedClient<CustomQuery, CustomPage>;
 
-/** A user's API as a pipeline reads it. */
-export interface OwnConnection {
-  /** The pages of a window in order, as `Pipeline.pages`. */
-  pages(window: Window, reading: Reading<unknown>): AsyncIterable<OwnPage>;
-  pace(): Pace | undefined;
-  begun(): readonly Window[];
-  /** Forgets the pages that dead runs have left of this API, once a run has come to its end. */
-  sweep(): Promise<void>;
-  close(): Promise<void>;
+export interface CustomConnectionOptions extends Omit<PagedClientOptions, 'transport' | 'accessTokens'> {
+  readonly address: ApiAddress;
 }
 
 export const defaultPageSize = 100;
 const defaultLifeMinutes = 3;
-/** A cursor must last until its request has had its turn. */
-const lifeMarginMs = 30_000;
-/** Pages without a record are normal, but so many in a row come from an API that runs in a circle. */
-const mostEmptyPages = 1000;
 
-/** How long what `next` gives can be gone on with. */
+/** How long what `next` returns is accepted. */
 export function cursorLifeMs({ definition: { api } }: LoadedDefinition): number {
   return (api.cursorLifeMinutes ?? defaultLifeMinutes) * 60_000;
 }
 
-/** Connects to a user's API: its requests, their queue with a bucket, and the journal of their pages. */
-export function connectOwn(
+/** Connects to a custom pipeline's API. */
+export function connectCustom(
   loaded: LoadedDefinition,
-  { address, clock, random, kept, journal, emit }: OwnConnectionOptions,
-): OwnConnection {
+  { address, ...options }: CustomConnectionOptions,
+): CustomConnection {
+  const timeoutMs = (loaded.definition.api.timeoutSeconds ?? 60) * 1000;
+  const transport = createTransport({
+    headersTimeoutMs: timeoutMs,
+    bodyTimeoutMs: timeoutMs,
+    answerTimeoutMs: Math.max(300_000, 2 * timeoutMs),
+    clock: options.clock,
+  });
+  return connectApi(customApi(loaded, address), { ...options, transport });
+}
+
+/** The API of a definition as a paged API. */
+function customApi(loaded: LoadedDefinition, address: ApiAddress): PagedApi<CustomQuery, CustomPage> {
   const { file, definition } = loaded;
   const { name, api } = definition;
   const { pageSize = defaultPageSize, quota } = api;
-  const queue = pacedQueue({ name, quota, clock, tokenLifeMs: cursorLifeMs(loaded), kept, emit });
-  const requests = ownRequests(loaded, { address, queue, clock, random, waiting: waitWarning(clock, emit) });
-  const service = `${createHash('sha256').update(`${address.origin}${address.prefix} ${name}`).digest('hex').slice(0, 16)} `;
-
-  const nextOf = ({ page }: Received): string | undefined => {
-    const next = called(file, 'next', () => definition.next?.(page));
-    return next === undefined ? undefined : requestAddress(file, address, next, page.request);
-  };
-
-  /** What a run that died has received, as far as the definition still asks for it in this way. */
-  const takenOver = async (question: string, first: string, asked: AskedWindow): Promise<readonly Received[]> => {
-    const pages = (await journal?.takeOver(question)) ?? [];
-    const received: Received[] = [];
-    let expected: string | undefined = first;
-    for (const { asked: note, body } of pages) {
-      const [request, sent] = readNote(note);
-      if (request === undefined || request !== expected) break;
-      const known = receivedPage(loaded, request, asked, body, sent);
-      received.push(known);
-      expected = nextOf(known);
-    }
-    const isStale = clock.now() - (pages.at(-1)?.receivedAt ?? 0) > cursorLifeMs(loaded) - lifeMarginMs;
-    if (received.length === pages.length && (expected === undefined || !isStale)) return received;
-    await journal?.drop(question);
-    return [];
-  };
+  const { origin, prefix, secrets } = address;
+  const asked = ({ window, account }: CustomQuery) => ({
+    from: new Date(window.start),
+    to: new Date(window.end),
+    account,
+    pageSize,
+  });
 
   return {
-    pages: async function* (window, reading) {
-      const question = service + unitOf(window);
-      reading.committed(async () => journal?.drop(question));
-      const bounds = { from: new Date(window.start), to: new Date(window.end), account: reading.account, pageSize };
-      const first = requestAddress(
-        file,
-        address,
-        called(file, 'first', () => definition.first(bounds)),
-      );
-      const known = await takenOver(question, first, bounds);
-      const asked = new Set(known.map(({ page }) => page.request));
-      let empty = 0;
-      yield* known;
-      const last = known.at(-1);
-      try {
-        for (let next = last === undefined ? first : nextOf(last); next !== undefined;) {
-          if (asked.has(next) || empty > mostEmptyPages) throw inCircle(name, asked.size);
-          asked.add(next);
-          const received = await requests.ask(next, bounds, reading);
-          await journal?.add(question, {
-            asked: noteOf(next, received.headers),
-            receivedAt: clock.now(),
-            pageSize,
-            body: received.body,
-          });
-          reading.counts.pages++;
-          empty = received.records.length === 0 ? empty + 1 : 0;
-          yield received;
-          next = nextOf(received);
-        }
-      } catch (error) {
-        // It will be read from its beginning, or in parts.
-        if (error instanceof ReadFailure) await journal?.drop(question);
-        throw error;
-      }
-    },
-    pace: () => requests.pace(),
-    begun: () =>
-      (journal?.begun() ?? []).flatMap((question) =>
-        question.startsWith(service) ? (readWindow(question.slice(service.length)) ?? []) : [],
+    id: `${origin}${prefix} ${name}`,
+    address: {
+      origin,
+      headers: Object.fromEntries(
+        [...address.headers].map(([of, value]) => [of, value instanceof Secret ? value.reveal() : value]),
       ),
-    // What was left behind at another address is another API's.
-    sweep: async () => journal?.sweep((question) => question.startsWith(service)),
-    close: async () => {
-      await requests.close();
-      await kept?.flush();
+      secrets: secrets.map((secret) => secret.reveal()),
+      setting: 'api.address',
     },
+    operations: [name],
+    quota,
+    rateHeader: quota?.rateHeader?.toLowerCase(),
+    cursorLifeMs: cursorLifeMs(loaded),
+    pageSizes: [pageSize],
+    windowOf: ({ window }) => window,
+    requestPath: (query, cursor) => {
+      if (cursor !== undefined) return cursor;
+      const first = callDefinition(file, 'first', () => definition.first(asked(query)));
+      return requestPath(file, address, first);
+    },
+    readPage: (query, answer, path) => {
+      const page = scannedPage(answer, path, asked(query));
+      const records: unknown = callDefinition(file, 'records', () => definition.records(page));
+      if (!Array.isArray(records) || !records.every((record): record is Json => record instanceof JsonNode)) {
+        throw definitionError(
+          file,
+          'records',
+          'expected a list of values of the page, such as page.body.list("items")',
+        );
+      }
+      const next = callDefinition(file, 'next', () => definition.next?.(page));
+      const cursor = next === undefined ? undefined : requestPath(file, address, next, path);
+      return { records, results: records.length, cursor };
+    },
+    resultTexts: ({ records }) => records.map(({ raw }) => raw),
+    refusal: (_query, answer) => customRefusal(loaded, answer),
   };
 }
 
-/** A request and the headers of its answer as the journal keeps them: a link may stand in one. */
-function noteOf(request: string, headers: ReadonlyMap<string, string>): string {
-  return JSON.stringify([request, [...headers].filter(([name]) => name !== 'set-cookie')]);
+function scannedPage({ headers, body }: Answer, path: string, window: Page['window']): Page {
+  const tape = new Tape();
+  scan(body, tape);
+  return { body: new JsonNode(tape), header: (name) => headers.get(name.toLowerCase()), request: path, window };
 }
 
-/** The journal's hash covers the page and not this: what can't be read is asked for again. */
-function readNote(note: string | undefined): readonly [string | undefined, ReadonlyMap<string, string>] {
-  try {
-    const [request, headers] = JSON.parse(note ?? '[]') as [string?, [string, string][]?];
-    return [request, new Map(headers)];
-  } catch {
-    return [undefined, new Map()];
+/**
+ * Path and query of a request as they are sent.
+ *
+ * @param from path and query of the page that a link stands on
+ * @throws LedgerlakeError DEFINITION for what isn't a request, and for a link to another host: our headers are for this one
+ */
+function requestPath(
+  file: string,
+  { origin, prefix }: Pick<ApiAddress, 'origin' | 'prefix'>,
+  request: ApiRequest | string,
+  from = '',
+): string {
+  if (typeof request === 'string') {
+    const base = `${origin}${from === '' ? `${prefix}/` : from}`;
+    const url = URL.canParse(request, base) ? new URL(request, base) : undefined;
+    if (url?.origin === origin) return url.pathname + url.search;
+    throw definitionError(file, 'next', `expected a link to ${origin}, got ${JSON.stringify(request.slice(0, 100))}`);
   }
+  const { path, query = {} } = checkedRequest(file, request);
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(value)}`],
+  );
+  return `${prefix}${path}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
 }
 
-function inCircle(name: string, pages: number): ReadFailure {
-  const message =
-    `Expected page ${pages} of ${name} to end the list or to lead to a new page, it leads to one that was read, or there ` +
-    'were a thousand without a record. Check `next` of the definition, or try again later.';
-  return new ReadFailure('loop', 'UPSTREAM_BODY', message, { pages });
+/** JavaScript checks no types. */
+function checkedRequest(file: string, request: Partial<ApiRequest> | null | undefined): ApiRequest {
+  const { path, query = {} } = request ?? {};
+  if (typeof path !== 'string' || !/^\/[^\s?#]*$/.test(path)) {
+    const found = path === undefined ? 'nothing' : JSON.stringify(path);
+    throw definitionError(file, 'first or next', `expected a path that begins with / and has no ? in it, got ${found}`);
+  }
+  const odd = Object.entries(query).find(
+    ([, value]) => !['string', 'undefined'].includes(typeof value) && !Number.isFinite(value),
+  );
+  if (odd === undefined) return { path, query };
+  const [name, value] = odd;
+  throw definitionError(file, 'first or next', `expected query.${name} to be a text or a number, got ${typeof value}`);
+}
+
+const causes: Readonly<Record<RefusalCause, Cause>> = {
+  throttled: 'throttled',
+  fault: 'fault',
+  invalid: 'invalid',
+  'too-large': 'too-large',
+  'cursor-expired': 'cursor-expired',
+  denied: 'denied',
+  mistake: 'mistake',
+};
+
+const remedies: Readonly<Partial<Record<Cause, string>>> = {
+  throttled: 'The quota is used up: try again later, or lower api.quota',
+  fault: 'The API has a fault: try again later',
+  denied: 'Check the headers that sign in, and what they give access to',
+  stranger: 'It may not be the API that answers: check api.address',
+};
+
+/**
+ * What a status other than 200 stands for.
+ *
+ * @throws LedgerlakeError DEFINITION where the definition says something unknown
+ */
+function customRefusal({ file, definition: { name, api } }: LoadedDefinition, answer: RefusedAnswer): ApiRefusal {
+  const { status, headers, body } = answer;
+  const json = jsonOf(body);
+  const header = (of: string): string | undefined => headers.get(of.toLowerCase());
+  const given = callDefinition(file, 'api.causeOf', () => api.causeOf?.({ status, body: json, header }));
+  if (given !== undefined && !Object.hasOwn(causes, given)) {
+    const known = Object.keys(causes).join(', ');
+    throw definitionError(file, 'api.causeOf', `expected one of ${known}, got ${JSON.stringify(given)}`);
+  }
+  const stands = given === undefined ? usualCause(status, body) : causes[given];
+  const said = json && callDefinition(file, 'api.messageOf', () => api.messageOf?.(json));
+  const text = excerpt(said ?? new TextDecoder().decode(body.subarray(0, 2048)), 500).replace(/\.$/, '');
+  const remedy = remedies[stands] ?? 'Check what the definition asks for';
+  const message = `${name} got status ${status}: ${text === '' ? 'an empty body' : text}. ${remedy}.`;
+  return new ApiRefusal({ stands, message }, answer);
+}
+
+function usualCause(status: number, body: Uint8Array): Cause {
+  if (status === 429) return 'throttled';
+  if (status >= 500 || status === 408) return 'fault';
+  if (status < 400 || isHtml(body)) return 'stranger';
+  if (status === 401 || status === 403) return 'denied';
+  return status === 413 ? 'too-large' : 'mistake';
+}
+
+function jsonOf(body: Uint8Array): JsonNode | undefined {
+  const tape = new Tape();
+  try {
+    scan(body, tape);
+  } catch {
+    // Not JSON: the message quotes the text itself.
+    return undefined;
+  }
+  return new JsonNode(tape);
 }

@@ -1,22 +1,20 @@
-import { ReadFailure, type FailureKind } from '../../engine/retry/read-failure.js';
-import { LedgerlakeError } from '../../core/errors.js';
-import type { Verdict } from '../../engine/run/pipeline.js';
+import { readVerdict } from '../../engine/paging/read-verdict.js';
 import type { WindowSlice } from '../../engine/run/window-slices.js';
 import type { Definition } from '../../engine/slicing/slicing.js';
 import { windowSlicing } from '../../engine/slicing/window-slicing.js';
-import { defaultPageSize, type OwnConnection, type OwnPage } from './custom-api.js';
+import { defaultPageSize, type CustomConnection, type CustomPage } from './custom-api.js';
 import type { LoadedDefinition } from './load-definitions.js';
 import { recordCollector } from './record-collector.js';
 
-/** A pipeline of a user's, with the definition that it comes from. */
-export interface OwnPipeline extends Definition<unknown, WindowSlice, OwnPage> {
+/** A custom pipeline, with the definition that it comes from. */
+export interface CustomPipeline extends Definition<unknown, WindowSlice, CustomPage> {
   readonly loaded: LoadedDefinition;
 }
 
 const defaultDays = 7;
 
-/** The pipeline of a definition; one without a connection tells what there is to do, and reads nothing. */
-export function ownPipeline(loaded: LoadedDefinition, connection?: OwnConnection): OwnPipeline {
+/** The pipeline of a definition; without a connection it says what there is to do, and reads nothing. */
+export function customPipeline(loaded: LoadedDefinition, connection?: CustomConnection): CustomPipeline {
   const { definition, table } = loaded;
   const { name, about, api, windows = {} } = definition;
   const { days = defaultDays, probeDays = days, guessPerDay } = windows;
@@ -31,28 +29,19 @@ export function ownPipeline(loaded: LoadedDefinition, connection?: OwnConnection
     tables: [table],
     perPage: pageSize,
     ...windowSlicing({ pipeline: name, table: table.name, ...cutting }),
-    pace: () => connection?.pace(),
-    begun: () => connection?.begun() ?? [],
+    pace: () => connection?.pace(name),
+    begun: () => connection?.begun(name) ?? [],
     pages: ({ window }, reading) => {
       if (connection === undefined) throw new Error(`${name} is not connected`);
-      return connection.pages(window, reading);
+      return connection.pages({ operation: name, window, account: reading.account }, reading);
     },
     collect: ({ window }) => recordCollector(loaded, window),
-    judge,
+    // What may help a window that would be left open otherwise.
+    judge: (error) => readVerdict(error, { 'cursor-expired': 'again', 'too-large': 'part' }),
   };
 }
 
-/** What else may help a window that is left open otherwise. */
-const remedies: Partial<Record<FailureKind, Verdict>> = { 'token-expired': 'again', 'too-large': 'part' };
-
-function judge(error: unknown): Verdict {
-  // A window that came back empty where there were rows: the others go on.
-  if (error instanceof LedgerlakeError && error.code === 'UPSTREAM_EMPTY') return 'leave';
-  if (!(error instanceof ReadFailure) || error.consequence === 'stop') return 'stop';
-  return remedies[error.kind] ?? 'leave';
-}
-
-/** Whether a pipeline is a user's own. */
-export function isOwn(pipeline: object): pipeline is OwnPipeline {
+/** Whether a pipeline is a custom one. */
+export function isCustom(pipeline: object): pipeline is CustomPipeline {
   return 'loaded' in pipeline;
 }

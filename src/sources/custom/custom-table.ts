@@ -1,4 +1,12 @@
-import type { Column, ColumnType, Digits, Encoding, Table } from '../../core/columns/table.js';
+import {
+  sqlType,
+  type Column,
+  type ColumnType,
+  type Digits,
+  type Encoding,
+  type Table,
+} from '../../core/columns/table.js';
+import { usageError } from '../../core/errors.js';
 import type { ColumnDefinition, TableDefinition } from './definition.js';
 
 const types: Readonly<Record<string, ColumnType>> = { varchar: 'text', timestamp: 'instant' };
@@ -14,13 +22,19 @@ const encodings: Readonly<Record<ColumnType, Encoding>> = {
   boolean: 'plain',
 };
 
-/** The table of a definition that was checked, with the columns that every own table has. */
-export function ownTable(pipeline: string, { name, about, columns, sort = [], raw = true }: TableDefinition): Table {
-  const own = Object.entries(columns).map(([column, definition]) => ownColumn(column, definition, sort));
-  return { name, about, columns: [...own, ...commonColumns, ...(raw ? rawColumns : [])], sort, ownPipeline: pipeline };
+/** The table of a definition that was checked, with the columns that every custom table has. */
+export function customTable(pipeline: string, { name, about, columns, sort = [], raw = true }: TableDefinition): Table {
+  const defined = Object.entries(columns).map(([column, definition]) => customColumn(column, definition, sort));
+  return {
+    name,
+    about,
+    columns: [...defined, ...commonColumns, ...(raw ? rawColumns : [])],
+    sort,
+    ownPipeline: pipeline,
+  };
 }
 
-function ownColumn(name: string, { type, about }: ColumnDefinition, sort: readonly string[]): Column {
+function customColumn(name: string, { type, about }: ColumnDefinition, sort: readonly string[]): Column {
   const [, precision, scale] = /^decimal\((\d+),(\d+)\)$/.exec(type) ?? [];
   const digits: Digits = { precision: Number(precision), scale: Number(scale) };
   const columnType = precision === undefined ? (types[type] ?? (type as ColumnType)) : 'decimal';
@@ -50,3 +64,50 @@ const rawColumns: readonly Column[] = [
   common('content_hash', 'text', 'delta-length', 'The first 128 bits of the SHA-256 of `raw`, in hex.'),
   common('raw', 'text', 'plain', "The record's JSON exactly as received, byte for byte."),
 ];
+
+/**
+ * Compares a definition with the custom tables of a lake: what was loaded has the columns of then.
+ *
+ * @param lake as the user wrote it
+ * @throws LedgerlakeError USAGE naming the file of the definition and what has changed
+ */
+export function refuseChanged(
+  { file, table }: { readonly file: string; readonly table: Table },
+  kept: readonly Table[],
+  lake: string,
+): void {
+  const held = kept.find(({ name }) => name === table.name);
+  const former = kept.find(({ ownPipeline }) => ownPipeline === table.ownPipeline);
+  if (held !== undefined && held.ownPipeline !== table.ownPipeline) {
+    const by = held.ownPipeline ?? 'another pipeline';
+    throw usageError(`${file}: table.name: expected another name than ${table.name}, which ${by} fills in ${lake}`);
+  }
+  if (former !== undefined && former.name !== table.name) {
+    throw usageError(
+      `${file}: table.name: expected ${former.name}, which ${table.ownPipeline ?? ''} fills in ${lake}, got ${table.name}: ` +
+        'a pipeline with another table needs another name',
+    );
+  }
+  const what = held && difference(held, table);
+  if (what === undefined) return;
+  throw usageError(
+    `${file}: table: expected ${what}, as ${table.name} has it in ${lake}: give the pipeline and its table other names, or ` +
+      'take another --lake',
+  );
+}
+
+function difference(held: Table, table: Table): string | undefined {
+  const [was, is] = [shapeOf(held), shapeOf(table)];
+  for (const name of new Set([...was.keys(), ...is.keys()])) {
+    const [before, now] = [was.get(name), is.get(name)];
+    if (before === undefined) return `no column ${name}`;
+    if (before !== now) return `the column ${name} as ${before}, got ${now ?? 'none'}`;
+  }
+  if ([...was.keys()].join() !== [...is.keys()].join()) return `columns in the order ${[...was.keys()].join(', ')}`;
+  const [sort = [], sorted = []] = [held.sort, table.sort];
+  return sort.join() === sorted.join() ? undefined : `sort to be [${sort.join(', ')}], got [${sorted.join(', ')}]`;
+}
+
+function shapeOf({ columns }: Table): Map<string, string> {
+  return new Map(columns.map((column) => [column.name, sqlType(column)]));
+}

@@ -5,7 +5,7 @@ import type { Table } from '../../core/columns/table.js';
 import { faultLine } from '../../core/text/fault-line.js';
 import { messageOf, usageError } from '../../core/errors.js';
 import type { PipelineDefinition } from './definition.js';
-import { ownTable } from './custom-table.js';
+import { customTable } from './custom-table.js';
 
 /** A definition that was checked. */
 export interface LoadedDefinition {
@@ -68,7 +68,7 @@ async function loadDefinition(file: string): Promise<LoadedDefinition> {
   }
   // The schema has checked all of it but what the functions take and give.
   const definition = value as PipelineDefinition;
-  return { file, definition, table: ownTable(definition.name, definition.table) };
+  return { file, definition, table: customTable(definition.name, definition.table) };
 }
 
 async function defaultExport(file: string): Promise<unknown> {

@@ -6,11 +6,11 @@ import { digitsOf, recordBatch, type Column } from '../../core/columns/table.js'
 import { booleanArray, dateArray, nullableIntegers, scaledArray } from '../../core/columns/typed-arrays.js';
 import type { Collector } from '../../engine/run/pipeline.js';
 import { monthOf, type Window } from '../../core/windows.js';
-import { called, definitionError } from './called.js';
+import { callDefinition, definitionError } from './definition-calls.js';
 import { readCell, Unfit, type Value } from './custom-cells.js';
 import type { Json } from './definition.js';
 import type { LoadedDefinition } from './load-definitions.js';
-import type { OwnPage } from './custom-api.js';
+import type { CustomPage } from './custom-api.js';
 
 /** The rows of a window, column by column. */
 interface Rows {
@@ -21,7 +21,7 @@ interface Rows {
 }
 
 /** Collects the records of a window as rows of the definition's table, sorted as it says. */
-export function recordCollector(loaded: LoadedDefinition, window: Window): Collector<OwnPage> {
+export function recordCollector(loaded: LoadedDefinition, window: Window): Collector<CustomPage> {
   const { table, definition } = loaded;
   const keepsRaw = definition.table.raw !== false;
   const columns = table.columns.filter(({ name }) => Object.hasOwn(definition.table.columns, name));
@@ -29,7 +29,7 @@ export function recordCollector(loaded: LoadedDefinition, window: Window): Colle
   const warnings = { oddFields: new Map<string, number>(), unfitValues: new Map<string, number>() };
 
   const take = (record: Json): void => {
-    const given = called(loaded.file, 'rows', () => definition.rows(record));
+    const given = callDefinition(loaded.file, 'rows', () => definition.rows(record));
     for (const row of isList(given) ? given : [given]) {
       refuseUnknown(loaded, row);
       for (const column of columns) {

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
-import { transportCause } from '../../../src/engine/retry/transport-cause.js';
+import { causeOf } from '../../../src/engine/retry/retry-policy.js';
 import type { LedgerlakeError } from '../../../src/core/errors.js';
 import { createTransport, type GetRequest, type HttpAnswer } from '../../../src/engine/http/transport.js';
 import type { SlowAnswer } from '../../../src/engine/http/whole-answer.js';
@@ -45,7 +45,7 @@ test('a page without an end is given up at its cap, and counts as too large', as
   const failure = await failureOf(get(server.origin, { mostBytes: 2 * megabyte }));
   expect(failure).toMatchObject({ code: 'TOO_LARGE', exitCode: 1 });
   expect(failure.message).toMatch(/at most 2 MB from 127\.0\.0\.1:\d+, got a larger one/);
-  expect(transportCause(failure)).toBe('too-large');
+  expect(causeOf(failure)).toBe('too-large');
   expect(sent.bytes).toBeLessThan(32 * megabyte);
 });
 
@@ -97,7 +97,7 @@ test('an answer that drips is told of, and given up when its time is over', asyn
   const failure = await failureOf(get(server.origin, { onSlow: (one) => slow.push(one) }, clock));
   expect(failure.code).toBe('UPSTREAM_UNREACHABLE');
   expect(failure.message).toContain('its answer took too long as a whole. Please try again later.');
-  expect(transportCause(failure)).toBe('fault');
+  expect(causeOf(failure)).toBe('fault');
   expect(slow.length).toBeGreaterThan(3);
   for (const { seconds, bytes } of slow) expect([seconds <= 300, bytes > 0]).toEqual([true, true]);
   expect(slow.map(({ seconds }) => seconds)).toEqual(slow.map(({ seconds }) => seconds).toSorted((a, b) => a - b));

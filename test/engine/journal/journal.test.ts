@@ -10,7 +10,7 @@ import { openKeptQuota } from '../../../src/engine/rate-limit/kept-quota.js';
 import { HandClock } from '../../core/clock.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 
-const tokenLifeMs = 180_000;
+const cursorLifeMs = 180_000;
 const question = '/finances/v0/financialEvents?PostedAfter=2026-01-01';
 const clock = new HandClock('2026-02-01');
 
@@ -19,12 +19,18 @@ const never = (reason: unknown): void => {
 };
 
 function opened(path: string, warn = never): Promise<Journal> {
-  return openJournal({ folder: path, clock, tokenLifeMs, warn });
+  return openJournal({ folder: path, clock, cursorLifeMs, warn });
 }
 
 function page(number: number, receivedAt = clock.now()): JournalPage {
-  const asked = number === 0 ? undefined : `token ${number}`;
-  return { asked, receivedAt, pageSize: 100, body: Buffer.from(`{"page":${number}}\n\0é`) };
+  const cursor = number === 0 ? undefined : `token ${number}`;
+  return {
+    cursor,
+    receivedAt,
+    pageSize: 100,
+    headers: new Map([['link', `<${number}>`]]),
+    body: Buffer.from(`{"page":${number}}\n\0é`),
+  };
 }
 
 /** Makes the entries of this process those of one that has died. */
@@ -76,11 +82,11 @@ test('what another run may go on with stays, until its token is dead', async () 
   await first.add(question, page(0));
   await first.add('another', page(0));
   await orphan(path);
-  const second = await openJournal({ folder: path, clock: moving, tokenLifeMs, warn: never });
+  const second = await openJournal({ folder: path, clock: moving, cursorLifeMs, warn: never });
   await second.sweep((left) => left === 'another');
   expect(second.begun()).toEqual([question]);
   expect(await readdir(path)).toHaveLength(1);
-  await moving.advance(tokenLifeMs + 1);
+  await moving.advance(cursorLifeMs + 1);
   await second.sweep(() => false);
   expect(await readdir(path)).toEqual([]);
 });
@@ -95,7 +101,7 @@ test('what a living run is at work on is left to it', async () => {
 
 test('what is older than a token lives is removed', async () => {
   const path = await temporaryFolder();
-  await (await opened(path)).add(question, page(0, clock.now() - tokenLifeMs - 1));
+  await (await opened(path)).add(question, page(0, clock.now() - cursorLifeMs - 1));
   await orphan(path);
   expect((await opened(path)).begun()).toEqual([]);
   expect(await readdir(path)).toEqual([]);

@@ -1,25 +1,42 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createFinancesClient } from '../../../src/engine/paging/api-client.js';
-import { UpstreamRefusal } from '../../../src/sources/finances/api-v0/refusals.js';
+import { createApiClient, type ApiClientOptions } from '../../../src/engine/paging/api-client.js';
 import { createTransport } from '../../../src/engine/http/transport.js';
+import { ApiRefusal } from '../../../src/engine/retry/api-refusal.js';
+import { financesApi } from '../../../src/sources/finances/api-v0/finances-api.js';
+import type { FinancesPage } from '../../../src/sources/finances/api-v0/finances-page.js';
+import type { FinancesQuery } from '../../../src/sources/finances/api-v0/request-path.js';
 import { HandClock } from '../../core/clock.js';
 import { recordingServer } from '../http/recording-server.js';
+
+/** Sends one request for each call. */
+function sender(endpoint: string, options: Partial<ApiClientOptions<FinancesQuery, FinancesPage>> = {}) {
+  const transport = createTransport();
+  onTestFinished(() => transport.close());
+  const api = financesApi({ endpoint, quota: undefined, cursorLifeMs: 180_000 });
+  const client = createApiClient({ api, transport, clock: new HandClock('2025-03-04T00:00:00Z'), ...options });
+  const signal = new AbortController().signal;
+  const group = { operation: 'ListFinancialEventsByGroupId', parameters: { eventGroupId: 'g 1' } } as const;
+  return (query: FinancesQuery = group, cursor?: string) =>
+    client.send(query, { cursor, pageSize: 100 }, { signal, priority: 0 });
+}
+
+const events = (before: number): FinancesQuery => ({
+  operation: 'ListFinancialEvents',
+  parameters: { PostedAfter: 0, PostedBefore: before },
+});
 
 /** What a call fails with when the service answers like this. */
 async function failure(status: number, body: string, headers: Record<string, string> = {}): Promise<unknown> {
   const server = await recordingServer((_, response) => response.writeHead(status, headers).end(body));
-  const transport = createTransport();
-  onTestFinished(() => transport.close());
-  const client = createFinancesClient({ endpoint: `${server.origin}/prefix`, transport });
-  return client.listFinancialEventsByGroupId({ eventGroupId: 'g 1', NextToken: 't' }).then(
+  return sender(`${server.origin}/prefix`)(undefined, 't').then(
     () => 'no failure',
     (error: unknown) => error,
   );
 }
 
-async function refusal(...answer: Parameters<typeof failure>): Promise<UpstreamRefusal> {
+async function refusal(...answer: Parameters<typeof failure>): Promise<ApiRefusal> {
   const error = await failure(...answer);
-  if (!(error instanceof UpstreamRefusal)) throw new Error(`expected an UpstreamRefusal, got ${String(error)}`);
+  if (!(error instanceof ApiRefusal)) throw new Error(`expected an ApiRefusal, got ${String(error)}`);
   return error;
 }
 
@@ -34,26 +51,25 @@ describe('an error of the service', () => {
     const error = await refusal(400, body, { 'x-amzn-RequestId': 'id-7', 'x-amzn-RateLimit-Limit': '0.5' });
     expect(error.message).toBe(
       'ListFinancialEventsByGroupId got status 400: InvalidInput: Token is not valid. (token duration is 25 minutes). ' +
-        'Please check what was asked for; the service gives this for passing faults too.',
+        'Check what was asked for; the service answers transient faults like this too.',
     );
     expect(error).toMatchObject({
       code: 'UPSTREAM_STATUS',
       status: 400,
       retryable: true,
-      reason: { code: 'InvalidInput', message: 'Token is not valid.', details: 'token duration is 25 minutes' },
+      stands: 'cursor-expired',
       requestId: 'id-7',
-      rateLimit: 0.5,
-      retryAfter: undefined,
+      retryAfterMs: undefined,
     });
     expect(error.details).toBe(
-      `GET /prefix/finances/v0/financialEventGroups/g%201/financialEvents?NextToken=t\nrequest id: id-7\n${body}`,
+      `GET /prefix/finances/v0/financialEventGroups/g%201/financialEvents?MaxResultsPerPage=100&NextToken=t\nrequest id: id-7\n${body}`,
     );
   });
 
   test.each([
-    [401, "check the account's credentials"],
-    [403, "check the account's credentials"],
-    [404, 'check the id that was asked for'],
+    [401, "Check the account's credentials"],
+    [403, "Check the account's credentials"],
+    [404, 'Check the id that was asked for'],
     [429, 'or with a lower --rate'],
     [500, 'try again later'],
     [503, 'try again later'],
@@ -64,7 +80,7 @@ describe('an error of the service', () => {
     expect(error.status).toBe(status);
     expect(error.message).toContain(`got status ${status}: SomeCode: some message. `);
     expect(error.message).toContain(todo);
-    expect(error.retryAfter).toBe('3');
+    expect(error.retryAfterMs).toBe(3000);
   });
 
   test.each([
@@ -99,7 +115,7 @@ describe('a web page', () => {
     expect(error.message).toContain(
       'expected an error as JSON, got a web page (HTML): <!DOCTYPE html> <html><body>Please',
     );
-    expect(error.reason).toBeUndefined();
+    expect(error.isWebPage).toBe(true);
   });
 
   test('with status 200 is no answer', async () => {
@@ -116,30 +132,27 @@ describe('a web page', () => {
 test.each([
   ['Tue, 04 Mar 2025 00:05:00 GMT', 300_000],
   ['Mon, 03 Mar 2025 23:59:30 GMT', -30_000],
-  ['yesterday', undefined],
-])('how far its clock is ahead is read off every answer: %s', async (date, skewMs) => {
-  const server = await recordingServer((_, response, number) => {
-    response.writeHead(number === 1 ? 200 : 400, { date }).end('{"payload":{}}');
+  ['yesterday', 0],
+])('how far its clock is ahead is read off every refusal: %s', async (date, skewMs) => {
+  const server = await recordingServer((_, response) => {
+    const body = errors({ code: 'InvalidInput', message: 'PostedBefore should be no later than 2 minutes from now.' });
+    response.writeHead(400, { date }).end(body);
   });
-  const transport = createTransport();
-  onTestFinished(() => transport.close());
-  const clock = new HandClock('2025-03-04T00:00:00Z');
-  const client = createFinancesClient({ endpoint: server.origin, transport, clock });
-  expect((await client.listFinancialEvents({})).skewMs).toBe(skewMs);
-  await expect(client.listFinancialEvents({})).rejects.toMatchObject({ skewMs });
+  const now = Date.parse('2025-03-04T00:00:00Z');
+  // A bound that is fine in half an hour by our clock.
+  const waitMs = 30 * 60_000;
+  const sent = sender(server.origin)(events(now + waitMs - 122_000));
+  await expect(sent).rejects.toMatchObject({ stands: 'bound-too-late', leastPauseMs: waitMs - skewMs });
 });
 
 test('a service that is not there is named without user and password', async () => {
-  const transport = createTransport();
-  onTestFinished(() => transport.close());
   // Port 1 is reserved and nobody listens there.
-  const client = createFinancesClient({ endpoint: 'http://user:secret@127.0.0.1:1/base', transport });
-  const error = await client.listFinancialEvents({}).catch((reason: unknown) => reason);
+  const error = await sender('http://user:secret@127.0.0.1:1/base')().catch((reason: unknown) => reason);
   expect(error).toMatchObject({
     code: 'UPSTREAM_UNREACHABLE',
     message: expect.stringContaining('127.0.0.1:1') as string,
   });
-  const { message, details } = error as UpstreamRefusal;
+  const { message, details } = error as ApiRefusal;
   expect(`${message} ${details ?? ''}`).not.toMatch(/secret|user:|c2VjcmV0/);
 });
 
@@ -158,15 +171,14 @@ test('what a service quotes of a sign-in, in whatever way, is in no error', asyn
     const body = `{"errors":[{"code":"InvalidInput","message":"No: ${written}.","details":"${written}"}]}`;
     response.writeHead(400, { 'x-amzn-RequestId': `id ${written}`, 'retry-after': written }).end(body);
   });
-  const transport = createTransport();
-  onTestFinished(() => transport.close());
-  const accessTokens = { current: () => Promise.resolve(token), refused: () => undefined };
-  const client = createFinancesClient({ endpoint: server.origin, transport, accessTokens });
+  const send = sender(server.origin, {
+    accessTokens: { current: () => Promise.resolve(token), refused: () => undefined },
+  });
   for (const written of writings) {
-    const error = await client.listFinancialEvents({}).catch((reason: unknown) => reason);
-    if (!(error instanceof UpstreamRefusal)) throw new Error(`expected an UpstreamRefusal, got ${String(error)}`);
-    const { message, details = '', requestId = '', retryAfter = '', reason } = error;
-    const texts = [message, details, requestId, retryAfter, JSON.stringify(reason)];
+    const error = await send().catch((reason: unknown) => reason);
+    if (!(error instanceof ApiRefusal)) throw new Error(`expected an ApiRefusal, got ${String(error)}`);
+    const { message, details = '', requestId = '' } = error;
+    const texts = [message, details, requestId, JSON.stringify(error)];
     for (const text of texts) {
       expect(text).not.toContain(written.slice(-20, -6));
       expect(text).not.toContain('hidden');
@@ -179,9 +191,7 @@ test('what a service quotes of a sign-in, in whatever way, is in no error', asyn
 test.each(['http://user:secret@host.example', 'http://user:secret@10.0.0.1:8080/p'])(
   'a password is not sent in the clear: %s',
   (endpoint) => {
-    const transport = createTransport();
-    onTestFinished(() => transport.close());
-    const made = (): unknown => createFinancesClient({ endpoint, transport });
+    const made = (): unknown => sender(endpoint);
     expect(made).toThrow(/^Expected an endpoint with a user and a password to begin with https:/);
     expect(made).not.toThrow(/secret/);
   },

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { UpstreamEvent } from '../../../src/core/events/run-event.js';
 import type { RequestParameters } from '../../../src/sources/finances/api-v0/request-path.js';
 import { ReadFailure, type FailureKind } from '../../../src/engine/retry/read-failure.js';
 import { TokenBucket } from '../../../src/engine/rate-limit/token-bucket.js';
@@ -24,7 +25,10 @@ const minute = 60_000;
 const day = 86_400_000;
 const week = { PostedAfter: start - 8 * day, PostedBefore: start - day };
 
-const ask = (of: Setup, parameters: RequestParameters = week) => of.clock.until(of.request(events, parameters, of));
+/** Asks for one page; `cursor`: not the first. */
+const ask = (of: Setup, parameters: RequestParameters = week, cursor?: string, pageSize = 100) =>
+  of.clock.until(of.request({ operation: events, parameters }, { cursor, pageSize }, of));
+const asking = (of: Setup) => of.request({ operation: events, parameters: week }, { pageSize: 100 }, of);
 const elapsed = ({ clock }: Setup) => clock.now() - start;
 
 const page = (body: string): Scripted => ({ body });
@@ -64,7 +68,7 @@ describe.each(rows)('%s', (_, scripted, kind, tries, [shortest, longest]) => {
 
   test(`is survived up to ${tries - 1} times`, async () => {
     const of = await setup((number) => (number < tries ? scripted : emptyPage));
-    expect((await ask(of)).page.nextToken).toBeUndefined();
+    expect((await ask(of)).page.cursor).toBeUndefined();
     expect(of.counts).toEqual({ requests: tries, retries: tries - 1, throttled: 0, pages: 0 });
   });
 });
@@ -79,35 +83,41 @@ test.each<Scripted>(['silence', 'half a body, then silence'])('%s is a fault too
 });
 
 describe('what asking again does not help', () => {
-  const token = { NextToken: 'long-enough-to-be-cut' };
-  test.each<[FailureKind, Scripted, RequestParameters]>([
-    ['token-expired', invalidInput('Token is not valid, token duration is 3 minutes.'), token],
-    ['too-large', invalidInput('The response is too large'), week],
-    ['window-too-long', invalidInput('The date range is too large'), week],
-    ['mistake', invalidInput('PostedBefore must be later than PostedAfter.'), week],
-    ['mistake', refusal(405, 'MethodNotAllowed', 'GET'), week],
-    ['denied', refusal(403, 'Unauthorized', 'Access to requested resource is denied.'), week],
-    ['denied', refusal(401, 'Unauthorized', 'no'), week],
-  ])('fails with %s at once', async (kind, scripted, parameters) => {
+  const cursor = 'long-enough-to-be-cut';
+  test.each<[FailureKind, Scripted, string | undefined]>([
+    ['cursor-expired', invalidInput('Token is not valid, token duration is 3 minutes.'), cursor],
+    ['too-large', invalidInput('The response is too large'), undefined],
+    ['window-too-long', invalidInput('The date range is too large'), undefined],
+    ['mistake', invalidInput('PostedBefore must be later than PostedAfter.'), undefined],
+    ['mistake', refusal(405, 'MethodNotAllowed', 'GET'), undefined],
+    ['denied', refusal(403, 'Unauthorized', 'Access to requested resource is denied.'), undefined],
+    ['denied', refusal(401, 'Unauthorized', 'no'), undefined],
+  ])('fails with %s at once', async (kind, scripted, at) => {
     const of = await setup(() => scripted);
-    expect(await failureOf(ask(of, parameters), ReadFailure)).toMatchObject({ kind, tries: 1 });
+    expect(await failureOf(ask(of, week, at), ReadFailure)).toMatchObject({ kind, tries: 1 });
     expect([of.counts.requests, of.counts.retries, elapsed(of)]).toEqual([1, 0, 0]);
   });
 
   test('a group that is not there keeps its status', async () => {
     const of = await setup(() => refusal(404, 'ResourceNotFound', 'no such group'));
-    const asked = of.clock.until(of.request('ListFinancialEventsByGroupId', { eventGroupId: 'g' }, of));
+    const asked = of.clock.until(
+      of.request(
+        { operation: 'ListFinancialEventsByGroupId', parameters: { eventGroupId: 'g' } },
+        { pageSize: 100 },
+        of,
+      ),
+    );
     expect(await failureOf(asked, ReadFailure)).toMatchObject({ kind: 'unknown-subject', status: 404, tries: 1 });
   });
 
   test('a mistake shows the request and the answer, with the token cut', async () => {
     const of = await setup(() => invalidInput('MaxResultsPerPage must be a whole number.'));
-    const failure = await failureOf(ask(of, { ...token, MaxResultsPerPage: 7 }), ReadFailure);
+    const failure = await failureOf(ask(of, week, cursor, 7), ReadFailure);
     expect(failure.message).toContain('MaxResultsPerPage must be a whole number');
     expect(failure.message).toContain(
-      'The request was: GET /finances/v0/financialEvents?NextToken=long-enough-…&MaxResultsPerPage=7',
+      'The request was: GET /finances/v0/financialEvents?MaxResultsPerPage=7&NextToken=long-enough-…',
     );
-    expect(`${failure.message}${failure.details ?? ''}`).not.toContain(token.NextToken);
+    expect(`${failure.message}${failure.details ?? ''}`).not.toContain(cursor);
     expect(failure.details).toContain('"code":"InvalidInput"');
   });
 });
@@ -116,26 +126,28 @@ describe('throttling', () => {
   const throttled = (headers: Record<string, string> = {}) => refusal(429, 'QuotaExceeded', 'too many', { headers });
 
   test.each([0, 0.5, 0.999_999])('for minutes on end is waited out, up to half an hour (chance %d)', async (chance) => {
-    const told: [string, number][] = [];
+    const told: Extract<UpstreamEvent, { event: 'request-failed' }>[] = [];
     const of = await setup(() => throttled(), {
       random: () => chance,
-      onThrottled: (operation, waitMs) => told.push([operation, waitMs]),
+      emit: (event) => {
+        if (event.event === 'request-failed') told.push(event);
+      },
     });
     const failure = await failureOf(ask(of), ReadFailure);
     expect(failure).toMatchObject({ kind: 'throttled', status: 429 });
     const { requests, retries, throttled: times } = of.counts;
     expect([retries, times, failure.tries]).toEqual([requests - 1, requests, requests]);
     // The next pause would have gone beyond it.
-    const [, last = 0] = told.at(-1) ?? [];
     expect(elapsed(of)).toBeLessThanOrEqual(30 * minute);
-    expect(elapsed(of) + last).toBeGreaterThan(30 * minute);
-    const pauses = told.map(([, waitMs]) => waitMs);
+    expect(elapsed(of) + minute).toBeGreaterThan(30 * minute);
+    expect(told.at(-1)).toMatchObject({ again: false, waitSeconds: 0 });
+    const pauses = told.filter(({ again }) => again).map(({ waitSeconds }) => waitSeconds * 1000);
     const limits = [2000, 4000, 8000, 16_000, 32_000];
     pauses.forEach((pause, number) => {
       expect(pause).toBeGreaterThanOrEqual(1000);
       expect(pause).toBeLessThanOrEqual(limits[number] ?? minute);
     });
-    expect(told.every(([operation]) => operation === events)).toBe(true);
+    expect(told.every(({ operation }) => operation === events)).toBe(true);
   });
 
   test('for five minutes is survived', async () => {
@@ -176,23 +188,16 @@ describe('throttling', () => {
     const clock = new HandClock(start);
     const bucket = new TokenBucket({ rate: 1, burst: 5, clock });
     const queue = new RequestQueue({ bucket, concurrency: 2 });
-    const queues = {
-      ListFinancialEventGroups: queue,
-      ListFinancialEvents: queue,
-      ListFinancialEventsByGroupId: queue,
-      ListFinancialEventsByOrderId: queue,
-    };
-    const answers: [string, number][] = [];
     const of: Setup = await setup(
       (number) => {
-        if (number === 3) of.clock.jump(of.clock.now() + 1500);
-        return number < 3 ? throttled({ 'retry-after': '0' }) : emptyPage;
+        if (number === 2) of.clock.jump(of.clock.now() + 1500);
+        return number < 2 ? throttled({ 'retry-after': '0' }) : emptyPage;
       },
-      { client: { queues }, random: () => 0, onAnswer: (...answer) => answers.push(answer) },
+      { client: { queueOf: () => queue }, random: () => 0 },
     );
     await ask(of);
-    expect(bucket.level()).toBe(2);
-    expect(answers).toEqual([[events, 1.5]]);
+    expect(bucket.level()).toBe(3);
+    expect(queue.pace()?.latency).toBe(1.5);
   });
 });
 
@@ -270,7 +275,7 @@ describe('an access token', () => {
     const of = await setup(() => refusal(403, 'Unauthorized', 'Access to requested resource is denied.'), { client });
     const failure = await failureOf(ask(of), ReadFailure);
     expect(failure).toMatchObject({ kind: 'denied', tries: 2, consequence: 'stop' });
-    expect(failure.message).toContain("check the account's credentials and what they give access to");
+    expect(failure.message).toContain("Check the account's credentials and what they give access to");
     expect(refused).toHaveLength(2);
     expect(elapsed(of)).toBe(0);
   });
@@ -334,7 +339,7 @@ describe('a service that is not there', () => {
     const of = connected(server, `http://127.0.0.1:${port}`, { random: () => 0.999_999 });
     await ask(of);
     await new Promise((resolve) => first.close(resolve));
-    const asked = of.request(events, week, of);
+    const asked = asking(of);
     if (!comesBack) {
       expect(await failureOf(of.clock.until(asked), ReadFailure)).toMatchObject({ kind: 'unreachable', tries: 8 });
       expect(elapsed(of)).toBeGreaterThan(2 * minute);
@@ -360,7 +365,7 @@ test.each<[string, Scripted]>([
   ['a bound', invalidInput('PostedBefore should be no later than 2 minutes from now.')],
 ])('a pause after %s ends at once when the signal aborts', async (_, scripted) => {
   const of = await setup(() => scripted);
-  const asked = failureOf(of.request(events, week, of), Error);
+  const asked = failureOf(asking(of), Error);
   while (of.clock.sleeping === 0) await new Promise((resolve) => setTimeout(resolve, 1));
   of.stop.abort(new Error('enough'));
   expect((await asked).message).toBe('enough');

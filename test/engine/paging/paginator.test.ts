@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { KnownPage } from '../../../src/engine/paging/paginator.js';
+import { readPages, type KnownPage } from '../../../src/engine/paging/paginator.js';
 import type { OperationName } from '../../../src/sources/finances/api-v0/operations.js';
 import { FoundSize } from '../../../src/engine/paging/page-size.js';
-import { scanPage } from '../../../src/sources/finances/api-v0/finances-page.js';
-import { readChain } from '../../../src/sources/finances/api-v0/pages.js';
+import { readFinancesPage, type FinancesPage } from '../../../src/sources/finances/api-v0/finances-page.js';
 import { ReadFailure, type FailureKind } from '../../../src/engine/retry/read-failure.js';
 import type { RequestParameters } from '../../../src/sources/finances/api-v0/request-path.js';
 import type { Recorded } from '../http/recording-server.js';
@@ -26,16 +25,15 @@ const weekQuery = 'PostedAfter=2025-06-23T12:00:00.000Z&PostedBefore=2025-06-30T
 interface Reading {
   readonly operation?: OperationName;
   readonly parameters?: RequestParameters;
-  readonly resume?: readonly KnownPage[];
-  readonly onPage?: (known: KnownPage) => Promise<void> | void;
-  readonly tokenLifeMs?: number;
+  readonly resume?: readonly KnownPage<FinancesPage>[];
+  readonly onPage?: (known: KnownPage<FinancesPage>) => Promise<void> | void;
   readonly foundSize?: FoundSize;
 }
 
 /** Reads a chain to its end; the bodies of its pages are put in as they come, also before a failure. */
 async function read(of: Setup, { operation = events, parameters = week, ...more }: Reading = {}, into: string[] = []) {
   const reading = async () => {
-    for await (const page of readChain({ operation, parameters }, { ...of, ...more })) {
+    for await (const page of readPages({ operation, parameters }, { ...of, ...more })) {
       into.push(page.tape.text(page.payload));
     }
     return into;
@@ -51,9 +49,9 @@ function pageOf(token: string | undefined, ...ids: (string | number)[]) {
   const list = ids.map((id) => ({ PostedDate: new Date(start - 7 * day + Number(id) * 1000).toISOString(), id }));
   return { body: JSON.stringify({ payload: { NextToken: token, FinancialEvents: { ShipmentEventList: list } } }) };
 }
-const known = (scripted: { body: string }, more: Partial<KnownPage> = {}): KnownPage => {
+const known = (scripted: { body: string }, more: Partial<KnownPage<FinancesPage>> = {}): KnownPage<FinancesPage> => {
   const body = Buffer.from(scripted.body);
-  return { body, page: scanPage(body), asked: undefined, receivedAt: start, pageSize: 100, ...more };
+  return { headers: new Map(), body, page: readFinancesPage(body), receivedAt: start, pageSize: 100, ...more };
 };
 
 const expired = invalidInput('Token is not valid, token duration is 3 minutes.');
@@ -80,7 +78,7 @@ describe('pages', () => {
 
   test('are asked for one by one, none before it is wanted', async () => {
     const of = await setup((number) => pageOf(`token ${number}`, number));
-    const pages = readChain({ operation: events, parameters: week }, of);
+    const pages = readPages({ operation: events, parameters: week }, of);
     await of.clock.until(pages.next());
     await pages.return(undefined);
     expect(of.server.requests).toHaveLength(1);
@@ -91,11 +89,11 @@ describe('pages', () => {
     const of = await setup((number) => pageOf(number < 3 ? `t${number}` : undefined, number));
     let isOpen = false;
     await read(of, {
-      onPage: async ({ asked, body, receivedAt, pageSize, page }) => {
+      onPage: async ({ cursor, body, receivedAt, pageSize, page }) => {
         expect(isOpen).toBe(false);
         isOpen = true;
         await of.clock.sleep(1000);
-        told.push(`${asked ?? 'first'} ${receivedAt - start} ${pageSize} ${page.nextToken ?? 'last'} ${body.length}`);
+        told.push(`${cursor ?? 'first'} ${receivedAt - start} ${pageSize} ${page.cursor ?? 'last'} ${body.length}`);
         isOpen = false;
       },
     });
@@ -117,7 +115,7 @@ describe('pages', () => {
       const seen: string[] = [];
       const failure = await failureOf(read(of, {}, seen), ReadFailure);
       expect(failure).toMatchObject({ kind: 'loop', code: 'UPSTREAM_BODY', pages: sent });
-      expect(failure.message).toContain(`got the token of page ${before} again`);
+      expect(failure.message).toContain(`got the cursor of page ${before} again`);
       expect([of.server.requests.length, seen.length]).toEqual([sent + 1, sent]);
     },
   );
@@ -255,8 +253,8 @@ describe('known pages', () => {
   test('are handed on first, and the chain goes on with the last one’s token', async () => {
     const told: (string | undefined)[] = [];
     const of = await setup(() => pageOf(undefined, 5));
-    const resume = [known(first), known(second, { asked: 'a', receivedAt: start - 60_000 })];
-    expect(await read(of, { resume, onPage: ({ asked }) => void told.push(asked) })).toHaveLength(3);
+    const resume = [known(first), known(second, { cursor: 'a', receivedAt: start - 60_000 })];
+    expect(await read(of, { resume, onPage: ({ cursor }) => void told.push(cursor) })).toHaveLength(3);
     expect(queries(of)).toEqual(['MaxResultsPerPage=100&NextToken=b']);
     expect([told, of.counts.pages]).toEqual([['b'], 1]);
   });
@@ -269,7 +267,7 @@ describe('known pages', () => {
 
   test('whose token is too old are found again from the date of the last one on', async () => {
     const of = await setup((number) => (number === 1 ? pageOf('new', 3, 4) : pageOf(undefined, 5)));
-    const resume = [known(first), known(second, { asked: 'a', receivedAt: start - 151_000, pageSize: 50 })];
+    const resume = [known(first), known(second, { cursor: 'a', receivedAt: start - 151_000, pageSize: 50 })];
     const pages = await read(of, { resume });
     expect(pages.map((page) => [...page.matchAll(/"id":(\d)/g)].map(([, id]) => id).join())).toEqual([
       '1,2',
@@ -284,7 +282,7 @@ describe('known pages', () => {
 
   test('may lead into a circle', async () => {
     const of = await setup(() => pageOf('a', 5));
-    const resume = [known(first), known(second, { asked: 'a' })];
+    const resume = [known(first), known(second, { cursor: 'a' })];
     expect(await failureOf(read(of, { resume }), ReadFailure)).toMatchObject({ kind: 'loop', pages: 3 });
   });
 });
@@ -295,7 +293,7 @@ describe('an expired token', () => {
   test('ends the pages of a group once two have come: the caller begins anew', async () => {
     const of = await setup((number) => (number < 3 ? pageOf(`t${number}`, number) : expired));
     const failure = await failureOf(read(of, byGroup), ReadFailure);
-    expect(failure).toMatchObject({ kind: 'token-expired', pages: 2, status: 400, consequence: 'leave-open' });
+    expect(failure).toMatchObject({ kind: 'cursor-expired', pages: 2, status: 400, consequence: 'leave-open' });
     expect(of.server.requests).toHaveLength(3);
   });
 
@@ -314,12 +312,12 @@ describe('an expired token', () => {
     ['the same events and no token', pageOf(undefined, 3, 4)],
   ])('whose page is now one with %s is lost', async (_, again) => {
     const of = await setup((number) => [pageOf('a', 1, 2), pageOf('b', 3, 4), expired][number - 1] ?? again);
-    expect(await failureOf(read(of), ReadFailure)).toMatchObject({ kind: 'token-expired', pages: 2 });
+    expect(await failureOf(read(of), ReadFailure)).toMatchObject({ kind: 'cursor-expired', pages: 2 });
   });
 
   test('of pages that do not come in order of time is lost, without a request for nothing', async () => {
     const of = await setup((number) => [pageOf('a', 3, 4), pageOf('b', 1, 2), expired][number - 1] ?? 'reset');
-    expect(await failureOf(read(of), ReadFailure)).toMatchObject({ kind: 'token-expired', pages: 2 });
+    expect(await failureOf(read(of), ReadFailure)).toMatchObject({ kind: 'cursor-expired', pages: 2 });
     expect(of.server.requests).toHaveLength(3);
   });
 
@@ -327,7 +325,7 @@ describe('an expired token', () => {
     const of = await setup((number) =>
       number === 1 ? pageOf('a', 1) : number % 2 === 0 ? expired : pageOf(`a${number}`, 1),
     );
-    expect(await failureOf(read(of), ReadFailure)).toMatchObject({ kind: 'token-expired', pages: 1 });
+    expect(await failureOf(read(of), ReadFailure)).toMatchObject({ kind: 'cursor-expired', pages: 1 });
     expect(of.server.requests).toHaveLength(8);
   });
 
@@ -339,7 +337,7 @@ describe('an expired token', () => {
 
 test('the signal ends a chain in its pauses at once', async () => {
   const of = await setup((number) => (number === 1 ? pageOf('a', 1) : refusal(429, 'QuotaExceeded', 'too many')));
-  const pages = readChain({ operation: events, parameters: week }, of);
+  const pages = readPages({ operation: events, parameters: week }, of);
   await of.clock.until(pages.next());
   const next = failureOf(pages.next(), Error);
   while (of.clock.sleeping === 0) await new Promise((resolve) => setTimeout(resolve, 1));

@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
-import {
-  createAttempts,
-  type AttemptOptions,
-  type Asking,
-  type RequestPage,
-} from '../../../src/engine/paging/page-requests.js';
-import { createFinancesClient, type FinancesClientOptions } from '../../../src/engine/paging/api-client.js';
+import { createApiClient, type ApiClientOptions } from '../../../src/engine/paging/api-client.js';
+import { pageRequests, type Asking, type RequestPage } from '../../../src/engine/paging/page-requests.js';
+import type { PagedApi } from '../../../src/engine/paging/paged-api.js';
 import { createTransport, type TransportOptions } from '../../../src/engine/http/transport.js';
+import { RetryPolicy, type RetryPolicyOptions } from '../../../src/engine/retry/retry-policy.js';
+import { financesApi } from '../../../src/sources/finances/api-v0/finances-api.js';
+import type { FinancesPage } from '../../../src/sources/finances/api-v0/finances-page.js';
+import type { FinancesQuery } from '../../../src/sources/finances/api-v0/request-path.js';
 import { HandClock } from '../../core/clock.js';
 import { recordingServer, type Recorded, type RecordingServer } from '../http/recording-server.js';
 
@@ -45,16 +45,19 @@ export function send(scripted: Scripted, response: ServerResponse): void {
   } else response.writeHead(scripted.status ?? 200, scripted.headers).end(scripted.body ?? '');
 }
 
+export type FinancesApi = PagedApi<FinancesQuery, FinancesPage>;
+
 export interface Setup extends Asking {
   readonly server: RecordingServer;
   readonly clock: HandClock;
-  readonly request: RequestPage;
+  readonly api: FinancesApi;
+  readonly request: RequestPage<FinancesQuery, FinancesPage>;
   readonly counts: { requests: number; retries: number; throttled: number; pages: number };
   readonly stop: AbortController;
 }
 
-export interface SetupOptions extends Partial<Omit<AttemptOptions, 'client' | 'clock'>> {
-  readonly client?: Partial<FinancesClientOptions>;
+export interface SetupOptions extends Partial<Omit<RetryPolicyOptions, 'clock'>>, Pick<Asking, 'emit'> {
+  readonly client?: Partial<ApiClientOptions<FinancesQuery, FinancesPage>>;
   readonly transport?: TransportOptions;
   /** User and password of the endpoint: `user:password@`. */
   readonly login?: string;
@@ -77,17 +80,21 @@ export async function setup(
 export function connected(
   server: RecordingServer,
   endpoint: string,
-  { client, transport, ...options }: Omit<SetupOptions, 'login'> = {},
+  { client, transport, emit, ...options }: Omit<SetupOptions, 'login'> = {},
 ): Setup {
   const clock = new HandClock(start);
   const wire = createTransport(transport);
   onTestFinished(() => wire.close());
-  const finances = createFinancesClient({ endpoint, transport: wire, clock, ...client });
+  const api = financesApi({ endpoint, quota: undefined, cursorLifeMs: 180_000 });
+  const policy = new RetryPolicy({ clock, random: () => 0.5, ...options });
+  const sender = createApiClient({ api, transport: wire, clock, ...client });
   const stop = new AbortController();
   return {
     server,
     clock,
-    request: createAttempts({ client: finances, clock, random: () => 0.5, ...options }),
+    api,
+    request: pageRequests({ client: sender, policy, clock, queueOf: client?.queueOf }),
+    emit,
     counts: { requests: 0, retries: 0, throttled: 0, pages: 0 },
     stop,
     signal: stop.signal,

@@ -36,7 +36,7 @@ test('no header makes a request wait for more than 200 s, and it is told of once
           name: 'ListFinancialEvents',
           quota: { rate: 0.5, burst: 1 },
           clock,
-          tokenLifeMs: 180_000,
+          cursorLifeMs: 180_000,
           kept: undefined,
         },
         emit: (event) => emitted.push(event),

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { connectFinances, verdictOn } from '../../../src/engine/paging/paged-client.js';
+import { connectFinances, verdictOn } from '../../../src/sources/finances/api-v0/finances-api.js';
 import { tables } from '../../../src/sources/finances/model/tables.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
@@ -77,7 +77,7 @@ test('with a fault on every tenth request, the service itself fifty times as fas
     quota: { rate: 0.5, burst: 30 },
     clock,
     random: Math.random,
-    tokenLifeMs: 180_000,
+    cursorLifeMs: 180_000,
     // In real time, as the connections are.
     transport: { headersTimeoutMs: 1000, bodyTimeoutMs: 1000 },
   });

@@ -1,9 +1,8 @@
 import type { Clock } from '../../../src/core/clock.js';
-import { readChain } from '../../../src/sources/finances/api-v0/pages.js';
-import { scanPage } from '../../../src/sources/finances/api-v0/finances-page.js';
-import { requestPath } from '../../../src/sources/finances/api-v0/request-path.js';
+import { readPages } from '../../../src/engine/paging/paginator.js';
+import { readFinancesPage } from '../../../src/sources/finances/api-v0/finances-page.js';
 import { tables } from '../../../src/sources/finances/model/tables.js';
-import type { FinancesUpstream } from '../../../src/sources/finances/api-v0/finances-api.js';
+import { financesApi, type FinancesUpstream } from '../../../src/sources/finances/api-v0/finances-api.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { acquireLease } from '../../../src/lake/upkeep/leases.js';
 import type { Store } from '../../../src/lake/store/store.js';
@@ -50,6 +49,7 @@ export function changed(ledger: Ledger): Ledger {
 
 /** The service over a ledger as pipelines see it, without sockets. */
 export function upstreamOf(ledger: Ledger): FinancesUpstream {
+  const api = financesApi({ endpoint: 'http://127.0.0.1', quota: undefined, cursorLifeMs: 180_000 });
   const answer = createAnswers({ ledger, clock });
   const bodies = new Map<string, Promise<Uint8Array>>();
   const body = async (path: string): Promise<Uint8Array> => Buffer.from((await answer('GET', path)).body);
@@ -57,18 +57,20 @@ export function upstreamOf(ledger: Ledger): FinancesUpstream {
     pace: () => undefined,
     begun: () => [],
     pages: (operation, parameters, reading) =>
-      readChain(
+      readPages(
         { operation, parameters },
         {
           ...reading,
+          api,
           clock,
-          request: async (name, asked, { counts, signal }) => {
+          request: async (query, { cursor, pageSize }, { counts, signal }) => {
             signal.throwIfAborted();
             counts.requests++;
-            const path = requestPath(name, asked);
-            const page = bodies.get(path) ?? body(path);
-            bodies.set(path, page);
-            return { page: scanPage(await page), body: await page, requestId: undefined };
+            const path = api.requestPath(query, cursor, pageSize);
+            const received = bodies.get(path) ?? body(path);
+            bodies.set(path, received);
+            const page = readFinancesPage(await received);
+            return { page, headers: new Map(), body: await received, requestId: undefined };
           },
         },
       ),

@@ -2,8 +2,8 @@ import type { Clock } from '../../../src/core/clock.js';
 import type { BackfillOptions } from '../../../src/app/load/backfill.js';
 import type { RunEvent } from '../../../src/core/events/run-event.js';
 import type { PipelineDefinition } from '../../../src/sources/custom/definition.js';
-import { ownPipeline, type OwnPipeline } from '../../../src/sources/custom/custom-pipeline.js';
-import { ownTable } from '../../../src/sources/custom/custom-table.js';
+import { customPipeline, type CustomPipeline } from '../../../src/sources/custom/custom-pipeline.js';
+import { customTable } from '../../../src/sources/custom/custom-table.js';
 import { database, ran, type Ran } from '../../app/lake-run.js';
 import { runningClock } from '../../running-clock.js';
 import { token, type ParcelService } from './parcel-service.js';
@@ -13,14 +13,14 @@ import shipments from './typescript/shipments.js';
 export function shipmentsFrom(
   { url }: Pick<ParcelService, 'url'>,
   more: Partial<PipelineDefinition> = {},
-): OwnPipeline {
+): CustomPipeline {
   const authorization = `Bearer ${token}`;
   const definition: PipelineDefinition = {
     ...shipments,
     ...more,
     api: { ...shipments.api, quota: { rate: 90, burst: 50 }, ...more.api, address: url, headers: { authorization } },
   };
-  return ownPipeline({ file: 'shipments.js', definition, table: ownTable(definition.name, definition.table) });
+  return customPipeline({ file: 'shipments.js', definition, table: customTable(definition.name, definition.table) });
 }
 
 export interface OwnRun extends Partial<BackfillOptions> {
@@ -32,7 +32,7 @@ export interface OwnRun extends Partial<BackfillOptions> {
 
 /** Backfills it to the end; throws what that throws. */
 export function loaded(
-  own: OwnPipeline,
+  own: CustomPipeline,
   { clock = ownClock(), logged = [], emitted = [], ...options }: OwnRun,
 ): Promise<Ran> {
   return ran({ pipelines: [own.name], account: 'depot', own: [own], ...options }, { clock, logged, emitted });

@@ -1,76 +1,22 @@
-import { contentsOf, type Contents } from './contents.js';
+import { parseInstant } from '../../../core/numeric/iso-instant.js';
+import type { AskPage, CursorRecovery, FoundPlace } from '../../../engine/paging/paged-api.js';
+import { eachResult, resultText, type FinancesPage } from './finances-page.js';
 import { operations, type Operation, type OperationName } from './operations.js';
-import { resultsOf } from './page-results.js';
-import type { ScannedPage } from './finances-page.js';
-import { followUp, type RequestParameters } from './request-path.js';
+import type { FinancesQuery, RequestParameters } from './request-path.js';
 
 /** Pages before the last one that are kept. Several in a row without any date are rare. */
 const mostPagesBefore = 3;
 
-/** What is kept of the pages of a question that were received, to find the place again where they end. */
-export class ReceivedSoFar {
-  readonly #name: OperationName;
-  /** The latest pages that hold anything, the newest last: nothing of them is looked at before it is needed. */
-  #pages: ScannedPage[] = [];
-  #forgotten = false;
+/** Empty pages in a row that are followed to find the place. */
+const mostEmptyPages = 3;
 
-  constructor(name: OperationName) {
-    this.#name = name;
-  }
-
-  /** Takes in the page that follows. */
-  add(page: ScannedPage): void {
-    if (resultsOf(page, operations[this.#name].result) === 0) return;
-    this.#pages.push(page);
-    if (this.#pages.length <= mostPagesBefore + 1) return;
-    this.#pages.shift();
-    this.#forgotten = true;
-  }
-
-  /** The last page that holds anything. */
-  get last(): Contents | undefined {
-    const page = this.#pages.at(-1);
-    return page && contentsOf(page, this.#name);
-  }
-
-  /** What stands right before the last page; undefined where too little of it is kept. */
-  get before(): Before | undefined {
-    const undated = new Set<string>();
-    for (const page of this.#pages.slice(0, -1).reverse()) {
-      const contents = contentsOf(page, this.#name);
-      for (const result of contents.undated) undated.add(result);
-      // Whatever stands on a page before a date is no later than it.
-      if (contents.latest !== undefined) return { isNothing: false, latest: contents.latest, undated };
-    }
-    return this.#forgotten ? undefined : { isNothing: this.#pages.length < 2, latest: undefined, undated };
-  }
-}
-
-/** The pages back to the nearest one that has a date. */
-interface Before {
-  /** Nothing came before. */
-  readonly isNothing: boolean;
-  /** The latest date on them. */
-  readonly latest: number | undefined;
-  /** What has no date on them. */
-  readonly undated: ReadonlySet<string>;
-}
-
-/** Where a chain goes on. */
-export interface Continuation {
-  /** Undefined: at the beginning of the question, as nothing was received of it yet. */
-  readonly token: string | undefined;
-}
-
-/** Asks for one page of the question's operation. */
-export type Ask = (parameters: RequestParameters) => Promise<ScannedPage>;
+type Ask = AskPage<FinancesQuery, FinancesPage>;
 
 /**
- * Finds the place again where the received pages of a question by dates end, once their last token is worth nothing:
- * the question is asked again from a later instant `s` on, and when its first pages hold exactly what the last received
+ * Finds the place where the received pages of a query by dates end, once their last token has expired: the query is asked again from a later instant `s` on, and when its first pages hold exactly what the last received
  * page P holds, what follows them is what would have followed P. Undefined where that can't be said for certain.
  *
- * That rests on two things only: a question by dates gives what stands at or after its lower bound, and its pages come
+ * That rests on two things only: a query by dates gives what stands at or after its lower bound, and its pages come
  * in order of time. The order of results at the same instant may differ from one answer to the next. Each result has an
  * instant, its date; that of a result without a date isn't known. Then this holds:
  *
@@ -89,88 +35,160 @@ export type Ask = (parameters: RequestParameters) => Promise<ScannedPage>;
  * holds no undated result equal to X: that is asked for below (`before.undated`).
  *
  * (2) For dated results it follows from s <= e. An undated result of P can't stand before m, or where no page before
- * has a date, before the question. So where P has any, the span from there to s is asked for too: unless it holds a
+ * has a date, before the query. So where P has any, the span from there to s is asked for too: unless it holds a
  * result that is equal to one of them, none of them stands in it.
  *
  * Two instants are tried: s = e, which is right whatever undated results the page before P ends with, and s = m + 1 ms,
  * which is right whatever undated results P begins with.
- *
- * @param pageSize results a page: the answer's pages must end where P does, so P's number of results or a part of it
  */
-export async function continuationOf(
-  name: OperationName,
-  parameters: RequestParameters,
-  received: ReceivedSoFar,
-  pageSize: number,
-  ask: Ask,
-): Promise<Continuation | undefined> {
-  const { range }: Operation = operations[name];
-  const { last, before } = received;
-  if (last === undefined) return { token: undefined };
-  if (before === undefined) return undefined;
-  const sized = { ...parameters, MaxResultsPerPage: pageSize };
-  // From the beginning of the question on, whatever it asks for, both conditions hold as they are.
-  if (before.isNothing) return matched(name, sized, last, ask);
-  if (range === undefined) return undefined;
+export class DateRecovery implements CursorRecovery<FinancesQuery, FinancesPage> {
+  readonly #query: FinancesQuery;
+  /** The latest pages that hold anything, the newest last: nothing of them is looked at before it is needed. */
+  readonly #pages: FinancesPage[] = [];
+  #forgotten = false;
 
-  const { earliest, latest, undated } = last;
-  if (earliest === undefined || latest === undefined || earliest === latest) return undefined;
-  if (before.latest !== undefined && before.latest >= earliest) return undefined;
-  if (undated.some((result) => before.undated.has(result))) return undefined;
-
-  const lowest = parameters[range.after];
-  const highest = parameters[range.before];
-  const floor = before.latest ?? (typeof lowest === 'number' ? lowest : undefined);
-  for (const from of new Set([earliest, before.latest === undefined ? earliest : before.latest + 1])) {
-    // Dates outside the question: then they aren't what the service goes by.
-    if (typeof lowest === 'number' && from < lowest) return undefined;
-    if (typeof highest === 'number' && from >= highest) return undefined;
-    const found = await matched(name, { ...sized, [range.after]: from }, last, ask);
-    if (found === undefined) continue;
-    if (undated.length === 0) return found;
-    const gap = { ...sized, [range.before]: from, ...(floor === undefined ? {} : { [range.after]: floor }) };
-    if (floor === from || (floor !== undefined && (await isFree(name, gap, undated, ask)))) return found;
+  constructor(query: FinancesQuery) {
+    this.#query = query;
   }
-  return undefined;
+
+  add(page: FinancesPage): void {
+    if (page.results === 0) return;
+    this.#pages.push(page);
+    if (this.#pages.length <= mostPagesBefore + 1) return;
+    this.#pages.shift();
+    this.#forgotten = true;
+  }
+
+  async find(ask: Ask): Promise<FoundPlace | undefined> {
+    const { operation, parameters } = this.#query;
+    const page = this.#pages.at(-1);
+    if (page === undefined) return { cursor: undefined };
+    const last = contentsOf(page, operation);
+    const before = this.#before();
+    if (before === undefined) return undefined;
+    // From the beginning of the query on, whatever it asks for, both conditions hold as they are.
+    if (before.isNothing) return matched(this.#query, last, ask);
+    const { range }: Operation = operations[operation];
+    if (range === undefined) return undefined;
+
+    const { earliest, latest, undated } = last;
+    if (earliest === undefined || latest === undefined || earliest === latest) return undefined;
+    if (before.latest !== undefined && before.latest >= earliest) return undefined;
+    if (undated.some((result) => before.undated.has(result))) return undefined;
+
+    const lowest = parameters[range.after];
+    const highest = parameters[range.before];
+    const floor = before.latest ?? (typeof lowest === 'number' ? lowest : undefined);
+    const within = (dates: RequestParameters) => ({ operation, parameters: { ...parameters, ...dates } });
+    for (const from of new Set([earliest, before.latest === undefined ? earliest : before.latest + 1])) {
+      // Dates outside the query: then they aren't what the service goes by.
+      if (typeof lowest === 'number' && from < lowest) return undefined;
+      if (typeof highest === 'number' && from >= highest) return undefined;
+      const found = await matched(within({ [range.after]: from }), last, ask);
+      if (found === undefined) continue;
+      if (undated.length === 0) return found;
+      const gap = within({ [range.before]: from, ...(floor !== undefined && { [range.after]: floor }) });
+      if (floor === from || (floor !== undefined && (await isFree(gap, undated, ask)))) return found;
+    }
+    return undefined;
+  }
+
+  /** What stands right before the last page; undefined where too little of it is kept. */
+  #before(): Before | undefined {
+    const undated = new Set<string>();
+    for (const page of this.#pages.slice(0, -1).reverse()) {
+      const contents = contentsOf(page, this.#query.operation);
+      for (const result of contents.undated) undated.add(result);
+      // Whatever stands on a page before a date is no later than it.
+      if (contents.latest !== undefined) return { isNothing: false, latest: contents.latest, undated };
+    }
+    return this.#forgotten ? undefined : { isNothing: this.#pages.length < 2, latest: undefined, undated };
+  }
 }
 
-/** Reads on from the beginning of a question until as much as `wanted` has come; the token behind it if it was the same. */
-async function matched(
-  name: OperationName,
-  question: RequestParameters,
-  wanted: Contents,
-  ask: Ask,
-): Promise<Continuation | undefined> {
+/** The pages back to the nearest one that has a date. */
+interface Before {
+  /** Nothing came before. */
+  readonly isNothing: boolean;
+  /** The latest date on them. */
+  readonly latest: number | undefined;
+  /** What has no date on them. */
+  readonly undated: ReadonlySet<string>;
+}
+
+/** Reads from the beginning of a query until as much as `wanted` has come; the cursor behind it if it was the same. */
+async function matched(query: FinancesQuery, wanted: Contents, ask: Ask): Promise<FoundPlace | undefined> {
   const missing = new Map<string, number>();
   for (const result of wanted.results) missing.set(result, (missing.get(result) ?? 0) + 1);
   let left = wanted.results.length;
-  let page = await ask(question);
+  let page = await ask(query);
   for (let empty = 0; ;) {
-    const { results } = contentsOf(page, name);
+    const { results } = contentsOf(page, query.operation);
     for (const result of results) {
       const times = missing.get(result) ?? 0;
       if (times === 0) return undefined;
       missing.set(result, times - 1);
     }
     left -= results.length;
-    // The received page had a token; an answer that ends with it is another one.
-    if (page.nextToken === undefined) return undefined;
-    if (left === 0) return { token: page.nextToken };
+    // The received page had a cursor; an answer that ends with it is another one.
+    if (page.cursor === undefined) return undefined;
+    if (left === 0) return { cursor: page.cursor };
     if (results.length === 0 && ++empty > mostEmptyPages) return undefined;
-    page = await ask(followUp(name, question, page.nextToken));
+    page = await ask(query, page.cursor);
   }
 }
 
 /** Whether a short span holds none of these results; false too where it takes more than one page to tell. */
-async function isFree(
-  name: OperationName,
-  span: RequestParameters,
-  results: readonly string[],
-  ask: Ask,
-): Promise<boolean> {
+async function isFree(span: FinancesQuery, results: readonly string[], ask: Ask): Promise<boolean> {
   const page = await ask(span);
-  const found = new Set(contentsOf(page, name).results);
-  return page.nextToken === undefined && !results.some((result) => found.has(result));
+  const found = new Set(contentsOf(page, span.operation).results);
+  return page.cursor === undefined && !results.some((result) => found.has(result));
 }
 
-const mostEmptyPages = 3;
+/** What a page holds, for comparing it with another one: nothing of it is decoded but the dates. */
+interface Contents {
+  /** A text for each result, in order: equal texts are equal results. */
+  readonly results: readonly string[];
+  /** Those of the results whose place in time can't be told. */
+  readonly undated: readonly string[];
+  /** The first and the last of the other results' dates: whole milliseconds since 1970, rounded down. */
+  readonly earliest: number | undefined;
+  readonly latest: number | undefined;
+}
+
+/**
+ * Members that tell when a result was posted, or a group was opened. `TransactionCreationDate` isn't among them: nobody
+ * says that it is what the service orders by.
+ */
+const dateMembers: Readonly<Record<Operation['result'], readonly string[]>> = {
+  FinancialEvents: ['PostedDate', 'postedDate', 'TransactionPostedDate'],
+  FinancialEventGroupList: ['FinancialEventGroupStart'],
+};
+
+function contentsOf(page: FinancesPage, name: OperationName): Contents {
+  const { result } = operations[name];
+  const results: string[] = [];
+  const undated: string[] = [];
+  let earliest: number | undefined;
+  let latest: number | undefined;
+  eachResult(page, (list, node) => {
+    const text = resultText(page, list, node);
+    results.push(text);
+    const date = dateOf(page, node, dateMembers[result]);
+    if (date === undefined) undated.push(text);
+    else {
+      earliest = Math.min(date, earliest ?? date);
+      latest = Math.max(date, latest ?? date);
+    }
+  });
+  return { results, undated, earliest, latest };
+}
+
+function dateOf({ tape }: FinancesPage, node: number, members: readonly string[]): number | undefined {
+  const dates = members.flatMap((name) => {
+    const value = tape.member(node, name);
+    return value === undefined ? [] : [tape.isString(value) ? parseInstant(tape.stringValue(value)) : undefined];
+  });
+  // Two dates that differ, or one that can't be read, tell no place.
+  return dates.every((date) => date === dates[0]) ? dates[0] : undefined;
+}

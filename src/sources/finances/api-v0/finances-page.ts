@@ -1,14 +1,30 @@
 import { LedgerlakeError } from '../../../core/errors.js';
 import { scan } from '../../../core/json/scan.js';
 import { kind, Tape } from '../../../core/json/tape.js';
+import type { ApiPage } from '../../../engine/paging/paged-api.js';
 
 /** A body of one of the four operations, scanned. */
 export interface ScannedPage {
   readonly tape: Tape;
   /** Node of the payload. */
   readonly payload: number;
-  /** Token of the next page; undefined on the last one. */
-  readonly nextToken: string | undefined;
+  /** Its `NextToken`; undefined on the last page. */
+  readonly cursor: string | undefined;
+}
+
+/** A page whose results were counted. */
+export interface FinancesPage extends ScannedPage, ApiPage {}
+
+/**
+ * Reads a page. Its results are counted here, so that a page which isn't the model's is asked for again.
+ *
+ * @throws LedgerlakeError JSON_SYNTAX or UPSTREAM_BODY
+ */
+export function readFinancesPage(body: Uint8Array): FinancesPage {
+  const page = scanPage(body);
+  let results = 0;
+  eachResult(page, () => results++);
+  return { ...page, results };
 }
 
 /**
@@ -27,15 +43,32 @@ export function scanPage(body: Uint8Array, tape = new Tape()): ScannedPage {
   }
   tape.shadowKeys(payload);
   const token = tape.member(payload, 'NextToken');
-  if (token === undefined || tape.kind(token) === kind.null) return { tape, payload, nextToken: undefined };
+  if (token === undefined || tape.kind(token) === kind.null) return { tape, payload, cursor: undefined };
   if (!tape.isString(token)) {
     throw new LedgerlakeError(
       'UPSTREAM_BODY',
       `expected NextToken to be a string, found ${tape.text(token).slice(0, 80)}`,
     );
   }
-  const nextToken = tape.stringValue(token);
-  return { tape, payload, nextToken: nextToken === '' ? undefined : nextToken };
+  const cursor = tape.stringValue(token);
+  return { tape, payload, cursor: cursor === '' ? undefined : cursor };
+}
+
+/**
+ * Calls back with every result of a page: its events with the names of their lists, or its groups, whose list is empty.
+ *
+ * @throws LedgerlakeError UPSTREAM_BODY where the results aren't what the model says
+ */
+export function eachResult(page: ScannedPage, take: (list: string, node: number) => void): void {
+  eachEvent(page, take);
+  eachGroup(page, (group) => {
+    take('', group);
+  });
+}
+
+/** The text of a result: its list as JSON and its bytes, so that no two pairs of list and bytes have the same text. */
+export function resultText({ tape }: ScannedPage, list: string, node: number): string {
+  return `${JSON.stringify(list)}${tape.text(node)}`;
 }
 
 /**

@@ -2,9 +2,7 @@ import { formatCount } from '../../../core/text/amounts.js';
 import type { Reading } from '../../../engine/run/pipeline.js';
 import type { GroupSlice } from './group-slices.js';
 import { patienceMs, type LargeGroup } from './large-groups.js';
-import { operations } from './operations.js';
-import { resultsOf } from './page-results.js';
-import type { ScannedPage } from './finances-page.js';
+import type { FinancesPage } from './finances-page.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
 import { unaskable } from './request-path.js';
 import type { FinancesUpstream } from './finances-api.js';
@@ -22,7 +20,7 @@ const manyEvents = 10_000;
 export async function* groupPages(
   { group }: GroupSlice,
   reading: Reading<FinancesUpstream>,
-): AsyncGenerator<ScannedPage> {
+): AsyncGenerator<FinancesPage> {
   const { upstream } = reading;
   const why = unaskable(group.id);
   if (why !== undefined) throw new ReadFailure('unaskable', 'UPSTREAM_BODY', unaskableText(why));
@@ -31,17 +29,17 @@ export async function* groupPages(
   let events = 0;
   try {
     for await (const page of upstream.pages('ListFinancialEventsByGroupId', { eventGroupId: group.id }, reading)) {
-      events += resultsOf(page, operations.ListFinancialEventsByGroupId.result);
+      events += page.results;
       yield page;
     }
   } catch (error) {
     if (error instanceof ReadFailure && error.status !== undefined && error.pages === 0 && isOdd(group.id)) {
-      throw error.as('unknown-subject');
+      throw error.with({ kind: 'unknown-subject' });
     }
     // A page that is refused though those before it came: nothing else about it is different.
     if (!(error instanceof ReadFailure) || error.kind !== 'invalid' || events === 0) throw error;
     if (events >= manyEvents) await upstream.largeGroups?.add(group, events);
-    throw error.saying(sizeText(events));
+    throw error.with({ more: sizeText(events) });
   }
 }
 

@@ -1,80 +1,29 @@
-import { excerpt, isHtml, withCutToken } from '../../../engine/retry/excerpt.js';
-import { LedgerlakeError } from '../../../core/errors.js';
-import type { OperationName } from './operations.js';
+import { ApiRefusal, type RefusedAnswer } from '../../../engine/retry/api-refusal.js';
+import type { Cause } from '../../../engine/retry/cause.js';
+import { excerpt } from '../../../engine/retry/excerpt.js';
+import { limits, operations, type Operation } from './operations.js';
+import type { FinancesQuery } from './request-path.js';
 
 /** The first error of an error body. */
-export interface UpstreamReason {
+interface Reason {
   /** `InvalidInput`, `QuotaExceeded`, `Unauthorized` … */
   readonly code: string;
   readonly message: string;
   readonly details: string | undefined;
 }
 
-/** What came with a status that isn't 200. */
-export interface Refusal {
-  readonly operation: OperationName;
-  readonly status: number;
-  readonly requestId: string | undefined;
-  /** Requests a second that the service named. */
-  readonly rateLimit: number | undefined;
-  /** `retry-after` as it came. */
-  readonly retryAfter: string | undefined;
-  /** The service's clock less ours. */
-  readonly skewMs: number | undefined;
-  /** Whether the request carried an access token. */
-  readonly signedIn: boolean;
-  /** Path and query, with the prefix of the endpoint. */
-  readonly path: string;
-  readonly body: Uint8Array;
+/** What the service's answer with another status than 200 stands for. */
+export function financesRefusal(query: FinancesQuery, answer: RefusedAnswer): ApiRefusal {
+  const { status, body, receivedAt, skewMs } = answer;
+  const text = new TextDecoder().decode(body);
+  const reason = reasonOf(text);
+  const stands = causeOf(operations[query.operation], answer, reason, text);
+  const leastPauseMs = stands === 'bound-too-late' ? untilBoundsAreAccepted(query, receivedAt) : 0;
+  const message = `${query.operation} got status ${status}: ${reasonText(reason, text)}. ${remedy(status)}`;
+  return new ApiRefusal({ stands, message, leastPauseMs, advice: adviceFor(stands, leastPauseMs, skewMs) }, answer);
 }
 
-/** UPSTREAM_STATUS with what tells one cause from another, for whoever decides what to do about it. */
-export class UpstreamRefusal extends LedgerlakeError {
-  /** Undefined where the body isn't one of the service's errors. */
-  readonly reason: UpstreamReason | undefined;
-  readonly operation: OperationName;
-  readonly requestId: string | undefined;
-  readonly rateLimit: number | undefined;
-  readonly retryAfter: string | undefined;
-  readonly skewMs: number | undefined;
-  readonly signedIn: boolean;
-  /** Whether the request went on with a chain of pages. */
-  readonly hadNextToken: boolean;
-  /** Whether the body is a web page: then it wasn't the service that answered, but something before it. */
-  readonly isWebPage: boolean;
-
-  constructor({ operation, status, requestId, rateLimit, retryAfter, skewMs, signedIn, path, body }: Refusal) {
-    const text = textOf(body);
-    const reason = reasonOf(text);
-    super('UPSTREAM_STATUS', `${operation} got status ${status}: ${told(reason, text)}. ${todo(status)}`, {
-      status,
-      details: `GET ${withCutToken(path)}\nrequest id: ${requestId ?? 'none'}\n${textOf(body.subarray(0, 2048))}`,
-    });
-    this.reason = reason;
-    this.operation = operation;
-    this.requestId = requestId;
-    this.rateLimit = rateLimit;
-    this.retryAfter = retryAfter;
-    this.skewMs = skewMs;
-    this.signedIn = signedIn;
-    this.hadNextToken = path.includes('NextToken=');
-    this.isWebPage = isHtml(body);
-  }
-}
-
-/** UPSTREAM_BODY: a web page with status 200 where JSON should be. */
-export class WebPage extends LedgerlakeError {
-  constructor(operation: OperationName, body: Uint8Array) {
-    const found = excerpt(textOf(body.subarray(0, 2048)));
-    super(
-      'UPSTREAM_BODY',
-      `Expected JSON from ${operation}, got a web page (HTML): ${found}. Please check --endpoint, and for a proxy in between.`,
-      { status: 200 },
-    );
-  }
-}
-
-function told(reason: UpstreamReason | undefined, text: string): string {
+function reasonText(reason: Reason | undefined, text: string): string {
   if (reason !== undefined) {
     const details = reason.details === undefined ? '' : ` (${reason.details})`;
     return excerpt(`${reason.code}: ${reason.message}${details}`, 500).replace(/\.$/, '');
@@ -85,22 +34,20 @@ function told(reason: UpstreamReason | undefined, text: string): string {
   return `expected an error as JSON, got: ${found}`;
 }
 
-function todo(status: number): string {
-  if (status === 401 || status === 403) return "Please check the account's credentials and what they give access to.";
-  if (status === 404) return 'Please check the id that was asked for, and --endpoint.';
-  if (status === 429) return 'The quota is used up: please try again later, or with a lower --rate.';
-  if (status >= 500) return 'The service has a fault: please try again later.';
-  if (status >= 400) return 'Please check what was asked for; the service gives this for passing faults too.';
-  return 'This is not how the service answers: please check --endpoint.';
+function remedy(status: number): string {
+  if (status === 401 || status === 403) return "Check the account's credentials and what they give access to.";
+  if (status === 404) return 'Check the id that was asked for, and --endpoint.';
+  if (status === 429) return 'The quota is used up: try again later, or with a lower --rate.';
+  if (status >= 500) return 'The service has a fault: try again later.';
+  if (status >= 400) return 'Check what was asked for; the service answers transient faults like this too.';
+  return 'The service does not answer like this: check --endpoint.';
 }
 
 /** `{"errors":[{"code","message","details"}]}`, of which the first counts. */
-function reasonOf(text: string): UpstreamReason | undefined {
+function reasonOf(text: string): Reason | undefined {
   const errors = member(parsed(text), 'errors');
   const first: unknown = Array.isArray(errors) ? errors[0] : undefined;
-  const code = member(first, 'code');
-  const message = member(first, 'message');
-  const details = member(first, 'details');
+  const [code, message, details] = ['code', 'message', 'details'].map((name) => member(first, name));
   if (typeof code !== 'string' && typeof message !== 'string') return undefined;
   return {
     code: typeof code === 'string' ? code : 'no code',
@@ -113,7 +60,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Not JSON: the message then quotes the text itself.
+    // Not JSON: the message quotes the text itself.
     return undefined;
   }
 }
@@ -122,6 +69,83 @@ function member(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
-function textOf(body: Uint8Array): string {
-  return new TextDecoder().decode(body);
+function causeOf(operation: Operation, answer: RefusedAnswer, reason: Reason | undefined, text: string): Cause {
+  const { status } = answer;
+  // 503 and 400 report a limit too.
+  if (status === 429 || /^(QuotaExceeded|RequestThrottled|Throttl\w*)$/.test(reason?.code ?? '')) return 'throttled';
+  if (status >= 500 || status === 408) return 'fault';
+  if (status < 400 || text.trimStart().startsWith('<')) return 'stranger';
+  if (status === 401 || status === 403) return causeOfDenial(answer, reason);
+  if (status === 404) return operation.pathParameter === undefined ? 'mistake' : 'unknown-subject';
+  if (status === 413) return 'too-large';
+  return status === 400 ? causeOfInvalid(operation, answer, reason) : 'mistake';
+}
+
+function causeOfDenial({ signedIn }: RefusedAnswer, reason: Reason | undefined): Cause {
+  if (!signedIn) return 'denied';
+  return /\bexpired\b/i.test(`${reason?.message ?? ''} ${reason?.details ?? ''}`) ? 'access-expired' : 'access-refused';
+}
+
+const span = 'date range|time range|range|window|span|period|interval';
+/** `data requested exceeds data retention period` is what the live service says whatever it means. */
+const vague = /\bnot valid or data requested exceeds data retention period\b/;
+const tooMuch = 'too (?:long|large|wide|big)|exceed|longer than|larger than|greater than|more than|at most|maximum';
+
+/** What distinguishes the meanings of `InvalidInput`: the first that fits counts, so their order does too. */
+const meanings: readonly (readonly [Cause, RegExp])[] = [
+  ['bound-too-late', /\bno later than\b.*\bminutes?\b|\bminutes? (?:from|before) now\b|\bin the future\b/],
+  [
+    'window-too-long',
+    new RegExp(`\\b(?:${span}|apart)\\b.*\\b(?:${tooMuch})|\\b(?:${tooMuch})\\w*\\b.*\\b(?:${span})\\b`),
+  ],
+  ['too-large', /\b(?:pages?|response|results?|payload|body|output)\b.*\b(?:too (?:large|big)|exceed|\d+ ?mb)/],
+  ['too-large', /\btoo (?:large|big)\b.*\b(?:pages?|response|results?|payload|body|output)\b/],
+  ['too-large', /\b(?:reduce|lower|smaller|decrease)\b.*\b(?:page size|maxresultsperpage)\b/],
+];
+
+function causeOfInvalid(operation: Operation, { hadCursor }: RefusedAnswer, reason: Reason | undefined): Cause {
+  if (reason === undefined) return 'invalid';
+  const text = `${reason.message} ${reason.details ?? ''}`;
+  const plain = text.toLowerCase();
+  // A request without a NextToken can't be refused for one, and one with it has no dates to be refused for.
+  if (hadCursor && plain.includes('token')) return 'cursor-expired';
+  if (vague.test(plain)) return 'invalid';
+  const [meaning] = meanings.find(([, pattern]) => pattern.test(plain)) ?? [];
+  if (meaning !== undefined && !(hadCursor && meaning === 'bound-too-late')) return meaning;
+  return namesBrokenRule(text, operation) ? 'mistake' : 'invalid';
+}
+
+/** Whether a text says of one of the operation's parameters what it must be, or that it isn't one. */
+function namesBrokenRule(text: string, { name, pathParameter, range }: Operation): boolean {
+  const parameters = ['MaxResultsPerPage', 'NextToken', pathParameter?.name, range?.after, range?.before];
+  if (text.includes(name) && /\bhas no parameter\b/.test(text)) return true;
+  if (!/\b(must|required|missing|malformed|more than once|has no value)\b/i.test(text)) return false;
+  return parameters.some((parameter) => parameter !== undefined && text.includes(parameter));
+}
+
+/** The service's `Date` is cut to the second, and its clock may be read a little before ours. */
+const clockGrainMs = 2000;
+
+/** Milliseconds until the query's date bounds are old enough (section 4, limits); `now` is by the service's clock. */
+function untilBoundsAreAccepted({ operation, parameters }: FinancesQuery, now: number): number {
+  const { range }: Operation = operations[operation];
+  const bounds = [range?.after, range?.before].map((bound) => (bound === undefined ? undefined : parameters[bound]));
+  const latest = Math.max(...bounds.map((bound) => (typeof bound === 'number' ? bound : -Infinity)));
+  return Math.max(0, latest + limits.marginMs + clockGrainMs - now);
+}
+
+function adviceFor(stands: Cause, leastPauseMs: number, skewMs: number | undefined): string {
+  if (stands === 'access-expired') {
+    return (
+      'Access tokens that the sign-in has only just issued are refused as well: check that it and --endpoint belong ' +
+      "together (region, sandbox), and that the seller's authorization still holds."
+    );
+  }
+  if (stands !== 'bound-too-late') return '';
+  const skew = skewMs === undefined ? '' : `: the service's clock is ${skewText(skewMs)} of this machine's`;
+  return `The date bounds are accepted in ${Math.ceil(leastPauseMs / 60_000)} minutes at the earliest: check --to, and the clocks${skew}.`;
+}
+
+function skewText(skewMs: number): string {
+  return `${Math.abs(Math.round(skewMs / 1000))} s ${skewMs < 0 ? 'behind' : 'ahead'}`;
 }

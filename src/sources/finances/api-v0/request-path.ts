@@ -1,35 +1,17 @@
 import { LedgerlakeError, usageError } from '../../../core/errors.js';
 import { isoInstant } from '../../../core/numeric/instant.js';
-import { operations, type Operation, type OperationName } from './operations.js';
+import type { Window } from '../../../core/windows.js';
+import type { Query } from '../../../engine/paging/paged-api.js';
+import { limits, operations, type Operation, type OperationName } from './operations.js';
 
 /** Query and path parameters by their names in the specification; dates in milliseconds since 1970. */
 export type RequestParameters = Readonly<Record<string, string | number | undefined>>;
 
-/** Query parameters of every operation. */
-export interface PageParameters {
-  /** Results a page, from 1 on. Left out: 100. */
-  readonly MaxResultsPerPage?: number | undefined;
-  /** Token of the answer before, as it came. */
-  readonly NextToken?: string | undefined;
+/** What is asked of the service: all that the first request holds but the page size. */
+export interface FinancesQuery extends Query {
+  readonly operation: OperationName;
+  readonly parameters: RequestParameters;
 }
-
-type Table = typeof operations;
-
-type RangeParameters<N extends OperationName> = Table[N]['range'] extends {
-  readonly after: infer After extends string;
-  readonly before: infer Before extends string;
-}
-  ? Readonly<Partial<Record<After | Before, number | undefined>>>
-  : unknown;
-
-type PathParameters<N extends OperationName> = Table[N]['pathParameter'] extends {
-  readonly name: infer P extends string;
-}
-  ? Readonly<Record<P, string>>
-  : unknown;
-
-/** What an operation takes, read off the table of operations: dates in milliseconds since 1970. */
-export type ParametersOf<N extends OperationName> = PageParameters & RangeParameters<N> & PathParameters<N>;
 
 /**
  * Path and query of a request (specification, section 4): what is undefined is left out, values are percent-encoded,
@@ -50,13 +32,19 @@ export function requestPath(name: OperationName, parameters: RequestParameters):
 }
 
 /**
- * The parameters with which the next page is asked for: the token in the place of the dates, which it stands for, with
- * the path and the size of page of the first request (specification, section 4, common rule 2).
+ * The parameters of a page. Behind the first one the token takes the place of the dates, which it stands for, with the path
+ * and the page size of the first request (specification, section 4, common rule 2).
  */
-export function followUp(name: OperationName, first: RequestParameters, token: string): RequestParameters {
-  const { range }: Operation = operations[name];
-  const kept = Object.entries(first).filter(([parameter]) => parameter !== range?.after && parameter !== range?.before);
-  return { ...Object.fromEntries(kept), NextToken: token };
+export function pageParameters(
+  { operation, parameters }: FinancesQuery,
+  cursor: string | undefined,
+  pageSize: number,
+): RequestParameters {
+  const sized = { ...parameters, MaxResultsPerPage: pageSize };
+  if (cursor === undefined) return sized;
+  const { range }: Operation = operations[operation];
+  const kept = Object.entries(sized).filter(([name]) => name !== range?.after && name !== range?.before);
+  return { ...Object.fromEntries(kept), NextToken: cursor };
 }
 
 /** Bytes of an encoded id beyond which servers refuse the path, and no id that a service gives comes near to. */
@@ -113,22 +101,13 @@ function unsendable(parameter: string, expected: string, got: unknown): Ledgerla
   return usageError(`Expected ${parameter} to be ${expected}, got \`${String(got)}\` (${typeof got})`);
 }
 
-/** Whether a request path is one of an operation's, whatever is asked for. */
-export function isPathOf(name: OperationName, path: string): boolean {
-  const { path: template }: Operation = operations[name];
-  const [own = ''] = path.split('?');
-  const steps = own.split('/');
-  const wanted = template.split('/');
-  return steps.length === wanted.length && wanted.every((step, at) => step.startsWith('{') || step === steps[at]);
-}
-
-/** The window that a request path asks an operation for; undefined for a path of another one, or without both dates. */
-export function windowIn(name: OperationName, path: string): { start: number; end: number } | undefined {
-  const { range, path: own }: Operation = operations[name];
-  const [before = '', query = ''] = path.split('?');
-  if (range === undefined || before !== own) return undefined;
-  const parameters = new URLSearchParams(query);
-  const start = Date.parse(parameters.get(range.after) ?? '');
-  const end = Date.parse(parameters.get(range.before) ?? '');
-  return start < end ? { start, end } : undefined;
+/**
+ * The dates that a query asks for, with what the service takes for those that are left out; undefined where it asks for none.
+ * `now`: milliseconds since 1970.
+ */
+export function windowOf({ operation, parameters }: FinancesQuery, now: number): Window | undefined {
+  const { range }: Operation = operations[operation];
+  if (range === undefined) return undefined;
+  const [start, end = now - limits.marginMs] = [parameters[range.after], parameters[range.before]];
+  return typeof start === 'number' && typeof end === 'number' ? { start, end } : undefined;
 }

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { eachEvent } from '../../../../src/sources/finances/api-v0/finances-page.js';
-import { readChain } from '../../../../src/sources/finances/api-v0/pages.js';
+import { readPages } from '../../../../src/engine/paging/paginator.js';
 import { ReadFailure } from '../../../../src/engine/retry/read-failure.js';
 import { setup } from '../../../engine/paging/scripted-service.js';
 import { rowOf, simulatedLedger, type SmallEvent, type Troubles } from './simulated-ledger.js';
 
 const from = Date.parse('2025-06-01T00:00:00Z');
-const question = {
+const query = {
   operation: 'ListFinancialEvents',
   parameters: { PostedAfter: from, PostedBefore: from + 60_000 },
 } as const;
@@ -43,11 +43,11 @@ async function reader(pageSize: number) {
       current = simulatedLedger(events, troubles);
       const rows: string[] = [];
       try {
-        for await (const page of readChain(question, { ...of, pageSize: size })) {
+        for await (const page of readPages(query, { ...of, api: { ...of.api, pageSizes: [size, 1] } })) {
           eachEvent(page, (list, node) => rows.push(`${list} ${page.tape.text(node)}`));
         }
       } catch (error) {
-        if (!(error instanceof ReadFailure) || error.kind !== 'token-expired') throw error;
+        if (!(error instanceof ReadFailure) || error.kind !== 'cursor-expired') throw error;
         return { rows: undefined, ledger: current.ledger };
       }
       return { rows: rows.sort(), ledger: current.ledger };

@@ -1,13 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LedgerlakeError } from '../../../../src/core/errors.js';
-import { attemptTable } from '../../../../src/engine/retry/retry-rules.js';
+import { WebPage, type ApiRefusal } from '../../../../src/engine/retry/api-refusal.js';
 import type { Cause } from '../../../../src/engine/retry/cause.js';
-import { causeOf } from '../../../../src/sources/finances/api-v0/causes.js';
-import { operations, type OperationName } from '../../../../src/sources/finances/api-v0/operations.js';
 import { consequences, ReadFailure } from '../../../../src/engine/retry/read-failure.js';
-import { UpstreamRefusal, WebPage } from '../../../../src/sources/finances/api-v0/refusals.js';
+import { causeOf } from '../../../../src/engine/retry/retry-policy.js';
+import { retryRules } from '../../../../src/engine/retry/retry-rules.js';
 import { failureOf } from '../../../../src/engine/http/transport-failure.js';
+import { operations, type OperationName } from '../../../../src/sources/finances/api-v0/operations.js';
+import { financesRefusal } from '../../../../src/sources/finances/api-v0/refusals.js';
 
 interface Told {
   readonly status?: number;
@@ -15,19 +16,19 @@ interface Told {
   readonly message?: string;
   readonly details?: string;
   readonly operation?: OperationName;
-  readonly path?: string;
+  readonly hadCursor?: boolean;
   readonly body?: string;
   readonly signedIn?: boolean;
 }
 
-function refusal({ status = 400, code = 'InvalidInput', message = '', details = '', ...more }: Told): UpstreamRefusal {
-  const { operation = 'ListFinancialEvents', path = '/finances?NextToken=abc', signedIn = false } = more;
+function refusal({ status = 400, code = 'InvalidInput', message = '', details = '', ...more }: Told): ApiRefusal {
+  const { operation = 'ListFinancialEvents', hadCursor = true, signedIn = false } = more;
   const body = Buffer.from(more.body ?? JSON.stringify({ errors: [{ code, message, details }] }));
-  const rest = { requestId: undefined, rateLimit: undefined, retryAfter: undefined, skewMs: undefined };
-  return new UpstreamRefusal({ operation, status, path, body, signedIn, ...rest });
+  const rest = { headers: new Map<string, string>(), path: '/finances', requestId: undefined, skewMs: undefined };
+  return financesRefusal({ operation, parameters: {} }, { status, body, hadCursor, signedIn, receivedAt: 0, ...rest });
 }
 
-const first = '/finances?PostedAfter=2025-01-01';
+const first = { hadCursor: false };
 
 describe('the cause of a refusal', () => {
   test.each<[Cause, Told]>([
@@ -43,26 +44,26 @@ describe('the cause of a refusal', () => {
     ['stranger', { status: 404, body: '<!DOCTYPE html>' }],
     ['stranger', { status: 403, body: ' <html>' }],
     ['stranger', { status: 302, body: '' }],
-    ['token-expired', { message: 'Token is not valid, token duration is 25 minutes.' }],
-    ['token-expired', { message: 'Token is not valid, token duration is 3 minutes.' }],
-    ['token-expired', { message: 'Invalid input', details: 'NextToken has expired' }],
-    ['invalid', { message: 'Token is not valid, token duration is 25 minutes.', path: first }],
-    ['bound-too-late', { message: 'PostedBefore should be no later than 2 minutes from now.', path: first }],
-    ['bound-too-late', { message: 'Date range is invalid. PostedAfter is in the future', path: first }],
+    ['cursor-expired', { message: 'Token is not valid, token duration is 25 minutes.' }],
+    ['cursor-expired', { message: 'Token is not valid, token duration is 3 minutes.' }],
+    ['cursor-expired', { message: 'Invalid input', details: 'NextToken has expired' }],
+    ['invalid', { message: 'Token is not valid, token duration is 25 minutes.', ...first }],
+    ['bound-too-late', { message: 'PostedBefore should be no later than 2 minutes from now.', ...first }],
+    ['bound-too-late', { message: 'Date range is invalid. PostedAfter is in the future', ...first }],
     ['too-large', { message: 'The response is too large.' }],
     ['too-large', { message: 'Response size exceeds 10 MB' }],
     ['too-large', { message: 'Invalid Input', details: 'Too large page, please reduce MaxResultsPerPage' }],
     ['too-large', { status: 413, body: '' }],
-    ['window-too-long', { message: 'The date range is too large', path: first }],
-    ['window-too-long', { message: 'The window between the dates must be at most 14 days', path: first }],
-    ['window-too-long', { message: 'Request exceeds the maximum time range of 14 days', path: first }],
+    ['window-too-long', { message: 'The date range is too large', ...first }],
+    ['window-too-long', { message: 'The window between the dates must be at most 14 days', ...first }],
+    ['window-too-long', { message: 'Request exceeds the maximum time range of 14 days', ...first }],
     ['invalid', { message: 'Invalid Input' }],
     ['invalid', { message: 'Request was not valid or data requested exceeds data retention period.' }],
     ['invalid', { body: '{"errors":[]}' }],
     ['invalid', { body: 'Bad Request' }],
     ['mistake', { message: 'MaxResultsPerPage must be a whole number from 1 to 100.' }],
-    ['mistake', { message: 'PostedBefore must be later than PostedAfter.', path: first }],
-    ['mistake', { message: 'ListFinancialEvents has no parameter postedAfter; it has …', path: first }],
+    ['mistake', { message: 'PostedBefore must be later than PostedAfter.', ...first }],
+    ['mistake', { message: 'ListFinancialEvents has no parameter postedAfter; it has …', ...first }],
     ['mistake', { status: 405, code: 'MethodNotAllowed' }],
     ['mistake', { status: 404, code: 'ResourceNotFound' }],
     ['unknown-subject', { status: 404, code: 'ResourceNotFound', operation: 'ListFinancialEventsByGroupId' }],
@@ -77,7 +78,7 @@ describe('the cause of a refusal', () => {
 });
 
 test.each<[Cause, unknown]>([
-  ['stranger', new WebPage('ListFinancialEvents', Buffer.from('<html>'))],
+  ['stranger', new WebPage('ListFinancialEvents', Buffer.from('<html>'), '--endpoint')],
   ['fault', new LedgerlakeError('JSON_SYNTAX', 'expected a value')],
   ['fault', new LedgerlakeError('UPSTREAM_BODY', 'expected a payload')],
   ...['ECONNRESET', 'UND_ERR_SOCKET', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'].map(
@@ -112,7 +113,7 @@ test('every answer and everything that can be thrown has a cause, and every caus
     message: fc.array(text).map((words) => words.join(' ')),
     details: text,
     operation: fc.constantFrom(...names),
-    path: fc.oneof(text, fc.constant('?NextToken=a')),
+    hadCursor: fc.boolean(),
     signedIn: fc.boolean(),
   });
   const body = fc.oneof(fc.string(), fc.json());
@@ -126,7 +127,7 @@ test('every answer and everything that can be thrown has a cause, and every caus
     fc.property(error, (thrown) => {
       const cause = causeOf(thrown);
       if (cause === 'other') return;
-      const { kind } = attemptTable[cause];
+      const { kind } = retryRules[cause];
       expect(consequences[kind]).toMatch(/^(leave-open|stop)$/);
       expect(new ReadFailure(kind, 'UPSTREAM_STATUS', '').consequence).toBe(consequences[kind]);
     }),

@@ -1,12 +1,12 @@
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 
 /**
- * Calls a function of a definition. What it throws of ours goes through: an answer that isn't what was expected.
+ * Calls a function of a definition.
  *
  * @param file the definition's, for messages
- * @throws LedgerlakeError DEFINITION where it throws anything else
+ * @throws LedgerlakeError DEFINITION where it throws; our own errors pass through: an answer that isn't what was expected
  */
-export function called<T>(file: string, name: string, call: () => T): T {
+export function callDefinition<T>(file: string, name: string, call: () => T): T {
   try {
     return call();
   } catch (error) {
@@ -15,7 +15,7 @@ export function called<T>(file: string, name: string, call: () => T): T {
   }
 }
 
-/** What a function of a definition gave isn't what it is to give. */
+/** A function of a definition returned something else than it should. */
 export function definitionError(file: string, name: string, what: string, cause?: unknown): LedgerlakeError {
   return new LedgerlakeError('DEFINITION', `${file}: ${name}: ${what}; correct the definition`, { cause });
 }

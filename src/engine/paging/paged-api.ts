@@ -1,0 +1,95 @@
+import type { Window } from '../../core/windows.js';
+import type { ApiRefusal, RefusedAnswer } from '../retry/api-refusal.js';
+
+/** What is asked of an API: results that come page by page. */
+export interface Query {
+  /** The operation that answers it; each has a quota, and a queue, of its own. */
+  readonly operation: string;
+}
+
+/** A page of results, read from its bytes. */
+export interface ApiPage {
+  /** How many results it holds. */
+  readonly results: number;
+  /** What the next page is asked for with; undefined on the last page. */
+  readonly cursor: string | undefined;
+}
+
+/** An answer with status 200, without any of our secrets in its headers. */
+export interface Answer {
+  readonly headers: ReadonlyMap<string, string>;
+  /** Exactly as received. */
+  readonly body: Uint8Array;
+}
+
+/** Where an API is, and what each of its requests carries. */
+export interface ApiAddress {
+  /** `https://host:port`, without user and password. */
+  readonly origin: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** What of the headers is secret, in all forms that it is sent in. */
+  readonly secrets: readonly string[];
+  /** What names the address, for messages: an option, a field of a definition. */
+  readonly setting: string;
+}
+
+/**
+ * A paged HTTP API as the paged client reads it: what differs between APIs is a property here, and never a case in the
+ * client.
+ */
+export interface PagedApi<Q extends Query, P extends ApiPage> {
+  /** Names the API in the journal, where it is kept as a hash. */
+  readonly id: string;
+  readonly address: ApiAddress;
+  readonly operations: readonly string[];
+  /** Of each operation, as long as the API names no other rate; undefined: not throttled. */
+  readonly quota: { readonly rate: number; readonly burst: number } | undefined;
+  /** Headers by lower-case name: the rate that the API grants, and the id that it gave to a request. */
+  readonly rateHeader?: string | undefined;
+  readonly requestIdHeader?: string | undefined;
+  /** How long a cursor is accepted. */
+  readonly cursorLifeMs: number;
+  /** Results a page that can be asked for, the most first; an API that takes no page size has one entry: its own. */
+  readonly pageSizes: readonly number[];
+  /** A longer window gets an empty answer, which must not pass for one without results; left out: any length is answered. */
+  readonly longestWindowMs?: number;
+  /** Whether a fault that lasts behind the first page means that the window holds too much. */
+  readonly isTooLargeWhereFaultLasts?: boolean;
+  /** Path and query of a page. `cursor` undefined: of the first page. */
+  requestPath(query: Q, cursor: string | undefined, pageSize: number): string;
+  /** The dates that a query asks for; undefined where it has none. `now`: milliseconds since 1970. */
+  windowOf(query: Q, now: number): Window | undefined;
+  /**
+   * Reads a page. `path`: that of its request.
+   *
+   * @throws LedgerlakeError JSON_SYNTAX or UPSTREAM_BODY for what isn't a page: it is asked for again
+   */
+  readPage(query: Q, answer: Answer, path: string): P;
+  /** What an answer with another status than 200 stands for. */
+  refusal(query: Q, answer: RefusedAnswer): ApiRefusal;
+  /** A text for each result of a page, in order: equal texts are equal results. */
+  resultTexts(page: P): readonly string[];
+  /** How the place is found again behind a cursor that has expired; left out: the window is read again. */
+  recovery?(query: Q): CursorRecovery<Q, P>;
+}
+
+/** Finds the end of the pages of one query again when its cursor has expired, by what was received so far. */
+export interface CursorRecovery<Q extends Query, P extends ApiPage> {
+  /** Takes in the page that follows. */
+  add(page: P): void;
+  /**
+   * The cursor of what follows the pages taken in; undefined where that can't be said for certain.
+   *
+   * @param ask asks in pages of as many results as the last page was asked with, or fewer: its answer can end where that page does
+   */
+  find(ask: AskPage<Q, P>): Promise<FoundPlace | undefined>;
+}
+
+/** Asks for one page of a query. */
+export type AskPage<Q extends Query, P extends ApiPage> = (query: Q, cursor?: string) => Promise<P>;
+
+/** Where pages continue. */
+export interface FoundPlace {
+  /** Undefined: at the beginning of the query, as nothing of it was received yet. */
+  readonly cursor: string | undefined;
+}
