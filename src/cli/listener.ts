@@ -3,7 +3,8 @@ import type { LogFormat, LogSettings } from '../app/configuration/log-settings.j
 import { messageOf } from '../core/errors.js';
 import type { Level, Emit } from '../core/events/run-event.js';
 import { plainLog } from '../observe/log/plain-log.js';
-import { isColoured, paintIn, paintLevel } from '../observe/live-view/paint.js';
+import { isColoured } from '../core/environment.js';
+import { paintIn, paintLevel } from '../observe/live-view/paint.js';
 import type { CommandDefinition, Given } from './options/definition.js';
 
 /** Who is told what happens: log or live view, metrics. */

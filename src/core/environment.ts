@@ -6,3 +6,14 @@ export function variableOf(environment: Environment, name: string): string | und
   const text = environment[name];
   return text === '' ? undefined : text;
 }
+
+/**
+ * Whether to colour what goes to a terminal, or to something else. `FORCE_COLOR` decides where it is set (`0` and `false`:
+ * no), then `NO_COLOR` (anything: no).
+ */
+export function isColoured(environment: Environment, isTerminal: boolean): boolean {
+  const { FORCE_COLOR: forced, NO_COLOR: not, TERM: kind } = environment;
+  if (forced !== undefined) return forced !== '0' && forced !== 'false';
+  if (not !== undefined && not !== '') return false;
+  return isTerminal && kind !== 'dumb';
+}

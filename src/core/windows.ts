@@ -1,3 +1,5 @@
+import { isoInstant } from './numeric/instant.js';
+
 /** A half-open range of instants in milliseconds since 1970: `start` is inside, `end` is not. */
 export interface Window {
   readonly start: number;
@@ -64,7 +66,7 @@ export function months(range: Window): Window[] {
 
 /** UTC month of an instant, as partitions are named: `2025-03`. */
 export function monthOf(instant: number): string {
-  return new Date(instant).toISOString().slice(0, 7);
+  return isoInstant(instant).slice(0, 7);
 }
 
 /** Start of an instant's UTC day. */

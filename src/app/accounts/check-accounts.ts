@@ -17,6 +17,7 @@ import { createAccessTokens } from '../../engine/auth/access-token-cache.js';
 import { printable } from '../../core/printable.js';
 import { shownAddress } from './accounts.js';
 import type { ReadingContext } from '../context.js';
+import { dayMs } from '../../core/windows.js';
 
 export interface CheckOptions {
   readonly config: Configuration;
@@ -40,8 +41,6 @@ interface Checked {
 
 /** Nobody waits longer for an answer to a check. */
 const timeouts = { connectTimeoutMs: 10_000, headersTimeoutMs: 20_000, bodyTimeoutMs: 20_000 };
-
-const dayMs = 86_400_000;
 
 /**
  * `ledgerlake accounts check`: signs each account in and sends one request, the cheapest that there is. True when all

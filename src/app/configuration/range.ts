@@ -1,5 +1,5 @@
 import { usageError } from '../../core/errors.js';
-import { readInstant } from '../../core/numeric/instant.js';
+import { readInstant, isoInstant } from '../../core/numeric/instant.js';
 import { dayMs, dayStart, type Window } from '../../core/windows.js';
 
 /** Days that a range reaches back when `--from` is left out. */
@@ -33,13 +33,13 @@ export function readRange({ from, to, marginMinutes }: RangeOptions, now: number
   if (start >= latest) {
     const when = start > now ? ', which is in the future' : '';
     throw usageError(
-      `expected --from to be at least ${marginMs / 60_000} minutes ago, got ${iso(start)}${when}; ` +
+      `expected --from to be at least ${marginMs / 60_000} minutes ago, got ${isoInstant(start)}${when}; ` +
         `the service answers only for what is older than that`,
     );
   }
   if (start >= asked) {
     throw usageError(
-      `expected --from to be earlier than --to, got --from ${iso(start)} and --to ${iso(asked)}; swap or change them`,
+      `expected --from to be earlier than --to, got --from ${isoInstant(start)} and --to ${isoInstant(asked)}; swap or change them`,
     );
   }
   return { start, end };
@@ -58,8 +58,4 @@ function instant(option: string, text: string): number {
     );
   }
   return Number(micros / 1000n);
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString();
 }

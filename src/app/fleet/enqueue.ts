@@ -8,6 +8,7 @@ import { formatCount } from '../../core/text/amounts.js';
 import { chunksOf, writeRows } from '../../core/text/formats.js';
 import type { Column } from '../../core/text/rows.js';
 import type { ReadingContext } from '../context.js';
+import { isoInstant } from '../../core/numeric/instant.js';
 
 export interface EnqueueOptions extends FleetPlace {
   readonly action: 'all' | 'backfill' | 'sync' | 'nightly' | 'status' | 'retry';
@@ -131,7 +132,7 @@ function rowOf(found: QueuedAccount, asked: string, night: number | undefined): 
 }
 
 function iso(ms: number | null | undefined): string | null {
-  return ms === null || ms === undefined ? null : new Date(ms).toISOString();
+  return ms === null || ms === undefined ? null : isoInstant(ms);
 }
 
 function refuseUnknown(named: readonly string[], known: readonly string[], where = 'that is configured'): void {

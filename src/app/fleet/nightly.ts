@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { usageError } from '../../core/errors.js';
+import { dayMs } from '../../core/windows.js';
 
 /** The part of each day in which nightly syncs begin: milliseconds since midnight, UTC; the end may lie behind midnight. */
 export interface Night {
@@ -7,7 +8,6 @@ export interface Night {
   readonly lengthMs: number;
 }
 
-const dayMs = 86_400_000;
 const minuteMs = 60_000;
 
 /**

@@ -2,6 +2,7 @@ import type { SyncInTurns } from '../sync/sync-in-turns.js';
 import type { PendingJob } from './account-jobs.js';
 import type { FleetKeys } from './fleet-keys.js';
 import type { RedisCommands } from './redis.js';
+import { dayMs } from '../../core/windows.js';
 
 /** An account's sync, over all the turns that it takes. */
 export interface OpenSync extends SyncInTurns {
@@ -12,7 +13,7 @@ export interface OpenSync extends SyncInTurns {
 }
 
 /** After that what was read doesn't tell any more how it is now: a sync that isn't done by then begins anew. */
-const longestMs = 86_400_000;
+const longestMs = dayMs;
 
 /** The sync of an account that was begun and isn't done; where there is none, one that begins now: milliseconds since 1970. */
 export async function openSync(

@@ -2,7 +2,7 @@ import { plainLog } from '../../observe/log/plain-log.js';
 import { emitDamagedCheckpoints } from '../damaged-checkpoints.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
-import { readInstant } from '../../core/numeric/instant.js';
+import { readInstant, isoInstant } from '../../core/numeric/instant.js';
 import { financialAging } from './aging.js';
 import { tables } from '../../sources/finances/model/tables.js';
 import {
@@ -107,7 +107,7 @@ export async function forgetIn(
     await store.remove(forgetNotePath(account));
     print(forgottenText(forgotten));
     if (json)
-      print(JSON.stringify({ status: 'done', ...forgotten, before: before === undefined ? null : iso(before) }));
+      print(JSON.stringify({ status: 'done', ...forgotten, before: before === undefined ? null : isoInstant(before) }));
   } finally {
     await lease.release();
   }
@@ -157,7 +157,7 @@ async function ask(
 ): Promise<void> {
   // A script that names the account has said what it wants.
   if (confirm === undefined) return;
-  const what = before === undefined ? 'everything' : `everything before ${iso(before)}`;
+  const what = before === undefined ? 'everything' : `everything before ${isoInstant(before)}`;
   if (await confirm(`Remove ${what} of ${account} from ${location} for good?`)) return;
   throw new LedgerlakeError('STOPPED', 'not confirmed; nothing was removed');
 }
@@ -168,8 +168,4 @@ function readBefore(text: string): number {
   throw usageError(
     `expected --before to be an ISO 8601 date or instant such as 2025-01-31 or 2025-01-31T06:00:00Z, got ${JSON.stringify(text)}`,
   );
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -1,6 +1,8 @@
 import type { Add } from '../../lake/delta/actions.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { printable } from '../../core/printable.js';
+import { isoInstant } from '../../core/numeric/instant.js';
+import { grid } from '../../core/text/grid.js';
 
 /** What went from one table. */
 export interface ForgottenRows {
@@ -46,21 +48,14 @@ export function forgottenRows(before: Files, after: Files): ForgottenRows[] {
 /** For people: what went by table, and what was erased in all. */
 export function forgottenText({ account, before, lake, tables, leftovers }: Forgotten): string {
   const whose = printable(account);
-  const what = before === undefined ? whose : `${whose} before ${new Date(before).toISOString()}`;
+  const what = before === undefined ? whose : `${whose} before ${isoInstant(before)}`;
   const rows = tables.map(({ table, rows, files, bytes }) => [
     printable(table),
     formatCount(rows),
     formatCount(files),
     formatBytes(Math.max(0, bytes)),
   ]);
-  const grid = [['table', 'rows', 'files', 'size'], ...rows];
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...grid.map((row) => row[column]?.length ?? 0)));
-  const lines = grid.map((row) =>
-    row
-      .map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0)))
-      .join('  ')
-      .replace(/^/, '  '),
-  );
+  const lines = grid([['table', 'rows', 'files', 'size'], ...rows]).map((line) => `  ${line}`);
   return [
     '',
     rows.length === 0 ? `${printable(lake)} held no rows of ${what}` : `Forgotten in ${printable(lake)}: ${what}`,

@@ -11,6 +11,7 @@ import type { Lake } from '../../lake/lake.js';
 import { parseAppId } from '../../lake/delta/load-key-ids.js';
 import type { NewFile } from '../../lake/transaction/written-files.js';
 import { withLocalFiles, type LocalFiles } from '../../lake/files/local-files.js';
+import { timestampLiteral } from '../../core/duckdb/literals.js';
 
 /** How the rows of a main table, and those derived from them, grow old. */
 export interface AgingRule {
@@ -248,7 +249,7 @@ function newFile(
 
 /** SQL: true for the rows that stay. */
 function staying({ column }: AgingRule, before: number): string {
-  return `coalesce(${column} >= TIMESTAMPTZ '${new Date(before).toISOString()}', true)`;
+  return `coalesce(${column} >= ${timestampLiteral(before)}, true)`;
 }
 
 /** Key-value metadata with another window, where it tells the window. */

@@ -1,4 +1,3 @@
-import { literal } from '../../core/duckdb/views.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { entries, events } from '../../sources/finances/model/tables.js';
 import type { HeldFiles } from '../../lake/files/stored-rows.js';
@@ -15,6 +14,7 @@ import { commitDays, heldDays, type HeldDays, type ImportTarget } from './held-d
 import type { HeldEvents } from './held-events.js';
 import type { UndatedChoice } from './undated-choice.js';
 import type { StagedMonth } from './staged-months.js';
+import { timestampLiteral } from '../../core/duckdb/literals.js';
 
 /** What became of a month's events. */
 export interface AddedEvents {
@@ -110,7 +110,7 @@ async function chosen(
 ): Promise<Chosen> {
   const { database, fresh } = workspace;
   const inLake = (await files.of(lake, events, held.files)).flatMap(({ paths }) => paths);
-  const days = held.open.map((day) => `TIMESTAMPTZ ${literal(new Date(day).toISOString())}`).join(', ');
+  const days = held.open.map((day) => timestampLiteral(day)).join(', ');
   const isOpen = days === '' ? 'false' : `window_start IN (${days})`;
   const counted =
     inLake.length === 0

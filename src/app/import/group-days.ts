@@ -1,5 +1,4 @@
 import { deltaStatistics } from '../../core/columns/statistics.js';
-import { literal } from '../../core/duckdb/views.js';
 import { groupSpan } from '../../sources/finances/api-v0/collectors.js';
 import { groupBatch, readGroup, type GroupRow } from '../../sources/finances/model/group-rows.js';
 import { newWarnings } from '../../sources/finances/model/warnings.js';
@@ -18,6 +17,8 @@ import { monthOf } from '../../core/windows.js';
 import { busy, importPath, type InputFiles } from './event-days.js';
 import { joinedGroups, rawText } from './group-list.js';
 import { commitDays, heldDays, type ImportTarget } from './held-days.js';
+import { isoDate } from '../../core/numeric/instant.js';
+import { timestampLiteral } from '../../core/duckdb/literals.js';
 
 /** What became of a day's groups. */
 export interface AddedGroups {
@@ -75,7 +76,7 @@ export async function addGroups(
     const { taken, ...written } = await commitDays(target, family, held, [named], held.files);
     if (taken) return { groups: added, ...written, known, leftOut: 0 };
   }
-  throw busy(new Date(day).toISOString().slice(0, 10));
+  throw busy(isoDate(day));
 }
 
 async function storedGroups(
@@ -83,9 +84,7 @@ async function storedGroups(
   paths: readonly string[],
   day: number,
 ): Promise<GroupRow[]> {
-  const rows = await database.rows(
-    `SELECT raw FROM ${rowsIn(paths)} WHERE window_start = TIMESTAMPTZ ${literal(new Date(day).toISOString())}`,
-  );
+  const rows = await database.rows(`SELECT raw FROM ${rowsIn(paths)} WHERE window_start = ${timestampLiteral(day)}`);
   return rows.map(({ raw }) => {
     const tape = new Tape();
     scan(Buffer.from(String(raw)), tape);

@@ -28,6 +28,7 @@ import { noUpstream, ownAddress, withOwnConnections } from './connected-own.js';
 import { withUpstream, type UpstreamOptions } from './connected.js';
 import type { RunContext } from '../context.js';
 import { noteRun } from './note-run.js';
+import { isoInstant } from '../../core/numeric/instant.js';
 
 /** What `backfill` and `sync` have in common. */
 export interface LoadOptions extends UpstreamOptions {
@@ -111,7 +112,7 @@ export async function load(
       emit({
         ...{ event: 'run-started', command, account, lake: options.lake },
         pipelines: withNeeds(pipelines).map(({ name }) => name),
-        ...{ from: new Date(range.start).toISOString(), to: new Date(range.end).toISOString() },
+        ...{ from: isoInstant(range.start), to: isoInstant(range.end) },
       });
       emitDamagedCheckpoints(lake.tables, emit);
       const emitWithReach = emittingReach(lake, account, windowedOf(pipelines), range.end, emit);

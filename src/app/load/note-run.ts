@@ -4,6 +4,7 @@ import { readEndpoint } from '../../sources/finances/api-v0/endpoint.js';
 import { writeLastRun, type LastPipeline } from '../../lake/upkeep/last-run.js';
 import type { Store } from '../../lake/store/store.js';
 import type { RunReport } from './run-summary.js';
+import { isoInstant } from '../../core/numeric/instant.js';
 
 /** What the report of a run doesn't say of it. */
 export interface RunNote {
@@ -34,11 +35,11 @@ export async function noteRun(
     await writeLastRun(store, {
       command,
       status: failure === undefined ? 'done' : 'failed',
-      startedAt: iso(startedAt),
-      endedAt: iso(endedAt),
+      startedAt: isoInstant(startedAt),
+      endedAt: isoInstant(endedAt),
       account,
-      from: iso(range.start),
-      to: iso(range.end),
+      from: isoInstant(range.start),
+      to: isoInstant(range.end),
       endpoint: endpoint === undefined ? null : shownEndpoint(endpoint),
       failure: failure === undefined ? null : messageOf(failure),
       pipelines,
@@ -61,8 +62,4 @@ function keptWarnings(warnings: RunReport['summaries'][number]['warnings']): Rec
 function shownEndpoint(endpoint: string): string {
   const { origin, prefix } = readEndpoint(endpoint);
   return origin + prefix;
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString();
 }

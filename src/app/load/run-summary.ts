@@ -5,6 +5,7 @@ import type { Window } from '../../core/windows.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { grid } from '../../core/text/grid.js';
 import { printable } from '../../core/printable.js';
+import { isoInstant, shortInstant } from '../../core/numeric/instant.js';
 
 /** A run that has ended. */
 export interface RunReport {
@@ -23,7 +24,7 @@ const headings = ['pipeline', 'slices', 'requests', 'events', 'entries', 'size',
 export function summaryText(report: RunReport): string {
   const { account, range, lake, seconds, summaries, failure } = report;
   const loaded = summaries.reduce((slices, summary) => slices + summary.slices, 0);
-  const what = `${isoSecond(range.start)} to ${isoSecond(range.end)} for ${printable(account)}`;
+  const what = `${shortInstant(range.start)} to ${shortInstant(range.end)} for ${printable(account)}`;
   if (failure === undefined && loaded === 0) {
     return `\nNothing to do: ${printable(lake)} holds ${what} already. --refresh reads it again.\n`;
   }
@@ -86,8 +87,8 @@ export function summaryJson(
     status: failure === undefined ? 'done' : 'failed',
     account,
     lake,
-    from: new Date(range.start).toISOString(),
-    to: new Date(range.end).toISOString(),
+    from: isoInstant(range.start),
+    to: isoInstant(range.end),
     seconds,
     pipelines: Object.fromEntries(
       summaries.map(
@@ -187,8 +188,4 @@ export function warningLines(summaries: readonly PipelineSummary[]): string[] {
     const more = places.size > 3 ? ` and ${places.size - 3} more` : '';
     return [`Noticed: ${formatCount(all)} ${warningTexts[kind] ?? printable(kind)}: ${named}${more}`];
   });
-}
-
-function isoSecond(ms: number): string {
-  return new Date(ms).toISOString().replace('.000Z', 'Z');
 }

@@ -20,6 +20,7 @@ import { commitTransaction } from '../../lake/transaction/transaction.js';
 import type { NewFile } from '../../lake/transaction/written-files.js';
 import { bundlesOf, replacing, type Bundle } from './bundles.js';
 import { fetchFiles } from './merge.js';
+import { timestampLiteral } from '../../core/duckdb/literals.js';
 
 /** An imported event without a date, and what days it may be of. */
 interface UndatedRow {
@@ -156,7 +157,7 @@ async function answered(
   const held = await fetchFiles(lake, workspace, main, touchedFiles(lake.table(main.name).snapshot, slice));
   const windows = replacedKeys(slice).flatMap((unit) => {
     const [, start = '', end = ''] = unit.split('/');
-    return `(window_start = TIMESTAMPTZ ${literal(start)} AND window_end = TIMESTAMPTZ ${literal(end)})`;
+    return `(window_start = ${timestampLiteral(start)} AND window_end = ${timestampLiteral(end)})`;
   });
   const counted = (from: readonly string[], condition: string, sign: number) =>
     `SELECT content_hash, ${sign} AS number FROM ${rowsIn(from)} WHERE posted_at IS NULL AND (${condition})`;

@@ -1,6 +1,8 @@
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
 import type { Cell, Column, Rows } from '../../core/text/rows.js';
 import { printable } from '../../core/printable.js';
+import { grid } from '../../core/text/grid.js';
+import { isoInstant } from '../../core/numeric/instant.js';
 import { wrapped } from '../../core/text/wrapped.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import { instantText } from '../status/backfill-command.js';
@@ -62,8 +64,8 @@ function headOf({ lake, account, range, isKnown, requests, seconds, probed }: Pl
   return {
     lake,
     account,
-    from: new Date(range.start).toISOString(),
-    to: new Date(range.end).toISOString(),
+    from: isoInstant(range.start),
+    to: isoInstant(range.end),
     known: isKnown,
     requests,
     seconds: roundedSeconds(seconds) ?? null,
@@ -129,17 +131,6 @@ function known(value: number | undefined, format: (value: number) => string): st
 
 function formatDays(days: number): string {
   return formatCount(Math.round(days * 10) / 10);
-}
-
-/** The first column to the left, the others to the right. */
-function grid(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => (row[at] ?? '').length)));
-  return rows.map((row) =>
-    row
-      .map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
-      .join('  ')
-      .trimEnd(),
-  );
 }
 
 function totalLine({ requests, seconds, isKnown }: PlanReport): string {

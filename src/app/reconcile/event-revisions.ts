@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../core/clock.js';
 import type { Table } from '../../core/columns/table.js';
-import { literal } from '../../core/duckdb/views.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { DamagedFile } from '../../lake/delta/damaged-file.js';
 import type { SliceCommit, SliceFile } from '../../lake/transaction/slice-commit.js';
@@ -17,6 +16,7 @@ import { findDiffering, rowKey, sameRows } from './differing-rows.js';
 import { HeldFiles, replacedAdds, selectRows, withSliceFiles, type MonthFiles } from '../../lake/files/stored-rows.js';
 import { mendFiles } from './mended-files.js';
 import { historyFiles, keepsHistory } from './history-files.js';
+import { timestampLiteral } from '../../core/duckdb/literals.js';
 
 export interface RevisionOptions {
   readonly clock: Clock;
@@ -216,13 +216,9 @@ function knownRows(main: Table, { loadKeys }: SliceCommit, known: readonly strin
   const retired = known
     .filter((unit) => !loadKeys.includes(unit))
     .flatMap((unit) => readWindow(unit) ?? [])
-    .map(({ start, end }) => `(${instant} >= ${timestamp(start)} AND ${instant} < ${timestamp(end)})`);
+    .map(({ start, end }) => `(${instant} >= ${timestampLiteral(start)} AND ${instant} < ${timestampLiteral(end)})`);
   const own = loadKeyCondition(known.filter((unit) => loadKeys.includes(unit)));
   return [own, ...retired].join(' OR ');
-}
-
-function timestamp(ms: number): string {
-  return `TIMESTAMPTZ ${literal(new Date(ms).toISOString())}`;
 }
 
 /** Whether the slice's files are those that the lake holds of it, byte for byte. */

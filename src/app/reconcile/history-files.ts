@@ -10,6 +10,7 @@ import type { Workspace } from '../../lake/files/workspace.js';
 import { fileMetadata } from '../../lake/files/new-file.js';
 import { entriesJson } from './entries-json.js';
 import { historyFamily } from './family.js';
+import { timestampLiteral } from '../../core/duckdb/literals.js';
 
 /** Rows a row group: what DuckDB reads as one unit. */
 const groupRows = 128 * 1024;
@@ -49,7 +50,7 @@ export async function historyFiles(
     const isGone = change === 'vanished';
     const values: Readonly<Record<string, string>> = {
       change: literal(change),
-      seen_at: `TIMESTAMPTZ ${literal(new Date(seenAt).toISOString())}`,
+      seen_at: timestampLiteral(seenAt),
       source: literal(main.name),
       entries: isGone ? 'entries_.entries' : 'NULL',
       ...(isGone ? {} : { raw: 'NULL' }),

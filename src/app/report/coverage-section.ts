@@ -8,6 +8,7 @@ import { countText } from './amounts.js';
 import { calendarChart, daySigns } from './charts.js';
 import { html, type Html } from './html.js';
 import { figureTable, lakeCode } from './tables.js';
+import { isoInstant } from '../../core/numeric/instant.js';
 
 /** Months that a calendar shows, the newest ones, and gaps that are listed. */
 const mostMonths = 36;
@@ -59,7 +60,7 @@ function pipelineHtml({ pipeline, days, gaps }: PipelineStatus): Html {
   const shown = days.slice(-mostDays(days));
   const older = days.length - shown.length;
   const cells = shown.map(({ start, state }) => {
-    const date = new Date(start).toISOString();
+    const date = isoInstant(start);
     return { month: date.slice(0, 7), day: Number(date.slice(8, 10)), state };
   });
   const told = coverageText(days);

@@ -11,6 +11,7 @@ import { currencyText } from './month-section.js';
 import { overview } from './overview.js';
 import { style } from './style.js';
 import { lakeText } from './tables.js';
+import { isoInstant } from '../../core/numeric/instant.js';
 
 /** How a report is known again, so that a file of somebody else's is never written over. */
 export const reportMark = '<meta name="generator" content="ledgerlake report">';
@@ -61,8 +62,8 @@ export function reportHtml({ accounts, lastRun }: LakeFigures, { location, now, 
     <header>
       <h1>Financial report of ${lakeText(location)}</h1>
       <p class="lead">
-        As of ${minuteText(new Date(now).toISOString())} UTC. Amounts are exact and each in its own currency; currencies
-        are never added together. Days and months are UTC.
+        As of ${minuteText(isoInstant(now))} UTC. Amounts are exact and each in its own currency; currencies are never
+        added together. Days and months are UTC.
       </p>
       ${accounts.length < 2 ? undefined : accountsText(accounts)}
       ${accounts.length === 0 ? undefined : html`<nav aria-label="Contents">${links}</nav>`}

@@ -4,6 +4,7 @@ import { entriesType } from '../reconcile/entries-json.js';
 import { haveGaps } from '../verify/index-tables.js';
 import { netSums } from '../verify/settlement-total.js';
 import { categories, refundLists, type CategoryId } from './categories.js';
+import { timestampLiteral } from '../../core/duckdb/literals.js';
 
 /** Whose rows a report is about, and from when; both bounds in milliseconds since 1970, undefined where there is none. */
 export interface Scope {
@@ -168,13 +169,9 @@ const skuSums = skuColumns
 function within({ account, from, to }: Scope, column: string): string {
   return [
     `account = ${literal(account)}`,
-    ...(from === undefined ? [] : [`${column} >= ${instant(from)}`]),
-    ...(to === undefined ? [] : [`${column} < ${instant(to)}`]),
+    ...(from === undefined ? [] : [`${column} >= ${timestampLiteral(from)}`]),
+    ...(to === undefined ? [] : [`${column} < ${timestampLiteral(to)}`]),
   ].join(' AND ');
-}
-
-function instant(ms: number): string {
-  return `TIMESTAMPTZ ${literal(new Date(ms).toISOString())}`;
 }
 
 function list(texts: readonly string[]): string {

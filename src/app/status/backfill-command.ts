@@ -1,4 +1,5 @@
 import { dayMs, type Window } from '../../core/windows.js';
+import { isoInstant } from '../../core/numeric/instant.js';
 
 /** What a backfill is asked for. */
 export interface BackfillWords {
@@ -31,6 +32,6 @@ export function shellWord(word: string): string {
 
 /** ISO 8601 in UTC, as short as it may be: a date for a midnight, seconds without a fraction where there is none. */
 export function instantText(ms: number): string {
-  const text = new Date(ms).toISOString();
+  const text = isoInstant(ms);
   return ms % dayMs === 0 ? text.slice(0, 10) : text.replace('.000Z', 'Z');
 }

@@ -7,6 +7,7 @@ import { instantText } from './backfill-command.js';
 import { calendarLines, legendLines, type CalendarOptions } from './calendar.js';
 import type { DayState } from '../../engine/slicing/day-states.js';
 import type { AccountStatus, PipelineStatus, TableStatus } from './lake-status.js';
+import { grid } from '../../core/text/grid.js';
 
 /** Things of one kind that are listed; the rest is counted. */
 const mostListed = 10;
@@ -90,10 +91,5 @@ function tableLines(tables: readonly TableStatus[]): string[] {
       formatCount(count),
     ]),
   ];
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0)))
-      .join('  '),
-  );
+  return grid(rows);
 }

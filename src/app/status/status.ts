@@ -14,6 +14,7 @@ import { reportedRange } from './reported-range.js';
 import { accountText, lastRunText } from './status-text.js';
 import type { ReadingContext } from '../context.js';
 import { printable } from '../../core/printable.js';
+import { isoInstant } from '../../core/numeric/instant.js';
 
 export interface StatusOptions extends RangeOptions {
   readonly lake: string;
@@ -77,7 +78,7 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
     case 'json': {
       const object = {
         lake: options.lake,
-        at: iso(now),
+        at: isoInstant(now),
         last_run: lastRun ?? null,
         command: first ?? null,
         accounts: statuses.map(accountObject),
@@ -90,11 +91,6 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
     case 'ndjson':
       await writeRows(output, options.format, dayColumns, chunksOf(...statuses.map(dayRows)));
   }
-}
-
-/** Whether a terminal may be shown colours: unless NO_COLOR says otherwise, or it can't. */
-export function wantsColor(isTerminal: boolean, environment: Readonly<Record<string, string | undefined>>): boolean {
-  return isTerminal && (environment['NO_COLOR'] ?? '') === '' && environment['TERM'] !== 'dumb';
 }
 
 function firstCommand({ lake, account }: StatusOptions): string {
@@ -125,25 +121,25 @@ function commandText(
 function accountObject(of: AccountStatus): unknown {
   const group = ({ id, start, end }: AccountStatus['openGroups'][number]) => ({
     group_id: id,
-    started_at: start === null ? null : iso(start),
-    ended_at: end === null ? null : iso(end),
+    started_at: start === null ? null : isoInstant(start),
+    ended_at: end === null ? null : isoInstant(end),
   });
   return {
     account: of.account,
-    from: iso(of.range.start),
-    to: iso(of.range.end),
+    from: isoInstant(of.range.start),
+    to: isoInstant(of.range.end),
     command: of.command ?? null,
     pipelines: of.pipelines.map(({ pipeline, unit, loaded, days, gaps }) => ({
       pipeline,
       unit,
       loaded,
-      gaps: gaps.map(({ start, end }) => ({ from: iso(start), to: iso(end) })),
+      gaps: gaps.map(({ start, end }) => ({ from: isoInstant(start), to: isoInstant(end) })),
       days: days.map(({ start, state }) => ({ day: instantText(start), state })),
     })),
     not_loaded: of.unused,
     open_groups: of.openGroups.map(group),
     groups_to_load: of.groupsToLoad.map(group),
-    missing_settlements: of.holes.map(({ at, side, beside }) => ({ at: iso(at), side, group_id: beside.id })),
+    missing_settlements: of.holes.map(({ at, side, beside }) => ({ at: isoInstant(at), side, group_id: beside.id })),
     tables: of.tables,
   };
 }
@@ -159,8 +155,4 @@ function dayRows({ account, pipelines }: AccountStatus): Rows {
   return pipelines.flatMap(({ pipeline, days }) =>
     days.map(({ start, state }) => [account, pipeline, instantText(start), state]),
   );
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString();
 }

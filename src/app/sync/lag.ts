@@ -5,8 +5,10 @@ import { loadedWindows } from '../../engine/run/window-slices.js';
 import { mainTable } from '../../engine/slicing/slicing.js';
 import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
 import type { Tabled } from '../../lake/files/families.js';
+import { shortInstant } from '../../core/numeric/instant.js';
+import { dayMs } from '../../core/windows.js';
 
-const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: dayMs };
 
 /**
  * Milliseconds of a duration such as `90m`, `2h`, `1d` or `1h30m`.
@@ -54,7 +56,7 @@ export function lagFailure(
   const found =
     covered === undefined
       ? 'it holds nothing with a date'
-      : `it is ${formatSpan(now - covered)} old: it holds everything up to ${instant(covered)}`;
+      : `it is ${formatSpan(now - covered)} old: it holds everything up to ${shortInstant(covered)}`;
   return new LedgerlakeError(
     'LAKE_LAG',
     `expected the lake to be at most ${formatSpan(maxLagMs)} old, ${found}; run again, or allow more with --max-lag`,
@@ -64,9 +66,5 @@ export function lagFailure(
 /** How old the lake is, for people. */
 export function lagText(covered: number | undefined, now: number): string {
   if (covered === undefined) return '';
-  return `The lake is ${formatSpan(now - covered)} old: it holds everything up to ${instant(covered)}\n`;
-}
-
-function instant(ms: number): string {
-  return new Date(ms).toISOString().replace('.000Z', 'Z');
+  return `The lake is ${formatSpan(now - covered)} old: it holds everything up to ${shortInstant(covered)}\n`;
 }

@@ -1,4 +1,5 @@
 import type { Store } from '../../lake/store/store.js';
+import { isoInstant } from '../../core/numeric/instant.js';
 
 /** When a pipeline was last read again so many days back: instants in milliseconds since 1970, by pipeline and days. */
 export type LookBacks = ReadonlyMap<string, ReadonlyMap<number, number>>;
@@ -17,7 +18,7 @@ export async function writeLookBacks(store: Store, account: string, lookBacks: L
   const pipelines = Object.fromEntries(
     [...lookBacks].map(([pipeline, done]) => [
       pipeline,
-      Object.fromEntries([...done].map(([days, at]) => [String(days), new Date(at).toISOString()])),
+      Object.fromEntries([...done].map(([days, at]) => [String(days), isoInstant(at)])),
     ]),
   );
   await store.write(pathOf(account), Buffer.from(`${JSON.stringify({ look_backs: pipelines }, undefined, 2)}\n`));

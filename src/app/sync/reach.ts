@@ -2,6 +2,7 @@ import type { RunEvent, Emit } from '../../core/events/run-event.js';
 import type { Tabled } from '../../lake/files/families.js';
 import type { Lake } from '../../lake/lake.js';
 import { lakeCoveredTo } from './lag.js';
+import { isoInstant } from '../../core/numeric/instant.js';
 
 /**
  * Tells beside everything else how far the lake reaches: of each pipeline with dates right away, and of one whenever a
@@ -16,7 +17,7 @@ export function emittingReach(lake: Lake, account: string, windowed: readonly Ta
     const until = lakeCoveredTo(lake, account, [of], new Map(), end);
     if (until === undefined || until === emitted.get(pipeline)) return;
     emitted.set(pipeline, until);
-    emit({ event: 'lake-reaches', pipeline, until: new Date(until).toISOString() });
+    emit({ event: 'lake-reaches', pipeline, until: isoInstant(until) });
   };
   windowed.forEach(emitReachOf);
   return (event: RunEvent) => {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { recordOf } from '../../sources/finances/model/records.js';
 import { fitsDecimal, normalised, walkMoney, type WalkedAmount } from './money-walk.js';
+import { isoInstant } from '../../core/numeric/instant.js';
 
 /** A row of an events table. */
 export interface EventRow {
@@ -37,7 +38,7 @@ export function idFault(event: EventRow): string | undefined {
     event.isDated || event.windowStart === null
       ? content
       : hash
-          .update(`\0${new Date(event.windowStart).toISOString()}`)
+          .update(`\0${isoInstant(event.windowStart)}`)
           .digest('hex')
           .slice(0, 32);
   const id = owner === null ? own : `${owner}:${own}`;

@@ -10,6 +10,7 @@ import { Faults, type Certificate } from './certificate.js';
 import { mainTable } from './main-tables.js';
 import { isWithinMonth } from './loaded-windows.js';
 import type { LogFile } from './log-files.js';
+import { isoInstant } from '../../core/numeric/instant.js';
 
 /** A file of the log, and where DuckDB reads it. */
 export interface ReadableFile {
@@ -145,7 +146,7 @@ async function checkPartition(
 function windowFault({ instant, ends }: Row, units: ReadonlySet<string>, month: string): string | undefined {
   if (instant === null || ends === null || instant === undefined || ends === undefined) return 'rows without a window';
   const window = { start: Number(instant), end: Number(ends) };
-  const unit = `window/${iso(window.start)}/${iso(window.end)}`;
+  const unit = `window/${isoInstant(window.start)}/${isoInstant(window.end)}`;
   // What loaded windows have left of an imported day lies in the day that its rows tell.
   const isImported = [...units].some((name) => {
     const day = parseImportedKey(name);
@@ -207,8 +208,4 @@ async function checkHashes(
   if (Number(row?.['found']) === 0) return;
   const text = `${String(row?.['found'])} rows whose content_hash isn't that of raw, such as ${String(row?.['first'])}`;
   certificate.add('event-ids', 'lake', file, text);
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -8,6 +8,7 @@ import { writeText } from '../../core/text/sink.js';
 import type { Certificate, CheckResult, Problem } from './certificate.js';
 import { verifyLake } from './verify-lake.js';
 import { printable, shortened } from '../../core/printable.js';
+import { isoInstant } from '../../core/numeric/instant.js';
 
 export interface VerifyOptions {
   readonly lake: string;
@@ -42,7 +43,7 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
     const object = {
       lake: options.lake,
       account: options.account ?? null,
-      verified_at: new Date(clock.now()).toISOString(),
+      verified_at: isoInstant(clock.now()),
       verdict,
       checks: results,
       problems,

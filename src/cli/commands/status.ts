@@ -1,3 +1,4 @@
+import { isColoured } from '../../core/environment.js';
 import { formats } from '../../core/text/formats.js';
 import { readingContext, readFormat, sharedOptions, type CommandDefinition } from '../options/definition.js';
 import { readLake } from '../options/settings.js';
@@ -17,7 +18,7 @@ export const statusCommand: CommandDefinition = {
   },
   examples: [['status --format json', 'for a program that watches the lake']],
   run: async (given, context) => {
-    const { status, wantsColor } = await import('../../app/status/status.js');
+    const { status } = await import('../../app/status/status.js');
     const options = {
       lake: await readLake(given),
       account: given.text('account'),
@@ -25,7 +26,7 @@ export const statusCommand: CommandDefinition = {
       from: given.text('from'),
       to: given.text('to'),
       format: readFormat(given),
-      color: wantsColor(process.stdout.isTTY, process.env),
+      color: isColoured(process.env, process.stdout.isTTY),
     };
     await status(options, readingContext(context));
     return 0;

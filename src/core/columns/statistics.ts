@@ -1,6 +1,7 @@
 import { DataType, type Data, type RecordBatch, type Vector } from 'apache-arrow';
 import { isNull, nullsOf, textsOf } from './column-data.js';
 import type { Table } from './table.js';
+import { isoInstant } from '../numeric/instant.js';
 
 /** A longer text says little about a file; the protocol lets a writer leave it out. */
 const longestText = 64;
@@ -73,7 +74,7 @@ function floorMs(micros: bigint): bigint {
 }
 
 function iso(ms: bigint): string {
-  return new Date(Number(ms)).toISOString();
+  return isoInstant(Number(ms));
 }
 
 /** By the order of UTF-8 bytes, which is also that of Parquet's own statistics. */

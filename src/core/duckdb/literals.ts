@@ -1,3 +1,5 @@
+import { isoInstant } from '../numeric/instant.js';
+
 /** A text in SQL, whatever it holds. */
 export function literal(text: string): string {
   // DuckDB's parser takes a zero byte for the end of the statement.
@@ -8,4 +10,9 @@ export function literal(text: string): string {
 /** A file's or folder's name as a pattern that matches nothing else: DuckDB takes brackets and stars in a name for one. */
 export function filePattern(name: string): string {
   return name.replaceAll(/[[*?]/g, '[$&]');
+}
+
+/** An instant in SQL, from milliseconds since 1970 or as ISO 8601. */
+export function timestampLiteral(instant: number | string): string {
+  return `TIMESTAMPTZ ${literal(typeof instant === 'number' ? isoInstant(instant) : instant)}`;
 }

@@ -5,6 +5,7 @@ import { LedgerlakeError } from '../errors.js';
 import type { Cell } from '../text/rows.js';
 import type { Database } from './connection.js';
 import { fileLiteral, identifier, literal } from './views.js';
+import { isoInstant } from '../numeric/instant.js';
 
 /** Rows a row group: what DuckDB reads as one unit. */
 const rowGroupRows = 128 * 1024;
@@ -112,5 +113,5 @@ function bound({ type }: Column, value: Cell, rounding: 'down' | 'up'): string |
   if (type !== 'instant') return String(value);
   const micros = BigInt(value);
   const down = (of: bigint) => (of - (((of % 1000n) + 1000n) % 1000n)) / 1000n;
-  return new Date(Number(rounding === 'down' ? down(micros) : -down(-micros))).toISOString();
+  return isoInstant(Number(rounding === 'down' ? down(micros) : -down(-micros)));
 }

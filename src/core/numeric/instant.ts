@@ -1,4 +1,48 @@
-const dateTime = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
+const form =
+  /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:([.,])(\d{1,9}))?)?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/;
+
+interface InstantParts {
+  readonly year: number;
+  /** Midnight UTC of the day, in milliseconds since 1970. */
+  readonly midnight: number;
+  readonly hour: number;
+  readonly minute: number;
+  readonly second: number;
+  readonly separator: string;
+  /** Digits behind the separator. */
+  readonly fraction: string;
+  readonly hasTime: boolean;
+  /** As written; undefined where there is none. */
+  readonly zone: string | undefined;
+  /** Minutes east of UTC. */
+  readonly offset: number;
+}
+
+/** The parts of an ISO 8601 date or date-time in extended form; undefined where the calendar or the clock has no such one. */
+function instantParts(text: string): InstantParts | undefined {
+  const parts = form.exec(text);
+  if (parts === null) return undefined;
+  const [, year = '', month = '', day = '', hour, minute = '0', second = '0', separator = '', fraction = '', zone] =
+    parts;
+  const offset = zoneMinutes(zone ?? 'Z');
+  if (offset === undefined || Number(minute) > 59 || Number(second) > 59) return undefined;
+  // Not Date.UTC, which takes the years 0 to 99 for 1900 to 1999. A Date rolls what the calendar doesn't have over into the
+  // next month, so the day is compared with what was asked.
+  const date = new Date(0);
+  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
+  if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) return undefined;
+  const time = { hour: Number(hour ?? 0), minute: Number(minute), second: Number(second) };
+  return {
+    year: Number(year),
+    midnight: date.getTime(),
+    ...time,
+    separator,
+    fraction,
+    hasTime: hour !== undefined,
+    zone,
+    offset,
+  };
+}
 
 /**
  * Reads an ISO 8601 date (`2025-03-04`, its midnight) or date-time (`2025-03-04T05:06:07.25Z`, `…T05:06+09:00`) as
@@ -6,19 +50,32 @@ const dateTime = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d
  * Undefined where the text is no date that the calendar has.
  */
 export function readInstant(text: string): bigint | undefined {
-  const parts = dateTime.exec(text);
-  if (parts === null) return undefined;
-  const [, year = '', month = '', day = '', hour = '0', minute = '0', second = '0', fraction = '', zone = 'Z'] = parts;
-  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined;
-  const offset = zoneMinutes(zone);
-  if (offset === undefined) return undefined;
-  // A Date rolls what the calendar doesn't have over into the next month, so the day is compared with what was asked.
-  const date = new Date(0);
-  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
-  if (Number(year) < 1 || date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day))
-    return undefined;
-  const seconds = date.getTime() / 1000 + Number(hour) * 3600 + (Number(minute) - offset) * 60 + Number(second);
+  const parts = instantParts(text);
+  if (parts === undefined || parts.year < 1 || parts.hour > 23) return undefined;
+  if (parts.separator === ',' || parts.zone?.length === 3) return undefined;
+  const { midnight, hour, minute, second, fraction, offset } = parts;
+  const seconds = midnight / 1000 + hour * 3600 + (minute - offset) * 60 + second;
   return BigInt(seconds) * 1_000_000n + BigInt(fraction.padEnd(6, '0').slice(0, 6));
+}
+
+/**
+ * The instant that a parameter of a request names, in milliseconds since 1970-01-01T00:00:00Z, or undefined for any other text.
+ *
+ * It differs from `readInstant` in what a service takes: a date-time needs its offset (`Z`, `+01:00`, `+0100`, `+01`), the
+ * fraction may follow a comma, `24:00:00` is the end of its day, and the year 0000 exists. Leap seconds, the basic form
+ * (`20250131T…`), week and ordinal dates are not read.
+ *
+ * Digits beyond the millisecond are rounded the way `rounding` says. For both bounds of a half-open range over
+ * instants that are whole milliseconds `up` is exact: `t >= bound` and `t < bound` keep their answers.
+ */
+export function parseInstant(text: string, rounding: 'down' | 'up' = 'down'): number | undefined {
+  const parts = instantParts(text);
+  if (parts === undefined || (parts.hasTime && parts.zone === undefined)) return undefined;
+  const { midnight, hour, minute, second, offset } = parts;
+  const nanos = parts.fraction.padEnd(9, '0');
+  if (hour > 24 || (hour === 24 && (minute > 0 || second > 0 || Number(nanos) > 0))) return undefined;
+  const carry = rounding === 'up' && Number(nanos.slice(3)) > 0 ? 1 : 0;
+  return midnight + ((hour * 60 + minute - offset) * 60 + second) * 1000 + Number(nanos.slice(0, 3)) + carry;
 }
 
 const daysBefore = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
@@ -62,7 +119,7 @@ function twoDigits(bytes: Buffer, at: number): number {
 function zoneMinutes(zone: string): number | undefined {
   if (zone === 'Z') return 0;
   const hours = Number(zone.slice(1, 3));
-  const minutes = Number(zone.slice(-2));
+  const minutes = zone.length === 3 ? 0 : Number(zone.slice(-2));
   if (hours > 23 || minutes > 59) return undefined;
   return (zone.startsWith('-') ? -1 : 1) * (hours * 60 + minutes);
 }
@@ -70,4 +127,14 @@ function zoneMinutes(zone: string): number | undefined {
 /** Milliseconds since 1970 as ISO 8601 in UTC with milliseconds: the form of `window_start` in ids and of requests. */
 export function isoInstant(ms: number): string {
   return new Date(ms).toISOString();
+}
+
+/** The same without milliseconds where there are none: `2025-03-04T05:06:07Z`. */
+export function shortInstant(ms: number): string {
+  return isoInstant(ms).replace('.000Z', 'Z');
+}
+
+/** The UTC day of an instant: `2025-03-04`. */
+export function isoDate(ms: number): string {
+  return isoInstant(ms).slice(0, 10);
 }

@@ -1,4 +1,4 @@
-import { parseInstant } from '../../core/numeric/iso-instant.js';
+import { parseInstant } from '../../core/numeric/instant.js';
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
 import type { InstantRange, Ledger, LedgerItem, LedgerPage } from '../../serve/http/ledger.js';

@@ -13,8 +13,9 @@ import {
 } from '../../serve/http/fault-injection.js';
 import type { FaultKind } from './fault-rules.js';
 import type { FaultInjector } from './fault-injector.js';
+import { dayMs } from '../../core/windows.js';
 
-const day = 86_400_000;
+const day = dayMs;
 const rateHeader = 'x-amzn-RateLimit-Limit';
 const webPage =
   '<!DOCTYPE html>\n<html><head><title>Service</title></head><body><h1>Please try again later</h1></body></html>\n';

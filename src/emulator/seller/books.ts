@@ -2,6 +2,7 @@ import type { InstantRange } from '../../serve/http/ledger.js';
 import type { EventListName } from '../../sources/finances/model/records.js';
 import type { EventFacts, EventStream, History } from './event-stream.js';
 import type { EventSink, LineKind, Weight } from './event-writer.js';
+import { monthOf } from '../../core/windows.js';
 
 const ignore = () => undefined;
 
@@ -164,7 +165,7 @@ export function createBooks(events: EventStream, history: () => History): Books 
     netByMonth: (range) => {
       const months = new Map<string, Map<string, bigint>>();
       for (const { at, currency, net } of eventsBooked(range)) {
-        const month = new Date(at).toISOString().slice(0, 7);
+        const month = monthOf(at);
         const sums = months.get(month) ?? new Map<string, bigint>();
         addTo(sums, currency, net);
         months.set(month, sums);

@@ -5,6 +5,7 @@ import type { Slice } from './slice.js';
 import { type Window, overlap } from '../../core/windows.js';
 import { splitImportedKey, parseImportedKey } from '../../lake/loads/imported-days.js';
 import { LoadKeyWindows } from '../../lake/loads/load-windows.js';
+import { isoInstant } from '../../core/numeric/instant.js';
 
 /** A slice that reads a window of dates. */
 export interface WindowSlice extends Slice {
@@ -49,8 +50,8 @@ export function loadedSamples(lake: Lake, pipeline: string, table: string, accou
 
 /** The slice of a window; `retires` are loaded windows inside it, in whose place it comes. */
 export function windowSlice(window: Window, retires: readonly Window[] = []): WindowSlice {
-  const start = new Date(window.start).toISOString();
-  const end = new Date(window.end).toISOString();
+  const start = isoInstant(window.start);
+  const end = isoInstant(window.end);
   const own = unitOf(window);
   const replaced = retires.map(unitOf);
   return {
@@ -69,7 +70,7 @@ export function windowSlice(window: Window, retires: readonly Window[] = []): Wi
 
 /** The unit of a window. */
 export function unitOf({ start, end }: Window): string {
-  return `${prefix}${new Date(start).toISOString()}/${new Date(end).toISOString()}`;
+  return `${prefix}${isoInstant(start)}/${isoInstant(end)}`;
 }
 
 /** `20250304T050607Z`; milliseconds only where there are any. */

@@ -19,6 +19,7 @@ import { replayed, type Replay } from './checkpoint-replay.js';
 import { checkLoggedPaths } from './log-paths.js';
 import { LiveSnapshot, type Snapshot } from './snapshot.js';
 import type { Store } from '../store/store.js';
+import { dayMs } from '../../core/windows.js';
 
 /** The newest protocol that this program reads and writes: no feature beyond the plain table is used. */
 const supported: Protocol = { minReaderVersion: 1, minWriterVersion: 2 };
@@ -28,7 +29,7 @@ const leastCommits = 20;
 const rowsPerCommit = 200;
 
 /** A checkpoint stays for so long behind the next one: whoever reads it is done by then. */
-const supersededMs = 86_400_000;
+const supersededMs = dayMs;
 
 /** Operation of the commit behind a checkpoint at which a log was made to begin: its older versions are removed. */
 const cleanUpOperation = 'LOG CLEANUP';

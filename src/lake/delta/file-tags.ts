@@ -1,5 +1,6 @@
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Action, Add, Remove } from './actions.js';
+import { isoInstant } from '../../core/numeric/instant.js';
 
 /** The files of derived tables that belong to a main table's file, as paths within the lake; undefined for a derived file. */
 export function derivedOf(add: Add): readonly string[] | undefined {
@@ -40,7 +41,7 @@ export function importSpansOf(add: Add): readonly ImportSpan[] {
 
 /** The tag of a file with events of such spans; none for no span. */
 export function importSpansTag(spans: readonly ImportSpan[]): Readonly<Record<string, string>> {
-  const iso = (ms: number) => new Date(ms).toISOString();
+  const iso = (ms: number) => isoInstant(ms);
   const texts = spans.map(({ first, last }) => `${iso(first)}/${iso(last)}`);
   return texts.length === 0 ? {} : { [spansTag]: JSON.stringify([...new Set(texts)].toSorted()) };
 }

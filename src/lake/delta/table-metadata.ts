@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { type Table, digitsOf, type Column, type ColumnType } from '../../core/columns/table.js';
 import type { MetaData } from './actions.js';
 import { LedgerlakeError } from '../../core/errors.js';
+import { dayMs } from '../../core/windows.js';
 
 /** So long a path stays tombstoned that was removed: whoever removed it may still be on the way to delete the file. */
-export const tombstoneMs = 86_400_000;
+export const tombstoneMs = dayMs;
 const tombstoneInterval = 'interval 1 day';
 
 /** What a log says of a table that begins now. */

@@ -2,6 +2,7 @@ import type { Table } from '../../core/columns/table.js';
 import { identifier, literal } from '../../core/duckdb/views.js';
 import { dayOf, parseImportedKey } from '../loads/imported-days.js';
 import { hasColumn } from './sorted-file.js';
+import { timestampLiteral } from '../../core/duckdb/literals.js';
 
 /** How the rows of a load key are told from others, by what its name begins with. */
 const columnsOf: Readonly<Record<string, readonly string[]>> = {
@@ -44,7 +45,7 @@ export function loadKeyCondition(loadKeys: readonly string[], instant = 'effecti
     const { kind, name } = parseLoadKey(loadKey);
     if (kind === 'imported') return importedRows(loadKey, instant);
     const columns = columnsOf[kind] ?? [];
-    const values = columns.length === 1 ? [literal(name)] : name.split('/').map((instant) => instantLiteral(instant));
+    const values = columns.length === 1 ? [literal(name)] : name.split('/').map((instant) => timestampLiteral(instant));
     return columns.map((column, at) => `${identifier(column)} = ${values[at] ?? 'NULL'}`).join(' AND ');
   });
   return conditions.length === 0 ? 'false' : `coalesce(${conditions.map((of) => `(${of})`).join(' OR ')}, false)`;
@@ -54,10 +55,9 @@ export function loadKeyCondition(loadKeys: readonly string[], instant = 'effecti
 function importedRows(loadKey: string, instant: string): string {
   const { start, end } = parseImportedKey(loadKey) ?? { start: 0, end: 0 };
   const day = dayOf(start);
-  const iso = (ms: number) => instantLiteral(new Date(ms).toISOString());
-  const whole = `window_start = ${iso(day.start)} AND window_end = ${iso(day.end)}`;
+  const whole = `window_start = ${timestampLiteral(day.start)} AND window_end = ${timestampLiteral(day.end)}`;
   if (start === day.start && end === day.end) return whole;
-  return `${whole} AND ${instant} >= ${iso(start)} AND ${instant} < ${iso(end)}`;
+  return `${whole} AND ${instant} >= ${timestampLiteral(start)} AND ${instant} < ${timestampLiteral(end)}`;
 }
 
 /**
@@ -73,10 +73,6 @@ export function keyColumn(
   const [column, ...others] = columnsOf[kind] ?? [];
   if (column === undefined || others.length > 0) return undefined;
   return loadKeys.every((loadKey) => parseLoadKey(loadKey).kind === kind) ? { column, prefix: `${kind}/` } : undefined;
-}
-
-function instantLiteral(iso: string): string {
-  return `TIMESTAMPTZ ${literal(iso)}`;
 }
 
 /**

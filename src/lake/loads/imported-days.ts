@@ -2,6 +2,7 @@ import type { Snapshot } from '../delta/snapshot.js';
 import type { KeySplit } from './load-keys.js';
 import { LoadKeyWindows } from './load-windows.js';
 import { dayMs, dayStart, overlap, uncovered, type Window } from '../../core/windows.js';
+import { isoInstant } from '../../core/numeric/instant.js';
 
 const prefix = 'imported/';
 
@@ -10,7 +11,7 @@ const prefix = 'imported/';
  * all of the day. So it is asked for as if it weren't there, and gives way to whatever window is loaded.
  */
 export function importedKey({ start, end }: Window): string {
-  return `${prefix}${new Date(start).toISOString()}/${new Date(end).toISOString()}`;
+  return `${prefix}${isoInstant(start)}/${isoInstant(end)}`;
 }
 
 /** The day that such a load key names, or what loaded windows have left of it; undefined for a load key of another kind. */

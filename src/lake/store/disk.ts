@@ -8,6 +8,7 @@ import { refuseLinkedFolder, refuseLinks } from './disk-links.js';
 import type { Store } from './store.js';
 import { checkFolder, checkPath, checkRange, sliceOf, temporaryFolder } from './store-path.js';
 import { type Writer, isAlive, temporaryNames, thisWriter, writerOf } from './writer-name.js';
+import { dayMs } from '../../core/windows.js';
 
 export interface DiskOptions {
   /** What a temporary file's age is measured by. */
@@ -15,8 +16,6 @@ export interface DiskOptions {
   /** Gives a file a second name; tests hand in one that can't, as some file systems can't. */
   readonly link?: (existing: string, path: string) => Promise<void>;
 }
-
-const dayMs = 86_400_000;
 
 /** What link() says on file systems without hard links. */
 const noLinks = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EMLINK', 'EACCES']);

@@ -5,6 +5,7 @@ import { type LedgerlakeError, usageError } from '../../core/errors.js';
 import { answerOf, isUnclear, s3Failure, s3Unclear } from './s3-failure.js';
 import { checkFolder, checkPath, checkRange, sliceOf, temporaryFolder } from './store-path.js';
 import type { Store, StoredFile } from './store.js';
+import { dayMs } from '../../core/windows.js';
 
 /** What is not given comes from the AWS SDK's own environment and files. */
 export interface S3Options {
@@ -23,7 +24,6 @@ const mebibyte = 1 << 20;
 const singlePutBytes = 32 * mebibyte;
 const partBytes = 16 * mebibyte;
 const partsAtOnce = 3;
-const dayMs = 86_400_000;
 /** Longest silence on an open connection; completing an upload may take S3 a while. */
 const silenceMs = 60_000;
 const connectMs = 10_000;

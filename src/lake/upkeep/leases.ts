@@ -5,6 +5,8 @@ import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Store } from '../store/store.js';
 import { isAlive as isRunning, thisWriter } from '../store/writer-name.js';
+import { isoInstant } from '../../core/numeric/instant.js';
+import { dayMs } from '../../core/windows.js';
 
 const folder = '_runs';
 
@@ -13,7 +15,7 @@ const renewalMs = 60_000;
 /** … and one on another host that hasn't for this long is taken for dead. */
 const deadAfterMs = 10 * 60_000;
 /** … and so is one whose clock is further ahead than any that runs: it would live for ever. */
-const mostAheadMs = 86_400_000;
+const mostAheadMs = dayMs;
 
 /** Says that a run is at work on the lake, and since when. */
 export interface Lease {
@@ -115,7 +117,7 @@ async function hold(store: Store, clock: Clock, { alone }: { alone: boolean }): 
 }
 
 function conflict(store: Store, { host, pid, startedAt, alone }: Lease): LedgerlakeError {
-  const since = new Date(startedAt).toISOString();
+  const since = isoInstant(startedAt);
   return new LedgerlakeError(
     'LAKE_CONFLICT',
     alone === true

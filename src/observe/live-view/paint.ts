@@ -1,4 +1,3 @@
-import type { Environment } from '../../core/environment.js';
 import type { Level } from '../../core/events/run-event.js';
 
 export type Style = 'plain' | 'strong' | 'dim' | 'bar' | 'good' | 'warn' | 'bad';
@@ -27,15 +26,4 @@ const levelStyles: Readonly<Record<Level, Style>> = { debug: 'dim', info: 'plain
 /** A line in the colour of its level. */
 export function paintLevel(paint: Paint): (level: Level, line: string) => string {
   return (level, line) => paint(levelStyles[level], line);
-}
-
-/**
- * Whether to colour what goes to a terminal, or to something else. `FORCE_COLOR` decides where it is set (`0` and `false`:
- * no), then `NO_COLOR` (anything: no).
- */
-export function isColoured(environment: Environment, isTerminal: boolean): boolean {
-  const { FORCE_COLOR: forced, NO_COLOR: not, TERM: kind } = environment;
-  if (forced !== undefined) return forced !== '0' && forced !== 'false';
-  if (not !== undefined && not !== '') return false;
-  return isTerminal && kind !== 'dumb';
 }

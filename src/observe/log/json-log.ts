@@ -2,6 +2,7 @@ import { destination, pino } from 'pino';
 import type { Clock } from '../../core/clock.js';
 import { printableLines } from '../../core/printable.js';
 import { levels, type Level, type Emit } from '../../core/events/run-event.js';
+import { isoInstant } from '../../core/numeric/instant.js';
 
 export interface JsonLogOptions {
   /** A file descriptor. */
@@ -24,7 +25,7 @@ export function jsonLog({ fd, clock, least }: JsonLogOptions): Emit {
       // No process id, no host.
       base: null,
       level: least,
-      timestamp: () => `,"time":"${new Date(clock.now()).toISOString()}"`,
+      timestamp: () => `,"time":"${isoInstant(clock.now())}"`,
       formatters: { level: (level) => ({ level }) },
     },
     // Inside a JSON string an escape is the character that it stands for.

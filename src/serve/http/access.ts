@@ -1,6 +1,7 @@
 import { operations } from '../../sources/finances/api-v0/operations.js';
 import type { Access } from '../../core/http-server/answer.js';
 import { targetOf } from '../../core/http-server/target.js';
+import { isoInstant } from '../../core/numeric/instant.js';
 
 /** Parameters whose values tell nothing that must stay secret. */
 const shownParameters = new Set(
@@ -19,7 +20,7 @@ const longestTarget = 300;
  */
 export function accessLine({ method, target, status, ms, bytes, requestId }: Access, now: number): string {
   const size = bytes === undefined ? '-' : `${bytes}B`;
-  const words = [new Date(now).toISOString(), method || '-', shownTarget(target) || '-', status || '-'];
+  const words = [isoInstant(now), method || '-', shownTarget(target) || '-', status || '-'];
   return [...words, `${Math.round(ms)}ms`, size, requestId].join(' ');
 }
 

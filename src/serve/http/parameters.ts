@@ -1,5 +1,5 @@
 import { limits, type Operation } from '../../sources/finances/api-v0/operations.js';
-import { parseInstant } from '../../core/numeric/iso-instant.js';
+import { parseInstant } from '../../core/numeric/instant.js';
 import { quoted } from '../../core/http-server/refusal.js';
 import { invalidInput } from './refusal.js';
 import { percentDecoded } from './routes.js';

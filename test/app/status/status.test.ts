@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { status, wantsColor, type StatusOptions } from '../../../src/app/status/status.js';
+import { status, type StatusOptions } from '../../../src/app/status/status.js';
 import { isFormat } from '../../../src/core/text/formats.js';
 import { HandClock } from '../../core/clock.js';
 import { Kept } from '../../core/text/streams.js';
@@ -212,12 +212,4 @@ test('reads nothing but the logs and the note', async () => {
     rmSync(join(extra.root, table, 'account=shop'), { recursive: true });
   }
   expect((await shown(extra)).replaceAll(extra.root, gaps.root)).toBe(await shown(gaps));
-});
-
-test('colours are for terminals that want them', () => {
-  expect(wantsColor(true, {})).toBe(true);
-  expect(wantsColor(true, { NO_COLOR: '' })).toBe(true);
-  expect(wantsColor(true, { NO_COLOR: '1' })).toBe(false);
-  expect(wantsColor(true, { TERM: 'dumb' })).toBe(false);
-  expect(wantsColor(false, {})).toBe(false);
 });

@@ -1,4 +1,4 @@
-import { parseInstant } from '../../../core/numeric/iso-instant.js';
+import { parseInstant } from '../../../core/numeric/instant.js';
 import type { AskPage, CursorRecovery, FoundPlace } from '../../../engine/paging/paged-api.js';
 import { eachResult, resultText, type FinancesPage } from './finances-page.js';
 import { operations, type Operation, type OperationName } from './operations.js';

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import type { Clock } from '../../../core/clock.js';
 import { readPlainFile } from '../../../core/io/plain-file.js';
 import type { GroupSpan } from './collectors.js';
+import { dayMs } from '../../../core/windows.js';
 
 /** A settlement that could not be read for its size, as it seems. */
 export interface LargeGroup {
@@ -23,7 +24,7 @@ export interface LargeGroups {
 }
 
 /** For so long a settlement isn't asked for again, unless its end is another one by then. */
-export const patienceMs = 7 * 86_400_000;
+export const patienceMs = 7 * dayMs;
 
 export interface LargeGroupsOptions {
   readonly path: string;

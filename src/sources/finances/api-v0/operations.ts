@@ -1,3 +1,5 @@
+import { dayMs } from '../../../core/windows.js';
+
 /**
  * The service's four operations as one table (specification, sections 4 and 8). The client builds its URLs from it and
  * the service its routes and checks, so that the two cannot drift.
@@ -82,7 +84,7 @@ export const limits = {
   /** Results a page when MaxResultsPerPage is left out, and the most it may ask for. */
   pageSize: 100,
   /** The two date bounds may be this far apart; beyond it the answer is empty. */
-  maxSpanMs: 180 * 86_400_000,
+  maxSpanMs: 180 * dayMs,
   /** No date bound may be later than this long before the request. */
   marginMs: 2 * 60_000,
 } as const;

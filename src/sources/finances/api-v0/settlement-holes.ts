@@ -1,5 +1,6 @@
 import { joined, type Window } from '../../../core/windows.js';
 import type { GroupSpan } from './collectors.js';
+import { shortInstant } from '../../../core/numeric/instant.js';
 
 /** Where the row of settlements breaks off, though it was listed what opened there. */
 export interface SettlementHole {
@@ -71,7 +72,7 @@ export function holeText({ side, beside: { id, start, end } }: SettlementHole): 
 }
 
 function instantText(ms: number | null): string {
-  return ms === null ? 'at an unknown time' : new Date(ms).toISOString().replace('.000Z', 'Z');
+  return ms === null ? 'at an unknown time' : shortInstant(ms);
 }
 
 interface Bound {
