@@ -1,6 +1,9 @@
+import { stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { Clock } from '../core/clock.js';
 import type { LogFormat, LogSettings } from '../app/configuration/log-settings.js';
-import { messageOf } from '../core/errors.js';
+import { messageOf, usageError } from '../core/errors.js';
+import { replaceFile } from '../core/io/replace-file.js';
 import type { Level, Emit } from '../core/events/run-event.js';
 import { plainLog } from '../observe/log/plain-log.js';
 import { isColoured } from '../core/environment.js';
@@ -139,9 +142,8 @@ async function openMetrics(
   emit: Emit,
 ): Promise<Listener | undefined> {
   if (metricsPort === undefined && metricsFile === undefined) return undefined;
-  const [{ createRunMetrics }, { checkMetricsFile, writeMetricsFile }, { serveMetrics }] = await Promise.all([
+  const [{ createRunMetrics }, { serveMetrics }] = await Promise.all([
     import('../observe/metrics/run-metrics.js'),
-    import('../observe/metrics/metrics-file.js'),
     import('../observe/metrics/metrics-server.js'),
   ]);
   if (metricsFile !== undefined) await checkMetricsFile(metricsFile);
@@ -162,10 +164,20 @@ async function openMetrics(
       server?.close();
       if (metricsFile === undefined || !hasRun) return;
       try {
-        await writeMetricsFile(metricsFile, await metrics.text());
+        await replaceFile(metricsFile, await metrics.text());
       } catch (error) {
         emit({ event: 'metrics-not-written', file: metricsFile, reason: messageOf(error) });
       }
     },
   };
+}
+
+/** @throws LedgerlakeError USAGE where the folder of the file isn't there */
+async function checkMetricsFile(path: string): Promise<void> {
+  const folder = dirname(path);
+  const isFolder = await stat(folder).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  if (!isFolder) throw usageError(`expected --metrics-file in a folder that exists, got ${path}; create ${folder}`);
 }

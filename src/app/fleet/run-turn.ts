@@ -11,6 +11,7 @@ import type { Fleet } from './fleet.js';
 import { openSync } from './open-syncs.js';
 import type { AfterTurn, Turn } from './turn-queue.js';
 import { afterTurn, isTurnOver, turnLength, turnPriority, type TurnEnd, type TurnRules } from './turns.js';
+import { isoInstant } from '../../core/numeric/instant.js';
 
 export interface TurnOptions {
   readonly rules: TurnRules;
@@ -121,7 +122,7 @@ async function runJob(
   const look = async (): Promise<void> => {
     for (;;) {
       await clock.sleep(lookMs, ended.signal);
-      await turn.progress({ work: job.work, since: new Date(began).toISOString(), ...meter.counts });
+      await turn.progress({ work: job.work, since: isoInstant(began), ...meter.counts });
       const ranMs = clock.now() - began;
       // One that has begun nothing would come to nothing, however often it has its turn.
       const hasBegun = meter.counts.requests + meter.counts.pages > 0;

@@ -1,7 +1,7 @@
 import { plainLog } from '../../observe/log/plain-log.js';
 import { emitDamagedCheckpoints } from '../damaged-checkpoints.js';
-import { open, rename, rm, stat } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { open, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { messageOf, usageError } from '../../core/errors.js';
 import { tables } from '../../sources/finances/model/tables.js';
 import { existingLake } from '../../lake/existing-lake.js';
@@ -11,6 +11,7 @@ import { writeText } from '../../core/text/sink.js';
 import { lakeReport, type Report } from './lake-report.js';
 import { reportMark } from './page.js';
 import type { ReadingContext } from '../context.js';
+import { replaceFile } from '../../core/io/replace-file.js';
 
 export interface ReportOptions extends RangeOptions {
   readonly lake: string;
@@ -74,19 +75,10 @@ async function beginning(path: string): Promise<string> {
   }
 }
 
-/** Writes a file beside its place and puts it there: whoever opens it finds the old one or the new one. */
 async function writeWhole(path: string, text: string): Promise<void> {
-  const partial = join(dirname(path), `.ledgerlake-report-${process.pid}.partial`);
   try {
-    const file = await open(partial, 'w');
-    try {
-      await file.writeFile(text);
-    } finally {
-      await file.close();
-    }
-    await rename(partial, path);
+    await replaceFile(path, text);
   } catch (cause) {
-    await rm(partial, { force: true });
     throw usageError(`expected to write the report to ${path}: ${messageOf(cause)}`);
   }
 }

@@ -1,7 +1,8 @@
-import { appendFile, chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, mkdir, readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { messageOf } from '../../core/errors.js';
+import { replaceFile } from '../../core/io/replace-file.js';
 
 /** So many lines are kept. */
 export const historyLines = 1000;
@@ -67,9 +68,7 @@ async function readHistory(path: string): Promise<readonly string[]> {
   const lines = (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '');
   const kept = lines.slice(-historyLines);
   if (kept.length < lines.length) {
-    const temporary = `${path}.${process.pid}`;
-    await writeFile(temporary, kept.map((line) => `${line}\n`).join(''), { mode: 0o600 });
-    await rename(temporary, path);
+    await replaceFile(path, kept.map((line) => `${line}\n`).join(''), 0o600);
   }
   return kept;
 }

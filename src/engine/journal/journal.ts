@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { readPlainFile } from '../../core/io/plain-file.js';
 import { isAlive, temporaryNames, thisWriter, writerOf } from '../../lake/store/writer-name.js';
+import { replaceFile } from '../../core/io/replace-file.js';
 
 /** A page as it was received. */
 export interface JournalPage {
@@ -103,8 +104,7 @@ export async function openJournal({ folder, clock, cursorLifeMs, warn }: Journal
         }
         const path = join(entry.folder, `${String(entry.pages).padStart(5, '0')}.page`);
         entry.pages++;
-        await writeFile(`${path}.part`, encoded(query, page), { mode: 0o600 });
-        await rename(`${path}.part`, path);
+        await replaceFile(path, encoded(query, page), 0o600);
       }, undefined),
     drop: (query) =>
       attempt(async () => {

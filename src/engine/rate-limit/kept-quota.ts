@@ -1,5 +1,6 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { replaceFile } from '../../core/io/replace-file.js';
 import { readPlainFile } from '../../core/io/plain-file.js';
 
 /** The states of buckets, kept between runs, so that a run right after another doesn't spend what is spent already. */
@@ -19,9 +20,7 @@ export interface KeptQuota {
 export async function openKeptQuota(path: string, warn: (reason: unknown) => void): Promise<KeptQuota> {
   const save = async (states: Readonly<Record<string, number>>): Promise<void> => {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    const part = `${path}.${process.pid}.part`;
-    await writeFile(part, JSON.stringify(states), { mode: 0o600 });
-    await rename(part, path);
+    await replaceFile(path, JSON.stringify(states), 0o600);
   };
   return keptQuota(await statesIn(path), save, warn);
 }

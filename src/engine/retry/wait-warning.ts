@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/clock.js';
 import type { Emit } from '../../core/events/run-event.js';
 import type { FailedAttempt } from './retry-policy.js';
+import { isoInstant } from '../../core/numeric/instant.js';
 
 /** Takes an operation's attempt that failed. */
 export type WaitWarning = (operation: string, failed: FailedAttempt) => void;
@@ -20,6 +21,6 @@ export function waitWarning(clock: Clock, emit: Emit): WaitWarning {
     if (isLast || until - since < longWaitMs || now - last < leastBetweenMs) return;
     last = now;
     const reason = error.message;
-    emit({ event: 'service-awaited', operation, cause, reason, until: new Date(until).toISOString() });
+    emit({ event: 'service-awaited', operation, cause, reason, until: isoInstant(until) });
   };
 }

@@ -6,6 +6,7 @@ import type { FinancesPage } from './finances-page.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
 import { unaskable } from './request-path.js';
 import type { FinancesUpstream } from './finances-api.js';
+import { isoDate } from '../../../core/numeric/instant.js';
 
 /** Events from which on a settlement that is refused isn't asked for again at once. */
 const manyEvents = 10_000;
@@ -60,7 +61,7 @@ function sizeText(events: number): string {
 }
 
 function knownText({ events, at }: LargeGroup): string {
-  const [then, next] = [at, at + patienceMs].map((ms) => new Date(ms).toISOString().slice(0, 10));
+  const [then, next] = [at, at + patienceMs].map(isoDate);
   return (
     `Not asked for again: on ${then ?? ''} it was refused behind ${formatCount(events, 'event')}, and its size is the likely reason. ` +
     `${byDate} It is tried again when its end changes, from ${next ?? ''} on, or with \`backfill --refresh\`.`

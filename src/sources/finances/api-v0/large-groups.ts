@@ -1,9 +1,10 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '../../../core/clock.js';
 import { readPlainFile } from '../../../core/io/plain-file.js';
 import type { GroupSpan } from './collectors.js';
 import { dayMs } from '../../../core/windows.js';
+import { replaceFile } from '../../../core/io/replace-file.js';
 
 /** A settlement that could not be read for its size, as it seems. */
 export interface LargeGroup {
@@ -41,9 +42,7 @@ export async function openLargeGroups({ path, clock, isForgotten, warn }: LargeG
   let writing: Promise<void> = Promise.resolve();
   const write = async (): Promise<void> => {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    const part = `${path}.${process.pid}.part`;
-    await writeFile(part, JSON.stringify(Object.fromEntries(known)), { mode: 0o600 });
-    await rename(part, path);
+    await replaceFile(path, JSON.stringify(Object.fromEntries(known)), 0o600);
   };
   return {
     find: ({ id, end }) => {
