@@ -34,11 +34,12 @@ export async function backfill(options: BackfillOptions, context: RunContext): P
       own: pipelines.filter(isCustom),
       isOwn: areOwn(pipelines),
       plan: () => ({ pipelines, range, orders, refresh }),
-      present: ({ report, findings }) => {
+      present: ({ lake, report, findings }) => {
         print(summaryText(report));
         const found = findingsText(findings);
         if (found !== '') print(found);
-        const nothing = nothingCame(report);
+        const isEmpty = lake.tables.every(({ snapshot }) => [...snapshot.filesOf(report.account)].length === 0);
+        const nothing = isEmpty ? nothingCame(report) : '';
         if (nothing !== '') print(nothing);
         else if (report.failure === undefined) print(nextSteps(report));
         if (options.json) print(summaryJson(report, refresh ? findingsObject(findings) : {}));

@@ -46,8 +46,8 @@ function speed(events: number, seconds: number): string {
 }
 
 /**
- * That the service was asked and had nothing at all, which looks like success, and what to check; empty where something came.
- * A shop that is new, and one that is asked for in the wrong region, look alike.
+ * For a lake without any row of the account: that the service was asked and had nothing, which looks like success, and what to
+ * check; empty where something came. A shop that is new, and one that is asked for in the wrong region, look alike.
  */
 export function nothingCame({ account, summaries, failure }: RunReport): string {
   const requests = summaries.reduce((sum, summary) => sum + summary.requests, 0);

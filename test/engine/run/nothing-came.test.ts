@@ -69,6 +69,16 @@ describe('nothing came', () => {
     expect(second.printed).not.toContain('nothing came');
   });
 
+  test('in the minutes since the last run: no warning, since the lake shows that the account has sales', async () => {
+    const service = await serviceOver(arrayLedger([shipment('2026-03-05T10:00:00Z', 'order-1')]));
+    const lake = await temporaryFolder();
+    const given = { lake, endpoint: service.url, account: 'shop', from: '2026-03-01' };
+    const first = await ran({ ...given, to: '2026-03-10' }, { clock: runningClock(now) });
+    const second = await ran({ ...given, to: '2026-03-10T00:01:00Z' }, { clock: runningClock(now) });
+    expect(second.printed).toContain('Loaded 2026-03-01T00:00:00Z to 2026-03-10T00:01:00Z');
+    for (const { printed } of [first, second]) expect(printed).not.toContain('nothing came');
+  });
+
   test.each([
     ['as ours', {}],
     ['two minutes slow', { 'clock-slow': { amount: 2 } }],
