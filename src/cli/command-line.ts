@@ -1,6 +1,7 @@
+import { basename } from 'node:path';
 import yargs, { type Argv } from 'yargs';
 import { commands } from './commands.js';
-import { commandShape, Given, keptWords, type CommandDefinition } from './options/definition.js';
+import { commandShape, everyOption, Given, keptWords, type CommandDefinition } from './options/definition.js';
 import { failureOf } from './failure.js';
 import { watchOutput } from './options/standard-output.js';
 import type { Stopping } from './options/stop-signals.js';
@@ -13,17 +14,20 @@ import { version } from '../core/version.js';
 
 type Surroundings = Pick<CommandContext, 'clock' | 'signal'> & Pick<Stopping, 'allow'>;
 
+/** The option by which the script of a shell asks for completions. */
+const completionOption = '--get-yargs-completions';
+
 /** Wider lines are hard to read. */
 const widest = 110;
 
-function parserOf(words: readonly string[], surroundings: Surroundings): Argv {
+function parserOf(words: readonly string[], surroundings: Surroundings, offered?: Offered): Argv {
   const parser = yargs(keptWords(words))
     .scriptName('ledgerlake')
     .parserConfiguration({ 'parse-positional-numbers': false })
-    .option('verbose', { type: 'boolean' })
-    .option('quiet', { type: 'boolean' })
-    // Its value is looked at with those of environment and configuration.
-    .option('log-format', { type: 'string', requiresArg: true })
+    .option('verbose', { type: 'boolean', describe: everyOption.verbose.about })
+    .option('quiet', { type: 'boolean', describe: everyOption.quiet.about })
+    // Its value is checked with those of environment and configuration.
+    .option('log-format', { type: 'string', requiresArg: true, describe: everyOption['log-format'].about })
     .version(version)
     .help(false)
     .strict()
@@ -32,20 +36,25 @@ function parserOf(words: readonly string[], surroundings: Surroundings): Argv {
       const line = (message ?? 'the command line is wrong').replaceAll(/\s*\n\s*/g, ' ');
       throw error ?? usageError(`${line}; see ledgerlake --help`);
     });
-  for (const command of commands) define(parser, command, surroundings);
+  for (const command of commands) define(parser, command, surroundings, offered);
   return parser;
 }
 
-function define(parser: Argv, command: CommandDefinition, surroundings: Surroundings): void {
+function define(parser: Argv, command: CommandDefinition, surroundings: Surroundings, offered?: Offered): void {
   const { positional, about, options } = command;
   parser.command(
     commandShape(command),
     about,
     (own) => {
-      if (positional !== undefined) own.positional(positional.name, { type: 'string', array: positional.many });
-      for (const [option, { type, default: value, choices, short }] of Object.entries(options)) {
+      if (positional !== undefined) {
+        const choices = offered && [...(positional.choices ?? []), ...(offered[positional.name] ?? [])];
+        own.positional(positional.name, { type: 'string', array: positional.many, ...(choices && { choices }) });
+      }
+      for (const [option, { type, default: value, about, choices = offered?.[option], short }] of Object.entries(
+        options,
+      )) {
         const text = { type: 'string', requiresArg: true, default: value, ...(choices && { choices }) } as const;
-        own.option(option, type === 'flag' ? { type: 'boolean' } : text);
+        own.option(option, { describe: about, ...(type === 'flag' ? ({ type: 'boolean' } as const) : text) });
         if (short !== undefined) own.alias(option, short);
       }
       return own;
@@ -59,7 +68,7 @@ function define(parser: Argv, command: CommandDefinition, surroundings: Surround
       };
       const print = (text: string) => process.stdout.write(`${printableLines(text)}\n`);
       try {
-        process.exitCode = await command.run(given, { ...surroundings, print, log, emit });
+        process.exitCode = await command.run(given, { ...surroundings, print, log, emit, printCompletion });
       } catch (error) {
         process.exitCode = failed(error, listener);
       } finally {
@@ -67,6 +76,43 @@ function define(parser: Argv, command: CommandDefinition, surroundings: Surround
       }
     },
   );
+}
+
+/** yargs chooses the script and the form of what is offered by SHELL alone. */
+function printCompletion(shell: string): void {
+  process.env['SHELL'] = shell;
+  yargs().scriptName('ledgerlake').showCompletionScript();
+}
+
+/** Values that a completion offers and no definition knows, by the name of option or positional. */
+type Offered = Readonly<Record<string, readonly string[]>>;
+
+/** Prints what completes the last of these words, as a completion script asks for. Nothing: the shell completes files. */
+async function complete(words: readonly string[], surroundings: Surroundings): Promise<void> {
+  // The login shell need not be the one that asks: zsh's script passes COMP_LINE, fish's leaves out the program's name.
+  const isBash = basename(words[0] ?? '') === 'ledgerlake';
+  process.env['SHELL'] = process.env['COMP_LINE'] !== undefined ? 'zsh' : isBash ? 'bash' : 'fish';
+  const [previous = '', current = ''] = words.slice(-2);
+  const command = commands.find(({ name }) => words.includes(name));
+  const option = command?.options[previous.replace(/^--?/, '')];
+  const named = words.indexOf('--config') + 1;
+  const asksAccount = previous === '--account' || command?.positional?.name === 'ACTION';
+  const accounts = asksAccount ? await accountNames(named === 0 ? undefined : words[named]) : [];
+  const isFile = option?.type === 'text' && option.choices === undefined && previous !== '--account';
+  if (isFile || (command?.positional?.name === 'FILE' && !current.startsWith('-'))) return;
+  const pipelines = command?.positional?.name === 'PIPELINE' && !current.startsWith('-') ? await pipelineNames() : [];
+  const offered = { PIPELINE: pipelines, ACTION: accounts, account: accounts };
+  await parserOf([completionOption, ...words], surroundings, offered).parseAsync();
+}
+
+async function accountNames(configuration: string | undefined): Promise<readonly string[]> {
+  const { configuredNames } = await import('../app/configuration/configured-names.js');
+  return configuredNames(configuration, process.env, process.cwd());
+}
+
+async function pipelineNames(): Promise<readonly string[]> {
+  const { pipelines } = await import('../../pipelines/all-pipelines.js');
+  return pipelines.map(({ name }) => name);
 }
 
 /** The help, of the first command that is named or of all, or the version that is asked for; undefined where neither is. */
@@ -99,6 +145,10 @@ export async function runCommandLine(words: readonly string[], { signal, allow }
   try {
     // It may have come while this was loaded.
     signal.throwIfAborted();
+    if (words[0] === completionOption) {
+      await complete(words.slice(1), { clock: systemClock, signal, allow });
+      return;
+    }
     const help = await helpFor(words);
     if (help !== undefined) process.stdout.write(`${help}\n`);
     else await parserOf(words, { clock: systemClock, signal, allow }).parseAsync();

@@ -34,5 +34,5 @@ export const commands: readonly CommandDefinition[] = [
   enqueueCommand,
   workerCommand,
   initCommand,
-  completionCommand(() => commands),
+  completionCommand,
 ];

@@ -3,7 +3,7 @@ import { readingContext, sharedOptions, type CommandDefinition } from '../option
 
 export const accountsCommand: CommandDefinition = {
   name: 'accounts',
-  positional: { name: 'ACTION', many: true, about: '`check`, and which accounts [default: all]' },
+  positional: { name: 'ACTION', many: true, choices: ['check'], about: '`check`, and which accounts [default: all]' },
   about: 'List the configured accounts, or check that they can sign in',
   more:
     'Lists the accounts of ledgerlake.config.json and the environment, and what is set for their sign-in, never the\n' +

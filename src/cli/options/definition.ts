@@ -69,6 +69,12 @@ export function commandShape({ name, positional }: Pick<CommandDefinition, 'name
   return positional === undefined ? name : `${name} [${positional.name}${positional.many ? '..' : ''}]`;
 }
 
+/** What the command line itself does for a command. */
+export interface CommandLine extends Pick<Stopping, 'allow'> {
+  /** Prints the completion script of a shell: `bash`, `zsh` or `fish`. */
+  readonly printCompletion: (shell: string) => void;
+}
+
 /** One command, as the parser and the help have it. */
 export interface CommandDefinition {
   readonly name: string;
@@ -83,7 +89,7 @@ export interface CommandDefinition {
   /** Command line and what it does. */
   readonly examples: readonly (readonly [string, string])[];
   /** Runs it; the exit code where it isn't 0. What it needs is imported only now: `--help` shouldn't load DuckDB. */
-  run(given: Given, context: CommandContext & RunContext & Pick<Stopping, 'allow'>): Promise<number>;
+  run(given: Given, context: CommandContext & RunContext & CommandLine): Promise<number>;
 }
 
 /** Options of every command. */
