@@ -3,7 +3,7 @@ import { systemClock, type Clock } from '../../src/core/clock.js';
 import { backfill } from '../../src/app/load/backfill.js';
 import { compact } from '../../src/app/maintenance/compact-lake.js';
 import type { RunContext } from '../../src/app/context.js';
-import { importPages } from '../../src/app/import/import.js';
+import { importPages } from '../../src/app/import/import-pages.js';
 import { sync } from '../../src/app/load/sync.js';
 import { createSeller, type Seller } from '../../src/emulator/seller/seller.js';
 import { pageBody } from '../../src/serve/http/bodies.js';

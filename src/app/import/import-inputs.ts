@@ -6,15 +6,15 @@ import { HeldFiles } from '../../lake/files/stored-rows.js';
 import { familiesOf, type Family } from '../../lake/files/families.js';
 import { handled, ownFiles, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { withWriter, type SizedWriter } from '../../core/parquet/sized-writer.js';
-import { addEvents } from './event-days.js';
-import { addGroups } from './group-days.js';
-import { withHeldEvents, type HeldEvents } from './held-events.js';
+import { addEvents } from './add-events.js';
+import { addGroups } from './add-groups.js';
+import { withHeldEvents, type HeldEvents } from './dedup-index.js';
 import type { ImportOptions } from './import-options.js';
 import type { Input } from './input-bytes.js';
-import { RawMemory } from './raw-memory.js';
-import { UndatedChoice } from './undated-choice.js';
+import { RawMemory } from './event-chunk.js';
+import { UndatedChoice } from './undated-events.js';
 import { readInput, type Places, type ReadInput } from './read-input.js';
-import type { ImportSummary, ImportSummaries } from './summaries.js';
+import type { ImportSummary, ImportSummaries } from './import-summary.js';
 
 const families = new Map(
   familiesOf([financialEvents, financialEventGroups]).map((family) => [family.pipeline, family]),

@@ -1,6 +1,6 @@
 import type { Emit } from '../../core/events/run-event.js';
 import { defaultLimits, type Limits } from '../../lake/files/workspace.js';
-import type { ImportTarget } from './held-days.js';
+import type { ImportTarget } from './imported-day-files.js';
 
 export interface ImportOptions extends ImportTarget {
   readonly signal: AbortSignal;

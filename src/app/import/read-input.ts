@@ -4,17 +4,21 @@ import { count, newWarnings, type EventWarnings } from '../../sources/finances/m
 import type { Family } from '../../lake/files/families.js';
 import { handled, type Workspace } from '../../lake/files/workspace.js';
 import type { SizedWriter } from '../../core/parquet/sized-writer.js';
-import { EventPart, type EventProgress } from './event-part.js';
-import { GroupList } from './group-list.js';
-import { takenDays } from './held-days.js';
-import type { HeldEvents } from './held-events.js';
+import {
+  EventPart,
+  type EventProgress,
+  type RawMemory,
+  stageMonth,
+  type StagedMonth,
+  type StagingMonth,
+} from './event-chunk.js';
+import { GroupList } from './add-groups.js';
+import { takenDays } from './imported-day-files.js';
+import type { HeldEvents } from './dedup-index.js';
 import type { ImportOptions } from './import-options.js';
 import type { Input } from './input-bytes.js';
-import { contentOf } from './page-content.js';
-import type { RawMemory } from './raw-memory.js';
-import { brokenLine, savedPages } from './saved-pages.js';
+import { contentOf, brokenLine, savedPages } from './saved-pages.js';
 import { UndatedEvents } from './undated-events.js';
-import { stageMonth, type StagedMonth, type StagingMonth } from './staged-months.js';
 
 /** Pages whose days can't be told, as none of them has a date, are held until this many times a part's bytes. */
 const mostUndatedParts = 4;

@@ -2,9 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import { scanPage, type ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
 import { excerpt, isHtml } from '../../engine/retry/excerpt.js';
-import { Tape } from '../../core/json/tape.js';
+import { Tape, kind } from '../../core/json/tape.js';
 import { type Input, inflated } from './input-bytes.js';
-import { linesOf, longestLine } from './lines.js';
 
 /** A saved body, scanned: valid until the next one is asked for, and so are its bytes. */
 export interface SavedPage {
@@ -69,4 +68,104 @@ async function* readable(input: Input, line: () => number, signal: AbortSignal):
 
 function webPage(bytes: Buffer): string {
   return `expected a body with a "payload" object, found a web page (HTML): ${excerpt(bytes.toString('utf8', 0, 400))}`;
+}
+
+/** Which operations a body can be an answer of: what it holds tells. One that holds neither is an empty page. */
+export interface PageContent {
+  readonly hasEvents: boolean;
+  readonly hasGroups: boolean;
+}
+
+export function contentOf({ tape, payload }: ScannedPage): PageContent {
+  const has = (name: string): boolean => {
+    const member = tape.member(payload, name);
+    return member !== undefined && tape.kind(member) !== kind.null;
+  };
+  return { hasEvents: has('FinancialEvents'), hasGroups: has('FinancialEventGroupList') };
+}
+
+const newline = 0x0a;
+const carriageReturn = 0x0d;
+const mark = Buffer.of(0xef, 0xbb, 0xbf);
+
+/** A line is held in memory; one that never ends is no file of bodies. */
+export const longestLine = 32 * 1024 * 1024;
+
+/** Memory for a line that was begun is kept for the next one, where it isn't more than this. */
+const keptBytes = 16 * 1024 * 1024;
+
+/** A line that isn't blank. */
+export interface Line {
+  /** From 1, blank lines counted. */
+  readonly number: number;
+  /**
+   * Without its end, and without a byte order mark; undefined for one that is too long to be kept. Valid until the next line is
+   * asked for.
+   */
+  readonly bytes: Buffer | undefined;
+}
+
+/**
+ * Bytes as lines. The last one may lack its end, `\r\n` ends one too, and blank ones are passed over. A byte order mark at
+ * the beginning of a line is left out: files that have one are strung together with it.
+ *
+ * @param chunks each is asked for when the one before is used no longer
+ * @param longest bytes of the longest line that is kept
+ */
+export async function* linesOf(chunks: AsyncIterable<Buffer>, longest = longestLine): AsyncGenerator<Line> {
+  let number = 1;
+  /** Begins with what earlier chunks have of a line. */
+  let begun = Buffer.alloc(0);
+  /** Bytes of the line so far: of one that is too long none are kept. */
+  let length = 0;
+  const begin = (part: Buffer): void => {
+    const end = length + part.length;
+    if (end > longest) begun = Buffer.alloc(0);
+    else {
+      if (end > begun.length) begun = Buffer.concat([begun.subarray(0, length)], Math.min(2 * end, longest));
+      begun.set(part, length);
+    }
+    length = end;
+  };
+  const line = (rest: Buffer): Line | undefined => {
+    if (length > 0) begin(rest);
+    const isKept = Math.max(length, rest.length) <= longest;
+    const bytes = isKept ? withoutMark(length > 0 ? begun.subarray(0, length) : rest) : undefined;
+    length = 0;
+    return bytes !== undefined && isBlank(bytes) ? undefined : { number, bytes };
+  };
+  for await (const chunk of chunks) {
+    let start = 0;
+    // Empty lines can be as many as a file has bytes.
+    const passEmpty = (): void => {
+      while (length === 0) {
+        const isReturned = chunk[start] === carriageReturn;
+        if (chunk[isReturned ? start + 1 : start] !== newline) return;
+        start += isReturned ? 2 : 1;
+        number++;
+      }
+    };
+    passEmpty();
+    for (let end = chunk.indexOf(newline, start); end >= 0; end = chunk.indexOf(newline, start)) {
+      const whole = line(chunk.subarray(start, end));
+      if (whole !== undefined) yield whole;
+      if (begun.length > keptBytes) begun = Buffer.alloc(0);
+      number++;
+      start = end + 1;
+      passEmpty();
+    }
+    if (start < chunk.length) begin(chunk.subarray(start));
+  }
+  const last = line(Buffer.alloc(0));
+  if (last !== undefined) yield last;
+}
+
+function withoutMark(bytes: Buffer): Buffer {
+  return bytes.subarray(0, mark.length).equals(mark) ? bytes.subarray(mark.length) : bytes;
+}
+
+/** The white space of JSON, which a line's `\r` is too. */
+function isBlank(bytes: Buffer): boolean {
+  for (const byte of bytes) if (byte !== 0x20 && byte !== 0x09 && byte !== carriageReturn) return false;
+  return true;
 }

@@ -1,5 +1,205 @@
+import { literal } from '../../core/duckdb/views.js';
+import { events } from '../../sources/finances/model/tables.js';
+import type { HeldFiles } from '../../lake/files/stored-rows.js';
+import type { Add } from '../../lake/delta/actions.js';
+import { importSpansOf, loadKeysOf, type ImportSpan } from '../../lake/delta/file-tags.js';
+import { filesOf } from '../../lake/loads/load-keys.js';
+import type { Family } from '../../lake/files/families.js';
+import { rowsIn } from '../../lake/files/local-parquet.js';
+import type { Workspace } from '../../lake/files/workspace.js';
+import { dayOf, parseImportedKey } from '../../lake/loads/imported-days.js';
+import { readWindow } from '../../engine/run/window-slices.js';
+import { dayMs, dayStart } from '../../core/windows.js';
+import type { ImportTarget } from './imported-day-files.js';
 import { appendFile } from 'node:fs/promises';
-import type { ImportSpan } from '../../lake/delta/file-tags.js';
+
+/**
+ * Which of an input's events without a date come into the lake. Nothing but the page it stands on tells the day of such an
+ * event, so that equal ones are compared over all the days between the first and the last date of their inputs:
+ *
+ * - Where the days of one input (or loaded window) cover those of the other, equal events are the same, as many as there are.
+ * - Where they overlap only in part, as many are the same as stand on days of the other on both sides; they are counted as
+ *   undecided.
+ *
+ * The lake gets so many that with what is the same it has as many as the input has.
+ */
+export class UndatedChoice {
+  /** Events of the input that may be the same as others or not. */
+  undecided = 0;
+  readonly #target: ImportTarget;
+  readonly #family: Family;
+  readonly #workspace: Workspace;
+  readonly #files: HeldFiles;
+  readonly #undated: UndatedEvents;
+  /** Paths of the files that were compared, and of those that came of it; undefined: nothing was compared yet. */
+  #compared: Set<string> | undefined;
+  /** How many don't come, by the number of their staged month. */
+  #omitted: ReadonlyMap<number, number> = new Map();
+
+  constructor(target: ImportTarget, family: Family, workspace: Workspace, files: HeldFiles, undated: UndatedEvents) {
+    this.#target = target;
+    this.#family = family;
+    this.#workspace = workspace;
+    this.#files = files;
+    this.#undated = undated;
+  }
+
+  get span(): ImportSpan {
+    return this.#undated.span;
+  }
+
+  /** Whether the lake holds what it held when the events were compared, and what came of it. */
+  isCurrent(): boolean {
+    const paths = this.#candidates().map(({ path }) => path);
+    return this.#compared?.size === paths.length && paths.every((path) => this.#compared?.has(path) === true);
+  }
+
+  /** Takes in that a file was committed with events of the input that were chosen. */
+  bring(add: Add): void {
+    if (knownOf(add).mayHaveUndated) this.#compared?.add(add.path);
+  }
+
+  /** How many of a staged month don't come. */
+  omittedOf(month: number): number {
+    return this.#omitted.get(month) ?? 0;
+  }
+
+  /**
+   * Compares the input with the lake as it is. The table `undated_` of the database has then the `event_id` of those that
+   * come, where any of the input doesn't.
+   *
+   * @throws LedgerlakeError LAKE_STORE where a file isn't there or isn't what its commit says
+   */
+  async compare(): Promise<void> {
+    const isFirst = this.#compared === undefined;
+    const adds = this.#candidates();
+    this.#compared = new Set(adds.map(({ path }) => path));
+    this.#omitted = new Map();
+    if (adds.length === 0) return;
+    const { database } = this.#workspace;
+    await this.#readLake(adds);
+    const { first, last } = this.span;
+    const [firstDay, lastDay] = [dayStart(first), dayStart(last)];
+    const isStrict = `(first < ${last} AND last > ${first})`;
+    const isWithin = `(first >= ${first} AND last <= ${last}) OR (first <= ${first} AND last >= ${last})`;
+    const hasDays = `(first_day >= ${firstDay} AND last_day <= ${lastDay}) OR (first_day <= ${firstDay} AND last_day >= ${lastDay})`;
+    await database.execute(
+      'CREATE OR REPLACE TEMP TABLE input_ AS SELECT * FROM ' +
+        `read_csv(${literal(this.#undated.path)}, header = false, auto_detect = false, delim = ',', columns = ` +
+        "{staged: 'BIGINT', content_hash: 'VARCHAR', event_id: 'VARCHAR', day: 'BIGINT', times: 'BIGINT'})",
+    );
+    await database.execute(
+      `CREATE OR REPLACE TEMP TABLE related_ AS SELECT *, (${isWithin}) OR (${isStrict} AND (${hasDays})) AS is_covered ` +
+        `FROM rows_ WHERE first_day <= ${lastDay} AND last_day >= ${firstDay} ` +
+        'AND content_hash IN (SELECT content_hash FROM input_)',
+    );
+    await database.execute(
+      'CREATE OR REPLACE TEMP TABLE counts_ AS WITH ' +
+        'own AS (SELECT content_hash, count(*) AS own FROM input_ GROUP BY ALL), ' +
+        'same AS (SELECT content_hash, sum(number) AS same FROM related_ WHERE is_covered GROUP BY ALL), ' +
+        'partial AS (SELECT content_hash, first_day, last_day, sum(number) AS number, ' +
+        `coalesce(sum(number) FILTER (day BETWEEN ${firstDay} AND ${lastDay}), 0) AS placed ` +
+        'FROM related_ WHERE NOT is_covered GROUP BY ALL), ' +
+        'pairs AS (SELECT content_hash, event_id, first_day, last_day, placed FROM partial JOIN input_ USING (content_hash) ' +
+        'WHERE day BETWEEN first_day AND last_day), ' +
+        'spans AS (SELECT content_hash, least(placed, count(*)) AS pairs FROM pairs GROUP BY content_hash, first_day, last_day, placed), ' +
+        'most AS (SELECT content_hash, count(DISTINCT event_id) AS most FROM pairs GROUP BY ALL), ' +
+        'likely AS (SELECT content_hash, least(most, sum(pairs)) AS likely FROM spans JOIN most USING (content_hash) GROUP BY content_hash, most), ' +
+        'maybe AS (SELECT content_hash, sum(number) AS maybe FROM partial GROUP BY ALL) ' +
+        'SELECT content_hash, greatest(own - coalesce(same, 0) - coalesce(likely, 0), 0) AS new, ' +
+        'least(greatest(own - coalesce(same, 0), 0), coalesce(maybe, 0)) AS undecided ' +
+        'FROM own LEFT JOIN same USING (content_hash) LEFT JOIN likely USING (content_hash) LEFT JOIN maybe USING (content_hash)',
+    );
+    // An id is taken where the lake has as many of the day: of a kind there are as many free ones as come, at least.
+    await database.execute(
+      'CREATE OR REPLACE TEMP TABLE undated_ AS SELECT event_id, staged FROM input_ JOIN counts_ USING (content_hash) ' +
+        'LEFT JOIN (SELECT content_hash, day, sum(number) AS taken FROM rows_ GROUP BY ALL) USING (content_hash, day) ' +
+        'WHERE staged >= 0 AND times > coalesce(taken, 0) ' +
+        'QUALIFY row_number() OVER (PARTITION BY content_hash ORDER BY day, times) <= new',
+    );
+    if (isFirst) {
+      const [row] = await database.rows('SELECT coalesce(sum(undecided), 0)::BIGINT AS undecided FROM counts_');
+      this.undecided = Number(row?.['undecided']);
+    }
+    const omitted = await database.rows(
+      'SELECT staged, count(*) AS omitted FROM input_ ANTI JOIN undated_ USING (event_id) WHERE staged >= 0 GROUP BY ALL',
+    );
+    this.#omitted = new Map(omitted.map(({ staged, omitted: count }) => [Number(staged), Number(count)]));
+  }
+
+  /** Files with events without a date that may be ones of the input. */
+  #candidates(): Add[] {
+    const { lake, account } = this.#target;
+    const { pipeline, main } = this.#family;
+    const { first, last } = this.span;
+    const days = { first: dayStart(first), last: dayStart(last) + dayMs - 1 };
+    return filesOf(lake.table(main.name).snapshot, pipeline, account).filter(
+      (add) =>
+        knownOf(add).mayHaveUndated &&
+        knownOf(add).spans.some((span) => span.first <= days.last && span.last >= days.first),
+    );
+  }
+
+  /** Makes the table `rows_` of the events without a date of some files, each with the days that it may be of. */
+  async #readLake(adds: readonly Add[]): Promise<void> {
+    const paths: string[] = [];
+    const spans: string[] = [];
+    const imported: string[] = [];
+    for (const add of adds) {
+      const [path = ''] = (await this.#files.of(this.#target.lake, events, [add])).flatMap((of) => of.paths);
+      paths.push(path);
+      for (const { first, last } of importSpansOf(add)) {
+        spans.push(`(${literal(path)}, ${first}, ${last}, ${dayStart(first)}, ${dayStart(last)})`);
+      }
+      for (const unit of loadKeysOf(add)) {
+        const window = parseImportedKey(unit);
+        if (window !== undefined) imported.push(`(${literal(path)}, ${dayOf(window.start).start})`);
+      }
+    }
+    const values = (rows: readonly string[], none: string) => `(VALUES ${rows.length === 0 ? none : rows.join(', ')})`;
+    const { database } = this.#workspace;
+    await database.execute(
+      `CREATE OR REPLACE TEMP TABLE spans_ AS SELECT * FROM ${values(spans, "('', 0, 0, 0, 0)")} AS t(path, first, last, first_day, last_day)`,
+    );
+    await database.execute(
+      `CREATE OR REPLACE TEMP TABLE imported_ AS SELECT DISTINCT * FROM ${values(imported, "('', 0)")} AS t(path, day)`,
+    );
+    await database.execute(
+      // A row of an import that isn't told of, as of earlier versions, is of its day alone.
+      'CREATE OR REPLACE TEMP TABLE rows_ AS WITH found AS (SELECT filename AS path, content_hash, epoch_ms(window_start) AS start, ' +
+        `epoch_ms(window_end) - 1 AS end_, count(*) AS number FROM ${rowsIn(paths, ', filename = true')} ` +
+        'WHERE posted_at IS NULL GROUP BY ALL), ' +
+        `dayed AS (SELECT *, start // ${dayMs} * ${dayMs} AS day FROM found), ` +
+        'spanned AS (SELECT dayed.*, s.first, s.last FROM dayed LEFT JOIN imported_ ON imported_.path = dayed.path AND imported_.day = start ' +
+        `AND end_ = start + ${dayMs - 1} ` +
+        'LEFT JOIN spans_ AS s ON imported_.path = s.path AND dayed.day BETWEEN s.first_day AND s.last_day ' +
+        'QUALIFY row_number() OVER (PARTITION BY dayed.path, content_hash, start, end_ ORDER BY s.last - s.first DESC NULLS LAST) = 1), ' +
+        'known AS (SELECT content_hash, day, number, coalesce(first, start) AS first, coalesce(last, end_) AS last FROM spanned) ' +
+        `SELECT content_hash, day, number, first, last, first // ${dayMs} * ${dayMs} AS first_day, last // ${dayMs} * ${dayMs} AS last_day FROM known`,
+    );
+  }
+}
+
+interface KnownFile {
+  /** Whether it may hold an event without a date. */
+  readonly mayHaveUndated: boolean;
+  /** What such an event may be of. */
+  readonly spans: readonly ImportSpan[];
+}
+
+/** By the file's entry in the log: all of them are looked through at each commit. */
+const knownFiles = new WeakMap<Add, KnownFile>();
+
+function knownOf(add: Add): KnownFile {
+  let known = knownFiles.get(add);
+  if (known === undefined) {
+    const { nullCount } = JSON.parse(add.stats ?? '{}') as { nullCount?: Readonly<Record<string, number>> };
+    const units = loadKeysOf(add).flatMap((unit) => readWindow(unit) ?? parseImportedKey(unit) ?? []);
+    const spans = [...units.map(({ start, end }) => ({ first: start, last: end - 1 })), ...importSpansOf(add)];
+    knownFiles.set(add, (known = { mayHaveUndated: nullCount?.['posted_at'] !== 0, spans }));
+  }
+  return known;
+}
 
 /** An event without a date, as its part of the input has placed it. */
 export interface UndatedEvent {

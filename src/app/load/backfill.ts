@@ -1,4 +1,4 @@
-import { findingsObject, findingsText } from '../reconcile/findings-text.js';
+import { findingsObject, findingsText } from '../reconcile/findings.js';
 import { readOrders } from '../configuration/orders.js';
 import { areOwn, choosePipelines } from '../configuration/pipelines.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';

@@ -1,4 +1,4 @@
-import { findingsObject, findingsText } from '../reconcile/findings-text.js';
+import { findingsObject, findingsText } from '../reconcile/findings.js';
 import type { Lake } from '../../lake/lake.js';
 import { messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';

@@ -1,4 +1,4 @@
-import { historyFamily } from '../reconcile/family.js';
+import { historyFamily } from '../reconcile/event-history.js';
 import { unpinLasting } from '../../lake/upkeep/unpin.js';
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import { compactLake, defaultTargetBytes } from './compaction.js';

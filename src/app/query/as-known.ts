@@ -1,6 +1,6 @@
 import { events, entries } from '../../sources/finances/model/tables.js';
 import { identifier } from '../../core/duckdb/views.js';
-import { entriesType, entryColumns } from '../reconcile/entries-json.js';
+import { entriesType, entryColumns } from '../reconcile/event-history.js';
 
 /**
  * What became of each event after the instant `known_at`: its first change tells what it was until then. An event that

@@ -2,7 +2,7 @@ import type { Table } from '../../core/columns/table.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { identifier } from '../../core/duckdb/views.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
-import { mostExamples, type ChangeExample } from './changes.js';
+import { mostExamples, type ChangeExample } from './findings.js';
 
 /** Two states of the same units, each as a query with the columns of the main table and `month_`. */
 export interface States {

@@ -1,6 +1,6 @@
 import { literal } from '../../core/duckdb/views.js';
 import { eventLists } from '../../sources/finances/model/records.js';
-import { entriesType } from '../reconcile/entries-json.js';
+import { entriesType } from '../reconcile/event-history.js';
 import { haveGaps } from '../verify/index-tables.js';
 import { netSums } from '../verify/settlement-total.js';
 import { categories, refundLists, type CategoryId } from './categories.js';

@@ -25,7 +25,7 @@ export const importCommand: CommandDefinition = {
     ['import --account shop -', 'from standard input'],
   ],
   run: async (given, context) => {
-    const { importPages } = await import('../../app/import/import.js');
+    const { importPages } = await import('../../app/import/import-pages.js');
     await importPages(
       {
         ...(await readImportSettings(given)),

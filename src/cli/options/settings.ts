@@ -101,7 +101,7 @@ async function loadOwn(folder: string): Promise<readonly CustomPipeline[]> {
     import('../../sources/custom/load-definitions.js'),
     import('../../sources/custom/custom-pipeline.js'),
     import('../../../pipelines/all-pipelines.js'),
-    import('../../app/reconcile/family.js'),
+    import('../../app/reconcile/event-history.js'),
     import('../../sources/finances/model/tables.js'),
   ]);
   const taken = [...pipelines, historyFamily].map(({ name }) => name);

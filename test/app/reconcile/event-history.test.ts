@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { tables } from '../../../src/sources/finances/model/tables.js';
-import { emptyFailure } from '../../../src/app/reconcile/findings-text.js';
+import { emptyFailure } from '../../../src/app/reconcile/findings.js';
 import { failingStore, interruptedStore } from '../maintenance/failing-store.js';
 import { compacted, copied, dataFiles, everyHash, steppingClock } from '../maintenance/kept-lake.js';
 import { shipment, shipments, smallLake, within } from '../maintenance/small-lake.js';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../src/core/clock.js';
 import { tables } from '../../../src/sources/finances/model/tables.js';
-import type { Findings } from '../../../src/app/reconcile/changes.js';
-import { EventRevisions } from '../../../src/app/reconcile/event-revisions.js';
+import type { Findings } from '../../../src/app/reconcile/findings.js';
+import { EventRevisions } from '../../../src/app/reconcile/reconcile-slice.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import type { Store } from '../../../src/lake/store/store.js';

@@ -1,20 +1,23 @@
-import type { ColumnMemory } from '../../core/columns/memory.js';
+import { type ColumnMemory, MemoryPiece } from '../../core/columns/memory.js';
 import { eventBatches } from '../../sources/finances/api-v0/collectors.js';
 import { numberedId, sharedEventIds } from '../../sources/finances/model/event-ids.js';
 import { Flattener } from '../../sources/finances/model/flatten.js';
 import { count, type EventWarnings } from '../../sources/finances/model/warnings.js';
 import { eachEvent, type ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
-import { SliceRows } from '../../sources/finances/model/slice-rows.js';
+import { SliceRows, type KeepRaw } from '../../sources/finances/model/slice-rows.js';
 import { windowSource } from '../../sources/finances/api-v0/row-sources.js';
 import { entries, events } from '../../sources/finances/model/tables.js';
 import type { Batch } from '../../engine/run/pipeline.js';
-import { dayOf } from '../../lake/loads/imported-days.js';
+import { dayOf, importedKey } from '../../lake/loads/imported-days.js';
 import { monthOf } from '../../core/windows.js';
-import type { HeldEvents } from './held-events.js';
-import type { Holding } from './holdings.js';
+import type { HeldEvents, Holding } from './dedup-index.js';
 import { leftOut as leftOutMonth, type UndatedEvents } from './undated-events.js';
-import { placedByPage } from './page-order.js';
-import type { RawMemory } from './raw-memory.js';
+import { placedByPage } from './page-dates.js';
+import type { Family } from '../../lake/files/families.js';
+import { handled, keptFile, type Workspace } from '../../lake/files/workspace.js';
+import type { LocalParquet } from '../../lake/files/local-parquet.js';
+import { metadataOf } from '../../lake/files/new-file.js';
+import type { SizedWriter } from '../../core/parquet/sized-writer.js';
 
 /** What the parts of one input share beside the events that are known. */
 export interface EventProgress {
@@ -163,5 +166,84 @@ export class EventPart {
       received.source.set(row, number);
     }
     return { instants, days };
+  }
+}
+
+/** A month of a part as files on the local disk, until the whole input is known to be sound. */
+export interface StagedMonth {
+  readonly month: string;
+  /** Starts of the days that have events, in order. */
+  readonly days: readonly number[];
+  /** These three as in `MonthBatches`. */
+  readonly holding: Holding;
+  readonly number: number;
+  readonly undated: number;
+  readonly events: LocalParquet;
+  /** Undefined where no event has an amount. */
+  readonly entries: LocalParquet | undefined;
+  /** Net sums by currency, as the log keeps them. */
+  readonly net: string;
+}
+
+/** A month on its way to the local disk. */
+export interface StagingMonth {
+  /** Undefined where it holds nothing. Never unhandled where nobody waits for it any more. */
+  readonly month: Promise<StagedMonth | undefined>;
+}
+
+/**
+ * Writes a month of a part to the workspace, in the bytes that it will have in the lake. Comes back once the writer has all of
+ * its rows.
+ */
+export async function stageMonth(
+  { keep }: Workspace,
+  writer: SizedWriter,
+  family: Family,
+  account: string,
+  { batches, ...told }: MonthBatches,
+): Promise<StagingMonth> {
+  const metadata = metadataOf({
+    family,
+    account,
+    month: told.month,
+    loadKeys: told.days.map((day) => importedKey(dayOf(day))),
+  });
+  const files = new Map<string, Promise<LocalParquet>>();
+  let net = '{}';
+  for (const { table, rows, tags } of batches(writer.memory)) {
+    files.set(table.name, keptFile(await writer.take(table, rows, metadata), keep));
+    net = tags['net'] ?? net;
+  }
+  const staged = async (): Promise<StagedMonth | undefined> => {
+    const main = await files.get(events.name);
+    const derived = await files.get(entries.name);
+    return main && { ...told, events: main, entries: derived, net };
+  };
+  return { month: handled(staged()) };
+}
+
+/** One piece of memory for the events of one part after the other, as they were received, so that no page needs to be held. */
+export class RawMemory {
+  readonly #piece: MemoryPiece;
+  /** The piece, as events' bytes are asked for. */
+  #page: Buffer | undefined;
+
+  /** @param size bytes; events beyond it have memory of their own */
+  constructor(size: number) {
+    this.#piece = new MemoryPiece(size);
+  }
+
+  readonly keep: KeepRaw = (page, start, end) => {
+    const bytes = page.subarray(start, end);
+    const from = this.#piece.take(bytes.length);
+    if (from === undefined) return { page: Buffer.from(bytes), start: 0, end: bytes.length };
+    this.#page ??= Buffer.from(this.#piece.buffer);
+    this.#page.set(bytes, from);
+    return { page: this.#page, start: from, end: from + bytes.length };
+  };
+
+  /** Gives the memory out anew: nobody may use what lies in it any more. */
+  clear(): void {
+    this.#piece.clear();
   }
 }

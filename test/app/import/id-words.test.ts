@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { DistinctIds, idWords, readId, wordsOf } from '../../../src/app/import/id-numbers.js';
+import { DistinctIds, idWords, readId, wordsOf } from '../../../src/app/import/id-words.js';
 
 /** Ids of which many share their first words, as no hashes do. */
 const id = fc

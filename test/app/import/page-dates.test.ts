@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { placedByPage } from '../../../src/app/import/page-order.js';
+import { placedByPage } from '../../../src/app/import/page-dates.js';
 
 type Pages = readonly (readonly (number | null)[])[];
 

@@ -10,10 +10,10 @@ import { rowsIn, writeRows, type LocalParquet } from '../../lake/files/local-par
 import { addNets, netSumsOfFile } from '../../lake/files/merged-tags.js';
 import { firstStart } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
-import { commitDays, heldDays, type HeldDays, type ImportTarget } from './held-days.js';
-import type { HeldEvents } from './held-events.js';
-import type { UndatedChoice } from './undated-choice.js';
-import type { StagedMonth } from './staged-months.js';
+import { commitDays, heldDays, type HeldDays, type ImportTarget } from './imported-day-files.js';
+import type { HeldEvents } from './dedup-index.js';
+import type { UndatedChoice } from './undated-events.js';
+import type { StagedMonth } from './event-chunk.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
 
 /** What became of a month's events. */

@@ -11,12 +11,12 @@ import { hasColumn } from '../../lake/files/sorted-file.js';
 import { canSplitRows, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import { readWindow } from '../../engine/run/window-slices.js';
-import type { Change, Emptied, Findings, Uncompared } from './changes.js';
+import type { Change, Emptied, Findings, Uncompared } from './findings.js';
 import { findDiffering, rowKey, sameRows } from './differing-rows.js';
 import { HeldFiles, replacedAdds, selectRows, withSliceFiles, type MonthFiles } from '../../lake/files/stored-rows.js';
-import { mendFiles } from './mended-files.js';
-import { historyFiles, keepsHistory } from './history-files.js';
+import { historyFiles, keepsHistory } from './event-history.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
+import { faultOf } from '../../lake/files/checked-file.js';
 
 export interface RevisionOptions {
   readonly clock: Clock;
@@ -257,4 +257,28 @@ function revision(
       [...versions].every(([unit, version]) => loadVersion(newest, pipeline, account, unit) === version),
     committed,
   };
+}
+
+/**
+ * Writes those files again that are missing or were changed behind the lake's back, where the slice came as the log has
+ * it: the log stays as it is, and its files are what it says once more.
+ *
+ * @returns what was wrong, a file each
+ * @throws LedgerlakeError LAKE_STORE
+ */
+export async function mendFiles(lake: ComparedLake, main: Table, slice: SliceCommit): Promise<string[]> {
+  const incoming = new Map(slice.files.map(({ bytes }) => [createHash('sha256').update(bytes).digest('hex'), bytes]));
+  const { mains, derived } = replacedAdds(lake, main, slice);
+  const mended: string[] = [];
+  for (const [table, adds] of [[main, mains] as const, ...derived]) {
+    for (const add of adds) {
+      const path = lake.table(table.name).pathOf(add);
+      const fault = faultOf(add, await lake.store.read(path));
+      const bytes = incoming.get(add.tags?.['sha256'] ?? '');
+      if (fault === undefined || bytes === undefined) continue;
+      await lake.store.write(path, bytes);
+      mended.push(`expected ${lake.store.address(path)} as its commit has it, ${fault}; it was written again`);
+    }
+  }
+  return mended;
 }
