@@ -10,9 +10,9 @@ import { rowsIn, writeRows, type LocalParquet } from '../../lake/files/local-par
 import { addNets, netSumsOfFile } from '../../lake/files/merged-tags.js';
 import { firstStart } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
-import { commitDays, heldDays, type HeldDays, type ImportTarget } from './imported-day-files.js';
-import type { HeldEvents } from './dedup-index.js';
-import type { UndatedChoice } from './undated-events.js';
+import { commitDays, storedDays, type StoredDays, type ImportTarget } from './imported-day-files.js';
+import type { DedupIndex } from './dedup-index.js';
+import type { UndatedDedup } from './undated-events.js';
 import type { StagedMonth } from './event-chunk.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
 
@@ -33,13 +33,13 @@ export interface InputFiles {
   readonly workspace: Workspace;
   /** Files of the lake. */
   readonly files: HeldFiles;
-  readonly heldEvents: HeldEvents;
-  readonly undated: UndatedChoice;
+  readonly dedupIndex: DedupIndex;
+  readonly undated: UndatedDedup;
 }
 
 /** Changes of other runs that a commit puts up with before it gives up. */
-const mostAttempts = 10;
-/** Rows a row group: what DuckDB reads as one unit. */
+const maxAttempts = 10;
+/** Rows a row group: what DuckDB reads as one key. */
 const groupRows = 128 * 1024;
 
 /**
@@ -52,47 +52,47 @@ export async function addEvents(
   family: Family,
   staged: StagedMonth,
 ): Promise<AddedEvents> {
-  const { heldEvents, undated } = input;
-  const { holding } = staged;
+  const { dedupIndex, undated } = input;
+  const { fileIds } = staged;
   for (let attempt = 1; ; attempt++) {
-    const held = unchanged(heldDays(target, family, staged.days), staged, undated);
-    const place: FileTarget = { family, account: target.account, month: staged.month, loadKeys: held.units };
-    // Else another run has changed these days since the events were chosen, and DuckDB chooses again.
-    const isCurrent = held.open.length === staged.days.length && heldEvents.isCurrent(holding, held.files);
-    let added: Chosen;
+    const held = unchanged(storedDays(target, family, staged.days), staged, undated);
+    const place: FileTarget = { family, account: target.account, month: staged.month, loadKeys: held.loadKeys };
+    // Else another run has changed these days since the events were newEvents, and DuckDB chooses again.
+    const isCurrent = held.open.length === staged.days.length && dedupIndex.isCurrent(fileIds, held.files);
+    let added: NewEvents;
     try {
       if (staged.undated > 0 && !undated.isCurrent()) await undated.compare();
       const isAll = isCurrent && undated.omittedOf(staged.number) === 0;
-      added = isAll ? { ...staged, known: 0, leftOut: 0 } : await chosen(place, input, target.lake, held, staged);
+      added = isAll ? { ...staged, known: 0, leftOut: 0 } : await newEvents(place, input, target.lake, held, staged);
     } catch (error) {
       // A file that another run has merged or replaced meanwhile.
       if (!(error instanceof LedgerlakeError) || !['LAKE_STORE', 'SQL'].includes(error.code)) throw error;
       await target.lake.refresh();
-      const paths = ({ files }: HeldDays) => files.map(({ path }) => path).join();
-      if (attempt === mostAttempts || paths(heldDays(target, family, staged.days)) === paths(held)) throw error;
+      const paths = ({ files }: StoredDays) => files.map(({ path }) => path).join();
+      if (attempt === maxAttempts || paths(storedDays(target, family, staged.days)) === paths(held)) throw error;
       continue;
     }
     const { known, leftOut } = added;
     if (added.events.rows === 0) return { events: 0, entries: 0, files: 0, bytes: 0, known, leftOut };
     const spans = staged.undated > undated.omittedOf(staged.number) ? [undated.span] : [];
     const files = await newFiles(place, added, spans, target.clock.now());
-    if (isCurrent) for (const { table, add } of files) if (table === family.main) heldEvents.place(holding, add.path);
+    if (isCurrent) for (const { table, add } of files) if (table === family.main) dedupIndex.place(fileIds, add.path);
     const { taken, ...written } = await commitDays(target, family, held, files);
     if (taken) {
-      if (isCurrent) heldEvents.confirm(holding);
+      if (isCurrent) dedupIndex.confirm(fileIds);
       for (const { table, add } of files) if (table === family.main) undated.bring(add);
       return { events: added.events.rows, entries: added.entries?.rows ?? 0, ...written, known, leftOut };
     }
-    if (attempt === mostAttempts) throw busy(staged.month);
+    if (attempt === maxAttempts) throw busy(staged.month);
   }
 }
 
 /** What the lake holds, which is another too where events without a date came in that may be ones of the input. */
-function unchanged(held: HeldDays, staged: StagedMonth, undated: UndatedChoice): HeldDays {
+function unchanged(held: StoredDays, staged: StagedMonth, undated: UndatedDedup): StoredDays {
   return staged.undated === 0 ? held : { ...held, holds: () => held.holds() && undated.isCurrent() };
 }
 
-interface Chosen extends Pick<StagedMonth, 'events' | 'entries' | 'net'> {
+interface NewEvents extends Pick<StagedMonth, 'events' | 'entries' | 'net'> {
   readonly known: number;
   readonly leftOut: number;
 }
@@ -101,13 +101,13 @@ interface Chosen extends Pick<StagedMonth, 'events' | 'entries' | 'net'> {
  * Those of a month's events that aren't in the lake yet, numbered on from those that are. An event is the n-th of its kind
  * in its day of the input, as its id says, and comes in where the lake holds fewer than n.
  */
-async function chosen(
+async function newEvents(
   place: FileTarget,
   { workspace, files, undated }: InputFiles,
   lake: Lake,
-  held: HeldDays,
+  held: StoredDays,
   staged: StagedMonth,
-): Promise<Chosen> {
+): Promise<NewEvents> {
   const { database, fresh } = workspace;
   const inLake = (await files.of(lake, events, held.files)).flatMap(({ paths }) => paths);
   const days = held.open.map((day) => timestampLiteral(day)).join(', ');
@@ -159,7 +159,7 @@ async function chosen(
 
 async function newFiles(
   place: FileTarget,
-  { events: main, entries: derived, net }: Chosen,
+  { events: main, entries: derived, net }: NewEvents,
   spans: readonly ImportSpan[],
   now: number,
 ): Promise<NewFile[]> {

@@ -15,11 +15,11 @@ import { parquetFile } from '../../core/parquet/wasm.js';
 import { dayOf } from '../../lake/loads/imported-days.js';
 import { monthOf } from '../../core/windows.js';
 import { busy, importPath, type InputFiles } from './add-events.js';
-import { commitDays, heldDays, type ImportTarget } from './imported-day-files.js';
+import { commitDays, storedDays, type ImportTarget } from './imported-day-files.js';
 import { isoDate } from '../../core/numeric/instant.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
 import { eachGroup, type ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
-import { placedByPage } from './page-dates.js';
+import { datesByPage } from './page-dates.js';
 
 /** What became of a day's groups. */
 export interface AddedGroups {
@@ -31,7 +31,7 @@ export interface AddedGroups {
   readonly leftOut: number;
 }
 
-const mostAttempts = 10;
+const maxAttempts = 10;
 
 /** Puts the groups of a day into the lake: each stands there once, in the latest state that was imported. */
 export async function addGroups(
@@ -42,15 +42,15 @@ export async function addGroups(
   rows: readonly GroupRow[],
 ): Promise<AddedGroups> {
   const { lake, clock, account } = target;
-  for (let attempt = 1; attempt <= mostAttempts; attempt++) {
-    const held = heldDays(target, family, [day]);
+  for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+    const held = storedDays(target, family, [day]);
     if (held.open.length === 0) return { groups: 0, files: 0, bytes: 0, known: 0, leftOut: rows.length };
     // A merged file holds other days too.
     const slice: SliceCommit = {
       pipeline: family.pipeline,
       account,
       name: '',
-      loadKeys: held.units,
+      loadKeys: held.loadKeys,
       tables: [family.main],
       files: [],
       refresh: true,
@@ -67,7 +67,7 @@ export async function addGroups(
     const added = all.filter((row) => !texts.has(rawText(row))).length;
     const known = rows.length - added;
     if (added === 0) return { groups: 0, files: 0, bytes: 0, known, leftOut: 0 };
-    const place: FileTarget = { family, account, month: monthOf(day), loadKeys: held.units };
+    const place: FileTarget = { family, account, month: monthOf(day), loadKeys: held.loadKeys };
     const batch = groupBatch(all, dayOf(day));
     const path = await workspace.keep(await parquetFile(groups, [batch], metadataOf(place)));
     const file = { path, rows: batch.numRows, stats: deltaStatistics(groups, batch) };
@@ -127,7 +127,7 @@ export class GroupList {
   /** The groups by the start of the day on which they opened; undefined where no group says when it did. */
   finish(): Map<number, GroupRow[]> | undefined {
     const all = [...this.#groups.values()].toSorted((a, b) => a.line - b.line);
-    const { instants } = placedByPage(
+    const { instants } = datesByPage(
       { length: all.length, page: (row) => all[row]?.line ?? 0, date: (row) => all[row]?.row.startedAt },
       undefined,
     );

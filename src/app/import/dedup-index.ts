@@ -3,13 +3,13 @@ import type { Add } from '../../lake/delta/actions.js';
 import { checkedSource } from '../../lake/files/checked-file.js';
 import type { Family } from '../../lake/files/families.js';
 import { ownFiles, type Workspace } from '../../lake/files/workspace.js';
-import { heldDays, type ImportTarget } from './imported-day-files.js';
+import { storedDays, type ImportTarget } from './imported-day-files.js';
 import { DistinctIds, idWords, wordsOf, storedIds } from './id-words.js';
 import { IdLog, type IdList } from './id-log.js';
 import type { ImportOptions } from './import-options.js';
 
 /** The events of a part of an input, in order of receipt. */
-export interface PartEvents {
+export interface ChunkEvents {
   /** Without the numbers that tell equal events apart. */
   readonly ids: readonly string[];
   /** The start of each one's day. */
@@ -21,13 +21,13 @@ export interface PartEvents {
 }
 
 /** Which events of a part come into the lake. */
-export interface ChosenEvents {
+export interface DedupedEvents {
   /** The how many-th of its kind in the input each one is, from 1; 0 where the lake holds it, or its day isn't open. One without a date is never taken for held. */
   readonly times: Int32Array;
   /** Where each one stands in its day, behind those that the lake holds. */
   readonly positions: Int32Array;
   /** Notes that these are on their way into the lake, as one file. */
-  readonly bring: (rows: readonly number[]) => Promise<Holding>;
+  readonly bring: (rows: readonly number[]) => Promise<FileIds>;
 }
 
 /**
@@ -38,12 +38,12 @@ export interface ChosenEvents {
  *
  * What another run commits meanwhile shows when the rows are about to be committed (`isCurrent`).
  */
-export class HeldEvents {
+export class DedupIndex {
   readonly #target: ImportTarget;
   readonly #family: Family;
   readonly #workspace: Workspace;
   readonly #log: IdLog;
-  readonly #holdings: Holdings;
+  readonly #known: KnownIds;
   /** The last position in use by the start of the day. */
   readonly #positions = new Map<number, number>();
   /** The same before the present input, of the days that it adds to; -1: none was. */
@@ -54,23 +54,23 @@ export class HeldEvents {
     this.#family = family;
     this.#workspace = workspace;
     this.#log = log;
-    this.#holdings = new Holdings(log);
+    this.#known = new KnownIds(log);
   }
 
   /** Begins the next input: equal events are counted from 1 again. */
   nextInput(): void {
-    this.#holdings.removeIf(({ isHeld }) => !isHeld);
-    this.#holdings.input++;
+    this.#known.removeIf(({ isHeld }) => !isHeld);
+    this.#known.input++;
     this.#before.clear();
   }
 
   /** Takes back what the present input was to bring. */
   abandonInput(): void {
-    this.#holdings.removeIf(({ input }) => input === this.#holdings.input);
+    this.#known.removeIf(({ input }) => input === this.#known.input);
     for (const [day, position] of this.#before) this.#positions.set(day, position);
   }
 
-  async choose({ ids, days, isDated, isOpen }: PartEvents): Promise<ChosenEvents> {
+  async deduplicate({ ids, days, isDated, isOpen }: ChunkEvents): Promise<DedupedEvents> {
     const open = new Set([...new Set(days)].filter(isOpen));
     await this.#look([...open]);
     const words = wordsOf(ids);
@@ -100,61 +100,61 @@ export class HeldEvents {
   }
 
   /** Whether files hold nothing that wasn't known when the events of a part were chosen. */
-  isCurrent(holding: Holding, files: readonly Add[]): boolean {
-    const isBefore = ({ path }: Add) => (this.#holdings.ofFile(path)?.order ?? Infinity) < holding.order;
-    return this.#holdings.counts(holding) && files.every(isBefore);
+  isCurrent(fileIds: FileIds, files: readonly Add[]): boolean {
+    const isBefore = ({ path }: Add) => (this.#known.ofFile(path)?.order ?? Infinity) < fileIds.order;
+    return this.#known.counts(fileIds) && files.every(isBefore);
   }
 
   /** Tells which file the events are in that is about to be committed. */
-  place(holding: Holding, path: string): void {
-    this.#holdings.place(holding, path);
+  place(fileIds: FileIds, path: string): void {
+    this.#known.place(fileIds, path);
   }
 
   /** Tells that this file is in the lake. */
-  confirm(holding: Holding): void {
-    holding.isCommitted = true;
+  confirm(fileIds: FileIds): void {
+    fileIds.isCommitted = true;
   }
 
   /** Reads the files of the lake that hold imported rows of these days and haven't been read. */
   async #look(days: readonly number[]): Promise<void> {
     const { files } = this.#target.lake.table(this.#family.main.name).snapshot;
     // Merged, replaced or deleted by another run: who has its rows now is read like any other.
-    this.#holdings.removeIf(({ isCommitted, path = '' }) => isCommitted && !files.has(path));
-    for (const add of heldDays(this.#target, this.#family, days).files) {
-      if (this.#holdings.ofFile(add.path) === undefined) await this.#readFile(add);
+    this.#known.removeIf(({ isCommitted, path = '' }) => isCommitted && !files.has(path));
+    for (const add of storedDays(this.#target, this.#family, days).files) {
+      if (this.#known.ofFile(add.path) === undefined) await this.#readFile(add);
     }
   }
 
   async #readFile(add: Add): Promise<void> {
     const { lake } = this.#target;
-    const holding = this.#holdings.begin(true);
+    const fileIds = this.#known.begin(true);
     const copies = ownFiles(this.#workspace);
     try {
       const file = await checkedSource(lake.store, lake.table(this.#family.main.name), add, copies);
       for await (const { words, days, positions } of storedIds(file)) {
         for (const [row, day] of days.entries()) {
-          holding.reach(day);
+          fileIds.reach(day);
           for (const last of [this.#positions, this.#before]) {
             if ((positions[row] ?? 0) > (last.get(day) ?? -1)) last.set(day, positions[row] ?? 0);
           }
         }
-        holding.lists.push(await this.#log.add(words));
+        fileIds.lists.push(await this.#log.add(words));
       }
     } catch (error) {
-      this.#holdings.remove(holding);
+      this.#known.remove(fileIds);
       if (!(error instanceof LedgerlakeError)) throw error;
       // Another run may have merged it. Who commits meets a file that isn't known, looks again, and fails if that must be.
       return;
     } finally {
       await copies.clear();
     }
-    for (const other of this.#holdings.between(holding.first, holding.last)) {
+    for (const other of this.#known.between(fileIds.first, fileIds.last)) {
       // Its events and these may be the same: that shows when it is committed.
-      if (other.isHeld && !other.isCommitted) this.#holdings.doubt(other);
+      if (other.isHeld && !other.isCommitted) this.#known.doubt(other);
     }
-    this.#holdings.add(holding);
-    this.place(holding, add.path);
-    this.confirm(holding);
+    this.#known.add(fileIds);
+    this.place(fileIds, add.path);
+    this.confirm(fileIds);
   }
 
   /** How often the lake holds each id by now, and how often the input has had it, of what is between two days. */
@@ -165,46 +165,46 @@ export class HeldEvents {
   ): Promise<{ readonly held: Int32Array; readonly seen: Int32Array }> {
     const held = new Int32Array(distinct.length);
     const seen = new Int32Array(distinct.length);
-    for (const holding of this.#holdings.between(first, last)) {
-      for (const list of holding.lists) {
+    for (const fileIds of this.#known.between(first, last)) {
+      for (const list of fileIds.lists) {
         const words = await this.#log.read(list);
-        if (holding.isHeld) distinct.count(words, held);
-        if (holding.input === this.#holdings.input) distinct.count(words, seen);
+        if (fileIds.isHeld) distinct.count(words, held);
+        if (fileIds.input === this.#known.input) distinct.count(words, seen);
       }
     }
     return { held, seen };
   }
 
-  async #note(words: Int32Array, days: Float64Array, rows: readonly number[], isHeld: boolean): Promise<Holding> {
-    const holding = this.#holdings.begin(isHeld, this.#holdings.input);
+  async #note(words: Int32Array, days: Float64Array, rows: readonly number[], isHeld: boolean): Promise<FileIds> {
+    const fileIds = this.#known.begin(isHeld, this.#known.input);
     const own = new Int32Array(rows.length * idWords);
     for (const [at, row] of rows.entries()) {
       own.set(words.subarray(row * idWords, (row + 1) * idWords), at * idWords);
-      holding.reach(days[row] ?? 0);
+      fileIds.reach(days[row] ?? 0);
     }
-    holding.lists.push(await this.#log.add(own));
-    this.#holdings.add(holding);
-    return holding;
+    fileIds.lists.push(await this.#log.add(own));
+    this.#known.add(fileIds);
+    return fileIds;
   }
 }
 
 /** Uses the events that a lake holds, as an import looks at them. Throws what `use` throws. */
-export async function withHeldEvents<T>(
+export async function withDedupIndex<T>(
   options: ImportOptions,
   family: Family,
   workspace: Workspace,
-  use: (heldEvents: HeldEvents) => Promise<T>,
+  use: (dedupIndex: DedupIndex) => Promise<T>,
 ): Promise<T> {
   const log = new IdLog(options.limits.idBytes, workspace.fresh());
   try {
-    return await use(new HeldEvents(options, family, workspace, log));
+    return await use(new DedupIndex(options, family, workspace, log));
   } finally {
     await log.close();
   }
 }
 
 /** Events that are together in one file of the lake, or on their way there, or that didn't have to come in. */
-export class Holding {
+export class FileIds {
   /** How many there had been before. */
   readonly order: number;
   /** Number of the input that brought them; undefined for a file that was in the lake. */
@@ -232,12 +232,12 @@ export class Holding {
 }
 
 /** All that is held, and what the present input has had. */
-export class Holdings {
+export class KnownIds {
   /** Number of the present input. */
   input = 0;
   readonly #log: IdLog;
-  readonly #all = new Set<Holding>();
-  readonly #byPath = new Map<string, Holding>();
+  readonly #all = new Set<FileIds>();
+  readonly #byPath = new Map<string, FileIds>();
   #order = 0;
 
   constructor(log: IdLog) {
@@ -245,57 +245,57 @@ export class Holdings {
   }
 
   /** One that doesn't count yet; `isHeld` as it has it. */
-  begin(isHeld: boolean, input?: number): Holding {
-    return new Holding(this.#order++, input, isHeld);
+  begin(isHeld: boolean, input?: number): FileIds {
+    return new FileIds(this.#order++, input, isHeld);
   }
 
-  add(holding: Holding): void {
-    this.#all.add(holding);
+  add(fileIds: FileIds): void {
+    this.#all.add(fileIds);
   }
 
   /** Those that have events between two days, by their starts. */
-  *between(first: number, last: number): Generator<Holding> {
-    for (const holding of this.#all) if (holding.last >= first && holding.first <= last) yield holding;
+  *between(first: number, last: number): Generator<FileIds> {
+    for (const fileIds of this.#all) if (fileIds.last >= first && fileIds.first <= last) yield fileIds;
   }
 
-  ofFile(path: string): Holding | undefined {
+  ofFile(path: string): FileIds | undefined {
     return this.#byPath.get(path);
   }
 
   /** Tells which file the events are in, or are about to be. */
-  place(holding: Holding, path: string): void {
-    holding.path = path;
-    this.#byPath.set(path, holding);
+  place(fileIds: FileIds, path: string): void {
+    fileIds.path = path;
+    this.#byPath.set(path, fileIds);
   }
 
-  /** Whether a holding counts as held still. */
-  counts(holding: Holding): boolean {
-    return holding.isHeld && this.#all.has(holding);
+  /** Whether a fileIds counts as held still. */
+  counts(fileIds: FileIds): boolean {
+    return fileIds.isHeld && this.#all.has(fileIds);
   }
 
   /** Lets those go that meet a condition. */
-  removeIf(isOver: (holding: Holding) => boolean): void {
-    for (const holding of this.#all) if (isOver(holding)) this.remove(holding);
+  removeIf(isOver: (fileIds: FileIds) => boolean): void {
+    for (const fileIds of this.#all) if (isOver(fileIds)) this.remove(fileIds);
   }
 
   /** If its events are in the lake all the same, whoever asks for them finds a file that isn't known, and reads it. */
-  remove(holding: Holding): void {
-    this.#unplace(holding);
-    this.#all.delete(holding);
-    for (const list of holding.lists) this.#log.remove(list);
+  remove(fileIds: FileIds): void {
+    this.#unplace(fileIds);
+    this.#all.delete(fileIds);
+    for (const list of fileIds.lists) this.#log.remove(list);
   }
 
   /** Takes it no longer that the lake will hold them; what the present input has had of them stays. */
-  doubt(holding: Holding): void {
-    if (holding.input !== this.input) {
-      this.remove(holding);
+  doubt(fileIds: FileIds): void {
+    if (fileIds.input !== this.input) {
+      this.remove(fileIds);
       return;
     }
-    this.#unplace(holding);
-    holding.isHeld = false;
+    this.#unplace(fileIds);
+    fileIds.isHeld = false;
   }
 
-  #unplace({ path }: Holding): void {
+  #unplace({ path }: FileIds): void {
     if (path !== undefined) this.#byPath.delete(path);
   }
 }

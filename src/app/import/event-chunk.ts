@@ -10,16 +10,16 @@ import { entries, events } from '../../sources/finances/model/tables.js';
 import type { Batch } from '../../engine/run/pipeline.js';
 import { dayOf, importedKey } from '../../lake/loads/imported-days.js';
 import { monthOf } from '../../core/windows.js';
-import type { HeldEvents, Holding } from './dedup-index.js';
+import type { DedupIndex, FileIds } from './dedup-index.js';
 import { leftOut as leftOutMonth, type UndatedEvents } from './undated-events.js';
-import { placedByPage } from './page-dates.js';
+import { datesByPage } from './page-dates.js';
 import type { Family } from '../../lake/files/families.js';
 import { handled, keptFile, type Workspace } from '../../lake/files/workspace.js';
 import type { LocalParquet } from '../../lake/files/local-parquet.js';
 import { metadataOf } from '../../lake/files/new-file.js';
 import type { SizedWriter } from '../../core/parquet/sized-writer.js';
 
-/** What the parts of one input share beside the events that are known. */
+/** What the chunks of one input share beside the events that are known. */
 export interface EventProgress {
   /** The latest date of the nearest page that has one, in microseconds since 1970. */
   latest: bigint | undefined;
@@ -27,13 +27,13 @@ export interface EventProgress {
   readonly undated: UndatedEvents;
 }
 
-/** A month of a part, as batches: its entries first, if it has any. */
+/** A month of a chunk, as batches: its entries first, if it has any. */
 export interface MonthBatches {
   readonly month: string;
   /** Starts of the days that have events, in order. */
   readonly days: readonly number[];
   /** What the lake is to hold of them. */
-  readonly holding: Holding;
+  readonly fileIds: FileIds;
   /** Its number among those of the input. */
   readonly number: number;
   /** How many of its events have no date: whether they are new shows when they are about to be committed. */
@@ -42,7 +42,7 @@ export interface MonthBatches {
   readonly batches: (memory: ColumnMemory) => Iterable<Batch>;
 }
 
-export interface FinishedPart {
+export interface DedupedChunk {
   readonly months: readonly MonthBatches[];
   /** Events of days that are taken, by the start of their day. */
   readonly leftOut: ReadonlyMap<number, number>;
@@ -54,7 +54,7 @@ export interface FinishedPart {
  * The events of some of an input's pages, as many as memory is to hold. They come by the one way that pages of the service
  * come by; but nobody knows what they were asked for, so each UTC day is a window of its own.
  */
-export class EventPart {
+export class EventChunk {
   /** Bytes of the pages taken in. */
   bytes = 0;
   readonly #rows: SliceRows;
@@ -62,13 +62,13 @@ export class EventPart {
   readonly #progress: EventProgress;
   #dated = 0;
 
-  /** @param raws holds the events of a part before, which is used no longer */
+  /** @param raws holds the events of a chunk before, which is used no longer */
   constructor(warnings: EventWarnings, progress: EventProgress, raws: RawMemory) {
     raws.clear();
     this.#rows = new SliceRows(raws.keep);
     this.#flattener = new Flattener(this.#rows, warnings);
     this.#progress = progress;
-    // Which window an event is in shows when all of the part is there.
+    // Which window an event is in shows when all of the chunk is there.
     this.#rows.begin(windowSource({ start: 0, end: 0 }));
   }
 
@@ -92,13 +92,18 @@ export class EventPart {
     for (let row = before; row < this.events; row++) if (this.#rows.events.postedAt[row] !== undefined) this.#dated++;
   }
 
-  /** What of it the lake doesn't hold by month, without the days that `isTaken`. */
-  async finish(heldEvents: HeldEvents, isTaken: (day: number) => boolean): Promise<FinishedPart> {
+  /** What of it the lake doesn't hold by month, without the days that `isLoaded`. */
+  async finish(dedupIndex: DedupIndex, isLoaded: (day: number) => boolean): Promise<DedupedChunk> {
     const rows = this.#rows;
     const { instants, days } = this.#placed();
     const { contentHashes, eventIds: ids } = sharedEventIds(rows);
     const isDated = (row: number) => rows.events.postedAt[row] !== undefined;
-    const { times, positions, bring } = await heldEvents.choose({ ids, days, isDated, isOpen: (day) => !isTaken(day) });
+    const { times, positions, bring } = await dedupIndex.deduplicate({
+      ids,
+      days,
+      isDated,
+      isOpen: (day) => !isLoaded(day),
+    });
     const leftOut = new Map<number, number>();
     const known = new Map<number, number>();
     const chosen = new Map<number, number[]>();
@@ -109,7 +114,7 @@ export class EventPart {
         const ofDay = chosen.get(day);
         if (ofDay === undefined) chosen.set(day, [row]);
         else ofDay.push(row);
-      } else count(isTaken(day) ? leftOut : known, day);
+      } else count(isLoaded(day) ? leftOut : known, day);
     }
     const eventIds = ids.map((id, row) => numberedId(id, times[row] ?? 1));
     const { undated } = this.#progress;
@@ -126,12 +131,12 @@ export class EventPart {
     const batches: MonthBatches[] = [];
     for (const [month, starts] of months) {
       const own = starts.flatMap((start) => chosen.get(start) ?? []);
-      const holding = await bring(own);
+      const fileIds = await bring(own);
       const made = (memory: ColumnMemory) => eventBatches({ events, entries }, finished, month, own, memory);
       const number = undated.nextMonth();
       const withoutDate = own.filter((row) => !isDated(row));
       for (const row of withoutDate) note(row, number);
-      batches.push({ month, days: starts, holding, number, undated: withoutDate.length, batches: made });
+      batches.push({ month, days: starts, fileIds, number, undated: withoutDate.length, batches: made });
     }
     for (let row = 0; row < this.events; row++) if (times[row] === 0 && !isDated(row)) note(row, leftOutMonth);
     await undated.flush();
@@ -145,7 +150,7 @@ export class EventPart {
     readonly days: Float64Array;
   } {
     const { events: received, sources } = this.#rows;
-    const { instants, last } = placedByPage(
+    const { instants, last } = datesByPage(
       {
         length: this.events,
         page: (row) => received.page.get(row),
@@ -169,13 +174,13 @@ export class EventPart {
   }
 }
 
-/** A month of a part as files on the local disk, until the whole input is known to be sound. */
+/** A month of a chunk as files on the local disk, until the whole input is known to be sound. */
 export interface StagedMonth {
   readonly month: string;
   /** Starts of the days that have events, in order. */
   readonly days: readonly number[];
   /** These three as in `MonthBatches`. */
-  readonly holding: Holding;
+  readonly fileIds: FileIds;
   readonly number: number;
   readonly undated: number;
   readonly events: LocalParquet;
@@ -192,7 +197,7 @@ export interface StagingMonth {
 }
 
 /**
- * Writes a month of a part to the workspace, in the bytes that it will have in the lake. Comes back once the writer has all of
+ * Writes a month of a chunk to the workspace, in the bytes that it will have in the lake. Comes back once the writer has all of
  * its rows.
  */
 export async function stageMonth(
@@ -222,7 +227,7 @@ export async function stageMonth(
   return { month: handled(staged()) };
 }
 
-/** One piece of memory for the events of one part after the other, as they were received, so that no page needs to be held. */
+/** One piece of memory for the events of one chunk after the other, as they were received, so that no page needs to be held. */
 export class RawMemory {
   readonly #piece: MemoryPiece;
   /** The piece, as events' bytes are asked for. */

@@ -8,12 +8,12 @@ import { handled, ownFiles, withWorkspace, type Workspace } from '../../lake/fil
 import { withWriter, type SizedWriter } from '../../core/parquet/sized-writer.js';
 import { addEvents } from './add-events.js';
 import { addGroups } from './add-groups.js';
-import { withHeldEvents, type HeldEvents } from './dedup-index.js';
+import { withDedupIndex, type DedupIndex } from './dedup-index.js';
 import type { ImportOptions } from './import-options.js';
 import type { Input } from './input-bytes.js';
 import { RawMemory } from './event-chunk.js';
-import { UndatedChoice } from './undated-events.js';
-import { readInput, type Places, type ReadInput } from './read-input.js';
+import { UndatedDedup } from './undated-events.js';
+import { readInput, type ImportResources, type ReadInput } from './read-input.js';
 import type { ImportSummary, ImportSummaries } from './import-summary.js';
 
 const families = new Map(
@@ -49,24 +49,24 @@ export async function importInputs(
   const bytes = sizes.reduce<number | null>((sum, size) => (sum === null || size === undefined ? null : sum + size), 0);
   emit({ event: 'inputs-planned', inputs: inputs.length, bytes });
   const events = familyOf(financialEvents.name);
-  const work = async (shared: Workspace, writer: SizedWriter, heldEvents: HeldEvents): Promise<void> => {
+  const work = async (shared: Workspace, writer: SizedWriter, dedupIndex: DedupIndex): Promise<void> => {
     writer.expect(sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0));
     const failed = new AbortController();
     const reading = { ...options, signal: AbortSignal.any([signal, failed.signal]) };
     const time = { through: options.clock.now() };
-    const raws = new RawMemory(2 * limits.partBytes);
+    const raws = new RawMemory(2 * limits.chunkBytes);
     // While one input's last files are written and committed, the next one is read already.
     let before: Promise<void> = Promise.resolve();
     for (const input of inputs) {
-      const places = { workspace: ownFiles(shared), writer, heldEvents, raws };
-      const read = await soundInput(watched(input, emit), reading, places).catch(async (error: unknown) => {
+      const resources = { workspace: ownFiles(shared), writer, dedupIndex, raws };
+      const read = await soundInput(withProgress(input, emit), reading, resources).catch(async (error: unknown) => {
         await before;
         throw error;
       });
       await before;
       if (read instanceof LedgerlakeError) failures.set(input.name, read);
       before = handled(
-        endInput(input, read, options, places, summaries, time).catch((error: unknown) => {
+        endInput(input, read, options, resources, summaries, time).catch((error: unknown) => {
           failed.abort(error);
           throw error;
         }),
@@ -75,18 +75,22 @@ export async function importInputs(
     await before;
   };
   await withWorkspace(limits, options.lake.store, (shared) =>
-    withHeldEvents(options, events, shared, (heldEvents) =>
-      withWriter(limits.thread, signal, (writer) => work(shared, writer, heldEvents)),
+    withDedupIndex(options, events, shared, (dedupIndex) =>
+      withWriter(limits.thread, signal, (writer) => work(shared, writer, dedupIndex)),
     ),
   );
   return failures;
 }
 
 /** What an input holds, or why it is left out. Throws what else ends the import. */
-async function soundInput(input: Input, options: ImportOptions, places: Places): Promise<ReadInput | LedgerlakeError> {
+async function soundInput(
+  input: Input,
+  options: ImportOptions,
+  resources: ImportResources,
+): Promise<ReadInput | LedgerlakeError> {
   options.signal.throwIfAborted();
   try {
-    return await readInput(input, options, places, familyOf(financialEvents.name));
+    return await readInput(input, options, resources, familyOf(financialEvents.name));
   } catch (error) {
     if (error instanceof LedgerlakeError && error.code === 'BROKEN_LINE') return error;
     throw error;
@@ -102,13 +106,13 @@ async function endInput(
   input: Input,
   read: ReadInput | LedgerlakeError,
   options: ImportOptions,
-  places: Places,
+  resources: ImportResources,
   summaries: ImportSummaries,
   time: ImportTime,
 ): Promise<void> {
   const isLeftOut = read instanceof LedgerlakeError;
-  if (!isLeftOut) await commitInput(read, options, places, summaries, time);
-  await places.workspace.clear();
+  if (!isLeftOut) await commitInput(read, options, resources, summaries, time);
+  await resources.workspace.clear();
   const status = isLeftOut ? 'left-out' : 'imported';
   options.emit({ event: 'input-ended', input: input.name, status, reason: isLeftOut ? read.message : null });
 }
@@ -116,7 +120,7 @@ async function endInput(
 async function commitInput(
   read: ReadInput,
   options: ImportOptions,
-  { workspace, heldEvents }: Places,
+  { workspace, dedupIndex }: ImportResources,
   summaries: ImportSummaries,
   time: ImportTime,
 ): Promise<void> {
@@ -124,8 +128,8 @@ async function commitInput(
   const months = await read.months;
   summaries.skippedLines += read.skipped;
   const held = new HeldFiles(workspace);
-  const undated = new UndatedChoice(options, familyOf(financialEvents.name), workspace, held, read.undated);
-  const files = { workspace, files: held, heldEvents, undated };
+  const undated = new UndatedDedup(options, familyOf(financialEvents.name), workspace, held, read.undated);
+  const files = { workspace, files: held, dedupIndex, undated };
   // What one input takes of the time begins where the one before ended: they overlap.
   const seconds = () => {
     const began = time.through;
@@ -164,7 +168,7 @@ async function commitInput(
 }
 
 /** The input, whose bytes are told of as they are read. */
-function watched(input: Input, emit: Emit): Input {
+function withProgress(input: Input, emit: Emit): Input {
   const open = async function* (): AsyncGenerator<Buffer> {
     let bytes = 0;
     for await (const chunk of input.open()) {

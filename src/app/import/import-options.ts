@@ -13,7 +13,7 @@ export interface ImportOptions extends ImportTarget {
 /** What an import may hold in memory. */
 export interface ImportLimits extends Limits {
   /** Bytes of pages that are flattened at once. */
-  readonly partBytes: number;
+  readonly chunkBytes: number;
   /** Bytes of ids of the events that the lake holds, 16 each: what is more is in a file. */
   readonly idBytes: number;
 }
@@ -22,6 +22,6 @@ export interface ImportLimits extends Limits {
 export const importLimits: ImportLimits = {
   ...defaultLimits,
   memory: '256MB',
-  partBytes: 8_000_000,
+  chunkBytes: 8_000_000,
   idBytes: 8_000_000,
 };

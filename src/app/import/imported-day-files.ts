@@ -17,11 +17,11 @@ export interface ImportTarget {
 }
 
 /** What the lake holds of some days, as it was when it was looked at. */
-export interface HeldDays {
+export interface StoredDays {
   /** Those of the days, by their starts, that no window that was read touches. */
   readonly open: readonly number[];
-  /** The units of imported rows of the open days, of one that isn't there yet the one that it will have. */
-  readonly units: readonly string[];
+  /** The loadKeys of imported rows of the open days, of one that isn't there yet the one that it will have. */
+  readonly loadKeys: readonly string[];
   /** Files that hold imported rows of the open days. */
   readonly files: readonly Add[];
   /** Whether it still is so. */
@@ -29,34 +29,34 @@ export interface HeldDays {
 }
 
 /** Whether a window that was read touches a day, by its start. */
-export function takenDays({ lake, account }: ImportTarget, { pipeline, main }: Family): (day: number) => boolean {
+export function loadedDays({ lake, account }: ImportTarget, { pipeline, main }: Family): (day: number) => boolean {
   const loaded = loadedWindows(lake, pipeline, main.name, account);
   const known = new Map<number, boolean>();
   return (day) => {
-    const isTaken = known.get(day) ?? loaded.some((window) => overlap(window, dayOf(day)));
-    known.set(day, isTaken);
-    return isTaken;
+    const isLoaded = known.get(day) ?? loaded.some((window) => overlap(window, dayOf(day)));
+    known.set(day, isLoaded);
+    return isLoaded;
   };
 }
 
 /** What the lake holds of days, by their starts, for the tables of a family. */
-export function heldDays(target: ImportTarget, family: Family, days: readonly number[]): HeldDays {
+export function storedDays(target: ImportTarget, family: Family, days: readonly number[]): StoredDays {
   const { lake, account } = target;
   const { pipeline, main } = family;
   const look = () => {
-    const isTaken = takenDays(target, family);
-    const open = days.filter((day) => !isTaken(day));
+    const isLoaded = loadedDays(target, family);
+    const open = days.filter((day) => !isLoaded(day));
     const imported = importedWindows(lake.table(main.name).snapshot, pipeline, account);
-    const units = open.flatMap((day) => {
+    const loadKeys = open.flatMap((day) => {
       const own = imported.filter((window) => overlap(window, dayOf(day)));
       return (own.length === 0 ? [dayOf(day)] : own).map(importedKey);
     });
     const { snapshot } = lake.table(main.name);
-    const versions = units.map((unit) => `${unit} ${loadVersion(snapshot, pipeline, account, unit)}`);
-    return { open, units, state: versions.join() };
+    const versions = loadKeys.map((key) => `${key} ${loadVersion(snapshot, pipeline, account, key)}`);
+    return { open, loadKeys, state: versions.join() };
   };
   const found = look();
-  const files = lake.table(main.name).snapshot.filesWith(account, pipeline, found.units);
+  const files = lake.table(main.name).snapshot.filesWith(account, pipeline, found.loadKeys);
   return { ...found, files, holds: () => look().state === found.state };
 }
 
@@ -69,7 +69,7 @@ export function heldDays(target: ImportTarget, family: Family, days: readonly nu
 export async function commitDays(
   { lake, clock, account }: ImportTarget,
   { pipeline, main }: Family,
-  held: HeldDays,
+  held: StoredDays,
   files: readonly NewFile[],
   replaced: readonly Add[] = [],
 ): Promise<TransactionResult> {
@@ -81,7 +81,7 @@ export async function commitDays(
       if (!held.holds() || !replaced.every(({ path }) => snapshot.files.has(path))) return undefined;
       const actions: Action[] = loadTxns(
         snapshot,
-        { pipeline, account, loadKeys: held.units, refresh: true },
+        { pipeline, account, loadKeys: held.loadKeys, refresh: true },
         clock.now(),
       );
       return { replaced, actions };

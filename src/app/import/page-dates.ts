@@ -5,7 +5,7 @@ export interface Received {
   date(row: number): bigint | undefined;
 }
 
-export interface Placed {
+export interface EffectiveDates {
   /** Microseconds since 1970, by row; undefined only where nothing has a date. */
   readonly instants: readonly (bigint | undefined)[];
   /** The latest date of the last page that has one. */
@@ -20,7 +20,7 @@ export interface Placed {
  *
  * @param before the latest date of the nearest page before the first, where there is one
  */
-export function placedByPage(received: Received, before: bigint | undefined): Placed {
+export function datesByPage(received: Received, before: bigint | undefined): EffectiveDates {
   const { length } = received;
   const earliest = new Map<number, bigint>();
   const latest = new Map<number, bigint>();

@@ -5,7 +5,7 @@ import type { Family } from '../../lake/files/families.js';
 import { handled, type Workspace } from '../../lake/files/workspace.js';
 import type { SizedWriter } from '../../core/parquet/sized-writer.js';
 import {
-  EventPart,
+  EventChunk,
   type EventProgress,
   type RawMemory,
   stageMonth,
@@ -13,21 +13,21 @@ import {
   type StagingMonth,
 } from './event-chunk.js';
 import { GroupList } from './add-groups.js';
-import { takenDays } from './imported-day-files.js';
-import type { HeldEvents } from './dedup-index.js';
+import { loadedDays } from './imported-day-files.js';
+import type { DedupIndex } from './dedup-index.js';
 import type { ImportOptions } from './import-options.js';
 import type { Input } from './input-bytes.js';
 import { contentOf, brokenLine, savedPages } from './saved-pages.js';
 import { UndatedEvents } from './undated-events.js';
 
-/** Pages whose days can't be told, as none of them has a date, are held until this many times a part's bytes. */
-const mostUndatedParts = 4;
+/** Pages whose days can't be told, as none of them has a date, are held until this many times a chunk's bytes. */
+const mostUndatedChunks = 4;
 
 /** Where rows go on their way into the lake. */
-export interface Places {
+export interface ImportResources {
   readonly workspace: Workspace;
   readonly writer: SizedWriter;
-  readonly heldEvents: HeldEvents;
+  readonly dedupIndex: DedupIndex;
   readonly raws: RawMemory;
 }
 
@@ -58,19 +58,19 @@ export interface ReadInput {
 export async function readInput(
   input: Input,
   options: ImportOptions,
-  places: Places,
+  resources: ImportResources,
   family: Family,
 ): Promise<ReadInput> {
   const { signal, skipBroken, limits } = options;
-  places.heldEvents.nextInput();
+  resources.dedupIndex.nextInput();
   const eventWarnings = newWarnings();
   const groupWarnings = newWarnings();
-  const staging = new Staging(options, places, family);
-  const undated = new UndatedEvents(places.workspace.fresh());
+  const staging = new Staging(options, resources, family);
+  const undated = new UndatedEvents(resources.workspace.fresh());
   const progress: EventProgress = { latest: undefined, undated };
   const list = new GroupList(groupWarnings);
   const counts = { eventPages: 0, groupPages: 0, skipped: 0 };
-  let part = new EventPart(eventWarnings, progress, places.raws);
+  let chunk = new EventChunk(eventWarnings, progress, resources.raws);
   let last = 1;
   let received = 0;
 
@@ -81,18 +81,18 @@ export async function readInput(
     options.emit({ event: 'line-left-out', reason: error.message });
   };
   const stage = async (): Promise<void> => {
-    await staging.add(part);
-    part = new EventPart(eventWarnings, progress, places.raws);
+    await staging.add(chunk);
+    chunk = new EventChunk(eventWarnings, progress, resources.raws);
   };
 
   try {
     for await (const { page, line, bytes } of savedPages(input, broken, signal)) {
       signal.throwIfAborted();
       last = line;
-      places.writer.expect((received += bytes));
+      resources.writer.expect((received += bytes));
       const content = contentOf(page);
       try {
-        if (content.hasEvents) part.add(page, bytes);
+        if (content.hasEvents) chunk.add(page, bytes);
         if (content.hasGroups) list.add(page, line);
       } catch (error) {
         if (!(error instanceof LedgerlakeError) || error.code !== 'UPSTREAM_BODY') throw error;
@@ -101,11 +101,11 @@ export async function readInput(
       }
       if (content.hasGroups) counts.groupPages++;
       if (content.hasEvents || !content.hasGroups) counts.eventPages++;
-      if (part.bytes < limits.partBytes) continue;
-      if (part.isPlaceable) await stage();
-      else if (part.bytes > limits.partBytes * mostUndatedParts) break;
+      if (chunk.bytes < limits.chunkBytes) continue;
+      if (chunk.isPlaceable) await stage();
+      else if (chunk.bytes > limits.chunkBytes * mostUndatedChunks) break;
     }
-    if (!part.isPlaceable) {
+    if (!chunk.isPlaceable) {
       throw brokenLine(
         input.name,
         last,
@@ -134,36 +134,36 @@ export async function readInput(
   } catch (error) {
     // What is under way writes into a folder that is about to be cleared.
     await staging.settled();
-    places.heldEvents.abandonInput();
+    resources.dedupIndex.abandonInput();
     throw error;
   }
 }
 
-/** The parts of an input on their way to the local disk. */
+/** The chunks of an input on their way to the local disk. */
 class Staging {
   /** Events of days that windows were loaded for, by the start of the day. */
   readonly leftOut = new Map<number, number>();
   /** Events that the lake holds as often, by the start of the day. */
   readonly known = new Map<number, number>();
   readonly #options: ImportOptions;
-  readonly #places: Places;
+  readonly #resources: ImportResources;
   readonly #family: Family;
-  readonly #isTaken: (day: number) => boolean;
+  readonly #isLoaded: (day: number) => boolean;
   readonly #months: StagingMonth[] = [];
   #failure: { readonly reason: unknown } | undefined;
 
-  constructor(options: ImportOptions, places: Places, family: Family) {
+  constructor(options: ImportOptions, resources: ImportResources, family: Family) {
     this.#options = options;
-    this.#places = places;
+    this.#resources = resources;
     this.#family = family;
-    this.#isTaken = takenDays(options, family);
+    this.#isLoaded = loadedDays(options, family);
   }
 
-  /** Throws what a part before has failed with. */
-  async add(part: EventPart): Promise<void> {
+  /** Throws what a chunk before has failed with. */
+  async add(chunk: EventChunk): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure.reason;
-    const { workspace, writer, heldEvents } = this.#places;
-    const finished = await part.finish(heldEvents, this.#isTaken);
+    const { workspace, writer, dedupIndex } = this.#resources;
+    const finished = await chunk.finish(dedupIndex, this.#isLoaded);
     for (const [day, events] of finished.leftOut) count(this.leftOut, day, events);
     for (const [day, events] of finished.known) count(this.known, day, events);
     for (const month of finished.months) {

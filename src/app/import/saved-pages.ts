@@ -118,12 +118,12 @@ export async function* linesOf(chunks: AsyncIterable<Buffer>, longest = longestL
   let begun = Buffer.alloc(0);
   /** Bytes of the line so far: of one that is too long none are kept. */
   let length = 0;
-  const begin = (part: Buffer): void => {
-    const end = length + part.length;
+  const begin = (piece: Buffer): void => {
+    const end = length + piece.length;
     if (end > longest) begun = Buffer.alloc(0);
     else {
       if (end > begun.length) begun = Buffer.concat([begun.subarray(0, length)], Math.min(2 * end, longest));
-      begun.set(part, length);
+      begun.set(piece, length);
     }
     length = end;
   };

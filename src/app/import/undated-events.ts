@@ -23,7 +23,7 @@ import { appendFile } from 'node:fs/promises';
  *
  * The lake gets so many that with what is the same it has as many as the input has.
  */
-export class UndatedChoice {
+export class UndatedDedup {
   /** Events of the input that may be the same as others or not. */
   undecided = 0;
   readonly #target: ImportTarget;

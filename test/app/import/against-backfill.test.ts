@@ -38,7 +38,7 @@ const columns: Readonly<Record<string, string>> = {
 
 test.each([
   ['all at once', importLimits],
-  ['in small parts', { ...importLimits, partBytes: 100_000 }],
+  ['in small parts', { ...importLimits, chunkBytes: 100_000 }],
 ])('an import of the pages of a seller is what a backfill of the seller is: %s', async (_, limits) => {
   const { url, events, groups } = await sellers();
   const lake = { root: await temporaryFolder(), clock };

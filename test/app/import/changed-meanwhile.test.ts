@@ -14,7 +14,7 @@ import { eventsBody, fileOf, imported } from './imported.js';
 
 const clock = clockAt('2025-03-20T00:00:00Z');
 
-const limits = { ...importLimits, partBytes: 1 };
+const limits = { ...importLimits, chunkBytes: 1 };
 
 /** Hours since 27 February, and orders: equal pairs are equal events. */
 type Page = readonly (readonly [hour: number, order: number])[];
@@ -50,7 +50,7 @@ test('whatever others import and merge while an import reads, a lake has of each
       pages,
       fc.constantFrom(1, 700, 8_000_000),
       fc.constantFrom(0, 8_000_000),
-      async (before, steps, behind, partBytes, idBytes) => {
+      async (before, steps, behind, chunkBytes, idBytes) => {
         const lake = { root: await temporaryFolder(), clock };
         const stdin = async function* () {
           for (const step of steps) {
@@ -61,7 +61,7 @@ test('whatever others import and merge while an import reads, a lake has of each
         };
         const [first, last] = [await fileOf(before.map(bodyOf)), await fileOf(behind.map(bodyOf))];
         const { failure } = await imported(lake, [first, '-', last], {
-          limits: { ...importLimits, partBytes, idBytes },
+          limits: { ...importLimits, chunkBytes, idBytes },
           stdin,
         });
         expect(failure).toBeUndefined();

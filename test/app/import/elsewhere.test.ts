@@ -20,7 +20,7 @@ test('an import into a lake on S3 writes what one on disk gets', async () => {
   await servedBucket();
   const url = await serving({ ledger: createSeller({ seed: 7, events: 3000, profile: 'edge-cases' }, clock), clock });
   const file = await fileOf(await fetchedBodies(url, '/finances/v0/financialEvents', days));
-  const limits = { ...importLimits, partBytes: 300_000, thread: { from: 0, script: builtThread } };
+  const limits = { ...importLimits, chunkBytes: 300_000, thread: { from: 0, script: builtThread } };
   const onDisk = await temporaryFolder();
   await imported({ root: onDisk, clock }, [file], { limits });
   const location = 's3://bucket/lakes/demo';

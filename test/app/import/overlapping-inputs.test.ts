@@ -53,7 +53,7 @@ test('whatever files hold, a lake has of each event as many as the file that has
       fc.array(file, { minLength: 1, maxLength: 3 }),
       fc.constantFrom(1, 900, 32_000_000),
       fc.constantFrom(0, 64, 8_000_000),
-      async (files, partBytes, idBytes) => {
+      async (files, chunkBytes, idBytes) => {
         const lake = { root: await temporaryFolder(), clock };
         const most = new Map<string, number>();
         const paths: string[] = [];
@@ -64,7 +64,7 @@ test('whatever files hold, a lake has of each event as many as the file that has
           for (const [json, count] of own) most.set(json, Math.max(count, most.get(json) ?? 0));
           paths.push(await fileOf(items.map((page) => eventsBody(page))));
         }
-        const limits = { ...importLimits, partBytes, idBytes };
+        const limits = { ...importLimits, chunkBytes, idBytes };
         for (const path of [...paths, ...paths])
           expect((await imported(lake, [path], { limits })).failure).toBeUndefined();
         expect(await times(lake.root)).toEqual(most);

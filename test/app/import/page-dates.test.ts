@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { placedByPage } from '../../../src/app/import/page-dates.js';
+import { datesByPage } from '../../../src/app/import/page-dates.js';
 
 type Pages = readonly (readonly (number | null)[])[];
 
@@ -8,7 +8,7 @@ function placed(pages: Pages, before?: bigint) {
   const rows = pages.flatMap((dates, page) =>
     dates.map((date) => ({ page, date: date === null ? undefined : BigInt(date) })),
   );
-  return placedByPage(
+  return datesByPage(
     { length: rows.length, page: (row) => rows[row]?.page ?? -1, date: (row) => rows[row]?.date },
     before,
   );

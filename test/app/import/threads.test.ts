@@ -27,7 +27,7 @@ async function emptyLake() {
 }
 
 function threaded(script: URL) {
-  return { limits: { ...importLimits, partBytes: 30_000, thread: { from: 0, script } } };
+  return { limits: { ...importLimits, chunkBytes: 30_000, thread: { from: 0, script } } };
 }
 
 async function parquetFiles(root: string): Promise<string[]> {
@@ -37,7 +37,7 @@ async function parquetFiles(root: string): Promise<string[]> {
 test('an import writes the same files with a thread and without, in parts and days that go on from part to part', async () => {
   const [one, two] = [await emptyLake(), await emptyLake()];
   const file = await fileOf(pages(40));
-  const inline = { limits: { ...importLimits, partBytes: 30_000, thread: { from: Infinity } } };
+  const inline = { limits: { ...importLimits, chunkBytes: 30_000, thread: { from: Infinity } } };
   const first = await imported(one, [file], inline);
   const second = await imported(two, [file], threaded(builtThread));
   expect(first.summary.pipelines['financial-events']).toMatchObject({ events: 800 });
