@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.js';
 import type { Transport } from '../http/transport.js';
-import { SharedWork } from './shared-promise.js';
+import { SharedPromise } from './shared-promise.js';
 import type { IssuedToken, SignIn } from './token-request.js';
 
 /** The header that carries an access token. */
@@ -15,7 +15,7 @@ export interface AccessTokens {
    * @throws LedgerlakeError SIGN_IN_REFUSED, SIGN_IN_UNREACHABLE once trying again hasn't helped, or the signal's reason
    */
   current(signal: AbortSignal): Promise<string>;
-  /** Tells that the service took a token for expired: it is thrown away, unless another one is held by now. */
+  /** Takes in that the service refused a token: it is dropped, unless another one is held by now. */
   refused(token: string): void;
 }
 
@@ -42,7 +42,7 @@ export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
 class HeldToken implements AccessTokens {
   readonly #options: AccessTokensOptions;
   #held: { readonly token: string; readonly renewAt: number } | undefined;
-  #refresh: SharedWork<string> | undefined;
+  #refresh: SharedPromise<string> | undefined;
 
   constructor(options: AccessTokensOptions) {
     this.#options = options;
@@ -59,8 +59,8 @@ class HeldToken implements AccessTokens {
     if (this.#held?.token === token) this.#held = undefined;
   }
 
-  #begin(): SharedWork<string> {
-    const refresh = new SharedWork(async (signal) => {
+  #begin(): SharedPromise<string> {
+    const refresh = new SharedPromise(async (signal) => {
       try {
         const { token, renewAt } = await issue(this.#options, signal);
         this.#held = { token, renewAt };

@@ -1,8 +1,8 @@
 /**
- * Work under way that several callers wait for. A caller that gives up leaves the others waiting; the work is stopped
+ * A promise that several callers wait for. A caller that gives up leaves the others waiting; the work is stopped
  * when the last one has given up.
  */
-export class SharedWork<T> {
+export class SharedPromise<T> {
   readonly #stop = new AbortController();
   readonly #result: Promise<T>;
   #waiting = 0;

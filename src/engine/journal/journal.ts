@@ -19,7 +19,7 @@ export interface JournalPage {
   readonly body: Uint8Array;
 }
 
-/** What stands before the body, on a line of its own. */
+/** The first line of a page's file, before the body. */
 interface Header {
   readonly query: string;
   readonly cursor: string | null;
@@ -36,13 +36,13 @@ export interface JournalOptions {
   readonly clock: Clock;
   /** How long a cursor is accepted, milliseconds. */
   readonly cursorLifeMs: number;
-  /** Told once where pages can't be kept: the run goes on without. */
+  /** Takes the reason why pages can't be kept, once: the run continues without. */
   readonly warn: (reason: unknown) => void;
 }
 
 /** The pages of queries that aren't read to their end yet, by the queries' texts. */
 export interface Journal {
-  /** Queries of dead runs that can be gone on with, as their tokens still live. */
+  /** Queries of dead runs that can be continued, as their cursors are still accepted. */
   begun(): readonly string[];
   /** Takes over what a dead run has received of a query, in order; empty where there is nothing. */
   takeOver(query: string): Promise<readonly JournalPage[]>;
@@ -52,8 +52,8 @@ export interface Journal {
   drop(query: string): Promise<void>;
   /**
    * Forgets what dead runs have left and nobody has taken over, of queries that are over, and what has grown too old to be
-   * gone on with. A run that came to its end had no use for it: most of it is in the lake, as a run can die between a commit
-   * and dropping the pages.
+   * continued. A run that came to its end had no use for it: most of it is in the lake, as a run can die between a commit and
+   * dropping the pages.
    */
   sweep(isOver: (query: string) => boolean): Promise<void>;
 }
@@ -61,7 +61,7 @@ export interface Journal {
 /**
  * Opens a journal: a cache on the local disk of what was received and isn't in the lake yet, so that a crash costs no
  * page twice. Nothing in it counts as loaded, each page carries a hash, and all of it may be deleted at any time. What is
- * too old to be gone on with is removed.
+ * too old to be continued is removed.
  */
 export async function openJournal({ folder, clock, cursorLifeMs, warn }: JournalOptions): Promise<Journal> {
   const name = temporaryNames(await thisWriter());
@@ -178,7 +178,7 @@ async function namesIn(folder: string): Promise<string[]> {
 }
 
 function encoded(query: string, { cursor, headers, body, receivedAt, pageSize }: JournalPage): Uint8Array {
-  // A session is nobody's matter.
+  // A session cookie is a secret, and no cursor stands in it.
   const kept = [...headers].filter(([name]) => name !== 'set-cookie');
   const header: Header = { query, cursor: cursor ?? null, receivedAt, pageSize, headers: kept, sha256: sha256(body) };
   return Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), body]);

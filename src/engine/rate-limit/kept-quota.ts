@@ -15,7 +15,7 @@ export interface KeptQuota {
 
 /**
  * Opens the states of buckets in a file on the local disk. It is a cache: what can't be read counts as nothing known, what
- * can't be written is told once and costs no more than a few refused requests in the next run.
+ * can't be written is reported once and costs no more than a few refused requests in the next run.
  */
 export async function openKeptQuota(path: string, warn: (reason: unknown) => void): Promise<KeptQuota> {
   const save = async (states: Readonly<Record<string, number>>): Promise<void> => {

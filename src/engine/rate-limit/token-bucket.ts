@@ -17,7 +17,7 @@ export interface TokenBucketOptions {
    * one that overtakes its turn would be refused. Default 0; the bucket holds one token at least.
    */
   readonly reserve?: number | undefined;
-  /** Told when a token has gone, or the rate has changed: `state` is another one then. */
+  /** Called when a token was taken, or the rate has changed: `state` is another one then. */
   readonly changed?: (() => void) | undefined;
 }
 
@@ -112,7 +112,7 @@ export class TokenBucket {
    * The upstream had no token where there should have been one. One refusal is taken for a slip: nothing is handed out for
    * so many milliseconds. From the second one in a row on, what the bucket seems to hold isn't there: it is empty, and hands
    * out half as much as before. What else is under way is refused with it, and counts no second time. After a refusal one
-   * token is handed out and no other, until it is told what the request came to: `refused`, `granted` or `failed`.
+   * token is handed out and no other, until `refused`, `granted` or `failed` says what became of its request.
    */
   refused(waitMs: number): void {
     const now = this.#refill();
@@ -137,7 +137,7 @@ export class TokenBucket {
     else if (this.#alarm === undefined) this.#serve();
   }
 
-  /** A request came to nothing that tells of the quota: whoever is next finds out. */
+  /** A request failed for another reason than the quota: the next one finds out. */
   failed(): void {
     if (!this.#isProbing) return;
     this.#isProbing = false;

@@ -1,5 +1,5 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { cp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { cp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -8,7 +8,9 @@ import { openJournal, type Journal, type JournalPage } from '../../../src/engine
 import { defaultLimits, withWorkspace } from '../../../src/lake/files/workspace.js';
 import { openKeptQuota } from '../../../src/engine/rate-limit/kept-quota.js';
 import { HandClock } from '../../core/clock.js';
+
 import { temporaryFolder } from '../../app/lake-run.js';
+import { orphan } from './orphan.js';
 
 const cursorLifeMs = 180_000;
 const question = '/finances/v0/financialEvents?PostedAfter=2026-01-01';
@@ -31,15 +33,6 @@ function page(number: number, receivedAt = clock.now()): JournalPage {
     headers: new Map([['link', `<${number}>`]]),
     body: Buffer.from(`{"page":${number}}\n\0é`),
   };
-}
-
-/** Makes the entries of this process those of one that has died. */
-async function orphan(path: string): Promise<void> {
-  const child = spawn(process.execPath, ['-e', '']);
-  await new Promise((resolve) => child.on('close', resolve));
-  for (const entry of await readdir(path)) {
-    await rename(join(path, entry), join(path, entry.replace(`-${process.pid}-`, `-${child.pid ?? 0}-`)));
-  }
 }
 
 test('the next run goes on with what a dead one received, and it is there once', async () => {
