@@ -54,7 +54,7 @@ function namesOf(add: Add): readonly string[] {
  * The bundles' main files as the log has them now; undefined where one of them isn't as it was read: only what is there
  * unchanged may be replaced by something that holds the same rows.
  */
-export function currentFiles(files: ReadonlyMap<string, Add>, bundles: readonly Bundle[]): Add[] | undefined {
+function currentFiles(files: ReadonlyMap<string, Add>, bundles: readonly Bundle[]): Add[] | undefined {
   const current = bundles.flatMap(({ main }) => {
     const live = files.get(main.path);
     const same = (tag: string) => live?.tags?.[tag] === main.tags?.[tag];
@@ -82,4 +82,20 @@ export function sizesOf({ main, derived }: Bundle): number[] {
 /** How many files a bundle has. */
 export function fileCountOf({ derived }: Bundle): number {
   return 1 + derived.length;
+}
+
+/** What a step over bundles comes to; undefined where it failed and another run has replaced one of them meanwhile. */
+export async function whileLive<T>(
+  lake: Lake,
+  family: Family,
+  bundles: readonly Bundle[],
+  step: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await step();
+  } catch (error) {
+    await lake.refresh();
+    if (currentFiles(lake.table(family.main.name).snapshot.files, bundles) !== undefined) throw error;
+    return undefined;
+  }
 }

@@ -1,9 +1,8 @@
 import type { Clock } from '../../core/clock.js';
-import { LedgerlakeError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { commitTransaction } from '../../lake/transaction/transaction.js';
 import type { Lake } from '../../lake/lake.js';
-import { bundlesOf, fileCountOf, currentFiles, replacing, sizesOf, type Bundle } from './bundles.js';
+import { bundlesOf, fileCountOf, replacing, sizesOf, whileLive, type Bundle } from './bundles.js';
 import type { Family } from '../../lake/files/families.js';
 import { mergedFiles } from './merge.js';
 import { mayShareFile } from '../../lake/files/merged-tags.js';
@@ -92,17 +91,10 @@ async function mergeOnce(
   bundles: readonly Bundle[],
   done: Work,
 ): Promise<boolean> {
-  let files;
-  try {
-    files = await mergedFiles(lake, workspace, family, bundles, clock.now(), { signal });
-  } catch (error) {
-    if (!(error instanceof LedgerlakeError) || error.code !== 'LAKE_STORE') throw error;
-    // A file that isn't there any more may have been replaced, and then nothing is wrong with it.
-    await lake.refresh();
-    const { files: live } = lake.table(family.main.name).snapshot;
-    if (currentFiles(live, bundles) !== undefined) throw error;
-    return false;
-  }
+  const merge = () => mergedFiles(lake, workspace, family, bundles, clock.now(), { signal });
+  // A file that isn't there any more may have been replaced, and then nothing is wrong with it.
+  const files = await whileLive(lake, family, bundles, merge);
+  if (files === undefined) return false;
   const { taken, ...written } = await commitTransaction(lake, clock, {
     operation: 'OPTIMIZE',
     main: family.main,

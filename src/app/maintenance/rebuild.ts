@@ -6,12 +6,13 @@ import { entries, groupEntries, orderEntries } from '../../sources/finances/mode
 import type { Add } from '../../lake/delta/actions.js';
 import { commitTransaction } from '../../lake/transaction/transaction.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
+import { DamagedFile } from '../../lake/delta/damaged-file.js';
 import type { Lake } from '../../lake/lake.js';
 import type { NewFile } from '../../lake/transaction/written-files.js';
+import type { ParquetSource } from '../../core/parquet/source-blob.js';
 import { withWriter, type SizedWriter } from '../../core/parquet/sized-writer.js';
-import { bundlesOf, replacing, type Bundle } from './bundles.js';
-import { checkBundle, whileLive, type Checked } from './checked-bundle.js';
-import { checkedBytes } from '../../lake/files/checked-file.js';
+import { bundlesOf, replacing, whileLive, type Bundle } from './bundles.js';
+import { checkedBytes, checkedSource } from '../../lake/files/checked-file.js';
 import type { Family } from '../../lake/files/families.js';
 import {
   handled,
@@ -21,11 +22,10 @@ import {
   type Limits,
   type Workspace,
 } from '../../lake/files/workspace.js';
-import { makeAgain, pageBytes, type Made, type Making } from './made-again.js';
+import { pageBytes, rederive, type RederivedFiles, type Rederiving } from './rederived-files.js';
 import { sharedTags } from '../../lake/files/merged-tags.js';
-import { sameRows } from './same-rows.js';
-import type { RowCounts } from './unchanged-entries.js';
-import { UnchangedThread } from './unchanged-thread.js';
+import { storedSums, type RowCounts } from './rederived-entries.js';
+import { compareSomewhere, ComparisonThread } from './comparison-thread.js';
 import { newWork, type Work } from './work.js';
 
 /** Tables whose rows are made from the `raw` of a main table's rows. */
@@ -46,8 +46,8 @@ export interface RebuildOptions {
 }
 
 /**
- * Makes the entries of every committed file of events again from `raw`, and commits those that differ from what is there,
- * file by file. Where nothing differs nothing is written.
+ * Derives the entries of every committed file of events again from `raw`, and commits those that differ from the stored
+ * ones, file by file. Where nothing differs nothing is written.
  *
  * @throws LedgerlakeError LAKE_STORE naming a file of events that is missing or was changed behind the lake's back,
  *   STOPPED; what was committed by then stays
@@ -65,12 +65,12 @@ export async function rebuildLake(options: RebuildOptions, work: Map<Family, Wor
         for (const { main } of bundlesOf(lake, family, account)) bytes += pageBytes(main);
       }
       writer.expect(bytes);
-      const thread = bytes < limits.thread.from ? undefined : new UnchangedThread(limits.unchangedScript);
+      const thread = bytes < limits.thread.from ? undefined : new ComparisonThread(limits.comparisonScript);
       try {
         for (const { family, table } of rebuilt) {
           const done = newWork(family.pipeline);
           work.set(family, done);
-          await rebuildFamily(options, { workspace, writer, thread }, family, table, done);
+          await new FamilyRebuild(options, { workspace, writer, thread }, family, table, done).run();
         }
       } finally {
         await thread?.close();
@@ -79,139 +79,215 @@ export async function rebuildLake(options: RebuildOptions, work: Map<Family, Wor
   );
 }
 
-/** What works on bundles. */
+/** What works on the files of a family. */
 interface Workers {
   readonly workspace: Workspace;
   readonly writer: SizedWriter;
-  /** Helps to find out what has changed; undefined where there is too little. */
-  readonly thread: UnchangedThread | undefined;
+  /** Compares beside the main thread; undefined where there is too little to compare. */
+  readonly thread: ComparisonThread | undefined;
 }
 
-/** A bundle whose entries are what they should be, or are made anew and handed over to the writer. */
-interface Begun extends Omit<Checked, 'file'> {
+/** A bundle whose file of events is read, and compared with its entries unless those are likely to differ. */
+interface Checked {
+  readonly bundle: Bundle;
+  /** Holds its files alone. */
+  readonly workspace: Workspace;
+  /** The file of events; undefined where another run replaced it meanwhile. */
+  readonly file?: ParquetSource;
+  /** The entries' rows; undefined where they differ, or were not compared. */
+  readonly unchanged?: RowCounts | undefined;
+  /** The files of entries that were not compared; undefined where not all of them are in the lake as their commit says. */
+  readonly uncompared?: readonly ParquetSource[] | undefined;
+}
+
+/** A bundle whose entries are unchanged, or derived again and handed over to the writer. */
+interface Begun extends Checked {
   /** Undefined where nothing changed, or where another run replaced the file meanwhile. */
-  readonly making?: Making | undefined;
+  readonly rederiving?: Rederiving | undefined;
 }
 
-async function rebuildFamily(
-  options: RebuildOptions,
-  { workspace, writer, thread }: Workers,
-  family: Family,
-  table: Table,
-  done: Work,
-): Promise<void> {
-  const { lake, clock, account, signal, emit, limits } = options;
-  const began = clock.now();
-  const planned = bundlesOf(lake, family, account);
-  const bytes = planned.reduce((sum, { main }) => sum + main.size, 0);
-  emit({ event: 'files-planned', pipeline: family.pipeline, files: planned.length, bytes });
-  const seen = new Set<string>();
-  // Where one file's entries are others now, most files' are: it is this version that makes others.
-  let isLikelyChanged = false;
-  const finish = async (begun: Begun): Promise<void> => {
-    const outcome = await finishBundle(options, begun, family, table, done);
-    const isDone = outcome !== 'replaced';
-    if (isDone) isLikelyChanged = outcome === 'changed';
-    const live = lake.table(family.main.name).snapshot.files.get(begun.bundle.main.path);
-    // It names other files of entries now, and these are what they should be.
-    if (isDone && live !== undefined) seen.add(keyOf({ main: live }));
-    if (!isDone) await lake.refresh();
-    await begun.workspace.clear();
-  };
-  const ahead: Promise<Checked>[] = [];
-  // Looked at anew each time: another run may put a file in the place of others that hasn't been gone through.
-  const next = (): Bundle | undefined => {
-    const bundle = bundlesOf(lake, family, account).find((candidate) => !seen.has(keyOf(candidate)));
-    // One large file at a time is enough to hold in memory.
-    const isLarge = bundle !== undefined && pageBytes(bundle.main) > limits.rawBytes;
-    if (bundle === undefined || (isLarge && ahead.length > 0)) return undefined;
-    seen.add(keyOf(bundle));
-    return bundle;
-  };
-  let before: Begun | undefined;
-  for (;;) {
-    signal.throwIfAborted();
-    while (ahead.length < (thread?.isOpen === true ? 2 : 1)) {
-      const bundle = next();
-      if (bundle === undefined) break;
-      ahead.push(
-        handled(checkBundle(options, ownFiles(workspace), { thread, isLikelyChanged }, family, table, bundle)),
-      );
+/** The rebuild of one family: files are checked ahead, derived again one by one, and committed in order. */
+class FamilyRebuild {
+  readonly #options: RebuildOptions;
+  readonly #workers: Workers;
+  readonly #family: Family;
+  readonly #table: Table;
+  readonly #done: Work;
+  /** Main files, with what they reference, whose entries are what they should be, or are being checked. */
+  readonly #seen = new Set<string>();
+  /** Where one file's entries differ, most files' do: it is this version that derives others. */
+  #isLikelyChanged = false;
+
+  constructor(options: RebuildOptions, workers: Workers, family: Family, table: Table, done: Work) {
+    this.#options = options;
+    this.#workers = workers;
+    this.#family = family;
+    this.#table = table;
+    this.#done = done;
+  }
+
+  async run(): Promise<void> {
+    const { lake, clock, account, signal, emit } = this.#options;
+    const { pipeline } = this.#family;
+    const began = clock.now();
+    const planned = bundlesOf(lake, this.#family, account);
+    const bytes = planned.reduce((sum, { main }) => sum + main.size, 0);
+    emit({ event: 'files-planned', pipeline, files: planned.length, bytes });
+    let before: Begun | undefined;
+    try {
+      for await (const checked of this.#checked()) {
+        const begun = await this.#begin(checked);
+        const written = before;
+        before = begun;
+        // While this one was derived the writer was at the one before.
+        if (written !== undefined) await this.#finish(written);
+      }
+    } catch (error) {
+      // What is whole by now isn't lost because another file can't be read.
+      if (before !== undefined && !signal.aborted) await this.#finish(before);
+      throw error;
     }
-    const first = ahead.shift();
-    if (first === undefined && before === undefined) break;
-    let begun: Begun | undefined;
-    if (first !== undefined) {
-      // While the writer is at the one before.
+    if (before !== undefined) await this.#finish(before);
+    this.#done.seconds = (clock.now() - began) / 1000;
+  }
+
+  /** Checks bundles ahead: two at once as long as there is a thread to compare the second one. */
+  async *#checked(): AsyncGenerator<Checked> {
+    const { signal } = this.#options;
+    const { thread } = this.#workers;
+    const ahead: Promise<Checked>[] = [];
+    for (;;) {
+      signal.throwIfAborted();
+      while (ahead.length < (thread?.isOpen === true ? 2 : 1)) {
+        const bundle = this.#next(ahead.length > 0);
+        if (bundle === undefined) break;
+        ahead.push(handled(this.#check(bundle)));
+      }
+      const first = ahead.shift();
+      if (first === undefined) return;
+      yield await first;
+    }
+  }
+
+  /** Looked for anew each time: another run may put a file in the place of others that hasn't been checked. */
+  #next(isBesideOthers: boolean): Bundle | undefined {
+    const { lake, account, limits } = this.#options;
+    const bundle = bundlesOf(lake, this.#family, account).find((candidate) => !this.#seen.has(keyOf(candidate)));
+    // One large file at a time is enough to hold in memory.
+    if (bundle === undefined || (isBesideOthers && pageBytes(bundle.main) > limits.rawBytes)) return undefined;
+    this.#seen.add(keyOf(bundle));
+    return bundle;
+  }
+
+  /** Throws LAKE_STORE where the file of events is missing or was changed. */
+  async #check(bundle: Bundle): Promise<Checked> {
+    const { lake, signal, limits } = this.#options;
+    const workspace = ownFiles(this.#workers.workspace);
+    const checked = await whileLive(lake, this.#family, [bundle], async () => {
+      const file = await checkedSource(lake.store, lake.table(this.#family.main.name), bundle.main, workspace);
+      const stored = await this.#storedEntries(bundle, workspace);
+      if (stored === undefined || this.#isLikelyChanged) return { file, uncompared: stored };
+      const isLarge = pageBytes(bundle.main) > limits.rawBytes;
+      const thread = isLarge ? undefined : this.#workers.thread;
+      return { file, unchanged: await compareSomewhere(thread, this.#table, file, stored, signal) };
+    });
+    return { bundle, workspace, ...checked };
+  }
+
+  /** The files of a bundle's entries; undefined where not all of them are in the lake as their commit says. */
+  async #storedEntries(
+    { derived, isWhole }: Bundle,
+    workspace: Workspace,
+  ): Promise<readonly ParquetSource[] | undefined> {
+    if (!isWhole) return undefined;
+    const { lake } = this.#options;
+    const files: ParquetSource[] = [];
+    for (const { add } of derived.filter(({ table }) => table === this.#table)) {
       try {
-        begun = await beginBundle(options, writer, family, table, await first);
+        files.push(await checkedSource(lake.store, lake.table(this.#table.name), add, workspace));
       } catch (error) {
-        if (before !== undefined) await finish(before);
-        throw error;
+        if (!(error instanceof DamagedFile)) throw error;
+        // It is derived again, so it is no loss.
+        return undefined;
       }
     }
-    // The writer's thread has enough to do then.
-    if (begun?.making !== undefined) await thread?.close();
-    if (before !== undefined) await finish(before);
-    before = begun;
+    return files;
   }
-  done.seconds = (clock.now() - began) / 1000;
+
+  async #begin(checked: Checked): Promise<Begun> {
+    const { lake, signal } = this.#options;
+    const { writer, thread } = this.#workers;
+    const { bundle, workspace, file, unchanged } = checked;
+    if (unchanged !== undefined || file === undefined) return checked;
+    const step = () => rederive(workspace, writer, this.#table, bundle.main, file, signal);
+    const rederiving = await whileLive(lake, this.#family, [bundle], step);
+    // The writer's thread has enough to do then.
+    if (rederiving !== undefined) await thread?.close();
+    return { ...checked, rederiving };
+  }
+
+  /** Commits what differs, and takes the bundle's files out of the workspace. */
+  async #finish(begun: Begun): Promise<void> {
+    const { lake, emit } = this.#options;
+    const { bundle, workspace } = begun;
+    const outcome = await this.#outcomeOf(begun);
+    if (outcome === 'replaced') await lake.refresh();
+    else {
+      this.#isLikelyChanged = outcome === 'changed';
+      const main = lake.table(this.#family.main.name);
+      const live = main.snapshot.files.get(bundle.main.path);
+      // It references other files of entries now, and these are what they should be.
+      if (live !== undefined) this.#seen.add(keyOf({ main: live }));
+      emit({
+        ...{ event: 'entries-checked', pipeline: this.#family.pipeline, file: main.pathOf(bundle.main) },
+        ...{ bytes: bundle.main.size, changed: outcome === 'changed' },
+      });
+    }
+    await workspace.clear();
+  }
+
+  /** `replaced`: another run put a file in the place of this one meanwhile. */
+  async #outcomeOf({
+    bundle,
+    unchanged,
+    uncompared,
+    rederiving,
+  }: Begun): Promise<'unchanged' | 'changed' | 'replaced'> {
+    if (unchanged !== undefined) {
+      this.#count(unchanged);
+      return 'unchanged';
+    }
+    if (rederiving === undefined) return 'replaced';
+    const files = await rederiving.files;
+    const isSame = uncompared !== undefined && files.sums.equals(await storedSums(this.#table, uncompared));
+    if (!isSame && !(await commitEntries(this.#options, this.#family, this.#table, bundle, files, this.#done)))
+      return 'replaced';
+    this.#count(files);
+    return isSame ? 'unchanged' : 'changed';
+  }
+
+  #count({ events, rows }: RowCounts): void {
+    const counts = this.#done.rows;
+    this.#done.slices++;
+    for (const [{ name }, more] of [
+      [this.#family.main, events],
+      [this.#table, rows],
+    ] as const)
+      counts.set(name, (counts.get(name) ?? 0) + more);
+  }
 }
 
 function keyOf({ main }: Pick<Bundle, 'main'>): string {
   return `${main.path} ${main.tags?.['derived'] ?? ''}`;
 }
 
-async function beginBundle(
-  { lake, signal }: RebuildOptions,
-  writer: SizedWriter,
-  family: Family,
-  table: Table,
-  { file, ...checked }: Checked,
-): Promise<Begun> {
-  const { bundle, workspace, unchanged } = checked;
-  if (unchanged !== undefined || file === undefined) return checked;
-  const make = () => makeAgain(workspace, writer, table, bundle.main, file, signal);
-  return { ...checked, making: await whileLive(lake, family, bundle, make) };
-}
-
-/** Commits what is another now. `replaced`: another run put a file in the place of this one meanwhile. */
-async function finishBundle(
-  { lake, clock, emit }: RebuildOptions,
-  { bundle, workspace, unchanged, stored, making }: Begun,
-  family: Family,
-  table: Table,
-  done: Work,
-): Promise<'unchanged' | 'changed' | 'replaced'> {
-  const told = (changed: boolean): void => {
-    const file = lake.table(family.main.name).pathOf(bundle.main);
-    emit({ event: 'entries-checked', pipeline: family.pipeline, file, bytes: bundle.main.size, changed });
-  };
-  if (unchanged !== undefined) {
-    noteRows(done, family, table, unchanged);
-    told(false);
-    return 'unchanged';
-  }
-  if (making === undefined) return 'replaced';
-  const made = await making.made;
-  // The same rows in another order.
-  if (stored !== undefined && (await sameRows(workspace, table, made, stored))) {
-    noteRows(done, family, table, made);
-    told(false);
-    return 'unchanged';
-  }
-  if (!(await commitMade({ lake, clock }, family, table, bundle, made, done))) return 'replaced';
-  noteRows(done, family, table, made);
-  told(true);
-  return 'changed';
-}
-
-async function commitMade(
+/** Commits the entries of a bundle in the place of the stored ones; false where another run replaced the bundle meanwhile. */
+async function commitEntries(
   { lake, clock }: { lake: Lake; clock: Clock },
   family: Family,
   table: Table,
   bundle: Bundle,
-  made: Made,
+  made: RederivedFiles,
   done: Work,
 ): Promise<boolean> {
   const { main } = bundle;
@@ -264,10 +340,4 @@ async function commitMade(
     done.replacedBytes += add.size;
   }
   return true;
-}
-
-function noteRows(done: Work, { main }: Family, table: Table, made: RowCounts): void {
-  done.slices++;
-  done.rows.set(main.name, (done.rows.get(main.name) ?? 0) + made.events);
-  done.rows.set(table.name, (done.rows.get(table.name) ?? 0) + made.rows);
 }

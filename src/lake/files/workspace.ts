@@ -17,8 +17,8 @@ export interface Limits {
   readonly rawBytes: number;
   /** From which size on a second thread writes Parquet, which holds memory of its own. */
   readonly thread: ThreadLimits;
-  /** What the thread runs that helps a rebuild find out what has changed, where it isn't the program's own. */
-  readonly unchangedScript?: URL;
+  /** What the thread runs that compares for a rebuild, where it isn't the program's own. */
+  readonly comparisonScript?: URL;
 }
 
 export const defaultLimits: Limits = {

@@ -48,193 +48,219 @@ export interface LakeTables {
   table(name: string): DeltaTable;
 }
 
-/** What is left to do when the main table's commit has been taken. */
-interface Aftermath extends TransactionResult {
-  /** Paths in the main table's log of files to delete: removed by the commit. */
-  readonly gone: readonly string[];
-  readonly orphans: Orphans;
-}
-
 /**
  * Brings files into the lake, all of them or none: derived tables are committed first, the main table last, and only
- * what its files name counts. Whoever else is at work, a file that counts is there:
+ * what its files reference counts. Optimistic concurrency keeps what counts in the lake, whoever else commits:
  *
- * - A path is removed from the log before its file is deleted, and is tombstoned for a day then. Who wants to add it sees
- *   that and takes another name, or is first, and is seen by who wants to remove it.
- * - A derived file is named in one log and stands in another. So who names it adds it, again if need be, after having
- *   read the version of the main log on which the naming builds; and who removes it claims a version of the main log
- *   first, and then removes it only if nobody has added it again meanwhile.
+ * - A path gets a tombstone before its file is deleted, and nobody adds it for a day then: who wants to sees the tombstone
+ *   and takes another name, or is first, and is seen by who wants to delete it.
+ * - A derived file is referenced by one log and added by another. So who references it adds it, again if need be, after
+ *   reading the version of the main log on which the reference builds; and who deletes it claims a version of the main log
+ *   first, and deletes it only if nobody has added it again meanwhile.
  *
- * @throws LedgerlakeError as the store and the log do; what was taken by then stays, and leftovers wait for the vacuum
+ * @throws LedgerlakeError as the store and the log do; what was committed by then stays, and orphans wait for the vacuum
  */
 export async function commitTransaction(
   lake: LakeTables,
   clock: Clock,
-  change: Transaction,
+  transaction: Transaction,
 ): Promise<TransactionResult> {
-  const main = lake.table(change.main.name);
-  let outcome: Aftermath = { taken: false, files: 0, bytes: 0, gone: [], orphans: new Map() };
-  if (change.decide(main.snapshot) === undefined) return outcome;
+  const main = lake.table(transaction.main.name);
+  let step: Step = { ...nothingTaken, actions: undefined, deleted: [], orphans: new Map() };
+  if (transaction.decide(main.snapshot) === undefined) return nothingTaken;
 
-  const written = new WrittenFiles(lake.store);
-  const swapped: Swapped = new Map();
-  // Ahead of the commit's turn, so that slices that are whole at the same time are written side by side.
-  for (const file of change.files) await written.place(lake.table(file.table.name), file);
-  await main.commit(change.operation, async (snapshot) => {
-    const decision = change.decide(snapshot);
-    const step = await (decision === undefined
-      ? refusal(lake, main, change, written, swapped)
-      : taking(lake, main, change, written, swapped, decision, clock));
-    outcome = step.outcome;
-    const gone = new Map(decision?.replaced.map((add) => [add.path, add]));
-    const removals = outcome.gone.map((path) => {
-      const add = gone.get(path);
-      if (add === undefined) return tombstone(path, clock.now());
-      return removal(add, clock.now(), isNews(change.files));
-    });
-    if (decision !== undefined)
-      return [...removals, ...step.adds.map((add) => ({ add })), ...decision.actions, ...step.names];
-    // Only behind a version of its own can it tell what is left over from what others are about to name.
-    return removals.length > 0 || outcome.orphans.size > 0 ? removals : undefined;
+  const open = new OpenTransaction(lake, clock, transaction);
+  await open.writeAhead();
+  await main.commit(transaction.operation, async (snapshot) => {
+    const decision = transaction.decide(snapshot);
+    step = await (decision === undefined ? open.refuse() : open.accept(decision));
+    return step.actions;
   });
 
-  for (const path of outcome.gone) await lake.store.remove(main.pathOf({ path }));
-  await deleteOrphans(lake, outcome.orphans, clock.now());
-  return outcome;
+  for (const path of step.deleted) await lake.store.remove(main.pathOf({ path }));
+  await deleteOrphans(lake, step.orphans, clock.now());
+  const { taken, files, bytes } = step;
+  return { taken, files, bytes };
 }
 
-/** Files that this transaction took out of derived tables before the main table's commit, as their logs had them. */
-type Swapped = Map<DeltaTable, Map<string, Add>>;
+const nothingTaken: TransactionResult = { taken: false, files: 0, bytes: 0 };
 
-interface Step {
-  readonly outcome: Aftermath;
-  /** For the main table. */
-  readonly adds: readonly Add[];
-  /** For the main table: the transactions that name the files of lasting tables. */
-  readonly names: readonly Action[];
+/** What one attempt at the next version of the main table comes to. */
+interface Step extends TransactionResult {
+  /** The commit of the main table; undefined where there is nothing to say. */
+  readonly actions: readonly Action[] | undefined;
+  /** Paths in the main table's log whose files are deleted once the commit is taken. */
+  readonly deleted: readonly string[];
+  /** Derived files that nothing references once the commit is taken. */
+  readonly orphans: Orphans;
 }
 
-/** Adds the derived files, and says what becomes of the main table's. */
-async function taking(
-  lake: LakeTables,
-  main: DeltaTable,
-  { files, swaps }: Transaction,
-  written: WrittenFiles,
-  swapped: Swapped,
-  { replaced }: Decision,
-  clock: Clock,
-): Promise<Step> {
-  const { snapshot } = main;
-  const counts = { files: 0, bytes: 0 };
-  const count = (table: DeltaTable, adds: readonly Add[]): void => {
-    const more = written.count(table, adds);
-    counts.files += more.files;
-    counts.bytes += more.bytes;
-  };
+/** A derived file as its table's log has it now. */
+interface CommittedDerived {
+  readonly table: DeltaTable;
+  readonly add: Add;
+  readonly file: NewFile;
+}
 
-  const successed = swaps === true ? onlyReferencedBy(snapshot, replaced) : [];
-  const bundles = new Map<string, string[]>();
-  const lasting: { account: string; path: string }[] = [];
-  for (const table of tablesOf(lake, files)) {
-    if (table === main) continue;
-    const own = files.filter((file) => lake.table(file.table.name) === table);
-    const swap = { paths: new Set(successed), swapped: swappedOf(swapped, table), now: clock.now() };
-    const adds = await addDerived(table, own, main, written, swap);
-    count(table, adds);
-    if (table.schema.lasting) {
-      // What names them must outlive the files that they came with.
-      for (const add of adds) lasting.push({ account: add.tags?.['account'] ?? '', path: table.pathOf(add) });
-      continue;
-    }
-    for (const [at, add] of adds.entries()) {
-      const bundle = bundleOf(own[at], files, main);
-      bundles.set(bundle, [...(bundles.get(bundle) ?? []), table.pathOf(add)]);
-    }
+/** A transaction whose files are written: each attempt at a version takes up what the ones before it wrote and swapped. */
+class OpenTransaction {
+  readonly #lake: LakeTables;
+  readonly #clock: Clock;
+  readonly #transaction: Transaction;
+  readonly #main: DeltaTable;
+  readonly #derivedTables: readonly DeltaTable[];
+  readonly #written: WrittenFiles;
+  /** What was taken out of derived tables before the main table's commit, as their logs had it. */
+  readonly #swapped = new Map<DeltaTable, Map<string, Add>>();
+
+  constructor(lake: LakeTables, clock: Clock, transaction: Transaction) {
+    this.#lake = lake;
+    this.#clock = clock;
+    this.#transaction = transaction;
+    this.#main = lake.table(transaction.main.name);
+    const tables = new Set(transaction.files.map(({ table }) => lake.table(table.name)));
+    this.#derivedTables = [...tables].filter((table) => table !== this.#main);
+    this.#written = new WrittenFiles(lake.store);
   }
-  const named = [...[...bundles.values()].flat(), ...lasting.map(({ path }) => path)];
-  const adds: Add[] = [];
-  for (const file of files) {
-    if (lake.table(file.table.name) !== main) continue;
-    const add = await written.place(main, file);
-    const derived = JSON.stringify(bundles.get(keyOf(file)) ?? []);
-    adds.push({ ...add, tags: { ...add.tags, derived } });
+
+  /** Ahead of the commit's turn, so that slices that are whole at the same time are written side by side. */
+  async writeAhead(): Promise<void> {
+    for (const file of this.#transaction.files) await this.#written.place(this.#lake.table(file.table.name), file);
   }
-  count(main, adds);
 
-  const kept = new Set(adds.map(({ path }) => path));
-  const leaving = replaced.filter(({ path }) => !kept.has(path));
-  const unused = written.paths(main).filter((path) => !kept.has(path) && !snapshot.files.has(path));
-  // A file that stays may have named others than those it names now.
-  const renamed = [...kept].flatMap((path) => snapshot.files.get(path) ?? []);
-  const changing = [...leaving, ...renamed];
-  const own = writtenDerived(lake, main, files, written);
-  const stale = onlyReferencedBy(snapshot, changing, own).filter((path) => !named.includes(path));
-  const orphans = await orphansOf(lake, stale);
-  return {
-    outcome: { taken: true, ...counts, gone: [...leaving.map(({ path }) => path), ...unused], orphans },
-    adds: adds.filter(({ path, tags }) => snapshot.files.get(path)?.tags?.['derived'] !== tags?.['derived']),
-    names: lasting.map(({ account, path }) => referenceTxn(account, path, clock.now())),
-  };
-}
+  /** Commits the derived files, and says what becomes of the main table's. */
+  async accept({ replaced, actions }: Decision): Promise<Step> {
+    const { snapshot } = this.#main;
+    const derived = await this.#commitDerived(replaced);
+    const adds = await this.#referencingAdds(derived);
 
-/**
- * What was written in vain goes again, unless another's file of the same name is in the lake by now; what was taken out
- * and counts still comes back.
- */
-async function refusal(
-  lake: LakeTables,
-  main: DeltaTable,
-  { files }: Transaction,
-  written: WrittenFiles,
-  swapped: Swapped,
-): Promise<Step> {
-  const { snapshot } = main;
-  for (const [table, adds] of swapped) {
-    const counting = new Set([...adds.keys()].filter((path) => names(main, table.pathOf({ path }))));
-    await table.restore('WRITE', async () => {
-      const lost = await takenOut(table, counting);
-      return lost.length === 0 ? undefined : lost.map((add) => ({ add }));
-    });
-  }
-  const stale = writtenDerived(lake, main, files, written).filter((path) => !names(main, path));
-  const gone = written.paths(main).filter((path) => !snapshot.files.has(path));
-  const orphans = await orphansOf(lake, stale);
-  return { outcome: { taken: false, files: 0, bytes: 0, gone, orphans }, adds: [], names: [] };
-}
-
-/** What leaves a derived table together with what is added: paths within the lake, and where to note it. */
-interface Swap {
-  readonly paths: ReadonlySet<string>;
-  readonly swapped: Map<string, Add>;
-  readonly now: number;
-}
-
-/** Puts files into a derived table's log, those that nothing names yet also where they stand there already. */
-async function addDerived(
-  table: DeltaTable,
-  files: readonly NewFile[],
-  main: DeltaTable,
-  written: WrittenFiles,
-  { paths, swapped, now }: Swap,
-): Promise<readonly Add[]> {
-  let adds: Add[] = [];
-  await table.commit('WRITE', async (snapshot) => {
-    adds = [];
-    for (const file of files) {
-      const add = await written.place(table, file);
-      adds.push({ ...add, tags: { ...add.tags, main: main.schema.name } });
-    }
-    const fresh = adds.filter((add) => !snapshot.files.has(add.path) || !names(main, table.pathOf(add)));
     const kept = new Set(adds.map(({ path }) => path));
-    const leaving = [...paths].flatMap((path) => {
-      const found = table.fileAt(path);
-      return found === undefined || kept.has(found.path) ? [] : [found];
+    const removed = replaced.filter(({ path }) => !kept.has(path));
+    const unused = this.#written.paths(this.#main).filter((path) => !kept.has(path) && !snapshot.files.has(path));
+    // A file that stays may have referenced other derived files than it does now.
+    const changed = adds.flatMap(({ path }) => snapshot.files.get(path) ?? []);
+    const referenced = new Set(derived.map(({ table, add }) => table.pathOf(add)));
+    const orphans = onlyReferencedBy(snapshot, [...removed, ...changed], this.#writtenDerived());
+    const now = this.#clock.now();
+    const isNew = ({ path, tags }: Add) => snapshot.files.get(path)?.tags?.['derived'] !== tags?.['derived'];
+    return {
+      taken: true,
+      ...this.#written.count([...derived, ...adds.map((add) => ({ table: this.#main, add }))]),
+      actions: [
+        ...removed.map((add) => removal(add, now, isNews(this.#transaction.files))),
+        ...unused.map((path) => tombstone(path, now)),
+        ...adds.filter(isNew).map((add) => ({ add })),
+        ...actions,
+        ...pins(derived, now),
+      ],
+      deleted: [...removed.map(({ path }) => path), ...unused],
+      orphans: await orphansOf(
+        this.#lake,
+        orphans.filter((path) => !referenced.has(path)),
+      ),
+    };
+  }
+
+  /**
+   * Takes back what was written in vain, unless another's file of the same name is in the lake by now; what was swapped out
+   * and still counts comes back.
+   */
+  async refuse(): Promise<Step> {
+    const { snapshot } = this.#main;
+    for (const [table, adds] of this.#swapped) {
+      const counting = new Set([...adds.keys()].filter((path) => this.#references(table.pathOf({ path }))));
+      await table.restore('WRITE', async () => {
+        const lost = await takenOut(table, counting);
+        return lost.length === 0 ? undefined : lost.map((add) => ({ add }));
+      });
+    }
+    const deleted = this.#written.paths(this.#main).filter((path) => !snapshot.files.has(path));
+    const orphans = await orphansOf(
+      this.#lake,
+      this.#writtenDerived().filter((path) => !this.#references(path)),
+    );
+    // Only behind a version of its own can it tell what is an orphan from what others are about to reference.
+    const isNeeded = deleted.length > 0 || orphans.size > 0;
+    const tombstones = deleted.map((path) => tombstone(path, this.#clock.now()));
+    return { ...nothingTaken, actions: isNeeded ? tombstones : undefined, deleted, orphans };
+  }
+
+  /** Adds the files of each derived table, and takes those out in the same commit that they replace. */
+  async #commitDerived(replaced: readonly Add[]): Promise<CommittedDerived[]> {
+    const { files, swaps } = this.#transaction;
+    const swappedPaths = swaps === true ? onlyReferencedBy(this.#main.snapshot, replaced) : [];
+    const committed: CommittedDerived[] = [];
+    for (const table of this.#derivedTables) {
+      const own = files.filter((file) => this.#lake.table(file.table.name) === table);
+      committed.push(...(await this.#commitTable(table, own, swappedPaths)));
+    }
+    return committed;
+  }
+
+  /** Files that nothing references yet are added also where the log has them already. */
+  async #commitTable(
+    table: DeltaTable,
+    files: readonly NewFile[],
+    swappedPaths: readonly string[],
+  ): Promise<readonly CommittedDerived[]> {
+    const swapped = this.#swapped.get(table) ?? new Map<string, Add>();
+    this.#swapped.set(table, swapped);
+    const now = this.#clock.now();
+    let committed: CommittedDerived[] = [];
+    await table.commit('WRITE', async (snapshot) => {
+      committed = [];
+      for (const file of files) {
+        const add = await this.#written.place(table, file);
+        committed.push({ table, file, add: { ...add, tags: { ...add.tags, main: this.#main.schema.name } } });
+      }
+      const adds = committed.map(({ add }) => add);
+      const fresh = adds.filter((add) => !snapshot.files.has(add.path) || !this.#references(table.pathOf(add)));
+      const kept = new Set(adds.map(({ path }) => path));
+      const leaving = swappedPaths.flatMap((path) => {
+        const found = table.fileAt(path);
+        return found === undefined || kept.has(found.path) ? [] : [found];
+      });
+      if (fresh.length + leaving.length === 0) return undefined;
+      for (const add of leaving) swapped.set(add.path, add);
+      return [...leaving.map((add) => swapRemoval(add, now, isNews(files))), ...fresh.map((add) => ({ add }))];
     });
-    if (fresh.length + leaving.length === 0) return undefined;
-    for (const add of leaving) swapped.set(add.path, add);
-    return [...leaving.map((add) => swapRemoval(add, now, isNews(files))), ...fresh.map((add) => ({ add }))];
-  });
-  return adds;
+    return committed;
+  }
+
+  /** The main table's files, each with references to its derived ones; those of lasting tables are pinned instead. */
+  async #referencingAdds(derived: readonly CommittedDerived[]): Promise<Add[]> {
+    const files = this.#transaction.files.filter(({ table }) => this.#lake.table(table.name) === this.#main);
+    const references = new Map<string, string[]>();
+    for (const { table, add, file } of derived) {
+      if (table.schema.lasting === true) continue;
+      const bundle = bundleOf(file, files);
+      references.set(bundle, [...(references.get(bundle) ?? []), table.pathOf(add)]);
+    }
+    const adds: Add[] = [];
+    for (const file of files) {
+      const add = await this.#written.place(this.#main, file);
+      adds.push({ ...add, tags: { ...add.tags, derived: JSON.stringify(references.get(keyOf(file)) ?? []) } });
+    }
+    return adds;
+  }
+
+  /** Derived files that this transaction has written, as paths within the lake. */
+  #writtenDerived(): string[] {
+    return this.#derivedTables.flatMap((table) => this.#written.paths(table).map((path) => table.pathOf({ path })));
+  }
+
+  /** Whether the main table's log references a file, by its path within the lake. */
+  #references(path: string): boolean {
+    const { snapshot } = this.#main;
+    return snapshot.referenceCount(path) > 0 || snapshot.pinned.has(path);
+  }
+}
+
+/** Transactions of the main table's log: a reference to a lasting file outlives the file that it came with. */
+function pins(derived: readonly CommittedDerived[], now: number): Action[] {
+  return derived
+    .filter(({ table }) => table.schema.lasting === true)
+    .map(({ table, add }) => referenceTxn(add.tags?.['account'] ?? '', table.pathOf(add), now));
 }
 
 /** A file belongs with those of its month, as long as it doesn't say with which. */
@@ -243,19 +269,13 @@ function keyOf({ bundle, add }: NewFile): string {
 }
 
 /**
- * By which key the main table's file is found that names a derived one, so that each names its own and one can be
- * replaced without the others. Where its own bundle has no file in the main table the first one's names it.
+ * By which key the file among `mains` is found that references a derived one, so that each references its own and one can
+ * be replaced without the others. Where its own bundle has no file in the main table the first one's references it.
  */
-function bundleOf(file: NewFile | undefined, files: readonly NewFile[], main: DeltaTable): string {
-  const keys = files.filter(({ table }) => table.name === main.schema.name).map(keyOf);
-  const own = file === undefined ? '' : keyOf(file);
+function bundleOf(file: NewFile, mains: readonly NewFile[]): string {
+  const keys = mains.map(keyOf);
+  const own = keyOf(file);
   return keys.includes(own) ? own : (keys[0] ?? own);
-}
-
-function swappedOf(swapped: Swapped, table: DeltaTable): Map<string, Add> {
-  const own = swapped.get(table) ?? new Map<string, Add>();
-  swapped.set(table, own);
-  return own;
 }
 
 /** Whether the files hold other rows than those that they replace: news for who follows the tables' changes. */
@@ -263,34 +283,9 @@ function isNews(files: readonly NewFile[]): boolean {
   return files.some(({ add }) => add.dataChange);
 }
 
-function tablesOf(lake: LakeTables, files: readonly NewFile[]): Set<DeltaTable> {
-  return new Set(files.map(({ table }) => lake.table(table.name)));
-}
-
-/** Derived files that this transaction has written, as paths within the lake. */
-function writtenDerived(
-  lake: LakeTables,
-  main: DeltaTable,
-  files: readonly NewFile[],
-  written: WrittenFiles,
-): string[] {
-  return [...tablesOf(lake, files)]
-    .filter((table) => table !== main)
-    .flatMap((table) => written.paths(table).map((path) => table.pathOf({ path })));
-}
-
-/** Whether a main table's log names a file, by its path within the lake. */
-function names({ snapshot }: DeltaTable, path: string): boolean {
-  return snapshot.referenceCount(path) > 0 || snapshot.pinned.has(path);
-}
-
-/** What these files of a table name, and other paths within the lake, where no other file of the table names it. */
+/** What these files of a table reference, and other paths within the lake, where no other file of the table references it. */
 function onlyReferencedBy(snapshot: Snapshot, files: readonly Add[], others: readonly string[] = []): string[] {
   const times = new Map<string, number>(others.map((path) => [path, 0]));
-  for (const path of files.flatMap(namesOf)) times.set(path, (times.get(path) ?? 0) + 1);
+  for (const path of files.flatMap((add) => derivedOf(add) ?? [])) times.set(path, (times.get(path) ?? 0) + 1);
   return [...times].filter(([path, own]) => snapshot.referenceCount(path) <= own).map(([path]) => path);
-}
-
-function namesOf(add: Add): readonly string[] {
-  return derivedOf(add) ?? [];
 }

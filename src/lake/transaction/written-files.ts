@@ -44,9 +44,9 @@ export class WrittenFiles {
     return [...(this.#sizes.get(table)?.keys() ?? [])];
   }
 
-  /** Files and bytes among those of a table that are used. */
-  count(table: DeltaTable, used: readonly Add[]): { files: number; bytes: number } {
-    const sizes = used.flatMap(({ path }) => this.#sizes.get(table)?.get(path) ?? []);
+  /** Files and bytes among those that are used. */
+  count(used: readonly { readonly table: DeltaTable; readonly add: Add }[]): { files: number; bytes: number } {
+    const sizes = used.flatMap(({ table, add }) => this.#sizes.get(table)?.get(add.path) ?? []);
     return { files: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) };
   }
 }

@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 /** What the program's own thread runs that looks for changes. */
-const builtUnchanged = new URL('../../../dist/src/app/maintenance/unchanged-thread-main.js', import.meta.url);
+const builtComparison = new URL('../../../dist/src/app/maintenance/comparison-thread-main.js', import.meta.url);
 
 function withoutSeconds(pipelines: Readonly<Record<string, Readonly<Record<string, number>>>>) {
   return Object.fromEntries(
@@ -127,12 +127,12 @@ describe('a rebuild after the flattening has changed', () => {
     const alone = await rebuilt({ lake }, { clock });
     const dying = scripted('process.exit(1)');
     const knowing = scripted('parentPort.postMessage({ events: 1_000_000, rows: 1 })');
-    const run = (unchangedScript: URL) =>
+    const run = (comparisonScript: URL) =>
       rebuilt(
-        { lake, limits: { ...defaultLimits, thread: { from: 0, script: builtThread }, unchangedScript } },
+        { lake, limits: { ...defaultLimits, thread: { from: 0, script: builtThread }, comparisonScript } },
         { clock },
       );
-    for (const script of [builtUnchanged, dying, scripted('parentPort.postMessage(undefined)')]) {
+    for (const script of [builtComparison, dying, scripted('parentPort.postMessage(undefined)')]) {
       const { printed, summary } = await run(script);
       expect(printed).toContain('Nothing to do');
       expect(summary.pipelines).toMatchObject(withoutSeconds(alone.summary.pipelines));

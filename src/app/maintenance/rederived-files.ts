@@ -1,12 +1,12 @@
 import type { Table } from '../../core/columns/table.js';
-import { ValueSums } from '../../core/columns/value-sums.js';
+import { RowSums } from '../../core/columns/row-sums.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { ParquetSource } from '../../core/parquet/source-blob.js';
 import { keyValueMetadata } from '../../core/parquet/wasm.js';
 import type { SizedWriter } from '../../core/parquet/sized-writer.js';
 import { fileMetadata } from '../../lake/files/new-file.js';
-import { entriesAgain } from './entries-again.js';
+import { rederivedEntries } from './rederived-entries.js';
 import { handled, keptFile, type Workspace } from '../../lake/files/workspace.js';
 import { bytesOf, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { addNets, type NetSums } from '../../lake/files/merged-tags.js';
@@ -18,50 +18,48 @@ export function pageBytes({ size }: Add): number {
   return size * 4;
 }
 
-/** The entries of one file of events, made again, as local files. */
-export interface Made {
-  /** Local Parquet files, in order; none where no event has an amount. */
-  readonly paths: readonly string[];
+/** The entries of one file of events, derived again, as local files. */
+export interface RederivedFiles {
   readonly events: number;
   readonly rows: number;
   readonly net: NetSums;
   /** What the rows come to. */
-  readonly sums: ValueSums;
+  readonly sums: RowSums;
   /** All of it as one Parquet file; undefined where there is no row. */
   bytes(): Promise<Uint8Array | undefined>;
   /** Its statistics in Delta's JSON form. */
   stats(): Promise<string>;
 }
 
-/** Entries on their way: all of them are made, some of their files may not be there yet. */
-export interface Making {
+/** Entries on their way: all of them are derived, some of their files may not be written yet. */
+export interface Rederiving {
   /** Never unhandled where nobody waits for it any more. */
-  readonly made: Promise<Made>;
+  readonly files: Promise<RederivedFiles>;
 }
 
 /**
- * Makes the entries of a file of events again, whose commit is `main`: in batches, so that memory doesn't grow with the file.
+ * Derives the entries of a file of events again, whose commit is `main`: in batches, so that memory doesn't grow with the file.
  * Comes back once the writer has all of their rows.
  *
  * @throws Error where the bytes are no Parquet file of events, what the writer throws, or the signal's reason
  */
-export async function makeAgain(
+export async function rederive(
   workspace: Workspace,
   writer: SizedWriter,
   table: Table,
   main: Add,
   file: ParquetSource,
   signal: AbortSignal,
-): Promise<Making> {
+): Promise<Rederiving> {
   const metadata = await metadataLike(main, file);
   const files: Promise<LocalParquet>[] = [];
   const nets: NetSums[] = [];
-  const sums = new ValueSums(table);
+  const sums = new RowSums(table);
   let events = 0;
   const { rawBytes } = workspace.limits;
   // Several are in memory at once: what doesn't fit into one goes in smaller ones.
   const batchBytes = pageBytes(main) > rawBytes ? Math.ceil(rawBytes / 3) : rawBytes;
-  for await (const batch of entriesAgain(table, file, batchBytes, writer.memory)) {
+  for await (const batch of rederivedEntries(table, file, batchBytes, writer.memory)) {
     signal.throwIfAborted();
     events += batch.events;
     nets.push(batch.net);
@@ -70,20 +68,20 @@ export async function makeAgain(
     const taken = await writer.take(table, batch.rows, metadata);
     files.push(keptFile(taken, workspace.keep));
   }
-  return { made: handled(madeOf(workspace, table, metadata, { files, events, net: addNets(nets), sums }, signal)) };
+  return { files: handled(filesOf(workspace, table, metadata, { files, events, net: addNets(nets), sums }, signal)) };
 }
 
-interface Handed extends Pick<Made, 'events' | 'net' | 'sums'> {
+interface Handed extends Pick<RederivedFiles, 'events' | 'net' | 'sums'> {
   readonly files: readonly Promise<LocalParquet>[];
 }
 
-async function madeOf(
+async function filesOf(
   workspace: Workspace,
   table: Table,
   metadata: ReadonlyMap<string, string>,
   { files, events, net, sums }: Handed,
   signal: AbortSignal,
-): Promise<Made> {
+): Promise<RederivedFiles> {
   const locals = await Promise.all(files);
   const paths = locals.map(({ path }) => path);
   const [single] = locals.length === 1 ? locals : [];
@@ -100,7 +98,6 @@ async function madeOf(
       { signal },
     ));
   return {
-    paths,
     events,
     rows: locals.reduce((sum, { rows }) => sum + rows, 0),
     net,

@@ -2,25 +2,25 @@ import { Worker } from 'node:worker_threads';
 import type { Table } from '../../core/columns/table.js';
 import type { ParquetSource } from '../../core/parquet/source-blob.js';
 import { resourceLimits } from '../../core/parquet/thread.js';
-import { unchangedEntries, type RowCounts } from './unchanged-entries.js';
+import { unchangedEntries, type RowCounts } from './rederived-entries.js';
 
-/** What the thread is asked: whether the second file holds the entries of the first one, of events. */
+/** What the thread is asked: whether the stored files hold the entries of a file of events. */
 export interface Question {
   readonly table: string;
   readonly file: ParquetSource;
-  readonly stored: ParquetSource;
+  readonly stored: readonly ParquetSource[];
 }
 
-/** Undefined where the file doesn't hold them, or nobody can say. */
+/** Undefined where they don't, or nobody can say. */
 export type Answer = RowCounts | undefined;
 
-const ownScript = new URL('./unchanged-thread-main.js', import.meta.url);
+const ownScript = new URL('./comparison-thread-main.js', import.meta.url);
 
 /**
  * A thread that finds out which files of entries are what they should be, while its owner does the same with others. It
  * starts with its first question.
  */
-export class UnchangedThread {
+export class ComparisonThread {
   readonly #script: URL;
   #worker: Worker | undefined;
   #answer: ((answer: Answer) => void) | undefined;
@@ -41,7 +41,7 @@ export class UnchangedThread {
   }
 
   /** As `unchangedEntries` has it. Undefined as well where the thread dies: then it is for others to find out. */
-  ask(table: Table, file: ParquetSource, stored: ParquetSource): Promise<Answer> {
+  ask(table: Table, file: ParquetSource, stored: readonly ParquetSource[]): Promise<Answer> {
     const worker = (this.#worker ??= this.#start());
     return new Promise((resolve) => {
       this.#answer = resolve;
@@ -79,11 +79,11 @@ export class UnchangedThread {
 }
 
 /** Asks the thread, or finds out here where there is none that is free. Throws as `unchangedEntries` does. */
-export async function unchangedSomewhere(
-  thread: UnchangedThread | undefined,
+export async function compareSomewhere(
+  thread: ComparisonThread | undefined,
   table: Table,
   file: ParquetSource,
-  stored: ParquetSource,
+  stored: readonly ParquetSource[],
   signal: AbortSignal,
 ): Promise<Answer> {
   if (thread?.isFree !== true) return unchangedEntries(table, file, stored, signal);

@@ -3,6 +3,7 @@ import type { ByteRange } from '../../core/columns/arrays.js';
 import { instantCells, textCells } from '../../core/columns/cells.js';
 import type { Dictionary } from '../../core/columns/dictionary.js';
 import type { ColumnMemory } from '../../core/columns/memory.js';
+import { RowSums } from '../../core/columns/row-sums.js';
 import type { Table } from '../../core/columns/table.js';
 import { entryBatch } from '../../sources/finances/model/event-batches.js';
 import { Flattener } from '../../sources/finances/model/flatten.js';
@@ -33,13 +34,13 @@ export interface EntryBatch {
 }
 
 /**
- * The entries of a file of events, made again from `raw` in the order of the events, by the one way by which they were made
- * when these were received. In batches of about `batchBytes` of `raw`: they bound the memory, whatever the file's size.
+ * Derives the entries of a file of events again from `raw`, in the order of the events, as they were derived when these were
+ * received. In batches of about `batchBytes` of `raw`: they bound the memory, whatever the file's size.
  *
  * @param memory where a batch's columns lie; left out: each has its own
  * @throws Error where the bytes are no Parquet file of events
  */
-export async function* entriesAgain(
+export async function* rederivedEntries(
   table: Table,
   file: ParquetSource,
   batchBytes: number,
@@ -56,6 +57,49 @@ export async function* entriesAgain(
     }
   }
   if (events.count > 0) yield events.finish(table, memory);
+}
+
+/** Bytes of `raw` whose entries are derived at once for a comparison. */
+const comparedBytes = 800_000;
+/** Bytes of stored entries that are read at once; what repeats in them takes many times as much then. */
+const storedBytes = 200_000;
+
+/** How many rows were read. */
+export interface RowCounts {
+  readonly events: number;
+  readonly rows: number;
+}
+
+/**
+ * Derives the entries of a file of events again and compares them with the stored ones, whatever the order of their rows.
+ * Undefined where they differ, or the stored files have other columns.
+ *
+ * @throws Error where the bytes are no Parquet file of events, or the signal's reason
+ */
+export async function unchangedEntries(
+  table: Table,
+  file: ParquetSource,
+  stored: readonly ParquetSource[],
+  signal: AbortSignal,
+): Promise<RowCounts | undefined> {
+  const sums = new RowSums(table);
+  const counts = { events: 0, rows: 0 };
+  for await (const { events, rows } of rederivedEntries(table, file, comparedBytes)) {
+    signal.throwIfAborted();
+    sums.add(rows);
+    counts.events += events;
+    counts.rows += rows.numRows;
+  }
+  return sums.equals(await storedSums(table, stored)) ? counts : undefined;
+}
+
+/** What the rows of stored files come to. */
+export async function storedSums(table: Table, stored: readonly ParquetSource[]): Promise<RowSums> {
+  const sums = new RowSums(table);
+  for (const file of stored) {
+    for await (const batch of parquetBatches(file, 'all', storedBytes)) sums.add(batch);
+  }
+  return sums;
 }
 
 function cellsOf(batch: RecordBatch): Cells {

@@ -1,9 +1,9 @@
 import { parentPort } from 'node:worker_threads';
 import { tables } from '../../sources/finances/model/tables.js';
-import { unchangedEntries } from './unchanged-entries.js';
-import type { Answer, Question } from './unchanged-thread.js';
+import { unchangedEntries } from './rederived-entries.js';
+import type { Answer, Question } from './comparison-thread.js';
 
-/** What an `UnchangedThread` runs: an answer for each question. */
+/** What an `ComparisonThread` runs: an answer for each question. */
 const { signal } = new AbortController();
 parentPort?.on('message', (question: Question) => {
   void answer(question).then((found) => parentPort?.postMessage(found));
