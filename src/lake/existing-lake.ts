@@ -1,11 +1,10 @@
 import { stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import type { Clock } from '../core/clock.js';
 import type { Table } from '../core/columns/table.js';
 import { usageError } from '../core/errors.js';
 import { codeOf } from './store/disk-failure.js';
 import { Lake } from './lake.js';
-import { openStore } from './store/open-store.js';
+import { lakeFolder, openStore } from './store/open-store.js';
 
 /** Files that are looked at to tell whether a place without a log is one of ours at all. */
 const mostFiles = 1000;
@@ -20,7 +19,8 @@ const mostFiles = 1000;
  */
 export async function existingLake(location: string, tables: readonly Table[], clock: Clock): Promise<Lake> {
   const store = openStore(location, { clock });
-  const isFolder = location.startsWith('s3://') ? undefined : await folderAt(location);
+  const folder = lakeFolder(location);
+  const isFolder = folder === undefined ? undefined : await folderAt(folder);
   if (isFolder === false) throw missing(location, 'there is none');
   const lake = await Lake.open(store, tables, clock);
   if (lake.tables.some(({ snapshot }) => snapshot.version >= 0)) return lake;
@@ -40,7 +40,7 @@ export async function existingLake(location: string, tables: readonly Table[], c
 /** Whether there is a folder at a path. */
 async function folderAt(path: string): Promise<boolean> {
   try {
-    return (await stat(resolve(path))).isDirectory();
+    return (await stat(path)).isDirectory();
   } catch (error) {
     const code = codeOf(error) ?? '';
     if (code === 'ENOENT' || code === 'ENOTDIR') return false;

@@ -12,7 +12,7 @@ import { describedTables } from './table-descriptions.js';
 import { checkNewestVersions, readNewestVersions } from './newest-versions.js';
 import { importedKey } from './loads/imported-days.js';
 import type { Revisions } from './transaction/revisions.js';
-import { addOf, type SliceCommit, type SliceFile } from './transaction/slice-commit.js';
+import { sliceAdd, type SliceCommit, type SliceFile } from './transaction/slice-commit.js';
 import type { Snapshot } from './delta/snapshot.js';
 import type { Store } from './store/store.js';
 import {
@@ -296,7 +296,7 @@ export class Lake {
     let isStale = false;
     const newFile = (slice: SliceCommit, file: SliceFile, name: string) => ({
       table: file.table,
-      add: addOf({ ...slice, name }, file, now),
+      add: sliceAdd({ ...slice, name }, file, now),
       read: () => Promise.resolve(file.bytes),
       // Of several slices each main file names its own entries.
       ...(parts.length > 1 && { bundle: `${slice.name} ${file.month}` }),

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { LedgerlakeError } from '../core/errors.js';
 import { descriptionPath } from './table-descriptions.js';
 import type { Table } from '../core/columns/table.js';
+import { parseNote } from './store/note.js';
 import type { Store } from './store/store.js';
 
 const path = '_versions.json';
@@ -26,17 +27,12 @@ const nothing: NewestVersions = { versions: {}, described: {} };
  * nothing.
  */
 export async function readNewestVersions(store: Store): Promise<NewestVersions> {
-  const bytes = await store.read(path);
-  if (bytes === undefined) return nothing;
-  try {
-    const { sha256, ...note } = JSON.parse(Buffer.from(bytes).toString('utf8')) as NewestVersions & {
-      sha256?: unknown;
-    };
-    return sha256 === digest(note) ? note : nothing;
-  } catch {
-    // The next run writes it again.
-    return nothing;
-  }
+  const read = parseNote(await store.read(path), (value) => {
+    const { sha256, ...note } = value as NewestVersions & { sha256?: unknown };
+    return sha256 === digest(note) ? note : undefined;
+  });
+  // The next run writes one that is damaged again.
+  return read ?? nothing;
 }
 
 /**

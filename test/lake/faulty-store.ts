@@ -51,6 +51,7 @@ export function faultyStore(store: Store, at: number, fault: Fault): FaultyStore
       return hit;
     },
     address: (path) => store.address(path),
+    localPath: (path) => store.localPath(path),
     read: (path) => call('read', path, () => store.read(path)),
     readRange: (path, start, length) => call('readRange', path, () => store.readRange(path, start, length)),
     write: (path, bytes) => call('write', path, () => store.write(path, bytes)),

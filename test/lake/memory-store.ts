@@ -21,6 +21,7 @@ export function memoryStore(held: ReadonlyMap<string, Uint8Array> = new Map<stri
     files,
     location: 'memory',
     address: (path) => `memory://${path}`,
+    localPath: () => undefined,
     read: (path) => Promise.resolve(files.get(path)),
     readRange: (path, start, length) => {
       const bytes = files.get(path);
@@ -69,6 +70,7 @@ export function watched(
   return {
     location: store.location,
     address: (path) => store.address(path),
+    localPath: (path) => store.localPath(path),
     read: (path) => told({ method: 'read', path }, () => store.read(path)),
     readRange: (path, ...range) => told({ method: 'readRange', path }, () => store.readRange(path, ...range)),
     write: (path, bytes) => told({ method: 'write', path }, () => store.write(path, bytes)),

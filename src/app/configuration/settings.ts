@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { lakeFolder } from '../../lake/store/open-store.js';
 import { usageError } from '../../core/errors.js';
 import { limits } from '../../sources/finances/api-v0/operations.js';
 import { amount, whole } from './numbers.js';
@@ -89,5 +89,5 @@ function margin(name: string, text: string): number {
 
 /** Relative paths of a file are seen from its folder, wherever the command runs. */
 function seenFrom(folder: string, path: string | undefined): string | undefined {
-  return path === undefined || path.startsWith('s3://') ? path : resolve(folder, path);
+  return path === undefined ? undefined : (lakeFolder(path, folder) ?? path);
 }

@@ -1,6 +1,6 @@
 import type { Table } from '../../core/columns/table.js';
 import type { Database } from '../../core/duckdb/connection.js';
-import { read } from '../../core/duckdb/rewritten-file.js';
+import { readParquet } from '../../core/duckdb/views.js';
 import type { Add } from '../../lake/delta/actions.js';
 import type { Lake } from '../../lake/lake.js';
 import { mainFiles } from '../../lake/upkeep/forget.js';
@@ -65,7 +65,7 @@ async function netTags(
 ): Promise<Readonly<Record<string, string>>> {
   if (entries.length === 0) return { net: '{}' };
   const sums = await database.rows(
-    `SELECT coalesce(currency, '') AS code, CAST(sum(amount) AS DECIMAL(38,6)) AS net FROM ${read(...entries)} ` +
+    `SELECT coalesce(currency, '') AS code, CAST(sum(amount) AS DECIMAL(38,6)) AS net FROM ${readParquet(entries)} ` +
       `WHERE role = 'net' AND amount IS NOT NULL GROUP BY code ORDER BY code`,
   );
   return { net: JSON.stringify(Object.fromEntries(sums.map(({ code, net }) => [String(code), String(net)]))) };

@@ -1,12 +1,12 @@
-import { createHash } from 'node:crypto';
 import type { Clock } from '../../core/clock.js';
 import { openDatabase, type Database } from '../../core/duckdb/connection.js';
-import { countRows, read, rewriteFile, type RewrittenFile } from '../../core/duckdb/rewritten-file.js';
+import { countRows, rewriteFile, type RewrittenFile } from '../../core/duckdb/rewritten-file.js';
+import { readParquet } from '../../core/duckdb/views.js';
 import type { Add } from '../../lake/delta/actions.js';
 import type { DeltaTable } from '../../lake/delta/delta-table.js';
 import { commitTransaction } from '../../lake/transaction/transaction.js';
 import { mainFiles, type Load } from '../../lake/upkeep/forget.js';
-import { loadKeysOf } from '../../lake/delta/file-tags.js';
+import { addOf, contentOf, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import { parseAppId } from '../../lake/delta/load-key-ids.js';
 import type { NewFile } from '../../lake/transaction/written-files.js';
@@ -124,7 +124,7 @@ async function agedFiles(
     files.push({ add, derived, rows, kept: await countRows(database, address, stays) });
     if (rule.unit !== undefined) {
       const counts = await database.rows(
-        `SELECT ${rule.unit} AS unit, count(*) FILTER (${stays}) AS kept FROM ${read(address)} GROUP BY unit`,
+        `SELECT ${rule.unit} AS unit, count(*) FILTER (${stays}) AS kept FROM ${readParquet([address])} GROUP BY unit`,
       );
       for (const { unit, kept } of counts) (kept === 0n ? had : left).add(String(unit));
     }
@@ -234,16 +234,16 @@ function newFile(
   tags: Readonly<Record<string, string>>,
   now: number,
 ): NewFile {
-  const hash = createHash('sha256').update(bytes).digest('hex');
-  const add: Add = {
-    path: old.path.replace(/(-[0-9a-f]{16})?(-\d+)?\.parquet$/, `-${hash.slice(0, 16)}.parquet`),
-    partitionValues: old.partitionValues,
-    size: bytes.length,
-    modificationTime: now,
-    dataChange: true,
-    stats,
-    tags: { ...old.tags, ...tags, rows: String(rows), sha256: hash },
-  };
+  const content = contentOf(bytes);
+  const add = addOf(
+    {
+      path: old.path.replace(/(-[0-9a-f]{16})?(-\d+)?\.parquet$/, `-${content.sha256.slice(0, 16)}.parquet`),
+      partitionValues: old.partitionValues,
+      dataChange: true,
+      ...{ content, rows, stats, tags: { ...old.tags, ...tags } },
+    },
+    now,
+  );
   return { table: schema, add, read: () => Promise.resolve(bytes) };
 }
 

@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { codeOf } from '../../lake/store/disk-failure.js';
 import { refuseLinks } from '../../lake/store/disk-links.js';
+import { lakeFolder } from '../../lake/store/open-store.js';
 import { openKeptQuota, type KeptQuota } from '../../engine/rate-limit/kept-quota.js';
 
 /** What decides where a run's state is kept. */
@@ -26,8 +27,8 @@ export const pagesFolder = 'pages';
  */
 export function stateFolder({ lake, journal }: StatePlace, account: string): string {
   if (journal !== undefined) return join(resolve(journal), account);
-  if (!lake.startsWith('s3://')) {
-    const root = resolve(lake);
+  const root = lakeFolder(lake);
+  if (root !== undefined) {
     refuseLinks(root, `_journal/${account}/${pagesFolder}`);
     return join(root, '_journal', account);
   }

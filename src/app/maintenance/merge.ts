@@ -6,7 +6,7 @@ import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import type { NewFile } from '../../lake/transaction/written-files.js';
 import type { Bundle } from './bundles.js';
-import { checkedCopy } from '../../lake/files/checked-file.js';
+import { checkedFile } from '../../lake/files/checked-file.js';
 import type { Family } from '../../lake/files/families.js';
 import { columnList, expectRows, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { mergedTags, rowsInLog } from '../../lake/files/merged-tags.js';
@@ -18,7 +18,7 @@ import type { Workspace } from '../../lake/files/workspace.js';
 /** Of zstd: files come out an eighth smaller than at DuckDB's own level, for a twentieth more of the whole time. */
 const compressionLevel = 6;
 
-/** Brings committed files of a table into the workspace; their names there. Throws as `checkedCopy` does. */
+/** Brings committed files of a table into the workspace; their names there. Throws as `checkedFile` does: copies stay when another run replaces the files. */
 export async function fetchFiles(
   lake: Lake,
   workspace: Workspace,
@@ -26,7 +26,8 @@ export async function fetchFiles(
   adds: readonly Add[],
 ): Promise<string[]> {
   const paths: string[] = [];
-  for (const add of adds) paths.push(await checkedCopy(lake.store, lake.table(table.name), add, workspace));
+  for (const add of adds)
+    paths.push(await checkedFile(lake.store, lake.table(table.name), add, workspace, { isCopied: true }));
   return paths;
 }
 

@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto';
 import type { Clock } from '../../core/clock.js';
 import type { Table } from '../../core/columns/table.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { entries, groupEntries, orderEntries } from '../../sources/finances/model/tables.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { commitTransaction } from '../../lake/transaction/transaction.js';
-import { loadKeysOf } from '../../lake/delta/file-tags.js';
+import { addOf, contentOf, loadKeysOf } from '../../lake/delta/file-tags.js';
 import { DamagedFile } from '../../lake/delta/damaged-file.js';
 import type { Lake } from '../../lake/lake.js';
 import type { NewFile } from '../../lake/transaction/written-files.js';
@@ -292,20 +291,16 @@ async function commitEntries(
 ): Promise<boolean> {
   const { main } = bundle;
   const now = clock.now();
-  const [net, loadKeys] = [JSON.stringify(made.net), JSON.stringify(loadKeysOf(main))];
+  const [net, units] = [JSON.stringify(made.net), JSON.stringify(loadKeysOf(main))];
   const files: NewFile[] = [];
   const bytes = await made.bytes();
   if (bytes !== undefined) {
-    const sha256 = createHash('sha256').update(bytes).digest('hex');
-    const add: Add = {
-      path: `${main.path.replace(/(-[0-9a-f]{16}(-\d+)?)?\.parquet$/, '')}-${sha256.slice(0, 16)}.parquet`,
-      partitionValues: main.partitionValues,
-      size: bytes.length,
-      modificationTime: now,
-      dataChange: true,
-      stats: await made.stats(),
-      tags: { ...sharedTags([main.tags ?? {}]), units: loadKeys, net, rows: String(made.rows), sha256 },
-    };
+    const content = contentOf(bytes);
+    const { sha256 } = content;
+    const stem = main.path.replace(/(-[0-9a-f]{16}(-\d+)?)?\.parquet$/, '');
+    const added = { path: `${stem}-${sha256.slice(0, 16)}.parquet`, partitionValues: main.partitionValues, content };
+    const tags = { ...sharedTags([main.tags ?? {}]), units, net };
+    const add = addOf({ ...added, dataChange: true, rows: made.rows, stats: await made.stats(), tags }, now);
     files.push({ table, add, read: () => Promise.resolve(bytes) });
     // One that was damaged, and is made again to the byte, is put right where it is.
     const damaged = bundle.derived.find((file) => file.table === table && file.add.tags?.['sha256'] === sha256);

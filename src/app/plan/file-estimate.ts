@@ -1,8 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
 import type { Table } from '../../core/columns/table.js';
 import { fileLiteral } from '../../core/duckdb/views.js';
+import { localFile } from '../../lake/files/checked-file.js';
 import type { Lake } from '../../lake/lake.js';
 
 /** Files that a slice is expected to become. */
@@ -102,21 +103,18 @@ export async function rawSize(
   // Only now: a plan for an empty lake needs no DuckDB.
   const { openDatabase } = await import('../../core/duckdb/connection.js');
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-plan-'));
-  const database = await openDatabase({ folders: [folder, lake.store.address('')].filter(isAbsolute) });
+  const database = await openDatabase({ folders: [folder, lake.store.localPath('') ?? folder] });
   try {
     const files: string[] = [];
     for (const add of adds) {
       const path = lake.table(table).pathOf(add);
-      const address = lake.store.address(path);
-      if (isAbsolute(address)) files.push(address);
-      else if (add.size <= most.remoteBytes) {
-        const bytes = await lake.store.read(path);
-        if (bytes === undefined) continue;
-        const copy = join(folder, `${files.length}.parquet`);
-        await writeFile(copy, bytes);
-        files.push(copy);
+      const isLocal = lake.store.localPath(path) !== undefined;
+      if (isLocal || add.size <= most.remoteBytes) {
+        const file = await localFile(lake.store, path, () => join(folder, `${files.length}.parquet`));
+        if (file === undefined) continue;
+        files.push(file);
       }
-      if (files.length >= (isAbsolute(address) ? most.local : most.remote)) break;
+      if (files.length >= (isLocal ? most.local : most.remote)) break;
     }
     if (files.length === 0) return undefined;
     // Plain texts: each has its length before it, in 4 bytes.

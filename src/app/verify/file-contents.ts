@@ -1,9 +1,10 @@
 import { sqlType } from '../../core/columns/table.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import { fileLiteral, identifier, literal } from '../../core/duckdb/views.js';
+import { identifier, literal } from '../../core/duckdb/views.js';
 import type { Cell } from '../../core/text/rows.js';
 import { instantColumn, loadKeyCondition } from '../../lake/files/load-key-rows.js';
+import { rowsIn } from '../../lake/files/local-parquet.js';
 import { parseImportedKey } from '../../lake/loads/imported-days.js';
 import { monthOf } from '../../core/windows.js';
 import { Faults, type Certificate } from './certificate.js';
@@ -22,7 +23,7 @@ type Row = Readonly<Record<string, Cell>>;
 
 /** A table function over files, with no column of their folders among theirs. */
 export function parquet(...paths: readonly string[]): string {
-  return `read_parquet([${paths.map(fileLiteral).join(', ')}], union_by_name = true, hive_partitioning = false)`;
+  return rowsIn(paths);
 }
 
 /**

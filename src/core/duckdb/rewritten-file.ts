@@ -4,7 +4,7 @@ import type { Column, Table } from '../columns/table.js';
 import { LedgerlakeError } from '../errors.js';
 import type { Cell } from '../text/rows.js';
 import type { Database } from './connection.js';
-import { fileLiteral, identifier, literal } from './views.js';
+import { fileLiteral, identifier, literal, readParquet } from './views.js';
 import { isoInstant } from '../numeric/instant.js';
 
 /** Rows a row group: what DuckDB reads as one unit. */
@@ -35,7 +35,7 @@ export async function rewriteFile(
   condition: string,
   metadata: (key: string, value: string) => string = (_, value) => value,
 ): Promise<RewrittenFile> {
-  const source = read(paths.source);
+  const source = readParquet([paths.source]);
   const select = `SELECT * FROM ${source} WHERE ${condition}`;
   const pairs = await keyValues(database, paths.source);
   const kept = pairs.map(([key, value]) => `${literal(key)}: ${literal(metadata(key, value))}`);
@@ -60,13 +60,8 @@ export async function rewriteFile(
  * @throws LedgerlakeError SQL where the file can't be read
  */
 export async function countRows(database: Database, address: string, condition: string): Promise<number> {
-  const [row] = await database.rows(`SELECT count(*) AS rows FROM ${read(address)} WHERE ${condition}`);
+  const [row] = await database.rows(`SELECT count(*) AS rows FROM ${readParquet([address])} WHERE ${condition}`);
   return Number(row?.['rows'] ?? 0);
-}
-
-/** Parquet files as a table in SQL, folders left aside. */
-export function read(...addresses: readonly string[]): string {
-  return `read_parquet([${addresses.map(fileLiteral).join(', ')}], hive_partitioning = false)`;
 }
 
 /** Key-value metadata, without what a library keeps for itself: it describes the old file's layout. */
@@ -95,7 +90,7 @@ export async function statistics(database: Database, table: Table, address: stri
     ];
   });
   const [found = {}] =
-    selected.length === 0 ? [] : await database.rows(`SELECT ${selected.join(', ')} FROM ${read(address)}`);
+    selected.length === 0 ? [] : await database.rows(`SELECT ${selected.join(', ')} FROM ${readParquet([address])}`);
   const columns = new Map<string, ColumnStatistics>();
   for (const [at, column] of filtered.entries()) {
     columns.set(column.name, {

@@ -120,6 +120,12 @@ export function identifier(name: string): string {
 
 export { literal };
 
+/** Parquet files as a table in SQL, folders left aside; `options` are further ones of DuckDB's `read_parquet`. */
+export function readParquet(addresses: readonly string[], ...options: readonly string[]): string {
+  const settings = ['hive_partitioning = false', ...options];
+  return `read_parquet([${addresses.map(fileLiteral).join(', ')}], ${settings.join(', ')})`;
+}
+
 /** A file's address in SQL. */
 export function fileLiteral(address: string): string {
   return literal(filePattern(address));

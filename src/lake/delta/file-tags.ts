@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Action, Add, Remove } from './actions.js';
 import { isoInstant } from '../../core/numeric/instant.js';
@@ -65,6 +66,27 @@ function stringsOf(tag: string | undefined): readonly string[] | undefined {
     throw new LedgerlakeError('LAKE_LOG', message, { cause });
   }
   return Array.isArray(strings) ? strings.map(String) : undefined;
+}
+
+/** A Parquet file that a table is about to get. */
+export interface AddedFile extends Pick<Add, 'path' | 'partitionValues' | 'dataChange'> {
+  readonly content: { readonly size: number; readonly sha256: string };
+  readonly rows: number;
+  /** Statistics in Delta's JSON form. */
+  readonly stats: string;
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+/** The action that adds a file, with its rows and its hash as tags (Delta protocol, "Add File"). `now`: milliseconds since 1970. */
+export function addOf({ path, partitionValues, dataChange, content, rows, stats, tags }: AddedFile, now: number): Add {
+  const { size, sha256 } = content;
+  const times = { modificationTime: now, dataChange };
+  return { path, partitionValues, size, ...times, stats, tags: { ...tags, rows: String(rows), sha256 } };
+}
+
+/** Size and SHA-256 of a file's bytes. */
+export function contentOf(bytes: Uint8Array): AddedFile['content'] {
+  return { size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
 }
 
 /**

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { open } from 'node:fs/promises';
-import { isAbsolute } from 'node:path';
+import { open, writeFile } from 'node:fs/promises';
 import type { Add } from '../delta/actions.js';
 import { DamagedFile } from '../delta/damaged-file.js';
 import type { DeltaTable } from '../delta/delta-table.js';
@@ -33,26 +32,19 @@ export async function checkedSource(
   return add.size > wholeBytes ? checkedFile(store, table, add, workspace) : checkedBytes(store, table, add);
 }
 
-/** The same as a file of the local disk: the lake's own, or a copy where the lake is elsewhere. */
+/** The same as a file of the local disk: the lake's own, or a copy where the lake is elsewhere, or where `isCopied`. */
 export async function checkedFile(
   store: Store,
   table: DeltaTable,
   add: Add,
-  workspace: Pick<Workspace, 'fresh'>,
-): Promise<string> {
-  const address = store.address(table.pathOf(add));
-  if (!isAbsolute(address)) return checkedCopy(store, table, add, workspace);
-  await eachChecked(store, table, add);
-  return address;
-}
-
-/** The same as a copy on the local disk, which stays when another run replaces the file. */
-export async function checkedCopy(
-  store: Store,
-  table: DeltaTable,
-  add: Add,
   { fresh }: Pick<Workspace, 'fresh'>,
+  { isCopied = false } = {},
 ): Promise<string> {
+  const own = isCopied ? undefined : store.localPath(table.pathOf(add));
+  if (own !== undefined) {
+    await eachChecked(store, table, add);
+    return own;
+  }
   const path = fresh();
   const copy = await open(path, 'wx');
   try {
@@ -61,6 +53,19 @@ export async function checkedCopy(
     await copy.close();
   }
   return path;
+}
+
+/**
+ * A lake's file as one of the local disk, whatever its bytes: the lake's own, or a copy under a fresh name. Undefined where
+ * there is none.
+ */
+export async function localFile(store: Store, path: string, fresh: () => string): Promise<string | undefined> {
+  const own = store.localPath(path);
+  const bytes = await (own === undefined ? store.read(path) : store.readRange(path, 0, 1));
+  if (bytes === undefined || own !== undefined) return bytes && own;
+  const copy = fresh();
+  await writeFile(copy, bytes, { mode: 0o600 });
+  return copy;
 }
 
 /** What is wrong with a committed file, in words; undefined where it is what its commit says. */

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
 import { LedgerlakeError } from '../../core/errors.js';
+import { localFile } from './checked-file.js';
 import type { Store } from '../store/store.js';
 
 /** A folder of the local disk for files on their way into a lake or out of it. */
@@ -41,19 +42,12 @@ export async function withLocalFiles<T>(store: Store, use: (files: LocalFiles) =
       folder,
       fresh,
       fetch: async (path) => {
-        const address = store.address(path);
-        const isLocal = isAbsolute(address);
-        const bytes = await (isLocal ? store.readRange(path, 0, 1) : store.read(path));
-        if (bytes === undefined) {
-          throw new LedgerlakeError(
-            'LAKE_STORE',
-            `expected the file ${path} in ${store.location}, the log names it and it is missing; \`ledgerlake verify\` tells what else is`,
-          );
-        }
-        if (isLocal) return address;
-        const file = fresh();
-        await writeFile(file, bytes);
-        return file;
+        const file = await localFile(store, path, fresh);
+        if (file !== undefined) return file;
+        throw new LedgerlakeError(
+          'LAKE_STORE',
+          `expected the file ${path} in ${store.location}, the log names it and it is missing; \`ledgerlake verify\` tells what else is`,
+        );
       },
       clear: make,
     });

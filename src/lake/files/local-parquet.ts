@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { sqlType, type Table } from '../../core/columns/table.js';
 import type { Database, QueryOptions } from '../../core/duckdb/connection.js';
 import { countRows, statistics } from '../../core/duckdb/rewritten-file.js';
-import { fileLiteral, identifier, literal } from '../../core/duckdb/views.js';
+import { identifier, literal, readParquet } from '../../core/duckdb/views.js';
 import { LedgerlakeError } from '../../core/errors.js';
 
 /** A Parquet file on the local disk. */
@@ -15,8 +15,7 @@ export interface LocalParquet {
 
 /** Local Parquet files of one table as a table in SQL, columns by their names; `extra` are further options. */
 export function rowsIn(paths: readonly string[], extra = ''): string {
-  const list = paths.map(fileLiteral).join(', ');
-  return `read_parquet([${list}], union_by_name = true, hive_partitioning = false${extra})`;
+  return readParquet(paths, `union_by_name = true${extra}`);
 }
 
 /**

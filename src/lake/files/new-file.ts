@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
 import type { Table } from '../../core/columns/table.js';
 import type { Add } from '../delta/actions.js';
+import { addOf, type AddedFile } from '../delta/file-tags.js';
 import type { NewFile } from '../transaction/written-files.js';
 import type { Family } from './families.js';
 import { bytesOf, type LocalParquet } from './local-parquet.js';
@@ -35,7 +36,7 @@ export function isRewritten({ path }: Add): boolean {
 /** Read at once to hash a file: it is held whole only while it is written into the lake. */
 const hashedBytes = 1_000_000;
 
-async function hashed(path: string): Promise<{ readonly size: number; readonly sha256: string }> {
+async function hashed(path: string): Promise<AddedFile['content']> {
   const hash = createHash('sha256');
   let size = 0;
   for await (const piece of createReadStream(path, { highWaterMark: hashedBytes }) as AsyncIterable<Buffer>) {
@@ -56,21 +57,19 @@ export async function newFile(
   tags: Readonly<Record<string, string>>,
   now: number,
 ): Promise<NewFile> {
-  const { size, sha256 } = await hashed(local.path);
-  return {
-    table,
-    read: () => bytesOf(local),
-    add: {
-      path: `account=${account}/month=${month}/${prefix}${firstStart(loadKeys) ?? month}-${sha256.slice(0, 16)}.parquet`,
-      partitionValues: { account, month },
-      size,
-      modificationTime: now,
-      // The same rows in other files: who follows the table's changes has nothing to read.
-      dataChange: false,
-      stats: local.stats,
-      tags: { ...tags, units: JSON.stringify(loadKeys), rows: String(local.rows), sha256 },
-    },
+  const content = await hashed(local.path);
+  const hash = content.sha256.slice(0, 16);
+  const add = {
+    path: `account=${account}/month=${month}/${prefix}${firstStart(loadKeys) ?? month}-${hash}.parquet`,
+    partitionValues: { account, month },
+    // The same rows in other files: who follows the table's changes has nothing to read.
+    dataChange: false,
+    content,
+    rows: local.rows,
+    stats: local.stats,
+    tags: { ...tags, units: JSON.stringify(loadKeys) },
   };
+  return { table, read: () => bytesOf(local), add: addOf(add, now) };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
 import type { Database } from '../../core/duckdb/connection.js';
 import type { Store } from '../store/store.js';
 import { threadLimits, type ThreadLimits } from '../../core/parquet/sized-writer.js';
@@ -46,7 +46,7 @@ export interface Workspace {
  */
 export async function withWorkspace<T>(
   limits: Limits,
-  store: Pick<Store, 'address'>,
+  store: Pick<Store, 'localPath'>,
   use: (workspace: Workspace) => Promise<T>,
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-files-'));
@@ -62,7 +62,7 @@ export async function withWorkspace<T>(
     const database = databaseWhenNeeded(async () => {
       const { openDatabase } = await import('../../core/duckdb/connection.js');
       return openDatabase({
-        folders: [folder, store.address('')].filter(isAbsolute),
+        folders: [folder, store.localPath('') ?? folder],
         settings: {
           // The same rows give the same bytes then, whatever machine they are written on.
           threads: 1,

@@ -103,14 +103,16 @@ export function diskStore(location: string, options: DiskOptions = {}): Store {
     throw error;
   };
 
+  const address = (path: string): string => {
+    checkFolder(path);
+    if (path !== '') refuseLinks(root, path);
+    return join(root, path);
+  };
+
   return {
     location,
-
-    address: (path) => {
-      checkFolder(path);
-      if (path !== '') refuseLinks(root, path);
-      return join(root, path);
-    },
+    address,
+    localPath: address,
 
     read: async (path) => {
       checkPath(path);

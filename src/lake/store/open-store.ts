@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
 import { diskStore } from './disk.js';
@@ -19,9 +20,18 @@ export interface StoreOptions {
 export function openStore(location: string, options: StoreOptions = {}): Store {
   const { clock, s3 } = options;
   const timed = clock === undefined ? {} : { clock };
-  if (location.startsWith('s3://')) return s3Store(location, { ...s3, ...timed });
+  if (isOnS3(location)) return s3Store(location, { ...s3, ...timed });
   if (location === '' || location.includes('\0') || /^[a-z][a-z0-9+.-]*:\/\//i.test(location)) {
     throw usageError(`Expected the lake as a folder's path or as s3://BUCKET/PREFIX, got ${JSON.stringify(location)}`);
   }
   return diskStore(location, timed);
+}
+
+/** The absolute name of a lake's folder, as seen from another one; undefined where the lake is no folder. */
+export function lakeFolder(location: string, from = ''): string | undefined {
+  return isOnS3(location) ? undefined : resolve(from, location);
+}
+
+function isOnS3(location: string): boolean {
+  return location.startsWith('s3://');
 }

@@ -157,6 +157,7 @@ export function s3Store(location: string, options: S3Options = {}): Store {
   return {
     location,
     address,
+    localPath: () => undefined,
 
     read: async (path) => (await get(path))?.bytes,
 

@@ -21,6 +21,8 @@ export interface Store {
    * outside of the lake.
    */
   address(path: string): string;
+  /** The absolute name of a path's file where the lake is on the local disk; undefined where it is elsewhere. */
+  localPath(path: string): string | undefined;
   /** The file's bytes, or undefined where there is none. */
   read(path: string): Promise<Uint8Array | undefined>;
   /** `length` bytes from `start` on, fewer at the end of the file; a negative `start` counts from the end. */

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { Table } from '../../core/columns/table.js';
 import type { Add } from '../delta/actions.js';
+import { addOf, contentOf } from '../delta/file-tags.js';
 import type { SliceLoads } from '../loads/load-keys.js';
 
 /** One file of a slice, not yet in the lake. */
@@ -30,22 +30,19 @@ export interface SliceCommit extends SliceLoads {
 }
 
 /** A slice's file as the log has it: its name says what it holds. `now`: milliseconds since 1970. */
-export function addOf(slice: SliceCommit, file: SliceFile, now: number): Add {
-  const hash = createHash('sha256').update(file.bytes).digest('hex');
-  return {
-    path: `account=${slice.account}/month=${file.month}/${slice.name}-${hash.slice(0, 16)}.parquet`,
-    partitionValues: { account: slice.account, month: file.month },
-    size: file.bytes.length,
-    modificationTime: now,
-    dataChange: true,
-    stats: file.stats,
-    tags: {
-      pipeline: slice.pipeline,
-      ...file.tags,
-      account: slice.account,
-      units: JSON.stringify(slice.loadKeys),
-      rows: String(file.rows),
-      sha256: hash,
+export function sliceAdd(slice: SliceCommit, file: SliceFile, now: number): Add {
+  const content = contentOf(file.bytes);
+  const { account } = slice;
+  return addOf(
+    {
+      path: `account=${account}/month=${file.month}/${slice.name}-${content.sha256.slice(0, 16)}.parquet`,
+      partitionValues: { account, month: file.month },
+      dataChange: true,
+      content,
+      rows: file.rows,
+      stats: file.stats,
+      tags: { pipeline: slice.pipeline, ...file.tags, account, units: JSON.stringify(slice.loadKeys) },
     },
-  };
+    now,
+  );
 }

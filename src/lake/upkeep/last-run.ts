@@ -1,3 +1,4 @@
+import { parseNote } from '../store/note.js';
 import type { Store } from '../store/store.js';
 
 const path = '_last-run.json';
@@ -47,16 +48,7 @@ export async function writeLastRun(store: Store, run: LastRun): Promise<void> {
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read
  */
 export async function readLastRun(store: Store): Promise<LastRun | undefined> {
-  const bytes = await store.read(path);
-  if (bytes === undefined) return undefined;
-  try {
-    const run: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
-    return isLastRun(run) ? run : undefined;
-  } catch (error) {
-    // Disposable: one that somebody wrote over is as good as none.
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  return parseNote(await store.read(path), (run) => (isLastRun(run) ? run : undefined));
 }
 
 function isLastRun(value: unknown): value is LastRun {

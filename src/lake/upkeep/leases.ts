@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { z } from 'zod';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
+import { parseNote } from '../store/note.js';
 import type { Store } from '../store/store.js';
 import { isAlive as isRunning, thisWriter } from '../store/writer-name.js';
 import { isoInstant } from '../../core/numeric/instant.js';
@@ -162,7 +163,8 @@ export async function otherLeases(
     const bytes = await store.read(path);
     // Released meanwhile.
     if (bytes === undefined) continue;
-    const lease = readLease(bytes);
+    // One that can't be read nobody who lives has written: leases are written whole.
+    const lease = parseNote(bytes, leaseOf);
     if (lease !== undefined && (await isAlive(lease, clock.now()))) living.push(lease);
     else dead.push({ path, wroteBefore: lease === undefined ? Infinity : lease.renewedAt + deadAfterMs });
   }
@@ -182,20 +184,14 @@ const leaseSchema = z.object({
   ended: z.boolean().optional(),
 });
 
-function readLease(bytes: Uint8Array): Lease | undefined {
-  try {
-    const lease = leaseSchema.parse(JSON.parse(Buffer.from(bytes).toString('utf8')));
-    const { host, machine, pid, start, startedAt, renewedAt, alone, clearing, ended } = lease;
-    const state = {
-      ...(alone === true && { alone }),
-      ...(clearing === true && { clearing }),
-      ...(ended === true && { ended }),
-    };
-    return { host, machine, pid, start, startedAt, renewedAt, ...state };
-  } catch {
-    // Nobody who lives has written this: leases are written whole.
-    return undefined;
-  }
+function leaseOf(value: unknown): Lease {
+  const { alone, clearing, ended, ...lease } = leaseSchema.parse(value);
+  return {
+    ...lease,
+    ...(alone === true && { alone }),
+    ...(clearing === true && { clearing }),
+    ...(ended === true && { ended }),
+  };
 }
 
 async function isAlive({ machine, pid, start, renewedAt, ended }: Lease, now: number): Promise<boolean> {

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
 import { LedgerlakeError } from '../../core/errors.js';
+import { localFile } from '../../lake/files/checked-file.js';
 import type { Store } from '../../lake/store/store.js';
 import type { CommittedFile } from './committed-files.js';
 
@@ -41,16 +42,14 @@ export async function localCopies(store: Store, room: number): Promise<LocalCopi
   /** By path within the lake, the one that was used last at the end. */
   const copies = new Map<string, Copy>();
   let taken = 0;
-  const root = store.address('');
-  const copied = isAbsolute(root) ? undefined : await mkdtemp(join(tmpdir(), 'ledgerlake-serve-'));
-  const folder = copied ?? root;
+  const root = store.localPath('');
+  const folder = root ?? (await mkdtemp(join(tmpdir(), 'ledgerlake-serve-')));
 
   async function copy(path: string): Promise<string> {
-    const bytes = await store.read(path);
-    if (bytes === undefined) throw new MissingFile(path, store);
-    const target = join(folder, `${createHash('sha256').update(path).digest('hex').slice(0, 32)}.parquet`);
-    await writeFile(target, bytes);
-    return target;
+    const name = `${createHash('sha256').update(path).digest('hex').slice(0, 32)}.parquet`;
+    const file = await localFile(store, path, () => join(folder, name));
+    if (file === undefined) throw new MissingFile(path, store);
+    return file;
   }
 
   function drop(path: string, { size, path: target }: Copy): void {
@@ -63,8 +62,8 @@ export async function localCopies(store: Store, room: number): Promise<LocalCopi
   return {
     folder,
     addressOf: ({ path, size }) => {
-      const address = store.address(path);
-      if (isAbsolute(address)) return Promise.resolve(address);
+      const own = store.localPath(path);
+      if (own !== undefined) return Promise.resolve(own);
       const found = copies.get(path);
       const made = found ?? { size, path: copy(path) };
       copies.delete(path);
@@ -82,7 +81,7 @@ export async function localCopies(store: Store, room: number): Promise<LocalCopi
       return made.path;
     },
     clear: async () => {
-      if (copied !== undefined) await rm(copied, { recursive: true, force: true });
+      if (root === undefined) await rm(folder, { recursive: true, force: true });
     },
   };
 }

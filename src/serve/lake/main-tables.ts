@@ -10,8 +10,8 @@ const schemas = { events, groups, group_events: groupEvents, order_events: order
 export type MainTable = keyof typeof schemas;
 
 /** On a disk, to read on costs next to nothing. */
-function usuallyFreshMs({ location }: Store): number {
-  return location.startsWith('s3://') ? 1000 : 0;
+function usuallyFreshMs(store: Store): number {
+  return store.localPath('') === undefined ? 1000 : 0;
 }
 
 /**

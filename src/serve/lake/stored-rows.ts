@@ -1,5 +1,5 @@
 import type { Cell } from '../../core/text/rows.js';
-import { fileLiteral } from '../../core/duckdb/views.js';
+import { readParquet } from '../../core/duckdb/views.js';
 import { latest } from './committed-files.js';
 import type { Place } from './place.js';
 
@@ -155,12 +155,12 @@ function someRows({ file, rows }: FileRows): string {
 
 /** A file as a table in SQL, with a column `file_row_number`, from 0. */
 export function numberedRows(file: string): string {
-  return `read_parquet(${fileLiteral(file)}, hive_partitioning = false, file_row_number = true)`;
+  return readParquet([file], 'file_row_number = true');
 }
 
 /** Files as a table in SQL. */
 export function read(files: readonly string[]): string {
-  return `read_parquet([${files.map(fileLiteral).join(', ')}], hive_partitioning = false)`;
+  return readParquet(files);
 }
 
 function instant(micros: bigint): string {

@@ -25,6 +25,7 @@ export function failingStore(store: Store, dieAt: number): FailingStore {
       return changes;
     },
     address: (path) => store.address(path),
+    localPath: (path) => store.localPath(path),
     read: (path) => reading(() => store.read(path)),
     readRange: (path, start, length) => reading(() => store.readRange(path, start, length)),
     list: (folder, after) => (dead() ? refuse() : store.list(folder, after)),
@@ -48,6 +49,7 @@ export function interruptedStore(store: Store, when: (path: string) => boolean, 
   return {
     location: store.location,
     address: (path) => store.address(path),
+    localPath: (path) => store.localPath(path),
     read: (path) => store.read(path),
     readRange: (path, start, length) => store.readRange(path, start, length),
     list: (folder, after) => store.list(folder, after),

@@ -173,7 +173,7 @@ test('pages, the level of the quota and temporary files are readable by their us
   const kept = await modes(join(place, '..'));
   expect(kept.length).toBeGreaterThanOrEqual(6);
   expect(kept.filter(([, others]) => others !== 0)).toEqual([]);
-  await withWorkspace({ ...defaultLimits, memory: '30MB' }, { address: () => 's3://none' }, async (workspace) => {
+  await withWorkspace({ ...defaultLimits, memory: '30MB' }, { localPath: () => undefined }, async (workspace) => {
     const file = await workspace.keep(Buffer.from('a'));
     // Rows that DuckDB has no memory for.
     await workspace.database.execute('CREATE TABLE t AS SELECT range AS a FROM range(9000000)');

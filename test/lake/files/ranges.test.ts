@@ -6,7 +6,7 @@ import { rowsIn } from '../../../src/lake/files/local-parquet.js';
 import { defaultLimits, withWorkspace } from '../../../src/lake/files/workspace.js';
 
 /** Nothing of a lake is read. */
-const noLake = { address: () => 's3://none' };
+const noLake = { localPath: () => undefined };
 
 test('ranges follow each other, and every row is in one of them, also without an instant', async () => {
   const instants = fc.array(fc.option(fc.integer({ min: 0, max: 20 })), { minLength: 1, maxLength: 60 });
