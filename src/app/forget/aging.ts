@@ -3,7 +3,7 @@ import type { Database } from '../../core/duckdb/connection.js';
 import { readParquet } from '../../core/duckdb/views.js';
 import type { Add } from '../../lake/delta/actions.js';
 import type { Lake } from '../../lake/lake.js';
-import { mainFiles } from '../../lake/upkeep/forget.js';
+import { mainFiles } from '../../lake/upkeep/erasure.js';
 import type { Aging, AgingRule } from './retention.js';
 import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
 import { eventHistory, events, groupEvents, groups, orderEvents } from '../../sources/finances/model/tables.js';

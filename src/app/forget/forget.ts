@@ -15,7 +15,7 @@ import {
   removeAccount,
   type Erased,
   type Load,
-} from '../../lake/upkeep/forget.js';
+} from '../../lake/upkeep/erasure.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import { descriptionPath } from '../../lake/table-descriptions.js';
 import type { Lake } from '../../lake/lake.js';

@@ -5,7 +5,7 @@ import { readParquet } from '../../core/duckdb/views.js';
 import type { Add } from '../../lake/delta/actions.js';
 import type { DeltaTable } from '../../lake/delta/delta-table.js';
 import { commitTransaction } from '../../lake/transaction/transaction.js';
-import { mainFiles, type Load } from '../../lake/upkeep/forget.js';
+import { mainFiles, type Load } from '../../lake/upkeep/erasure.js';
 import { addOf, contentOf, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import { parseAppId } from '../../lake/delta/load-key-ids.js';

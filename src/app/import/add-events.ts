@@ -1,6 +1,6 @@
 import { LedgerlakeError } from '../../core/errors.js';
 import { entries, events } from '../../sources/finances/model/tables.js';
-import type { HeldFiles } from '../../lake/files/stored-rows.js';
+import type { HeldFiles } from '../../lake/files/month-files.js';
 import { importSpansTag, type ImportSpan } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import type { NewFile } from '../../lake/transaction/written-files.js';

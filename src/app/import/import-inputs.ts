@@ -2,7 +2,7 @@ import { financialEventGroups } from '../../../pipelines/financial-event-groups.
 import { financialEvents } from '../../../pipelines/financial-events.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
-import { HeldFiles } from '../../lake/files/stored-rows.js';
+import { HeldFiles } from '../../lake/files/month-files.js';
 import { familiesOf, type Family } from '../../lake/files/families.js';
 import { handled, ownFiles, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { withWriter, type SizedWriter } from '../../core/parquet/sized-writer.js';

@@ -1,6 +1,6 @@
 import { literal } from '../../core/duckdb/views.js';
 import { events } from '../../sources/finances/model/tables.js';
-import type { HeldFiles } from '../../lake/files/stored-rows.js';
+import type { HeldFiles } from '../../lake/files/month-files.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { importSpansOf, loadKeysOf, type ImportSpan } from '../../lake/delta/file-tags.js';
 import { filesOf } from '../../lake/loads/load-keys.js';

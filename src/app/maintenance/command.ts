@@ -9,9 +9,8 @@ import { acquireLease } from '../../lake/upkeep/leases.js';
 import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
 import { familiesOf, type Family, type Tabled } from '../../lake/files/families.js';
-import type { Work } from './work.js';
+import { type Work, workJson, workText, type WorkReport, type WorkWords } from './work-summary.js';
 import type { Limits } from '../../lake/files/workspace.js';
-import { workJson, workText, type WorkReport, type WorkWords } from './work-summary.js';
 
 /** What `compact` and `rebuild` are asked for. */
 export interface MaintenanceOptions {

@@ -5,7 +5,7 @@ import type { Add } from '../../lake/delta/actions.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import type { NewFile } from '../../lake/transaction/written-files.js';
-import type { Bundle } from './bundles.js';
+import type { Bundle } from './file-bundles.js';
 import { checkedFile } from '../../lake/files/checked-file.js';
 import type { Family } from '../../lake/files/families.js';
 import { columnList, expectRows, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';

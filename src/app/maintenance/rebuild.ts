@@ -10,7 +10,7 @@ import type { Lake } from '../../lake/lake.js';
 import type { NewFile } from '../../lake/transaction/written-files.js';
 import type { ParquetSource } from '../../core/parquet/source-blob.js';
 import { withWriter, type SizedWriter } from '../../core/parquet/sized-writer.js';
-import { bundlesOf, replacing, whileLive, type Bundle } from './bundles.js';
+import { bundlesOf, replacing, whileLive, type Bundle } from './file-bundles.js';
 import { checkedBytes, checkedSource } from '../../lake/files/checked-file.js';
 import type { Family } from '../../lake/files/families.js';
 import {
@@ -25,7 +25,7 @@ import { pageBytes, rederive, type RederivedFiles, type Rederiving } from './red
 import { sharedTags } from '../../lake/files/merged-tags.js';
 import { storedSums, type RowCounts } from './rederived-entries.js';
 import { compareSomewhere, ComparisonThread } from './comparison-thread.js';
-import { newWork, type Work } from './work.js';
+import { newWork, type Work } from './work-summary.js';
 
 /** Tables whose rows are made from the `raw` of a main table's rows. */
 const entryTables: ReadonlySet<Table> = new Set([entries, groupEntries, orderEntries]);

@@ -10,7 +10,7 @@ import type { Lake, SliceCommit, Split } from '../../lake/lake.js';
 import { restoreSwapped } from '../../lake/transaction/restore-swapped.js';
 import { filesToSplit, touchedFiles, loadTxns, type KeySplit } from '../../lake/loads/load-keys.js';
 import type { NewFile } from '../../lake/transaction/written-files.js';
-import { bundlesOf, replacing, type Bundle } from './bundles.js';
+import { bundlesOf, replacing, type Bundle } from './file-bundles.js';
 import { familiesOf, type Family } from '../../lake/files/families.js';
 import { columnList, expectRows, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { fetchFiles } from './merge.js';

@@ -18,7 +18,7 @@ import { replacedKeys, touchedFiles, loadTxns } from '../../lake/loads/load-keys
 import { restoreSwapped } from '../../lake/transaction/restore-swapped.js';
 import { commitTransaction } from '../../lake/transaction/transaction.js';
 import type { NewFile } from '../../lake/transaction/written-files.js';
-import { bundlesOf, replacing, type Bundle } from './bundles.js';
+import { bundlesOf, replacing, type Bundle } from './file-bundles.js';
 import { fetchFiles } from './merge.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
 

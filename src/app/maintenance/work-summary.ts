@@ -1,6 +1,5 @@
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { grid } from '../../core/text/grid.js';
-import type { Work } from './work.js';
 import { printable } from '../../core/printable.js';
 
 /** A `compact` or `rebuild` that has ended. */
@@ -70,4 +69,24 @@ export function workJson({ lake, seconds, works, failure }: WorkReport): string 
 /** Rows of the tables that hold events, or of those that hold entries. */
 function rowsOf({ rows }: Work, what: 'events' | 'entries'): number {
   return [...rows].reduce((sum, [table, count]) => (table.endsWith(what) ? sum + count : sum), 0);
+}
+
+/** What `compact` or `rebuild` has done to one pipeline's tables. */
+export interface Work {
+  readonly pipeline: string;
+  /** Merges made, or files of the main table made again. */
+  slices: number;
+  /** Rows gone through, by table. */
+  readonly rows: Map<string, number>;
+  /** Files written, and their bytes. */
+  files: number;
+  bytes: number;
+  /** Files that they take the place of, and their bytes. */
+  replacedFiles: number;
+  replacedBytes: number;
+  seconds: number;
+}
+
+export function newWork(pipeline: string): Work {
+  return { pipeline, slices: 0, rows: new Map(), files: 0, bytes: 0, replacedFiles: 0, replacedBytes: 0, seconds: 0 };
 }

@@ -13,7 +13,7 @@ import type { Workspace } from '../../lake/files/workspace.js';
 import { readWindow } from '../../engine/run/window-slices.js';
 import type { Change, Emptied, Findings, Uncompared } from './findings.js';
 import { findDiffering, rowKey, sameRows } from './differing-rows.js';
-import { HeldFiles, replacedAdds, selectRows, withSliceFiles, type MonthFiles } from '../../lake/files/stored-rows.js';
+import { HeldFiles, replacedAdds, selectRows, withSliceFiles, type MonthFiles } from '../../lake/files/month-files.js';
 import { historyFiles, keepsHistory } from './event-history.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
 import { faultOf } from '../../lake/files/checked-file.js';

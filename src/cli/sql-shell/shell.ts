@@ -5,7 +5,7 @@ import { printable } from '../../core/printable.js';
 import { dotCommand } from './dot-commands.js';
 import { fileNames } from '../../core/duckdb/file-names.js';
 import { openHistory } from './history-file.js';
-import { StatementReader } from '../../core/duckdb/statements.js';
+import { StatementReader } from '../../core/duckdb/sql-statements.js';
 import { fileBegun, suggestions, type Catalog } from './suggestions.js';
 import type { Readable, Writable } from 'node:stream';
 import type { Destination } from './destination.js';

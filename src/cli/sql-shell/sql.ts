@@ -3,7 +3,7 @@ import { openDatabase } from '../../core/duckdb/connection.js';
 import { Destination } from './destination.js';
 import { Session } from './session.js';
 import { runShell } from './shell.js';
-import { statementsOf } from '../../core/duckdb/statements.js';
+import { statementsOf } from '../../core/duckdb/sql-statements.js';
 import { fileCount, type LakeFiles, type LakeTable } from '../../core/duckdb/views.js';
 import { usageError } from '../../core/errors.js';
 import { writeText, type Output } from '../../core/text/sink.js';

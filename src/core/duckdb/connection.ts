@@ -20,15 +20,17 @@ import {
   DuckDBVariantValue,
   ResultReturnType,
   StatementType,
+  type DuckDBConnection,
+  type DuckDBDataChunk,
+  type DuckDBResult,
+  type DuckDBValue,
 } from '@duckdb/node-api';
 import { LedgerlakeError, messageOf } from '../errors.js';
-import { cellText, jsonNumber } from '../text/rows.js';
+import { cellText, jsonNumber, type Cell, type Column, type Kind, type Rows } from '../text/rows.js';
 import { filePattern, literal } from './literals.js';
-import { statementsOf } from './statements.js';
+import { statementsOf } from './sql-statements.js';
 import { decimalText } from '../numeric/decimal.js';
 import { dateText, floatNumber, instantText } from './texts.js';
-import type { DuckDBConnection, DuckDBDataChunk, DuckDBResult, DuckDBValue } from '@duckdb/node-api';
-import type { Cell, Column, Kind, Rows } from '../text/rows.js';
 
 export interface QueryOptions {
   /** Stops the query; what was asked for then throws the signal's reason, or STOPPED. */

@@ -1,8 +1,7 @@
 import { Worker } from 'node:worker_threads';
-import type { RecordBatch } from 'apache-arrow';
+import { type RecordBatch, RecordBatchStreamWriter } from 'apache-arrow';
 import type { Table } from '../columns/table.js';
 import { LedgerlakeError, messageOf, type ErrorCode } from '../errors.js';
-import { arrowStream } from './arrow-stream.js';
 import type { EncodedFile, ParquetWriter, TakenRows } from './writer.js';
 
 /** Files under way at once: one that is being written, and two that wait so that the thread never does, as they come in pairs. */
@@ -155,4 +154,31 @@ function ended(why: string): LedgerlakeError {
     'ENCODER',
     `expected the thread that writes Parquet to go on to the end, it ended (${why}); run the same command again`,
   );
+}
+
+/**
+ * A batch as an Arrow stream: a copy of what it holds.
+ *
+ * @param room gives memory of at least so many bytes
+ */
+export async function arrowStream(
+  rows: RecordBatch,
+  room: (bytes: number) => ArrayBuffer,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const writer = new RecordBatchStreamWriter();
+  writer.write(rows);
+  writer.finish();
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of writer as AsyncIterable<Uint8Array>) {
+    pieces.push(piece);
+    length += piece.length;
+  }
+  const stream = new Uint8Array(room(length), 0, length);
+  let at = 0;
+  for (const piece of pieces) {
+    stream.set(piece, at);
+    at += piece.length;
+  }
+  return stream;
 }

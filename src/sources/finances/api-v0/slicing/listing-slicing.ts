@@ -95,7 +95,7 @@ export function listingWarnings(job: Job, listing: string): Warnings {
 
 async function heldListing(lake: Lake, account: string, listing: string, slice: WindowSlice): Promise<Uint8Array> {
   // Only now: most runs find no hole, and need no DuckDB.
-  const { storedRaws } = await import('../../../../lake/files/stored-rows.js');
+  const { storedRaws } = await import('../../../../lake/files/month-files.js');
   const { snapshot } = lake.table(groups.name);
   const adds = snapshot.filesWith(account, listing, slice.loadKeys);
   const raws = adds.length === 0 ? [] : await storedRaws(lake, groups, adds, slice.loadKeys);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { StatementReader, statementsOf } from '../../../src/core/duckdb/statements.js';
+import { StatementReader, statementsOf } from '../../../src/core/duckdb/sql-statements.js';
 
 test('semicolons count outside of strings, names and comments only', () => {
   const quoted = [
