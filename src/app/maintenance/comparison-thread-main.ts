@@ -3,7 +3,7 @@ import { tables } from '../../sources/finances/model/tables.js';
 import { unchangedEntries } from './rederived-entries.js';
 import type { Answer, Question } from './comparison-thread.js';
 
-/** What an `ComparisonThread` runs: an answer for each question. */
+/** What a `ComparisonThread` runs: an answer for each question. */
 const { signal } = new AbortController();
 parentPort?.on('message', (question: Question) => {
   void answer(question).then((found) => parentPort?.postMessage(found));

@@ -92,11 +92,11 @@ interface Checked {
   /** Holds its files alone. */
   readonly workspace: Workspace;
   /** The file of events; undefined where another run replaced it meanwhile. */
-  readonly file?: ParquetSource;
-  /** The entries' rows; undefined where they differ, or were not compared. */
+  readonly file?: ParquetSource | undefined;
+  /** The entries' rows; undefined where they differ, were not compared, or the thread that compared them died. */
   readonly unchanged?: RowCounts | undefined;
-  /** The files of entries that were not compared; undefined where not all of them are in the lake as their commit says. */
-  readonly uncompared?: readonly ParquetSource[] | undefined;
+  /** The files of entries; undefined where not all of them are in the lake as their commit says. */
+  readonly stored?: readonly ParquetSource[] | undefined;
 }
 
 /** A bundle whose entries are unchanged, or derived again and handed over to the writer. */
@@ -185,10 +185,10 @@ class FamilyRebuild {
     const checked = await whileLive(lake, this.#family, [bundle], async () => {
       const file = await checkedSource(lake.store, lake.table(this.#family.main.name), bundle.main, workspace);
       const stored = await this.#storedEntries(bundle, workspace);
-      if (stored === undefined || this.#isLikelyChanged) return { file, uncompared: stored };
+      if (stored === undefined || this.#isLikelyChanged) return { file, stored };
       const isLarge = pageBytes(bundle.main) > limits.rawBytes;
       const thread = isLarge ? undefined : this.#workers.thread;
-      return { file, unchanged: await compareSomewhere(thread, this.#table, file, stored, signal) };
+      return { file, stored, unchanged: await compareSomewhere(thread, this.#table, file, stored, signal) };
     });
     return { bundle, workspace, ...checked };
   }
@@ -222,7 +222,8 @@ class FamilyRebuild {
     const rederiving = await whileLive(lake, this.#family, [bundle], step);
     // The writer's thread has enough to do then.
     if (rederiving !== undefined) await thread?.close();
-    return { ...checked, rederiving };
+    // Its bytes aren't held any longer.
+    return { ...checked, file: undefined, rederiving };
   }
 
   /** Commits what differs, and takes the bundle's files out of the workspace. */
@@ -246,19 +247,14 @@ class FamilyRebuild {
   }
 
   /** `replaced`: another run put a file in the place of this one meanwhile. */
-  async #outcomeOf({
-    bundle,
-    unchanged,
-    uncompared,
-    rederiving,
-  }: Begun): Promise<'unchanged' | 'changed' | 'replaced'> {
+  async #outcomeOf({ bundle, unchanged, stored, rederiving }: Begun): Promise<'unchanged' | 'changed' | 'replaced'> {
     if (unchanged !== undefined) {
       this.#count(unchanged);
       return 'unchanged';
     }
     if (rederiving === undefined) return 'replaced';
     const files = await rederiving.files;
-    const isSame = uncompared !== undefined && files.sums.equals(await storedSums(this.#table, uncompared));
+    const isSame = stored !== undefined && files.sums.equals(await storedSums(this.#table, stored));
     if (!isSame && !(await commitEntries(this.#options, this.#family, this.#table, bundle, files, this.#done)))
       return 'replaced';
     this.#count(files);
