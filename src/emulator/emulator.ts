@@ -21,7 +21,7 @@ export async function startEmulator({ faults, ...options }: EmulatorOptions): Pr
 /** The synthetic seller behind the embedded service: about 20,000 events in 90 days. */
 const embeddedSeller = { seed: 1, events: 20_000, profile: 'plausible' } as const;
 
-/** Starts the upstream of a first run: the service over a made-up seller, on loopback, unthrottled. */
+/** Starts the upstream of a first run: the service over a synthetic seller, on loopback, unthrottled. */
 export function startEmbeddedService(clock: Clock): Promise<RunningService> {
   return startService({ ledger: createSeller(embeddedSeller, clock), clock });
 }

@@ -44,12 +44,12 @@ export class FaultInjector {
     const { faults, hit } = this.#options;
     const rule = faultRules[kind];
     if (request.operation === 'SignIn' && rule.signIn !== true) return false;
-    const own = faults[kind];
+    const settings = faults[kind];
     const spell = rule.spellMs?.(this.amount(kind));
     const struck =
-      own === undefined
-        ? faults.all !== undefined && this.#drawn(request) === kind && this.#injector('all', faults.all, request)
-        : this.#injector(kind, spell === undefined ? own : { forMs: spell, ...own }, request);
+      settings === undefined
+        ? faults.all !== undefined && this.#drawn(request) === kind && this.#isHit('all', faults.all, request)
+        : this.#isHit(kind, spell === undefined ? settings : { forMs: spell, ...settings }, request);
     if (struck) hit(kind);
     return struck;
   }
@@ -69,7 +69,7 @@ export class FaultInjector {
     this.#options.hit(kind);
   }
 
-  #injector(kind: FaultKind | 'all', settings: FaultSettings, request: FaultRequest): boolean {
+  #isHit(kind: FaultKind | 'all', settings: FaultSettings, request: FaultRequest): boolean {
     const { share = 1, when, times = Infinity, forMs } = settings;
     const { seed, now } = this.#options;
     if (when?.(request) === false) return false;

@@ -61,10 +61,10 @@ export function checkFaults(faults: Faults): void {
 const decimal = String.raw`\d{1,15}(?:\.\d{1,15})?`;
 const shape = new RegExp(`^(?<kind>[a-z-]+)(?::(?<amount>${decimal}))?(?:=(?<share>${decimal}))?$`);
 
-function wrong(came: string, why: string): Error {
+function wrong(entry: string, why: string): Error {
   return usageError(
     `expected --faults to be a list of KIND, KIND=SHARE or KIND:N=SHARE with commas between, got ` +
-      `${JSON.stringify(came.slice(0, 80))} (${why}); the kinds are ${[...faultKinds, 'all'].join(', ')}`,
+      `${JSON.stringify(entry.slice(0, 80))} (${why}); the kinds are ${[...faultKinds, 'all'].join(', ')}`,
   );
 }
 
@@ -74,12 +74,12 @@ function wrong(came: string, why: string): Error {
  */
 export function parseFaults(text: string): Faults {
   const faults: Record<string, FaultSettings> = {};
-  for (const part of text.split(',').map((piece) => piece.trim())) {
-    const { kind, amount, share } = shape.exec(part)?.groups ?? {};
-    if (kind === undefined) throw wrong(part, 'not of that form');
-    if (kind !== 'all' && !isFaultKind(kind)) throw wrong(part, 'no such kind');
-    if (Object.hasOwn(faults, kind)) throw wrong(part, 'given twice');
-    if (kind === 'all' && share === undefined) throw wrong(part, 'all needs a share');
+  for (const entry of text.split(',').map((piece) => piece.trim())) {
+    const { kind, amount, share } = shape.exec(entry)?.groups ?? {};
+    if (kind === undefined) throw wrong(entry, 'not of that form');
+    if (kind !== 'all' && !isFaultKind(kind)) throw wrong(entry, 'no such kind');
+    if (Object.hasOwn(faults, kind)) throw wrong(entry, 'given twice');
+    if (kind === 'all' && share === undefined) throw wrong(entry, 'all needs a share');
     faults[kind] = {
       ...(amount !== undefined && { amount: Number(amount) }),
       ...(share !== undefined && { share: Number(share) }),
@@ -87,7 +87,7 @@ export function parseFaults(text: string): Faults {
     try {
       checkFaults({ [kind]: faults[kind] });
     } catch (error) {
-      throw wrong(part, error instanceof Error ? error.message : String(error));
+      throw wrong(entry, error instanceof Error ? error.message : String(error));
     }
   }
   return faults;

@@ -108,8 +108,8 @@ export interface BookedEvent {
 export interface BookedEntry extends Omit<BookedEvent, 'net'>, PathAmount {}
 
 /**
- * The seller's own books, which no JSON went through: what to hold a lake against. All that has happened by the
- * clock's now, in the order of the service. Nothing is held in memory but the sums.
+ * The seller's books, which are written without JSON: what a lake is compared with. They have all that happened until the
+ * clock's now, in the order of the service, and keep nothing in memory but sums.
  */
 export interface Books {
   eventsBooked(range: InstantRange): Iterable<BookedEvent>;

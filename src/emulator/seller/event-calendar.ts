@@ -35,8 +35,8 @@ export interface Calendar {
 }
 
 /**
- * Each event has a slice of its day to itself and stands somewhere in it, so its instant takes no look at the others.
- * Now and then one stands at the very instant of the one before. Whether instants are cut to the second is decided
+ * Each event has a slice of its day and an instant within it, so that an instant depends on no other event.
+ * One event in sixteen has the instant of the one before. Whether instants are cut to the second is decided
  * for each second as a whole, so that cutting doesn't change their order.
  */
 export function createCalendar(key: number, density: Density, mix: EventMix, oddities: boolean): Calendar {

@@ -5,7 +5,7 @@ import type { Period } from './settlement-periods.js';
 
 /**
  * What an event is written on. The same calls make its JSON, add up its money, or list its amounts, so that the
- * seller's books and what it says about itself come from one place and not from each other.
+ * seller's books and its JSON have one source and neither depends on the other.
  */
 export interface EventSink {
   /** Begins an event; `variety`: random bits that choose among spellings that mean the same. */

@@ -39,7 +39,7 @@ function usualText(millionths: number, scale: number): string | undefined {
 export function numberText(millionths: number | bigint, scale: number, choice: number): string {
   const way = choice % ways;
   if (typeof millionths === 'number' && way >= 7) {
-    // Written so often that it has a way of its own.
+    // The fast path of most amounts.
     const usual = millionths === 0 && way % 4 === 1 ? undefined : usualText(millionths, scale);
     if (usual !== undefined) return usual;
   }
@@ -52,7 +52,7 @@ export function numberText(millionths: number | bigint, scale: number, choice: n
   const isZero = least === '' && whole === '0';
   // A zero may have a sign as well.
   const sign = isNegative || (isZero && way % 4 === 1) ? '-' : '';
-  const pointed = (places: number) => (places === 0 ? sign + whole : `${sign}${whole}.${fraction.slice(0, places)}`);
+  const pointed = (digits: number) => (digits === 0 ? sign + whole : `${sign}${whole}.${fraction.slice(0, digits)}`);
   switch (way) {
     case 0:
     case 1:
@@ -129,7 +129,7 @@ export class JsonSink implements EventSink {
   }
 
   order(key: string, ordinal: number): void {
-    // An event mostly tells its order's id twice.
+    // Most events have their order's id twice.
     if (this.#order !== ordinal) {
       this.#order = ordinal;
       this.#orderId = this.#orderIds.idOf(ordinal);

@@ -285,10 +285,10 @@ const prices: PriceRanges = {
   withholdingBase: [2000, 20_000],
 };
 
-/** Events of a block for which the lists that come once each are rare, and still come within 90 days. */
+/** The fewest and the most events of a block: the lists with one event in each are rare, and none is missing in 90 days. */
 const blockSizes = { least: 400, most: 2000 };
 
-/** For so many events in 90 days. From 1,000 on each list comes within 90 days. */
+/** From 1,000 events in 90 days on, every 90 days have each list. */
 function blockCounts(quarterly: number): ReadonlyMap<EventListName, number> {
   const { least, most } = blockSizes;
   const size = Math.min(Math.max(Math.round(quarterly * 0.4), least), most);
@@ -338,7 +338,7 @@ function seasonalDensity(events: number, days: number): Density {
     const cycle = Math.floor(day / cycleDays);
     return Math.floor(perDay * (cycle * cycleDays + (weightsBefore[day - cycle * cycleDays] ?? 0)));
   };
-  // Mostly asked for neighbours: the day of the last answer comes first.
+  // Most questions are about neighbours, so the day of the last answer is tried first.
   let last = { day: 0, first: 0, end: 0 };
   return {
     perDay,

@@ -79,7 +79,7 @@ export interface Profile {
   /** The first one is the seller's home. */
   readonly marketplaces: NonEmpty<Marketplace>;
   /**
-   * Whether to show what a client has to survive and rarely meets: numbers and texts in every legal spelling, amounts below
+   * Whether to have what a client must handle and rarely meets: numbers and texts in every legal spelling, amounts below
    * the smallest coin, members in another order, lists in unusual positions, identical events, instants with milliseconds.
    */
   readonly oddities: boolean;

@@ -26,7 +26,7 @@ const profiles = { plausible, 'edge-cases': edgeCases } as const satisfies Recor
 
 export type ProfileName = keyof typeof profiles;
 
-/** A made-up seller: a ledger for the service, and books of its own to check against what came out of it. */
+/** A synthetic seller: a ledger for the service, and the books that a lake is compared with. */
 export interface Seller extends Ledger, Books {}
 
 const ever: InstantRange = { from: -Infinity, to: Infinity };
@@ -35,7 +35,9 @@ const limits = { events: 1e9, days: 3650 };
 
 function checkWhole(name: string, value: number, least: number, most: number): void {
   if (!Number.isSafeInteger(value) || value < least || value > most) {
-    throw usageError(`The made-up seller's ${name} must be a whole number from ${least} to ${most}, not ${value}`);
+    throw usageError(
+      `expected the synthetic seller's ${name} to be a whole number from ${least} to ${most}, got ${value}`,
+    );
   }
 }
 
@@ -43,7 +45,8 @@ function checkWhole(name: string, value: number, least: number, most: number): v
 function ordinalIn(cursor: string | undefined): number | undefined {
   if (cursor === undefined) return undefined;
   const ordinal = /^-?\d+$/.test(cursor) ? Number(cursor) : NaN;
-  if (!Number.isSafeInteger(ordinal)) throw usageError(`The cursor must be an event's number, not "${cursor}"`);
+  if (!Number.isSafeInteger(ordinal))
+    throw usageError(`expected the cursor to be the number of an event, got "${cursor}"`);
   return ordinal;
 }
 
@@ -65,9 +68,9 @@ function answer<T>(ask: () => T): Promise<T> {
 }
 
 /**
- * A made-up seller on several marketplaces, each with its currency and its groups of fourteen days. What happens on a day
+ * A synthetic seller on several marketplaces, each with its currency and its groups of fourteen days. What happens on a day
  * depends on the seed, the density and that day alone; the clock only decides how much of it has happened. Nothing is
- * held in memory but the sums of days, so its size doesn't matter.
+ * kept in memory but the sums of days, so its size doesn't matter.
  *
  * An order whose events have all aged out of the history, or are still to come, is one that it never had.
  * Throws a USAGE error for options that can't be.
@@ -104,11 +107,11 @@ export function createSeller(options: SellerOptions, clock: Clock): Seller {
   }
   async function groups({ from, to }: InstantRange, query: LedgerQuery): Promise<LedgerPage> {
     const history = historyOf(query);
-    const place = history.periods.findIndex((period) => events.periods.idOf(period) === query.cursor);
-    if (place === -1 && query.cursor !== undefined) {
-      throw usageError(`The cursor must be the id of a group that a page ended with, not "${query.cursor}"`);
+    const position = history.periods.findIndex((period) => events.periods.idOf(period) === query.cursor);
+    if (position === -1 && query.cursor !== undefined) {
+      throw usageError(`expected the cursor to be the id of a group that a page ended with, got "${query.cursor}"`);
     }
-    const wanted = history.periods.slice(place + 1).filter(({ start }) => start >= from && start < to);
+    const wanted = history.periods.slice(position + 1).filter(({ start }) => start >= from && start < to);
     const { shown, last } = cut(wanted, query.limit);
     const items: LedgerItem[] = [];
     for (const period of shown) items.push(await groupItem(period, history));

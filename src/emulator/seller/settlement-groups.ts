@@ -7,11 +7,11 @@ import { hash } from './seeded-random.js';
 import type { Marketplace, Profile } from './seller-profile.js';
 import type { Period } from './settlement-periods.js';
 
-/** A group as the service tells it; amounts in millionths. */
+/** What the service reports of a group; amounts in millionths. */
 export interface GroupFacts {
   readonly id: string;
   readonly period: Period;
-  /** Whether its events still come in. */
+  /** Whether it still takes events. */
   readonly isOpen: boolean;
   readonly beginningBalance: bigint;
   /** The beginning balance and all that was booked since. */

@@ -149,17 +149,17 @@ function refundedItem(context: EventContext, sink: EventSink, order: Order, item
   const { draw, marketplace } = context;
   const { unit } = marketplace;
   const quantity = draw.between(1, item.quantity);
-  const part = (amount: number) => -Math.trunc((amount * quantity) / item.quantity) * unit;
-  const commission = part(item.commission);
+  const refunded = (amount: number) => -Math.trunc((amount * quantity) / item.quantity) * unit;
+  const commission = refunded(item.commission);
   sink.beginElement();
   sink.words('SellerSKU', item.product.sku);
   if (shape.complete || draw.once(2)) sink.text('OrderItemId', item.orderItemId);
   sink.text('OrderAdjustmentItemId', draw.digits(14));
   sink.number('QuantityShipped', quantity);
   charges(sink, `ItemCharge${shape.adjustment}List`, [
-    ['Principal', part(item.principal)],
-    ['Tax', part(item.tax)],
-    ...(item.shipping === 0 ? [] : ([['ShippingCharge', part(item.shipping)]] as const)),
+    ['Principal', refunded(item.principal)],
+    ['Tax', refunded(item.tax)],
+    ...(item.shipping === 0 ? [] : ([['ShippingCharge', refunded(item.shipping)]] as const)),
     ...(draw.once(10) ? ([['Goodwill', -millionthsOf(context, draw.between(50, 500))]] as const) : []),
   ]);
   fees(sink, `ItemFee${shape.adjustment}List`, [
@@ -168,14 +168,14 @@ function refundedItem(context: EventContext, sink: EventSink, order: Order, item
   ]);
   if (shape.complete || item.tax !== 0) {
     taxWithheld(sink, 'ItemTaxWithheldList', order.facilitated || shape.complete, [
-      ['MarketplaceFacilitatorTax-Principal', -part(item.tax)],
+      ['MarketplaceFacilitatorTax-Principal', -refunded(item.tax)],
       ['MarketplaceFacilitatorTax-Shipping', 0],
     ]);
   }
   if (shape.complete || item.promotion !== 0) {
-    promotion(sink, `Promotion${shape.adjustment}List`, item.promotionId || draw.code(10), part(item.promotion));
+    promotion(sink, `Promotion${shape.adjustment}List`, item.promotionId || draw.code(10), refunded(item.promotion));
   }
-  if (shape.complete || item.points !== 0) sink.net(shape.points, part(item.points));
+  if (shape.complete || item.points !== 0) sink.net(shape.points, refunded(item.points));
   sink.endElement();
 }
 
