@@ -42,7 +42,7 @@ export function summaryText(report: RunReport): string {
 
 function speed(events: number, seconds: number): string {
   const rate = formatCount(Math.round(events / Math.max(seconds, 0.001)));
-  return `${formatCount(events)} events in ${seconds.toFixed(1)} s, ${rate} a second`;
+  return `${formatCount(events, 'event')} in ${seconds.toFixed(1)} s, ${rate} a second`;
 }
 
 /**
