@@ -22,7 +22,7 @@ export function overallHelp(commands: readonly CommandDefinition[], width: numbe
     'Options:',
     ...columns([...optionRows(everyOption), ['--version', 'Show the version']], width),
     '',
-    ...wrapped('`ledgerlake COMMAND --help` tells more of a command. A first run is `ledgerlake backfill`.', width),
+    ...wrapped('`ledgerlake COMMAND --help` describes a command. Start with `ledgerlake backfill`.', width),
   ].join('\n');
 }
 

@@ -37,9 +37,9 @@ export function commentedConfiguration({ account, region }: FirstAccount): strin
     // "tokenLifeMinutes": 3,
     // Folder for pages of unfinished slices; left out: _journal in the lake's folder, for S3 in your cache.
     // "journal": "data/journal",
-    // Folder with definitions of pipelines of your own (docs/pipelines.md).
+    // Folder with definitions of custom pipelines (docs/pipelines.md).
     // "pipelines": "pipelines",
-    // How progress is told: text, or json, a line for each event (docs/logs.md).
+    // Format of the log: text, or json, a line for each event (docs/logs.md).
     // "logFormat": "text",
     // Metrics for Prometheus, while a run goes on and at its end (docs/metrics.md); left out: none.
     // "metricsPort": 9464,

@@ -56,11 +56,11 @@ const settings = object('an object of settings', {
   marginMinutes: number(margin).min(2, margin).max(1440, margin).describe('How far bounds stay behind the present'),
   tokenLifeMinutes: number(life).positive(life).describe("How long the service's NextToken is taken to live"),
   journal: text('a folder').describe('Folder for the pages of slices that are not finished'),
-  pipelines: text('a folder').describe('Folder with definitions of pipelines of your own'),
+  pipelines: text('a folder').describe('Folder with definitions of custom pipelines'),
   lookBack: z
     .array(lookBack, { error: 'a list of {"days", "everyDays"}' })
     .describe('What `sync` reads again, and how often'),
-  logFormat: z.enum(logFormats, { error: `one of ${logFormats.join(', ')}` }).describe('How progress is told'),
+  logFormat: z.enum(logFormats, { error: `one of ${logFormats.join(', ')}` }).describe('Format of the log'),
   metricsPort: number(port)
     .int(port)
     .min(0, port)
@@ -77,7 +77,7 @@ const account = object('an object with the settings of an account', {
   endpoint: z
     .string({ error: base })
     .refine(isBaseAddress, { error: base })
-    .describe("The service's base address; goes before the region's"),
+    .describe("The service's base address; overrides the region's"),
   tokenEndpoint: z
     .string({ error: tokenAddress })
     .refine(isTokenAddress, { error: tokenAddress })

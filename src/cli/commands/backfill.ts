@@ -13,7 +13,7 @@ export const backfillOptions = {
   to: { type: 'text', about: 'End, exclusive [default: now, less five minutes]' },
   account: sharedOptions.account,
   endpoint: sharedOptions.endpoint,
-  refresh: { type: 'flag', about: 'Read again what the lake holds of the range' },
+  refresh: { type: 'flag', about: 'Read again what the lake holds already, and replace it' },
   orders: { type: 'text', about: 'File with order ids, one a line; - for standard input' },
   rate: sharedOptions.rate,
   burst: sharedOptions.burst,
@@ -29,17 +29,17 @@ export const backfillCommand: CommandDefinition = {
   more: async () => {
     const { pipelines } = await import('../../../pipelines/all-pipelines.js');
     return [
-      'Loads what the lake lacks of a date range. No pipeline named: the first three.',
+      'Loads what the lake lacks of a date range. Without a name it runs the first three pipelines.',
       '',
       ...pipelines.map(({ name, about }) => `  ${name.padEnd(24)} ${about}`),
       '',
-      'and those that --pipelines adds, where they are named.',
+      'and the custom pipelines of --pipelines, if named.',
     ].join('\n');
   },
   options: {
     ...backfillOptions,
     'accept-empty': { type: 'flag', about: 'Take it that what held events comes back without any' },
-    'dry-run': { type: 'flag', about: 'Tell what it would do, as ledgerlake plan does, and do nothing' },
+    'dry-run': { type: 'flag', about: 'Print what it would do, as ledgerlake plan does, and change nothing' },
     'metrics-port': sharedOptions['metrics-port'],
     'metrics-host': sharedOptions['metrics-host'],
     'metrics-file': sharedOptions['metrics-file'],

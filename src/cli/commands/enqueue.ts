@@ -11,7 +11,7 @@ export const enqueueCommand: CommandDefinition = {
   more: [
     'Asks for accounts through a queue in Redis or Valkey (REDIS_URL); `ledgerlake worker` does the work.',
     '',
-    '  all       a backfill now, and a sync each night: to be run again whenever accounts come or go [default]',
+    '  all       a backfill now, and a sync each night; run it again when accounts are added or removed [default]',
     '  backfill  what the lake lacks of a date range, now',
     '  sync      what is new, now',
     '  nightly   a sync each night, spread over the time of --sync-at; accounts that are gone get none any more',

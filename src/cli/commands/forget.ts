@@ -8,7 +8,7 @@ export const forgetCommand: CommandDefinition = {
   about: "Remove an account's data for good",
   more:
     'Removes rows, raw bytes, replaced files and what the log says of them. With --before only what is older goes, and\n' +
-    'its days stay marked as loaded, so that no run asks for them again. No other run may be at work on the lake.',
+    'its days stay marked as loaded, so that no run requests them again. No other run may use the lake meanwhile.',
   options: {
     lake: sharedOptions.lake,
     config: sharedOptions.config,

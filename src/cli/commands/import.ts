@@ -12,11 +12,11 @@ export const importCommand: CommandDefinition = {
   more:
     'Loads saved answers of the service, one body a line ({"payload":{...}}), without asking it: events into events and\n' +
     'entries, listings of groups into groups. Rows are kept by whole UTC days; days that are loaded already are left out,\n' +
-    'and what is loaded later takes the place of imported days. Importing the same again changes nothing.',
+    'and days that are loaded later replace imported ones. A second import of the same file changes nothing.',
   options: {
     lake: sharedOptions.lake,
     account: { type: 'text', about: 'Whose events [default: the only configured account, else demo]' },
-    'skip-broken': { type: 'flag', about: 'Leave out lines that are no response bodies, instead of their whole file' },
+    'skip-broken': { type: 'flag', about: 'Skip lines that are no response bodies, instead of their whole file' },
     config: sharedOptions.config,
     json: sharedOptions.json,
   },

@@ -7,14 +7,14 @@ export const initCommand: CommandDefinition = {
   about: 'Write a first configuration, with every setting explained',
   more:
     'Writes ledgerlake.config.json with one account, whose secrets come from environment variables, and comments on all that\n' +
-    'can be set. On a terminal it asks for name and region. A file that is there already is never overwritten.',
+    'can be set. On a terminal it asks for name and region. It never overwrites a file.',
   options: {
     config: { type: 'text', default: configurationFile, about: 'File to write' },
     account: { type: 'text', about: "The account's name [default: my-shop]" },
     region: { type: 'text', choices: regionNames, about: 'Which public endpoint serves it [default: eu]' },
   },
   passesConfiguration: true,
-  examples: [['init --account my-shop --region na', 'without a question']],
+  examples: [['init --account my-shop --region na', 'asks nothing']],
   run: async (given, context) => {
     const [{ init }, { askOnTerminal }] = await Promise.all([
       import('../../app/accounts/init.js'),

@@ -5,7 +5,7 @@ const positional = { name: 'PIPELINE', many: true, about: 'Whose tables [default
 
 const options = {
   lake: sharedOptions.lake,
-  account: { type: 'text', about: 'Whose part of the lake [default: all]' },
+  account: { type: 'text', about: 'Account [default: all]' },
   config: sharedOptions.config,
   json: sharedOptions.json,
 } as const;
@@ -22,11 +22,11 @@ async function readOptions(given: Given) {
 export const compactCommand: CommandDefinition = {
   name: 'compact',
   positional,
-  about: 'Merge small files, and write what was landed smaller',
+  about: 'Merge small files, and compress loaded files further',
   more:
-    'Merges the small files of each month into files of about 128 MB, compressed as small as it gets; so are larger ones\n' +
-    'that are as they were landed. Readers see the files before or the file after, never both. It can be stopped at any\n' +
-    'instant, and a second one changes nothing.',
+    'Merges the small files of each month into files of about 128 MB with the strongest compression, and compresses larger\n' +
+    'files that a run wrote. Readers see the old files or the new one, never both. It can be stopped at any time; a second\n' +
+    'run changes nothing.',
   options: {
     ...options,
     'drop-damaged-history': {
@@ -48,10 +48,10 @@ export const compactCommand: CommandDefinition = {
 export const rebuildCommand: CommandDefinition = {
   name: 'rebuild',
   positional,
-  about: 'Make the entries again from the stored bytes',
+  about: 'Re-derive the entries from the stored bytes',
   more:
-    'Makes the derived tables (entries, group_entries, order_entries) again from the raw bytes of their events: no\n' +
-    'request is sent. What comes out the same is left as it is.',
+    'Re-derives the tables entries, group_entries and order_entries from the raw bytes of their events, without a\n' +
+    'request. Files whose content stays the same are not replaced.',
   options,
   examples: [['rebuild', 'after a new version reads amounts that the old one did not']],
   run: async (given, context) => {

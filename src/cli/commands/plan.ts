@@ -5,19 +5,19 @@ import { readingContext, readFormat, type CommandDefinition } from '../options/d
 export const planCommand: CommandDefinition = {
   name: 'plan',
   positional: { ...backfillPositional, about: 'What would be loaded' },
-  about: 'Tell what a backfill would do',
+  about: 'Estimate what a backfill would do',
   more: [
-    'Tells what a backfill with the same options would do: slices, requests, time under the quota, bytes and files, and',
-    'what the lake holds already. It goes by what the lake holds, sends no request and changes nothing.',
+    'Estimates what a backfill with the same options would do: slices, requests, time under the quota, bytes and files, and',
+    'what the lake holds already. The estimate comes from the lake; no request is sent and nothing changes.',
   ].join('\n'),
   options: {
     ...backfillOptions,
     probe: { type: 'flag', about: "Ask the service for a page or two where the lake can't tell" },
-    format: { type: 'text', default: 'table', choices: formats, about: 'How it is written' },
+    format: { type: 'text', default: 'table', choices: formats, about: 'Output format' },
   },
   examples: [
     ['plan --from 2025-01-01 --to 2026-01-01', 'how long a year would take'],
-    ['plan --probe --format json', 'for a program, on a lake that is empty yet'],
+    ['plan --probe --format json', 'for a program, on an empty lake'],
   ],
   run: async (given, context) => {
     const { plan } = await import('../../app/plan/plan.js');

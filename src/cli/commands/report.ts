@@ -5,9 +5,9 @@ export const reportCommand: CommandDefinition = {
   name: 'report',
   about: 'Write an HTML report of the lake',
   more:
-    'Writes one HTML file that needs nothing else: net proceeds by month, where each 100 of sales goes, settlements held\n' +
-    'against their totals with the entries behind them, fees, SKUs, refunds, coverage, late arrivals, and what was noticed.\n' +
-    'Each currency stands by itself. A file that is there is replaced only where it is an earlier report.',
+    'Writes one HTML file that needs nothing else: net proceeds by month, where each 100 of sales goes, settlements and\n' +
+    'their totals with the entries behind them, fees, SKUs, refunds, coverage, late arrivals and warnings. Each currency\n' +
+    'has figures of its own. It replaces no file but an earlier report.',
   options: {
     lake: sharedOptions.lake,
     config: sharedOptions.config,
@@ -18,7 +18,7 @@ export const reportCommand: CommandDefinition = {
       type: 'text',
       short: 'o',
       default: 'ledgerlake-report.html',
-      about: 'Where it is written; - for standard output',
+      about: 'File to write; - for standard output',
     },
   },
   examples: [

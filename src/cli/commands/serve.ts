@@ -90,7 +90,7 @@ export const serveCommand: CommandDefinition = {
     return (
       'Serves the Financial Events Service from the stored bytes of the lake that --lake names; without it, from a\n' +
       'made-up seller, the same for the same seed. The first line of standard output is the address; standard error\n' +
-      'has a line for each request. GET /healthz tells whether it is well, and GET / shows the report of the lake,\n' +
+      'has a line for each request. GET /healthz reports its health, and GET / shows the report of the lake,\n' +
       `unless there is a sign-in. With ${idName} and ${secretName}\n` +
       'in the environment, POST /auth/o2/token issues access tokens, which every operation then asks for.\n\n' +
       '--faults makes it fail as the live service does: a list of KIND, KIND=SHARE or KIND:N=SHARE with commas\n' +

@@ -8,12 +8,12 @@ export const sqlCommand: CommandDefinition = {
   about: 'Query the lake with DuckDB, or open a shell',
   more:
     'Runs DuckDB over the committed files of the lake: a view for each table. Without a query it is a shell, with history,\n' +
-    'completion of tables, columns and keywords on Tab, and Ctrl-C to cancel a statement; .help tells the rest.',
+    'completion of tables, columns and keywords on Tab, and Ctrl-C to cancel a statement; .help lists its commands.',
   options: {
     lake: sharedOptions.lake,
     config: sharedOptions.config,
-    format: { type: 'text', default: 'table', choices: formats, about: 'How results are written' },
-    output: { type: 'text', short: 'o', about: 'File that results go to, whole or not at all' },
+    format: { type: 'text', default: 'table', choices: formats, about: 'Format of the results' },
+    output: { type: 'text', short: 'o', about: 'File to write the results to, whole or not at all' },
   },
   examples: [
     [`sql "SELECT currency, sum(amount) FROM entries WHERE role = 'net' GROUP BY ALL"`, 'net proceeds by currency'],

@@ -5,16 +5,16 @@ import { readLake } from '../options/settings.js';
 
 export const statusCommand: CommandDefinition = {
   name: 'status',
-  about: 'Tell what the lake holds and what it lacks',
-  more: 'Tells from the log alone which days are loaded, which settlements are open, and the one command that closes the gaps.',
+  about: 'Show what the lake holds and what is missing',
+  more: 'Reads the log alone, and shows which days are loaded, which settlements are open, and the command that closes the gaps.',
   options: {
     lake: sharedOptions.lake,
     config: sharedOptions.config,
-    account: { type: 'text', about: 'Whose part of the lake [default: all]' },
+    account: { type: 'text', about: 'Account to show [default: all]' },
     from: { type: 'text', about: 'First instant, ISO 8601 in UTC [default: the first one loaded]' },
     pipelines: sharedOptions.pipelines,
     to: { type: 'text', about: 'End, exclusive [default: now, less five minutes]' },
-    format: { type: 'text', default: 'table', choices: formats, about: 'How it is written' },
+    format: { type: 'text', default: 'table', choices: formats, about: 'Output format' },
   },
   examples: [['status --format json', 'for a program that watches the lake']],
   run: async (given, context) => {

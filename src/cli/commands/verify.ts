@@ -6,15 +6,15 @@ export const verifyCommand: CommandDefinition = {
   name: 'verify',
   about: 'Prove the lake: files, counts, hashes, money, settlements',
   more:
-    'Reads every file and holds it against the log, the entries against the events they came from, and the settlements\n' +
-    'against their totals. Exit code 1 when anything is wrong with the lake; where upstream contradicts itself it is a\n' +
-    'finding, which only --strict takes for wrong.',
+    'Compares every file with the log, the entries with the events they are derived from, and the settlements with their\n' +
+    'totals. Exit code 1 if anything is wrong with the lake. Where the service contradicts itself, it reports a finding,\n' +
+    'which fails only with --strict.',
   options: {
     lake: sharedOptions.lake,
     config: sharedOptions.config,
-    account: { type: 'text', about: 'Whose part of the lake [default: all]' },
-    strict: { type: 'flag', about: 'Exit with 1 for what upstream contradicts itself in, too' },
-    format: { type: 'text', default: 'table', choices: formats, about: 'How the certificate is written' },
+    account: { type: 'text', about: 'Account to verify [default: all]' },
+    strict: { type: 'flag', about: 'Exit with 1 also where the service contradicts itself' },
+    format: { type: 'text', default: 'table', choices: formats, about: 'Format of the certificate' },
   },
   examples: [['verify --strict --format json', 'for a nightly job']],
   run: async (given, context) => {

@@ -5,22 +5,22 @@ import { readFleetAccounts, readSettings } from '../options/settings.js';
 
 export const workerCommand: CommandDefinition = {
   name: 'worker',
-  about: "Work on a fleet's accounts, several at once, until it is stopped",
+  about: 'Load accounts of a fleet until stopped, several at once',
   more: [
-    'Takes accounts that `ledgerlake enqueue` has asked for from a queue in Redis or Valkey (REDIS_URL), and loads each for a',
-    'turn: until nothing is left, or others are to have theirs. Any number of workers share the queue; an account is in one',
-    "worker's hands at a time. SIGTERM lets the turns under way come to their end; what is left goes back to the queue.",
+    'Takes accounts from a queue in Redis or Valkey (REDIS_URL), which `ledgerlake enqueue` fills, and loads each for a time',
+    'slice. Any number of workers share the queue; one worker at a time loads an account. On SIGTERM the open time slices',
+    'end, and what is left returns to the queue.',
   ].join('\n'),
   options: {
     redis: sharedOptions.redis,
     fleet: sharedOptions.fleet,
     concurrency: { type: 'text', default: '16', about: 'Accounts at once' },
-    turn: { type: 'text', default: '1m', about: 'How long a turn goes on at least while others wait' },
-    grace: { type: 'text', default: '25s', about: 'How long turns may take to come to their end on SIGTERM' },
+    turn: { type: 'text', default: '1m', about: 'Least length of a time slice while other accounts wait' },
+    grace: { type: 'text', default: '25s', about: 'How long time slices may take to end on SIGTERM' },
     'stalled-after': {
       type: 'text',
       default: '30s',
-      about: 'How long a worker that is not heard of keeps its accounts',
+      about: 'How long a silent worker keeps its accounts',
     },
     lake: sharedOptions.lake,
     rate: sharedOptions.rate,

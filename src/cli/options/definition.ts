@@ -94,9 +94,9 @@ export interface CommandDefinition {
 
 /** Options of every command. */
 export const everyOption = {
-  verbose: { type: 'flag', about: 'Tell more, and of an error everything' },
-  quiet: { type: 'flag', about: 'Tell nothing but errors' },
-  'log-format': { type: 'text', choices: logFormats, about: 'How progress is told [default: text]' },
+  verbose: { type: 'flag', about: 'Log more, and every detail of an error' },
+  quiet: { type: 'flag', about: 'Log errors only' },
+  'log-format': { type: 'text', choices: logFormats, about: 'Format of the log [default: text]' },
   help: { type: 'flag', short: 'h', about: 'Show help' },
 } as const satisfies Record<string, OptionDefinition>;
 
@@ -105,26 +105,26 @@ export const sharedOptions = {
   lake: { type: 'text', about: 'The lake: a folder, or s3://BUCKET/PREFIX [default: data/lake]' },
   config: {
     type: 'text',
-    about: 'Configuration [default: LEDGERLAKE_CONFIG, or ledgerlake.config.json if it is there]',
+    about: 'Configuration file [default: LEDGERLAKE_CONFIG, or ledgerlake.config.json if it exists]',
   },
   account: {
     type: 'text',
-    about: 'Whose events [default: the only configured one, else demo, with the embedded service]',
+    about: 'Account to load [default: the only configured one, else demo, with the embedded service]',
   },
   endpoint: { type: 'text', about: "The service's base address [default: the account's, else the embedded service]" },
   rate: { type: 'text', about: 'Requests a second for each operation [default: 0.5]' },
   burst: { type: 'text', about: 'Requests at once for each operation [default: 30]' },
   journal: { type: 'text', about: 'Folder for pages of unfinished slices [default: LAKE/_journal; on S3 your cache]' },
-  pipelines: { type: 'text', about: 'Folder with definitions of pipelines of your own' },
-  'metrics-port': { type: 'text', about: 'Serve metrics to Prometheus while it runs; 0 picks a free port' },
-  'metrics-host': { type: 'text', about: 'Where to serve them [default: 127.0.0.1]' },
+  pipelines: { type: 'text', about: 'Folder with definitions of custom pipelines' },
+  'metrics-port': { type: 'text', about: 'Port to serve Prometheus metrics on during the run; 0 picks a free port' },
+  'metrics-host': { type: 'text', about: 'Address to serve metrics on [default: 127.0.0.1]' },
   'metrics-file': {
     type: 'text',
     about: "Write the metrics to a file at the end, for node exporter's textfile collector",
   },
-  redis: { type: 'text', about: 'Where Redis or Valkey is, without a password [default: REDIS_URL]' },
-  fleet: { type: 'text', default: 'ledgerlake', about: 'Name of the fleet: several can share a Redis' },
-  json: { type: 'flag', about: 'End standard output with the summary as one JSON object' },
+  redis: { type: 'text', about: 'Address of Redis or Valkey, without a password [default: REDIS_URL]' },
+  fleet: { type: 'text', default: 'ledgerlake', about: 'Name of the fleet; several fleets can share a Redis' },
+  json: { type: 'flag', about: 'Print the summary to standard output as one JSON object' },
 } as const satisfies Record<string, OptionDefinition>;
 
 /** How results are written; the parser takes no other value than the choices. */
