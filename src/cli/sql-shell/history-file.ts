@@ -31,18 +31,18 @@ export interface History {
  * DuckDB's aren't kept, nor, as in other shells, what begins with a blank. A file that can't be written is told once, and
  * the shell goes on without.
  */
-export async function openHistory(path: string | undefined, tell: (line: string) => unknown): Promise<History> {
+export async function openHistory(path: string | undefined, warn: (line: string) => unknown): Promise<History> {
   let kept = path;
-  const orTell = async <T>(work: (path: string) => Promise<T>): Promise<T | undefined> => {
+  const orWarn = async <T>(work: (path: string) => Promise<T>): Promise<T | undefined> => {
     try {
       return kept === undefined ? undefined : await work(kept);
     } catch (error) {
       kept = undefined;
-      await tell(`What is typed is not kept (${messageOf(error)}).`);
+      await warn(`What is typed is not kept (${messageOf(error)}).`);
       return undefined;
     }
   };
-  const earlier = (await orTell(readHistory)) ?? [];
+  const earlier = (await orWarn(readHistory)) ?? [];
   let typed: string[] = [];
   return {
     newestFirst: earlier.toReversed(),
@@ -51,7 +51,7 @@ export async function openHistory(path: string | undefined, tell: (line: string)
       if (!ended) return;
       const lines = typed;
       typed = [];
-      await orTell((file) => append(file, lines));
+      await orWarn((file) => append(file, lines));
     },
     forget: () => {
       typed = [];

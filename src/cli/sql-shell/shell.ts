@@ -40,8 +40,8 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
   const interactive = input.isTTY === true;
   // Prompts stay out of results that go to a file.
   const screen = output.isTTY === true ? output : errorOutput;
-  const tell = (line: string): Promise<boolean> => writeText(errorOutput, [`${line}\n`]);
-  const history = interactive ? await openHistory(options.historyFile, tell) : undefined;
+  const warn = (line: string): Promise<boolean> => writeText(errorOutput, [`${line}\n`]);
+  const history = interactive ? await openHistory(options.historyFile, warn) : undefined;
   const reader = new StatementReader();
   /** Lines that were typed and aren't done with, and what cancels the one at work. */
   let waiting = 0;
@@ -123,7 +123,7 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
     } catch (error) {
       if (!(error instanceof LedgerlakeError) || error.code === 'STOPPED') throw error;
       failures++;
-      return tell(error.code === 'SQL' ? error.message : printable(error.message));
+      return warn(error.code === 'SQL' ? error.message : printable(error.message));
     }
   };
 

@@ -92,8 +92,8 @@ function boundsOf({ stats }: Add, column: string): Pick<CommittedFile, 'least' |
   const least = Date.parse(minValues?.[column] ?? '');
   const greatest = Date.parse(maxValues?.[column] ?? '');
   // A row without the instant stands somewhere else, so the others tell nothing of it.
-  const isTold = nullCount?.[column] === 0 && Number.isFinite(least) && Number.isFinite(greatest);
-  return isTold
+  const isKnown = nullCount?.[column] === 0 && Number.isFinite(least) && Number.isFinite(greatest);
+  return isKnown
     ? { least: BigInt(least) * 1000n, greatest: BigInt(greatest) * 1000n }
     : { least: earliest, greatest: latest };
 }
