@@ -13,3 +13,8 @@ export const defaultPipelines: readonly FinancesPipeline[] = [
 
 /** Every pipeline of this package: a new one is a definition beside these and its name here. */
 export const pipelines: readonly FinancesPipeline[] = [...defaultPipelines, orderEventsPipeline];
+
+/** The pipeline of a name; undefined for one that users define. */
+export function pipelineNamed(name: string): FinancesPipeline | undefined {
+  return pipelines.find((pipeline) => pipeline.name === name);
+}

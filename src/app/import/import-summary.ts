@@ -1,3 +1,4 @@
+import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { warningLines, summaryGrid, summaryJson, type RunReport } from '../load/run-summary.js';
 import { printable } from '../../core/printable.js';
@@ -27,7 +28,7 @@ export function importText(report: RunReport, summaries: ImportSummaries): strin
 }
 
 function keptOut({ pipeline, known, leftOut, leftOutDays }: ImportSummary): string[] {
-  const noun = pipeline === 'financial-event-groups' ? 'group' : 'event';
+  const noun = pipelineNamed(pipeline)?.result ?? 'event';
   const days = formatCount(leftOutDays.size, 'day');
   return [
     ...(known === 0 ? [] : [`Known: ${formatCount(known, noun)} that the lake holds already`]),

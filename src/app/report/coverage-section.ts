@@ -1,3 +1,4 @@
+import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import { instantText } from '../status/backfill-command.js';
@@ -20,12 +21,6 @@ const stateTexts: Readonly<Record<DayState, string>> = {
   partial: 'loaded in part',
   imported: 'imported only',
   missing: 'missing',
-};
-
-const contents: Readonly<Record<string, string>> = {
-  'financial-events': 'Events by date: the figures by month',
-  'financial-event-groups': 'The list of settlements',
-  'group-events': 'The entries of settlements',
 };
 
 /** Which days the lake holds, and the command that loads the others. */
@@ -65,7 +60,7 @@ function pipelineHtml({ pipeline, days, gaps }: PipelineStatus): Html {
   });
   const told = coverageText(days);
   return html`<figure class="calendar">
-      <h4>${contents[pipeline] ?? pipeline}</h4>
+      <h4>${pipelineNamed(pipeline)?.title ?? pipeline}</h4>
       ${calendarChart(`Calendar: ${told}.`, cells)}
       <figcaption>
         ${lakeCode(pipeline)}:

@@ -1,18 +1,16 @@
+import { defaultPipelines } from '../../../pipelines/all-pipelines.js';
 import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
 import { groupSlices, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
 import { settlementHoles, type SettlementHole } from '../../sources/finances/api-v0/settlement-holes.js';
-import type { Table } from '../../core/columns/table.js';
-import type { Add } from '../../lake/delta/actions.js';
-import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { demoAccount } from '../configuration/account.js';
 import { importedWindows } from '../../lake/loads/imported-days.js';
-import { loadedWindows, readWindow } from '../../engine/run/window-slices.js';
-import { dayMs, dayStart, joined, overlap, uncovered, type Window } from '../../core/windows.js';
-import { byDate, byGroup, listing, mainTablesOf, type MainTable } from '../verify/main-tables.js';
+import { loadedWindows } from '../../engine/run/window-slices.js';
+import type { Window } from '../../core/windows.js';
+import { byGroup, listing, mainTablesOf, type MainTable } from '../verify/main-tables.js';
 import { backfillCommand } from './backfill-command.js';
-import { dayStates, type Day } from '../../engine/slicing/day-states.js';
+import type { Day } from '../../engine/slicing/day-states.js';
 
 /** What is loaded of one pipeline for one account. */
 export interface PipelineStatus {
@@ -72,7 +70,7 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
   const pipelines = used.map((main) => pipelineStatus(main, question));
   const lacking = pipelines.filter(({ gaps }) => gaps.length > 0);
   const gaps = lacking.flatMap((status) => status.gaps);
-  const defaults = [listing, byDate, byGroup].map(({ pipeline }) => pipeline);
+  const defaults = defaultPipelines.map(({ name }) => name);
   const named = lacking.map(({ pipeline }) => pipeline);
   const own = new Set(used.filter(({ isOwn }) => isOwn).map(({ pipeline }) => pipeline));
   const lackingOwn = named.filter((pipeline) => own.has(pipeline));
@@ -116,49 +114,18 @@ export function loadedRange(lake: Lake, account: string): Window | undefined {
       ...loadedWindows(lake, pipeline, table, account),
       ...importedWindows(lake.table(table).snapshot, pipeline, account),
     ]);
-  const dated = windowsOf([listing, byDate]);
-  const windows = dated.length > 0 ? dated : windowsOf(mainTablesOf(lake).filter(({ isOwn }) => isOwn));
+  const byWindow = mainTablesOf(lake).filter(({ unit }) => unit === 'window');
+  const dated = windowsOf(byWindow.filter(({ isOwn }) => !isOwn));
+  const windows = dated.length > 0 ? dated : windowsOf(byWindow.filter(({ isOwn }) => isOwn));
   if (windows.length === 0) return undefined;
   return windows.reduce((a, b) => ({ start: Math.min(a.start, b.start), end: Math.max(a.end, b.end) }));
 }
 
-function pipelineStatus(main: MainTable, question: StatusQuestion): PipelineStatus {
-  const { lake, account, range } = question;
+function pipelineStatus(main: MainTable, { lake, account, range }: StatusQuestion): PipelineStatus {
   const { pipeline, table, unit } = main;
   const imported = importedWindows(lake.table(table).snapshot, pipeline, account);
   const loaded = lake.loadKeys(pipeline, table, account).size - imported.length;
-  if (unit === 'order') return { pipeline, unit, loaded, days: [], gaps: [] };
-  if (unit === 'group') return { pipeline, unit, loaded, ...groupCoverage(question) };
-  const gaps = uncovered(range, loadedWindows(lake, pipeline, table, account));
-  const held =
-    main === listing
-      ? groupsOf(question).listed.map(({ opened }) => instant(opened))
-      : lake.files(pipeline, table, account).flatMap((add) => rowsWithin(add, lake.table(table).schema));
-  return { pipeline, unit, loaded, days: dayStates(range, gaps, held, imported), gaps };
-}
-
-/** A day counts as loaded by group when its groups are listed and all that opened on it are loaded. */
-function groupCoverage(question: StatusQuestion): { days: Day[]; gaps: Window[] } {
-  const { lake, account, range } = question;
-  const unlisted = uncovered(range, loadedWindows(lake, listing.pipeline, listing.table, account));
-  const { listed, lacking } = groupsOf(question);
-  const lackingDays = new Map<number, number>();
-  for (const { opened } of lacking) lackingDays.set(dayStart(opened), (lackingDays.get(dayStart(opened)) ?? 0) + 1);
-  const openedOn = new Map<number, number>();
-  for (const { opened } of listed) openedOn.set(dayStart(opened), (openedOn.get(dayStart(opened)) ?? 0) + 1);
-  const days = dayStates(
-    range,
-    unlisted,
-    listed.map(({ opened }) => instant(opened)),
-  ).map(({ start, state }): Day => {
-    const wanted = lackingDays.get(start) ?? 0;
-    if (wanted === 0 || state === 'missing') return { start, state };
-    return { start, state: wanted === openedOn.get(start) && state === 'full' ? 'missing' : 'partial' };
-  });
-  const gapsOfGroups = [...lackingDays.keys()]
-    .map((start) => ({ start: Math.max(start, range.start), end: Math.min(start + dayMs, range.end) }))
-    .filter((day) => day.start < day.end && overlap(day, range));
-  return { days, gaps: joined([...unlisted, ...gapsOfGroups]) };
+  return { pipeline, unit, loaded, ...(main.coverage?.(lake, account, range) ?? { days: [], gaps: [] }) };
 }
 
 /** Every group that was listed, and those of them that group-events hasn't loaded. */
@@ -181,24 +148,6 @@ function tableStatuses(lake: Lake, account: string): TableStatus[] {
     statuses.set(name, status);
   }
   return [...statuses.values()];
-}
-
-/** The time that a file has rows of, by its statistics; of a user's own table the windows that it holds. */
-function rowsWithin(add: Add, { ownPipeline }: Table): Window[] {
-  if (ownPipeline !== undefined) return loadKeysOf(add).flatMap((unit) => readWindow(unit) ?? []);
-  const { stats } = add;
-  // The log's own, checked when it is verified; what isn't there leaves the day as loaded and empty.
-  const { minValues, maxValues } = JSON.parse(stats ?? '{}') as {
-    readonly minValues?: Readonly<Record<string, string>>;
-    readonly maxValues?: Readonly<Record<string, string>>;
-  };
-  const start = Date.parse(minValues?.['effective_at'] ?? '');
-  const end = Date.parse(maxValues?.['effective_at'] ?? '');
-  return start <= end ? [{ start, end: end + 1 }] : [];
-}
-
-function instant(at: number): Window {
-  return { start: at, end: at + 1 };
 }
 
 function isWithin(at: number, { start, end }: Window): boolean {

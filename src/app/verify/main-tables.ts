@@ -1,63 +1,53 @@
+import { pipelines } from '../../../pipelines/all-pipelines.js';
 import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
 import { financialEvents } from '../../../pipelines/financial-events.js';
 import { groupEventsPipeline } from '../../../pipelines/group-events.js';
-import { orderEventsPipeline } from '../../../pipelines/order-events.js';
 import type { Table } from '../../core/columns/table.js';
+import type { Coverage } from '../../engine/slicing/slicing.js';
+import { mainTable as mainTableOf } from '../../engine/slicing/slicing.js';
+import { windowSlicing } from '../../engine/slicing/window-slicing.js';
+import type { Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
-import {
-  entries,
-  events,
-  groupEntries,
-  groupEvents,
-  groups,
-  orderEntries,
-  orderEvents,
-} from '../../sources/finances/model/tables.js';
+import type { FinancesPipeline } from '../../sources/finances/api-v0/finances-api.js';
 
-/** A main table, what reads into it, and what a unit of it is. */
+/** A main table, what reads into it, and what a load key of it stands for. */
 export interface MainTable {
   readonly table: string;
   readonly pipeline: string;
   /** The table of its amounts; undefined for `groups`, whose amounts are columns. */
   readonly entries: string | undefined;
-  readonly unit: 'window' | 'group' | 'order';
+  /** `window`, `group`, `order`. */
+  readonly unit: string;
   /** A user's own pipeline fills it. */
   readonly isOwn?: true;
+  /** Which days of a range are loaded; left out: its slices have no dates. */
+  readonly coverage?: (lake: Lake, account: string, range: Window) => Coverage;
 }
 
-export const byDate: MainTable = {
-  table: events.name,
-  pipeline: financialEvents.name,
-  entries: entries.name,
-  unit: 'window',
-};
-export const byGroup: MainTable = {
-  table: groupEvents.name,
-  pipeline: groupEventsPipeline.name,
-  entries: groupEntries.name,
-  unit: 'group',
-};
-const byOrder: MainTable = {
-  table: orderEvents.name,
-  pipeline: orderEventsPipeline.name,
-  entries: orderEntries.name,
-  unit: 'order',
-};
-export const listing: MainTable = {
-  table: groups.name,
-  pipeline: financialEventGroups.name,
-  entries: undefined,
-  unit: 'window',
-};
+function tableOf(pipeline: FinancesPipeline): MainTable {
+  const { name, tables, loadKey, coverage } = pipeline;
+  const { name: table } = mainTableOf(pipeline);
+  const entries = tables.find((other) => other.name !== table)?.name;
+  return { table, pipeline: name, entries, unit: loadKey, ...(coverage && { coverage }) };
+}
 
 /** The tables of this program whose commits make a slice count. */
-const mainTables: readonly MainTable[] = [listing, byDate, byGroup, byOrder];
+const mainTables: readonly MainTable[] = pipelines.map(tableOf);
+
+function builtIn(pipeline: FinancesPipeline): MainTable {
+  return mainTables.find(({ pipeline: name }) => name === pipeline.name) ?? tableOf(pipeline);
+}
+
+export const listing = builtIn(financialEventGroups);
+export const byDate = builtIn(financialEvents);
+export const byGroup = builtIn(groupEventsPipeline);
 
 /** What a table is that files count in by themselves; undefined for a derived one. */
 export function mainTable({ name, ownPipeline }: Table): MainTable | undefined {
-  if (ownPipeline !== undefined)
-    return { table: name, pipeline: ownPipeline, entries: undefined, unit: 'window', isOwn: true };
-  return mainTables.find(({ table }) => table === name);
+  if (ownPipeline === undefined) return mainTables.find(({ table }) => table === name);
+  const { loadKey, coverage } = windowSlicing({ pipeline: ownPipeline, table: name, gridDays: 1, probeDays: 1 });
+  const own = { table: name, pipeline: ownPipeline, entries: undefined, unit: loadKey, isOwn: true as const };
+  return { ...own, ...(coverage && { coverage }) };
 }
 
 /** The main tables of a lake: those of this program, and those that users' own pipelines have filled. */

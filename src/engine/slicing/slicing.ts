@@ -84,7 +84,7 @@ export interface Slicing<S extends Slice> {
   /** What a plan expects of a job. */
   forecast(question: ForecastQuestion): Forecast<S>;
   /** Which days of a range are loaded; left out: its slices have no dates. */
-  coverage?(lake: Lake, account: string, range: Window): Coverage;
+  readonly coverage?: (lake: Lake, account: string, range: Window) => Coverage;
 }
 
 /**

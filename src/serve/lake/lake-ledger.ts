@@ -1,3 +1,5 @@
+import { groupEventsPipeline } from '../../../pipelines/group-events.js';
+import { orderEventsPipeline } from '../../../pipelines/order-events.js';
 import { lostFile } from '../../core/duckdb/lost-file.js';
 import { loadVersion } from '../../lake/loads/load-keys.js';
 import type { InstantRange, Ledger, LedgerPage, LedgerQuery } from '../http/ledger.js';
@@ -88,7 +90,7 @@ export class LakeLedger implements Ledger {
       });
     });
     // A group that is listed and wasn't read isn't an empty one.
-    return this.#isRead('group_events', 'group-events', unit) ? page : undefined;
+    return this.#isRead('group_events', groupEventsPipeline, unit) ? page : undefined;
   }
 
   async eventsOfOrder(orderId: string, query: LedgerQuery): Promise<LedgerPage | undefined> {
@@ -106,7 +108,7 @@ export class LakeLedger implements Ledger {
     });
     // An order may have been asked for and have no events.
     const isKnown = page.items.length > 0 || query.cursor !== undefined;
-    return isKnown || this.#isRead('order_events', 'order-events', unit) ? page : undefined;
+    return isKnown || this.#isRead('order_events', orderEventsPipeline, unit) ? page : undefined;
   }
 
   /** Frees what it holds; to be called once no question is open. */
@@ -115,8 +117,8 @@ export class LakeLedger implements Ledger {
     await this.#copies.clear();
   }
 
-  #isRead(table: MainTable, pipeline: string, unit: string): boolean {
-    return loadVersion(this.#tables.snapshot(table), pipeline, this.#account, unit) > 0;
+  #isRead(table: MainTable, { name }: { readonly name: string }, unit: string): boolean {
+    return loadVersion(this.#tables.snapshot(table), name, this.#account, unit) > 0;
   }
 
   async #page({ cursor, limit }: LedgerQuery, ask: () => Question): Promise<LedgerPage> {
