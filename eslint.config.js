@@ -12,7 +12,7 @@ const importers = {
   pino: 'src/observe/log/json-log.ts',
   'prom-client': 'src/observe/metrics/run-metrics.ts',
   '@observablehq/plot': 'src/app/report/charts.ts',
-  '@mixmark-io/domino': 'src/app/report/drawing.ts',
+  '@mixmark-io/domino': 'src/app/report/charts.ts',
   'jsonc-parser': 'src/app/configuration/without-comments.ts',
   bullmq: 'src/app/fleet/turn-queue.ts',
   ioredis: 'src/app/fleet/redis.ts',

@@ -3,12 +3,10 @@ import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import { instantText } from '../status/backfill-command.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
-import type { AccountStatus, PipelineStatus } from '../status/lake-status.js';
-import { needsEndpoint } from '../status/lake-status.js';
+import { type AccountStatus, type PipelineStatus, needsEndpoint } from '../status/lake-status.js';
 import { countText } from './amounts.js';
 import { calendarChart, daySigns } from './charts.js';
-import { html, type Html } from './html.js';
-import { figureTable, lakeCode } from './tables.js';
+import { html, type Html, figureTable, lakeCode } from './html.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 /** Months that a calendar shows, the newest ones, and gaps that are listed. */

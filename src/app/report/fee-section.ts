@@ -3,10 +3,9 @@ import { printable } from '../../core/printable.js';
 import { categories } from './categories.js';
 import { rateChart, stepsChart } from './charts.js';
 import type { CurrencyFigures, RefundFigures, SkuFigures } from './figures.js';
-import { html, type Html } from './html.js';
+import { html, type Html, figureTable, lakeText } from './html.js';
 import { currencyText } from './month-section.js';
 import { skuColumns } from './statements.js';
-import { figureTable, lakeText } from './tables.js';
 
 /** Fees by their own names. */
 export function feeSection({ currency, fees, totals }: CurrencyFigures): Html {

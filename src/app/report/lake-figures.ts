@@ -8,8 +8,8 @@ import type { Window } from '../../core/windows.js';
 import { accountStatus, loadedRange, type AccountStatus } from '../status/lake-status.js';
 import { reportedRange } from '../status/reported-range.js';
 import { readFigures, type CurrencyFigures } from './figures.js';
-import { readLate, type LateFigures } from './late-figures.js';
-import { readWarningFigures, type WarningFigures } from './warning-figures.js';
+import { readLate, type LateFigures } from './late-section.js';
+import { readWarningFigures, type WarningFigures } from './warnings-section.js';
 import { readSettlements, type SettlementFigures } from './settlement-figures.js';
 
 export interface FiguresQuestion {

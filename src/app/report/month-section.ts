@@ -2,8 +2,7 @@ import { amountsIn, drawn, ofHundred, signOf, sumOf } from './amounts.js';
 import { categories, tradeCategories, type Category } from './categories.js';
 import { stackedChart, stepsChart, type Step } from './charts.js';
 import type { CurrencyFigures, MonthFigures } from './figures.js';
-import { html, type Html } from './html.js';
-import { figureTable } from './tables.js';
+import { html, type Html, figureTable } from './html.js';
 
 /** More months than these are only in the table. */
 const mostMonths = 60;

@@ -3,12 +3,11 @@ import { formatCount } from '../../core/text/amounts.js';
 import { amountsIn, countText } from './amounts.js';
 import { coverageText } from './coverage-section.js';
 import { percentText, rateText } from './fee-section.js';
-import { html, type Html } from './html.js';
+import { html, type Html, figureTable, lakeText } from './html.js';
 import type { AccountFigures } from './lake-figures.js';
 import { currencyText } from './month-section.js';
 import type { SettlementFigures } from './settlement-figures.js';
 import type { CurrencyChapter } from './chapters.js';
-import { figureTable, lakeText } from './tables.js';
 
 /** What an account comes to, currency by currency, and what asks for a second look. */
 export function overview(

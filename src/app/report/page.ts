@@ -4,13 +4,12 @@ import { version } from '../../core/version.js';
 import { countText } from './amounts.js';
 import { categories } from './categories.js';
 import { chaptersOf, currencyChapter, dataChapter } from './chapters.js';
-import { html, Html } from './html.js';
+import { html, Html, lakeText } from './html.js';
 import type { AccountFigures, LakeFigures } from './lake-figures.js';
 import { minuteText } from './late-section.js';
 import { currencyText } from './month-section.js';
 import { overview } from './overview.js';
 import { style } from './style.js';
-import { lakeText } from './tables.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 /** How a report is known again, so that a file of somebody else's is never written over. */

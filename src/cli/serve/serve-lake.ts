@@ -58,7 +58,7 @@ function newestReport(location: string, account: string, clock: Clock): () => Pr
     const versions = lake.tables.map(({ snapshot }) => snapshot.version);
     const of = [...versions, Math.floor(clock.now() / reportLifeMs)].join();
     if (made?.of !== of) {
-      const { lakeReport } = await import('../../app/report/lake-report.js');
+      const { lakeReport } = await import('../../app/report/report.js');
       made = { of, html: (await lakeReport({ lake, location, account, clock })).html };
     }
     return made.html;

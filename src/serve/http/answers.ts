@@ -3,28 +3,112 @@ import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
 import { type Answer, answerHeaders, type Exchange, type HttpRequest } from '../../core/http-server/answer.js';
 import { type Outcome, refused, type SidePage } from './answer.js';
-import { pageBody } from './bodies.js';
-import { readRequest, type TokenRules } from './chain.js';
+import { readRequest, type TokenRules, type PageRequest, rangeOf } from './chain.js';
 import { type Counted, Tally } from './counts.js';
-import { Arrivals } from './arrivals.js';
-import {
-  type FaultInjection,
-  type FaultRequest,
-  noFaults,
-  type RequestFaults,
-  withoutFaults,
-} from './fault-injection.js';
+import { type FaultInjection, type FaultRequest, noFaults, type RequestFaults, withoutFaults } from './fault-injection.js';
 import { createLatency, type Latency } from './latency.js';
-import type { Ledger } from './ledger.js';
-import { ledgerPage } from './ledger-page.js';
-import type { Quota } from './meter.js';
-import { Quotas } from './quotas.js';
+import type { Ledger, LedgerItem, InstantRange, LedgerPage, LedgerQuery } from './ledger.js';
+import { type Quota, Quotas } from './meter.js';
 import { failure, Refusal } from '../../core/http-server/refusal.js';
-import { notAllowed, overQuota, pageTooLarge } from './refusal.js';
+import { notAllowed, overQuota, pageTooLarge, notFound } from './refusal.js';
 import { targetOf } from '../../core/http-server/target.js';
-import { type Route, routeOf } from './routes.js';
+import { type Route, routeOf, percentDecoded } from './routes.js';
 import { createSignIn, signInPath, type SignInOptions } from './sign-in.js';
 import { Tokens } from './tokens.js';
+import { type Operation, limits, operations } from '../../sources/finances/api-v0/operations.js';
+import { eventLists } from '../../sources/finances/model/records.js';
+
+/** A range that no event lies in. */
+const nothing: InstantRange = { from: 0, to: 0 };
+
+/** The ledger's page for a checked request. Throws a Refusal (404) for a group or an order that the ledger hasn't. */
+async function ledgerPage(ledger: Ledger, { chain, cursor }: PageRequest): Promise<LedgerPage> {
+  const query: LedgerQuery = { cursor, limit: chain.pageSize, asOf: chain.asOf };
+  const { subject = '' } = chain;
+  switch (chain.operation) {
+    case 'ListFinancialEventGroups':
+    case 'ListFinancialEvents': {
+      const { name, range: rules } = operations[chain.operation];
+      const range = rangeOf(chain, rules);
+      if (range === undefined) return { items: [], next: undefined };
+      return name === 'ListFinancialEvents' ? ledger.events(range, query) : ledger.groups(range, query);
+    }
+    case 'ListFinancialEventsByGroupId': {
+      // Without a bound it is all of the group, its newest events too.
+      const isBounded = chain.after !== undefined;
+      const range = isBounded ? (rangeOf(chain, operations[chain.operation].range) ?? nothing) : undefined;
+      const page = await ledger.eventsOfGroup(subject, query, range);
+      if (page === undefined) throw notFound('There is no resource with this eventGroupId.', subject);
+      return page;
+    }
+    case 'ListFinancialEventsByOrderId': {
+      const page = await ledger.eventsOfOrder(subject, query);
+      if (page === undefined) throw notFound('There is no resource with this orderId.', subject);
+      return page;
+    }
+  }
+}
+
+function parametersOf(query: string): Record<string, string> {
+  const pairs = query
+    .split('&')
+    .filter((pair) => pair !== '')
+    .map((pair): [string, string] => {
+      const [name = '', ...value] = pair.split('=').map((text) => percentDecoded(text) ?? text);
+      return [name, value.join('=')];
+    });
+  // Own members whatever they are called: `__proto__` would be lost by assignment.
+  return Object.fromEntries(pairs);
+}
+
+/** Numbers the requests of a service as they come in. */
+export class Arrivals {
+  #number = 0;
+  readonly #inOperation = new Map<FaultRequest['operation'], number>();
+
+  /** The next request. `query`: percent-encoded. */
+  next(operation: FaultRequest['operation'], query: string): FaultRequest {
+    const numberInOperation = (this.#inOperation.get(operation) ?? 0) + 1;
+    this.#inOperation.set(operation, numberInOperation);
+    this.#number += 1;
+    const parameters = parametersOf(query);
+    return {
+      operation,
+      number: this.#number,
+      numberInOperation,
+      hasToken: Object.hasOwn(parameters, 'NextToken'),
+      pageSize: Number(parameters['MaxResultsPerPage'] ?? limits.pageSize),
+      parameters,
+    };
+  }
+}
+
+/** `{"list":[event,…],…}`: every list of the model in its order, then the lists that it doesn't know. */
+function eventsJson(items: readonly LedgerItem[], more: readonly string[]): string {
+  const lists = new Map<string, string[]>([...Object.keys(eventLists), ...more].map((list) => [list, []]));
+  for (const { list, json } of items) {
+    const events = lists.get(list);
+    if (events === undefined) lists.set(list, [json]);
+    else events.push(json);
+  }
+  return `{${[...lists].map(([list, events]) => `${JSON.stringify(list)}:[${events.join(',')}]`).join(',')}}`;
+}
+
+/**
+ * The body of a page: `{"payload":{"NextToken"?,…}}`. Each item's JSON goes out as the ledger has it, byte for byte, in
+ * the ledger's order. `more`: lists that stand in the body of events even when they are empty.
+ */
+export function pageBody(
+  result: Operation['result'],
+  items: readonly LedgerItem[],
+  nextToken: string | undefined,
+  more: readonly string[] = [],
+): string {
+  const token = nextToken === undefined ? '' : `"NextToken":${JSON.stringify(nextToken)},`;
+  const results =
+    result === 'FinancialEvents' ? eventsJson(items, more) : `[${items.map(({ json }) => json).join(',')}]`;
+  return `{"payload":{${token}"${result}":${results}}}`;
+}
 
 export interface AnswerOptions {
   readonly ledger: Ledger;

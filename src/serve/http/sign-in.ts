@@ -6,8 +6,102 @@ import type { HttpRequest } from '../../core/http-server/answer.js';
 import type { Outcome } from './answer.js';
 import type { Refusal } from '../../core/http-server/refusal.js';
 import { accessTokenExpired, denied, notAllowed } from './refusal.js';
-import { GuessDelay, retryAfterSeconds } from './guess-delay.js';
-import { readSignInBody } from './sign-in-body.js';
+
+/** After the first failure, milliseconds; twice as much after each further one. */
+const firstDelayMs = 250;
+const longestDelayMs = 4000;
+
+/** Failures are forgotten so long after the last one. */
+const forgottenMs = 60_000;
+
+/** Attempts that wait at once. */
+const mostWaiting = 8;
+
+/** Seconds after which one that found no place may come again. */
+const retryAfterSeconds = longestDelayMs / 1000;
+
+/**
+ * Makes guessing slow: once an attempt to sign in has failed, every attempt waits before it is looked at, right or wrong, and
+ * few may wait. So eight attempts are looked at in four seconds, however many connections they come on.
+ */
+class GuessDelay {
+  readonly #clock: Clock;
+  #failures = 0;
+  #lastAt = -Infinity;
+  #waiting = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Resolves to whether the attempt may be looked at, once it has waited; the signal ends its waiting. */
+  async wait(signal: AbortSignal): Promise<boolean> {
+    if (this.#clock.now() - this.#lastAt > forgottenMs) this.#failures = 0;
+    if (this.#failures === 0) return true;
+    if (this.#waiting >= mostWaiting) return false;
+    this.#waiting += 1;
+    try {
+      await this.#clock.sleep(Math.min(longestDelayMs, firstDelayMs * 2 ** (this.#failures - 1)), signal);
+      return true;
+    } catch (error) {
+      if (signal.aborted) return false;
+      throw error;
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+
+  failed(): void {
+    this.#failures += 1;
+    this.#lastAt = this.#clock.now();
+  }
+
+  succeeded(): void {
+    this.#failures = 0;
+  }
+}
+
+/** The members of a sign-in request, or why it can't be read: never with a value of it, which may be secret. */
+type SignInBody = ReadonlyMap<string, string> | { readonly wrong: string };
+
+function formMembers(text: string): SignInBody {
+  const members = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(text)) {
+    if (members.has(name)) return { wrong: 'The request repeats a parameter' };
+    members.set(name, value);
+  }
+  return members;
+}
+
+function jsonMembers(text: string): SignInBody {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { wrong: 'The body is not JSON' };
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return { wrong: 'The body is not a JSON object' };
+  }
+  const members = new Map<string, string>();
+  for (const [name, member] of Object.entries(value)) {
+    if (typeof member !== 'string') return { wrong: 'The body holds a parameter that is not a string' };
+    members.set(name, member);
+  }
+  return members;
+}
+
+/**
+ * Reads the body of a sign-in request: JSON where its type or its first byte says so, else a form (RFC 6749,
+ * appendix B). Never throws. A parameter without a value is one that was left out (section 3.2).
+ */
+export function readSignInBody(body: Buffer, contentType: string): SignInBody {
+  const text = body.toString('utf8');
+  const isForm = /^application\/x-www-form-urlencoded\b/i.test(contentType);
+  const isJson = /^application\/json\b/i.test(contentType) || (!isForm && text.trimStart().startsWith('{'));
+  const members = isJson ? jsonMembers(text) : formMembers(text);
+  return members instanceof Map ? new Map([...members].filter(([, value]) => value !== '')) : members;
+}
 
 export interface SignInOptions {
   readonly clientId: string;

@@ -2,7 +2,7 @@ import domino from '@mixmark-io/domino';
 import { tables } from '../../../src/sources/finances/model/tables.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
-import { lakeReport, type Report, type ReportQuestion } from '../../../src/app/report/lake-report.js';
+import { lakeReport, type Report, type ReportQuestion } from '../../../src/app/report/report.js';
 import type { DatedItem } from '../../serve/http/array-ledger.js';
 import { fee, settlement, shipment, smallItems } from '../verify/small-ledger.js';
 

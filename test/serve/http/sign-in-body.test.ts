@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readSignInBody } from '../../../src/serve/http/sign-in-body.js';
+import { readSignInBody } from '../../../src/serve/http/sign-in.js';
 
 const form = 'application/x-www-form-urlencoded';
 const json = 'application/json; charset=utf-8';
