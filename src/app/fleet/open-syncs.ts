@@ -1,4 +1,4 @@
-import type { SyncInTurns } from '../sync/sync-in-turns.js';
+import type { SyncInTurns } from '../sync/synced-pipelines.js';
 import type { PendingJob } from './account-jobs.js';
 import type { FleetKeys } from './fleet-keys.js';
 import type { RedisCommands } from './redis.js';

@@ -4,7 +4,7 @@ import { LedgerlakeError, messageOf, type ErrorCode } from '../../core/errors.js
 import { handled, type Handlers } from '../../core/events/handlers.js';
 import type { RunEvent, Emit } from '../../core/events/run-event.js';
 import type { Store } from '../../lake/store/store.js';
-import type { SyncInTurns } from '../sync/sync-in-turns.js';
+import type { SyncInTurns } from '../sync/synced-pipelines.js';
 import type { AccountJob } from './account-jobs.js';
 import { fencedStore, takeFencingToken, type FencingToken } from './fencing-tokens.js';
 import type { Fleet } from './fleet.js';

@@ -13,10 +13,8 @@ import { instantText } from '../status/backfill-command.js';
 import { mainTable } from '../../engine/slicing/slicing.js';
 import { olderGaps, syncRange } from '../../engine/slicing/sync-windows.js';
 import { lagFailure, lagText, lakeCoveredTo, readDuration } from '../sync/lag.js';
-import { defaultLookBack, type LookBackRule } from '../sync/look-back.js';
-import { readLookBacks, writeLookBacks } from '../sync/look-back-note.js';
-import type { SyncInTurns } from '../sync/sync-in-turns.js';
-import { daysBack, syncedPipelines, windowedOf, type SyncPlan } from '../sync/synced-pipelines.js';
+import { defaultLookBack, type LookBackRule, readLookBacks, writeLookBacks } from '../sync/look-back.js';
+import { daysBack, syncedPipelines, windowedOf, type SyncPlan, type SyncInTurns } from '../sync/synced-pipelines.js';
 import type { RunContext } from '../context.js';
 import { load, type LoadOptions } from './loading.js';
 

@@ -1,8 +1,7 @@
 import type { Database } from '../../core/duckdb/connection.js';
-import { groupedBy, rowsOf, type Row } from './cells.js';
 import { isCategory, type CategoryAmounts, type CategoryId } from './categories.js';
 import { sumOf } from './amounts.js';
-import { skuColumns, statementsOf, type Scope } from './statements.js';
+import { skuColumns, statementsOf, type Scope, groupedBy, rowsOf, type Row } from './statements.js';
 
 /** One month's net amounts in one currency. */
 export interface MonthFigures {

@@ -5,8 +5,7 @@ import { html, type Html, figureTable, lakeText } from './html.js';
 import { currencyText } from './month-section.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { grouped } from './figures.js';
-import { rowsOf } from './cells.js';
-import { statementsOf, type Scope } from './statements.js';
+import { statementsOf, type Scope, rowsOf } from './statements.js';
 
 /** What one run found changed in what it read again. Instants are ISO 8601, UTC. */
 interface LateRun {

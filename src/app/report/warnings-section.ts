@@ -6,8 +6,7 @@ import { html, type Html, figureTable, lakeCode, lakeText } from './html.js';
 import { minuteText } from './late-section.js';
 import { currencyText } from './month-section.js';
 import type { Database } from '../../core/duckdb/connection.js';
-import { rowsOf } from './cells.js';
-import { statementsOf, type Scope } from './statements.js';
+import { statementsOf, type Scope, rowsOf } from './statements.js';
 
 interface UnknownList {
   readonly list: string;

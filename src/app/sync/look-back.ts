@@ -1,4 +1,6 @@
 import { dayMs } from '../../core/windows.js';
+import type { Store } from '../../lake/store/store.js';
+import { isoInstant } from '../../core/numeric/instant.js';
 
 /** How far a sync looks back, and how often. */
 export interface LookBackRule {
@@ -32,4 +34,60 @@ export function lookBackDays(
     return done === undefined || now - done + slackMs >= everyDays * dayMs;
   });
   return Math.max(0, ...due.map(({ days }) => days));
+}
+
+/** When a pipeline was last read again so many days back: instants in milliseconds since 1970, by pipeline and days. */
+export type LookBacks = ReadonlyMap<string, ReadonlyMap<number, number>>;
+
+/** Of each account a file, so that it goes when the account is forgotten. */
+function pathOf(account: string): string {
+  return `_sync/${account}.json`;
+}
+
+/**
+ * Leaves word of look-backs. Nothing depends on it: where it is lost, a long look-back is done once more than need be.
+ *
+ * @throws LedgerlakeError LAKE_STORE where the lake can't be written
+ */
+export async function writeLookBacks(store: Store, account: string, lookBacks: LookBacks): Promise<void> {
+  const pipelines = Object.fromEntries(
+    [...lookBacks].map(([pipeline, done]) => [
+      pipeline,
+      Object.fromEntries([...done].map(([days, at]) => [String(days), isoInstant(at)])),
+    ]),
+  );
+  await store.write(pathOf(account), Buffer.from(`${JSON.stringify({ look_backs: pipelines }, undefined, 2)}\n`));
+}
+
+/**
+ * What was left word of; nothing of what can't be understood.
+ *
+ * @throws LedgerlakeError LAKE_STORE where the lake can't be read
+ */
+export async function readLookBacks(store: Store, account: string): Promise<LookBacks> {
+  const bytes = await store.read(pathOf(account));
+  const noted = bytes === undefined ? undefined : members(parsed(Buffer.from(bytes).toString('utf8')))['look_backs'];
+  return new Map(
+    Object.entries(members(noted)).map(([pipeline, done]) => {
+      const instants = Object.entries(members(done)).map(([days, at]): [number, number] => [
+        Number(days),
+        typeof at === 'string' ? Date.parse(at) : Number.NaN,
+      ]);
+      return [pipeline, new Map(instants.filter(([days, at]) => days > 0 && !Number.isNaN(at)))];
+    }),
+  );
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    // Disposable: one that somebody wrote over is as good as none.
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function members(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 }

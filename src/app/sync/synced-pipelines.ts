@@ -6,8 +6,17 @@ import type { Tabled } from '../../lake/files/families.js';
 import type { Lake } from '../../lake/lake.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import type { FinancesPipeline } from '../../sources/finances/api-v0/finances-api.js';
-import { lookBackDays, type LookBackRule } from './look-back.js';
-import type { LookBacks } from './look-back-note.js';
+import { lookBackDays, type LookBackRule, type LookBacks } from './look-back.js';
+
+/** A sync that is done in several runs, each of which goes on where the one before it left off. */
+export interface SyncInTurns {
+  /** When the first of them began, milliseconds since 1970: all of them load up to the same instant. */
+  readonly began: number;
+  /** Whether one of them has read a slice, by its label. */
+  wasRead(pipeline: string, slice: string): boolean;
+  /** Takes what a run has read, and the lake holds. */
+  read(pipeline: string, slices: readonly string[]): Promise<void>;
+}
 
 export interface SyncPlan {
   /** Up to which instant is loaded: milliseconds since 1970. */
