@@ -21,7 +21,7 @@ import { refuseChanged } from '../../sources/custom/custom-table.js';
 import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { runPipelines } from '../../engine/run/runner.js';
 import type { Window } from '../../core/windows.js';
-import { emittingReach } from '../sync/reach.js';
+import { emittingReach } from '../sync/watermark.js';
 import { windowedOf } from '../sync/synced-pipelines.js';
 import { noUpstream, ownAddress, withOwnConnections } from './connected-own.js';
 import { withUpstream, type UpstreamOptions } from './connected.js';

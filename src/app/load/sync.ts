@@ -12,7 +12,7 @@ import type { Window } from '../../core/windows.js';
 import { instantText } from '../status/backfill-command.js';
 import { mainTable } from '../../engine/slicing/slicing.js';
 import { olderGaps, syncRange } from '../../engine/slicing/sync-windows.js';
-import { lagFailure, lagText, lakeCoveredTo, readDuration } from '../sync/lag.js';
+import { lagFailure, lagText, lakeCoveredTo, readDuration } from '../sync/freshness.js';
 import { defaultLookBack, type LookBackRule, readLookBacks, writeLookBacks } from '../sync/look-back.js';
 import { daysBack, syncedPipelines, windowedOf, type SyncPlan, type SyncInTurns } from '../sync/synced-pipelines.js';
 import type { RunContext } from '../context.js';

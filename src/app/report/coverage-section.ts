@@ -4,7 +4,7 @@ import { dayMs, type Window } from '../../core/windows.js';
 import { instantText } from '../status/backfill-command.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
 import { type AccountStatus, type PipelineStatus, needsEndpoint } from '../status/lake-status.js';
-import { countText } from './amounts.js';
+import { countText } from './report-amounts.js';
 import { calendarChart, daySigns } from './charts.js';
 import { html, type Html, figureTable, lakeCode } from './html.js';
 import { isoInstant } from '../../core/numeric/instant.js';

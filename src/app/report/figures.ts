@@ -1,7 +1,7 @@
 import type { Database } from '../../core/duckdb/connection.js';
 import { isCategory, type CategoryAmounts, type CategoryId } from './categories.js';
-import { sumOf } from './amounts.js';
-import { skuColumns, statementsOf, type Scope, groupedBy, rowsOf, type Row } from './statements.js';
+import { sumOf } from './report-amounts.js';
+import { skuColumns, statementsOf, type Scope, groupedBy, rowsOf, type Row } from './report-statements.js';
 
 /** One month's net amounts in one currency. */
 export interface MonthFigures {

@@ -1,11 +1,11 @@
 import { literal } from '../../core/duckdb/views.js';
 import { instantText } from '../status/backfill-command.js';
-import { amountsIn, countText } from './amounts.js';
+import { amountsIn, countText } from './report-amounts.js';
 import { html, type Html, figureTable, lakeText } from './html.js';
-import { currencyText } from './month-section.js';
+import { currencyText } from './money-section.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { grouped } from './figures.js';
-import { statementsOf, type Scope, rowsOf } from './statements.js';
+import { statementsOf, type Scope, rowsOf } from './report-statements.js';
 
 /** What one run found changed in what it read again. Instants are ISO 8601, UTC. */
 interface LateRun {

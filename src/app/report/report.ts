@@ -8,7 +8,7 @@ import { existingLake } from '../../lake/existing-lake.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { writeText } from '../../core/text/sink.js';
-import { reportMark, reportHtml } from './page.js';
+import { reportMark, reportHtml } from './report-page.js';
 import type { ReadingContext } from '../context.js';
 import { replaceFile } from '../../core/io/replace-file.js';
 import type { Clock } from '../../core/clock.js';

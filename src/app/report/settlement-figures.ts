@@ -3,8 +3,8 @@ import type { Lake } from '../../lake/lake.js';
 import { listing } from '../verify/main-tables.js';
 import { loadedSettlements, settlementsFrom, type Settlement } from '../verify/settlements.js';
 import { totalFault, type NetSum } from '../verify/settlement-total.js';
-import { difference, signOf, sumOf } from './amounts.js';
-import { statementsOf, type Scope, groupedBy, rowsOf, type Row } from './statements.js';
+import { difference, signOf, sumOf } from './report-amounts.js';
+import { statementsOf, type Scope, groupedBy, rowsOf, type Row } from './report-statements.js';
 
 /**
  * What can be said of a settlement's total: it is the beginning balance and the net entries together, to the millionth;

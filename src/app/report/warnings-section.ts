@@ -1,12 +1,12 @@
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { warningTexts } from '../load/run-summary.js';
 import { instantText } from '../status/backfill-command.js';
-import { amountsIn, countText } from './amounts.js';
+import { amountsIn, countText } from './report-amounts.js';
 import { html, type Html, figureTable, lakeCode, lakeText } from './html.js';
 import { minuteText } from './late-section.js';
-import { currencyText } from './month-section.js';
+import { currencyText } from './money-section.js';
 import type { Database } from '../../core/duckdb/connection.js';
-import { statementsOf, type Scope, rowsOf } from './statements.js';
+import { statementsOf, type Scope, rowsOf } from './report-statements.js';
 
 interface UnknownList {
   readonly list: string;

@@ -4,7 +4,7 @@ import { usageError } from '../../core/errors.js';
 import { amount, whole } from '../../app/configuration/numbers.js';
 import { isLoopback } from '../../core/http-server/host-rule.js';
 import { quoted } from '../../core/http-server/refusal.js';
-import type { Latency } from '../../serve/http/latency.js';
+import type { Latency } from '../../serve/http/answer-latency.js';
 import type { SignInOptions } from '../../serve/http/sign-in.js';
 import type { CommandDefinition, Given } from '../options/definition.js';
 

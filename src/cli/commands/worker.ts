@@ -34,7 +34,7 @@ export const workerCommand: CommandDefinition = {
   run: async (given, { allow, ...context }) => {
     const [{ readRedisAddress }, { readDuration }, { work }] = await Promise.all([
       import('../../app/fleet/redis.js'),
-      import('../../app/sync/lag.js'),
+      import('../../app/sync/freshness.js'),
       import('../../app/fleet/worker.js'),
     ]);
     const span = (name: string): number => readDuration(`--${name}`, given.required(name));

@@ -1,5 +1,5 @@
 import { messageOf } from '../../core/errors.js';
-import { accessLine } from '../../serve/http/access.js';
+import { accessLine } from '../../serve/http/access-log.js';
 import { isLoopback } from '../../core/http-server/host-rule.js';
 import type { Ledger } from '../../serve/http/ledger.js';
 import { startService, type ServiceOptions } from '../../serve/http/server.js';

@@ -1,4 +1,4 @@
-import { draw } from '../../serve/http/latency.js';
+import { draw } from '../../serve/http/answer-latency.js';
 import type { FaultRequest } from '../../serve/http/fault-injection.js';
 import { checkFaults, type Faults, type FaultSettings } from './fault-settings.js';
 import { type FaultKind, faultKinds, faultRules } from './fault-rules.js';

@@ -1,10 +1,10 @@
 import { limits, operations } from '../../sources/finances/api-v0/operations.js';
 import type { Delivery } from '../../core/http-server/answer.js';
-import { type Outcome, refused } from '../../serve/http/answer.js';
-import type { PageRequest } from '../../serve/http/chain.js';
+import { type Outcome, refused } from '../../serve/http/outcome.js';
+import type { PageRequest } from '../../serve/http/page-requests.js';
 import type { LedgerItem } from '../../serve/http/ledger.js';
 import { Refusal } from '../../core/http-server/refusal.js';
-import { accessTokenExpired, denied, overQuota, tokenExpired } from '../../serve/http/refusal.js';
+import { accessTokenExpired, denied, overQuota, tokenExpired } from '../../serve/http/service-refusals.js';
 import {
   shownPage,
   type FaultRequest,

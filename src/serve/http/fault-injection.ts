@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/clock.js';
 import type { OperationName } from '../../sources/finances/api-v0/operations.js';
 import type { Answer } from '../../core/http-server/answer.js';
-import type { Outcome } from './answer.js';
-import type { PageRequest } from './chain.js';
+import type { Outcome } from './outcome.js';
+import type { PageRequest } from './page-requests.js';
 import type { Ledger, LedgerItem, LedgerPage } from './ledger.js';
 
 /** A request as a test sees it that chooses which ones a fault hits. */

@@ -1,5 +1,5 @@
 import { type Operation, operations } from '../../sources/finances/api-v0/operations.js';
-import { invalidInput, notAllowed, notFound } from './refusal.js';
+import { invalidInput, notAllowed, notFound } from './service-refusals.js';
 
 export interface Route {
   readonly operation: Operation;

@@ -1,6 +1,6 @@
 import { operations } from '../../sources/finances/api-v0/operations.js';
 import { version } from '../../core/version.js';
-import type { Outcome, SidePage } from './answer.js';
+import type { Outcome, SidePage } from './outcome.js';
 
 /** What is served, as `/healthz` tells it. */
 export type Health = Readonly<Record<string, unknown>>;

@@ -1,11 +1,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { usageError } from '../../core/errors.js';
 import type { Clock } from '../../core/clock.js';
-import { AccessTokens } from './access-tokens.js';
+import { AccessTokens } from './issued-access-tokens.js';
 import type { HttpRequest } from '../../core/http-server/answer.js';
-import type { Outcome } from './answer.js';
+import type { Outcome } from './outcome.js';
 import type { Refusal } from '../../core/http-server/refusal.js';
-import { accessTokenExpired, denied, notAllowed } from './refusal.js';
+import { accessTokenExpired, denied, notAllowed } from './service-refusals.js';
 
 /** After the first failure, milliseconds; twice as much after each further one. */
 const firstDelayMs = 250;

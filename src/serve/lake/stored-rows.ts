@@ -1,7 +1,7 @@
 import type { Cell } from '../../core/text/rows.js';
 import { readParquet } from '../../core/duckdb/views.js';
 import { latest } from './committed-files.js';
-import type { Place } from './place.js';
+import type { Place } from './row-cursor.js';
 
 /** A row of the lake on its way out. */
 export interface StoredRow {

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { report, type ReportOptions } from '../../../src/app/report/report.js';
-import { reportMark } from '../../../src/app/report/page.js';
+import { reportMark } from '../../../src/app/report/report-page.js';
 import { temporaryFolder } from '../lake-run.js';
 import { Kept } from '../../core/text/streams.js';
 import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { startService } from '../../../src/serve/http/server.js';
-import { AccessTokens } from '../../../src/serve/http/access-tokens.js';
+import { AccessTokens } from '../../../src/serve/http/issued-access-tokens.js';
 import type { SignInOptions } from '../../../src/serve/http/sign-in.js';
 import { arrayLedger, event } from './array-ledger.js';
 import { paths, start, startClient } from './client.js';

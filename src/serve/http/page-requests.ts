@@ -1,8 +1,8 @@
 import { type DateRange, limits, type Operation } from '../../sources/finances/api-v0/operations.js';
 import type { InstantRange } from './ledger.js';
-import { invalidInput, tokenExpired } from './refusal.js';
+import { invalidInput, tokenExpired } from './service-refusals.js';
 import { percentDecoded, type Route } from './routes.js';
-import type { Chain, Place, Tokens } from './tokens.js';
+import type { Chain, Place, Tokens } from './next-tokens.js';
 import { parseInstant } from '../../core/numeric/instant.js';
 import { quoted } from '../../core/http-server/refusal.js';
 

@@ -1,10 +1,10 @@
-import { amountsIn, drawn, ofHundred, signOf, sumOf, countText } from './amounts.js';
+import { amountsIn, drawn, ofHundred, signOf, sumOf, countText } from './report-amounts.js';
 import { categories, tradeCategories, type Category } from './categories.js';
 import { stackedChart, stepsChart, type Step, rateChart } from './charts.js';
 import type { CurrencyFigures, MonthFigures, RefundFigures, SkuFigures } from './figures.js';
 import { html, type Html, figureTable, lakeText } from './html.js';
 import { printable } from '../../core/printable.js';
-import { skuColumns } from './statements.js';
+import { skuColumns } from './report-statements.js';
 
 /** More months than these are only in the table. */
 const mostMonths = 60;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Meter } from '../../../src/serve/http/meter.js';
+import { Meter } from '../../../src/serve/http/quota-meters.js';
 
 const count = (times: number, admit: () => boolean) => Array.from({ length: times }, admit).filter(Boolean).length;
 
