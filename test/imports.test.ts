@@ -114,3 +114,20 @@ test('core, lake and engine know nothing of finances', async () => {
     ]);
   }
 });
+
+test('no source names a pipeline but its definition', async () => {
+  const definitions = await Promise.all(
+    [...imports.keys()].filter((file) => layerOf(file) === 'pipelines').map(textOf),
+  );
+  const names = definitions.flatMap((text) => /^const name = '([^']+)';$/m.exec(text)?.[1] ?? []);
+  expect(names.length).toBeGreaterThan(3);
+  for (const file of imports.keys()) {
+    if (layerOf(file) === 'pipelines') continue;
+    const text = await textOf(file);
+    expect([file, names.filter((name) => text.includes(`'${name}'`))]).toEqual([file, []]);
+  }
+});
+
+function textOf(file: string): Promise<string> {
+  return readFile(file, 'utf8');
+}

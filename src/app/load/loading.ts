@@ -21,7 +21,7 @@ import { refuseChanged } from '../../sources/custom/custom-table.js';
 import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { runPipelines } from '../../engine/run/runner.js';
 import type { Window } from '../../core/windows.js';
-import { emittingReach } from '../sync/watermark.js';
+import { emittingWatermarks } from '../sync/watermark.js';
 import { windowedOf } from '../sync/synced-pipelines.js';
 import { noUpstream, ownAddress, withOwnConnections } from './connected-own.js';
 import { withUpstream, type UpstreamOptions } from './connected.js';
@@ -114,7 +114,7 @@ export async function load(
         ...{ from: isoInstant(range.start), to: isoInstant(range.end) },
       });
       emitDamagedCheckpoints(lake.tables, emit);
-      const emitWithReach = emittingReach(lake, account, windowedOf(pipelines), range.end, emit);
+      const emitWithWatermarks = emittingWatermarks(lake, account, windowedOf(pipelines), range.end, emit);
       const run = (upstream: FinancesUpstream, chosen: readonly FinancesPipeline[]) =>
         runPipelines(chosen, {
           job: { account, range, lake, ...job },
@@ -122,7 +122,7 @@ export async function load(
           clock,
           signal,
           closing,
-          emit: emitWithReach,
+          emit: emitWithWatermarks,
           openSlices,
           judge: verdictOn,
           split: splitter(lake, clock),

@@ -1,14 +1,14 @@
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { formatSpan } from '../../core/text/amounts.js';
+import { dayMs } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
 import { loadedWindows } from '../../engine/run/window-slices.js';
 import { mainTable } from '../../engine/slicing/slicing.js';
 import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
 import type { Tabled } from '../../lake/files/families.js';
 import { shortInstant } from '../../core/numeric/instant.js';
-import { dayMs } from '../../core/windows.js';
 
-const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: dayMs };
+const durationMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: dayMs };
 
 /**
  * Milliseconds of a duration such as `90m`, `2h`, `1d` or `1h30m`.
@@ -20,14 +20,14 @@ export function readDuration(option: string, text: string): number {
     throw usageError(`expected ${option} to be a duration such as 90m, 2h, 1d or 1h30m, got ${JSON.stringify(text)}`);
   }
   return [...text.matchAll(/(\d+)([smhd])/g)].reduce(
-    (sum, [, count, unit = '']) => sum + Number(count) * (unitMs[unit] ?? 0),
+    (sum, [, count, letter = '']) => sum + Number(count) * (durationMs[letter] ?? 0),
     0,
   );
 }
 
 /**
- * Up to which instant the lake holds everything that a sync of these pipelines with dates sees to, milliseconds since 1970; undefined
- * where they have no dates, or nothing of one is loaded.
+ * The watermark of these pipelines together: up to which instant the lake holds everything that a sync of them loads,
+ * milliseconds since 1970. Undefined where they have no dates, or nothing of one is loaded.
  *
  * @param end up to which the run was to load
  */
@@ -46,7 +46,7 @@ export function lakeCoveredTo(
   return Math.min(...covered.filter((instant) => instant !== undefined));
 }
 
-/** What to say, and fail with, where the lake is older than it may be; undefined where it isn't. */
+/** The failure of a sync whose lake is older than it may be; undefined where it isn't. */
 export function lagFailure(
   covered: number | undefined,
   maxLagMs: number | undefined,

@@ -16,7 +16,7 @@ export const defaultLookBack: readonly LookBackRule[] = [
   { days: 35, everyDays: 30 },
 ];
 
-/** A nightly run doesn't begin at the same second each night: one that is due within so long is done now. */
+/** A nightly run doesn't begin at the same second each night: a look-back that is due within so long runs now. */
 const slackMs = dayMs / 2;
 
 /**
@@ -45,7 +45,7 @@ function pathOf(account: string): string {
 }
 
 /**
- * Leaves word of look-backs. Nothing depends on it: where it is lost, a long look-back is done once more than need be.
+ * Notes look-backs. Nothing depends on the note: where it is lost, a long look-back runs once more than it must.
  *
  * @throws LedgerlakeError LAKE_STORE where the lake can't be written
  */
@@ -60,7 +60,7 @@ export async function writeLookBacks(store: Store, account: string, lookBacks: L
 }
 
 /**
- * What was left word of; nothing of what can't be understood.
+ * The note, without what can't be understood in it.
  *
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read
  */
@@ -82,7 +82,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // Disposable: one that somebody wrote over is as good as none.
+    // Disposable: a note that somebody has overwritten counts as none.
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }

@@ -5,25 +5,30 @@ import { lakeCoveredTo } from './freshness.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 /**
- * Tells beside everything else how far the lake reaches: of each pipeline with dates right away, and of one whenever a
- * commit has moved it.
+ * Emits the watermark of each pipeline with dates beside everything else: at once, and whenever a commit has moved it.
  *
  * @param end up to which the run loads, milliseconds since 1970
  */
-export function emittingReach(lake: Lake, account: string, windowed: readonly Tabled[], end: number, emit: Emit): Emit {
+export function emittingWatermarks(
+  lake: Lake,
+  account: string,
+  windowed: readonly Tabled[],
+  end: number,
+  emit: Emit,
+): Emit {
   const emitted = new Map<string, number>();
-  const emitReachOf = (of: Tabled): void => {
+  const emitWatermarkOf = (of: Tabled): void => {
     const { name: pipeline } = of;
     const until = lakeCoveredTo(lake, account, [of], new Map(), end);
     if (until === undefined || until === emitted.get(pipeline)) return;
     emitted.set(pipeline, until);
     emit({ event: 'lake-reaches', pipeline, until: isoInstant(until) });
   };
-  windowed.forEach(emitReachOf);
+  windowed.forEach(emitWatermarkOf);
   return (event: RunEvent) => {
     emit(event);
     if (event.event !== 'slice-committed') return;
     const of = windowed.find(({ name }) => name === event.pipeline);
-    if (of !== undefined) emitReachOf(of);
+    if (of !== undefined) emitWatermarkOf(of);
   };
 }

@@ -3,6 +3,7 @@ import type { Add } from '../../lake/delta/actions.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import { importedWindows } from '../../lake/loads/imported-days.js';
+import type { Sample } from '../run/density.js';
 import type { Job } from '../run/pipeline.js';
 import { loadedSamples, loadedWindows, readWindow, windowSlice, type WindowSlice } from '../run/window-slices.js';
 import { windowWork, type WindowSource } from '../run/window-work.js';
@@ -16,6 +17,7 @@ import {
   type ForecastQuestion,
   type Holding,
   type Probe,
+  type ProbedPage,
   type Slicing,
   type SyncJob,
 } from './slicing.js';
@@ -38,10 +40,7 @@ export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlic
       const { lake, account } = question.job;
       const samples = loadedSamples(lake, pipeline, table, account);
       const page = question.probed.get(pipeline);
-      const probed =
-        page === undefined
-          ? []
-          : [{ window: page.isWhole ? page.window : upTo(page.window, page.reach), results: page.results }];
+      const probed = page === undefined ? [] : [sampleOf(page, page.reach)];
       const forecast = windowForecast(question, options, windowExpectation([...samples, ...probed], perPage));
       for (const { window, results } of probed) {
         forecast.work.learn(windowSlice(window), { pages: 1, results, reach: window.end, isWhole: true });
@@ -133,9 +132,9 @@ export function windowProbes<Upstream>(
   return [{ pipeline, window: { start: middle, end: Math.min(end, middle + 28 * dayMs) } }];
 }
 
-/** A window up to where it was read. */
-export function upTo({ start, end }: Window, reach: number | undefined): Window {
-  return { start, end: Math.min(end, reach ?? end) };
+/** What a page that was asked for tells of its window, which it holds up to `reach`. */
+export function sampleOf({ window, results, isWhole }: ProbedPage, reach: number | undefined): Sample {
+  return { window: isWhole ? window : { ...window, end: Math.min(window.end, reach ?? window.end) }, results };
 }
 
 function windowsIn(add: Add): Window[] {

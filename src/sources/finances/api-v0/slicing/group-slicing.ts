@@ -7,7 +7,7 @@ import { dayStates, type Day } from '../../../../engine/slicing/day-states.js';
 import { mainTable, type Slicing } from '../../../../engine/slicing/slicing.js';
 import { syncRange } from '../../../../engine/slicing/sync-windows.js';
 import { meanPages, type Expectation } from '../../../../engine/slicing/volume-estimate.js';
-import { upTo } from '../../../../engine/slicing/window-slicing.js';
+import { sampleOf } from '../../../../engine/slicing/window-slicing.js';
 import type { Tabled } from '../../../../lake/files/families.js';
 import { loadKeysOf } from '../../../../lake/delta/file-tags.js';
 import type { Txn } from '../../../../lake/delta/actions.js';
@@ -52,9 +52,7 @@ export function groupSlicing({ pipeline, table, listing, byDate }: GroupSlicingO
       const inside = loaded.filter(({ slice }) => isInRange(slice));
       const page = probed.get(byDate.name);
       const dated = loadedSamples(lake, byDate.name, mainTable(byDate).name, account);
-      if (page !== undefined) {
-        dated.push({ window: page.isWhole ? page.window : upTo(page.window, page.reach), results: page.results });
-      }
+      if (page !== undefined) dated.push(sampleOf(page, page.reach));
       const samples = loaded.map(({ slice, events }) => ({ window: spanOf(slice, now), results: events }));
       return {
         work: workOf(wanted.toSorted((a, b) => a.opened - b.opened)),

@@ -6,7 +6,7 @@ import { windowWork, type WindowSource } from '../../../../engine/run/window-wor
 import { pageSize, type Work } from '../../../../engine/run/work.js';
 import type { Definition, ForecastQuestion, Probe, ProbedPage, Slicing } from '../../../../engine/slicing/slicing.js';
 import { monthlyWindows } from '../../../../engine/slicing/sync-windows.js';
-import { syncedWindows, upTo, windowCoverage, windowForecast } from '../../../../engine/slicing/window-slicing.js';
+import { sampleOf, syncedWindows, windowCoverage, windowForecast } from '../../../../engine/slicing/window-slicing.js';
 import { groups } from '../../model/tables.js';
 import type { GroupSpan } from '../collectors.js';
 import { groupSlice, listedGroups, type GroupSlice } from '../group-slices.js';
@@ -179,7 +179,7 @@ export function settlementsOf({ job, now, probed }: ForecastQuestion, listing: s
   const last = Math.max(page?.window.start ?? 0, ...asked.map(({ group }) => group.start ?? 0));
   const seen = [
     ...listedWindows({ lake, account }, listing),
-    ...(page === undefined ? [] : [page.isWhole ? page.window : upTo(page.window, last)]),
+    ...(page === undefined ? [] : [sampleOf(page, last).window]),
   ];
   const known = spansOf(
     listed.map(({ group }) => group),
