@@ -1,6 +1,5 @@
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
 import type { Cell, Column, Rows } from '../../core/text/rows.js';
-import { grid } from '../../core/text/grid.js';
 import { printable } from '../../core/printable.js';
 import { grid } from '../../core/text/grid.js';
 import { isoInstant } from '../../core/numeric/instant.js';

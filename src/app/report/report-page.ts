@@ -6,7 +6,16 @@ import { categories } from './categories.js';
 import { html, Html, lakeText, figureTable } from './html.js';
 import type { AccountFigures, LakeFigures } from './lake-figures.js';
 import { minuteText, lateSection } from './late-section.js';
-import { currencyText, hundredSection, monthSection, feeSection, refundSection, skuSection, percentText, rateText } from './money-section.js';
+import {
+  currencyText,
+  hundredSection,
+  monthSection,
+  feeSection,
+  refundSection,
+  skuSection,
+  percentText,
+  rateText,
+} from './money-section.js';
 import { style } from './style.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';

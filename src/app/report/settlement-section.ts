@@ -2,7 +2,18 @@ import { literal } from '../../core/duckdb/views.js';
 import { instantText } from '../status/backfill-command.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { amountsIn, countText, difference, type AmountText } from './report-amounts.js';
-import { html, type Html, type Part, cellOf, figureTable, lakeCode, lakeText, scrolling, tableHead, type TableColumn } from './html.js';
+import {
+  html,
+  type Html,
+  type Part,
+  cellOf,
+  figureTable,
+  lakeCode,
+  lakeText,
+  scrolling,
+  tableHead,
+  type TableColumn,
+} from './html.js';
 import { minuteText } from './late-section.js';
 import { currencyText } from './money-section.js';
 import type { SettlementEntries, SettlementFigures, SettlementLine, Verdict } from './settlement-figures.js';

@@ -5,7 +5,13 @@ import { type Answer, answerHeaders, type Exchange, type HttpRequest } from '../
 import { type Outcome, refused, type SidePage } from './outcome.js';
 import { readRequest, type TokenRules, type PageRequest, rangeOf } from './page-requests.js';
 import { type Counted, Tally } from './counts.js';
-import { type FaultInjection, type FaultRequest, noFaults, type RequestFaults, withoutFaults } from './fault-injection.js';
+import {
+  type FaultInjection,
+  type FaultRequest,
+  noFaults,
+  type RequestFaults,
+  withoutFaults,
+} from './fault-injection.js';
 import { createLatency, type Latency } from './answer-latency.js';
 import type { Ledger, LedgerItem, InstantRange, LedgerPage, LedgerQuery } from './ledger.js';
 import { type Quota, Quotas } from './quota-meters.js';

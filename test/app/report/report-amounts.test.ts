@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { millionthsText } from '../../../src/core/numeric/millionths.js';
-import { amountsIn, currencyName, difference, ofHundred, signOf, sumOf } from '../../../src/app/report/report-amounts.js';
+import {
+  amountsIn,
+  currencyName,
+  difference,
+  ofHundred,
+  signOf,
+  sumOf,
+} from '../../../src/app/report/report-amounts.js';
 import { categories } from '../../../src/app/report/categories.js';
 import { records } from '../../../src/sources/finances/model/records.js';
 import { read } from './reported-lake.js';
