@@ -1,11 +1,11 @@
 import type { Clock } from '../../core/clock.js';
 import { literal } from '../../core/duckdb/views.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import { dayMs, dayStart, monthOf, uncovered, type Window } from '../../core/windows.js';
+import { dayStart, monthOf } from '../../core/windows.js';
 import { loadedWindows } from '../../engine/run/window-slices.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { DamagedFile } from '../../lake/delta/damaged-file.js';
-import { importSpansOf, importSpansTag, loadKeysOf, type ImportSpan } from '../../lake/delta/file-tags.js';
+import { importSpansTag, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Family } from '../../lake/files/families.js';
 import { columnList, expectRows, rowsIn, writeRows, type LocalParquet } from '../../lake/files/local-parquet.js';
 import { addNets, sharedTags, netSumsOfFile } from '../../lake/files/merged-tags.js';
@@ -13,33 +13,14 @@ import { metadataOf, newFile, type FileTarget } from '../../lake/files/new-file.
 import { hasColumn, sortedFile } from '../../lake/files/sorted-file.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import type { Lake, SliceCommit } from '../../lake/lake.js';
-import { dayOf, importedKey, importedWindows, parseImportedKey } from '../../lake/loads/imported-days.js';
-import { replacedKeys, touchedFiles, loadTxns } from '../../lake/loads/load-keys.js';
+import { importedKey, importedWindows } from '../../lake/loads/imported-days.js';
+import { loadTxns } from '../../lake/loads/load-keys.js';
 import { restoreSwapped } from '../../lake/transaction/restore-swapped.js';
 import { commitTransaction } from '../../lake/transaction/transaction.js';
 import type { NewFile } from '../../lake/transaction/written-files.js';
 import { bundlesOf, replacing, type Bundle } from './file-bundles.js';
 import { fetchFiles } from './merge.js';
-import { timestampLiteral } from '../../core/duckdb/literals.js';
-
-/** An imported event without a date, and what days it may be of. */
-interface UndatedRow {
-  readonly file: string;
-  readonly eventId: string;
-  readonly contentHash: string;
-  /** Milliseconds since 1970. */
-  readonly effective: number;
-  readonly importSpan: ImportSpan;
-  /** The days of `importSpan`. */
-  readonly span: Window;
-}
-
-/** Where it moves: an instant, in a day that imports filled or may fill. */
-interface Move {
-  readonly row: UndatedRow;
-  readonly to: number;
-  readonly unit: string;
-}
+import { numberInId, planMoves, reachesInto, type Move } from './undated-moves.js';
 
 /**
  * Moves imported events without a date before a slice takes the place of imported days: nothing but the page that it stood
@@ -94,9 +75,7 @@ async function isMoved(
     return true;
   // What an answer without events says is refused, or that there are none at all.
   if (!slice.files.some(({ table }) => table === main)) return true;
-  const isTouched = (span: Window) => slice.splits?.(importedKey(span)) !== undefined;
-  const touched = () =>
-    bundlesOf(lake, family, slice.account).filter(({ main: add }) => fileSpans(add).some(isTouched));
+  const touched = () => bundlesOf(lake, family, slice.account).filter(({ main: add }) => reachesInto(slice, add));
   if (!touched().every(({ isWhole }) => isWhole)) {
     // A run that died on the way left it so.
     await lake.refresh();
@@ -109,9 +88,7 @@ async function isMoved(
   const bundles = touched().filter(({ isWhole }) => isWhole);
   const before = state();
   if (bundles.length === 0) return true;
-  const rows = (await undatedRows(lake, workspace, family, bundles)).filter(({ span }) => isTouched(span));
-  if (rows.length === 0) return true;
-  const moves = movesOf(lake, family, slice, rows, await answered(lake, workspace, family, slice));
+  const moves = await planMoves(lake, workspace, family, slice, bundles);
   if (moves.length === 0) return true;
   const moving = bundles.filter(({ main: add }) => moves.some(({ row }) => row.file === add.path));
   const files: NewFile[] = [];
@@ -119,7 +96,6 @@ async function isMoved(
   await putMoves(lake, workspace, family, slice.account, moves);
   for (const bundle of moving) files.push(...(await restOf(lake, workspace, family, bundle, now)));
   files.push(...(await movedFiles(lake, workspace, family, slice.account, moving, moves, now)));
-  const units = [...new Set(moves.map(({ unit }) => unit))];
   const unchanged = replacing(moving);
   const moved = await commitTransaction(lake, clock, {
     operation: 'SPLIT',
@@ -128,126 +104,11 @@ async function isMoved(
     swaps: true,
     decide: (snapshot) => {
       const decision = state() === before ? unchanged(snapshot) : undefined;
-      const target = { pipeline: slice.pipeline, account: slice.account, loadKeys: units, refresh: true };
+      const target = { pipeline: slice.pipeline, account: slice.account, loadKeys: keysOf(moves), refresh: true };
       return decision && { ...decision, actions: loadTxns(snapshot, target, clock.now()) };
     },
   });
   return moved.taken;
-}
-
-/** The spans of the imports that a file has events of, in whole days. */
-function fileSpans(add: Add): Window[] {
-  const days = loadKeysOf(add).flatMap((unit) => parseImportedKey(unit) ?? []);
-  return [...days, ...importSpansOf(add).map(daysOf)];
-}
-
-function daysOf({ first, last }: ImportSpan): Window {
-  return { start: dayStart(first), end: dayOf(last).end };
-}
-
-/** How many events of each content the slice brings that it hadn't brought before. */
-async function answered(
-  lake: Lake,
-  workspace: Workspace,
-  { main }: Family,
-  slice: SliceCommit,
-): Promise<Map<string, number>> {
-  const paths: string[] = [];
-  for (const { table, bytes } of slice.files) if (table === main) paths.push(await workspace.keep(bytes));
-  const held = await fetchFiles(lake, workspace, main, touchedFiles(lake.table(main.name).snapshot, slice));
-  const windows = replacedKeys(slice).flatMap((unit) => {
-    const [, start = '', end = ''] = unit.split('/');
-    return `(window_start = ${timestampLiteral(start)} AND window_end = ${timestampLiteral(end)})`;
-  });
-  const counted = (from: readonly string[], condition: string, sign: number) =>
-    `SELECT content_hash, ${sign} AS number FROM ${rowsIn(from)} WHERE posted_at IS NULL AND (${condition})`;
-  const all = [
-    counted(paths, 'true', 1),
-    ...(held.length === 0 || windows.length === 0 ? [] : [counted(held, windows.join(' OR '), -1)]),
-  ];
-  const rows = await workspace.database.rows(
-    `SELECT content_hash, sum(number)::BIGINT AS number FROM (${all.join(' UNION ALL ')}) GROUP BY ALL HAVING sum(number) > 0`,
-  );
-  return new Map(rows.map(({ content_hash, number }) => [String(content_hash), Number(number)]));
-}
-
-/** The imported events without a date of some files; of equal ones of a day the last one first. */
-async function undatedRows(
-  lake: Lake,
-  workspace: Workspace,
-  { main }: Family,
-  bundles: readonly Bundle[],
-): Promise<UndatedRow[]> {
-  const found: UndatedRow[] = [];
-  for (const { main: add } of bundles) {
-    const [path = ''] = await fetchFiles(lake, workspace, main, [add]);
-    const rows = await workspace.database.rows(
-      'SELECT event_id, content_hash, epoch_ms(effective_at) AS effective, epoch_ms(window_start) AS day ' +
-        `FROM ${rowsIn([path])} WHERE posted_at IS NULL AND epoch_ms(window_end) - epoch_ms(window_start) = ${dayMs} ` +
-        `ORDER BY ${suffix} DESC, event_id`,
-    );
-    const days = new Set(loadKeysOf(add).flatMap((unit) => dayStart(parseImportedKey(unit)?.start ?? NaN)));
-    const spans = importSpansOf(add);
-    for (const { event_id, content_hash, effective, day } of rows) {
-      const start = Number(day);
-      // Else it is of a window that was loaded for the whole day.
-      if (!days.has(start)) continue;
-      const importSpan = spans.find(({ first, last }) => dayStart(first) <= start && start <= last) ?? {
-        first: start,
-        last: start + dayMs - 1,
-      };
-      const row = { file: add.path, eventId: String(event_id), contentHash: String(content_hash) };
-      found.push({ ...row, effective: Number(effective), importSpan, span: daysOf(importSpan) });
-    }
-  }
-  return found;
-}
-
-/** In SQL: the how many-th of its kind an event is, by its id. */
-const suffix = "coalesce(TRY_CAST(split_part(event_id, '-', 2) AS INTEGER), 1)";
-
-function movesOf(
-  lake: Lake,
-  { pipeline, main }: Family,
-  slice: SliceCommit,
-  rows: readonly UndatedRow[],
-  answer: ReadonlyMap<string, number>,
-): Move[] {
-  const cut = (window: Window) => slice.splits?.(importedKey(window));
-  // A window that goes on beyond the days of the import may have another equal event there, as a monthly fee is.
-  const isCovered = ({ span: { start, end } }: UndatedRow) =>
-    cut({ start: start - dayMs, end: start }) === undefined && cut({ start: end, end: end + dayMs }) === undefined;
-  const isInside = ({ effective }: UndatedRow) => cut({ start: effective, end: effective + 1 }) !== undefined;
-  const loaded = loadedWindows(lake, pipeline, main.name, slice.account);
-  const imported = importedWindows(lake.table(main.name).snapshot, pipeline, slice.account);
-  const unitAt = (instant: number, open: Window): string => {
-    const day = dayOf(instant);
-    const own = imported.find(({ start, end }) => start <= instant && instant < end);
-    return importedKey(own ?? { start: Math.max(day.start, open.start), end: Math.min(day.end, open.end) });
-  };
-  const moves: Move[] = [];
-  const byHash = new Map<string, UndatedRow[]>();
-  for (const row of rows) byHash.set(row.contentHash, [...(byHash.get(row.contentHash) ?? []), row]);
-  for (const [hash, equal] of byHash) {
-    const inside = equal.filter(isInside);
-    const outside = equal.filter((row) => !isInside(row) && isCovered(row));
-    const number = answer.get(hash) ?? 0;
-    for (const row of inside.slice(0, Math.max(0, inside.length - number))) {
-      const gaps = uncovered(row.span, loaded).flatMap((gap) => {
-        const pieces = cut(gap);
-        return pieces === undefined ? [gap] : pieces.outside.flatMap((unit) => parseImportedKey(unit) ?? []);
-      });
-      const nearest = (gap: Window) => (gap.end <= row.effective ? gap.end - 1 : gap.start);
-      const far = (gap: Window) => Math.abs(nearest(gap) - row.effective);
-      const [gap] = gaps.toSorted((one, other) => far(one) - far(other));
-      if (gap !== undefined) moves.push({ row, to: nearest(gap), unit: unitAt(nearest(gap), gap) });
-    }
-    for (const row of outside.slice(0, Math.max(0, number - inside.length))) {
-      const window = parseImportedKey(cut(row.span)?.inside ?? '');
-      if (window !== undefined) moves.push({ row, to: window.start, unit: unitAt(window.start, window) });
-    }
-  }
-  return moves;
 }
 
 /** Puts into the table `moves_` which event moves where: its ids, its instants and its place there. */
@@ -276,7 +137,7 @@ async function putMoves(
   await database.execute(`CREATE OR REPLACE TEMP TABLE present_ AS ${present}`);
   await database.execute(
     `CREATE OR REPLACE TEMP TABLE moves_ AS WITH moved AS (SELECT * FROM (VALUES ${values.join(', ')}) AS t(event_id, content_hash, to_, day)), ` +
-      `equal AS (SELECT content_hash, epoch_ms(window_start) AS day, max(${suffix}) AS last FROM present_ ` +
+      `equal AS (SELECT content_hash, epoch_ms(window_start) AS day, max(${numberInId}) AS last FROM present_ ` +
       'WHERE posted_at IS NULL AND event_id NOT IN (SELECT event_id FROM moved) GROUP BY ALL), ' +
       'places AS (SELECT epoch_ms(window_start) AS day, max(position) AS place FROM present_ GROUP BY ALL) ' +
       'SELECT event_id, make_timestamp(to_ * 1000)::TIMESTAMPTZ AS to_, make_timestamp(day * 1000)::TIMESTAMPTZ AS day, ' +
@@ -347,8 +208,7 @@ async function movedFiles(
   for (const [key, own] of groups) {
     const month = monthOf(own[0]?.to ?? NaN);
     const ids = own.map(({ row }) => literal(row.eventId)).join(', ');
-    const units = [...new Set(own.map(({ unit }) => unit))].toSorted();
-    const place: FileTarget = { family, account, month, loadKeys: units };
+    const place: FileTarget = { family, account, month, loadKeys: keysOf(own) };
     const nets = [];
     const main = await fetchFiles(
       lake,
@@ -413,4 +273,9 @@ function tablesOf({ main, derived }: Family, bundle: Bundle): { table: Family['m
     })),
     { table: main, adds: [bundle.main] },
   ].filter(({ adds }) => adds.length > 0);
+}
+
+/** The load keys that what moves has from then on. */
+function keysOf(moves: readonly Move[]): string[] {
+  return [...new Set(moves.map(({ loadKey }) => loadKey))].toSorted();
 }

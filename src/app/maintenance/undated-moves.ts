@@ -1,0 +1,166 @@
+import { dayMs, dayStart, uncovered, type Window } from '../../core/windows.js';
+import { loadedWindows } from '../../engine/run/window-slices.js';
+import type { Add } from '../../lake/delta/actions.js';
+import { importSpansOf, loadKeysOf, type ImportSpan } from '../../lake/delta/file-tags.js';
+import type { Family } from '../../lake/files/families.js';
+import { rowsIn } from '../../lake/files/local-parquet.js';
+import type { Workspace } from '../../lake/files/workspace.js';
+import type { Lake, SliceCommit } from '../../lake/lake.js';
+import { dayOf, importedKey, importedWindows, parseImportedKey } from '../../lake/loads/imported-days.js';
+import { replacedKeys, touchedFiles } from '../../lake/loads/load-keys.js';
+import type { Bundle } from './file-bundles.js';
+import { fetchFiles } from './merge.js';
+import { timestampLiteral } from '../../core/duckdb/literals.js';
+
+/** An imported event without a date, and what days it may be of. */
+export interface UndatedRow {
+  readonly file: string;
+  readonly eventId: string;
+  readonly contentHash: string;
+  /** Milliseconds since 1970. */
+  readonly effective: number;
+  readonly importSpan: ImportSpan;
+  /** The days of `importSpan`. */
+  readonly span: Window;
+}
+
+/** Where an event moves: an instant, in a day that imports filled or may fill. */
+export interface Move {
+  readonly row: UndatedRow;
+  readonly to: number;
+  readonly loadKey: string;
+}
+
+/** Whether a file has imported events that may be of what a slice has read. */
+export function reachesInto(slice: SliceCommit, add: Add): boolean {
+  const days = loadKeysOf(add).flatMap((key) => parseImportedKey(key) ?? []);
+  return [...days, ...importSpansOf(add).map(daysOf)].some((span) => isTouched(slice, span));
+}
+
+function isTouched({ splits }: SliceCommit, span: Window): boolean {
+  return splits?.(importedKey(span)) !== undefined;
+}
+
+/**
+ * Which imported events without a date move, of the files of some bundles, as a slice comes that has read its window in full:
+ * see `moveUndated`.
+ */
+export async function planMoves(
+  lake: Lake,
+  workspace: Workspace,
+  family: Family,
+  slice: SliceCommit,
+  bundles: readonly Bundle[],
+): Promise<Move[]> {
+  const rows = (await undatedRows(lake, workspace, family, bundles)).filter(({ span }) => isTouched(slice, span));
+  return rows.length === 0 ? [] : movesOf(lake, family, slice, rows, await answered(lake, workspace, family, slice));
+}
+
+function daysOf({ first, last }: ImportSpan): Window {
+  return { start: dayStart(first), end: dayOf(last).end };
+}
+
+/** How many events of each content a slice has that the lake doesn't hold of the same windows. */
+async function answered(
+  lake: Lake,
+  workspace: Workspace,
+  { main }: Family,
+  slice: SliceCommit,
+): Promise<Map<string, number>> {
+  const paths: string[] = [];
+  for (const { table, bytes } of slice.files) if (table === main) paths.push(await workspace.keep(bytes));
+  const held = await fetchFiles(lake, workspace, main, touchedFiles(lake.table(main.name).snapshot, slice));
+  const windows = replacedKeys(slice).flatMap((key) => {
+    const [, start = '', end = ''] = key.split('/');
+    return `(window_start = ${timestampLiteral(start)} AND window_end = ${timestampLiteral(end)})`;
+  });
+  const counted = (from: readonly string[], condition: string, sign: number) =>
+    `SELECT content_hash, ${sign} AS number FROM ${rowsIn(from)} WHERE posted_at IS NULL AND (${condition})`;
+  const all = [
+    counted(paths, 'true', 1),
+    ...(held.length === 0 || windows.length === 0 ? [] : [counted(held, windows.join(' OR '), -1)]),
+  ];
+  const rows = await workspace.database.rows(
+    `SELECT content_hash, sum(number)::BIGINT AS number FROM (${all.join(' UNION ALL ')}) GROUP BY ALL HAVING sum(number) > 0`,
+  );
+  return new Map(rows.map(({ content_hash, number }) => [String(content_hash), Number(number)]));
+}
+
+/** The imported events without a date of some files; of equal ones of a day the last one first. */
+async function undatedRows(
+  lake: Lake,
+  workspace: Workspace,
+  { main }: Family,
+  bundles: readonly Bundle[],
+): Promise<UndatedRow[]> {
+  const found: UndatedRow[] = [];
+  for (const { main: add } of bundles) {
+    const [path = ''] = await fetchFiles(lake, workspace, main, [add]);
+    const rows = await workspace.database.rows(
+      'SELECT event_id, content_hash, epoch_ms(effective_at) AS effective, epoch_ms(window_start) AS day ' +
+        `FROM ${rowsIn([path])} WHERE posted_at IS NULL AND epoch_ms(window_end) - epoch_ms(window_start) = ${dayMs} ` +
+        `ORDER BY ${numberInId} DESC, event_id`,
+    );
+    const days = new Set(loadKeysOf(add).flatMap((key) => dayStart(parseImportedKey(key)?.start ?? NaN)));
+    const spans = importSpansOf(add);
+    for (const { event_id, content_hash, effective, day } of rows) {
+      const start = Number(day);
+      // Else it is of a window that was loaded for the whole day.
+      if (!days.has(start)) continue;
+      const importSpan = spans.find(({ first, last }) => dayStart(first) <= start && start <= last) ?? {
+        first: start,
+        last: start + dayMs - 1,
+      };
+      const row = { file: add.path, eventId: String(event_id), contentHash: String(content_hash) };
+      found.push({ ...row, effective: Number(effective), importSpan, span: daysOf(importSpan) });
+    }
+  }
+  return found;
+}
+
+/** In SQL: the how many-th of its kind an event is, by its id. */
+export const numberInId = "coalesce(TRY_CAST(split_part(event_id, '-', 2) AS INTEGER), 1)";
+
+function movesOf(
+  lake: Lake,
+  { pipeline, main }: Family,
+  slice: SliceCommit,
+  rows: readonly UndatedRow[],
+  answer: ReadonlyMap<string, number>,
+): Move[] {
+  const split = (window: Window) => slice.splits?.(importedKey(window));
+  // A window that goes on beyond the days of the import may have another equal event there, as a monthly fee is.
+  const isCovered = ({ span: { start, end } }: UndatedRow) =>
+    split({ start: start - dayMs, end: start }) === undefined && split({ start: end, end: end + dayMs }) === undefined;
+  const isInside = ({ effective }: UndatedRow) => split({ start: effective, end: effective + 1 }) !== undefined;
+  const loaded = loadedWindows(lake, pipeline, main.name, slice.account);
+  const imported = importedWindows(lake.table(main.name).snapshot, pipeline, slice.account);
+  const keyAt = (instant: number, open: Window): string => {
+    const day = dayOf(instant);
+    const own = imported.find(({ start, end }) => start <= instant && instant < end);
+    return importedKey(own ?? { start: Math.max(day.start, open.start), end: Math.min(day.end, open.end) });
+  };
+  const moves: Move[] = [];
+  const byHash = new Map<string, UndatedRow[]>();
+  for (const row of rows) byHash.set(row.contentHash, [...(byHash.get(row.contentHash) ?? []), row]);
+  for (const [hash, equal] of byHash) {
+    const inside = equal.filter(isInside);
+    const outside = equal.filter((row) => !isInside(row) && isCovered(row));
+    const number = answer.get(hash) ?? 0;
+    for (const row of inside.slice(0, Math.max(0, inside.length - number))) {
+      const gaps = uncovered(row.span, loaded).flatMap((gap) => {
+        const pieces = split(gap);
+        return pieces === undefined ? [gap] : pieces.outside.flatMap((key) => parseImportedKey(key) ?? []);
+      });
+      const nearest = (gap: Window) => (gap.end <= row.effective ? gap.end - 1 : gap.start);
+      const far = (gap: Window) => Math.abs(nearest(gap) - row.effective);
+      const [gap] = gaps.toSorted((one, other) => far(one) - far(other));
+      if (gap !== undefined) moves.push({ row, to: nearest(gap), loadKey: keyAt(nearest(gap), gap) });
+    }
+    for (const row of outside.slice(0, Math.max(0, number - inside.length))) {
+      const window = parseImportedKey(split(row.span)?.inside ?? '');
+      if (window !== undefined) moves.push({ row, to: window.start, loadKey: keyAt(window.start, window) });
+    }
+  }
+  return moves;
+}
