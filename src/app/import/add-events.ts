@@ -76,11 +76,11 @@ export async function addEvents(
     if (added.events.rows === 0) return { events: 0, entries: 0, files: 0, bytes: 0, known, leftOut };
     const spans = staged.undated > undated.omittedOf(staged.number) ? [undated.span] : [];
     const files = await newFiles(place, added, spans, target.clock.now());
-    if (isCurrent) for (const { table, add } of files) if (table === family.main) dedupIndex.place(fileIds, add.path);
+    if (isCurrent) for (const { table, add } of files) if (table === family.main) dedupIndex.setPath(fileIds, add.path);
     const { taken, ...written } = await commitDays(target, family, held, files);
     if (taken) {
       if (isCurrent) dedupIndex.confirm(fileIds);
-      for (const { table, add } of files) if (table === family.main) undated.bring(add);
+      for (const { table, add } of files) if (table === family.main) undated.noteCommitted(add);
       return { events: added.events.rows, entries: added.entries?.rows ?? 0, ...written, known, leftOut };
     }
     if (attempt === maxAttempts) throw busy(staged.month);

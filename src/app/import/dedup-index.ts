@@ -8,7 +8,7 @@ import { DistinctIds, idWords, wordsOf, storedIds } from './id-words.js';
 import { IdLog, type IdList } from './id-log.js';
 import type { ImportOptions } from './import-options.js';
 
-/** The events of a part of an input, in order of receipt. */
+/** The events of a chunk of an input, in order of receipt. */
 export interface ChunkEvents {
   /** Without the numbers that tell equal events apart. */
   readonly ids: readonly string[];
@@ -20,19 +20,19 @@ export interface ChunkEvents {
   readonly isOpen: (day: number) => boolean;
 }
 
-/** Which events of a part come into the lake. */
+/** Which events of a chunk are new to the lake. */
 export interface DedupedEvents {
   /** The how many-th of its kind in the input each one is, from 1; 0 where the lake holds it, or its day isn't open. One without a date is never taken for held. */
   readonly times: Int32Array;
   /** Where each one stands in its day, behind those that the lake holds. */
   readonly positions: Int32Array;
-  /** Notes that these are on their way into the lake, as one file. */
-  readonly bring: (rows: readonly number[]) => Promise<FileIds>;
+  /** Notes that these are to be committed, as one file. */
+  readonly stage: (rows: readonly number[]) => Promise<FileIds>;
 }
 
 /**
- * The events that the lake holds of an account's days, and those that this run brings, by their ids: so it is known before
- * a row is written whether the lake will want it. Equal events of a day are told apart by counting: there are as many of
+ * The events that the lake holds of an account's days, and those that this run adds, by their ids: so duplicates are found
+ * before a row is written. Equal events of a day are told apart by counting: there are as many of
  * them afterwards as the input has that has the most. Files are read once, as soon as a day of theirs is asked for, and what
  * memory can't hold of the ids is in a file.
  *
@@ -59,12 +59,12 @@ export class DedupIndex {
 
   /** Begins the next input: equal events are counted from 1 again. */
   nextInput(): void {
-    this.#known.removeIf(({ isHeld }) => !isHeld);
+    this.#known.removeIf(({ isInLake }) => !isInLake);
     this.#known.input++;
     this.#before.clear();
   }
 
-  /** Takes back what the present input was to bring. */
+  /** Drops what the present input was to add. */
   abandonInput(): void {
     this.#known.removeIf(({ input }) => input === this.#known.input);
     for (const [day, position] of this.#before) this.#positions.set(day, position);
@@ -94,23 +94,23 @@ export class DedupIndex {
       if (!this.#before.has(day)) this.#before.set(day, last);
       this.#positions.set(day, (positions[row] = last + 1));
     }
-    const note = (rows: readonly number[], isHeld: boolean) => this.#note(words, days, rows, isHeld);
+    const note = (rows: readonly number[], isInLake: boolean) => this.#note(words, days, rows, isInLake);
     if (known.length > 0) await note(known, false);
-    return { times, positions, bring: (rows) => note(rows, true) };
+    return { times, positions, stage: (rows) => note(rows, true) };
   }
 
-  /** Whether files hold nothing that wasn't known when the events of a part were chosen. */
+  /** Whether files hold nothing that wasn't known when the events of a chunk were deduplicated. */
   isCurrent(fileIds: FileIds, files: readonly Add[]): boolean {
     const isBefore = ({ path }: Add) => (this.#known.ofFile(path)?.order ?? Infinity) < fileIds.order;
     return this.#known.counts(fileIds) && files.every(isBefore);
   }
 
-  /** Tells which file the events are in that is about to be committed. */
-  place(fileIds: FileIds, path: string): void {
-    this.#known.place(fileIds, path);
+  /** Names the file with these events that is about to be committed. */
+  setPath(fileIds: FileIds, path: string): void {
+    this.#known.setPath(fileIds, path);
   }
 
-  /** Tells that this file is in the lake. */
+  /** Notes that this file is in the lake. */
   confirm(fileIds: FileIds): void {
     fileIds.isCommitted = true;
   }
@@ -150,10 +150,10 @@ export class DedupIndex {
     }
     for (const other of this.#known.between(fileIds.first, fileIds.last)) {
       // Its events and these may be the same: that shows when it is committed.
-      if (other.isHeld && !other.isCommitted) this.#known.doubt(other);
+      if (other.isInLake && !other.isCommitted) this.#known.invalidate(other);
     }
     this.#known.add(fileIds);
-    this.place(fileIds, add.path);
+    this.setPath(fileIds, add.path);
     this.confirm(fileIds);
   }
 
@@ -168,21 +168,21 @@ export class DedupIndex {
     for (const fileIds of this.#known.between(first, last)) {
       for (const list of fileIds.lists) {
         const words = await this.#log.read(list);
-        if (fileIds.isHeld) distinct.count(words, held);
+        if (fileIds.isInLake) distinct.count(words, held);
         if (fileIds.input === this.#known.input) distinct.count(words, seen);
       }
     }
     return { held, seen };
   }
 
-  async #note(words: Int32Array, days: Float64Array, rows: readonly number[], isHeld: boolean): Promise<FileIds> {
-    const fileIds = this.#known.begin(isHeld, this.#known.input);
-    const own = new Int32Array(rows.length * idWords);
+  async #note(words: Int32Array, days: Float64Array, rows: readonly number[], isInLake: boolean): Promise<FileIds> {
+    const fileIds = this.#known.begin(isInLake, this.#known.input);
+    const noted = new Int32Array(rows.length * idWords);
     for (const [at, row] of rows.entries()) {
-      own.set(words.subarray(row * idWords, (row + 1) * idWords), at * idWords);
+      noted.set(words.subarray(row * idWords, (row + 1) * idWords), at * idWords);
       fileIds.reach(days[row] ?? 0);
     }
-    fileIds.lists.push(await this.#log.add(own));
+    fileIds.lists.push(await this.#log.add(noted));
     this.#known.add(fileIds);
     return fileIds;
   }
@@ -203,14 +203,14 @@ export async function withDedupIndex<T>(
   }
 }
 
-/** Events that are together in one file of the lake, or on their way there, or that didn't have to come in. */
+/** The ids of the events of one file of the lake, of one that is to be committed, or of duplicates that an input has. */
 export class FileIds {
   /** How many there had been before. */
   readonly order: number;
   /** Number of the input that brought them; undefined for a file that was in the lake. */
   readonly input: number | undefined;
   /** Whether the lake holds them, or will unless the import ends before. */
-  isHeld: boolean;
+  isInLake: boolean;
   readonly lists: IdList[] = [];
   /** Start of the first of their days, and of the last one. */
   first = Infinity;
@@ -219,10 +219,10 @@ export class FileIds {
   path: string | undefined;
   isCommitted = false;
 
-  constructor(order: number, input: number | undefined, isHeld: boolean) {
+  constructor(order: number, input: number | undefined, isInLake: boolean) {
     this.order = order;
     this.input = input;
-    this.isHeld = isHeld;
+    this.isInLake = isInLake;
   }
 
   reach(day: number): void {
@@ -231,7 +231,7 @@ export class FileIds {
   }
 }
 
-/** All that is held, and what the present input has had. */
+/** The ids of all that the lake holds of some days, and of what the present input has. */
 export class KnownIds {
   /** Number of the present input. */
   input = 0;
@@ -244,9 +244,9 @@ export class KnownIds {
     this.#log = log;
   }
 
-  /** One that doesn't count yet; `isHeld` as it has it. */
-  begin(isHeld: boolean, input?: number): FileIds {
-    return new FileIds(this.#order++, input, isHeld);
+  /** Ids that don't count until they are added. */
+  begin(isInLake: boolean, input?: number): FileIds {
+    return new FileIds(this.#order++, input, isInLake);
   }
 
   add(fileIds: FileIds): void {
@@ -262,40 +262,40 @@ export class KnownIds {
     return this.#byPath.get(path);
   }
 
-  /** Tells which file the events are in, or are about to be. */
-  place(fileIds: FileIds, path: string): void {
+  /** Names the file that the events are in, or are about to be. */
+  setPath(fileIds: FileIds, path: string): void {
     fileIds.path = path;
     this.#byPath.set(path, fileIds);
   }
 
-  /** Whether a fileIds counts as held still. */
+  /** Whether the lake holds the events still, or is to. */
   counts(fileIds: FileIds): boolean {
-    return fileIds.isHeld && this.#all.has(fileIds);
+    return fileIds.isInLake && this.#all.has(fileIds);
   }
 
-  /** Lets those go that meet a condition. */
+  /** Removes those that meet a condition. */
   removeIf(isOver: (fileIds: FileIds) => boolean): void {
     for (const fileIds of this.#all) if (isOver(fileIds)) this.remove(fileIds);
   }
 
   /** If its events are in the lake all the same, whoever asks for them finds a file that isn't known, and reads it. */
   remove(fileIds: FileIds): void {
-    this.#unplace(fileIds);
+    this.#unsetPath(fileIds);
     this.#all.delete(fileIds);
     for (const list of fileIds.lists) this.#log.remove(list);
   }
 
-  /** Takes it no longer that the lake will hold them; what the present input has had of them stays. */
-  doubt(fileIds: FileIds): void {
+  /** No longer counts them as held by the lake; what the present input has of them stays. */
+  invalidate(fileIds: FileIds): void {
     if (fileIds.input !== this.input) {
       this.remove(fileIds);
       return;
     }
-    this.#unplace(fileIds);
-    fileIds.isHeld = false;
+    this.#unsetPath(fileIds);
+    fileIds.isInLake = false;
   }
 
-  #unplace({ path }: FileIds): void {
+  #unsetPath({ path }: FileIds): void {
     if (path !== undefined) this.#byPath.delete(path);
   }
 }

@@ -95,10 +95,10 @@ export class EventChunk {
   /** What of it the lake doesn't hold by month, without the days that `isLoaded`. */
   async finish(dedupIndex: DedupIndex, isLoaded: (day: number) => boolean): Promise<DedupedChunk> {
     const rows = this.#rows;
-    const { instants, days } = this.#placed();
+    const { instants, days } = this.#assignDays();
     const { contentHashes, eventIds: ids } = sharedEventIds(rows);
     const isDated = (row: number) => rows.events.postedAt[row] !== undefined;
-    const { times, positions, bring } = await dedupIndex.deduplicate({
+    const { times, positions, stage } = await dedupIndex.deduplicate({
       ids,
       days,
       isDated,
@@ -130,21 +130,22 @@ export class EventChunk {
     }
     const batches: MonthBatches[] = [];
     for (const [month, starts] of months) {
-      const own = starts.flatMap((start) => chosen.get(start) ?? []);
-      const fileIds = await bring(own);
-      const made = (memory: ColumnMemory) => eventBatches({ events, entries }, finished, month, own, memory);
+      const rowsOfMonth = starts.flatMap((start) => chosen.get(start) ?? []);
+      const fileIds = await stage(rowsOfMonth);
+      const batchesOf = (memory: ColumnMemory) =>
+        eventBatches({ events, entries }, finished, month, rowsOfMonth, memory);
       const number = undated.nextMonth();
-      const withoutDate = own.filter((row) => !isDated(row));
+      const withoutDate = rowsOfMonth.filter((row) => !isDated(row));
       for (const row of withoutDate) note(row, number);
-      batches.push({ month, days: starts, fileIds, number, undated: withoutDate.length, batches: made });
+      batches.push({ month, days: starts, fileIds, number, undated: withoutDate.length, batches: batchesOf });
     }
     for (let row = 0; row < this.events; row++) if (times[row] === 0 && !isDated(row)) note(row, leftOutMonth);
     await undated.flush();
     return { months: batches, leftOut, known };
   }
 
-  /** Gives each event its instant, and its day as its window. */
-  #placed(): {
+  /** Assigns each event its instant, and its day as its window. */
+  #assignDays(): {
     readonly instants: readonly (bigint | undefined)[];
     /** Start of the day of each row. */
     readonly days: Float64Array;

@@ -54,8 +54,8 @@ export class UndatedDedup {
     return this.#compared?.size === paths.length && paths.every((path) => this.#compared?.has(path) === true);
   }
 
-  /** Takes in that a file was committed with events of the input that were chosen. */
-  bring(add: Add): void {
+  /** Notes that a file with new events of the input was committed. */
+  noteCommitted(add: Add): void {
     if (knownOf(add).mayHaveUndated) this.#compared?.add(add.path);
   }
 
