@@ -20,7 +20,7 @@ export interface Reading {
   readonly tokenMs: number;
 }
 
-/** What `scheduler.ts` opens at the most, and by what it may be slower than the quota before it opens more (`outlook.ts`). */
+/** What `scheduler.ts` opens at the most, and by what it may be slower than the quota before it opens more (`concurrency-plan.ts`). */
 const mostOpen = 20;
 const tolerance = { factor: 1.01, ms: 1000 };
 

@@ -14,7 +14,7 @@ import type { Store } from '../../lake/store/store.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import { backfill } from '../load/backfill.js';
 import type { RunContext } from '../context.js';
-import type { LoadOptions } from '../load/loading.js';
+import type { LoadOptions } from '../load/load.js';
 import { sync } from '../load/sync.js';
 import { untilAborted } from '../until-aborted.js';
 

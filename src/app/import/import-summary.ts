@@ -70,7 +70,7 @@ export class ImportSummary implements PipelineSummary {
   readonly requests = 0;
   readonly retries = 0;
   readonly throttled = 0;
-  readonly leftOpen = [];
+  readonly skipped = [];
   /** Commits. */
   slices = 0;
   pages = 0;

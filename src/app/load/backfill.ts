@@ -5,7 +5,7 @@ import { readRange, type RangeOptions } from '../configuration/range.js';
 import { nextSteps, nothingCame, summaryJson, summaryText } from './run-summary.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import type { RunContext } from '../context.js';
-import { load, type LoadOptions } from './loading.js';
+import { load, type LoadOptions } from './load';
 
 export interface BackfillOptions extends RangeOptions, LoadOptions {
   /** Names; empty for the default set. */

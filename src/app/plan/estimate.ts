@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.js';
 import { TokenBucket } from '../../engine/rate-limit/token-bucket.js';
-import { chooseOpening, mostPages, type Quota } from '../../engine/run/outlook.js';
+import { planConcurrency, maxPages, type Quota } from '../../engine/run/concurrency-plan.js';
 import type { Job } from '../../engine/run/pipeline.js';
 import { mainTable, type Forecast, type Holding, type ProbedPage } from '../../engine/slicing/slicing.js';
 import type { FinancesPipeline } from '../../sources/finances/api-v0/finances-api.js';
@@ -147,11 +147,11 @@ function volumeOf(
   const stretches = work.stretches() ?? [];
   const opening =
     quota !== undefined && stretches.length > 0
-      ? chooseOpening({ open: [], stretches, quota, latency: guessedLatency })
+      ? planConcurrency({ open: [], stretches, quota, latency: guessedLatency })
       : undefined;
   const sum = { slices: 0, pages: 0, longest: 0, results: 0, files: 0, bytes: 0 };
   let isCounted = true;
-  for (let slice; (slice = work.next(opening?.pages ?? mostPages)) !== undefined;) {
+  for (let slice; (slice = work.next(opening?.pages ?? maxPages)) !== undefined;) {
     // Nothing is known: whatever a slice holds, it takes a request.
     const results = expectation === undefined ? 0 : expectation.results(slice);
     const pages = expectation?.pages(slice) ?? 1;

@@ -16,8 +16,8 @@ import { isCustom, type CustomPipeline } from '../../sources/custom/custom-pipel
 import { openKeptQuota } from '../../engine/rate-limit/kept-quota.js';
 import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
 import type { Job } from '../../engine/run/pipeline.js';
-import { ownAddress, ownQuotaFile } from '../load/connected-own.js';
-import { withUpstream, type UpstreamOptions } from '../load/connected.js';
+import { ownAddress, ownQuotaFile } from '../load/connect-custom.js';
+import { withUpstream, type UpstreamOptions } from '../load/connect-upstream.js';
 import type { ReadingContext } from '../context.js';
 import { quotaFile } from '../load/state-folder.js';
 import type { FinancesPipeline } from '../../sources/finances/api-v0/finances-api.js';

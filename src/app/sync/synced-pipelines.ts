@@ -44,7 +44,7 @@ export function syncedPipelines(chosen: readonly FinancesPipeline[], plan: SyncP
       ...pipeline,
       ...(pipeline.needs && { needs: pipeline.needs.map(synced) }),
       work: (job) => {
-        if (job.again !== undefined) return pipeline.work(job);
+        if (job.onlyLoadKeys !== undefined) return pipeline.work(job);
         const back = job.refresh ? daysBack(job.lake, job.account, pipeline, plan) : 0;
         const syncJob: SyncJob = {
           ...job,

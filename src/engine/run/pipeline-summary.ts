@@ -13,11 +13,11 @@ export interface PipelineSummary extends RequestCounts {
   /** What was unexpected in the data: kind of thing, place, times. */
   readonly warnings: Map<string, Map<string, number>>;
   /** Slices that could not be read, and why. */
-  readonly leftOpen: LeftOpen[];
+  readonly skipped: SkippedSlice[];
 }
 
 /** A slice that could not be read: the next run tries it again. */
-export interface LeftOpen {
+export interface SkippedSlice {
   readonly label: string;
   readonly reason: string;
   /** That it failed tells nothing of the others. */
@@ -45,7 +45,7 @@ export function newSummary(pipeline: string): PipelineSummary {
     bytes: 0,
     seconds: 0,
     warnings: new Map(),
-    leftOpen: [],
+    skipped: [],
   };
 }
 

@@ -2,10 +2,10 @@ import type { RecordBatch } from 'apache-arrow';
 import type { Table } from '../../core/columns/table.js';
 import type { UpstreamEvent } from '../../core/events/run-event.js';
 import type { Lake } from '../../lake/lake.js';
-import type { Quota } from './outlook.js';
+import type { Quota } from './concurrency-plan.js';
 import type { Slice } from './slice.js';
 import type { Window } from '../../core/windows.js';
-import type { Work } from './work.js';
+import type { SliceQueue } from './slice-queue.js';
 
 /** What a pipeline is asked to load, and where it finds what it needs. */
 export interface Job {
@@ -15,7 +15,7 @@ export interface Job {
   /** Read again what the lake holds. */
   readonly refresh: boolean;
   /** Units that are read again, and nothing else is; left out: what the rest says. */
-  readonly again?: ReadonlySet<string> | undefined;
+  readonly onlyLoadKeys?: ReadonlySet<string> | undefined;
   /** Order ids, for the pipelines that read by order. */
   readonly orders: readonly string[];
   /** Whether requests are worth saving: slices are cut by what they hold then, else on a grid. */
@@ -110,7 +110,7 @@ export interface Pipeline<Upstream, S extends Slice = Slice, Page = unknown> {
   /** Pipelines whose slices must be loaded for the same range first. */
   readonly needs?: readonly Pipeline<Upstream>[];
   /** What the lake lacks of the job (or, to refresh, holds of it too). */
-  work(job: Job): Work<S>;
+  work(job: Job): SliceQueue<S>;
   /** How fast the operation that it reads can be asked; undefined: as fast as it answers. */
   pace(upstream: Upstream): Pace | undefined;
   /** Windows that a stopped run had begun to read, and that can be gone on with. */

@@ -9,12 +9,12 @@ import { parquetFile } from '../../core/parquet/wasm.js';
 import { fileMetadata } from '../../lake/files/new-file.js';
 import type { SliceFile, Split } from '../../lake/lake.js';
 import type { MissingLoads } from '../../lake/transaction/waiting-slices.js';
-import { tooManyPages } from './outlook.js';
+import { oversizedPages } from './concurrency-plan.js';
 import { addWarnings, addSlice, newSummary, pipelineEnded, type PipelineSummary } from './pipeline-summary.js';
 import type { Batch, Collector, Job, Pipeline, Reading, Verdict } from './pipeline.js';
 import { Scheduler, type OpenSlice } from './scheduler.js';
 import type { Slice } from './slice.js';
-import type { Work } from './work.js';
+import type { SliceQueue } from './slice-queue.js';
 
 export interface RunOptions<Upstream> {
   readonly job: Job;
@@ -90,7 +90,7 @@ export async function runPipelines<Upstream>(
 
 /** The failure of a run that has read all it could. */
 function incomplete(summaries: readonly PipelineSummary[]): LedgerlakeError | undefined {
-  const left = summaries.flatMap(({ pipeline, leftOpen }) => leftOpen.map((slice) => ({ pipeline, ...slice })));
+  const left = summaries.flatMap(({ pipeline, skipped }) => skipped.map((slice) => ({ pipeline, ...slice })));
   const [first] = left;
   if (first === undefined) return undefined;
   const more = left.length === 1 ? '' : `, and ${left.length - 1} more`;
@@ -116,7 +116,7 @@ async function runPipeline<Upstream>(
       if (queue.left !== '' || asked === job) {
         emit({ event: 'pipeline-planned', pipeline: pipeline.name, left: queue.left });
       }
-      const failed = summary.leftOpen.length;
+      const failed = summary.skipped.length;
       outrun += await loadSlices(pipeline, queue, { ...options, job: asked }, summary);
       const lacking = job.lake.missingLoads(pipeline.name, job.account);
       if (lacking !== undefined) {
@@ -125,7 +125,7 @@ async function runPipeline<Upstream>(
           ...{ event: 'refresh-widened', pipeline: pipeline.name },
           ...{ slices: lacking.loadKeys.length, reason: lacking.damaged.found },
         });
-      } else if (outrun > 0 && summary.leftOpen.length === failed) {
+      } else if (outrun > 0 && summary.skipped.length === failed) {
         // What another run has put in the way of a slice may hold only some of it: what is missing then is planned anew.
         asked = { ...job, refresh: false };
         outrun = 0;
@@ -143,7 +143,7 @@ async function runPipeline<Upstream>(
  * @throws LedgerlakeError LAKE_STORE where that was tried, or isn't known: nothing of what waits came into the lake
  */
 function widened(job: Job, { loadKeys, damaged }: MissingLoads): Job {
-  if (job.again === undefined && loadKeys.length > 0) return { ...job, refresh: true, again: new Set(loadKeys) };
+  if (job.onlyLoadKeys === undefined && loadKeys.length > 0) return { ...job, refresh: true, onlyLoadKeys: new Set(loadKeys) };
   const why =
     loadKeys.length === 0
       ? 'another run has changed it meanwhile: run the same command again'
@@ -155,7 +155,7 @@ function widened(job: Job, { loadKeys, damaged }: MissingLoads): Job {
 /** One pass over what a pipeline has to load, as all its stages see it. */
 interface Pass<Upstream> extends RunOptions<Upstream> {
   readonly pipeline: Pipeline<Upstream>;
-  readonly queue: Work;
+  readonly queue: SliceQueue;
   readonly scheduler: Scheduler<Slice>;
   readonly summary: PipelineSummary;
 }
@@ -173,7 +173,7 @@ interface Pass<Upstream> extends RunOptions<Upstream> {
  */
 async function loadSlices<Upstream>(
   pipeline: Pipeline<Upstream>,
-  queue: Work,
+  queue: SliceQueue,
   options: RunOptions<Upstream>,
   summary: PipelineSummary,
 ): Promise<number> {
@@ -233,7 +233,7 @@ async function readSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Promi
     try {
       return await wholeSlice(open, pass);
     } catch (error) {
-      if (setBack(error, open, pass, attempt) !== 'again') return undefined;
+      if (settle(error, open, pass, attempt) !== 'again') return undefined;
     }
   }
 }
@@ -304,8 +304,8 @@ async function* flattened<Upstream>(
     read.results += results;
     open.learn({ ...read, reach: collector.reach, isWhole: false });
     pass.emit({ event: 'page-read', ...placeOf(slice, pass), results, pagesLeft: scheduler.pagesLeft });
-    const isOversized = read.pages <= firstPages && (queue.expected(slice) ?? 0) > tooManyPages;
-    if (isOversized && queue.recut?.(slice) === true) throw new OversizedSlice();
+    const isOversized = read.pages <= firstPages && (queue.expected(slice) ?? 0) > oversizedPages;
+    if (isOversized && queue.putBack?.(slice) === true) throw new OversizedSlice();
   }
   open.learn({ ...read, reach: collector.reach, isWhole: true });
   yield* collector.finish();
@@ -332,7 +332,7 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
       {
         ...{ pipeline: pipeline.name, account: job.account, tables: pipeline.tables, files },
         ...{ name, loadKeys, excludes, splits, retires, noted, acceptsEmpty },
-        refresh: job.refresh || slice.again === true,
+        refresh: job.refresh || slice.isReread === true,
       },
       split,
     );
@@ -346,7 +346,7 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
     const told = { rows: Object.fromEntries(rows), ...counts, left: queue.left };
     pass.emit({ event: 'slice-committed', ...placeOf(slice, pass), ...told });
   } catch (error) {
-    setBack(error, open, pass, Infinity);
+    settle(error, open, pass, Infinity);
   } finally {
     open.close();
   }
@@ -354,23 +354,23 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
 }
 
 /** Times that a slice is read in all, from its beginning. */
-const mostReads = 3;
+const maxReads = 3;
 
 /** Slices left open, without a single page of any, after which there is no point in trying the others. */
-const hopeless = 4;
+const maxSkipped = 4;
 
 /**
  * Sees to a slice that failed: it is closed, and put back, left open or the end of the pass, but for one that is to be read
  * `again`.
  */
-function setBack<Upstream>(error: unknown, open: OpenSlice, pass: Pass<Upstream>, attempt: number): Verdict {
+function settle<Upstream>(error: unknown, open: OpenSlice, pass: Pass<Upstream>, attempt: number): Verdict {
   const { slice } = open;
   const verdict = verdictOn(error, slice, pass, attempt);
   if (verdict === 'stop') pass.scheduler.fail(error);
   else {
     const reason = messageOf(error);
     const isAlone = verdict === 'known' || verdict === 'unknown';
-    if (isAlone || verdict === 'leave') pass.summary.leftOpen.push({ label: slice.label, reason, isAlone });
+    if (isAlone || verdict === 'leave') pass.summary.skipped.push({ label: slice.label, reason, isAlone });
     const told = verdict === 'unknown' ? 'leave' : verdict;
     pass.emit({ event: 'slice-set-back', ...placeOf(slice, pass), verdict: told, reason });
   }
@@ -385,11 +385,11 @@ function verdictOn<Upstream>(error: unknown, slice: Slice, pass: Pass<Upstream>,
   if (signal.aborted) return 'stop';
   const verdict = pipeline.judge?.(error) ?? judge(error);
   if (verdict === 'stop' || verdict === 'known' || verdict === 'unknown') return verdict;
-  const failed = summary.leftOpen.filter(({ isAlone }) => !isAlone).length;
-  if (summary.pages === 0 && failed >= hopeless) return 'stop';
+  const failed = summary.skipped.filter(({ isAlone }) => !isAlone).length;
+  if (summary.pages === 0 && failed >= maxSkipped) return 'stop';
   if (verdict === 'leave') return verdict;
-  if (queue.part(slice, verdict === 'shorten')) return verdict === 'shorten' ? verdict : 'part';
-  return verdict === 'again' && attempt < mostReads ? verdict : 'leave';
+  if (queue.split(slice, verdict === 'shorten')) return verdict === 'shorten' ? verdict : 'part';
+  return verdict === 'again' && attempt < maxReads ? verdict : 'leave';
 }
 
 function placeOf<Upstream>(slice: Slice, { pipeline }: Pass<Upstream>): { pipeline: string; slice: string } {

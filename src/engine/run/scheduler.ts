@@ -1,9 +1,9 @@
 import { EventEmitter, once } from 'node:events';
 import type { Clock } from '../../core/clock.js';
-import { chooseOpening, mostPages, type Opening } from './outlook.js';
+import { planConcurrency, maxPages, type ConcurrencyPlan } from './concurrency-plan.js';
 import type { Pace } from './pipeline.js';
 import type { Slice } from './slice.js';
-import type { Progress, Work } from './work.js';
+import type { Progress, SliceQueue } from './slice-queue.js';
 
 /** A slice that is being loaded. */
 export interface OpenSlice<S extends Slice = Slice> {
@@ -17,7 +17,7 @@ export interface OpenSlice<S extends Slice = Slice> {
 }
 
 export interface SchedulerOptions<S extends Slice> {
-  readonly queue: Work<S>;
+  readonly queue: SliceQueue<S>;
   /** Undefined: there is no quota, and `unpaced` slices are open at once. */
   readonly pace: () => Pace | undefined;
   readonly unpaced: number;
@@ -45,12 +45,12 @@ const settledPages = 40;
  * don't, and before the first answer another one each time that a token would be lost because the bucket is full.
  */
 export class Scheduler<S extends Slice> {
-  readonly #queue: Work<S>;
+  readonly #queue: SliceQueue<S>;
   readonly #options: SchedulerOptions<S>;
   readonly #open = new Map<S, OpenState>();
   /** Something happened that may make room for another slice. */
   readonly #changes = new EventEmitter<{ change: [] }>();
-  #plan: Opening | undefined;
+  #plan: ConcurrencyPlan | undefined;
   #isStale = true;
   readonly #failures: unknown[] = [];
   #pages = 0;
@@ -77,7 +77,7 @@ export class Scheduler<S extends Slice> {
         if (slice !== undefined) yield this.#opened(slice);
         else if (this.#open.size > 0) await this.#change();
         else {
-          const again = this.#queue.again?.() ?? [];
+          const again = this.#queue.missed?.() ?? [];
           if (again.length === 0) return;
           for (const missed of again) yield this.#opened(missed);
         }
@@ -146,16 +146,16 @@ export class Scheduler<S extends Slice> {
   #next(): S | undefined {
     const paced = this.#options.pace();
     if (paced === undefined) {
-      return this.#open.size < this.#options.unpaced ? this.#queue.next(mostPages) : undefined;
+      return this.#open.size < this.#options.unpaced ? this.#queue.next(maxPages) : undefined;
     }
     const stretches = this.#queue.stretches();
     if (this.#isStale && stretches !== undefined && stretches.length > 0) {
       const open = [...this.#open].map(([slice, state]) => this.#pagesLeftOf(slice, state));
-      this.#plan = chooseOpening({ open, stretches, quota: paced, latency: paced.latency ?? guessedLatency });
+      this.#plan = planConcurrency({ open, stretches, quota: paced, latency: paced.latency ?? guessedLatency });
       this.#isStale = false;
     }
     const hasRoom = this.#open.size < (this.#plan?.open ?? 1) || this.#msToOverflow(paced) <= 0;
-    return hasRoom ? this.#queue.next(this.#plan?.pages ?? mostPages) : undefined;
+    return hasRoom ? this.#queue.next(this.#plan?.pages ?? maxPages) : undefined;
   }
 
   /** Milliseconds until a token is lost because the bucket is full, and the slice opened last hasn't asked for it. */

@@ -11,7 +11,7 @@ export interface Slice {
   /** Units that count as loaded no longer, as these hold all that they held. */
   readonly retires?: readonly string[];
   /** It is read though the lake holds it, and takes the place of what is there. */
-  readonly again?: boolean;
+  readonly isReread?: boolean;
   /** That it was read is to be noted also where nothing of it has changed. */
   readonly noted?: boolean;
   /** Units of others that can't stand beside these in the lake, as they hold some of the same. */

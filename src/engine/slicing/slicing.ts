@@ -4,7 +4,7 @@ import type { Tabled } from '../../lake/files/families.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Batch, Job, Pipeline } from '../run/pipeline.js';
 import type { Slice } from '../run/slice.js';
-import type { Work } from '../run/work.js';
+import type { SliceQueue } from '../run/slice-queue.js';
 import type { Day } from './day-states.js';
 import type { Expectation } from './volume-estimate.js';
 
@@ -63,7 +63,7 @@ export interface ForecastQuestion {
 
 /** What a backfill has to load, and what it is expected to find. */
 export interface Forecast<S extends Slice = Slice> {
-  readonly work: Work<S>;
+  readonly work: SliceQueue<S>;
   /** Undefined: nothing is known of what slices hold. */
   readonly expectation: Expectation<S> | undefined;
   readonly holding: Holding;
@@ -78,9 +78,9 @@ export interface Slicing<S extends Slice> {
   /** What a load key of the pipeline stands for, and begins with: `window`, `group`, `order`. */
   readonly loadKey: string;
   /** What the lake lacks of a job (or, to refresh, holds of it too). */
-  work(job: Job): Work<S>;
+  work(job: Job): SliceQueue<S>;
   /** What a sync reads in the place of that. */
-  sync(job: SyncJob): Work<S>;
+  sync(job: SyncJob): SliceQueue<S>;
   /** What a plan expects of a job. */
   forecast(question: ForecastQuestion): Forecast<S>;
   /** Which days of a range are loaded; left out: its slices have no dates. */
@@ -101,7 +101,7 @@ export interface Definition<Upstream, S extends Slice = Slice, Page = unknown>
   readonly result: string;
   /** What a report calls the data; left out: the pipeline's name. */
   readonly title?: string;
-  work(job: Job): Work<S>;
+  work(job: Job): SliceQueue<S>;
   /** What a plan may ask the service where the lake can't tell; left out: nothing. */
   probes?(job: Job): readonly Probe<Upstream>[];
 }

@@ -2,7 +2,7 @@ import type { Window } from '../../core/windows.js';
 import { Density, type Sample } from '../run/density.js';
 import type { Slice } from '../run/slice.js';
 import type { WindowSlice } from '../run/window-slices.js';
-import { pageSize } from '../run/work.js';
+import { pageSize } from '../run/slice-queue.js';
 
 /** What a slice of a pipeline is expected to hold. Both are means, and need not be whole. */
 export interface Expectation<S extends Slice = Slice> {

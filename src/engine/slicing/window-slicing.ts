@@ -6,8 +6,8 @@ import { importedWindows } from '../../lake/loads/imported-days.js';
 import type { Sample } from '../run/density.js';
 import type { Job } from '../run/pipeline.js';
 import { loadedSamples, loadedWindows, readWindow, windowSlice, type WindowSlice } from '../run/window-slices.js';
-import { windowWork, type WindowSource } from '../run/window-work.js';
-import { listWork, type Work } from '../run/work.js';
+import { windowQueue, type WindowSource } from '../run/window-queue.js';
+import { listQueue, type SliceQueue } from '../run/slice-queue.js';
 import { dayStates } from './day-states.js';
 import {
   mainTable,
@@ -34,7 +34,7 @@ export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlic
   const { pipeline, table, instants, perPage } = options;
   return {
     loadKey: 'window',
-    work: (job) => windowWork(job, options),
+    work: (job) => windowQueue(job, options),
     sync: (job) => syncedWindows(job, options, 1, dailyWindows),
     forecast: (question) => {
       const { lake, account } = question.job;
@@ -66,7 +66,7 @@ export function syncedWindows(
   { pipeline, table }: Pick<WindowSource, 'pipeline' | 'table'>,
   days: number,
   plan: (question: WindowsQuestion) => readonly PlannedWindow[],
-): Work<WindowSlice> {
+): SliceQueue<WindowSlice> {
   const { lake, account, lookBackFrom } = job;
   const loaded = loadedWindows(lake, pipeline, table, account);
   const range = syncRange(loaded, job.range.end);
@@ -77,7 +77,7 @@ export function syncedWindows(
     : uncovered(range, loaded)
         .flatMap((gap) => cut(gap, days))
         .map((window) => windowSlice(window));
-  return listWork(slices, 'window', ({ window }) => window);
+  return listQueue(slices, 'window', ({ window }) => window);
 }
 
 /** The forecast of windows that are expected to hold so much. */
@@ -87,7 +87,7 @@ export function windowForecast(
   expectation: Forecast<WindowSlice>['expectation'],
 ): Forecast<WindowSlice> {
   const holding = windowHolding(job.lake, source, job.account, job.range);
-  return { work: windowWork(job, source), expectation, holding, unlisted: 0, isComplete: true };
+  return { work: windowQueue(job, source), expectation, holding, unlisted: 0, isComplete: true };
 }
 
 function windowHolding(lake: Lake, { pipeline, table }: WindowSource, account: string, range: Window): Holding {

@@ -11,7 +11,7 @@ const summary: PipelineSummary = {
     ['group_entries', 70],
   ]),
   warnings: new Map([['unknownLists', new Map([['NewEventList', 2]])]]),
-  leftOpen: [{ label: 'group G-1', reason: 'it is probably too large', isAlone: true }],
+  skipped: [{ label: 'group G-1', reason: 'it is probably too large', isAlone: true }],
 };
 
 test('the summary for programs is one line with all that the contract names, and says which slices were left open', () => {

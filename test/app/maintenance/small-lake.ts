@@ -11,7 +11,7 @@ import { openStore } from '../../../src/lake/store/open-store.js';
 import type { Store } from '../../../src/lake/store/store.js';
 import { runPipelines } from '../../../src/engine/run/runner.js';
 import type { WindowSlice } from '../../../src/engine/run/window-slices.js';
-import { listWork } from '../../../src/engine/run/work.js';
+import { listQueue } from '../../../src/engine/run/slice-queue.js';
 
 /** A shipment of one order for one price; `posted` and `order` make it another one. */
 export function shipment(posted: string, order: string, price = '12.34'): string {
@@ -46,7 +46,7 @@ export async function load(
   const slices = [slice];
   const pipeline = {
     ...financialEvents,
-    work: () => listWork(slices.splice(0), 'window', ({ window }) => window),
+    work: () => listQueue(slices.splice(0), 'window', ({ window }) => window),
     pages: async function* () {
       yield await Promise.resolve({ page: scanPage(body), source: windowSource(slice.window) });
     },

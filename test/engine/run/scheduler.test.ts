@@ -3,16 +3,16 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Scheduler, type OpenSlice, type SchedulerOptions } from '../../../src/engine/run/scheduler.js';
 import type { Slice } from '../../../src/engine/run/slice.js';
-import { listWork, type Work } from '../../../src/engine/run/work.js';
+import { listQueue, type SliceQueue } from '../../../src/engine/run/slice-queue.js';
 import { HandClock } from '../../core/clock.js';
 
 const named = (name: string): Slice => ({ name, label: name, loadKeys: [name] });
 
-function queueOf(...names: readonly string[]): Work {
-  return listWork(names.map(named), 'slice', () => undefined);
+function queueOf(...names: readonly string[]): SliceQueue {
+  return listQueue(names.map(named), 'slice', () => undefined);
 }
 
-function schedulerOf(queue: Work, more: Partial<SchedulerOptions<Slice>> = {}): Scheduler<Slice> {
+function schedulerOf(queue: SliceQueue, more: Partial<SchedulerOptions<Slice>> = {}): Scheduler<Slice> {
   const clock = new HandClock('2026-03-20T12:00:00Z');
   return new Scheduler({
     ...{ queue, pace: () => undefined, unpaced: 2, clock, signal: new AbortController().signal },
@@ -53,7 +53,7 @@ test('no more slices are open at once than there is room for, and each is cut on
 test('a slice that comes back is given out again, and those that are missing once all is read', async () => {
   const queue = queueOf('a');
   let rounds = 0;
-  const { open, ended } = taken(schedulerOf({ ...queue, again: () => (rounds++ < 2 ? [named('missed')] : []) }));
+  const { open, ended } = taken(schedulerOf({ ...queue, missed: () => (rounds++ < 2 ? [named('missed')] : []) }));
   for (let at = 0; at < 3; at++) {
     await turn();
     open[at]?.close();
@@ -112,7 +112,7 @@ test('what a queue throws ends the slices as a failure does', async () => {
   const failure = new Error('the lake is gone');
   const broken = schedulerOf({
     ...queueOf(),
-    again: () => {
+    missed: () => {
       throw failure;
     },
   });

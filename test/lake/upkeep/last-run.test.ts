@@ -63,7 +63,7 @@ const summary = {
   bytes: 3000,
   seconds: 1,
   warnings: new Map(),
-  leftOpen: [],
+  skipped: [],
 };
 const report = {
   account: 'shop',

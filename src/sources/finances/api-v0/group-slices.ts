@@ -19,7 +19,7 @@ export function groupSlices(job: Job, pipeline: string, table: string, listing: 
   return listedGroups(job.lake, listing, job.account)
     .map(groupSlice)
     .filter(({ opened, loadKeys: [unit = ''] }) =>
-      job.again === undefined ? opened >= job.range.start && opened < job.range.end : job.again.has(unit),
+      job.onlyLoadKeys === undefined ? opened >= job.range.start && opened < job.range.end : job.onlyLoadKeys.has(unit),
     )
     .filter(({ loadKeys }) => job.refresh || !loadKeys.some((unit) => loaded.has(unit)));
 }

@@ -2,7 +2,7 @@ import { dayMs, dayStart, joined, overlap, uncovered, type Window } from '../../
 import { Density, type Sample } from '../../../../engine/run/density.js';
 import type { Job } from '../../../../engine/run/pipeline.js';
 import { loadedSamples, loadedWindows } from '../../../../engine/run/window-slices.js';
-import { listWork } from '../../../../engine/run/work.js';
+import { listQueue } from '../../../../engine/run/slice-queue.js';
 import { dayStates, type Day } from '../../../../engine/slicing/day-states.js';
 import { mainTable, type Slicing } from '../../../../engine/slicing/slicing.js';
 import { syncRange } from '../../../../engine/slicing/sync-windows.js';
@@ -27,7 +27,7 @@ export interface GroupSlicingOptions {
 
 /** Slices that are settlements; a sync reads those that are new, open, or have closed since they were read. */
 export function groupSlicing({ pipeline, table, listing, byDate }: GroupSlicingOptions): Slicing<GroupSlice> {
-  const workOf = (slices: readonly GroupSlice[]) => listWork(slices, 'group', spanOfGroup);
+  const workOf = (slices: readonly GroupSlice[]) => listQueue(slices, 'group', spanOfGroup);
   return {
     loadKey: 'group',
     work: (job) => workOf(groupSlices(job, pipeline, table, listing.name)),

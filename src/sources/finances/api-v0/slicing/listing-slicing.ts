@@ -2,8 +2,8 @@ import type { Lake } from '../../../../lake/lake.js';
 import { dayMs, uncovered, type Window } from '../../../../core/windows.js';
 import type { Job, Warnings } from '../../../../engine/run/pipeline.js';
 import { loadedWindows, windowSlice, type WindowSlice } from '../../../../engine/run/window-slices.js';
-import { windowWork, type WindowSource } from '../../../../engine/run/window-work.js';
-import { pageSize, type Work } from '../../../../engine/run/work.js';
+import { windowQueue, type WindowSource } from '../../../../engine/run/window-queue.js';
+import { pageSize, type SliceQueue } from '../../../../engine/run/slice-queue.js';
 import type { Definition, ForecastQuestion, Probe, ProbedPage, Slicing } from '../../../../engine/slicing/slicing.js';
 import { monthlyWindows } from '../../../../engine/slicing/sync-windows.js';
 import { sampleOf, syncedWindows, windowCoverage, windowForecast } from '../../../../engine/slicing/window-slicing.js';
@@ -52,7 +52,7 @@ function listedWindows({ lake, account }: Pick<Job, 'lake' | 'account'>, listing
  * times as long as they do, for the service is known to leave settlements out of a listing, other ones each time. A run that
  * has nothing to read does nothing of this.
  */
-function listingWork(work: Work<WindowSlice>, job: Job, listing: string): Work<ListingSlice> {
+function listingWork(work: SliceQueue<WindowSlice>, job: Job, listing: string): SliceQueue<ListingSlice> {
   const { lake, account } = job;
   const read = new Set<string>();
   const rounds = new Map<string, number>();
@@ -66,7 +66,7 @@ function listingWork(work: Work<WindowSlice>, job: Job, listing: string): Work<L
       if (slice !== undefined) read.add(slice.name);
       return slice;
     },
-    again: () => {
+    missed: () => {
       if (read.size === 0) return [];
       const windows = listedWindows(job, listing);
       const { holes, beginnings } = breaksOf(job, listing, windows);
@@ -81,7 +81,7 @@ function listingWork(work: Work<WindowSlice>, job: Job, listing: string): Work<L
         .filter(({ window, slice }) => (rounds.get(slice.name) ?? 0) < mostOf(window, slice))
         .map(({ slice }): ListingSlice => {
           rounds.set(slice.name, (rounds.get(slice.name) ?? 0) + 1);
-          return { ...slice, again: true, held: () => heldListing(lake, account, listing, slice) };
+          return { ...slice, isReread: true, held: () => heldListing(lake, account, listing, slice) };
         });
     },
   };
@@ -107,7 +107,7 @@ export function listingSlicing(options: WindowSource): Slicing<ListingSlice> {
   const { pipeline: listing, table } = options;
   return {
     loadKey: 'window',
-    work: (job) => listingWork(windowWork(job, options), job, listing),
+    work: (job) => listingWork(windowQueue(job, options), job, listing),
     sync: (job) => {
       const starts = listedSettlements(job.lake, listing, job.account)
         .filter((slice) => isOpen(slice) || isAwaited(slice, job.now) || (slice.group.end ?? 0) >= job.lookBackFrom)

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { pieces } from '../../../../engine/run/outlook.js';
+import { pieces } from '../../../../engine/run/concurrency-plan.js';
 import type { Job } from '../../../../engine/run/pipeline.js';
 import type { Slice } from '../../../../engine/run/slice.js';
-import { pageSize, type Work } from '../../../../engine/run/work.js';
+import { pageSize, type SliceQueue } from '../../../../engine/run/slice-queue.js';
 import type { Slicing } from '../../../../engine/slicing/slicing.js';
 import type { Expectation } from '../../../../engine/slicing/volume-estimate.js';
 
@@ -53,9 +53,9 @@ export function orderExpectation(perOrder: number | undefined): Expectation<Orde
 }
 
 /** The job's orders that the lake lacks, in batches of `batch` at the most; to refresh, all of them. */
-function orderWork(job: Job, pipeline: string, table: string, batch: number): Work<OrderSlice> {
+function orderWork(job: Job, pipeline: string, table: string, batch: number): SliceQueue<OrderSlice> {
   const loaded = job.lake.loadKeys(pipeline, table, job.account);
-  const again = job.again && [...job.again].map((unit) => unit.slice(prefix.length));
+  const again = job.onlyLoadKeys && [...job.onlyLoadKeys].map((unit) => unit.slice(prefix.length));
   const waiting = [...new Set(again ?? job.orders)].filter((order) => job.refresh || !loaded.has(prefix + order));
   const parts: OrderSlice[] = [];
   return {
@@ -76,7 +76,7 @@ function orderWork(job: Job, pipeline: string, table: string, batch: number): Wo
     },
     expected: ({ orders }) => orders.length,
     learn: () => undefined,
-    part: ({ orders }) => {
+    split: ({ orders }) => {
       if (orders.length === 1) return false;
       const half = Math.ceil(orders.length / 2);
       parts.push(orderSlice(orders.slice(0, half)), orderSlice(orders.slice(half)));

@@ -1,32 +1,32 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { chooseOpening, mostPages, pieces } from '../../../src/engine/run/outlook.js';
+import { planConcurrency, maxPages, pieces } from '../../../src/engine/run/concurrency-plan.js';
 
 const quota = { rate: 0.5, burst: 30, level: 30 };
 const months = (count: number, pages: number) => Array.from({ length: count }, () => ({ pages, isCuttable: true }));
 
 describe('how slices are opened', () => {
   test('one at a time and uncut, where answers come faster than tokens', () => {
-    expect(chooseOpening({ open: [], stretches: months(12, 34), quota, latency: 0.4 })).toEqual({
+    expect(planConcurrency({ open: [], stretches: months(12, 34), quota, latency: 0.4 })).toEqual({
       open: 1,
-      pages: mostPages,
+      pages: maxPages,
     });
   });
 
   test('several months at once and uncut, where answers are slow and there are months enough', () => {
-    const { open, pages } = chooseOpening({ open: [], stretches: months(12, 34), quota, latency: 10 });
+    const { open, pages } = planConcurrency({ open: [], stretches: months(12, 34), quota, latency: 10 });
     expect(open).toBeGreaterThanOrEqual(5);
     expect(pages).toBeGreaterThanOrEqual(34);
   });
 
   test('a single month is cut where it would take longer than the quota', () => {
-    const { open, pages } = chooseOpening({ open: [], stretches: months(1, 102), quota, latency: 10 });
+    const { open, pages } = planConcurrency({ open: [], stretches: months(1, 102), quota, latency: 10 });
     expect(pages).toBeLessThanOrEqual(16);
     expect(open).toBeGreaterThanOrEqual(7);
   });
 
   test('what can be done with the tokens at hand is opened all at once', () => {
-    expect(chooseOpening({ open: [], stretches: months(8, 1), quota, latency: 5 }).open).toBeGreaterThanOrEqual(8);
+    expect(planConcurrency({ open: [], stretches: months(8, 1), quota, latency: 5 }).open).toBeGreaterThanOrEqual(8);
   });
 
   test('is within bounds, whatever is left', () => {
@@ -41,11 +41,11 @@ describe('how slices are opened', () => {
         fc.double({ min: 0.001, max: 30, noNaN: true }),
         fc.double({ min: 0, max: 30, noNaN: true }),
         (open, stretches, latency, level) => {
-          const opening = chooseOpening({ open, stretches, quota: { ...quota, level }, latency });
+          const opening = planConcurrency({ open, stretches, quota: { ...quota, level }, latency });
           expect(opening.open).toBeGreaterThanOrEqual(1);
           expect(opening.open).toBeLessThanOrEqual(20);
           expect(opening.pages).toBeGreaterThanOrEqual(7);
-          expect(opening.pages).toBeLessThanOrEqual(mostPages);
+          expect(opening.pages).toBeLessThanOrEqual(maxPages);
         },
       ),
       { numRuns: 200 },

@@ -1,9 +1,9 @@
 import { Density, type Sample } from './density.js';
-import { mostPages, pieces, type Stretch } from './outlook.js';
+import { maxPages, pieces, type Stretch } from './concurrency-plan.js';
 import type { Job } from './pipeline.js';
 import { loadedSamples, loadedWindows, unitOf, windowSlice, type WindowSlice } from './window-slices.js';
 import { cut, dayMs, dayStart, months, overlap, uncovered, type Window } from '../../core/windows.js';
-import { pageSize, type Work } from './work.js';
+import { pageSize, type SliceQueue } from './slice-queue.js';
 
 /** What is no longer can't be parted. */
 const leastMs = 60_000;
@@ -27,15 +27,15 @@ export interface WindowSource {
  * windows that the job's range touches are read again as well, each whole and by itself, so that what replaces a window is
  * that window. What a run that was stopped had begun is gone on with as it was cut then.
  */
-export function windowWork(
+export function windowQueue(
   job: Job,
   { pipeline, table, gridDays, probeDays, guessPerDay, perPage = pageSize }: WindowSource,
-): Work<WindowSlice> {
+): SliceQueue<WindowSlice> {
   const { lake, account, range } = job;
   const loaded = loadedWindows(lake, pipeline, table, account);
-  const isWanted = (window: Window): boolean => job.again?.has(unitOf(window)) ?? overlap(window, range);
+  const isWanted = (window: Window): boolean => job.onlyLoadKeys?.has(unitOf(window)) ?? overlap(window, range);
   const again = job.refresh ? loaded.filter(isWanted) : [];
-  const missing = job.again === undefined ? uncovered(range, loaded) : [];
+  const missing = job.onlyLoadKeys === undefined ? uncovered(range, loaded) : [];
   const begun = (job.begun ?? []).filter((window) => missing.some((gap) => isWithin(window, gap)));
   const density = new Density(loadedSamples(lake, pipeline, table, account));
   /** To be read as they are, and to be cut; each in order. */
@@ -57,7 +57,7 @@ export function windowWork(
     const days = (stretch.end - dayStart(stretch.start)) / dayMs;
     // Alike as far as may be, not as many as fit and a rest.
     const own = Math.ceil(
-      days / (expected === undefined ? pieces(days, probeDays) : pieces(expected, Math.min(pages, mostPages))).length,
+      days / (expected === undefined ? pieces(days, probeDays) : pieces(expected, Math.min(pages, maxPages))).length,
     );
     const length = Math.min(own, Math.ceil(days / Math.ceil(days / Math.max(1, Math.floor(longestMs / dayMs)))));
     const end = Math.min(stretch.end, dayStart(stretch.start) + Math.max(1, length) * dayMs);
@@ -108,13 +108,13 @@ export function windowWork(
       if (isWhole) reached.delete(name);
       else reached.set(name, read);
     },
-    recut: ({ name, window }) => {
+    putBack: ({ name, window }) => {
       if (job.isPaced !== true || isAgain(window) || window.end - window.start <= dayMs) return false;
       reached.delete(name);
       open = inOrder([...open, window]);
       return true;
     },
-    part: ({ name, window }, isTooLong) => {
+    split: ({ name, window }, isTooLong) => {
       if (isAgain(window)) return false;
       reached.delete(name);
       const halves = halvesOf(window, isTooLong ? dayMs : leastMs);

@@ -1,4 +1,4 @@
-import type { Stretch } from './outlook.js';
+import type { Stretch } from './concurrency-plan.js';
 import type { Slice } from './slice.js';
 import type { Window } from '../../core/windows.js';
 
@@ -18,7 +18,7 @@ export interface Progress {
  * What a pipeline has to load and hasn't begun: slices are cut from it one by one, as large as is wanted by then, and what
  * the open ones are found to hold tells how large that is.
  */
-export interface Work<S extends Slice = Slice> {
+export interface SliceQueue<S extends Slice = Slice> {
   /** `92 days`, `1 group`; empty where nothing is left. */
   readonly left: string;
   /** What isn't open yet, in expected pages; undefined while nothing is known. */
@@ -29,7 +29,7 @@ export interface Work<S extends Slice = Slice> {
    * Slices to read again, by what the lake holds now that all that was taken out has been read; left out, or none: that was
    * all.
    */
-  again?(): readonly S[];
+  missed?(): readonly S[];
   /** Pages that a slice is expected to have in all; undefined while nothing is known. */
   expected(slice: S): number | undefined;
   learn(slice: S, progress: Progress): void;
@@ -37,12 +37,12 @@ export interface Work<S extends Slice = Slice> {
    * Puts back a slice that is found to hold far more than was expected when it was cut; false where it is what it is. It is
    * cut anew by what is known now.
    */
-  recut?(slice: S): boolean;
+  putBack?(slice: S): boolean;
   /**
    * Puts a slice that was too large back in parts; false where it can't be parted. `isTooLong`: the upstream takes no
    * window of this length, whatever it holds.
    */
-  part(slice: S, isTooLong: boolean): boolean;
+  split(slice: S, isTooLong: boolean): boolean;
 }
 
 /** Pages of a slice while nothing is known. */
@@ -52,11 +52,11 @@ const guessedPages = 2;
 const leastPart = 0.02;
 
 /** Slices that are what they are, such as groups. `spanOf`: the time that a slice's results lie in, as far as it is known. */
-export function listWork<S extends Slice>(
+export function listQueue<S extends Slice>(
   slices: readonly S[],
   noun: string,
   spanOf: (slice: S) => Window | undefined,
-): Work<S> {
+): SliceQueue<S> {
   const waiting = [...slices];
   const found = new Map<S, number>();
   const average = (): number =>
@@ -77,6 +77,6 @@ export function listWork<S extends Slice>(
         isWhole || span === undefined || reach === undefined ? 1 : (reach - span.start) / (span.end - span.start);
       found.set(slice, pages / Math.min(1, Math.max(part, leastPart)));
     },
-    part: () => false,
+    split: () => false,
   };
 }

@@ -7,9 +7,9 @@ import { tables } from '../../../src/sources/finances/model/tables.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import type { WindowSlice } from '../../../src/engine/run/window-slices.js';
-import { windowWork } from '../../../src/engine/run/window-work.js';
+import { windowQueue } from '../../../src/engine/run/window-queue.js';
 import { dayMs, dayStart, months, type Window } from '../../../src/core/windows.js';
-import type { Work } from '../../../src/engine/run/work.js';
+import type { SliceQueue } from '../../../src/engine/run/slice-queue.js';
 import { clock } from './small-run.js';
 
 let folder: string;
@@ -21,9 +21,9 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-function workOf(range: Window): Work<WindowSlice> {
+function workOf(range: Window): SliceQueue<WindowSlice> {
   const job = { account: 'shop', range, lake, refresh: false, orders: [], isPaced: true };
-  return windowWork(job, { pipeline: 'financial-events', table: 'events', gridDays: 7, probeDays: 10 });
+  return windowQueue(job, { pipeline: 'financial-events', table: 'events', gridDays: 7, probeDays: 10 });
 }
 
 const begin = Date.UTC(2026, 0, 1);
@@ -58,9 +58,9 @@ test('whatever becomes of the slices, all that is missing is read once, in whole
         if (fate === 'recut') {
           const reach = window.start + (window.end - window.start) / 50;
           work.learn(slice, { pages: 1, results: 100, reach, isWhole: false });
-          if (work.recut?.(slice) === true) continue;
+          if (work.putBack?.(slice) === true) continue;
         }
-        if ((fate === 'part' || fate === 'shorten') && work.part(slice, fate === 'shorten')) continue;
+        if ((fate === 'part' || fate === 'shorten') && work.split(slice, fate === 'shorten')) continue;
         for (const bound of [window.start, window.end]) {
           if (fate === 'read' && steps.every((one) => one.fate !== 'part' && one.fate !== 'shorten')) {
             expect(bound === asked.start || bound === asked.end || bound === dayStart(bound)).toBe(true);
@@ -100,7 +100,7 @@ test('what an open slice has left is told by how far it was read, and one that h
   // A hundred events in the first hour: 264 pages in eleven days.
   work.learn(slice, { pages: 1, results: 100, reach: begin + dayMs / 24, isWhole: false });
   expect(work.expected(slice)).toBeCloseTo(11 * 24, 6);
-  expect(work.recut?.(slice)).toBe(true);
+  expect(work.putBack?.(slice)).toBe(true);
   const again = work.next(100);
   expect(again?.window).toEqual({ start: begin, end: begin + 4 * dayMs });
   if (again === undefined) return;

@@ -1,5 +1,5 @@
 /** What is left to read of one operation, in pages; a page is a request. */
-export interface Prospect {
+export interface Backlog {
   /** Pages that each open slice is expected to have left, from 1 on. */
   readonly open: readonly number[];
   readonly stretches: readonly Stretch[];
@@ -25,7 +25,7 @@ export interface Quota {
 }
 
 /** How to go on opening slices. */
-export interface Opening {
+export interface ConcurrencyPlan {
   /** Slices that are open at once. */
   readonly open: number;
   /** Pages of a slice at the most. */
@@ -33,16 +33,16 @@ export interface Opening {
 }
 
 /** More open slices hold more pages in memory, and each waits longer for its turn, while its token ages. */
-const mostOpen = 20;
+const maxOpen = 20;
 
 /** Well inside the 150 pages after which the service refuses a chain. */
-export const mostPages = 100;
+export const maxPages = 100;
 
 /** Pages that a slice may turn out to have more than that, before it is given up after its first pages and cut anew. */
-export const tooManyPages = 130;
+export const oversizedPages = 130;
 
 /** Sizes that are tried, the largest first: each cut costs half a request on average, for the last page is half empty. */
-const sizes = [mostPages, 60, 40, 30, 22, 16, 12, 9, 7];
+const sizes = [maxPages, 60, 40, 30, 22, 16, 12, 9, 7];
 
 /** Pages beyond which the end is too far away for how slices are cut now to matter. */
 const farPages = 3000;
@@ -59,17 +59,17 @@ const tolerance = 1.01;
  * What comes is played through, first with the fewest cuts and the fewest slices open, until a way is as fast as the quota
  * allows; where none is, the fastest.
  */
-export function chooseOpening({ open, stretches, quota, latency }: Prospect): Opening {
+export function planConcurrency({ open, stretches, quota, latency }: Backlog): ConcurrencyPlan {
   const uncut = [...open.map(Math.round), ...stretches.map((stretch) => requests(stretch.pages))];
   const pages = uncut.reduce((sum, some) => sum + some, 0);
-  const fewest = Math.min(mostOpen, Math.max(1, Math.ceil(latency * quota.rate)));
-  if (pages > farPages) return { open: Math.min(mostOpen, Math.ceil(fewest * 1.3)), pages: mostPages };
+  const fewest = Math.min(maxOpen, Math.max(1, Math.ceil(latency * quota.rate)));
+  if (pages > farPages) return { open: Math.min(maxOpen, Math.ceil(fewest * 1.3)), pages: maxPages };
   const quotaSeconds = Math.max(0, (pages - quota.level) / quota.rate) + latency;
-  let best: Opening | undefined;
+  let best: ConcurrencyPlan | undefined;
   let fastest = Infinity;
   for (const size of sizes) {
     const rest = stretches.flatMap((stretch) => (stretch.isCuttable ? pieces(stretch.pages, size) : [stretch.pages]));
-    for (const count of new Set([fewest, fewest * 2, fewest * 4, mostOpen].filter((n) => n <= mostOpen))) {
+    for (const count of new Set([fewest, fewest * 2, fewest * 4, maxOpen].filter((n) => n <= maxOpen))) {
       const seconds = secondsFor(open, rest, count, quota, latency * pessimism);
       if (seconds <= quotaSeconds * tolerance + 1) return { open: count, pages: size };
       if (seconds < fastest) {
@@ -80,7 +80,7 @@ export function chooseOpening({ open, stretches, quota, latency }: Prospect): Op
     // Cutting finer changes nothing any more.
     if (rest.every((some) => some <= 1)) break;
   }
-  return best ?? { open: fewest, pages: mostPages };
+  return best ?? { open: fewest, pages: maxPages };
 }
 
 /** Equal parts of so many pages, none much larger than `size`. */
