@@ -5,7 +5,7 @@ import { readRange, type RangeOptions } from '../configuration/range.js';
 import { nextSteps, nothingCame, summaryJson, summaryText } from './run-summary.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import type { RunContext } from '../context.js';
-import { load, type LoadOptions } from './load';
+import { load, type LoadOptions } from './load.js';
 
 export interface BackfillOptions extends RangeOptions, LoadOptions {
   /** Names; empty for the default set. */

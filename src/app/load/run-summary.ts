@@ -92,20 +92,7 @@ export function summaryJson(
     seconds,
     pipelines: Object.fromEntries(
       summaries.map(
-        ({
-          pipeline,
-          rows,
-          warnings,
-          skipped,
-          slices,
-          requests,
-          retries,
-          throttled,
-          pages,
-          files,
-          bytes,
-          seconds,
-        }) => [
+        ({ pipeline, rows, warnings, skipped, slices, requests, retries, throttled, pages, files, bytes, seconds }) => [
           pipeline,
           {
             slices,

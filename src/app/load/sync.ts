@@ -16,7 +16,7 @@ import { lagFailure, lagText, lakeCoveredTo, readDuration } from '../sync/freshn
 import { defaultLookBack, type LookBackRule, readLookBacks, writeLookBacks } from '../sync/look-back.js';
 import { daysBack, syncedPipelines, windowedOf, type SyncPlan, type SyncInTurns } from '../sync/synced-pipelines.js';
 import type { RunContext } from '../context.js';
-import { load, type LoadOptions } from './load';
+import { load, type LoadOptions } from './load.js';
 
 export interface SyncOptions extends LoadOptions {
   /** Names; empty for the default set. */

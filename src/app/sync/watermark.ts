@@ -22,7 +22,7 @@ export function emittingWatermarks(
     const until = lakeCoveredTo(lake, account, [of], new Map(), end);
     if (until === undefined || until === emitted.get(pipeline)) return;
     emitted.set(pipeline, until);
-    emit({ event: 'lake-reaches', pipeline, until: isoInstant(until) });
+    emit({ event: 'watermark-moved', pipeline, until: isoInstant(until) });
   };
   windowed.forEach(emitWatermarkOf);
   return (event: RunEvent) => {

@@ -17,15 +17,15 @@ export type RunEvent =
   | SliceOpened
   | PageRead
   | SliceCommitted
-  | SliceSetBack
-  | SliceOutrun
+  | SliceFailed
+  | SliceConflict
   | RefreshWidened
   | (OfSlice & UpstreamEvent)
   | ServiceAwaited
   | SecretExposed
   | BucketChanged
   | RateUnfit
-  | LakeReaches
+  | WatermarkMoved
   | LakeLags
   | GapLeft
   | StateNotKept
@@ -74,8 +74,8 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'slice-opened': 'debug',
   'page-read': 'debug',
   'slice-committed': 'info',
-  'slice-set-back': 'warn',
-  'slice-outrun': 'info',
+  'slice-failed': 'warn',
+  'slice-conflict': 'info',
   'refresh-widened': 'warn',
   'request-sent': 'debug',
   'answer-slow': 'warn',
@@ -85,7 +85,7 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'secret-exposed': 'warn',
   'bucket-changed': 'debug',
   'rate-unfit': 'warn',
-  'lake-reaches': 'debug',
+  'watermark-moved': 'debug',
   'lake-lags': 'error',
   'gap-left': 'warn',
   'state-not-kept': 'warn',
@@ -224,15 +224,15 @@ interface SliceCommitted extends OfSlice {
 }
 
 /** A slice can't be read in the way that was tried. */
-interface SliceSetBack extends OfSlice {
-  readonly event: 'slice-set-back';
-  readonly verdict: 'stop' | 'leave' | 'known' | 'part' | 'shorten' | 'again';
+interface SliceFailed extends OfSlice {
+  readonly event: 'slice-failed';
+  readonly verdict: 'abort' | 'skip' | 'known' | 'split' | 'shorten' | 'retry';
   readonly reason: string;
 }
 
 /** Another run has loaded it meanwhile: what was read is dropped. */
-interface SliceOutrun extends OfSlice {
-  readonly event: 'slice-outrun';
+interface SliceConflict extends OfSlice {
+  readonly event: 'slice-conflict';
 }
 
 /** More is read again than was asked for, as a damaged file holds it as well. */
@@ -326,8 +326,8 @@ interface RateUnfit {
 }
 
 /** Up to which instant the lake holds everything of a pipeline that a sync sees to. */
-interface LakeReaches {
-  readonly event: 'lake-reaches';
+interface WatermarkMoved {
+  readonly event: 'watermark-moved';
   readonly pipeline: string;
   readonly until: string;
 }

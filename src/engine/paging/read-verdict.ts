@@ -9,7 +9,7 @@ import type { Verdict } from '../run/pipeline.js';
  */
 export function readVerdict(error: unknown, remedies: Partial<Record<FailureKind, Verdict>>): Verdict {
   // A window that came back empty and would replace rows: the others go on.
-  if (error instanceof LedgerlakeError && error.code === 'UPSTREAM_EMPTY') return 'leave';
-  if (!(error instanceof ReadFailure) || error.consequence === 'stop') return 'stop';
-  return remedies[error.kind] ?? 'leave';
+  if (error instanceof LedgerlakeError && error.code === 'UPSTREAM_EMPTY') return 'skip';
+  if (!(error instanceof ReadFailure) || error.consequence === 'stop') return 'abort';
+  return remedies[error.kind] ?? 'skip';
 }

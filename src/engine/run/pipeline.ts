@@ -54,19 +54,19 @@ export interface Pace extends Quota {
 
 /** What becomes of a slice that can't be read. */
 export type Verdict =
-  /** The run ends: nothing else could be read either, or it would be wrong to try. */
-  | 'stop'
-  /** It is left open, and the others go on. */
-  | 'leave'
-  /** It is left open as it was before: nothing was asked, so that it tells nothing of the others. */
+  /** The run ends: no other slice can be read either, or must not be. */
+  | 'abort'
+  /** It is left to the next run, and the others go on. */
+  | 'skip'
+  /** It is skipped without a request, as it failed in an earlier run; that says nothing about the others. */
   | 'known'
-  /** It is left open, as the upstream knows no such thing, which tells nothing of the others. */
+  /** It is skipped, as the upstream does not know it; that says nothing about the others. */
   | 'unknown'
   /** It holds too much to be read at once. */
-  | 'part'
-  /** It can't be gone on with where it broke off: it is read in parts, or from its beginning where it has none. */
-  | 'again'
-  /** Nothing of its length is taken, whatever it holds. */
+  | 'split'
+  /** It can't be continued where it broke off: it is split, or read again from its beginning where it can't be. */
+  | 'retry'
+  /** The upstream accepts no window of its length, whatever it holds: it is split. */
   | 'shorten';
 
 /** Rows of one table and month, ready to be written. */

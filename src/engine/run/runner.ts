@@ -21,23 +21,22 @@ export interface RunOptions<Upstream> {
   readonly upstream: Upstream;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Once it aborts nothing further is begun, and what is open comes to its end. */
+  /** Once it aborts no further slice is opened, and the open ones are finished. */
   readonly closing?: AbortSignal | undefined;
   readonly emit: Emit;
   /** Slices of one pipeline that are open at once where there is no quota. */
   readonly openSlices: number;
   /** What becomes of a slice that can't be read, by what was thrown. */
   readonly judge: (error: unknown) => Verdict;
-  /** Parts files that hold more than what is read again; without it such a refresh fails. */
+  /** Splits files that hold more than what is read again; without it such a refresh fails. */
   readonly split?: Split;
-  /** Whether a slice that came back empty takes the place of imported rows; left out: it doesn't. */
+  /** Whether a slice that came back empty replaces imported rows; left out: it doesn't. */
   readonly acceptsEmpty?: boolean;
 }
 
 /**
- * A run: loads what the lake lacks for each pipeline, those that read different operations side by side. The first failure
- * stops the others; what was committed stays, and the next run goes on from there. That nothing further is to be begun
- * (`closing`) stops none.
+ * A run: loads what the lake lacks for each pipeline, several pipelines side by side. The first failure stops the others; what
+ * was committed stays, and the next run continues from there. `closing` stops none: what is open is finished.
  *
  * @returns a summary per pipeline that ran, also when it failed: then with the first failure, or with the reason of
  * `closing` where that left something
@@ -108,8 +107,8 @@ async function runPipeline<Upstream>(
   const began = clock.now();
   const begun = pipeline.begun?.(upstream);
   const job: Job = { ...options.job, isPaced: pipeline.pace(upstream) !== undefined, begun };
-  /** Slices that another run got ahead of, since it was last planned what is missing. */
-  let outrun = 0;
+  /** Slices that another run has loaded meanwhile, since this one last planned what is missing. */
+  let conflicts = 0;
   try {
     for (let asked: Job | undefined = job; asked !== undefined;) {
       const queue = pipeline.work(asked);
@@ -117,7 +116,7 @@ async function runPipeline<Upstream>(
         emit({ event: 'pipeline-planned', pipeline: pipeline.name, left: queue.left });
       }
       const failed = summary.skipped.length;
-      outrun += await loadSlices(pipeline, queue, { ...options, job: asked }, summary);
+      conflicts += await loadSlices(pipeline, queue, { ...options, job: asked }, summary);
       const lacking = job.lake.missingLoads(pipeline.name, job.account);
       if (lacking !== undefined) {
         asked = widened(asked, lacking);
@@ -125,10 +124,10 @@ async function runPipeline<Upstream>(
           ...{ event: 'refresh-widened', pipeline: pipeline.name },
           ...{ slices: lacking.loadKeys.length, reason: lacking.damaged.found },
         });
-      } else if (outrun > 0 && summary.skipped.length === failed) {
-        // What another run has put in the way of a slice may hold only some of it: what is missing then is planned anew.
+      } else if (conflicts > 0 && summary.skipped.length === failed) {
+        // The other run may have loaded only some of it: plan again what is missing.
         asked = { ...job, refresh: false };
-        outrun = 0;
+        conflicts = 0;
       } else asked = undefined;
     }
     if (summary.slices > 0) addWarnings(summary, pipeline.warnings?.(job, clock.now()) ?? {});
@@ -138,12 +137,13 @@ async function runPipeline<Upstream>(
 }
 
 /**
- * Reads again what else a damaged file holds, as nothing can take the place of a part of it.
+ * Reads again what else a damaged file holds, as nothing can replace a part of it.
  *
  * @throws LedgerlakeError LAKE_STORE where that was tried, or isn't known: nothing of what waits came into the lake
  */
 function widened(job: Job, { loadKeys, damaged }: MissingLoads): Job {
-  if (job.onlyLoadKeys === undefined && loadKeys.length > 0) return { ...job, refresh: true, onlyLoadKeys: new Set(loadKeys) };
+  if (job.onlyLoadKeys === undefined && loadKeys.length > 0)
+    return { ...job, refresh: true, onlyLoadKeys: new Set(loadKeys) };
   const why =
     loadKeys.length === 0
       ? 'another run has changed it meanwhile: run the same command again'
@@ -168,7 +168,7 @@ interface Pass<Upstream> extends RunOptions<Upstream> {
  * Slices end by themselves: told to stop, those that are whole are still committed, and never behind the caller's back. So the
  * signal goes to the scheduler and to the reading, and no failure of a slice is one of a stream.
  *
- * @returns how many slices another run got ahead of
+ * @returns how many slices another run has loaded meanwhile
  * @throws the first failure, or the reason of a signal that left something, once every open slice has come to its end
  */
 async function loadSlices<Upstream>(
@@ -181,16 +181,16 @@ async function loadSlices<Upstream>(
   const pace = () => pipeline.pace(upstream);
   const scheduler = new Scheduler({ queue, pace, unpaced: openSlices, clock, signal, closing });
   const pass: Pass<Upstream> = { ...options, pipeline, queue, scheduler, summary };
-  let outrun = 0;
+  let conflicts = 0;
   await streamPipeline(
     Readable.from(scheduler.slices(), { highWaterMark: 0 }),
     sideBySide((open) => readSlice(open, pass)),
     async (slices: AsyncIterable<WholeSlice>) => {
-      for await (const slice of slices) if ((await commitSlice(slice, pass)) === 'outrun') outrun++;
+      for await (const slice of slices) if ((await commitSlice(slice, pass)) === 'conflict') conflicts++;
     },
   );
   if (scheduler.failure !== undefined) throw scheduler.failure as Error;
-  return outrun;
+  return conflicts;
 }
 
 /** A stage that begins each slice as it comes, whatever the others are at, and hands on those that are whole, the first first. */
@@ -227,13 +227,13 @@ interface WholeSlice {
   readonly afterwards: readonly (() => Promise<void>)[];
 }
 
-/** Reads a slice, from its beginning again where that helps; undefined where it can't be read. */
+/** Reads a slice, more than once where that helps; undefined where it can't be read. */
 async function readSlice<Upstream>(open: OpenSlice, pass: Pass<Upstream>): Promise<WholeSlice | undefined> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await wholeSlice(open, pass);
     } catch (error) {
-      if (settle(error, open, pass, attempt) !== 'again') return undefined;
+      if (settle(error, open, pass, attempt) !== 'retry') return undefined;
     }
   }
 }
@@ -321,8 +321,8 @@ async function* encoded(
   }
 }
 
-/** Commits a slice and counts it; `outrun` where another run got ahead of it. */
-async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): Promise<'done' | 'outrun'> {
+/** Commits a slice and counts it; `conflict` where another run has loaded some of it meanwhile. */
+async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): Promise<'done' | 'conflict'> {
   const { pipeline, queue, summary, job, split, acceptsEmpty } = pass;
   const { open, files, rows, collector, afterwards } = whole;
   const { slice } = open;
@@ -338,13 +338,13 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
     );
     for (const then of afterwards) await then();
     if (!committed.taken) {
-      pass.emit({ event: 'slice-outrun', ...placeOf(slice, pass) });
-      return 'outrun';
+      pass.emit({ event: 'slice-conflict', ...placeOf(slice, pass) });
+      return 'conflict';
     }
     const counts = { files: committed.files, bytes: committed.bytes };
     addSlice(summary, { ...counts, rows, warnings: collector.warnings });
-    const told = { rows: Object.fromEntries(rows), ...counts, left: queue.left };
-    pass.emit({ event: 'slice-committed', ...placeOf(slice, pass), ...told });
+    const committedRows = { rows: Object.fromEntries(rows), ...counts, left: queue.left };
+    pass.emit({ event: 'slice-committed', ...placeOf(slice, pass), ...committedRows });
   } catch (error) {
     settle(error, open, pass, Infinity);
   } finally {
@@ -353,43 +353,43 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
   return 'done';
 }
 
-/** Times that a slice is read in all, from its beginning. */
+/** Times that a slice is read from its beginning. */
 const maxReads = 3;
 
-/** Slices left open, without a single page of any, after which there is no point in trying the others. */
+/** Slices that are skipped, without a single page of any, before a failure ends the run. */
 const maxSkipped = 4;
 
 /**
- * Sees to a slice that failed: it is closed, and put back, left open or the end of the pass, but for one that is to be read
- * `again`.
+ * Settles a slice that failed: one to `retry` stays open, any other is closed, and is back in the queue, skipped, or the end of
+ * the pass.
  */
 function settle<Upstream>(error: unknown, open: OpenSlice, pass: Pass<Upstream>, attempt: number): Verdict {
   const { slice } = open;
   const verdict = verdictOn(error, slice, pass, attempt);
-  if (verdict === 'stop') pass.scheduler.fail(error);
+  if (verdict === 'abort') pass.scheduler.fail(error);
   else {
     const reason = messageOf(error);
     const isAlone = verdict === 'known' || verdict === 'unknown';
-    if (isAlone || verdict === 'leave') pass.summary.skipped.push({ label: slice.label, reason, isAlone });
-    const told = verdict === 'unknown' ? 'leave' : verdict;
-    pass.emit({ event: 'slice-set-back', ...placeOf(slice, pass), verdict: told, reason });
+    if (isAlone || verdict === 'skip') pass.summary.skipped.push({ label: slice.label, reason, isAlone });
+    const shown = verdict === 'unknown' ? 'skip' : verdict;
+    pass.emit({ event: 'slice-failed', ...placeOf(slice, pass), verdict: shown, reason });
   }
-  if (verdict !== 'again') open.close();
+  if (verdict !== 'retry') open.close();
   return verdict;
 }
 
-/** What becomes of a slice that failed, for as much as can be done about it; one that is parted is back in the queue. */
+/** What becomes of a slice that failed, given what can be done about it; one that is split is back in the queue. */
 function verdictOn<Upstream>(error: unknown, slice: Slice, pass: Pass<Upstream>, attempt: number): Verdict {
   const { pipeline, queue, summary, signal, judge } = pass;
-  if (error instanceof OversizedSlice) return 'part';
-  if (signal.aborted) return 'stop';
+  if (error instanceof OversizedSlice) return 'split';
+  if (signal.aborted) return 'abort';
   const verdict = pipeline.judge?.(error) ?? judge(error);
-  if (verdict === 'stop' || verdict === 'known' || verdict === 'unknown') return verdict;
+  if (verdict === 'abort' || verdict === 'known' || verdict === 'unknown') return verdict;
   const failed = summary.skipped.filter(({ isAlone }) => !isAlone).length;
-  if (summary.pages === 0 && failed >= maxSkipped) return 'stop';
-  if (verdict === 'leave') return verdict;
-  if (queue.split(slice, verdict === 'shorten')) return verdict === 'shorten' ? verdict : 'part';
-  return verdict === 'again' && attempt < maxReads ? verdict : 'leave';
+  if (summary.pages === 0 && failed >= maxSkipped) return 'abort';
+  if (verdict === 'skip') return verdict;
+  if (queue.split(slice, verdict === 'shorten')) return verdict === 'shorten' ? verdict : 'split';
+  return verdict === 'retry' && attempt < maxReads ? verdict : 'skip';
 }
 
 function placeOf<Upstream>(slice: Slice, { pipeline }: Pass<Upstream>): { pipeline: string; slice: string } {

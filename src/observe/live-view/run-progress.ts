@@ -86,10 +86,10 @@ export class RunProgress {
     'slice-committed': ({ pipeline, slice }) => {
       this.#track(pipeline).open.delete(slice);
     },
-    'slice-set-back': ({ pipeline, slice }) => {
+    'slice-failed': ({ pipeline, slice }) => {
       this.#track(pipeline).open.delete(slice);
     },
-    'slice-outrun': ({ pipeline, slice }) => {
+    'slice-conflict': ({ pipeline, slice }) => {
       this.#track(pipeline).open.delete(slice);
     },
     'request-sent': ({ pipeline, operation, cause }) => {

@@ -28,13 +28,13 @@ export function plainLog(
   };
 }
 
-const setBackTexts = {
-  stop: 'can not be read',
-  leave: 'is left open',
+const failureTexts = {
+  abort: 'cannot be read',
+  skip: 'is left open',
   known: 'is left open',
-  part: 'is read in parts',
+  split: 'is read in parts',
   shorten: 'is read in parts',
-  again: 'is read again from its beginning',
+  retry: 'is read again from its beginning',
 } as const;
 
 const awaitedTexts: Readonly<Record<string, string>> = {
@@ -65,8 +65,7 @@ const lines: Handlers<string | undefined> = {
   'pipeline-planned': ({ pipeline, left }) => `${pipeline}: ${left === '' ? 'nothing' : left} to load`,
   'pipeline-ended': ({ pipeline, slices, seconds }) =>
     slices > 0 ? `${pipeline}: done in ${seconds.toFixed(1)} s` : undefined,
-  'slice-set-back': ({ pipeline, slice, verdict, reason }) =>
-    `${pipeline}: ${slice} ${setBackTexts[verdict]}: ${reason}`,
+  'slice-failed': ({ pipeline, slice, verdict, reason }) => `${pipeline}: ${slice} ${failureTexts[verdict]}: ${reason}`,
   'refresh-widened': ({ pipeline, slices, reason }) =>
     `${pipeline}: ${formatCount(slices, 'slice')} more read again, as a damaged file holds them too: ${reason}`,
   'service-awaited': ({ operation, cause, reason, until }) =>
@@ -113,7 +112,7 @@ const moreLines: Handlers<string | undefined> = {
     const after = left === '' ? 'nothing left to begin' : `${left} left to begin`;
     return `${pipeline}: ${slice} committed, ${held.join(', ') || 'empty'}, ${after}`;
   },
-  'slice-outrun': ({ pipeline, slice }) => `${pipeline}: ${slice} was loaded by another run meanwhile`,
+  'slice-conflict': ({ pipeline, slice }) => `${pipeline}: ${slice} was loaded by another run meanwhile`,
   'request-answered': ({ pipeline, operation, seconds, requestId }) =>
     `${pipeline}: ${operation} answered in ${seconds.toFixed(2)} s, request id ${requestId ?? 'none'}`,
   'request-failed': ({ pipeline, operation, status, cause, again, waitSeconds, requestId }) => {

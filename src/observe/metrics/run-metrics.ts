@@ -53,9 +53,11 @@ export function createRunMetrics(clock: Clock): RunMetrics {
   const rows = counter('rows_total', 'Rows of the slices committed', ['pipeline', 'table']);
   const files = counter('written_files_total', 'Files written and committed', ['pipeline']);
   const bytes = counter('written_bytes_total', 'Bytes of the files written and committed', ['pipeline']);
-  const setBacks = counter('set_backs_total', 'Slices that could not be read as they were, by what became of them', [
-    ...['pipeline', 'verdict'],
-  ]);
+  const sliceFailures = counter(
+    'slice_failures_total',
+    'Slices that could not be read as they were, by what became of them',
+    [...['pipeline', 'verdict']],
+  );
   const openSlices = gauge('open_slices', 'Slices that are being read', ['pipeline']);
   const pagesLeft = gauge('pages_left', 'Pages that are expected to be left to read', ['pipeline']);
   const succeeded = gauge('run_succeeded', '1 for a run that came to its end, 0 for one that did not', ['command']);
@@ -113,11 +115,11 @@ export function createRunMetrics(clock: Clock): RunMetrics {
       bytes.inc({ account, pipeline }, written.bytes);
       for (const [table, count] of Object.entries(written.rows)) rows.inc({ account, pipeline, table }, count);
     },
-    'slice-set-back': ({ pipeline, slice, verdict }) => {
+    'slice-failed': ({ pipeline, slice, verdict }) => {
       closed(pipeline, slice);
-      setBacks.inc({ account, pipeline, verdict });
+      sliceFailures.inc({ account, pipeline, verdict });
     },
-    'slice-outrun': ({ pipeline, slice }) => {
+    'slice-conflict': ({ pipeline, slice }) => {
       closed(pipeline, slice);
     },
     'pipeline-ended': ({ pipeline }) => {
@@ -139,7 +141,7 @@ export function createRunMetrics(clock: Clock): RunMetrics {
       buckets.set(event.operation, { ...event, at: clock.now() });
       rate.set({ account, operation: event.operation }, event.rate);
     },
-    'lake-reaches': ({ pipeline, until }) => {
+    'watermark-moved': ({ pipeline, until }) => {
       reaches.set(pipeline, Date.parse(until));
     },
   };

@@ -37,7 +37,7 @@ export function customPipeline(loaded: LoadedDefinition, connection?: CustomConn
     },
     collect: ({ window }) => recordCollector(loaded, window),
     // What may help a window that would be left open otherwise.
-    judge: (error) => readVerdict(error, { 'cursor-expired': 'again', 'too-large': 'part' }),
+    judge: (error) => readVerdict(error, { 'cursor-expired': 'retry', 'too-large': 'split' }),
   };
 }
 

@@ -62,7 +62,7 @@ export async function load(
     signal: new AbortController().signal,
     emit: () => undefined,
     openSlices: 1,
-    judge: () => 'stop',
+    judge: () => 'abort',
     ...(split && { split }),
   });
   if (failure !== undefined) throw failure as Error;

@@ -37,13 +37,15 @@ test('a first slice that holds far more than a chain of pages may have is given 
     clock,
     signal: new AbortController().signal,
     emit: (event) => {
-      if (event.event === 'slice-set-back') told.push(`${event.slice} ${event.verdict}: ${event.reason}`);
+      if (event.event === 'slice-failed') told.push(`${event.slice} ${event.verdict}: ${event.reason}`);
     },
     openSlices: 4,
-    judge: () => 'stop',
+    judge: () => 'abort',
   });
   expect(failure).toBeUndefined();
-  expect(told).toEqual(['2026-03-10T00:00:00.000Z/2026-03-20T00:00:00.000Z part: it holds far more than was expected']);
+  expect(told).toEqual([
+    '2026-03-10T00:00:00.000Z/2026-03-20T00:00:00.000Z split: it holds far more than was expected',
+  ]);
   const [summary] = summaries;
   expect(summary?.slices).toBeGreaterThan(1);
   expect(summary?.rows.get('events')).toBe(items.length);

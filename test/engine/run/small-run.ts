@@ -88,7 +88,7 @@ export async function run(store: Store, upstream: FinancesUpstream, refresh = fa
       clock,
       signal: new AbortController().signal,
       emit: () => undefined,
-      judge: () => 'stop',
+      judge: () => 'abort',
       openSlices: 4,
     });
     if (failure !== undefined) throw failure as Error;

@@ -132,9 +132,9 @@ export function connectFinances({
 
 /** What may help a slice that would be left open otherwise. */
 const remedies: Partial<Record<FailureKind, Verdict>> = {
-  'cursor-expired': 'again',
-  loop: 'part',
-  invalid: 'part',
+  'cursor-expired': 'retry',
+  loop: 'split',
+  invalid: 'split',
   'window-too-long': 'shorten',
   known: 'known',
   unaskable: 'known',
