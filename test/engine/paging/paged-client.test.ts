@@ -120,7 +120,7 @@ describe('an API without page sizes, whose answers are in no order', () => {
     const { read, server } = await setup((number) => (number === 1 ? page([1], 'a') : { status: 400 }));
     const failure = await failureOf(read(month), ReadFailure);
     expect(failure).toMatchObject({ kind: 'cursor-expired', pages: 1 });
-    expect(readVerdict(failure, { 'cursor-expired': 'again' })).toBe('again');
+    expect(readVerdict(failure, { 'cursor-expired': 'retry' })).toBe('retry');
     expect(server.requests).toHaveLength(2);
   });
 
@@ -128,7 +128,7 @@ describe('an API without page sizes, whose answers are in no order', () => {
     const { read, server } = await setup((number) => (number < 3 ? page([number], `t${number}`) : { status: 500 }));
     const failure = await failureOf(read(month), ReadFailure);
     expect(failure).toMatchObject({ kind: 'too-large', pages: 2, tries: 8 });
-    expect(readVerdict(failure, { 'too-large': 'part' })).toBe('part');
+    expect(readVerdict(failure, { 'too-large': 'split' })).toBe('split');
     expect(server.requests).toHaveLength(2 + 8);
   });
 
