@@ -9,7 +9,7 @@ import { commitTransaction, type TransactionResult } from './transaction/transac
 import { importSpansOf, isDerivedFile } from './delta/file-tags.js';
 import { WaitingSlices, combined, type ComparedSlice, type MissingLoads } from './transaction/waiting-slices.js';
 import { describedTables } from './table-descriptions.js';
-import { checkNewestVersions, readNewestVersions } from './newest-versions.js';
+import { checkNewestVersions, noteNewestVersions, readNewestVersions } from './newest-versions.js';
 import { importedKey } from './loads/imported-days.js';
 import type { Revisions } from './transaction/revisions.js';
 import { sliceAdd, type SliceCommit, type SliceFile } from './transaction/slice-commit.js';
@@ -100,6 +100,11 @@ export class Lake {
       for (const path of snapshot.pinned) if (fileAt(this.tables, path) === undefined) return false;
     }
     return true;
+  }
+
+  /** Notes which versions the tables have come to: a commit that is lost later is missed then. */
+  async noteVersions(): Promise<void> {
+    await noteNewestVersions(this.store, this.tables);
   }
 
   get tables(): readonly DeltaTable[] {

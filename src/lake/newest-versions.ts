@@ -7,7 +7,7 @@ import type { Store } from './store/store.js';
 
 const path = '_versions.json';
 
-/** What the lake's tables had come to when a run last ended well. */
+/** What the lake's tables had come to when a run last began, replaced files or ended well. */
 export interface NewestVersions {
   /** By table. */
   readonly versions: Readonly<Record<string, number>>;

@@ -1,10 +1,12 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { tables } from '../../src/sources/finances/model/tables.js';
 import { Lake } from '../../src/lake/lake.js';
 import { openStore } from '../../src/lake/store/open-store.js';
 import { checkNewestVersions, noteNewestVersions } from '../../src/lake/newest-versions.js';
+import { commitTransaction } from '../../src/lake/transaction/transaction.js';
+import { ran } from '../app/lake-run.js';
 import { compacted } from '../app/maintenance/kept-lake.js';
 import { loadedLake, type LoadedLake } from '../app/verify/loaded-lake.js';
 import { verified } from '../app/verify/verified.js';
@@ -31,12 +33,16 @@ function dataFiles(): string[] {
   return readdirSync(lake.root, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.parquet'));
 }
 
+function removeNewest(table: string): void {
+  const log = join(lake.root, table, '_delta_log');
+  const commits = readdirSync(log).filter((name) => name.endsWith('.json'));
+  rmSync(join(log, commits.toSorted().at(-1) ?? ''));
+}
+
 test.each(['events', 'entries'])(
   'the newest commit of %s that is gone is missed, and no command deletes its files',
   async (table) => {
-    const log = join(lake.root, table, '_delta_log');
-    const commits = readdirSync(log).filter((name) => name.endsWith('.json'));
-    rmSync(join(log, commits.toSorted().at(-1) ?? ''));
+    removeNewest(table);
     const before = dataFiles();
     const missing = {
       code: 'LAKE_LOG',
@@ -85,4 +91,38 @@ test('a table whose description is gone is missed', () => {
   expect(() => {
     checkNewestVersions(newest, new Map(), 'lake');
   }).toThrow(/expected the description of the table parcels in lake\/_pipelines\/deliveries.json, it is missing/);
+});
+
+test('what a run that died had committed is noted by the next one as it begins', async () => {
+  rmSync(note());
+  const range = { from: '2025-03-01', to: '2025-03-02', pipelines: ['financial-events'] };
+  const unreachable = { lake: lake.root, account: 'shop', endpoint: 'http://127.0.0.1:9', ...range, refresh: true };
+  await expect(ran(unreachable, { clock: lake.clock, signal: AbortSignal.timeout(1000) })).rejects.toThrow();
+  removeNewest('events');
+  await expect(open()).rejects.toMatchObject({ code: 'LAKE_LOG' });
+});
+
+test('no file that a commit replaced is deleted before that commit is noted', async () => {
+  rmSync(note());
+  const noted: boolean[] = [];
+  const store = openStore(lake.root);
+  const opened = await Lake.open(
+    { ...store, remove: async (path) => (noted.push(existsSync(note())), store.remove(path)) },
+    tables,
+    lake.clock,
+  );
+  const { events } = Object.fromEntries(opened.tables.map((table) => [table.schema.name, table]));
+  if (events === undefined) throw new Error('no events');
+  const [add] = [...events.snapshot.files.values()];
+  if (add === undefined) throw new Error('no file');
+  const taken = { replaced: [add], actions: [] };
+  await commitTransaction(opened, lake.clock, {
+    operation: 'WRITE',
+    main: events.schema,
+    files: [],
+    decide: () => taken,
+  });
+  expect(new Set(noted)).toEqual(new Set([true]));
+  removeNewest('events');
+  await expect(open()).rejects.toMatchObject({ code: 'LAKE_LOG' });
 });

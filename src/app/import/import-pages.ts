@@ -50,6 +50,7 @@ export async function importPages(options: ImportPagesOptions, context: RunConte
   try {
     // Once the lease is held nothing is forgotten any more: what was until then must be known.
     await lake.refresh();
+    await lake.noteVersions();
     emit({
       ...{ event: 'run-started', command: 'import', account, lake: options.lake },
       ...{ pipelines: importedPipelines, from: null, to: null },

@@ -105,6 +105,8 @@ export async function load(
     try {
       // Once the lease is held nothing is forgotten any more: what was until then, the plan must know.
       await lake.refresh();
+      // What a run that died has committed is noted nowhere yet.
+      await lake.noteVersions();
       await describeTables(lake.store, ownTables);
       const began = clock.now();
       const { pipelines, range, ...job } = await plan(lake, account);

@@ -46,6 +46,8 @@ export interface LakeTables {
   readonly store: Store;
   readonly tables: readonly DeltaTable[];
   table(name: string): DeltaTable;
+  /** Notes which versions the tables have come to: a commit that is lost later is missed then. */
+  noteVersions(): Promise<void>;
 }
 
 /**
@@ -77,6 +79,8 @@ export async function commitTransaction(
     return step.actions;
   });
 
+  // Should this commit be lost after a crash, its log must not pass for one that still names what is deleted now.
+  if (step.deleted.length + step.orphans.size > 0) await lake.noteVersions();
   for (const path of step.deleted) await lake.store.remove(main.pathOf({ path }));
   await deleteOrphans(lake, step.orphans, clock.now());
   const { taken, files, bytes } = step;

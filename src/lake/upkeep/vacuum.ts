@@ -4,7 +4,6 @@ import { deleteOrphans, isReferenced, orphansOf } from '../transaction/reference
 import { tombstone, isDerivedFile, mainOf } from '../delta/file-tags.js';
 import type { Lake } from '../lake.js';
 import { otherLeases, type RunLease, type Lease } from './leases.js';
-import { noteNewestVersions } from '../newest-versions.js';
 import { isDataFile } from './orphans.js';
 import type { StoredFile } from '../store/store.js';
 import { restoreSwapped, takenOut } from '../transaction/restore-swapped.js';
@@ -29,6 +28,7 @@ export async function vacuumLake(lake: Lake, lease: RunLease, clock: Clock, acco
   // Files first, then the logs, then who is at work: whoever wrote one of the files had a lease by then.
   const found = await filesByTable(lake, dead.length === 0 ? account : undefined);
   await lake.refresh();
+  await lake.noteVersions();
   const before = await othersBegan((await otherLeases(lake.store, lease.id, clock)).living);
   await restoreSwapped(lake.tables, before, clock.now());
   const unreferenced = unreferencedDerived(lake);
@@ -59,7 +59,7 @@ export async function vacuumLake(lake: Lake, lease: RunLease, clock: Clock, acco
   // Those of which something may lie among what others are writing wait for a later vacuum.
   for (const { path, wroteBefore } of dead)
     if (before === Infinity || wroteBefore < before) await lake.store.remove(path);
-  await noteNewestVersions(lake.store, lake.tables);
+  await lake.noteVersions();
   return deleted;
 }
 
