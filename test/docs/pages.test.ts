@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { describe, expect, test } from 'vitest';
@@ -66,6 +66,19 @@ describe('pages that are written by hand', () => {
       expect(counts.size, table).toBe(1);
     }
   });
+});
+
+test('ARCHITECTURE.md: the files and folders that it names are there', async () => {
+  const text = await readFile('ARCHITECTURE.md', 'utf8');
+  const folders = ['src', 'pipelines', 'test', 'bench', 'docs'];
+  const listings = await Promise.all(folders.map((folder) => readdir(folder, { recursive: true })));
+  const paths = folders.flatMap((folder, at) => [folder, ...(listings[at] ?? []).map((path) => join(folder, path))]);
+  const named = [...text.matchAll(/`([\w./-]+\.(?:ts|md)|(?:src|pipelines|test|bench)\/[\w./-]*)`/g)].map(
+    ([, name = '']) => name.replace(/\/$/, ''),
+  );
+  expect(named.length).toBeGreaterThan(30);
+  const missing = named.filter((name) => !paths.some((path) => path === name || path.endsWith(`/${name}`)));
+  expect(missing).toEqual([]);
 });
 
 /** What the headings of a page are linked by. */
