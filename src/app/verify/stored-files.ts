@@ -42,15 +42,15 @@ export async function checkBytes(
 ): Promise<LocalFile | undefined> {
   const { store } = lake;
   certificate.count('file-bytes');
-  const address = store.address(file.file);
-  const isLocal = !/^[a-z][a-z0-9+.-]+:\/\//i.test(address);
-  const copy = isLocal ? undefined : join(folder.path, `${randomUUID()}.parquet`);
+  const local = store.localPath(file.file);
+  const path = local ?? join(folder.path, `${randomUUID()}.parquet`);
+  const copy = local === undefined ? path : undefined;
   const release = async () => {
     if (copy !== undefined) await rm(copy, { force: true });
   };
   const found = await readWhole(store, file.file, copy);
   const fault = faultOf(file, found);
-  if (fault === undefined) return { path: copy ?? address, release };
+  if (fault === undefined) return { path, release };
   await release();
   // A commit of somebody else's may have replaced it while we were on our way.
   if (found === undefined && !(await file.delta.refresh()).files.has(file.add.path)) return undefined;

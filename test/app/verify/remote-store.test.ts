@@ -34,6 +34,7 @@ function remote(store: Store): Store & { readonly reads: string[] } {
     reads,
     location: 's3://bucket/lake',
     address: (path) => `s3://bucket/lake/${path}`,
+    localPath: () => undefined,
     readRange: (path, start, length) => {
       reads.push(path);
       return store.readRange(path, start, length);
