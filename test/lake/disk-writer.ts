@@ -1,32 +1,28 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
 
 const source = join(import.meta.dirname, '../../src');
 
-/** Compiles the store on disk into a folder, so that a process of its own can run it; the way of its module. */
+/** Compiles the store on disk and all that it imports into a folder, so that a process of its own can run it; the way of its module. */
 export async function compileDiskStore(folder: string): Promise<string> {
-  const lake = (await readdir(join(source, 'lake/store'))).filter((name) => /^(disk|store|writer).*\.ts$/.test(name));
-  for (const name of [
-    'core/clock.ts',
-    'core/errors.ts',
-    'core/printable.ts',
-    'core/io/read-part.ts',
-    ...lake.map((name) => join('lake/store', name)),
-  ]) {
-    const target = join(folder, name.replace(/\.ts$/, '.js'));
+  const module = 'lake/store/disk';
+  const compiled = new Set([module]);
+  for (const name of compiled) {
+    const text = await readFile(join(source, `${name}.ts`), 'utf8');
+    const target = join(folder, `${name}.js`);
     await mkdir(dirname(target), { recursive: true });
-    const text = await readFile(join(source, name), 'utf8');
     const compilerOptions = {
       module: ts.ModuleKind.ESNext,
       target: ts.ScriptTarget.ES2023,
       verbatimModuleSyntax: true,
     };
     await writeFile(target, ts.transpileModule(text, { compilerOptions }).outputText);
+    for (const [, path = ''] of text.matchAll(/from '(\.[^']*)\.js'/g)) compiled.add(join(dirname(name), path));
   }
   await writeFile(join(folder, 'package.json'), '{"type":"module"}');
-  return join(folder, 'lake/store/disk.js');
+  return join(folder, `${module}.js`);
 }
 
 /** Runs a script that has `store`, over the lake, and `say`, which prints a line. */
