@@ -7,7 +7,7 @@ import {
   listingSlicing,
   type ListingSlice,
 } from '../src/sources/finances/api-v0/slicing/listing-slicing.js';
-import { heldAndRead } from '../src/sources/finances/api-v0/row-sources.js';
+import { heldAndRead } from '../src/sources/finances/api-v0/event-pages.js';
 import { groups } from '../src/sources/finances/model/tables.js';
 import type { FinancesPipeline } from '../src/sources/finances/api-v0/finances-api.js';
 

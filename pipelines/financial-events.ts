@@ -1,9 +1,9 @@
 import { monthOf } from '../src/core/windows.js';
-import type { WindowSlice } from '../src/engine/run/window-slices.js';
+import type { WindowSlice } from '../src/engine/slicing/window-slices.js';
 import { windowProbes, windowSlicing } from '../src/engine/slicing/window-slicing.js';
 import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/collectors.js';
 import { historyWarnings } from '../src/sources/finances/api-v0/history-limit.js';
-import { answering, windowSource } from '../src/sources/finances/api-v0/row-sources.js';
+import { answering, windowSource } from '../src/sources/finances/api-v0/event-pages.js';
 import type { FinancesPipeline } from '../src/sources/finances/api-v0/finances-api.js';
 import { entries, events } from '../src/sources/finances/model/tables.js';
 

@@ -1,11 +1,10 @@
 import { monthOf } from '../src/core/windows.js';
 import { windowProbes } from '../src/engine/slicing/window-slicing.js';
 import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/collectors.js';
-import { groupPages } from '../src/sources/finances/api-v0/group-pages.js';
+import { groupPages, answering, groupSource } from '../src/sources/finances/api-v0/event-pages.js';
 import type { GroupSlice } from '../src/sources/finances/api-v0/group-slices.js';
 import { groupSlicing, hasLoadedGroups } from '../src/sources/finances/api-v0/slicing/group-slicing.js';
 import { listingProbes } from '../src/sources/finances/api-v0/slicing/listing-slicing.js';
-import { answering, groupSource } from '../src/sources/finances/api-v0/row-sources.js';
 import type { FinancesPipeline } from '../src/sources/finances/api-v0/finances-api.js';
 import { groupEntries, groupEvents } from '../src/sources/finances/model/tables.js';
 import { financialEventGroups } from './financial-event-groups.js';

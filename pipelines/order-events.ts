@@ -1,6 +1,6 @@
 import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/collectors.js';
 import { orderSlicing, type OrderSlice } from '../src/sources/finances/api-v0/slicing/order-slicing.js';
-import { firstMonth, orderPages } from '../src/sources/finances/api-v0/row-sources.js';
+import { firstMonth, orderPages } from '../src/sources/finances/api-v0/event-pages.js';
 import type { FinancesPipeline } from '../src/sources/finances/api-v0/finances-api.js';
 import { orderEntries, orderEvents } from '../src/sources/finances/model/tables.js';
 

@@ -6,7 +6,7 @@ import { nearestName } from '../../core/text/nearest-name.js';
 import { configurationFile } from '../configuration/read-configuration.js';
 import { resolveAccount, type ResolvedAccount } from '../configuration/resolve-account.js';
 import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
-import { createApiClient } from '../../engine/paging/api-client.js';
+import { createApiClient } from '../../engine/paging/page-requests.js';
 import { financesApi } from '../../sources/finances/api-v0/finances-api.js';
 import { createTransport, type Transport } from '../../engine/http/transport.js';
 import { accountPattern } from '../configuration/account.js';

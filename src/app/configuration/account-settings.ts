@@ -1,8 +1,7 @@
 import { usageError } from '../../core/errors.js';
 import { demoAccount } from './account.js';
 import { Secret } from '../../engine/auth/secret.js';
-import { isTokenAddress, tokenAddress } from '../../engine/auth/secure-address.js';
-import { isBaseAddress } from '../../engine/http/base-address.js';
+import { isTokenAddress, tokenAddress, isBaseAddress } from '../../engine/http/address.js';
 import type { Configuration } from './configuration.js';
 import { variableOf, type Environment } from '../../core/environment.js';
 import { nearestName } from '../../core/text/nearest-name.js';

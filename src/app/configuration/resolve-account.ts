@@ -3,7 +3,7 @@ import { basename, join, resolve } from 'node:path';
 import { usageError } from '../../core/errors.js';
 import { demoAccount, readAccount, readAccountName, readOwnAccount } from './account.js';
 import { Secret } from '../../engine/auth/secret.js';
-import { isLoopback, isSecure } from '../../engine/auth/secure-address.js';
+import { isLoopback, isSecure } from '../../engine/http/address.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
 import { accountSettings, accountVariables, variableSuffix, type AccountSettings } from './account-settings.js';
 import type { Configuration } from './configuration.js';

@@ -1,5 +1,4 @@
-import type { RetryRule } from '../../engine/retry/retry-rules.js';
-import { backOff } from '../../engine/retry/backoff.js';
+import { type RetryRule, backOff } from '../../engine/retry/retry-policy.js';
 
 /**
  * When whose turn it is. Pure functions of what the queue knows: the worker and the simulation of a fleet go by the same

@@ -1,7 +1,7 @@
 import { deltaStatistics } from '../../core/columns/statistics.js';
 import { groupSpan } from '../../sources/finances/api-v0/collectors.js';
 import { groupBatch, readGroup, type GroupRow } from '../../sources/finances/model/group-rows.js';
-import { newWarnings, type EventWarnings } from '../../sources/finances/model/warnings.js';
+import { newWarnings, type EventWarnings } from '../../sources/finances/model/slice-rows.js';
 import { groups } from '../../sources/finances/model/tables.js';
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';

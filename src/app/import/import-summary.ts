@@ -2,7 +2,7 @@ import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { warningLines, summaryGrid, summaryJson, type RunReport } from '../load/run-summary.js';
 import { printable } from '../../core/printable.js';
-import { type EventWarnings, count } from '../../sources/finances/model/warnings.js';
+import { type EventWarnings, count } from '../../sources/finances/model/slice-rows.js';
 import type { PipelineSummary } from '../../engine/run/pipeline-summary.js';
 import { dayMs, type Window } from '../../core/windows.js';
 

@@ -6,7 +6,7 @@ import type { NewFile } from '../../lake/transaction/written-files.js';
 import type { Clock } from '../../core/clock.js';
 import type { Family } from '../../lake/files/families.js';
 import { dayOf, importedKey, importedWindows } from '../../lake/loads/imported-days.js';
-import { loadedWindows } from '../../engine/run/window-slices.js';
+import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { overlap } from '../../core/windows.js';
 
 /** Whose rows go where. */

@@ -1,6 +1,6 @@
 import { LedgerlakeError } from '../../core/errors.js';
 import type { GroupRow } from '../../sources/finances/model/group-rows.js';
-import { count, newWarnings, type EventWarnings } from '../../sources/finances/model/warnings.js';
+import { count, newWarnings, type EventWarnings } from '../../sources/finances/model/slice-rows.js';
 import type { Family } from '../../lake/files/families.js';
 import { handled, type Workspace } from '../../lake/files/workspace.js';
 import type { SizedWriter } from '../../core/parquet/sized-writer.js';

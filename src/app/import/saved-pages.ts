@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import { scanPage, type ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
-import { excerpt, isHtml } from '../../engine/retry/excerpt.js';
+import { excerpt, isHtml } from '../../engine/retry/api-refusal.js';
 import { Tape, kind } from '../../core/json/tape.js';
 import { type Input, inflated } from './input-bytes.js';
 

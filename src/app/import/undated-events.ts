@@ -8,7 +8,7 @@ import type { Family } from '../../lake/files/families.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import { dayOf, parseImportedKey } from '../../lake/loads/imported-days.js';
-import { readWindow } from '../../engine/run/window-slices.js';
+import { readWindow } from '../../engine/slicing/window-slices.js';
 import { dayMs, dayStart } from '../../core/windows.js';
 import type { ImportTarget } from './imported-day-files.js';
 import { appendFile } from 'node:fs/promises';

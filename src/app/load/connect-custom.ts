@@ -4,8 +4,13 @@ import { messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/api-v0/finances-api.js';
 import { openJournal } from '../../engine/journal/journal.js';
-import { readApiAddress, type ApiAddress } from '../../sources/custom/api-address.js';
-import { connectCustom, cursorLifeMs, type CustomConnection } from '../../sources/custom/custom-api.js';
+import {
+  readApiAddress,
+  type ApiAddress,
+  connectCustom,
+  cursorLifeMs,
+  type CustomConnection,
+} from '../../sources/custom/custom-api.js';
 import type { LoadedDefinition } from '../../sources/custom/load-definitions.js';
 import { isCustom, customPipeline, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';

@@ -1,4 +1,4 @@
-import { excerpt } from '../../engine/retry/excerpt.js';
+import { excerpt } from '../../engine/retry/api-refusal.js';
 import { shellWord } from '../status/backfill-command.js';
 import type { PipelineSummary } from '../../engine/run/pipeline-summary.js';
 import type { Window } from '../../core/windows.js';

@@ -7,7 +7,7 @@ import { areOwn, choosePipelines } from '../configuration/pipelines.js';
 import { latestBound } from '../configuration/range.js';
 import { summaryJson, summaryText } from './run-summary.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';
-import { loadedWindows } from '../../engine/run/window-slices.js';
+import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import type { Window } from '../../core/windows.js';
 import { instantText } from '../status/backfill-command.js';
 import { mainTable } from '../../engine/slicing/slicing.js';

@@ -1,5 +1,5 @@
 import { dayMs, dayStart, uncovered, type Window } from '../../core/windows.js';
-import { loadedWindows } from '../../engine/run/window-slices.js';
+import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { importSpansOf, loadKeysOf, type ImportSpan } from '../../lake/delta/file-tags.js';
 import type { Family } from '../../lake/files/families.js';

@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.js';
 import { literal } from '../../core/duckdb/views.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { dayStart, monthOf } from '../../core/windows.js';
-import { loadedWindows } from '../../engine/run/window-slices.js';
+import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { DamagedFile } from '../../lake/delta/damaged-file.js';
 import { importSpansTag, loadKeysOf } from '../../lake/delta/file-tags.js';

@@ -1,5 +1,5 @@
 import type { Job, Reading, RequestCounts } from '../../engine/run/pipeline.js';
-import { windowSlice } from '../../engine/run/window-slices.js';
+import { windowSlice } from '../../engine/slicing/window-slices.js';
 import { pageSize } from '../../engine/run/slice-queue.js';
 import type { Probe, ProbedPage } from '../../engine/slicing/slicing.js';
 import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/api-v0/finances-api.js';

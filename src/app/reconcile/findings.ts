@@ -1,4 +1,4 @@
-import { excerpt } from '../../engine/retry/excerpt.js';
+import { excerpt } from '../../engine/retry/api-refusal.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { printable } from '../../core/printable.js';

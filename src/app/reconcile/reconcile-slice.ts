@@ -10,7 +10,7 @@ import { rowsInLog } from '../../lake/files/merged-tags.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { canSplitRows, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
-import { readWindow } from '../../engine/run/window-slices.js';
+import { readWindow } from '../../engine/slicing/window-slices.js';
 import type { Change, Emptied, Findings, Uncompared } from './findings.js';
 import { findDiffering, rowKey, sameRows } from './differing-rows.js';
 import { HeldFiles, replacedAdds, selectRows, withSliceFiles, type MonthFiles } from '../../lake/files/month-files.js';

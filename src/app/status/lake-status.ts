@@ -1,12 +1,12 @@
 import { defaultPipelines } from '../../../pipelines/all-pipelines.js';
 import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
 import { groupSlices, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
-import { settlementHoles, type SettlementHole } from '../../sources/finances/api-v0/settlement-holes.js';
+import { settlementHoles, type SettlementHole } from '../../sources/finances/api-v0/settlement-rows.js';
 import type { Lake } from '../../lake/lake.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { demoAccount } from '../configuration/account.js';
 import { importedWindows } from '../../lake/loads/imported-days.js';
-import { loadedWindows } from '../../engine/run/window-slices.js';
+import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import type { Window } from '../../core/windows.js';
 import { byGroup, listing, mainTablesOf, type MainTable } from '../verify/main-tables.js';
 import { backfillCommand } from './backfill-command.js';

@@ -1,4 +1,4 @@
-import { holeText, type SettlementHole } from '../../sources/finances/api-v0/settlement-holes.js';
+import { holeText, type SettlementHole } from '../../sources/finances/api-v0/settlement-rows.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { printable } from '../../core/printable.js';

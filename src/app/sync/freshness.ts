@@ -2,7 +2,7 @@ import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { formatSpan } from '../../core/text/amounts.js';
 import { dayMs } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
-import { loadedWindows } from '../../engine/run/window-slices.js';
+import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { mainTable } from '../../engine/slicing/slicing.js';
 import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
 import type { Tabled } from '../../lake/files/families.js';

@@ -1,6 +1,6 @@
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import { dayMs } from '../../core/windows.js';
-import { loadedWindows, unitOf } from '../../engine/run/window-slices.js';
+import { loadedWindows, unitOf } from '../../engine/slicing/window-slices.js';
 import { mainTable, type SyncJob } from '../../engine/slicing/slicing.js';
 import type { Tabled } from '../../lake/files/families.js';
 import type { Lake } from '../../lake/lake.js';

@@ -1,5 +1,7 @@
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
-import { answerTimeout } from './whole-answer.js';
+
+/** Code of the error for an answer that isn't whole in time. */
+export const answerTimeout = 'ANSWER_TIMEOUT';
 
 /** What happened and what to do, by the codes of Node's sockets and of undici. */
 const failures: Readonly<Record<string, readonly [what: string, todo: string]>> = {

@@ -2,9 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { systemClock, type Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import { bytesOf, errorBytes, pageBytes } from './body.js';
-import { failureOf } from './transport-failure.js';
-import { WholeAnswer, type SlowAnswer } from './whole-answer.js';
+import { answerTimeout, failureOf } from './transport-failure.js';
 
 export interface TransportOptions {
   /** Milliseconds until a connection stands. */
@@ -138,4 +136,104 @@ function encoded(encoding = '', origin: string): LedgerlakeError {
     'UPSTREAM_BODY',
     `Expected an answer without content-encoding from ${new URL(origin).host}, got ${found}: check the proxy in between.`,
   );
+}
+
+const megabyte = 1024 * 1024;
+
+/** Bytes of the largest page: the service's own are below 10 MB. */
+export const pageBytes = 64 * megabyte;
+
+/** Bytes that are read of an answer that refuses: what it says stands at its beginning. */
+export const errorBytes = megabyte;
+
+const firstBytes = 64 * 1024;
+
+export interface BodyOptions {
+  readonly mostBytes: number;
+  /** Whether a longer body is cut there; else it is an error. */
+  readonly isCut: boolean;
+  /** For messages. */
+  readonly host: string;
+  readonly whole: WholeAnswer;
+}
+
+/**
+ * Reads a body into memory. What is longer than is taken is never held: the connection is closed instead.
+ *
+ * @throws LedgerlakeError TOO_LARGE, and what the body or `whole` throws
+ */
+export async function bytesOf(
+  body: AsyncIterable<Buffer>,
+  { mostBytes, isCut, host, whole }: BodyOptions,
+): Promise<Uint8Array> {
+  // One piece of memory, as a body may come in as many pieces as it has bytes.
+  let bytes = new Uint8Array(Math.min(firstBytes, mostBytes));
+  let length = 0;
+  for await (const chunk of body) {
+    const part = isCut ? chunk.subarray(0, mostBytes - length) : chunk;
+    const end = length + part.length;
+    if (end > mostBytes) throw tooLarge(host, mostBytes);
+    if (end > bytes.length) {
+      const larger = new Uint8Array(Math.min(mostBytes, Math.max(end, bytes.length * 2)));
+      larger.set(bytes.subarray(0, length));
+      bytes = larger;
+    }
+    bytes.set(part, length);
+    length = end;
+    whole.check(length);
+    if (part.length < chunk.length) break;
+  }
+  return bytes.slice(0, length);
+}
+
+function tooLarge(host: string, mostBytes: number): LedgerlakeError {
+  return new LedgerlakeError(
+    'TOO_LARGE',
+    `Expected an answer of at most ${mostBytes / megabyte} MB from ${host}, got a larger one: smaller pages or shorter ranges are needed.`,
+  );
+}
+
+/** An answer that is still on its way. */
+export interface SlowAnswer {
+  /** Since the request was sent. */
+  readonly seconds: number;
+  /** Of its body so far. */
+  readonly bytes: number;
+}
+
+/** Milliseconds from the request on after which an answer counts as slow, and between two reports of it. */
+const slowMs = 30_000;
+
+/** The time that an answer takes from its request to its last byte. */
+export class WholeAnswer {
+  readonly #clock: Clock;
+  readonly #timeoutMs: number;
+  readonly #onSlow: ((slow: SlowAnswer) => void) | undefined;
+  readonly #since: number;
+  #reportAt: number;
+
+  constructor(clock: Clock, timeoutMs: number, onSlow: ((slow: SlowAnswer) => void) | undefined) {
+    this.#clock = clock;
+    this.#timeoutMs = timeoutMs;
+    this.#onSlow = onSlow;
+    this.#since = clock.now();
+    this.#reportAt = this.#since + slowMs;
+  }
+
+  /**
+   * Called with each piece of the answer. What sends nothing at all ends by the timeouts of the connection.
+   *
+   * @param bytes of the body so far
+   * @throws Error with the code `answerTimeout` where the answer takes too long
+   */
+  check(bytes: number): void {
+    const now = this.#clock.now();
+    if (now - this.#since > this.#timeoutMs) {
+      const message = `no whole answer after ${Math.round(this.#timeoutMs / 1000)} s, ${bytes} bytes so far`;
+      throw Object.assign(new Error(message), { code: answerTimeout });
+    }
+    if (now < this.#reportAt) return;
+    this.#reportAt = now + slowMs;
+    this.#onSlow?.({ seconds: (now - this.#since) / 1000, bytes });
+  }
 }

@@ -3,8 +3,7 @@ import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
 import { dayMs } from '../../core/windows.js';
 import { ReadFailure } from '../retry/read-failure.js';
-import type { PagePlace, ReceivedPage } from './api-client.js';
-import type { Asking, RequestPage } from './page-requests.js';
+import type { PagePlace, ReceivedPage, Asking, RequestPage } from './page-requests.js';
 import { FoundSize, PageSize } from './page-size.js';
 import type { ApiPage, CursorRecovery, PagedApi, Query } from './paged-api.js';
 

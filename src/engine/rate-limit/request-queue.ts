@@ -1,8 +1,10 @@
 import PQueue, { PriorityQueue, type Queue, type QueueAddOptions } from 'p-queue';
 import type { Clock } from '../../core/clock.js';
 import type { Pace } from '../run/pipeline.js';
-import { readNamedRate } from './named-rate.js';
-import type { TokenBucket } from './token-bucket.js';
+import { TokenBucket } from './token-bucket.js';
+import { excerpt } from '../retry/api-refusal.js';
+import type { Emit } from '../../core/events/run-event.js';
+import type { KeptQuota } from './kept-quota.js';
 
 export interface RequestQueueOptions {
   /** Paces the starts. Left out: not throttled. */
@@ -236,4 +238,69 @@ function jobsBehind(gate: Gate): new () => Jobs {
       return this.#jobs.filter(options);
     }
   };
+}
+
+export interface PacedQueueOptions {
+  /** Of the operation: its bucket is kept and told of by it. */
+  readonly name: string;
+  /** Undefined: not throttled. */
+  readonly quota: { readonly rate: number; readonly burst: number } | undefined;
+  readonly clock: Clock;
+  /** How long a cursor is accepted: nobody waits for that long. */
+  readonly cursorLifeMs: number;
+  /** What the bucket held when the last run ended, and where this one's is kept. */
+  readonly kept: KeptQuota | undefined;
+  /** Takes what becomes of the bucket; undefined: nobody listens. */
+  readonly emit: Emit | undefined;
+}
+
+/** Requests of one operation under way at once: as many as slices are open at the most. */
+const concurrency = 20;
+
+/** Seconds by which a request may overtake the one before it on its way, and tokens that this costs at the most. */
+const overtaking = { seconds: 0.6, tokens: 3 };
+
+/** The queue of an operation's requests, with a bucket that is kept between runs. */
+export function pacedQueue({ name, quota, clock, cursorLifeMs, kept, emit }: PacedQueueOptions): RequestQueue {
+  if (quota === undefined) return new RequestQueue({ concurrency });
+  const bucket: TokenBucket = new TokenBucket({
+    ...quota,
+    clock,
+    reserve: Math.min(overtaking.tokens, overtaking.seconds * quota.rate),
+    state: kept?.stateOf(name),
+    changed: () => {
+      kept?.keep(name, bucket.state);
+      const { rate, burst } = bucket;
+      const nextTokenSeconds = (bucket.nextTokenAt() - clock.now()) / 1000;
+      const state = { rate, burst, tokens: bucket.level(), nextTokenSeconds: Math.max(0, nextTokenSeconds) };
+      emit?.({ event: 'bucket-changed', operation: name, ...state });
+    },
+  });
+  const onUnfitRate = (named: string, rate: number): void => {
+    emit?.({ event: 'rate-unfit', operation: name, named: excerpt(named, 40), rate });
+  };
+  return new RequestQueue({ concurrency, bucket, patience: { ms: cursorLifeMs / 4, clock }, onUnfitRate });
+}
+
+/** Requests a second between which a rate that the service names is taken: one in 200 s is below all that it is known for. */
+const least = 0.005;
+const most = 10_000;
+
+/** What a header that names a rate comes to. */
+export interface NamedRate {
+  /** Requests a second; undefined: none that can be told. */
+  readonly rate: number | undefined;
+  /** Whether it is the rate that was named. */
+  readonly isFit: boolean;
+}
+
+/**
+ * Reads the rate that an answer names. One that is too low would stop a run for years, one that is too high is no quota:
+ * the nearest rate that is taken counts. What isn't a number above 0 changes nothing.
+ */
+export function readNamedRate(header: string): NamedRate {
+  const named = header.trim() === '' ? NaN : Number(header);
+  if (!(Number.isFinite(named) && named > 0)) return { rate: undefined, isFit: false };
+  const rate = Math.min(most, Math.max(least, named));
+  return { rate, isFit: rate === named };
 }

@@ -1,7 +1,41 @@
 import { LedgerlakeError } from '../../core/errors.js';
-import { retryAfterMs } from './backoff.js';
-import type { Cause } from './cause.js';
-import { excerpt, isHtml, withCutToken } from './excerpt.js';
+import { printable, wholeCharacters } from '../../core/printable.js';
+
+/**
+ * Why an attempt gave no page, as far as what to do about it differs. An API says most of it in words only: status 400 with
+ * the code `InvalidInput` stands for at least six of these.
+ */
+export type Cause =
+  /** The quota is used up, or the API says so. */
+  | 'throttled'
+  /** Transient: the API, or the way to it, failed; the same request may succeed later. */
+  | 'fault'
+  /** Something other than the API answered: a web page, a redirect. */
+  | 'stranger'
+  /** No connection that speaks HTTP was made. */
+  | 'no-connection'
+  /** The cursor is too old, or unknown by now. */
+  | 'cursor-expired'
+  /** The page is larger than the API can send. */
+  | 'too-large'
+  /** The dates are further apart than the API allows. */
+  | 'window-too-long'
+  /** A date bound isn't far enough in the past yet, by the API's clock. */
+  | 'bound-too-late'
+  /** A refusal without a reason that is known: sometimes it passes. */
+  | 'invalid'
+  /** The access token has expired, as the API says. */
+  | 'access-expired'
+  /** The API refused the access token. */
+  | 'access-refused'
+  /** Permanent: no access, and no access token that could be renewed. */
+  | 'denied'
+  /** There is no such group or order. */
+  | 'unknown-subject'
+  /** Permanent: the request breaks the rules. */
+  | 'mistake'
+  /** Not the API's: a signal's reason, a failed sign-in, an error of this program. */
+  | 'other';
 
 /** What an API's own reading of a refusal comes to. */
 export interface RefusalMeaning {
@@ -71,4 +105,31 @@ export class WebPage extends LedgerlakeError {
       { status: 200 },
     );
   }
+}
+
+/** A text with each NextToken shortened: they are long, and mean nothing to people. */
+export function withCutToken(text: string): string {
+  return text.replace(/(NextToken=[^&\s]{12})[^&\s]+/gi, '$1…');
+}
+
+/** Whether a body is a web page instead of JSON, which can't begin like one. */
+export function isHtml(body: Uint8Array): boolean {
+  return new TextDecoder().decode(body.subarray(0, 64)).trimStart().startsWith('<');
+}
+
+/** The beginning of a text from outside, on one line. */
+export function excerpt(text: string, length = 200): string {
+  // Control characters too: what a server sends must not control a terminal.
+  const line = printable(text.replaceAll(/[\s\p{Control}]+/gu, ' ').trim());
+  return line.length > length ? `${wholeCharacters(line, length)}…` : line;
+}
+
+/** `Retry-After` in milliseconds from `now` on, which is by the API's clock; undefined where it names neither seconds nor a date. */
+function retryAfterMs(text: string | undefined, now: number): number | undefined {
+  if (text === undefined) return undefined;
+  const trimmed = text.trim();
+  if (/^\d+(\.\d+)?$/.test(trimmed)) return Math.ceil(Number(trimmed) * 1000);
+  // Date.parse reads a bare number as a year: a date has the letters of a weekday or month.
+  const instant = /[a-z]{3}/i.test(trimmed) ? Date.parse(trimmed) : NaN;
+  return Number.isNaN(instant) ? undefined : Math.max(0, instant - now);
 }

@@ -1,5 +1,6 @@
 import { LedgerlakeError, type ErrorCode } from '../../core/errors.js';
-import { excerpt, withCutToken } from './excerpt.js';
+import { excerpt, withCutToken } from './api-refusal.js';
+import type { Verdict } from '../run/pipeline.js';
 
 /** Why reading was given up, once everything that may help was tried. */
 export type FailureKind = keyof typeof consequences;
@@ -96,4 +97,16 @@ export function failureFrom(kind: FailureKind, error: LedgerlakeError, tries: nu
 
 function optionsOf({ cause, status, details }: LedgerlakeError): FailureOptions {
   return { cause, status, details };
+}
+
+/**
+ * What becomes of a slice that fails with this.
+ *
+ * @param remedies what may help a slice that would be left open otherwise
+ */
+export function readVerdict(error: unknown, remedies: Partial<Record<FailureKind, Verdict>>): Verdict {
+  // A window that came back empty and would replace rows: the others go on.
+  if (error instanceof LedgerlakeError && error.code === 'UPSTREAM_EMPTY') return 'skip';
+  if (!(error instanceof ReadFailure) || error.consequence === 'stop') return 'abort';
+  return remedies[error.kind] ?? 'skip';
 }

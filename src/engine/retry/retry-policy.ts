@@ -1,11 +1,65 @@
+import { type Cause, ApiRefusal, WebPage } from './api-refusal.js';
+import { type FailureKind, failureFrom } from './read-failure.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { neverConnected } from '../http/transport-failure.js';
-import { ApiRefusal, WebPage } from './api-refusal.js';
-import { backOff } from './backoff.js';
-import type { Cause } from './cause.js';
-import { failureFrom } from './read-failure.js';
-import { retryRules, type RetryRule, type RetryRules } from './retry-rules.js';
+import type { Emit } from '../../core/events/run-event.js';
+import { isoInstant } from '../../core/numeric/instant.js';
+
+/** How a request that failed for one cause is retried. */
+export interface RetryRule {
+  /** What the request fails with when no more attempts are made. */
+  readonly kind: FailureKind;
+  /** Attempts after the first one, at most. */
+  readonly retries: number;
+  /** No attempt is made later than this many milliseconds after the cause was first met. */
+  readonly withinMs: number;
+  /** The longest pause before the second attempt; it doubles with each further one … */
+  readonly firstPauseMs: number;
+  /** … up to this. */
+  readonly longestPauseMs: number;
+  /** The second attempt is made at once. */
+  readonly isImmediate?: true;
+}
+
+export type RetryRules = Readonly<Record<Exclude<Cause, 'other'> | 'never-there', RetryRule>>;
+
+const minute = 60_000;
+
+function retry(kind: FailureKind, retries: number, withinMs: number, first: number, longest: number): RetryRule {
+  return { kind, retries, withinMs, firstPauseMs: first, longestPauseMs: longest };
+}
+
+function permanent(kind: FailureKind): RetryRule {
+  return retry(kind, 0, 0, 0, 0);
+}
+
+/**
+ * Which request is sent again, how often, for how long, and with which pauses. What is permanent here may still be asked in
+ * another way: the paginator handles expired cursors and pages that are too large.
+ */
+export const retryRules: RetryRules = {
+  /** For minutes on end, without a reason that is given. */
+  throttled: retry('throttled', Infinity, 30 * minute, 2000, minute),
+  fault: retry('fault', 7, 20 * minute, 2000, minute),
+  stranger: retry('fault', 7, 20 * minute, 2000, minute),
+  'no-connection': retry('unreachable', 7, 20 * minute, 2000, minute),
+  /** A stranger, or no connection, where the API hasn't answered once: the address is probably wrong. */
+  'never-there': retry('unreachable', 2, minute, 1000, 2000),
+  invalid: retry('invalid', 3, 20 * minute, 1000, 4000),
+  /** The pause lasts until the API's clock accepts the bound, if that isn't later than this. */
+  'bound-too-late': retry('invalid', 5, 10 * minute, 10_000, 2 * minute),
+  /** With another access token; a little later where the API doesn't know that one yet. */
+  'access-expired': { ...retry('denied', 3, 10 * minute, 2000, 8000), isImmediate: true },
+  /** Once more, with another access token. */
+  'access-refused': retry('denied', 1, Infinity, 0, 0),
+  denied: permanent('denied'),
+  'cursor-expired': permanent('cursor-expired'),
+  'too-large': permanent('too-large'),
+  'window-too-long': permanent('window-too-long'),
+  'unknown-subject': permanent('unknown-subject'),
+  mistake: permanent('mistake'),
+};
 
 export interface RetryPolicyOptions {
   readonly clock: Clock;
@@ -143,4 +197,40 @@ function adviceFor(cause: Cause, error: LedgerlakeError): string {
   if (cause === 'mistake' || cause === 'invalid')
     return `The request was: ${error.details?.split('\n')[0] ?? 'unknown'}`;
   return error instanceof ApiRefusal ? error.advice : '';
+}
+
+/**
+ * The pause before an attempt, in whole milliseconds: random, so that requests which failed together aren't sent again
+ * together, between half the first pause and a limit that doubles. `before`: pauses made so far.
+ */
+export function backOff(
+  { firstPauseMs, longestPauseMs }: Pick<RetryRule, 'firstPauseMs' | 'longestPauseMs'>,
+  before: number,
+  random: () => number,
+): number {
+  const least = firstPauseMs / 2;
+  const most = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.min(before, 30));
+  return Math.floor(least + random() * Math.max(0, most - least));
+}
+
+/** Takes an operation's attempt that failed. */
+export type WaitWarning = (operation: string, failed: FailedAttempt) => void;
+
+/** Milliseconds from which on a wait is reported. */
+const longWaitMs = 30_000;
+
+/** Milliseconds between two reports, at least. */
+const leastBetweenMs = 60_000;
+
+/** Reports long waits for an API, at most once a minute: a run that waits says why and until when. */
+export function waitWarning(clock: Clock, emit: Emit): WaitWarning {
+  let last = -Infinity;
+  return (operation, { cause, error, since, isLast, pauseMs }) => {
+    const now = clock.now();
+    const until = now + pauseMs;
+    if (isLast || until - since < longWaitMs || now - last < leastBetweenMs) return;
+    last = now;
+    const reason = error.message;
+    emit({ event: 'service-awaited', operation, cause, reason, until: isoInstant(until) });
+  };
 }

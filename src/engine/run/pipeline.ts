@@ -3,9 +3,8 @@ import type { Table } from '../../core/columns/table.js';
 import type { UpstreamEvent } from '../../core/events/run-event.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Quota } from './concurrency-plan.js';
-import type { Slice } from './slice.js';
+import type { Slice, SliceQueue } from './slice-queue.js';
 import type { Window } from '../../core/windows.js';
-import type { SliceQueue } from './slice-queue.js';
 
 /** What a pipeline is asked to load, and where it finds what it needs. */
 export interface Job {

@@ -13,8 +13,7 @@ import { oversizedPages } from './concurrency-plan.js';
 import { addWarnings, addSlice, newSummary, pipelineEnded, type PipelineSummary } from './pipeline-summary.js';
 import type { Batch, Collector, Job, Pipeline, Reading, Verdict } from './pipeline.js';
 import { Scheduler, type OpenSlice } from './scheduler.js';
-import type { Slice } from './slice.js';
-import type { SliceQueue } from './slice-queue.js';
+import type { Slice, SliceQueue } from './slice-queue.js';
 
 export interface RunOptions<Upstream> {
   readonly job: Job;

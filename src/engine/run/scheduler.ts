@@ -2,8 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import type { Clock } from '../../core/clock.js';
 import { planConcurrency, maxPages, type ConcurrencyPlan } from './concurrency-plan.js';
 import type { Pace } from './pipeline.js';
-import type { Slice } from './slice.js';
-import type { Progress, SliceQueue } from './slice-queue.js';
+import type { Slice, Progress, SliceQueue } from './slice-queue.js';
 
 /** A slice that is being loaded. */
 export interface OpenSlice<S extends Slice = Slice> {

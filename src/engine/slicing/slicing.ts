@@ -3,8 +3,7 @@ import type { Window } from '../../core/windows.js';
 import type { Tabled } from '../../lake/files/families.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Batch, Job, Pipeline } from '../run/pipeline.js';
-import type { Slice } from '../run/slice.js';
-import type { SliceQueue } from '../run/slice-queue.js';
+import type { Slice, SliceQueue } from '../run/slice-queue.js';
 import type { Day } from './day-states.js';
 import type { Expectation } from './volume-estimate.js';
 

@@ -1,8 +1,43 @@
-import type { Window } from '../../core/windows.js';
-import { Density, type Sample } from '../run/density.js';
-import type { Slice } from '../run/slice.js';
-import type { WindowSlice } from '../run/window-slices.js';
-import { pageSize } from '../run/slice-queue.js';
+import { dayMs, type Window } from '../../core/windows.js';
+import { type Slice, pageSize } from '../run/slice-queue.js';
+
+/** So many results were found in a window. */
+export interface Sample {
+  readonly window: Window;
+  readonly results: number;
+}
+
+/** Days by which a sample may be off and still count for half as much. */
+const nearDays = 14;
+
+/** How many results days have, from what windows near them had. */
+export class Density {
+  readonly #known: readonly Sample[];
+  /** Of slices that are being read or were, by name: the newest word of each. */
+  readonly #learned = new Map<string, Sample>();
+
+  constructor(known: readonly Sample[]) {
+    this.#known = known.filter(({ window }) => window.end > window.start);
+  }
+
+  /** Takes in how many results a slice has had, up to where it was read. */
+  learn(slice: string, sample: Sample): void {
+    if (sample.window.end > sample.window.start) this.#learned.set(slice, sample);
+  }
+
+  /** Results to be expected in a window; undefined while nothing is known. */
+  expected(window: Window): number | undefined {
+    let results = 0;
+    let days = 0;
+    for (const { window: other, results: found } of [...this.#known, ...this.#learned.values()]) {
+      const far = Math.abs(other.start + other.end - window.start - window.end) / 2 / dayMs;
+      const weight = 1 / (1 + far / nearDays) ** 2;
+      results += weight * found;
+      days += (weight * (other.end - other.start)) / dayMs;
+    }
+    return days === 0 ? undefined : (results / days) * ((window.end - window.start) / dayMs);
+  }
+}
 
 /** What a slice of a pipeline is expected to hold. Both are means, and need not be whole. */
 export interface Expectation<S extends Slice = Slice> {
@@ -29,23 +64,4 @@ export function meanPages(results: number, perPage = pageSize): number {
     if (more < 1e-4) return pages;
     pages += more;
   }
-}
-
-/**
- * Windows hold what windows near them held; one that is read again holds what it held. Undefined: nothing is known, or
- * nothing was there, which says little of what is elsewhere.
- */
-export function windowExpectation(
-  samples: readonly Sample[],
-  perPage = pageSize,
-): Expectation<WindowSlice> | undefined {
-  const density = new Density(samples);
-  const loaded = new Map(samples.map(({ window, results }) => [keyOf(window), results]));
-  if (!samples.some((sample) => sample.results > 0)) return undefined;
-  const results = ({ window }: WindowSlice): number => loaded.get(keyOf(window)) ?? density.expected(window) ?? 0;
-  return { results, pages: (slice) => meanPages(results(slice), perPage) };
-}
-
-function keyOf({ start, end }: Window): string {
-  return `${start}/${end}`;
 }

@@ -3,11 +3,11 @@ import type { Add } from '../../lake/delta/actions.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import { importedWindows } from '../../lake/loads/imported-days.js';
-import type { Sample } from '../run/density.js';
+import { Density, meanPages, type Expectation, type Sample } from './volume-estimate.js';
 import type { Job } from '../run/pipeline.js';
-import { loadedSamples, loadedWindows, readWindow, windowSlice, type WindowSlice } from '../run/window-slices.js';
-import { windowQueue, type WindowSource } from '../run/window-queue.js';
-import { listQueue, type SliceQueue } from '../run/slice-queue.js';
+import { loadedSamples, loadedWindows, readWindow, windowSlice, type WindowSlice } from './window-slices.js';
+import { windowQueue, type WindowSource } from './window-queue.js';
+import { listQueue, pageSize, type SliceQueue } from '../run/slice-queue.js';
 import { dayStates } from './day-states.js';
 import {
   mainTable,
@@ -22,7 +22,6 @@ import {
   type SyncJob,
 } from './slicing.js';
 import { dailyWindows, syncRange, type PlannedWindow, type WindowsQuestion } from './sync-windows.js';
-import { windowExpectation } from './volume-estimate.js';
 
 export interface WindowSlicingOptions extends WindowSource {
   /** Column whose statistics say of which days a file has rows; left out: of its whole windows. */
@@ -150,4 +149,23 @@ function spanIn({ stats }: Add, column: string): Window[] {
   const start = Date.parse(minValues?.[column] ?? '');
   const end = Date.parse(maxValues?.[column] ?? '');
   return start <= end ? [{ start, end: end + 1 }] : [];
+}
+
+/**
+ * Windows hold what windows near them held; one that is read again holds what it held. Undefined: nothing is known, or
+ * nothing was there, which says little of what is elsewhere.
+ */
+export function windowExpectation(
+  samples: readonly Sample[],
+  perPage = pageSize,
+): Expectation<WindowSlice> | undefined {
+  const density = new Density(samples);
+  const loaded = new Map(samples.map(({ window, results }) => [keyOf(window), results]));
+  if (!samples.some((sample) => sample.results > 0)) return undefined;
+  const results = ({ window }: WindowSlice): number => loaded.get(keyOf(window)) ?? density.expected(window) ?? 0;
+  return { results, pages: (slice) => meanPages(results(slice), perPage) };
+}
+
+function keyOf({ start, end }: Window): string {
+  return `${start}/${end}`;
 }

@@ -1,5 +1,5 @@
-import { readVerdict } from '../../engine/paging/read-verdict.js';
-import type { WindowSlice } from '../../engine/run/window-slices.js';
+import { readVerdict } from '../../engine/retry/read-failure.js';
+import type { WindowSlice } from '../../engine/slicing/window-slices.js';
 import type { Definition } from '../../engine/slicing/slicing.js';
 import { windowSlicing } from '../../engine/slicing/window-slicing.js';
 import { defaultPageSize, type CustomConnection, type CustomPage } from './custom-api.js';

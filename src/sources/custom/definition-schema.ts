@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isBaseAddress } from '../../engine/http/base-address.js';
+import { isBaseAddress } from '../../engine/http/address.js';
 import { columnName, mostDigits, pipelineName, reservedColumns, tableName } from '../../core/columns/table-schema.js';
 import { object, text } from '../../core/text/schema-nodes.js';
 

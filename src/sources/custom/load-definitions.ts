@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Table } from '../../core/columns/table.js';
 import { faultLine } from '../../core/text/fault-line.js';
-import { messageOf, usageError } from '../../core/errors.js';
+import { messageOf, usageError, LedgerlakeError } from '../../core/errors.js';
 import type { PipelineDefinition } from './definition.js';
 import { customTable } from './custom-table.js';
 
@@ -110,4 +110,24 @@ function refuseTaken(
       `${file}: table.name: expected another name than in ${sameTable.file}, got ${JSON.stringify(table.name)}`,
     );
   }
+}
+
+/**
+ * Calls a function of a definition.
+ *
+ * @param file the definition's, for messages
+ * @throws LedgerlakeError DEFINITION where it throws; our own errors pass through: an answer that isn't what was expected
+ */
+export function callDefinition<T>(file: string, name: string, call: () => T): T {
+  try {
+    return call();
+  } catch (error) {
+    if (error instanceof LedgerlakeError) throw error;
+    throw definitionError(file, name, `it threw ${JSON.stringify(messageOf(error))}`, error);
+  }
+}
+
+/** A function of a definition returned something else than it should. */
+export function definitionError(file: string, name: string, what: string, cause?: unknown): LedgerlakeError {
+  return new LedgerlakeError('DEFINITION', `${file}: ${name}: ${what}; correct the definition`, { cause });
 }

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { financialEvents } from '../../../pipelines/financial-events.js';
 import { systemClock, type Clock } from '../../../src/core/clock.js';
 import { scanPage } from '../../../src/sources/finances/api-v0/finances-page.js';
-import { windowSource } from '../../../src/sources/finances/api-v0/row-sources.js';
+import { windowSource } from '../../../src/sources/finances/api-v0/event-pages.js';
 import { tables } from '../../../src/sources/finances/model/tables.js';
 import { Lake, type Split } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import type { Store } from '../../../src/lake/store/store.js';
 import { runPipelines } from '../../../src/engine/run/runner.js';
-import type { WindowSlice } from '../../../src/engine/run/window-slices.js';
+import type { WindowSlice } from '../../../src/engine/slicing/window-slices.js';
 import { listQueue } from '../../../src/engine/run/slice-queue.js';
 
 /** A shipment of one order for one price; `posted` and `order` make it another one. */

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { format, inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import { Secret } from '../../../src/engine/auth/secret.js';
-import { isSecure, isTokenAddress } from '../../../src/engine/auth/secure-address.js';
-import { Redaction } from '../../../src/engine/auth/redaction.js';
+import { Secret, Redaction } from '../../../src/engine/auth/secret.js';
+import { isSecure, isTokenAddress } from '../../../src/engine/http/address.js';
 
 const text = 'Atzr|hidden-well-enough-0451';
 

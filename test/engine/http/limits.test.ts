@@ -5,8 +5,12 @@ import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import { causeOf } from '../../../src/engine/retry/retry-policy.js';
 import type { LedgerlakeError } from '../../../src/core/errors.js';
-import { createTransport, type GetRequest, type HttpAnswer } from '../../../src/engine/http/transport.js';
-import type { SlowAnswer } from '../../../src/engine/http/whole-answer.js';
+import {
+  createTransport,
+  type GetRequest,
+  type HttpAnswer,
+  type SlowAnswer,
+} from '../../../src/engine/http/transport.js';
 import { HandClock } from '../../core/clock.js';
 import { recordingServer } from './recording-server.js';
 

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createApiClient, type ApiClientOptions } from '../../../src/engine/paging/api-client.js';
+import { createApiClient, type ApiClientOptions } from '../../../src/engine/paging/page-requests.js';
 import { createTransport } from '../../../src/engine/http/transport.js';
 import { ApiRefusal } from '../../../src/engine/retry/api-refusal.js';
 import { financesApi } from '../../../src/sources/finances/api-v0/finances-api.js';

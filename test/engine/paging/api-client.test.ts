@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createApiClient, type ApiClientOptions } from '../../../src/engine/paging/api-client.js';
+import { createApiClient, type ApiClientOptions } from '../../../src/engine/paging/page-requests.js';
 import { createTransport } from '../../../src/engine/http/transport.js';
 import { RequestQueue } from '../../../src/engine/rate-limit/request-queue.js';
 import { TokenBucket } from '../../../src/engine/rate-limit/token-bucket.js';

@@ -1,7 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
-import { createApiClient, type ApiClientOptions } from '../../../src/engine/paging/api-client.js';
-import { pageRequests, type Asking, type RequestPage } from '../../../src/engine/paging/page-requests.js';
+import {
+  createApiClient,
+  type ApiClientOptions,
+  pageRequests,
+  type Asking,
+  type RequestPage,
+} from '../../../src/engine/paging/page-requests.js';
 import type { PagedApi } from '../../../src/engine/paging/paged-api.js';
 import { createTransport, type TransportOptions } from '../../../src/engine/http/transport.js';
 import { RetryPolicy, type RetryPolicyOptions } from '../../../src/engine/retry/retry-policy.js';

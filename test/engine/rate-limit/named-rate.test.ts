@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { RunEvent } from '../../../src/core/events/run-event.js';
-import { readNamedRate } from '../../../src/engine/rate-limit/named-rate.js';
-import { pacedQueue } from '../../../src/engine/rate-limit/paced-queue.js';
+import { readNamedRate, pacedQueue } from '../../../src/engine/rate-limit/request-queue.js';
 import { HandClock } from '../../core/clock.js';
 
 test.each([

@@ -2,8 +2,7 @@ import { Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Scheduler, type OpenSlice, type SchedulerOptions } from '../../../src/engine/run/scheduler.js';
-import type { Slice } from '../../../src/engine/run/slice.js';
-import { listQueue, type SliceQueue } from '../../../src/engine/run/slice-queue.js';
+import { type Slice, listQueue, type SliceQueue } from '../../../src/engine/run/slice-queue.js';
 import { HandClock } from '../../core/clock.js';
 
 const named = (name: string): Slice => ({ name, label: name, loadKeys: [name] });

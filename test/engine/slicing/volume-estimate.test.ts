@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { meanPages, windowExpectation } from '../../../src/engine/slicing/volume-estimate.js';
-import { windowSlice } from '../../../src/engine/run/window-slices.js';
+import { meanPages } from '../../../src/engine/slicing/volume-estimate.js';
+import { windowExpectation } from '../../../src/engine/slicing/window-slicing.js';
+import { windowSlice } from '../../../src/engine/slicing/window-slices.js';
 import { dayMs } from '../../../src/core/windows.js';
 
 test('the mean of pages lies between those that it takes at least and one more', () => {

@@ -2,16 +2,13 @@ import type { ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
 import type { Batch, Collector } from '../../../engine/run/pipeline.js';
 import { type Window, monthOf } from '../../../core/windows.js';
-import { effectiveInstants } from '../model/effective.js';
-import { entryBatch, eventBatch, sortedEvents, type FinishedEvents } from '../model/event-batches.js';
-import { eventIds } from '../model/event-ids.js';
+import { effectiveInstants, eventIds } from '../model/event-ids.js';
+import { entryBatch, eventBatch, sortedEvents, type FinishedEvents, netSums } from '../model/event-batches.js';
 import { Flattener } from '../model/flatten.js';
 import { groupBatch, readGroup, type GroupRow } from '../model/group-rows.js';
-import { count, newWarnings } from '../model/warnings.js';
-import { netSums } from '../model/slice-net-sums.js';
+import { count, newWarnings, SliceRows, type RowSource } from '../model/slice-rows.js';
 import { type ScannedPage, eachEvent, eachGroup } from './finances-page.js';
 import { unaskable } from './request-path.js';
-import { SliceRows, type RowSource } from '../model/slice-rows.js';
 import { groups } from '../model/tables.js';
 
 /** A page of events with what it answers: the pages of one source follow each other. */

@@ -1,5 +1,5 @@
 import { usageError } from '../../../core/errors.js';
-import { isSecure } from '../../../engine/auth/secure-address.js';
+import { isSecure } from '../../../engine/http/address.js';
 
 /** The upstream's base address, taken apart. */
 export interface Endpoint {

@@ -1,13 +1,12 @@
-import type { Slice } from '../../../engine/run/slice.js';
+import type { Slice } from '../../../engine/run/slice-queue.js';
 import type { Definition } from '../../../engine/slicing/slicing.js';
 import type { Window } from '../../../core/windows.js';
 import { createAccessTokens } from '../../../engine/auth/access-token-cache.js';
 import type { SignIn } from '../../../engine/auth/token-request.js';
 import { createTransport, type TransportOptions } from '../../../engine/http/transport.js';
-import { readVerdict } from '../../../engine/paging/read-verdict.js';
+import { readVerdict, ReadFailure, type FailureKind } from '../../../engine/retry/read-failure.js';
 import type { PagedApi } from '../../../engine/paging/paged-api.js';
 import { connectApi, type PagedClient, type PagedClientOptions } from '../../../engine/paging/paged-client.js';
-import { ReadFailure, type FailureKind } from '../../../engine/retry/read-failure.js';
 import type { Pace, Reading, Verdict } from '../../../engine/run/pipeline.js';
 import { DateRecovery } from './cursor-recovery.js';
 import { readEndpoint } from './endpoint.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Lake } from '../../../lake/lake.js';
 import type { Job } from '../../../engine/run/pipeline.js';
-import type { Slice } from '../../../engine/run/slice.js';
+import type { Slice } from '../../../engine/run/slice-queue.js';
 import type { Window } from '../../../core/windows.js';
 import type { GroupSpan } from './collectors.js';
 import { groups } from '../model/tables.js';

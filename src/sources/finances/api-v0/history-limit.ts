@@ -1,6 +1,6 @@
 import { isoInstant } from '../../../core/numeric/instant.js';
 import type { Job, Warnings } from '../../../engine/run/pipeline.js';
-import { loadedSamples } from '../../../engine/run/window-slices.js';
+import { loadedSamples } from '../../../engine/slicing/window-slices.js';
 import { dayMs, overlap } from '../../../core/windows.js';
 
 /** How far back the service keeps what it has, about. */

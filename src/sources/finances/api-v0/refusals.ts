@@ -1,6 +1,4 @@
-import { ApiRefusal, type RefusedAnswer } from '../../../engine/retry/api-refusal.js';
-import type { Cause } from '../../../engine/retry/cause.js';
-import { excerpt } from '../../../engine/retry/excerpt.js';
+import { ApiRefusal, type RefusedAnswer, type Cause, excerpt } from '../../../engine/retry/api-refusal.js';
 import { limits, operations, type Operation } from './operations.js';
 import type { FinancesQuery } from './request-path.js';
 

@@ -5,9 +5,9 @@ import { GatheredArrays, Int64Values } from '../../../core/columns/gathered-arra
 import type { Int32List } from '../../../core/columns/growable.js';
 import { ownMemory, type ColumnMemory } from '../../../core/columns/memory.js';
 import { type Table, recordBatch } from '../../../core/columns/table.js';
-import type { EventIds } from './event-ids.js';
-import { micros } from './effective.js';
+import { type EventIds, micros } from './event-ids.js';
 import { none, type AmountPlace, type RowSource, type SliceRows } from './slice-rows.js';
+import { decimalScale, decimalText } from '../../../core/numeric/decimal.js';
 
 /** What is known of a slice's events once all of its pages are there, in order of receipt. */
 export interface FinishedEvents {
@@ -171,4 +171,45 @@ function placeDictionaries({ amountPaths }: SliceRows): Record<'paths' | 'kinds'
 
 function numberOf(dictionary: Dictionary, value: string | undefined): number {
   return value === undefined ? none : dictionary.addString(value);
+}
+
+const noCurrency = '';
+
+/** The sums of the low and of the high halves: whole numbers below 2^53, so that adding makes no object and loses nothing. */
+interface Sum {
+  low: number;
+  high: number;
+}
+
+const two32 = 0x1_0000_0000;
+
+/** A high half is below 2^28, as DECIMAL(18,6) has it: 2^25 amounts, more than memory holds of a slice, stay below 2^53. */
+function add(sum: Sum, low: number, high: number): void {
+  sum.high += high;
+  sum.low += low >>> 0;
+  if (sum.low < two32) return;
+  sum.low -= two32;
+  sum.high++;
+}
+
+/** Net sum per currency of the given events, exact, as decimal text: `{"USD":"1234.560000"}`. */
+export function netSums(rows: SliceRows, chosen: readonly number[]): Record<string, string> {
+  const { entries, events } = rows;
+  const isNet = rows.amountPaths.map(({ role }) => role === 'net');
+  const sums = new Map<number, Sum>();
+  for (const event of chosen) {
+    const end = rows.entriesEnd(event);
+    for (let row = events.firstEntry.get(event); row < end; row++) {
+      if (entries.exact[row] !== 1 || isNet[entries.path[row] ?? none] !== true) continue;
+      const currency = entries.currency[row] ?? none;
+      let sum = sums.get(currency);
+      if (sum === undefined) sums.set(currency, (sum = { low: 0, high: 0 }));
+      add(sum, entries.low[row] ?? 0, entries.high[row] ?? 0);
+    }
+  }
+  const named = [...sums].map(([currency, sum]): [string, string] => [
+    currency < 0 ? noCurrency : rows.currencies.value(currency),
+    decimalText((BigInt(sum.high) << 32n) + BigInt(sum.low), decimalScale),
+  ]);
+  return Object.fromEntries(named.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

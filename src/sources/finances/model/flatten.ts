@@ -4,11 +4,9 @@ import { readInteger } from '../../../core/numeric/integer.js';
 import type { Dictionary } from '../../../core/columns/dictionary.js';
 import type { Tape } from '../../../core/json/tape.js';
 import { kind } from '../../../core/json/tape.js';
-import type { EventWarnings } from './warnings.js';
-import { countPlace } from './warnings.js';
+import { type EventWarnings, countPlace, none, type AttributeRows, type SliceRows } from './slice-rows.js';
 import type { PathNode } from './amount-paths.js';
 import { ListPaths, meaning, type Slots } from './amount-paths.js';
-import { none, type AttributeRows, type SliceRows } from './slice-rows.js';
 
 /** Where an object stands: it is the event, an item of it, or something further in. */
 const level = { event: 0, item: 1, inner: 2 } as const;

@@ -5,11 +5,8 @@ import { recordBatch } from '../../../core/columns/table.js';
 import { type Int64Halves, readDecimal } from '../../../core/numeric/decimal.js';
 import { readInstant } from '../../../core/numeric/instant.js';
 import { type Tape, kind } from '../../../core/json/tape.js';
-import { micros } from './effective.js';
-import type { EventWarnings } from './warnings.js';
-import { count } from './warnings.js';
-import type { RawEvent } from './slice-rows.js';
-import { none } from './slice-rows.js';
+import { micros } from './event-ids.js';
+import { type EventWarnings, count, type RawEvent, none } from './slice-rows.js';
 import { groups } from './tables.js';
 
 interface Money {

@@ -1,11 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LedgerlakeError } from '../../../../src/core/errors.js';
-import { WebPage, type ApiRefusal } from '../../../../src/engine/retry/api-refusal.js';
-import type { Cause } from '../../../../src/engine/retry/cause.js';
+import { WebPage, type ApiRefusal, type Cause } from '../../../../src/engine/retry/api-refusal.js';
 import { consequences, ReadFailure } from '../../../../src/engine/retry/read-failure.js';
-import { causeOf } from '../../../../src/engine/retry/retry-policy.js';
-import { retryRules } from '../../../../src/engine/retry/retry-rules.js';
+import { causeOf, retryRules } from '../../../../src/engine/retry/retry-policy.js';
 import { failureOf } from '../../../../src/engine/http/transport-failure.js';
 import { operations, type OperationName } from '../../../../src/sources/finances/api-v0/operations.js';
 import { financesRefusal } from '../../../../src/sources/finances/api-v0/refusals.js';

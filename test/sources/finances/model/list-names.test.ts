@@ -2,9 +2,8 @@ import { expect, test } from 'vitest';
 import { scan } from '../../../../src/core/json/scan.js';
 import { Tape } from '../../../../src/core/json/tape.js';
 import { Flattener } from '../../../../src/sources/finances/model/flatten.js';
-import { newWarnings } from '../../../../src/sources/finances/model/warnings.js';
-import { SliceRows } from '../../../../src/sources/finances/model/slice-rows.js';
-import { windowSource } from '../../../../src/sources/finances/api-v0/row-sources.js';
+import { newWarnings, SliceRows } from '../../../../src/sources/finances/model/slice-rows.js';
+import { windowSource } from '../../../../src/sources/finances/api-v0/event-pages.js';
 
 test('of 5,000 lists that nobody knows a thousand are named, and every event is counted', () => {
   const rows = new SliceRows();

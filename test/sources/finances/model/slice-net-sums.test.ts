@@ -2,10 +2,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Flattener } from '../../../../src/sources/finances/model/flatten.js';
 import { decimalScale, decimalText } from '../../../../src/core/numeric/decimal.js';
-import { netSums } from '../../../../src/sources/finances/model/slice-net-sums.js';
-import { newWarnings } from '../../../../src/sources/finances/model/warnings.js';
-import { SliceRows } from '../../../../src/sources/finances/model/slice-rows.js';
-import { windowSource } from '../../../../src/sources/finances/api-v0/row-sources.js';
+import { netSums } from '../../../../src/sources/finances/model/event-batches.js';
+import { newWarnings, SliceRows } from '../../../../src/sources/finances/model/slice-rows.js';
+import { windowSource } from '../../../../src/sources/finances/api-v0/event-pages.js';
 import { scan } from '../../../../src/core/json/scan.js';
 import { Tape } from '../../../../src/core/json/tape.js';
 

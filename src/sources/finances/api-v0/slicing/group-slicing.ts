@@ -1,12 +1,11 @@
 import { dayMs, dayStart, joined, overlap, uncovered, type Window } from '../../../../core/windows.js';
-import { Density, type Sample } from '../../../../engine/run/density.js';
+import { Density, type Sample, meanPages, type Expectation } from '../../../../engine/slicing/volume-estimate.js';
 import type { Job } from '../../../../engine/run/pipeline.js';
-import { loadedSamples, loadedWindows } from '../../../../engine/run/window-slices.js';
+import { loadedSamples, loadedWindows } from '../../../../engine/slicing/window-slices.js';
 import { listQueue } from '../../../../engine/run/slice-queue.js';
 import { dayStates, type Day } from '../../../../engine/slicing/day-states.js';
 import { mainTable, type Slicing } from '../../../../engine/slicing/slicing.js';
 import { syncRange } from '../../../../engine/slicing/sync-windows.js';
-import { meanPages, type Expectation } from '../../../../engine/slicing/volume-estimate.js';
 import { sampleOf } from '../../../../engine/slicing/window-slicing.js';
 import type { Tabled } from '../../../../lake/files/families.js';
 import { loadKeysOf } from '../../../../lake/delta/file-tags.js';
@@ -14,7 +13,7 @@ import type { Txn } from '../../../../lake/delta/actions.js';
 import type { Lake } from '../../../../lake/lake.js';
 import { groupSlices, spanOfGroup, type GroupSlice } from '../group-slices.js';
 import { isOpen, listedSettlements, settlementsOf } from './listing-slicing.js';
-import { mostAtOnce } from './settlements-ahead.js';
+import { mostAtOnce } from '../settlement-rows.js';
 
 export interface GroupSlicingOptions {
   readonly pipeline: string;

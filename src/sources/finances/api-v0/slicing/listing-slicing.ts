@@ -1,8 +1,8 @@
 import type { Lake } from '../../../../lake/lake.js';
 import { dayMs, uncovered, type Window } from '../../../../core/windows.js';
 import type { Job, Warnings } from '../../../../engine/run/pipeline.js';
-import { loadedWindows, windowSlice, type WindowSlice } from '../../../../engine/run/window-slices.js';
-import { windowQueue, type WindowSource } from '../../../../engine/run/window-queue.js';
+import { loadedWindows, windowSlice, type WindowSlice } from '../../../../engine/slicing/window-slices.js';
+import { windowQueue, type WindowSource } from '../../../../engine/slicing/window-queue.js';
 import { pageSize, type SliceQueue } from '../../../../engine/run/slice-queue.js';
 import type { Definition, ForecastQuestion, Probe, ProbedPage, Slicing } from '../../../../engine/slicing/slicing.js';
 import { monthlyWindows } from '../../../../engine/slicing/sync-windows.js';
@@ -10,8 +10,13 @@ import { sampleOf, syncedWindows, windowCoverage, windowForecast } from '../../.
 import { groups } from '../../model/tables.js';
 import type { GroupSpan } from '../collectors.js';
 import { groupSlice, listedGroups, type GroupSlice } from '../group-slices.js';
-import { holeText, settlementBreaks, type SettlementBreaks, type SettlementHole } from '../settlement-holes.js';
-import { settlementsAhead } from './settlements-ahead.js';
+import {
+  holeText,
+  settlementBreaks,
+  type SettlementBreaks,
+  type SettlementHole,
+  settlementsAhead,
+} from '../settlement-rows.js';
 
 /** Days before the end of a range of which a plan asks for settlements: far fewer than a page of them. */
 const probedDays = 90;

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { pieces } from '../../../../engine/run/concurrency-plan.js';
 import type { Job } from '../../../../engine/run/pipeline.js';
-import type { Slice } from '../../../../engine/run/slice.js';
-import { pageSize, type SliceQueue } from '../../../../engine/run/slice-queue.js';
+import { type Slice, pageSize, type SliceQueue } from '../../../../engine/run/slice-queue.js';
 import type { Slicing } from '../../../../engine/slicing/slicing.js';
 import type { Expectation } from '../../../../engine/slicing/volume-estimate.js';
 

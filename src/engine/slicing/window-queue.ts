@@ -1,9 +1,9 @@
-import { Density, type Sample } from './density.js';
-import { maxPages, pieces, type Stretch } from './concurrency-plan.js';
-import type { Job } from './pipeline.js';
+import { Density, type Sample } from './volume-estimate.js';
+import { maxPages, pieces, type Stretch } from '../run/concurrency-plan.js';
+import type { Job } from '../run/pipeline.js';
 import { loadedSamples, loadedWindows, unitOf, windowSlice, type WindowSlice } from './window-slices.js';
 import { cut, dayMs, dayStart, months, overlap, uncovered, type Window } from '../../core/windows.js';
-import { pageSize, type SliceQueue } from './slice-queue.js';
+import { pageSize, type SliceQueue } from '../run/slice-queue.js';
 
 /** What is no longer can't be parted. */
 const leastMs = 60_000;

@@ -6,11 +6,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tables } from '../../../src/sources/finances/model/tables.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
-import type { WindowSlice } from '../../../src/engine/run/window-slices.js';
-import { windowQueue } from '../../../src/engine/run/window-queue.js';
+import type { WindowSlice } from '../../../src/engine/slicing/window-slices.js';
+import { windowQueue } from '../../../src/engine/slicing/window-queue.js';
 import { dayMs, dayStart, months, type Window } from '../../../src/core/windows.js';
 import type { SliceQueue } from '../../../src/engine/run/slice-queue.js';
-import { clock } from './small-run.js';
+import { clock } from '../run/small-run.js';
 
 let folder: string;
 let lake: Lake;

@@ -1,7 +1,7 @@
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
-import type { Sample } from './density.js';
-import type { Slice } from './slice.js';
+import type { Sample } from './volume-estimate.js';
+import type { Slice } from '../run/slice-queue.js';
 import { type Window, overlap } from '../../core/windows.js';
 import { splitImportedKey, parseImportedKey } from '../../lake/loads/imported-days.js';
 import { LoadKeyWindows } from '../../lake/loads/load-windows.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Density } from '../../../src/engine/run/density.js';
+import { Density } from '../../../src/engine/slicing/volume-estimate.js';
 import { dayMs } from '../../../src/core/windows.js';
 
 const days = (from: number, to: number) => ({ start: from * dayMs, end: to * dayMs });
