@@ -6,7 +6,7 @@ import { nearestName } from '../../core/text/nearest-name.js';
 import { configurationFile } from '../configuration/read-configuration.js';
 import { resolveAccount, type ResolvedAccount } from '../configuration/resolve-account.js';
 import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
-import { createApiClient } from '../../engine/paging/page-requests.js';
+import { apiClient } from '../../engine/paging/paged-requests.js';
 import { financesApi } from '../../sources/finances/api-v0/finances-api.js';
 import { createTransport, type Transport } from '../../engine/http/transport.js';
 import { accountPattern } from '../configuration/account.js';
@@ -128,5 +128,5 @@ async function askOnce(
   const end = clock.now() - rangeMarginMs;
   const parameters = { FinancialEventGroupStartedAfter: end - dayMs, FinancialEventGroupStartedBefore: end };
   const query = { operation: 'ListFinancialEventGroups', parameters } as const;
-  await createApiClient({ api, transport, accessTokens, clock }).send(query, { pageSize: 1 }, { signal, priority: 0 });
+  await apiClient({ api, transport, accessTokens, clock })(query, { pageSize: 1 }, { signal, priority: 0 });
 }

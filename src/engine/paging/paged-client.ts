@@ -10,7 +10,7 @@ import { pacedQueue, type RequestQueue } from '../rate-limit/request-queue.js';
 import { ReadFailure } from '../retry/read-failure.js';
 import { RetryPolicy, waitWarning } from '../retry/retry-policy.js';
 import type { Pace, Reading } from '../run/pipeline.js';
-import { createApiClient, pageRequests } from './page-requests.js';
+import { pagedRequests } from './paged-requests.js';
 import { FoundSize } from './page-size.js';
 import type { ApiPage, PagedApi, Query } from './paged-api.js';
 import { isCursorStale, readPages, type KnownPage } from './paginator.js';
@@ -74,10 +74,9 @@ export function connectApi<Q extends Query, P extends ApiPage>(
     return found;
   };
   const queueOf = (name: string): RequestQueue => operationOf(name).queue;
-  const client = createApiClient({ api, transport, queueOf, accessTokens, clock });
   const policy = new RetryPolicy({ clock, random });
   const onWait = emit && waitWarning(clock, emit);
-  const request = pageRequests({ client, policy, clock, queueOf, onWait });
+  const request = pagedRequests({ api, transport, queueOf, accessTokens, clock, policy, onWait });
   const entries = new JournalEntries(api);
   const pacedOperations = new Set<string>();
 
@@ -104,17 +103,7 @@ export function connectApi<Q extends Query, P extends ApiPage>(
       const entry = entries.nameOf(query, clock.now());
       reading.committed(async () => journal?.drop(entry));
       const pages = readPages(query, {
-        api,
-        request,
-        clock,
-        get priority() {
-          return reading.priority;
-        },
-        signal: reading.signal,
-        counts: reading.counts,
-        emit: (event) => {
-          reading.emit(event);
-        },
+        ...{ api, request, clock, asking: reading },
         foundSize: operationOf(query.operation).foundSize,
         resume: await takeOver(query, entry),
         onPage: (page) => journal?.add(entry, page),

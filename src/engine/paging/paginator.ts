@@ -2,23 +2,22 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
 import { dayMs } from '../../core/windows.js';
+import type { JournalPage } from '../journal/journal.js';
 import { ReadFailure } from '../retry/read-failure.js';
-import type { PagePlace, ReceivedPage, Asking, RequestPage } from './page-requests.js';
+import type { PagePlace, ReceivedPage, Asking, RequestPage } from './paged-requests.js';
 import { FoundSize, PageSize } from './page-size.js';
 import type { ApiPage, CursorRecovery, PagedApi, Query } from './paged-api.js';
 
 /** A page of a query as it was received. */
-export interface KnownPage<P> extends PagePlace {
-  readonly headers: ReadonlyMap<string, string>;
-  readonly body: Uint8Array;
+export interface KnownPage<P> extends JournalPage {
   readonly page: P;
-  /** Milliseconds since 1970. */
-  readonly receivedAt: number;
 }
 
-export interface PaginatorOptions<Q extends Query, P extends ApiPage> extends Asking {
+export interface PaginatorOptions<Q extends Query, P extends ApiPage> {
   readonly api: PagedApi<Q, P>;
   readonly request: RequestPage<Q, P>;
+  /** Its priority is another one with every page. */
+  readonly asking: Asking;
   readonly clock: Clock;
   /** What the operation's other queries have found out about its page size. */
   readonly foundSize?: FoundSize;
@@ -131,7 +130,7 @@ class Paginator<Q extends Query, P extends ApiPage> {
     if (this.#isDone) return undefined;
     const known = await this.#receive();
     await this.#options.onPage?.(known);
-    this.#options.counts.pages++;
+    this.#options.asking.counts.pages++;
     this.take(known);
     return known.page;
   }
@@ -206,16 +205,17 @@ class Paginator<Q extends Query, P extends ApiPage> {
   }
 
   #ask(query: Q, place: PagePlace, isGuess = false): Promise<ReceivedPage<P>> {
-    const { request, signal, counts, emit } = this.#options;
-    // Another place among those that wait with every page.
-    const { priority } = this.#options;
-    return request(query, place, { priority, signal, counts, emit, isGuess });
+    const { request, asking } = this.#options;
+    return request(query, place, { ...asking, isGuess });
   }
 
-  /** A cursor that comes a second time may have been a slip: where the same page has another one when it is asked again, it was. */
+  /**
+   * Refuses pages that run in a circle. A cursor that comes a second time may have been a slip: where the same page has another
+   * one when it is asked again, it was.
+   */
   async #leaveCircle(): Promise<void> {
     const last = this.#last;
-    if (last !== undefined && this.#isInCircle()) {
+    if (last !== undefined && this.#pageAskedBefore() !== undefined) {
       const { page } = await this.#ask(this.#query, last);
       const { api } = this.#options;
       if (isDeepStrictEqual(api.resultTexts(page), api.resultTexts(last.page))) {
@@ -224,24 +224,19 @@ class Paginator<Q extends Query, P extends ApiPage> {
         this.#last = { ...last, page };
       }
     }
-    this.#refuseCircle();
-  }
-
-  #isInCircle(): boolean {
-    return this.#cursor !== undefined && this.#recoveries === 0 && this.#asked.has(this.#cursor);
-  }
-
-  #refuseCircle(): void {
-    const before = this.#isInCircle() ? this.#asked.get(this.#cursor ?? '') : undefined;
+    const before = this.#pageAskedBefore();
+    if (before === undefined && this.#emptyPages <= mostEmptyPages) return;
     const got =
-      before === undefined
-        ? this.#emptyPages > mostEmptyPages && `got ${this.#emptyPages} empty pages in a row`
-        : `got the cursor of page ${before} again`;
-    if (got === false) return;
+      before === undefined ? `${this.#emptyPages} empty pages in a row` : `the cursor of page ${before} again`;
     const message =
-      `Expected page ${this.#pages} of ${this.#query.operation} to end the list or to lead to a new page, ${got}: ` +
+      `Expected page ${this.#pages} of ${this.#query.operation} to end the list or to lead to a new page, got ${got}: ` +
       `the API runs in a circle. Try again later${this.#orShorter()}.`;
     throw new ReadFailure('loop', 'UPSTREAM_BODY', message, { pages: this.#pages });
+  }
+
+  /** The number of the page that was asked with the next cursor before; a cursor that has just been found may be an old one. */
+  #pageAskedBefore(): number | undefined {
+    return this.#recoveries === 0 ? this.#asked.get(this.#cursor ?? '') : undefined;
   }
 
   /** A settlement or an order has no range that could be shorter. */

@@ -7,19 +7,19 @@ import { ReadFailure, type FailureKind } from '../../../src/engine/retry/read-fa
 import type { RequestParameters } from '../../../src/sources/finances/api-v0/request-path.js';
 import type { Recorded } from '../http/recording-server.js';
 import {
+  day,
   emptyPage,
+  events,
   failureOf,
   invalidInput,
   refusal,
   setup,
   start,
+  week,
   type Scripted,
   type Setup,
 } from './scripted-service.js';
 
-const events = 'ListFinancialEvents';
-const day = 86_400_000;
-const week = { PostedAfter: start - 8 * day, PostedBefore: start - day };
 const weekQuery = 'PostedAfter=2025-06-23T12:00:00.000Z&PostedBefore=2025-06-30T12:00:00.000Z';
 
 interface Reading {

@@ -1,12 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
 import {
-  createApiClient,
   type ApiClientOptions,
-  pageRequests,
+  pagedRequests,
   type Asking,
   type RequestPage,
-} from '../../../src/engine/paging/page-requests.js';
+} from '../../../src/engine/paging/paged-requests.js';
 import type { PagedApi } from '../../../src/engine/paging/paged-api.js';
 import { createTransport, type TransportOptions } from '../../../src/engine/http/transport.js';
 import { RetryPolicy, type RetryPolicyOptions } from '../../../src/engine/retry/retry-policy.js';
@@ -59,6 +58,7 @@ export interface Setup extends Asking {
   readonly request: RequestPage<FinancesQuery, FinancesPage>;
   readonly counts: { requests: number; retries: number; throttled: number; pages: number };
   readonly stop: AbortController;
+  readonly asking: Asking;
 }
 
 export interface SetupOptions extends Partial<Omit<RetryPolicyOptions, 'clock'>>, Pick<Asking, 'emit'> {
@@ -69,6 +69,11 @@ export interface SetupOptions extends Partial<Omit<RetryPolicyOptions, 'clock'>>
 }
 
 export const start = Date.parse('2025-07-01T12:00:00Z');
+export const day = 86_400_000;
+
+/** The operation that is asked most, and a week of it. */
+export const events = 'ListFinancialEvents';
+export const week = { PostedAfter: start - 8 * day, PostedBefore: start - day };
 
 /** A service that answers as a function says, and what asks it again and again, on a clock moved by hand. */
 export async function setup(
@@ -92,18 +97,17 @@ export function connected(
   onTestFinished(() => wire.close());
   const api = financesApi({ endpoint, quota: undefined, cursorLifeMs: 180_000 });
   const policy = new RetryPolicy({ clock, random: () => 0.5, ...options });
-  const sender = createApiClient({ api, transport: wire, clock, ...client });
   const stop = new AbortController();
+  const counts = { requests: 0, retries: 0, throttled: 0, pages: 0 };
+  const asking = { counts, emit, signal: stop.signal, priority: 0 };
   return {
+    ...asking,
+    asking,
     server,
     clock,
     api,
-    request: pageRequests({ client: sender, policy, clock, queueOf: client?.queueOf }),
-    emit,
-    counts: { requests: 0, retries: 0, throttled: 0, pages: 0 },
+    request: pagedRequests({ api, transport: wire, clock, ...client, policy }),
     stop,
-    signal: stop.signal,
-    priority: 0,
   };
 }
 

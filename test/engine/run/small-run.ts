@@ -60,7 +60,7 @@ export function upstreamOf(ledger: Ledger): FinancesUpstream {
       readPages(
         { operation, parameters },
         {
-          ...reading,
+          asking: reading,
           api,
           clock,
           request: async (query, { cursor, pageSize }, { counts, signal }) => {

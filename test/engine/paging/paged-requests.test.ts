@@ -9,21 +9,21 @@ import { RequestQueue } from '../../../src/engine/rate-limit/request-queue.js';
 import { HandClock } from '../../core/clock.js';
 import {
   connected,
+  day,
   emptyPage,
+  events,
   failureOf,
   invalidInput,
   refusal,
   send,
   setup,
   start,
+  week,
   type Scripted,
   type Setup,
 } from './scripted-service.js';
 
-const events = 'ListFinancialEvents';
 const minute = 60_000;
-const day = 86_400_000;
-const week = { PostedAfter: start - 8 * day, PostedBefore: start - day };
 
 /** Asks for one page; `cursor`: not the first. */
 const ask = (of: Setup, parameters: RequestParameters = week, cursor?: string, pageSize = 100) =>
