@@ -1,6 +1,7 @@
+import { once } from 'node:events';
 import type { Clock } from '../../core/clock.js';
 import type { Transport } from '../http/transport.js';
-import type { IssuedToken, SignIn } from './token-request.js';
+import type { SignIn } from './token-request.js';
 
 /** The header that carries an access token. */
 export const accessTokenHeader = 'x-amz-access-token';
@@ -35,70 +36,63 @@ const firstWaitMs = 500;
 
 /** Signs one account in when it is first needed, and again whenever its access token is about to expire. */
 export function createAccessTokens(options: AccessTokensOptions): AccessTokens {
-  return new HeldToken(options);
-}
-
-class HeldToken implements AccessTokens {
-  readonly #options: AccessTokensOptions;
-  #held: { readonly token: string; readonly renewAt: number } | undefined;
-  #refresh: SharedPromise<string> | undefined;
-
-  constructor(options: AccessTokensOptions) {
-    this.#options = options;
-  }
-
-  async current(signal: AbortSignal): Promise<string> {
-    signal.throwIfAborted();
-    if (this.#held !== undefined && this.#options.clock.now() < this.#held.renewAt) return this.#held.token;
-    if (this.#refresh === undefined || this.#refresh.stopped) this.#refresh = this.#begin();
-    return this.#refresh.wait(signal);
-  }
-
-  refused(token: string): void {
-    if (this.#held?.token === token) this.#held = undefined;
-  }
-
-  #begin(): SharedPromise<string> {
-    const refresh = new SharedPromise(async (signal) => {
+  let cached: CachedToken | undefined;
+  let refresh: SharedPromise<string> | undefined;
+  const begin = (): SharedPromise<string> => {
+    const begun = new SharedPromise(async (signal) => {
       try {
-        const { token, renewAt } = await issue(this.#options, signal);
-        this.#held = { token, renewAt };
-        return token;
+        cached = await issue(options, signal);
+        return cached.token;
       } finally {
-        if (this.#refresh === refresh) this.#refresh = undefined;
+        if (refresh === begun) refresh = undefined;
       }
     });
-    return refresh;
-  }
+    return begun;
+  };
+  return {
+    current: async (signal) => {
+      signal.throwIfAborted();
+      if (cached !== undefined && options.clock.now() < cached.renewAt) return cached.token;
+      if (refresh === undefined || refresh.stopped) refresh = begin();
+      return refresh.wait(signal);
+    },
+    refused: (token) => {
+      if (cached?.token === token) cached = undefined;
+    },
+  };
+}
+
+interface CachedToken {
+  readonly token: string;
+  readonly renewAt: number;
 }
 
 /** Asks until there is a token, a refusal, or no sense in asking on. */
 async function issue(
   { transport, clock, random = Math.random, ...signIn }: AccessTokensOptions,
   signal: AbortSignal,
-): Promise<{ readonly token: string; readonly renewAt: number }> {
+): Promise<CachedToken> {
   // Only now: who need not sign in needs no schema of the answer either.
   const { requestToken } = await import('./token-request.js');
   for (let number = 1; ; number++) {
     // The life of a token counts from before the request: it began at some moment in between.
     const asked = clock.now();
     const answer = await requestToken(signIn, transport, signal);
-    if (!('error' in answer)) return { token: answer.token, renewAt: renewalOf(answer, asked) };
+    if (!('error' in answer)) {
+      const { token, lifeMs } = answer;
+      return { token, renewAt: asked + lifeMs - Math.min(spareMs, lifeMs * sparePart) };
+    }
     if (!answer.error.retryable || number === tries) throw answer.error;
     const wait = firstWaitMs * 2 ** (number - 1) * (0.5 + random() / 2);
     await clock.sleep(Math.max(wait, answer.waitMs), signal);
   }
 }
 
-function renewalOf({ lifeMs }: IssuedToken, asked: number): number {
-  return asked + lifeMs - Math.min(spareMs, lifeMs * sparePart);
-}
-
 /**
  * A promise that several callers wait for. A caller that gives up leaves the others waiting; the work is stopped
  * when the last one has given up.
  */
-export class SharedPromise<T> {
+class SharedPromise<T> {
   readonly #stop = new AbortController();
   readonly #result: Promise<T>;
   #waiting = 0;
@@ -118,17 +112,14 @@ export class SharedPromise<T> {
   async wait(signal: AbortSignal): Promise<T> {
     signal.throwIfAborted();
     this.#waiting++;
-    let giveUp = (): void => undefined;
-    const aborted = new Promise<never>((_resolve, reject) => {
-      giveUp = () => {
-        reject(signal.reason as Error);
-      };
-      signal.addEventListener('abort', giveUp, { once: true });
-    });
+    const over = new AbortController();
+    const aborted = once(signal, 'abort', over).then(() => Promise.reject(signal.reason as Error));
+    // Nobody waits for it any more once the race is over.
+    aborted.catch(() => undefined);
     try {
       return await Promise.race([this.#result, aborted]);
     } finally {
-      signal.removeEventListener('abort', giveUp);
+      over.abort();
       if (--this.#waiting === 0) this.#stop.abort(signal.reason);
     }
   }

@@ -22,7 +22,7 @@ const failures: Readonly<Record<string, readonly [what: string, todo: string]>> 
   ERR_SSL_WRONG_VERSION_NUMBER: ['it does not speak TLS', 'check whether --endpoint should begin with http://'],
 };
 
-export interface FailedRequest {
+interface FailedRequest {
   readonly origin: string;
   /** Path and query. */
   readonly path: string;
@@ -42,15 +42,9 @@ export function failureOf(error: unknown, { origin, path, method, addressOf }: F
   // Codes come from anywhere: `valueOf` is none of these.
   const known = Object.hasOwn(failures, code) ? failures[code] : undefined;
   const [what, todo] = known ?? unknownFailure(code, error);
-  return new LedgerlakeError(
-    'UPSTREAM_UNREACHABLE',
-    `Could not read from ${host}: ${what}. Please ${todo.replace('--endpoint', addressOf)}.`,
-    {
-      cause: error,
-      details: `${method} ${path}
-${code}: ${messageOf(error)}`,
-    },
-  );
+  const message = `Could not read from ${host}: ${what}. Please ${todo.replace('--endpoint', addressOf)}.`;
+  const details = `${method} ${path}\n${code}: ${messageOf(error)}`;
+  return new LedgerlakeError('UPSTREAM_UNREACHABLE', message, { cause: error, details });
 }
 
 function unknownFailure(code: string, error: unknown): readonly [string, string] {

@@ -4,6 +4,14 @@ import { systemClock, type Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { answerTimeout, failureOf } from './transport-failure.js';
 
+const megabyte = 1024 * 1024;
+
+/** Bytes of the largest page: the service's own are below 10 MB. */
+const pageBytes = 64 * megabyte;
+
+/** Bytes that are read of an answer that refuses: what it says stands at its beginning. */
+export const errorBytes = megabyte;
+
 export interface TransportOptions {
   /** Milliseconds until a connection stands. */
   readonly connectTimeoutMs?: number;
@@ -13,10 +21,7 @@ export interface TransportOptions {
   readonly bodyTimeoutMs?: number;
   /** Milliseconds from the request to the end of the answer, however steadily its pieces come; by `clock`. */
   readonly answerTimeoutMs?: number;
-  /** Default: the system's. */
   readonly clock?: Clock;
-  /** Milliseconds for which an idle connection is kept, unless the server says for how long. */
-  readonly keepAliveMs?: number;
 }
 
 export interface GetRequest {
@@ -67,7 +72,6 @@ export function createTransport({
   connectTimeoutMs = 10_000,
   headersTimeoutMs = 60_000,
   bodyTimeoutMs = 60_000,
-  keepAliveMs = 30_000,
   answerTimeoutMs = 300_000,
   clock = systemClock,
 }: TransportOptions = {}): Transport {
@@ -75,37 +79,34 @@ export function createTransport({
     connect: { timeout: connectTimeoutMs },
     headersTimeout: headersTimeoutMs,
     bodyTimeout: bodyTimeoutMs,
-    keepAliveTimeout: keepAliveMs,
+    // Unless the server says for how long.
+    keepAliveTimeout: 30_000,
   });
   const send = async (request: GetRequest & Partial<PostRequest>, method: 'GET' | 'POST'): Promise<HttpAnswer> => {
     const { origin, path, headers, signal, body: sent = null, addressOf = '--endpoint' } = request;
     const { mostBytes = pageBytes, onSlow } = request;
+    const { host } = new URL(origin);
     signal.throwIfAborted();
-    const whole = new WholeAnswer(clock, answerTimeoutMs, onSlow);
+    const check = answerCheck(clock, answerTimeoutMs, onSlow);
     try {
       const answer = await agent.request({
-        origin,
-        path,
-        method,
+        ...{ origin, path, method, body: sent, signal },
         headers: { ...headers, 'accept-encoding': 'identity' },
-        body: sent,
-        signal,
         // Headers can drip too, as answers that announce the one to come.
         onInfo: () => {
-          whole.check(0);
+          check(0);
         },
       });
       const status = answer.statusCode;
-      const received = new Map(Object.entries(answer.headers).map(([name, value]) => [name, joined(value)]));
-      const encoding = received.get('content-encoding');
-      const isTaken = isIdentity(encoding);
-      const body = await bytesOf(answer.body, {
-        mostBytes: !isTaken ? 0 : status === 200 ? mostBytes : errorBytes,
-        isCut: !isTaken || status !== 200,
-        host: new URL(origin).host,
-        whole,
-      });
-      if (!isTaken) throw encoded(encoding, origin);
+      const received = new Map(
+        Object.entries(answer.headers).map(([name, value]) => [name, [value].flat().join(', ')]),
+      );
+      const encoding = received.get('content-encoding') ?? '';
+      // Nothing here decodes, and none was asked for: bytes that are kept must be the ones that the service wrote.
+      const isEncoded = encoding !== '' && encoding.toLowerCase() !== 'identity';
+      const limit = { mostBytes: isEncoded ? 0 : status === 200 ? mostBytes : errorBytes, host };
+      const body = await bytesOf(answer.body, { ...limit, isCut: isEncoded || status !== 200, check });
+      if (isEncoded) throw encoded(encoding, host);
       // The pool takes the connection back only after this; a request sent before that would open another one.
       await setImmediate();
       return { status, headers: received, body };
@@ -121,75 +122,11 @@ export function createTransport({
   };
 }
 
-function joined(value: string | string[] | undefined): string {
-  return Array.isArray(value) ? value.join(', ') : (value ?? '');
-}
-
-/** Nothing here decodes, and none was asked for: bytes that are kept must be the ones that the service wrote. */
-function isIdentity(encoding: string | undefined): boolean {
-  return encoding === undefined || encoding === '' || encoding.toLowerCase() === 'identity';
-}
-
-function encoded(encoding = '', origin: string): LedgerlakeError {
+function encoded(encoding: string, host: string): LedgerlakeError {
   const found = /^[\w, -]{1,40}$/.test(encoding) ? encoding : 'another one';
   return new LedgerlakeError(
     'UPSTREAM_BODY',
-    `Expected an answer without content-encoding from ${new URL(origin).host}, got ${found}: check the proxy in between.`,
-  );
-}
-
-const megabyte = 1024 * 1024;
-
-/** Bytes of the largest page: the service's own are below 10 MB. */
-export const pageBytes = 64 * megabyte;
-
-/** Bytes that are read of an answer that refuses: what it says stands at its beginning. */
-export const errorBytes = megabyte;
-
-const firstBytes = 64 * 1024;
-
-export interface BodyOptions {
-  readonly mostBytes: number;
-  /** Whether a longer body is cut there; else it is an error. */
-  readonly isCut: boolean;
-  /** For messages. */
-  readonly host: string;
-  readonly whole: WholeAnswer;
-}
-
-/**
- * Reads a body into memory. What is longer than is taken is never held: the connection is closed instead.
- *
- * @throws LedgerlakeError TOO_LARGE, and what the body or `whole` throws
- */
-export async function bytesOf(
-  body: AsyncIterable<Buffer>,
-  { mostBytes, isCut, host, whole }: BodyOptions,
-): Promise<Uint8Array> {
-  // One piece of memory, as a body may come in as many pieces as it has bytes.
-  let bytes = new Uint8Array(Math.min(firstBytes, mostBytes));
-  let length = 0;
-  for await (const chunk of body) {
-    const part = isCut ? chunk.subarray(0, mostBytes - length) : chunk;
-    const end = length + part.length;
-    if (end > mostBytes) throw tooLarge(host, mostBytes);
-    if (end > bytes.length) {
-      const larger = new Uint8Array(Math.min(mostBytes, Math.max(end, bytes.length * 2)));
-      larger.set(bytes.subarray(0, length));
-      bytes = larger;
-    }
-    bytes.set(part, length);
-    length = end;
-    whole.check(length);
-    if (part.length < chunk.length) break;
-  }
-  return bytes.slice(0, length);
-}
-
-function tooLarge(host: string, mostBytes: number): LedgerlakeError {
-  return new LedgerlakeError(
-    'TOO_LARGE',
-    `Expected an answer of at most ${mostBytes / megabyte} MB from ${host}, got a larger one: smaller pages or shorter ranges are needed.`,
+    `Expected an answer without content-encoding from ${host}, got ${found}: check the proxy in between.`,
   );
 }
 
@@ -204,36 +141,56 @@ export interface SlowAnswer {
 /** Milliseconds from the request on after which an answer counts as slow, and between two reports of it. */
 const slowMs = 30_000;
 
-/** The time that an answer takes from its request to its last byte. */
-export class WholeAnswer {
-  readonly #clock: Clock;
-  readonly #timeoutMs: number;
-  readonly #onSlow: ((slow: SlowAnswer) => void) | undefined;
-  readonly #since: number;
-  #reportAt: number;
-
-  constructor(clock: Clock, timeoutMs: number, onSlow: ((slow: SlowAnswer) => void) | undefined) {
-    this.#clock = clock;
-    this.#timeoutMs = timeoutMs;
-    this.#onSlow = onSlow;
-    this.#since = clock.now();
-    this.#reportAt = this.#since + slowMs;
-  }
-
-  /**
-   * Called with each piece of the answer. What sends nothing at all ends by the timeouts of the connection.
-   *
-   * @param bytes of the body so far
-   * @throws Error with the code `answerTimeout` where the answer takes too long
-   */
-  check(bytes: number): void {
-    const now = this.#clock.now();
-    if (now - this.#since > this.#timeoutMs) {
-      const message = `no whole answer after ${Math.round(this.#timeoutMs / 1000)} s, ${bytes} bytes so far`;
+/**
+ * Checks the time that an answer takes, from its request on: called with the bytes of the body so far, for each piece of it.
+ * What sends nothing at all ends by the timeouts of the connection. Throws an Error with the code `answerTimeout`.
+ */
+function answerCheck(clock: Clock, timeoutMs: number, onSlow: GetRequest['onSlow']): (bytes: number) => void {
+  const since = clock.now();
+  let reportAt = since + slowMs;
+  return (bytes) => {
+    const now = clock.now();
+    if (now - since > timeoutMs) {
+      const message = `no whole answer after ${Math.round(timeoutMs / 1000)} s, ${bytes} bytes so far`;
       throw Object.assign(new Error(message), { code: answerTimeout });
     }
-    if (now < this.#reportAt) return;
-    this.#reportAt = now + slowMs;
-    this.#onSlow?.({ seconds: (now - this.#since) / 1000, bytes });
+    if (now < reportAt) return;
+    reportAt = now + slowMs;
+    onSlow?.({ seconds: (now - since) / 1000, bytes });
+  };
+}
+
+interface BodyLimit {
+  readonly mostBytes: number;
+  /** Whether a longer body is cut there; else it is an error. */
+  readonly isCut: boolean;
+  readonly host: string;
+  readonly check: (bytes: number) => void;
+}
+
+/** Reads a body into memory. What is longer than is taken is never held: the connection is closed instead. */
+async function bytesOf(body: AsyncIterable<Buffer>, { mostBytes, isCut, host, check }: BodyLimit): Promise<Uint8Array> {
+  // One piece of memory, as a body may come in as many pieces as it has bytes.
+  let bytes = new Uint8Array(Math.min(64 * 1024, mostBytes));
+  let length = 0;
+  for await (const chunk of body) {
+    const taken = isCut ? chunk.subarray(0, mostBytes - length) : chunk;
+    const end = length + taken.length;
+    if (end > mostBytes) {
+      throw new LedgerlakeError(
+        'TOO_LARGE',
+        `Expected an answer of at most ${mostBytes / megabyte} MB from ${host}, got a larger one: smaller pages or shorter ranges are needed.`,
+      );
+    }
+    if (end > bytes.length) {
+      const larger = new Uint8Array(Math.min(mostBytes, Math.max(end, bytes.length * 2)));
+      larger.set(bytes.subarray(0, length));
+      bytes = larger;
+    }
+    bytes.set(taken, length);
+    length = end;
+    check(length);
+    if (taken.length < chunk.length) break;
   }
+  return bytes.slice(0, length);
 }

@@ -1,44 +1,39 @@
 import { LedgerlakeError, type ErrorCode } from '../../core/errors.js';
-import { excerpt, withCutToken } from './api-refusal.js';
 import type { Verdict } from '../run/pipeline.js';
+import { excerpt, withCutToken } from './api-refusal.js';
 
-/** Why reading was given up, once everything that may help was tried. */
-export type FailureKind = keyof typeof consequences;
-
-/** What becomes of the run: the slice stays open and the others go on, or all of it stops. */
-export type Consequence = 'leave-open' | 'stop';
-
-/** The one place that says what a failure to read one slice means for the others. */
-export const consequences = {
+/** Why reading a slice was given up, once everything that may help was tried. Its slice stays open, and the others go on. */
+type SliceFailureKind =
   /** The pages can't be continued: read the slice again from its beginning, or split it. */
-  'cursor-expired': 'leave-open',
+  | 'cursor-expired'
   /** Not even the smallest page is small enough. */
-  'too-large': 'leave-open',
+  | 'too-large'
   /** The slice must be split. */
-  'window-too-long': 'leave-open',
+  | 'window-too-long'
   /** Refused again and again without a reason that is known; a smaller slice may be accepted. */
-  invalid: 'leave-open',
+  | 'invalid'
   /** Throttled for a long time; a request of another slice may get through. */
-  throttled: 'leave-open',
+  | 'throttled'
   /** The API failed on this again and again. */
-  fault: 'leave-open',
+  | 'fault'
   /** The pages don't come to an end. */
-  loop: 'leave-open',
+  | 'loop'
   /** It failed not long ago, and it is too soon to try again. */
-  known: 'leave-open',
+  | 'known'
   /** No such group or order. */
-  'unknown-subject': 'leave-open',
+  | 'unknown-subject'
   /** The API gave it an id that can't be part of a request. */
-  unaskable: 'leave-open',
-  /** The credentials don't give access: no slice can be read. */
-  denied: 'stop',
-  /** The API can't be reached: no slice can be read. */
-  unreachable: 'stop',
-  /** The request breaks the API's rules: a fault of this program, which would be repeated. */
-  mistake: 'stop',
-} as const satisfies Record<string, Consequence>;
+  | 'unaskable';
 
-export interface FailureOptions {
+/**
+ * The same where the run ends: no slice can be read where the credentials don't give access (`denied`) or the API can't be
+ * reached, and a request that breaks the API's rules (`mistake`) is a fault of this program, which would be repeated.
+ */
+const fatal = ['denied', 'unreachable', 'mistake'] as const;
+
+export type FailureKind = SliceFailureKind | (typeof fatal)[number];
+
+interface FailureOptions {
   readonly cause?: unknown;
   readonly status?: number | undefined;
   readonly details?: string | undefined;
@@ -67,36 +62,24 @@ export class ReadFailure extends LedgerlakeError {
     this.pages = pages;
   }
 
-  /** What the rest of the run does. */
-  get consequence(): Consequence {
-    return consequences[this.kind];
+  get endsRun(): boolean {
+    return (fatal as readonly string[]).includes(this.kind);
   }
 
   /** The same failure, of another kind, after other pages, or with a message that goes on. */
-  with({
-    kind = this.kind,
-    more = '',
-    ...changed
-  }: FailureOptions & { kind?: FailureKind; more?: string }): ReadFailure {
-    const message = more === '' ? this.message : `${this.message} ${more}`;
-    return new ReadFailure(kind, this.code, message, {
-      ...optionsOf(this),
-      tries: this.tries,
-      pages: this.pages,
-      ...changed,
-    });
+  with({ kind = this.kind, more = '', pages = this.pages }: { kind?: FailureKind; more?: string; pages?: number }) {
+    const { code, message, cause, status, details, tries } = this;
+    const text = more === '' ? message : `${message} ${more}`;
+    return new ReadFailure(kind, code, text, { cause, status, details, tries, pages });
   }
 }
 
 /** The failure that the last attempt's error leads to. `advice`: a sentence that its message ends with. */
 export function failureFrom(kind: FailureKind, error: LedgerlakeError, tries: number, advice: string): ReadFailure {
+  const { code, status, details } = error;
   const tried = tries > 1 ? ` Tried ${tries} times.` : '';
   const message = `${excerpt(withCutToken(error.message), 1000)}${tried}${advice === '' ? '' : ` ${advice}`}`;
-  return new ReadFailure(kind, error.code, message, { ...optionsOf(error), cause: error, tries });
-}
-
-function optionsOf({ cause, status, details }: LedgerlakeError): FailureOptions {
-  return { cause, status, details };
+  return new ReadFailure(kind, code, message, { cause: error, status, details, tries });
 }
 
 /**
@@ -107,6 +90,5 @@ function optionsOf({ cause, status, details }: LedgerlakeError): FailureOptions 
 export function readVerdict(error: unknown, remedies: Partial<Record<FailureKind, Verdict>>): Verdict {
   // A window that came back empty and would replace rows: the others go on.
   if (error instanceof LedgerlakeError && error.code === 'UPSTREAM_EMPTY') return 'skip';
-  if (!(error instanceof ReadFailure) || error.consequence === 'stop') return 'abort';
-  return remedies[error.kind] ?? 'skip';
+  return error instanceof ReadFailure && !error.endsRun ? (remedies[error.kind] ?? 'skip') : 'abort';
 }

@@ -1,10 +1,10 @@
-import { type Cause, ApiRefusal, WebPage } from './api-refusal.js';
-import { type FailureKind, failureFrom } from './read-failure.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import { neverConnected } from '../http/transport-failure.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { isoInstant } from '../../core/numeric/instant.js';
+import { neverConnected } from '../http/transport-failure.js';
+import { ApiRefusal, WebPage, type Cause } from './api-refusal.js';
+import { failureFrom, type FailureKind } from './read-failure.js';
 
 /** How a request that failed for one cause is retried. */
 export interface RetryRule {
@@ -22,7 +22,7 @@ export interface RetryRule {
   readonly isImmediate?: true;
 }
 
-export type RetryRules = Readonly<Record<Exclude<Cause, 'other'> | 'never-there', RetryRule>>;
+type RetryRules = Readonly<Record<Exclude<Cause, 'other'> | 'never-there', RetryRule>>;
 
 const minute = 60_000;
 
@@ -65,7 +65,6 @@ export interface RetryPolicyOptions {
   readonly clock: Clock;
   /** From 0 up to 1: spreads the attempts. */
   readonly random: () => number;
-  readonly rules?: RetryRules | undefined;
 }
 
 /** A request that may take several attempts. */
@@ -90,12 +89,6 @@ export interface FailedAttempt {
   readonly pauseMs: number;
 }
 
-/** Pauses of an operation's throttled requests; those at the same time count once. */
-interface Spell {
-  readonly pauses: number;
-  readonly until: number;
-}
-
 /**
  * Sends requests of one API again, by cause, as the rules say: each attempt is a request of its own, for a token of the quota.
  * Between two attempts a request holds no place in the queue.
@@ -103,16 +96,14 @@ interface Spell {
 export class RetryPolicy {
   readonly #clock: Clock;
   readonly #random: () => number;
-  readonly #rules: RetryRules;
   /** Whether the API itself has ever answered: it exists, and what can't be reached then will come back. */
   #hasAnswered = false;
-  /** By operation, as long as it is throttled. */
-  readonly #spells = new Map<string, Spell>();
+  /** Pauses of an operation as long as it is throttled; those at the same time count once. */
+  readonly #spells = new Map<string, { readonly pauses: number; readonly until: number }>();
 
-  constructor({ clock, random, rules = retryRules }: RetryPolicyOptions) {
+  constructor({ clock, random }: RetryPolicyOptions) {
     this.#clock = clock;
     this.#random = random;
-    this.#rules = rules;
   }
 
   /**
@@ -134,11 +125,12 @@ export class RetryPolicy {
         const cause = causeOf(error);
         if (cause === 'other' || !(error instanceof LedgerlakeError)) throw error;
         if (error instanceof ApiRefusal && cause !== 'stranger' && !error.isWebPage) this.#hasAnswered = true;
-        const rule = this.#ruleFor(cause);
+        const isNowhere = !this.#hasAnswered && (cause === 'stranger' || cause === 'no-connection');
+        const rule = retryRules[isNowhere ? 'never-there' : cause];
         const now = this.#clock.now();
         const { times, since } = met.get(rule) ?? { times: 0, since: now };
         met.set(rule, { times: times + 1, since });
-        const pauseMs = this.#pauseFor(operation, cause, times, error);
+        const pauseMs = this.#pauseFor(rule, times, error, cause === 'throttled' ? operation : undefined);
         const retries = isGuess && cause === 'invalid' ? 0 : rule.retries;
         const isLast = times >= retries || now + pauseMs > since + rule.withinMs;
         request.failed({ cause, error, since, isLast, pauseMs });
@@ -149,35 +141,25 @@ export class RetryPolicy {
     }
   }
 
-  #ruleFor(cause: Exclude<Cause, 'other'>): RetryRule {
-    const isNowhere = !this.#hasAnswered && (cause === 'stranger' || cause === 'no-connection');
-    return this.#rules[isNowhere ? 'never-there' : cause];
-  }
-
-  #pauseFor(operation: string, cause: Exclude<Cause, 'other'>, before: number, error: LedgerlakeError): number {
-    const rule = this.#ruleFor(cause);
-    if (cause === 'throttled') return this.#throttledPause(operation, rule, before, error);
-    if (rule.isImmediate === true && before === 0) return 0;
-    const pauseMs = this.#askedPause(rule, error) ?? backOff(rule, before, this.#random);
-    return error instanceof ApiRefusal ? Math.max(pauseMs, error.leastPauseMs) : pauseMs;
-  }
-
-  /** Which request finds out that the quota is used up is chance: the longer that lasts, the longer all of them wait. */
-  #throttledPause(operation: string, rule: RetryRule, before: number, error: LedgerlakeError): number {
+  /**
+   * Milliseconds before the next attempt. Which request finds out that the quota is used up is chance: the longer that lasts, the
+   * longer all requests of the operation wait.
+   */
+  #pauseFor(rule: RetryRule, before: number, error: LedgerlakeError, throttled: string | undefined): number {
+    const { retryAfterMs, leastPauseMs = 0 } = error instanceof ApiRefusal ? error : {};
     const now = this.#clock.now();
-    const { pauses, until } = this.#spells.get(operation) ?? { pauses: 0, until: now };
-    const pauseMs = this.#askedPause(rule, error) ?? backOff(rule, Math.max(before, pauses), this.#random);
-    this.#spells.set(operation, {
-      pauses: pauses + (now >= until ? 1 : 0),
-      until: Math.max(until, now + pauseMs),
-    });
+    const spell = this.#spells.get(throttled ?? '') ?? { pauses: 0, until: now };
+    const pauses = throttled === undefined ? before : Math.max(before, spell.pauses);
+    if (rule.isImmediate === true && before === 0) return 0;
+    const asked =
+      // A random part, as others were given the same pause.
+      retryAfterMs === undefined ? undefined : retryAfterMs + Math.floor(this.#random() * rule.firstPauseMs);
+    const pauseMs = Math.max(asked ?? backOff(rule, pauses, this.#random), leastPauseMs);
+    if (throttled !== undefined) {
+      const until = Math.max(spell.until, now + pauseMs);
+      this.#spells.set(throttled, { pauses: spell.pauses + (now >= spell.until ? 1 : 0), until });
+    }
     return pauseMs;
-  }
-
-  /** The pause that the API asks for, and a random part, as others were given the same one. */
-  #askedPause({ firstPauseMs }: RetryRule, error: LedgerlakeError): number | undefined {
-    if (!(error instanceof ApiRefusal) || error.retryAfterMs === undefined) return undefined;
-    return error.retryAfterMs + Math.floor(this.#random() * firstPauseMs);
   }
 }
 
@@ -213,24 +195,17 @@ export function backOff(
   return Math.floor(least + random() * Math.max(0, most - least));
 }
 
-/** Takes an operation's attempt that failed. */
-export type WaitWarning = (operation: string, failed: FailedAttempt) => void;
-
-/** Milliseconds from which on a wait is reported. */
-const longWaitMs = 30_000;
-
-/** Milliseconds between two reports, at least. */
-const leastBetweenMs = 60_000;
+/** Milliseconds from which on a wait is reported, and between two reports at least. */
+const waits = { longMs: 30_000, betweenMs: 60_000 };
 
 /** Reports long waits for an API, at most once a minute: a run that waits says why and until when. */
-export function waitWarning(clock: Clock, emit: Emit): WaitWarning {
+export function waitWarning(clock: Clock, emit: Emit): (operation: string, failed: FailedAttempt) => void {
   let last = -Infinity;
   return (operation, { cause, error, since, isLast, pauseMs }) => {
     const now = clock.now();
     const until = now + pauseMs;
-    if (isLast || until - since < longWaitMs || now - last < leastBetweenMs) return;
+    if (isLast || until - since < waits.longMs || now - last < waits.betweenMs) return;
     last = now;
-    const reason = error.message;
-    emit({ event: 'service-awaited', operation, cause, reason, until: isoInstant(until) });
+    emit({ event: 'service-awaited', operation, cause, reason: error.message, until: isoInstant(until) });
   };
 }

@@ -139,7 +139,7 @@ describe('an API without page sizes, whose answers are in no order', () => {
   test('is not asked for a window that it answers with nothing', async () => {
     const { read, server } = await setup(() => page([]));
     const failure = await failureOf(read({ start: start - 181 * day, end: start }), ReadFailure);
-    expect(failure).toMatchObject({ kind: 'mistake', consequence: 'stop' });
+    expect(failure).toMatchObject({ kind: 'mistake', endsRun: true });
     expect(server.requests).toHaveLength(0);
   });
 });

@@ -265,7 +265,7 @@ describe('an access token', () => {
     const { refused, client } = signIn();
     const of = await setup(() => expired, { client });
     const failure = await failureOf(ask(of), ReadFailure);
-    expect(failure).toMatchObject({ kind: 'denied', tries: 4, consequence: 'stop' });
+    expect(failure).toMatchObject({ kind: 'denied', tries: 4, endsRun: true });
     expect(failure.message).toContain('--endpoint belong together (region, sandbox), and that the seller');
     expect(refused).toHaveLength(4);
   });
@@ -274,7 +274,7 @@ describe('an access token', () => {
     const { refused, client } = signIn();
     const of = await setup(() => refusal(403, 'Unauthorized', 'Access to requested resource is denied.'), { client });
     const failure = await failureOf(ask(of), ReadFailure);
-    expect(failure).toMatchObject({ kind: 'denied', tries: 2, consequence: 'stop' });
+    expect(failure).toMatchObject({ kind: 'denied', tries: 2, endsRun: true });
     expect(failure.message).toContain("Check the account's credentials and what they give access to");
     expect(refused).toHaveLength(2);
     expect(elapsed(of)).toBe(0);
@@ -319,7 +319,7 @@ describe('a service that is not there', () => {
     // Port 1 is reserved and nobody listens there.
     const of = connected(server, 'http://127.0.0.1:1');
     const failure = await failureOf(ask(of), ReadFailure);
-    expect(failure).toMatchObject({ kind: 'unreachable', tries: 3, consequence: 'stop' });
+    expect(failure).toMatchObject({ kind: 'unreachable', tries: 3, endsRun: true });
     expect(failure.message).toContain('127.0.0.1:1');
     expect(elapsed(of)).toBeLessThan(5000);
   });

@@ -154,7 +154,7 @@ describe('pages', () => {
   ])('of more than 180 days are not asked for: the answer would be empty (%j)', async (parameters, days) => {
     const of = await setup(() => emptyPage);
     const failure = await failureOf(read(of, { parameters }), ReadFailure);
-    expect(failure).toMatchObject({ kind: 'mistake', consequence: 'stop' });
+    expect(failure).toMatchObject({ kind: 'mistake', endsRun: true });
     expect(failure.message).toContain(`got ${days} days`);
     expect(of.server.requests).toHaveLength(0);
     await read(of, { parameters: { PostedAfter: start - 180 * day, PostedBefore: start - day } });
@@ -207,7 +207,7 @@ describe('pages that are too large', () => {
     const foundSize = new FoundSize();
     const of = await setup((number) => (number < 3 ? pageOf(`t${number}`, number) : vague));
     const failure = await failureOf(read(of, { foundSize }), ReadFailure);
-    expect(failure).toMatchObject({ kind: 'invalid', pages: 2, consequence: 'leave-open' });
+    expect(failure).toMatchObject({ kind: 'invalid', pages: 2, endsRun: false });
     expect(of.server.requests.map(size)).toEqual([100, 100, 100, 100, 100, 100, 50, 25, 10, 5, 2, 1]);
     expect(foundSize.size).toBe(Infinity);
   });
@@ -293,7 +293,7 @@ describe('an expired token', () => {
   test('ends the pages of a group once two have come: the caller begins anew', async () => {
     const of = await setup((number) => (number < 3 ? pageOf(`t${number}`, number) : expired));
     const failure = await failureOf(read(of, byGroup), ReadFailure);
-    expect(failure).toMatchObject({ kind: 'cursor-expired', pages: 2, status: 400, consequence: 'leave-open' });
+    expect(failure).toMatchObject({ kind: 'cursor-expired', pages: 2, status: 400, endsRun: false });
     expect(of.server.requests).toHaveLength(3);
   });
 
