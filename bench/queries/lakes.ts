@@ -5,7 +5,7 @@ import { backfill } from '../../src/app/load/backfill.js';
 import { compact } from '../../src/app/maintenance/compact-lake.js';
 import type { RunContext } from '../../src/app/context.js';
 import { openDatabase } from '../../src/core/duckdb/connection.js';
-import { openLakeFiles } from '../../src/app/query/lake-files.js';
+import { openLakeReader } from '../../src/app/query/lake-files.js';
 import { fileLiteral, literal, type LakeFiles } from '../../src/core/duckdb/views.js';
 import { createSeller } from '../../src/emulator/seller/seller.js';
 import { startService } from '../../src/serve/http/server.js';
@@ -36,7 +36,7 @@ export async function compactedLake(landed: string, lake: string): Promise<void>
 
 /** The files of a lake by table. */
 export async function filesOf(lake: string): Promise<LakeFiles> {
-  return (await openLakeFiles(lake, clock))();
+  return (await openLakeReader(lake, clock)).lakeFiles();
 }
 
 /** DuckDB's own copy of a lake's files: the same rows in the same order, written as it writes zstd by itself. */

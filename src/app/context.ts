@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import type { Clock } from '../core/clock.js';
 import type { Emit } from '../core/events/run-event.js';
 import type { Output } from '../core/text/sink.js';
+import type { DeltaTable } from '../lake/delta/delta-table.js';
 
 /** Where a command reads the time, writes, and is told to stop. */
 export interface CommandContext {
@@ -22,4 +24,16 @@ export interface RunContext extends Omit<CommandContext, 'log'> {
 /** The same for a command that writes its results piece by piece. */
 export interface ReadingContext extends Omit<CommandContext, 'print'> {
   readonly output: Output;
+}
+
+/** Resolves once a signal has aborted, also where it has by now: then no event follows. */
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
+}
+
+/** Reports the damaged checkpoints that were passed over when tables of a lake were opened; every command that opens one does. */
+export function emitDamagedCheckpoints(tables: readonly DeltaTable[], emit: Emit): void {
+  for (const { path, fault = '' } of tables.flatMap(({ damagedCheckpoints }) => damagedCheckpoints)) {
+    emit({ event: 'checkpoint-damaged', file: path, reason: fault });
+  }
 }

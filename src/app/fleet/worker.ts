@@ -13,10 +13,9 @@ import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import { backfill } from '../load/backfill.js';
-import type { RunContext } from '../context.js';
+import { type RunContext, untilAborted } from '../context.js';
 import type { LoadOptions } from '../load/load.js';
 import { sync } from '../load/sync.js';
-import { untilAborted } from '../until-aborted.js';
 
 /** What the runs of an account go by. */
 export type AccountSettings = Settings & Omit<LoadOptions, 'json' | 'store'>;

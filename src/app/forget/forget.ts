@@ -1,5 +1,5 @@
 import { plainLog } from '../../observe/log/plain-log.js';
-import { emitDamagedCheckpoints } from '../damaged-checkpoints.js';
+import { emitDamagedCheckpoints, type CommandContext } from '../context.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { readInstant, isoInstant } from '../../core/numeric/instant.js';
@@ -26,7 +26,6 @@ import type { Store } from '../../lake/store/store.js';
 import { withAgedRows } from './retention.js';
 import { readAccountName } from '../configuration/account.js';
 import { forgottenRows, forgottenText, type Forgotten } from './forgotten.js';
-import type { CommandContext } from '../context.js';
 import { eraseState, type StatePlace } from '../load/state-folder.js';
 
 export interface ForgetOptions extends StatePlace {

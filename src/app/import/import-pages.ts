@@ -1,4 +1,4 @@
-import { emitDamagedCheckpoints } from '../damaged-checkpoints.js';
+import { emitDamagedCheckpoints, type RunContext } from '../context.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { tables } from '../../sources/finances/model/tables.js';
 import { importedPipelines, importInputs } from './import-inputs.js';
@@ -13,7 +13,6 @@ import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
 import { refuseMixing } from '../configuration/account.js';
 import type { RunReport } from '../load/run-summary.js';
-import type { RunContext } from '../context.js';
 import { noteRun } from '../load/note-run.js';
 
 export interface ImportPagesOptions {

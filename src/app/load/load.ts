@@ -1,4 +1,4 @@
-import { emitDamagedCheckpoints } from '../damaged-checkpoints.js';
+import { emitDamagedCheckpoints, type RunContext } from '../context.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { readEndpoint } from '../../sources/finances/api-v0/endpoint.js';
@@ -25,7 +25,6 @@ import { emittingWatermarks } from '../sync/watermark.js';
 import { windowedOf } from '../sync/synced-pipelines.js';
 import { noUpstream, ownAddress, withOwnConnections } from './connect-custom.js';
 import { withUpstream, type UpstreamOptions } from './connect-upstream.js';
-import type { RunContext } from '../context.js';
 import { noteRun } from './note-run.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 

@@ -1,4 +1,4 @@
-import { emitDamagedCheckpoints } from '../damaged-checkpoints.js';
+import { emitDamagedCheckpoints } from '../context.js';
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';

@@ -1,5 +1,5 @@
 import { plainLog } from '../../observe/log/plain-log.js';
-import { emitDamagedCheckpoints } from '../damaged-checkpoints.js';
+import { emitDamagedCheckpoints } from '../context.js';
 import type { Clock } from '../../core/clock.js';
 import { sqlType } from '../../core/columns/table.js';
 import { tables } from '../../sources/finances/model/tables.js';
@@ -22,15 +22,6 @@ export function sqlTables(
 /** This program's own. */
 export const lakeTables = sqlTables(tables);
 
-/**
- * Opens a lake for reading.
- *
- * @throws LedgerlakeError USAGE where there is none, or where it can't be read
- */
-export async function openLakeFiles(location: string, clock: Clock): Promise<() => Promise<LakeFiles>> {
-  return (await openLakeReader(location, clock)).lakeFiles;
-}
-
 /** A lake as queries need it. */
 export interface LakeReader {
   /** Those of this program, and those that users' own pipelines have filled. */
@@ -41,14 +32,24 @@ export interface LakeReader {
   readonly sliceOf: (address: string) => string | undefined;
 }
 
-/** The same, with what can be told of its files; `log` takes what is wrong with it. */
+/**
+ * Opens a lake that is there, for a command that reads it; `log` takes what is wrong with it.
+ *
+ * @throws LedgerlakeError as `existingLake`
+ */
+export async function openExistingLake(location: string, clock: Clock, log: (line: string) => void): Promise<Lake> {
+  const lake = await existingLake(location, tables, clock);
+  emitDamagedCheckpoints(lake.tables, plainLog(log));
+  return lake;
+}
+
+/** The same, as queries need it. */
 export async function openLakeReader(
   location: string,
   clock: Clock,
   log: (line: string) => void = () => undefined,
 ): Promise<LakeReader> {
-  const lake = await existingLake(location, tables, clock);
-  emitDamagedCheckpoints(lake.tables, plainLog(log));
+  const lake = await openExistingLake(location, clock, log);
   return {
     tables: sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns }))),
     lakeFiles: async () => {

@@ -59,12 +59,5 @@ export const categories: readonly Category[] = [
   },
 ];
 
-/** Amounts as decimal texts, by category; one that is lacking is 0. */
-export type CategoryAmounts = ReadonlyMap<CategoryId, string>;
-
-export function isCategory(id: string): id is CategoryId {
-  return categories.some((category) => category.id === id);
-}
-
 /** What selling brought and cost: all but loans and transfers. */
 export const tradeCategories = categories.filter(({ id }) => id !== 'transfers');

@@ -3,10 +3,10 @@ import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import { instantText } from '../status/backfill-command.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
-import { type AccountStatus, type PipelineStatus, needsEndpoint } from '../status/lake-status.js';
-import { countText } from './report-amounts.js';
+import { coverageText, needsEndpoint, type AccountStatus, type PipelineStatus } from '../status/lake-status.js';
+import { formatCount } from '../../core/text/amounts.js';
 import { calendarChart, daySigns } from './charts.js';
-import { html, type Html, figureTable, lakeCode } from './html.js';
+import { figureTable, html, lakeCode, numberColumn, textColumn, type Html } from './html.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 /** Months that a calendar shows, the newest ones, and gaps that are listed. */
@@ -56,13 +56,13 @@ function pipelineHtml({ pipeline, days, gaps }: PipelineStatus): Html {
     const date = isoInstant(start);
     return { month: date.slice(0, 7), day: Number(date.slice(8, 10)), state };
   });
-  const told = coverageText(days);
+  const coverage = coverageText(days);
   return html`<figure class="calendar">
       <h4>${pipelineNamed(pipeline)?.title ?? pipeline}</h4>
-      ${calendarChart(`Calendar: ${told}.`, cells)}
+      ${calendarChart(`Calendar: ${coverage}.`, cells)}
       <figcaption>
         ${lakeCode(pipeline)}:
-        ${told}.${older === 0 ? undefined : ` The calendar has the last ${mostMonths} months, the list of gaps all.`}
+        ${coverage}.${older === 0 ? undefined : ` The calendar has the last ${mostMonths} months, the list of gaps all.`}
       </figcaption>
     </figure>
     ${gaps.length === 0 ? undefined : gapTable(pipeline, gaps)}`;
@@ -77,32 +77,21 @@ function mostDays(days: readonly Day[]): number {
   return Math.min(days.length, Math.round((last.start - first) / dayMs) + 1);
 }
 
-/** `5 of 16 days loaded, 11 missing`. */
-export function coverageText(days: readonly Day[]): string {
-  const count = (state: DayState) => days.filter((day) => day.state === state).length;
-  const parts = [`${countText(count('full') + count('empty'))} of ${countText(days.length)} days loaded`];
-  if (count('partial') > 0) parts.push(`${countText(count('partial'))} in part`);
-  if (count('imported') > 0) parts.push(`${countText(count('imported'))} imported only`);
-  if (count('missing') > 0) parts.push(`${countText(count('missing'))} missing`);
-  return parts.join(', ');
-}
-
 function gapTable(pipeline: string, gaps: readonly Window[]): Html {
   const shown = gaps.slice(-mostGaps).toReversed();
   const more = gaps.length - shown.length;
-  return figureTable({
-    caption: html`Gaps of
-    ${pipeline}${more === 0 ? undefined : `, the last ${shown.length} of ${countText(gaps.length)}`}`,
-    columns: [
-      { label: 'From', kind: 'text' },
-      { label: 'To, excluded', kind: 'text' },
-      { label: 'Days', kind: 'number' },
+  return figureTable(
+    html`Gaps of ${pipeline}${more === 0 ? undefined : `, the last ${shown.length} of ${formatCount(gaps.length)}`}`,
+    shown,
+    [
+      textColumn('From', ({ start }) => instantText(start)),
+      textColumn('To, excluded', ({ end }) => instantText(end)),
+      numberColumn('Days', ({ start, end }) => daysText(end - start)),
     ],
-    rows: shown.map(({ start, end }) => [instantText(start), instantText(end), daysText(end - start)]),
-  });
+  );
 }
 
 /** Whole days, or a part of one to a tenth. */
 function daysText(ms: number): string {
-  return ms % dayMs === 0 ? countText(ms / dayMs) : (ms / dayMs).toFixed(1);
+  return ms % dayMs === 0 ? formatCount(ms / dayMs) : (ms / dayMs).toFixed(1);
 }

@@ -27,48 +27,46 @@ function textOf(part: Part): string {
   return escaped(String(part));
 }
 
-const escapes: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
+const escapes: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": '#39' };
 
 /** A text as it may stand in an element or a quoted attribute, whatever it holds. */
-export function escaped(text: string): string {
-  return printable(text.replaceAll(/[&<>"']/g, (character) => escapes[character] ?? character));
+function escaped(text: string): string {
+  return printable(text.replaceAll(/[&<>"']/g, (character) => `&${escapes[character] ?? ''};`));
 }
 
-export interface TableColumn {
+/** A column of a table of figures: its heading, and what each row has in it. */
+export interface TableColumn<T> {
   readonly label: Part;
-  readonly kind: 'text' | 'number';
+  readonly cell: (row: T) => Part;
+  readonly isNumber: boolean;
   /** Left out where the page is narrow: what it says must stand elsewhere too. */
-  readonly isExtra?: boolean;
+  readonly isExtra: boolean;
 }
 
-interface TableOptions {
-  /** What the table is of, with the currency of its amounts. */
-  readonly caption: Part;
-  readonly columns: readonly TableColumn[];
-  /** The first cell of each row is its heading. */
-  readonly rows: readonly (readonly Part[])[];
-  /** Sums of the columns. */
-  readonly foot?: readonly Part[] | undefined;
+export function textColumn<T>(label: Part, cell: (row: T) => Part, isExtra = false): TableColumn<T> {
+  return { label, cell, isExtra, isNumber: false };
 }
 
-/** A table of figures, which scrolls by itself where the page is too narrow for it. */
-export function figureTable({ caption, columns, rows, foot }: TableOptions): Html {
-  const line = (cells: readonly Part[]) =>
-    html`<tr>
-      ${cells.map((cell, at) => cellOf(cell, at, columns))}
-    </tr>`;
+export function numberColumn<T>(label: Part, cell: (row: T) => Part, isExtra = false): TableColumn<T> {
+  return { label, cell, isExtra, isNumber: true };
+}
+
+/**
+ * A table of figures, which scrolls by itself where the page is too narrow for it. Its caption has the currency of its
+ * amounts, its first column the headings of the rows, its foot sums of the columns.
+ */
+export function figureTable<T>(
+  caption: Part,
+  rows: readonly T[],
+  columns: readonly TableColumn<T>[],
+  foot?: readonly Part[],
+): Html {
   const feet =
-    foot === undefined
-      ? undefined
-      : html`<tfoot>
-          ${line(foot)}
-        </tfoot>`;
+    foot &&
+    html`<tfoot>
+      ${tableRow(columns, foot)}
+    </tfoot>`;
+  const cells = (row: T) => columns.map(({ cell }) => cell(row));
   return scrolling(
     html`<table>
       <caption>
@@ -76,14 +74,14 @@ export function figureTable({ caption, columns, rows, foot }: TableOptions): Htm
       </caption>
       ${tableHead(columns)}
       <tbody>
-        ${rows.map(line)}
+        ${rows.map((row) => tableRow(columns, cells(row)))}
       </tbody>
       ${feet}
     </table>`,
   );
 }
 
-export function tableHead(columns: readonly TableColumn[]): Html {
+export function tableHead<T>(columns: readonly TableColumn<T>[]): Html {
   const cells = columns.map((column) => html`<th scope="col" ${classOf(column)}>${column.label}</th>`);
   return html`<thead>
     <tr>
@@ -92,11 +90,15 @@ export function tableHead(columns: readonly TableColumn[]): Html {
   </thead>`;
 }
 
-/** A cell of a row, its heading where it is the first one. */
-export function cellOf(cell: Part, at: number, columns: readonly TableColumn[]): Html {
-  const column = columns[at];
-  const attribute = column === undefined ? undefined : classOf(column);
-  return at === 0 ? html`<th scope="row" ${attribute}>${cell}</th>` : html`<td${attribute}>${cell}</td>`;
+export function tableRow<T>(columns: readonly TableColumn<T>[], cells: readonly Part[]): Html {
+  const row = columns.map((column, at) =>
+    at === 0
+      ? html`<th scope="row" ${classOf(column)}>${cells[at]}</th>`
+      : html`<td${classOf(column)}>${cells[at]}</td>`,
+  );
+  return html`<tr>
+    ${row}
+  </tr>`;
 }
 
 /** What may be wider than the page. The keyboard scrolls it too. */
@@ -104,9 +106,9 @@ export function scrolling(content: Html): Html {
   return html`<div class="scroll" tabindex="0" role="group" aria-label="Scrolls sideways">${content}</div>`;
 }
 
-function classOf({ kind, isExtra }: TableColumn): Html | undefined {
-  if (kind === 'number') return isExtra === true ? html` class="n x"` : html` class="n"`;
-  return isExtra === true ? html` class="x"` : undefined;
+function classOf<T>({ isNumber, isExtra }: TableColumn<T>): Html | undefined {
+  if (isNumber) return isExtra ? html` class="n x"` : html` class="n"`;
+  return isExtra ? html` class="x"` : undefined;
 }
 
 /** A text of the lake's, whatever it holds: it stands by itself, in whatever direction it is written. */

@@ -1,10 +1,61 @@
-import { amountsIn, drawn, ofHundred, signOf, sumOf, countText } from './report-amounts.js';
-import { categories, tradeCategories, type Category } from './categories.js';
-import { stackedChart, stepsChart, type Step, rateChart } from './charts.js';
-import type { CurrencyFigures, MonthFigures, RefundFigures, SkuFigures } from './figures.js';
-import { html, type Html, figureTable, lakeText } from './html.js';
+import { formatCount } from '../../core/text/amounts.js';
 import { printable } from '../../core/printable.js';
-import { skuColumns } from './report-statements.js';
+import { categories, tradeCategories, type Category, type CategoryId } from './categories.js';
+import { rateChart, stackedChart, stepsChart, type Step } from './charts.js';
+import { figureTable, html, lakeText, numberColumn, textColumn, type Html } from './html.js';
+import { amountsIn, currencyText, ofHundred, signOf, sumOf } from './report-amounts.js';
+import { groupedBy, skuColumns, type FigureReader, type FigureRow } from './report-statements.js';
+
+/** Amounts as decimal texts. */
+type CategoryAmounts = Readonly<Record<CategoryId, string>>;
+
+/** One month's net amounts in one currency. */
+interface MonthFigures {
+  /** `2025-03`, UTC. */
+  readonly month: string;
+  readonly amounts: CategoryAmounts;
+  readonly net: string;
+}
+
+/** All net amounts of one currency that were received by date; it is an ISO 4217 code as received, empty where there was none. */
+export interface CurrencyFigures extends FigureRow<'currencies'> {
+  readonly totals: CategoryAmounts;
+  readonly months: readonly MonthFigures[];
+  readonly fees: readonly FigureRow<'fees'>[];
+  readonly skus: readonly FigureRow<'skus'>[];
+  readonly refunds: readonly FigureRow<'refunds'>[];
+}
+
+/** The figures of one scope, currency by currency: the one with most amounts first. */
+export async function readFigures({ database, signal, sql, rows }: FigureReader): Promise<CurrencyFigures[]> {
+  await database.execute(sql.makeTotals, { signal });
+  await database.execute(sql.makeSkus, { signal });
+  const byCurrency = <T extends { currency: string }>(all: readonly T[]) => groupedBy(all, ({ currency }) => currency);
+  const currencies = await rows(sql.currencies);
+  const months = byCurrency(await rows(sql.months));
+  const fees = byCurrency(await rows(sql.fees));
+  const skus = byCurrency(await rows(sql.skus));
+  const refunds = byCurrency(await rows(sql.refunds));
+  return currencies.map((figures) => {
+    const { currency } = figures;
+    const sums = months.get(currency) ?? [];
+    return {
+      ...figures,
+      totals: amountsOf(sums),
+      months: [...groupedBy(sums, ({ month }) => month)].map(([month, of]) => ({
+        ...{ month, amounts: amountsOf(of), net: sumOf(of.map(({ total }) => total)) },
+      })),
+      fees: fees.get(currency) ?? [],
+      skus: skus.get(currency) ?? [],
+      refunds: refunds.get(currency) ?? [],
+    };
+  });
+}
+
+function amountsOf(sums: readonly FigureRow<'months'>[]): CategoryAmounts {
+  const totalOf = ({ id }: Category) => sumOf(sums.flatMap(({ category, total }) => (category === id ? [total] : [])));
+  return Object.fromEntries(categories.map((category) => [category.id, totalOf(category)])) as CategoryAmounts;
+}
 
 /** More months than these are only in the table. */
 const mostMonths = 60;
@@ -12,19 +63,17 @@ const mostMonths = 60;
 /** Net proceeds by month: what they are made of as stacked bars, and the figures. */
 export function monthSection({ currency, months, totals, net }: CurrencyFigures): Html {
   const amount = amountsIn(currency);
-  const used = categories.filter(({ id }) => signOf(totals.get(id) ?? '0') !== 0 || id === 'charges');
-  const columns = [
-    { label: 'Month', kind: 'text' },
-    { label: 'Net proceeds', kind: 'number' },
-    ...used.map(({ label }) => ({ label, kind: 'number' }) as const),
-  ] as const;
-  const cells = (amounts: MonthFigures['amounts']) => used.map(({ id }) => amount(amounts.get(id) ?? '0'));
-  const table = figureTable({
-    caption: html`Net proceeds by month, in ${currencyText(currency)}`,
-    columns,
-    rows: months.map(({ month, amounts, net: own }) => [month, html`<b>${amount(own)}</b>`, ...cells(amounts)]),
-    foot: months.length < 2 ? undefined : ['All', amount(net), ...cells(totals)],
-  });
+  const used = categories.filter(({ id }) => signOf(totals[id]) !== 0 || id === 'charges');
+  const table = figureTable(
+    html`Net proceeds by month, in ${currencyText(currency)}`,
+    months,
+    [
+      textColumn('Month', ({ month }) => month),
+      numberColumn('Net proceeds', ({ net: of }) => html`<b>${amount(of)}</b>`),
+      ...used.map(({ id, label }) => numberColumn<MonthFigures>(label, ({ amounts }) => amount(amounts[id]))),
+    ],
+    months.length < 2 ? undefined : ['All', amount(net), ...used.map(({ id }) => amount(totals[id]))],
+  );
   return html`${monthChart(currency, months, used)}${table}`;
 }
 
@@ -36,15 +85,15 @@ function monthChart(currency: string, months: readonly MonthFigures[], used: rea
   const what = isWhole ? 'net proceeds' : 'net proceeds before loans and transfers';
   const parts = shown.flatMap(({ month, amounts }) =>
     traded.flatMap(({ id, label }) => {
-      const text = amounts.get(id) ?? '0';
+      const text = amounts[id];
       const title = `${month}, ${label}: ${amount(text)} ${currency}`;
-      return signOf(text) === 0 ? [] : [{ place: month, series: id, value: drawn(text), title }];
+      return signOf(text) === 0 ? [] : [{ place: month, series: id, value: Number(text), title }];
     }),
   );
   if (parts.length === 0) return html``;
   const nets = shown.map(({ month, amounts }) => {
-    const text = sumOf(traded.map(({ id }) => amounts.get(id) ?? '0'));
-    return { place: month, value: drawn(text), title: `${month}, ${what}: ${amount(text)} ${currency}` };
+    const text = sumOf(traded.map(({ id }) => amounts[id]));
+    return { place: month, value: Number(text), title: `${month}, ${what}: ${amount(text)} ${currency}` };
   });
   const keys = traded.map(({ id, label }) => html`<li><span class="key ${id}"></span>${label}</li>`);
   const left = isWhole ? undefined : 'Loans and transfers stand in the table only. ';
@@ -77,47 +126,38 @@ function filled(months: readonly string[]): readonly string[] {
 
 /** Where each 100 of what buyers were charged went. */
 export function hundredSection({ currency, totals, net }: CurrencyFigures): Html {
-  const charges = totals.get('charges') ?? '0';
+  const charges = totals.charges;
   if (signOf(charges) <= 0)
     return html`<p class="none">Nothing was charged in this time, so there is nothing to part.</p>`;
   const amount = amountsIn(currency);
-  const used = tradeCategories.filter(({ id }) => signOf(totals.get(id) ?? '0') !== 0);
-  const left = sumOf(used.map(({ id }) => totals.get(id) ?? '0'));
+  const used = tradeCategories.filter(({ id }) => signOf(totals[id]) !== 0);
+  const left = sumOf(used.map(({ id }) => totals[id]));
   const share = (text: string) => ofHundred(text, charges) ?? '';
   const steps: Step[] = [];
   let at = '0';
   for (const { id, label } of used) {
-    const text = totals.get(id) ?? '0';
+    const text = totals[id];
     const next = sumOf([at, text]);
     const title = `${label}: ${amount(text)} ${currency}`;
-    steps.push({ label, series: id, from: drawn(at), to: drawn(next), figure: share(text), title });
+    steps.push({ label, series: id, from: Number(at), to: Number(next), figure: share(text), title });
     at = next;
   }
-  steps.push({
-    label: 'Left',
-    series: 'left',
-    from: 0,
-    to: drawn(left),
-    figure: share(left),
-    title: `Left: ${amount(left)} ${currency}`,
-  });
-  const transfers = totals.get('transfers') ?? '0';
+  const title = `Left: ${amount(left)} ${currency}`;
+  steps.push({ label: 'Left', series: 'left', from: 0, to: Number(left), figure: share(left), title });
+  const transfers = totals.transfers;
   return html`<figure>
       ${stepsChart(`Bar chart of where each 100 ${currency} of charges went; the table below it has the figures.`, steps)}
     </figure>
-    ${figureTable({
-      caption: html`Where each 100 of charges went, in ${currencyText(currency)}`,
-      columns: [
-        { label: '', kind: 'text' },
-        { label: 'Amount', kind: 'number' },
-        { label: 'Of each 100', kind: 'number' },
+    ${figureTable(
+      html`Where each 100 of charges went, in ${currencyText(currency)}`,
+      used,
+      [
+        textColumn('', ({ label }) => label),
+        numberColumn('Amount', ({ id }) => amount(totals[id])),
+        numberColumn('Of each 100', ({ id }) => share(totals[id])),
       ],
-      rows: used.map(({ id, label }) => {
-        const text = totals.get(id) ?? '0';
-        return [label, amount(text), share(text)];
-      }),
-      foot: ['Left', amount(left), share(left)],
-    })}
+      ['Left', amount(left), share(left)],
+    )}
     ${
       signOf(transfers) === 0
         ? undefined
@@ -128,117 +168,89 @@ export function hundredSection({ currency, totals, net }: CurrencyFigures): Html
     }`;
 }
 
-/** A currency's code, or what stands for the lack of one. */
-export function currencyText(currency: string): string {
-  return currency === '' ? 'no currency' : currency;
-}
-
 /** Fees by their own names. */
 export function feeSection({ currency, fees, totals }: CurrencyFigures): Html {
   if (fees.length === 0) return html`<p class="none">No fees in this time.</p>`;
   const amount = amountsIn(currency);
-  const label = ({ name, fees: many }: (typeof fees)[number]) => name ?? `${countText(many)} other fees`;
+  const nameOf = ({ fee, fees: count }: FigureRow<'fees'>) => fee ?? `${formatCount(count)} other fees`;
+  const share = (of: string) => ofHundred(of, totals.charges) ?? '–';
   const steps = fees.map((fee) => {
-    const title = `${printable(label(fee))}: ${amount(fee.total)} ${currency}`;
-    return {
-      label: printable(label(fee)),
-      series: 'fees',
-      from: 0,
-      to: -drawn(fee.total),
-      figure: amount(fee.total),
-      title,
-    };
+    const [label, figure] = [printable(nameOf(fee)), amount(fee.total)];
+    const title = `${label}: ${figure} ${currency}`;
+    return { label, series: 'fees', from: 0, to: -Number(fee.total), figure, title };
   });
   return html`<figure>
       ${stepsChart(`Bar chart of fees in ${currency}; the table below it has the figures.`, steps)}
     </figure>
-    ${figureTable({
-      caption: html`Fees by name, in ${currencyText(currency)}; those of refunds are part of the refunds`,
-      columns: [
-        { label: 'Fee', kind: 'text' },
-        { label: 'List', kind: 'text', isExtra: true },
-        { label: 'Times', kind: 'number' },
-        { label: 'Amount', kind: 'number' },
-        { label: 'Of each 100 charged', kind: 'number' },
+    ${figureTable(
+      html`Fees by name, in ${currencyText(currency)}; those of refunds are part of the refunds`,
+      fees,
+      [
+        textColumn('Fee', (of) => (of.fee === null ? nameOf(of) : lakeText(of.fee))),
+        textColumn('List', ({ list }) => (list === null ? '' : lakeText(list)), true),
+        numberColumn('Times', ({ times }) => formatCount(times)),
+        numberColumn('Amount', ({ total }) => amount(total)),
+        numberColumn('Of each 100 charged', ({ total }) => share(total)),
       ],
-      rows: fees.map((fee) => [
-        fee.name === null ? label(fee) : lakeText(fee.name),
-        fee.list === null ? '' : lakeText(fee.list),
-        countText(fee.times),
-        amount(fee.total),
-        ofHundred(fee.total, totals.get('charges') ?? '0') ?? '–',
-      ]),
-      foot: [
-        'All fees',
-        '',
-        countText(fees.reduce((sum, { times }) => sum + times, 0)),
-        amount(totals.get('fees') ?? '0'),
-        ofHundred(totals.get('fees') ?? '0', totals.get('charges') ?? '0') ?? '–',
+      [
+        ...['All fees', '', formatCount(fees.reduce((sum, { times }) => sum + times, 0))],
+        ...[amount(totals.fees), share(totals.fees)],
       ],
-    })}`;
+    )}`;
 }
 
 /** The SKUs with most charges, and what their fees took. */
 export function skuSection({ currency, skus }: CurrencyFigures): Html {
   if (skus.length === 0) return html`<p class="none">No amount of this time names a SKU.</p>`;
   const amount = amountsIn(currency);
-  const used = skuColumns.filter((id) => skus.some(({ amounts }) => signOf(amounts.get(id) ?? '0') !== 0));
-  const listed = skus.filter(({ sku }) => sku !== null).length;
-  const others = skus.find(({ sku }) => sku === null);
-  const name = ({ sku, skus: many }: SkuFigures) => (sku === null ? `${countText(many)} other SKUs` : lakeText(sku));
-  return figureTable({
-    caption:
-      others === undefined
-        ? html`SKUs by charges, in ${currencyText(currency)}`
-        : html`The ${listed} SKUs with most charges, in ${currencyText(currency)}`,
-    columns: [
-      { label: 'SKU', kind: 'text' },
-      { label: 'Orders', kind: 'number' },
-      ...used.map((id) => ({ label: labelOf(id), kind: 'number' }) as const),
-      { label: 'Net', kind: 'number' },
-      { label: 'Fees of each 100', kind: 'number' },
-    ],
-    rows: skus.map((of) => [
-      name(of),
+  const used = skuColumns.filter((id) => skus.some((of) => signOf(of[id]) !== 0));
+  const listed = skus.filter(({ sku }) => sku !== null);
+  return figureTable(
+    listed.length === skus.length
+      ? html`SKUs by charges, in ${currencyText(currency)}`
+      : html`The ${listed.length} SKUs with most charges, in ${currencyText(currency)}`,
+    skus,
+    [
+      textColumn('SKU', ({ sku, skus: count }) => (sku === null ? `${formatCount(count)} other SKUs` : lakeText(sku))),
       // One order may have several SKUs: a sum would count it more than once.
-      of.sku === null ? '' : countText(of.orders),
-      ...used.map((id) => amount(of.amounts.get(id) ?? '0')),
-      html`<b>${amount(of.net)}</b>`,
-      ofHundred(of.amounts.get('fees') ?? '0', of.amounts.get('charges') ?? '0') ?? '–',
-    ]),
-  });
+      numberColumn('Orders', ({ sku, orders }) => (sku === null ? '' : formatCount(orders))),
+      ...used.map((id) => numberColumn<FigureRow<'skus'>>(labelOf(id), (of) => amount(of[id]))),
+      numberColumn('Net', ({ net }) => html`<b>${amount(net)}</b>`),
+      numberColumn('Fees of each 100', ({ fees, charges }) => ofHundred(fees, charges) ?? '–'),
+    ],
+  );
 }
 
-function labelOf(id: string): string {
+function labelOf(id: CategoryId): string {
   return categories.find((category) => category.id === id)?.label ?? id;
 }
 
 /** How many orders were refunded, of those that were shipped in the same month. */
 export function refundSection({ currency, refunds, totals }: CurrencyFigures): Html {
-  const all = refunds.find(({ month }) => month === null);
+  const all = refunds.find(({ ofMonth }) => ofMonth === null);
   if (all === undefined) return html`<p class="none">No order was shipped or refunded in this time.</p>`;
-  const months = refunds.flatMap((of) => (of.month === null ? [] : [{ ...of, month: of.month }]));
+  const months = refunds.flatMap((of) => (of.ofMonth === null ? [] : [{ ...of, month: of.ofMonth }]));
   const points = months.flatMap((of) => {
     const rate = rateText(of);
-    const title = `${of.month}: ${rate ?? ''} % (${countText(of.refunded)} of ${countText(of.shipped)} orders)`;
+    const title = `${of.month}: ${rate ?? ''} % (${formatCount(of.refunded)} of ${formatCount(of.shipped)} orders)`;
     return rate === undefined ? [] : [{ place: of.month, value: Number(rate), title }];
   });
-  const cells = (of: RefundFigures) => [countText(of.shipped), countText(of.refunded), percentText(rateText(of))];
-  const charges = totals.get('charges') ?? '0';
-  const share = ofHundred(totals.get('refunds') ?? '0', charges);
+  const share = ofHundred(totals.refunds, totals.charges);
   const chart = rateChart('Line chart of the refund rate by month; the table below it has the figures.', points);
   return html`${points.length < 2 ? undefined : html`<figure>${chart}</figure>`}
-    ${figureTable({
-      caption: html`Orders with amounts in ${currencyText(currency)} that were shipped, and that were refunded, by month`,
-      columns: [
-        { label: 'Month', kind: 'text' },
-        { label: 'Shipped', kind: 'number' },
-        { label: 'Refunded', kind: 'number' },
-        { label: 'Refund rate', kind: 'number' },
+    ${figureTable(
+      html`Orders with amounts in ${currencyText(currency)} that were shipped, and that were refunded, by month`,
+      months,
+      [
+        textColumn('Month', ({ month }) => month),
+        numberColumn('Shipped', ({ shipped }) => formatCount(shipped)),
+        numberColumn('Refunded', ({ refunded }) => formatCount(refunded)),
+        numberColumn('Refund rate', (of) => percentText(rateText(of))),
       ],
-      rows: months.map((of) => [of.month, ...cells(of)]),
-      foot: months.length < 2 ? undefined : ['All', ...cells(all)],
-    })}
+      months.length < 2
+        ? undefined
+        : ['All', formatCount(all.shipped), formatCount(all.refunded), percentText(rateText(all))],
+    )}
     <p class="note">
       An order counts in each month in which it was shipped or refunded, and once in
       all.${
@@ -248,7 +260,7 @@ export function refundSection({ currency, refunds, totals }: CurrencyFigures): H
 }
 
 /** Orders refunded of each 100 shipped, to two places; undefined where none was shipped. */
-export function rateText({ shipped, refunded }: RefundFigures): string | undefined {
+export function rateText({ shipped, refunded }: FigureRow<'refunds'>): string | undefined {
   return ofHundred(String(refunded), String(shipped));
 }
 

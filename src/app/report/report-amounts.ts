@@ -1,10 +1,5 @@
 import { millionths, millionthsText } from '../../core/numeric/millionths.js';
 
-/** A whole number as people write it. */
-export function countText(count: number): string {
-  return count.toLocaleString('en-US');
-}
-
 /** Writes the amounts of one currency. */
 export type AmountText = (text: string) => string;
 
@@ -55,9 +50,14 @@ export function ofHundred(part: string, whole: string): string | undefined {
   return `${scaled < 0n && rounded > 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
 
-/** Only for the size of what is drawn: no figure is made of it. */
-export function drawn(text: string): number {
-  return Number(text);
+/** A currency's code, or what stands for the lack of one. */
+export function currencyText(currency: string): string {
+  return currency === '' ? 'no currency' : currency;
+}
+
+/** `2025-03-08 00:05`. */
+export function minuteText(instant: string): string {
+  return instant.slice(0, 16).replace('T', ' ');
 }
 
 /** How a currency is called: `US Dollar`, or undefined for a code that nobody knows. */

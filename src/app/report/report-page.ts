@@ -1,31 +1,40 @@
 import { createHash } from 'node:crypto';
-import { instantText, shellWord } from '../status/backfill-command.js';
+import { isoInstant } from '../../core/numeric/instant.js';
+import { formatCount } from '../../core/text/amounts.js';
 import { version } from '../../core/version.js';
-import { countText, currencyName, amountsIn } from './report-amounts.js';
+import type { LastRun } from '../../lake/upkeep/last-run.js';
+import { instantText, shellWord } from '../status/backfill-command.js';
+import { coverageText, type AccountStatus } from '../status/lake-status.js';
 import { categories } from './categories.js';
-import { html, Html, lakeText, figureTable } from './html.js';
-import type { AccountFigures, LakeFigures } from './lake-figures.js';
-import { minuteText, lateSection } from './late-section.js';
+import { coverageSection } from './coverage-section.js';
+import { figureTable, html, Html, lakeText, numberColumn, textColumn, type Part } from './html.js';
+import { lateSection, type LateFigures } from './late-section.js';
 import {
-  currencyText,
+  feeSection,
   hundredSection,
   monthSection,
-  feeSection,
-  refundSection,
-  skuSection,
   percentText,
   rateText,
+  refundSection,
+  skuSection,
+  type CurrencyFigures,
 } from './money-section.js';
-import { style } from './style.js';
-import { isoInstant } from '../../core/numeric/instant.js';
-import type { LastRun } from '../../lake/upkeep/last-run.js';
-import { coverageSection, coverageText } from './coverage-section.js';
+import { amountsIn, currencyName, currencyText, minuteText } from './report-amounts.js';
 import { groupedBy } from './report-statements.js';
-import type { CurrencyFigures } from './figures.js';
-import { warningsSection } from './warnings-section.js';
-import type { SettlementFigures } from './settlement-figures.js';
-import { settlementSection } from './settlement-section.js';
-import { formatCount } from '../../core/text/amounts.js';
+import { settlementSection, type SettlementFigures } from './settlement-section.js';
+import { style } from './style.js';
+import { warningsSection, type WarningFigures } from './warnings-section.js';
+
+/** All that a report says of one account. */
+export interface AccountFigures {
+  readonly account: string;
+  /** Coverage, and its range. */
+  readonly status: AccountStatus;
+  readonly currencies: readonly CurrencyFigures[];
+  readonly settlements: readonly SettlementFigures[];
+  readonly late: LateFigures;
+  readonly warnings: WarningFigures;
+}
 
 /** What an account comes to, currency by currency, and what asks for a second look. */
 function overview(
@@ -35,19 +44,22 @@ function overview(
   lastRun: LastRun | undefined,
 ): Html {
   const concerns = concernsOf(id, figures, chapters, lastRun);
-  const table = figureTable({
-    caption: 'Each currency by itself',
-    columns: [
-      { label: 'Currency', kind: 'text' },
-      { label: 'Net proceeds', kind: 'number' },
-      { label: 'Charges', kind: 'number', isExtra: true },
-      { label: 'Fees', kind: 'number', isExtra: true },
-      { label: 'Refunds', kind: 'number', isExtra: true },
-      { label: 'Refund rate', kind: 'number', isExtra: true },
-      { label: 'Settlements', kind: 'text' },
-    ],
-    rows: chapters.map(overviewRow),
-  });
+  const table = figureTable('Each currency by itself', chapters, [
+    textColumn('Currency', (of) => html`<a href="#${of.id}">${currencyText(of.currency)}</a>`),
+    numberColumn('Net proceeds', (of) => html`<b>${money(of, of.figures?.net)}</b>`),
+    numberColumn('Charges', (of) => money(of, of.figures?.totals.charges), true),
+    numberColumn('Fees', (of) => money(of, of.figures?.totals.fees), true),
+    numberColumn('Refunds', (of) => money(of, of.figures?.totals.refunds), true),
+    numberColumn(
+      'Refund rate',
+      ({ figures: of }) => {
+        const all = of?.refunds.find(({ ofMonth }) => ofMonth === null);
+        return percentText(all && rateText(all));
+      },
+      true,
+    ),
+    textColumn('Settlements', ({ settlements }) => settlementsText(settlements)),
+  ]);
   return html`${chapters.length === 0 ? html`<p class="none">No amounts and no settlements in this time.</p>` : table}
   ${
     concerns.length === 0
@@ -64,38 +76,27 @@ function overview(
   }`;
 }
 
-function overviewRow({ id, currency, figures, settlements }: CurrencyChapter) {
-  const amount = amountsIn(currency);
-  const unit = html`<span class="x"> ${currency}</span>`;
-  const money = (text: string | undefined) => (figures === undefined ? '–' : html`${amount(text ?? '0')}${unit}`);
-  const all = figures?.refunds.find(({ month }) => month === null);
-  return [
-    html`<a href="#${id}">${currencyText(currency)}</a>`,
-    html`<b>${money(figures?.net)}</b>`,
-    money(figures?.totals.get('charges')),
-    money(figures?.totals.get('fees')),
-    money(figures?.totals.get('refunds')),
-    percentText(all === undefined ? undefined : rateText(all)),
-    settlementsText(settlements),
-  ];
+function money({ currency }: CurrencyChapter, amount: string | undefined) {
+  return amount === undefined ? '–' : html`${amountsIn(currency)(amount)}<span class="x"> ${currency}</span>`;
 }
 
 /** `6 closed: all add up to the cent; 1 open`. */
 function settlementsText(settlements: readonly SettlementFigures[]): Html {
   const count = (verdict: SettlementFigures['verdict']) => settlements.filter((of) => of.verdict === verdict).length;
-  const [good, bad, open, unknown] = [
-    count('adds-up'),
-    count('differs'),
-    count('open'),
-    count('not-loaded') + count('forgotten'),
-  ];
+  const [good, bad, open] = [count('adds-up'), count('differs'), count('open')];
+  const unknown = settlements.length - good - bad - open;
   const parts = [
-    ...(good === 0 ? [] : [html`<span class="verdict good">${countText(good)} add up</span>`]),
-    ...(bad === 0 ? [] : [html`<span class="verdict bad">${countText(bad)} do not</span>`]),
-    ...(unknown === 0 ? [] : [html`${countText(unknown)} not compared`]),
-    ...(open === 0 ? [] : [html`${countText(open)} open`]),
-  ];
-  return html`${parts.length === 0 ? 'none' : parts.map((part, at) => html`${at === 0 ? '' : ', '}${part}`)}`;
+    good > 0 && html`<span class="verdict good">${formatCount(good)} add up</span>`,
+    bad > 0 && html`<span class="verdict bad">${formatCount(bad)} do not</span>`,
+    unknown > 0 && `${formatCount(unknown)} not compared`,
+    open > 0 && `${formatCount(open)} open`,
+  ].filter((part) => part !== false);
+  return html`${parts.length === 0 ? 'none' : separated(parts)}`;
+}
+
+/** Parts with commas between them. */
+function separated(parts: readonly Part[]): Html[] {
+  return parts.map((part, at) => html`${at === 0 ? '' : ', '}${part}`);
 }
 
 /** What an accountant should know before trusting a figure. */
@@ -142,9 +143,10 @@ function concernsOf(
       html`<a href="#${id}-noticed">${formatCount(lists, 'list')} of events</a> ${areIs(lists)} new to the model.`,
     );
   }
-  if (late.runCount > 0) {
+  const [lateRun] = late.runs;
+  if (lateRun !== undefined) {
     concerns.push(
-      html`<a href="#${id}-late">Events arrived late or vanished</a>: ${formatCount(late.runCount, 'run')} found changes
+      html`<a href="#${id}-late">Events arrived late or vanished</a>: ${formatCount(lateRun.runs, 'run')} found changes
         in what they read again.`,
     );
   }
@@ -159,7 +161,7 @@ function areIs(count: number): string {
 }
 
 /** What is told of one currency of an account. */
-export interface CurrencyChapter {
+interface CurrencyChapter {
   /** Anchor. */
   readonly id: string;
   readonly currency: string;
@@ -225,6 +227,7 @@ function dataChapter(id: string, figures: AccountFigures, lastRun: LastRun | und
 export const reportMark = '<meta name="generator" content="ledgerlake report">';
 
 export interface PageQuestion {
+  readonly lastRun: LastRun | undefined;
   /** The lake as the user wrote it. */
   readonly location: string;
   /** Milliseconds since 1970. */
@@ -237,7 +240,10 @@ export interface PageQuestion {
  * A report as one file: no script, no request, and a content security policy that forbids both. The same figures at the
  * same instant give the same bytes.
  */
-export function reportHtml({ accounts, lastRun }: LakeFigures, { location, now, isPart }: PageQuestion): string {
+export function reportHtml(
+  accounts: readonly AccountFigures[],
+  { lastRun, location, now, isPart }: PageQuestion,
+): string {
   const ids = accounts.map((_, at) => `a${at + 1}`);
   const chapters = accounts.map((figures, at) => chaptersOf(ids[at] ?? '', figures));
   const bodies = accounts.map((figures, at) => {
@@ -301,8 +307,8 @@ function head(location: string): string {
 
 /** Accounts aren't added together either. */
 function accountsText(accounts: readonly AccountFigures[]): Html {
-  const names = accounts.map(({ account }, at) => html`${at === 0 ? '' : ', '}${lakeText(account)}`);
-  return html`<p class="lead">The lake holds ${countText(accounts.length)} accounts, each by itself: ${names}.</p>`;
+  const names = separated(accounts.map(({ account }) => lakeText(account)));
+  return html`<p class="lead">The lake holds ${formatCount(accounts.length)} accounts, each by itself: ${names}.</p>`;
 }
 
 function rangeText({ status: { range } }: AccountFigures, isPart: boolean): Html {

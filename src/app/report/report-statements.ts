@@ -8,37 +8,60 @@ import { timestampLiteral } from '../../core/duckdb/literals.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import type { Cell } from '../../core/text/rows.js';
 
-/** A row of a query, read by the kinds that the statement gives its columns. */
-export class Row {
-  readonly #cells: Readonly<Record<string, Cell>>;
+/** How the cells of a column are read; a decimal keeps its exact text. */
+const readers = {
+  text: (cell: Cell) => String(cell ?? ''),
+  textOrNull: (cell: Cell) => (cell === null ? null : String(cell)),
+  decimal: (cell: Cell) => String(cell ?? '0'),
+  count: (cell: Cell) => Number(cell ?? 0),
+};
 
-  constructor(cells: Readonly<Record<string, Cell>>) {
-    this.#cells = cells;
-  }
+type Kinds = Readonly<Record<string, keyof typeof readers>>;
 
-  text(name: string): string {
-    return String(this.#cells[name] ?? '');
-  }
-
-  textOrNull(name: string): string | null {
-    const cell = this.#cells[name] ?? null;
-    return cell === null ? null : String(cell);
-  }
-
-  /** A decimal's exact text; 0 where there is none. */
-  decimal(name: string): string {
-    return String(this.#cells[name] ?? '0');
-  }
-
-  /** A number of things. */
-  count(name: string): number {
-    return Number(this.#cells[name] ?? 0);
-  }
+/** A query that gives few rows, and how its columns are read: `seenAt` is the column `seen_at`. */
+interface Query<K extends Kinds> {
+  readonly columns: K;
+  readonly sql: string;
 }
 
-/** The rows of a query that gives few. */
-export async function rowsOf(database: Database, sql: string, signal: AbortSignal | undefined): Promise<Row[]> {
-  return (await database.rows(sql, { signal })).map((cells) => new Row(cells));
+function query<const K extends Kinds>(columns: K, sql: string): Query<K> {
+  return { columns, sql };
+}
+
+type RowOf<K extends Kinds> = { readonly [Name in keyof K]: ReturnType<(typeof readers)[K[Name]]> };
+
+/** A row of the query of that name. */
+export type FigureRow<Name extends keyof Statements> =
+  Statements[Name] extends Query<infer K>
+    ? RowOf<K>
+    : Statements[Name] extends (...ids: never[]) => Query<infer K>
+      ? RowOf<K>
+      : never;
+
+/** Reads the figures of one scope. */
+export interface FigureReader {
+  readonly scope: Scope;
+  readonly database: Database;
+  readonly signal: AbortSignal | undefined;
+  readonly sql: Statements;
+  readonly rows: <K extends Kinds>(query: Query<K>) => Promise<RowOf<K>[]>;
+}
+
+export function figureReader(database: Database, scope: Scope, signal: AbortSignal | undefined): FigureReader {
+  return {
+    ...{ scope, database, signal, sql: statementsOf(scope) },
+    rows: async <K extends Kinds>({ columns, sql }: Query<K>) => {
+      const rows = await database.rows(sql, { signal });
+      const fields = Object.entries(columns).map(([name, kind]) => ({
+        ...{ name, read: readers[kind] },
+        column: name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      }));
+      return rows.map(
+        (row) =>
+          Object.fromEntries(fields.map(({ name, column, read }) => [name, read(row[column] ?? null)])) as RowOf<K>,
+      );
+    },
+  };
 }
 
 /** Things by a key of theirs, in their order. */
@@ -64,7 +87,7 @@ export interface Scope {
  * All SQL of the report. Statements run over the views of a lake for one scope after the other; those that make temporary
  * tables come first. Sums of decimals stay decimals, and every result has an order that its rows decide alone.
  */
-export function statementsOf(scope: Scope) {
+function statementsOf(scope: Scope) {
   const dated = within(scope, 'effective_at');
   const account = `account = ${literal(scope.account)}`;
   const opened = within(scope, 'started_at');
@@ -76,69 +99,104 @@ export function statementsOf(scope: Scope) {
       `CREATE OR REPLACE TEMP TABLE totals AS SELECT month, ${currency}, ${category} AS category, event_list, kind, name, ` +
       'count(*) AS times, coalesce(sum(amount), CAST(0 AS DECIMAL(38,6))) AS total, ' +
       `count(*) FILTER (amount IS NULL) AS inexact FROM entries WHERE role = 'net' AND ${dated} GROUP BY ALL`,
-    currencies:
-      'SELECT currency, sum(times) AS times, sum(inexact) AS inexact, sum(total) AS net, min(month) AS first, ' +
-      'max(month) AS last FROM totals GROUP BY currency ORDER BY times DESC, currency',
-    months:
+    /** `times`: net amounts that were summed; `inexact`: those that DECIMAL(18,6) can't hold, which no sum has. */
+    currencies: query(
+      { currency: 'text', times: 'count', inexact: 'count', net: 'decimal' },
+      'SELECT currency, sum(times) AS times, sum(inexact) AS inexact, sum(total) AS net FROM totals ' +
+        'GROUP BY currency ORDER BY times DESC, currency',
+    ),
+    months: query(
+      { currency: 'text', month: 'text', category: 'text', total: 'decimal' },
       'SELECT currency, month, category, sum(total) AS total FROM totals GROUP BY currency, month, category ORDER BY ALL',
-    /** Fees by their own name: the largest ones, the others as one line without a name. */
-    fees:
+    ),
+    /** Fees by their own name: the largest ones, the others as one line without a name; `list`: null where there are several. */
+    fees: query(
+      { currency: 'text', fee: 'textOrNull', list: 'textOrNull', fees: 'count', times: 'count', total: 'decimal' },
       'WITH named AS (SELECT currency, coalesce(name, event_list) AS fee, sum(times) AS times, sum(total) AS total, ' +
-      'CASE WHEN min(event_list) = max(event_list) THEN min(event_list) END AS list ' +
-      "FROM totals WHERE category = 'fees' GROUP BY ALL), " +
-      'ranked AS (SELECT *, row_number() OVER (PARTITION BY currency ORDER BY abs(total) DESC, fee) AS rank FROM named) ' +
-      `SELECT currency, CASE WHEN rank <= ${mostFees} THEN fee END AS fee, CASE WHEN min(rank) <= ${mostFees} THEN min(list) END AS list, ` +
-      'count(*) AS fees, sum(times) AS times, ' +
-      `sum(total) AS total, min(rank) AS place FROM ranked GROUP BY currency, CASE WHEN rank <= ${mostFees} THEN fee END ` +
-      'ORDER BY currency, place',
+        'CASE WHEN min(event_list) = max(event_list) THEN min(event_list) END AS list ' +
+        "FROM totals WHERE category = 'fees' GROUP BY ALL), " +
+        'ranked AS (SELECT *, row_number() OVER (PARTITION BY currency ORDER BY abs(total) DESC, fee) AS rank FROM named) ' +
+        `SELECT currency, CASE WHEN rank <= ${mostFees} THEN fee END AS fee, CASE WHEN min(rank) <= ${mostFees} THEN min(list) END AS list, ` +
+        'count(*) AS fees, sum(times) AS times, ' +
+        `sum(total) AS total, min(rank) AS place FROM ranked GROUP BY currency, CASE WHEN rank <= ${mostFees} THEN fee END ` +
+        'ORDER BY currency, place',
+    ),
     makeSkus:
       `CREATE OR REPLACE TEMP TABLE skus AS SELECT *, row_number() OVER (PARTITION BY currency ORDER BY charges DESC, sku) AS rank ` +
       `FROM (SELECT ${currency}, sku, count(DISTINCT amazon_order_id) FILTER (event_list = 'ShipmentEventList') AS orders, ` +
-      `count(DISTINCT amazon_order_id) FILTER (event_list = 'RefundEventList') AS refunded, ${skuSums}, ` +
+      `${skuSums}, ` +
       `sum(amount) AS net FROM entries WHERE role = 'net' AND sku IS NOT NULL AND ${dated} GROUP BY ALL)`,
     /** The SKUs with most charges, and the others as one line without a SKU. */
-    skus:
+    skus: query(
+      { currency: 'text', sku: 'textOrNull', skus: 'count', orders: 'count', ...skuKinds, net: 'decimal' },
       `SELECT currency, CASE WHEN rank <= ${mostSkus} THEN sku END AS sku, count(*) AS skus, sum(orders) AS orders, ` +
-      `sum(refunded) AS refunded, ${skuColumns.map((id) => `sum(${id}) AS ${id}`).join(', ')}, sum(net) AS net, ` +
-      `min(rank) AS place FROM skus GROUP BY currency, CASE WHEN rank <= ${mostSkus} THEN sku END ORDER BY currency, place`,
-    /** Orders that were shipped and refunded, by month, and of all months (`month` null). */
-    refunds:
+        `${skuColumns.map((id) => `sum(${id}) AS ${id}`).join(', ')}, sum(net) AS net, ` +
+        `min(rank) AS place FROM skus GROUP BY currency, CASE WHEN rank <= ${mostSkus} THEN sku END ORDER BY currency, place`,
+    ),
+    /** Orders that were shipped and refunded, by month, and of all months (`ofMonth` null). */
+    refunds: query(
+      { currency: 'text', ofMonth: 'textOrNull', shipped: 'count', refunded: 'count' },
       "SELECT coalesce(currency, '') AS currency, CASE WHEN grouping(month) = 0 THEN month END AS of_month, " +
-      "count(DISTINCT amazon_order_id) FILTER (event_list = 'ShipmentEventList') AS shipped, " +
-      "count(DISTINCT amazon_order_id) FILTER (event_list = 'RefundEventList') AS refunded FROM entries " +
-      `WHERE event_list IN ('ShipmentEventList', 'RefundEventList') AND role = 'net' AND ${dated} ` +
-      "GROUP BY GROUPING SETS ((coalesce(currency, ''), month), (coalesce(currency, ''))) ORDER BY currency, of_month NULLS LAST",
+        "count(DISTINCT amazon_order_id) FILTER (event_list = 'ShipmentEventList') AS shipped, " +
+        "count(DISTINCT amazon_order_id) FILTER (event_list = 'RefundEventList') AS refunded FROM entries " +
+        `WHERE event_list IN ('ShipmentEventList', 'RefundEventList') AND role = 'net' AND ${dated} ` +
+        "GROUP BY GROUPING SETS ((coalesce(currency, ''), month), (coalesce(currency, ''))) ORDER BY currency, of_month NULLS LAST",
+    ),
 
     /** FROM clause of the settlements that opened in the range. */
     settlements: `(SELECT * FROM groups WHERE ${opened})`,
-    nets:
+    nets: query(
+      {
+        groupId: 'text',
+        currency: 'textOrNull',
+        net: 'textOrNull',
+        inexact: 'count',
+        unknown: 'count',
+        times: 'count',
+      },
       `SELECT group_id, currency, ${netSums}, count(*) AS times FROM group_entries WHERE ${account} ` +
-      'GROUP BY group_id, currency ORDER BY ALL',
-    brokenGroups: `SELECT account, group_id FROM group_events WHERE ${account} ${haveGaps}`,
-    /** Net entries of settlements by list, kind and name: the largest sums, the others as one line. */
+        'GROUP BY group_id, currency ORDER BY ALL',
+    ),
+    brokenGroups: query({ groupId: 'text' }, `SELECT account, group_id FROM group_events WHERE ${account} ${haveGaps}`),
+    /** Net entries of settlements by list, kind and name: the largest sums, the others as one line, where these are null. */
     lines: (ids: readonly string[]) =>
-      'WITH lines AS (SELECT group_id, currency, event_list, kind, name, count(*) AS times, sum(amount) AS total ' +
-      `FROM group_entries WHERE ${account} AND role = 'net' AND group_id IN (${list(ids)}) GROUP BY ALL), ` +
-      'ranked AS (SELECT *, row_number() OVER (PARTITION BY group_id ORDER BY abs(total) DESC NULLS LAST, currency, ' +
-      `event_list, kind, name) AS rank FROM lines), kept AS (SELECT *, rank <= ${mostLines} AS shown FROM ranked) ` +
-      'SELECT group_id, currency, CASE WHEN shown THEN event_list END AS event_list, CASE WHEN shown THEN kind END AS kind, ' +
-      'CASE WHEN shown THEN name END AS name, count(*) AS lines, sum(times) AS times, sum(total) AS total, ' +
-      'min(rank) AS place FROM kept GROUP BY group_id, currency, shown, CASE WHEN shown THEN rank END, ' +
-      'CASE WHEN shown THEN event_list END, CASE WHEN shown THEN kind END, CASE WHEN shown THEN name END ' +
-      'ORDER BY group_id, place',
+      query(
+        {
+          ...{ groupId: 'text', currency: 'text', eventList: 'textOrNull', kind: 'textOrNull', name: 'textOrNull' },
+          ...{ lines: 'count', times: 'count', total: 'decimal' },
+        },
+        'WITH lines AS (SELECT group_id, currency, event_list, kind, name, count(*) AS times, sum(amount) AS total ' +
+          `FROM group_entries WHERE ${account} AND role = 'net' AND group_id IN (${list(ids)}) GROUP BY ALL), ` +
+          'ranked AS (SELECT *, row_number() OVER (PARTITION BY group_id ORDER BY abs(total) DESC NULLS LAST, currency, ' +
+          `event_list, kind, name) AS rank FROM lines), kept AS (SELECT *, rank <= ${mostLines} AS shown FROM ranked) ` +
+          'SELECT group_id, currency, CASE WHEN shown THEN event_list END AS event_list, CASE WHEN shown THEN kind END AS kind, ' +
+          'CASE WHEN shown THEN name END AS name, count(*) AS lines, sum(times) AS times, sum(total) AS total, ' +
+          'min(rank) AS place FROM kept GROUP BY group_id, currency, shown, CASE WHEN shown THEN rank END, ' +
+          'CASE WHEN shown THEN event_list END, CASE WHEN shown THEN kind END, CASE WHEN shown THEN name END ' +
+          'ORDER BY group_id, place',
+      ),
     /** Instants of the largest amounts of settlements, microseconds since 1970. */
     largestAt: (ids: readonly string[]) =>
-      `WITH net AS NOT MATERIALIZED (SELECT group_id, amount, effective_at ${netOf(ids)}), ` +
-      `bounds AS (SELECT group_id, list_min(max(abs(amount), ${mostLargest})) AS least FROM net GROUP BY group_id), ` +
-      'large AS (SELECT effective_at FROM net JOIN bounds USING (group_id) WHERE abs(amount) >= least QUALIFY ' +
-      `row_number() OVER (PARTITION BY group_id ORDER BY abs(amount) DESC, effective_at) <= ${mostLargest}) ` +
-      'SELECT DISTINCT epoch_us(effective_at) AS micros FROM large ORDER BY micros',
+      query(
+        { micros: 'text' },
+        `WITH net AS NOT MATERIALIZED (SELECT group_id, amount, effective_at ${netOf(ids)}), ` +
+          `bounds AS (SELECT group_id, list_min(max(abs(amount), ${mostLargest})) AS least FROM net GROUP BY group_id), ` +
+          'large AS (SELECT effective_at FROM net JOIN bounds USING (group_id) WHERE abs(amount) >= least QUALIFY ' +
+          `row_number() OVER (PARTITION BY group_id ORDER BY abs(amount) DESC, effective_at) <= ${mostLargest}) ` +
+          'SELECT DISTINCT epoch_us(effective_at) AS micros FROM large ORDER BY micros',
+      ),
     /** The largest amounts of settlements, at instants that are known: ranking all of the wide rows takes ten times as long. */
     largest: (ids: readonly string[], instants: readonly string[]) =>
-      `SELECT group_id, effective_at, event_list, kind, name, amazon_order_id, sku, amount, currency ${netOf(ids)} ` +
-      `AND effective_at IN (${instants.map((at) => `make_timestamptz(${at}::BIGINT)`).join(', ')}) ` +
-      'QUALIFY row_number() OVER (PARTITION BY group_id ORDER BY abs(amount) DESC, effective_at, event_id, entry) ' +
-      `<= ${mostLargest} ORDER BY group_id, abs(amount) DESC, effective_at, event_id, entry`,
+      query(
+        {
+          ...{ groupId: 'text', effectiveAt: 'text', eventList: 'text', kind: 'text', name: 'textOrNull' },
+          ...{ amazonOrderId: 'textOrNull', sku: 'textOrNull', amount: 'decimal', currency: 'text' },
+        },
+        `SELECT group_id, effective_at, event_list, kind, name, amazon_order_id, sku, amount, currency ${netOf(ids)} ` +
+          `AND effective_at IN (${instants.map((at) => `make_timestamptz(${at}::BIGINT)`).join(', ')}) ` +
+          'QUALIFY row_number() OVER (PARTITION BY group_id ORDER BY abs(amount) DESC, effective_at, event_id, entry) ' +
+          `<= ${mostLargest} ORDER BY group_id, abs(amount) DESC, effective_at, event_id, entry`,
+      ),
 
     makeLate:
       'CREATE OR REPLACE TEMP TABLE late AS SELECT change, seen_at, event_id, event_list, amazon_order_id, effective_at, ' +
@@ -153,43 +211,76 @@ export function statementsOf(scope: Scope) {
       `SELECT event_id, ${currency}, sum(amount) AS net FROM (SELECT * FROM held UNION ALL ` +
       'SELECT event_id, currency, role, CAST(amount AS DECIMAL(18,6)) FROM told) ' +
       "WHERE role = 'net' GROUP BY ALL",
-    lateRuns:
+    /** The newest runs that found something, with the first and the last instant of these events; `runs` and `changes`: of all. */
+    lateRuns: query(
+      {
+        ...{ seenAt: 'text', appeared: 'count', vanished: 'count', earliest: 'text', latest: 'text' },
+        ...{ runs: 'count', changes: 'count' },
+      },
       "SELECT seen_at, count(*) FILTER (change = 'appeared') AS appeared, count(*) FILTER (change = 'vanished') AS vanished, " +
-      'min(effective_at) AS earliest, max(effective_at) AS latest, count(*) OVER () AS runs, ' +
-      'sum(count(*)) OVER () AS changes FROM late GROUP BY seen_at ' +
-      `ORDER BY seen_at DESC LIMIT ${mostLateRuns}`,
-    lateMonths:
+        'min(effective_at) AS earliest, max(effective_at) AS latest, count(*) OVER () AS runs, ' +
+        'sum(count(*)) OVER () AS changes FROM late GROUP BY seen_at ' +
+        `ORDER BY seen_at DESC LIMIT ${mostLateRuns}`,
+    ),
+    /** `changed`: net amount of what appeared less that of what vanished. */
+    lateMonths: query(
+      {
+        ...{ currency: 'text', month: 'text', appeared: 'count', vanished: 'count' },
+        ...{ changed: 'decimal', lastSeen: 'text' },
+      },
       "SELECT currency, strftime(effective_at, '%Y-%m') AS month, count(*) FILTER (change = 'appeared') AS appeared, " +
-      "count(*) FILTER (change = 'vanished') AS vanished, " +
-      "sum(CASE WHEN change = 'appeared' THEN net ELSE -net END) AS changed, max(seen_at) AS last_seen " +
-      'FROM late JOIN late_amounts USING (event_id) GROUP BY ALL ORDER BY currency, month DESC',
-    lateEvents:
+        "count(*) FILTER (change = 'vanished') AS vanished, " +
+        "sum(CASE WHEN change = 'appeared' THEN net ELSE -net END) AS changed, max(seen_at) AS last_seen " +
+        'FROM late JOIN late_amounts USING (event_id) GROUP BY ALL ORDER BY currency, month DESC',
+    ),
+    lateEvents: query(
+      {
+        ...{ change: 'text', seenAt: 'text', effectiveAt: 'text', eventList: 'text' },
+        ...{ amazonOrderId: 'textOrNull', currency: 'textOrNull', net: 'textOrNull' },
+      },
       'SELECT change, seen_at, effective_at, event_list, amazon_order_id, currency, net FROM late ' +
-      `LEFT JOIN late_amounts USING (event_id) ORDER BY seen_at DESC, effective_at DESC, event_id, currency LIMIT ${mostLateEvents}`,
+        `LEFT JOIN late_amounts USING (event_id) ORDER BY seen_at DESC, effective_at DESC, event_id, currency LIMIT ${mostLateEvents}`,
+    ),
 
-    unknownLists:
+    unknownLists: query(
+      { eventList: 'text', events: 'count', groupEvents: 'count' },
       'SELECT event_list, count(*) FILTER (by_date) AS events, count(*) FILTER (NOT by_date) AS group_events FROM (' +
-      `SELECT event_list, true AS by_date FROM events WHERE ${dated} UNION ALL ` +
-      `SELECT event_list, false FROM group_events WHERE ${dated}) ` +
-      `WHERE event_list NOT IN (${list(Object.keys(eventLists))}) GROUP BY ALL ORDER BY events DESC, event_list`,
-    unknownAmounts:
+        `SELECT event_list, true AS by_date FROM events WHERE ${dated} UNION ALL ` +
+        `SELECT event_list, false FROM group_events WHERE ${dated}) ` +
+        `WHERE event_list NOT IN (${list(Object.keys(eventLists))}) GROUP BY ALL ORDER BY events DESC, event_list`,
+    ),
+    unknownAmounts: query(
+      { currency: 'text', eventList: 'text', path: 'text', times: 'count', total: 'decimal' },
       `SELECT ${currency}, event_list, path, count(*) AS times, sum(amount) AS total FROM entries ` +
-      `WHERE role = 'unknown' AND ${dated} GROUP BY ALL ORDER BY times DESC, currency, event_list, path`,
-    inexactAmounts:
+        `WHERE role = 'unknown' AND ${dated} GROUP BY ALL ORDER BY times DESC, currency, event_list, path`,
+    ),
+    /** `example`: one of them as received; null where it is no number. */
+    inexactAmounts: query(
+      { currency: 'text', eventList: 'text', path: 'text', role: 'text', times: 'count', example: 'textOrNull' },
       `SELECT ${currency}, event_list, path, role, count(*) AS times, min(amount_text) AS example FROM entries ` +
-      `WHERE amount IS NULL AND ${dated} GROUP BY ALL ORDER BY times DESC, currency, event_list, path, role`,
+        `WHERE amount IS NULL AND ${dated} GROUP BY ALL ORDER BY times DESC, currency, event_list, path, role`,
+    ),
   };
 }
 
+type Statements = ReturnType<typeof statementsOf>;
+
 /** What is listed; the rest is summed up. */
-export const mostFees = 12;
-export const mostSkus = 20;
-export const mostLines = 40;
-export const mostLargest = 8;
-export const mostLateRuns = 20;
-export const mostLateEvents = 20;
+const mostFees = 12;
+const mostSkus = 20;
+const mostLines = 40;
+const mostLargest = 8;
+const mostLateRuns = 20;
+const mostLateEvents = 20;
 
 /** Categories that a SKU's amounts are told by. */
+const skuKinds = {
+  charges: 'decimal',
+  promotions: 'decimal',
+  fees: 'decimal',
+  taxes: 'decimal',
+  refunds: 'decimal',
+} as const;
 export const skuColumns = [
   'charges',
   'promotions',

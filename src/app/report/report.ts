@@ -1,19 +1,25 @@
-import { plainLog } from '../../observe/log/plain-log.js';
-import { emitDamagedCheckpoints } from '../damaged-checkpoints.js';
 import { open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import type { Clock } from '../../core/clock.js';
+import { openDatabase, type Database } from '../../core/duckdb/connection.js';
+import { fileFault, lostFile } from '../../core/duckdb/lost-file.js';
+import { createViews } from '../../core/duckdb/views.js';
 import { messageOf, usageError } from '../../core/errors.js';
-import { tables } from '../../sources/finances/model/tables.js';
-import { existingLake } from '../../lake/existing-lake.js';
-import { readRange, type RangeOptions } from '../configuration/range.js';
+import { replaceFile } from '../../core/io/replace-file.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { writeText } from '../../core/text/sink.js';
-import { reportMark, reportHtml } from './report-page.js';
-import type { ReadingContext } from '../context.js';
-import { replaceFile } from '../../core/io/replace-file.js';
-import type { Clock } from '../../core/clock.js';
 import type { Lake } from '../../lake/lake.js';
-import { readLakeFigures } from './lake-figures.js';
+import { readLastRun } from '../../lake/upkeep/last-run.js';
+import { readRange, type RangeOptions } from '../configuration/range.js';
+import type { ReadingContext } from '../context.js';
+import { lakeTables, openExistingLake, sliceAt } from '../query/lake-files.js';
+import { accountStatus, loadedRange, reportedRange } from '../status/lake-status.js';
+import { readLate } from './late-section.js';
+import { readFigures } from './money-section.js';
+import { reportHtml, reportMark, type AccountFigures } from './report-page.js';
+import { figureReader } from './report-statements.js';
+import { readSettlements } from './settlement-section.js';
+import { readWarningFigures } from './warnings-section.js';
 
 export interface ReportOptions extends RangeOptions {
   readonly lake: string;
@@ -36,16 +42,14 @@ export async function report(options: ReportOptions, { clock, signal, output, lo
   // Given or not, it must be a range before anything is read.
   if (options.from !== undefined) readRange(options, clock.now());
   if (options.output !== '-') await refuseOther(options.output);
-  const lake = await existingLake(options.lake, tables, clock);
-  emitDamagedCheckpoints(lake.tables, plainLog(log));
-  const { account, from, to } = options;
-  const made = await lakeReport({ lake, location: options.lake, account, from, to, clock, signal });
+  const lake = await openExistingLake(options.lake, clock, log);
+  const written = await lakeReport({ ...options, lake, location: options.lake, clock, signal });
   if (options.output === '-') {
-    await writeText(output, [made.html]);
+    await writeText(output, [written.html]);
     return;
   }
-  await writeWhole(options.output, made.html);
-  await writeText(output, [`${writtenText(options.output, made)}\n`]);
+  await writeWhole(options.output, written.html);
+  await writeText(output, [`${writtenText(options.output, written)}\n`]);
 }
 
 /** Keeps what isn't a report of ours from being written over. */
@@ -136,13 +140,66 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
     throw usageError(`expected --account to be one that ${location} holds (${held.join(', ')}), got ${account}`);
   }
   const now = clock.now();
-  const figures = await readLakeFigures({ lake, location, account, from, to, now, signal });
-  const settlements = figures.accounts.flatMap((of) => of.settlements);
+  const lastRun = await readLastRun(lake.store);
+  const names = account === undefined ? held : held.filter((name) => name === account);
+  const accounts = await withViews(lake, signal, async (database) => {
+    const figures: AccountFigures[] = [];
+    for (const name of names) {
+      const range = reportedRange({ from, to }, loadedRange(lake, name), now);
+      // Without bounds whatever the lake holds counts.
+      const bounds = {
+        from: from === undefined ? undefined : range.start,
+        to: to === undefined ? undefined : range.end,
+      };
+      const reader = figureReader(database, { account: name, ...bounds }, signal);
+      figures.push({
+        account: name,
+        status: accountStatus({ lake, location, account: name, range, lastRun }),
+        currencies: await readFigures(reader),
+        settlements: await readSettlements(reader, lake, Math.floor(detailed / names.length)),
+        late: await readLate(reader),
+        warnings: await readWarningFigures(reader),
+      });
+    }
+    return figures;
+  });
+  const settlements = accounts.flatMap((of) => of.settlements);
   return {
-    html: reportHtml(figures, { location, now, isPart: from !== undefined || to !== undefined }),
-    accounts: figures.accounts.map((of) => of.account),
-    currencies: figures.accounts.reduce((sum, of) => sum + of.currencies.length, 0),
+    html: reportHtml(accounts, { lastRun, location, now, isPart: from !== undefined || to !== undefined }),
+    accounts: names,
+    currencies: accounts.reduce((sum, of) => sum + of.currencies.length, 0),
     settlements: settlements.length,
     differing: settlements.filter(({ verdict }) => verdict === 'differs').length,
   };
+}
+
+/** Memory for DuckDB; what is more goes to temporary files. */
+const memoryLimit = '1GB';
+/** Settlements that come with their entries, over all accounts and currencies. */
+const detailed = 300;
+/** Times that the figures are read when runs replace files meanwhile. */
+const mostAttempts = 3;
+
+/**
+ * Reads a lake's tables at its newest version. Where a run replaces files while they are read, all of it is read again, so
+ * that the figures belong together.
+ */
+async function withViews<T>(
+  lake: Lake,
+  signal: AbortSignal | undefined,
+  read: (database: Database) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    const folders = [lake.store.address('')];
+    const database = await openDatabase({ folders, settings: { memory_limit: memoryLimit } });
+    try {
+      await createViews(database, lakeTables, lake.committedFiles(), signal);
+      return await read(database);
+    } catch (error) {
+      if (attempt === mostAttempts || !lostFile(error)) throw fileFault(error, (address) => sliceAt(lake, address));
+      await lake.refresh();
+    } finally {
+      database.close();
+    }
+  }
 }

@@ -1,36 +1,163 @@
-import { literal } from '../../core/duckdb/views.js';
-import { instantText } from '../status/backfill-command.js';
+import { literal } from '../../core/duckdb/literals.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { amountsIn, countText, difference, type AmountText } from './report-amounts.js';
+import type { Lake } from '../../lake/lake.js';
+import { instantText } from '../status/backfill-command.js';
+import { listing } from '../verify/main-tables.js';
+import { loadedSettlements, settlementsFrom, type Settlement } from '../verify/settlements.js';
+import { totalFault } from '../verify/settlement-total.js';
 import {
-  html,
-  type Html,
-  type Part,
-  cellOf,
   figureTable,
+  html,
   lakeCode,
   lakeText,
+  numberColumn,
   scrolling,
   tableHead,
+  tableRow,
+  textColumn,
+  type Html,
   type TableColumn,
 } from './html.js';
-import { minuteText } from './late-section.js';
-import { currencyText } from './money-section.js';
-import type { SettlementEntries, SettlementFigures, SettlementLine, Verdict } from './settlement-figures.js';
+import { amountsIn, currencyText, difference, minuteText, signOf, sumOf, type AmountText } from './report-amounts.js';
+import { groupedBy, type FigureReader, type FigureRow } from './report-statements.js';
+
+/**
+ * What can be said of a settlement's total: it is the beginning balance and the net entries together, to the millionth;
+ * it isn't; the settlement is open; its events weren't read by settlement since it closed; some of them were forgotten.
+ */
+export type Verdict = 'adds-up' | 'differs' | 'open' | 'not-loaded' | 'forgotten';
+
+/** What stands behind a settlement's net. */
+interface SettlementEntries {
+  readonly lines: readonly FigureRow<'lines'>[];
+  readonly largest: readonly FigureRow<'largest'>[];
+}
+
+export interface SettlementFigures {
+  readonly settlement: Settlement;
+  readonly verdict: Verdict;
+  /** What `verify` says of a total that isn't made; undefined for every other verdict. */
+  readonly fault: string | undefined;
+  /** Its own currency, or that of its entries; empty where there is none. */
+  readonly currency: string;
+  /** Sum of the net entries in that currency; undefined where none are loaded. */
+  readonly net: string | undefined;
+  /** Beginning balance and net together. */
+  readonly sum: string;
+  /** By how much sum and total are apart; undefined where they can't be compared. */
+  readonly apart: string | undefined;
+  /** Amounts behind it, net or not, and those of unknown role. */
+  readonly times: number;
+  readonly unknown: number;
+  /** Undefined where the report leaves them out. */
+  readonly entries: SettlementEntries | undefined;
+}
+
+/**
+ * Every settlement that opened in the range, the newest first, compared with its total as `verify` does it; `detailed`: how
+ * many come with their entries, over all currencies.
+ */
+export async function readSettlements(
+  { scope, database, signal, sql, rows }: FigureReader,
+  lake: Lake,
+  detailed: number,
+): Promise<SettlementFigures[]> {
+  const source = { table: listing.table, file: '', account: scope.account };
+  const settlements = (await settlementsFrom(sql.settlements, source, database, signal)).toSorted(newestFirst);
+  const loaded = new Set(loadedSettlements({ lake, settlements, damaged: [], obscure: new Set() }));
+  const broken = new Set((await rows(sql.brokenGroups)).map(({ groupId }) => groupId));
+  const byGroup = <T extends { groupId: string }>(all: readonly T[]) => groupedBy(all, ({ groupId }) => groupId);
+  const nets = byGroup(await rows(sql.nets));
+  const figures = settlements.map((settlement) => {
+    const verdict = verdictOf(settlement, loaded.has(settlement), !broken.has(settlement.id));
+    return figuresOf(settlement, nets.get(settlement.id) ?? [], verdict);
+  });
+  const wanted = detailedOf(figures, detailed).map(({ settlement }) => settlement.id);
+  if (wanted.length === 0) return figures;
+  const lines = byGroup(await rows(sql.lines(wanted)));
+  const instants = (await rows(sql.largestAt(wanted))).map(({ micros }) => micros);
+  const largest = byGroup(instants.length === 0 ? [] : await rows(sql.largest(wanted, instants)));
+  const isWanted = new Set(wanted);
+  return figures.map((of) => {
+    const { id } = of.settlement;
+    if (!isWanted.has(id)) return of;
+    return { ...of, entries: { lines: lines.get(id) ?? [], largest: largest.get(id) ?? [] } };
+  });
+}
+
+function newestFirst(one: Settlement, other: Settlement): number {
+  const later = (other.start ?? -Infinity) - (one.start ?? -Infinity);
+  return later > 0 || later < 0 ? later : one.id < other.id ? -1 : 1;
+}
+
+/** What can't be compared; undefined: the sums decide. */
+function verdictOf({ isClosed }: Settlement, isLoaded: boolean, isWhole: boolean): Verdict | undefined {
+  if (!isClosed) return 'open';
+  if (!isLoaded) return 'not-loaded';
+  return isWhole ? undefined : 'forgotten';
+}
+
+function figuresOf(
+  settlement: Settlement,
+  nets: readonly FigureRow<'nets'>[],
+  known: Verdict | undefined,
+): SettlementFigures {
+  const main = settlement.currency ?? settlement.beginningCurrency ?? nets[0]?.currency ?? null;
+  const fault = known === undefined ? totalFault(settlement, nets) : undefined;
+  const isRead = nets.length > 0 || known === undefined;
+  const net = isRead ? (nets.find(({ currency }) => currency === main)?.net ?? '0') : undefined;
+  const sum = sumOf([settlement.beginning ?? '0', net ?? '0']);
+  const { total } = settlement;
+  const apart = known === undefined && total !== null ? difference(sum, total) : undefined;
+  return {
+    settlement,
+    verdict: known ?? (fault === undefined ? 'adds-up' : 'differs'),
+    fault,
+    currency: main ?? '',
+    net,
+    sum,
+    apart: apart !== undefined && signOf(apart) !== 0 ? apart : undefined,
+    times: nets.reduce((all, { times }) => all + times, 0),
+    unknown: nets.reduce((all, { unknown }) => all + unknown, 0),
+    entries: undefined,
+  };
+}
+
+/** Settlements of each currency whose entries are told however many currencies there are. */
+const leastDetailed = 3;
+
+/** Of each currency its part of what is wanted: those that don't add up first, then the newest ones. */
+function detailedOf(figures: readonly SettlementFigures[], detailed: number): SettlementFigures[] {
+  const currencies = groupedBy(figures, ({ currency }) => currency);
+  const most = Math.max(leastDetailed, Math.floor(detailed / currencies.size));
+  return [...currencies.values()].flatMap((of) => {
+    const differing = of.filter(({ verdict }) => verdict === 'differs');
+    const others = of.filter(({ verdict, times }) => verdict !== 'differs' && times > 0);
+    return [...differing, ...others].slice(0, most);
+  });
+}
 
 /** Settlements that a table lists, beside all that don't add up; the rest is counted. */
 const mostSettlements = 150;
 
-const columns: readonly TableColumn[] = [
-  { label: 'Settlement', kind: 'text' },
-  { label: 'Beginning balance', kind: 'number', isExtra: true },
-  { label: 'Net of its entries', kind: 'number', isExtra: true },
-  { label: 'Total', kind: 'number' },
-  { label: 'Adds up?', kind: 'text' },
+const columnsIn = (amount: AmountText): TableColumn<SettlementFigures>[] => [
+  textColumn('Settlement', (of) => periodText(of)),
+  numberColumn<SettlementFigures>(
+    'Beginning balance',
+    ({ settlement: { beginning } }) => orDash(beginning, amount),
+    true,
+  ),
+  numberColumn('Net of its entries', ({ net }) => orDash(net, amount), true),
+  numberColumn('Total', ({ settlement: { total } }) => orDash(total, amount)),
+  textColumn('Adds up?', (of) => verdictText(of, amount)),
 ];
 
+function orDash(text: string | null | undefined, amount: AmountText): string {
+  return text === null || text === undefined ? '–' : amount(text);
+}
+
 /** What a verdict is called, with a sign that says it without colour. */
-export const verdicts: Readonly<Record<Verdict, { readonly sign: string; readonly text: string }>> = {
+const verdicts: Readonly<Record<Verdict, { readonly sign: string; readonly text: string }>> = {
   'adds-up': { sign: '✓', text: 'to the cent' },
   differs: { sign: '✗', text: 'does not add up' },
   open: { sign: '○', text: 'still open' },
@@ -46,7 +173,19 @@ export function settlementSection(id: string, currency: string, settlements: rea
   const shown = settlements.filter(({ verdict }, at) => at < mostSettlements || verdict === 'differs');
   const left = settlements.slice(mostSettlements).filter(({ verdict }) => verdict !== 'differs').length;
   const withoutEntries = shown.filter(({ entries, times }) => entries === undefined && times > 0).length;
-  const bodies = shown.map((of, at) => settlementBody(`${id}-s${at + 1}`, of, amount));
+  const columns = columnsIn(amount);
+  const bodies = shown.map(
+    (of, at) =>
+      html`<tbody class="v-${of.verdict}" id="${id}-s${at + 1}">
+        ${tableRow(
+          columns,
+          columns.map(({ cell }) => cell(of)),
+        )}
+        <tr class="more">
+          <td colspan="${columns.length}">${behind(of, amount)}</td>
+        </tr>
+      </tbody>`,
+  );
   return html`${scrolling(
       html`<table class="settlements">
         <caption>
@@ -58,32 +197,13 @@ export function settlementSection(id: string, currency: string, settlements: rea
     <p class="note">
       A closed settlement adds up when its beginning balance and the net of its entries make its total, to the last
       digit.
-      ${left === 0 ? undefined : `${countText(left)} older ones are not listed; they add up or were not compared.`}
+      ${left === 0 ? undefined : `${formatCount(left)} older ones are not listed; they add up or were not compared.`}
       ${
         withoutEntries === 0
           ? undefined
-          : `What the entries of ${countText(withoutEntries)} older ones come to is left out of this file.`
+          : `What the entries of ${formatCount(withoutEntries)} older ones come to is left out of this file.`
       }
     </p>`;
-}
-
-function settlementBody(id: string, of: SettlementFigures, amount: AmountText): Html {
-  const { settlement, net } = of;
-  const cells = [
-    periodText(of),
-    settlement.beginning === null ? '–' : amount(settlement.beginning),
-    net === undefined ? '–' : amount(net),
-    settlement.total === null ? '–' : amount(settlement.total),
-    verdictText(of, amount),
-  ];
-  return html`<tbody class="v-${of.verdict}" id="${id}">
-    <tr>
-      ${cells.map((cell, at) => cellOf(cell, at, columns))}
-    </tr>
-    <tr class="more">
-      <td colspan="${columns.length}">${behind(of, amount)}</td>
-    </tr>
-  </tbody>`;
 }
 
 /** `2025-02-20 to 2025-03-06`; UTC. */
@@ -102,7 +222,7 @@ function verdictText({ verdict, apart }: SettlementFigures, amount: AmountText):
 /** The entries behind a settlement, on a click. */
 function behind(of: SettlementFigures, amount: AmountText): Html {
   const { settlement, times, entries, currency, fault, unknown } = of;
-  const summary = times === 0 ? 'No entries' : `${countText(times)} ${times === 1 ? 'entry' : 'entries'}`;
+  const summary = times === 0 ? 'No entries' : `${formatCount(times)} ${times === 1 ? 'entry' : 'entries'}`;
   const spoken = html`<span class="spoken"> of the settlement ${periodText(of)} in ${currencyText(currency)}</span>`;
   return html`<details>
     <summary>${summary}${spoken}</summary>
@@ -121,61 +241,46 @@ function behind(of: SettlementFigures, amount: AmountText): Html {
 /** How the sum comes about. */
 function reckoning({ settlement, net, sum, currency, apart }: SettlementFigures, amount: AmountText): Html {
   const { beginning, total } = settlement;
-  const rows: Part[][] = [
-    ['Beginning balance', beginning === null ? '–' : amount(beginning)],
-    ['Net of its entries', net === undefined ? 'not loaded' : amount(net)],
-    ...(net === undefined ? [] : [['Together', amount(sum)]]),
-    ['Total as the service tells it', total === null ? '–' : amount(total)],
-    ...(apart === undefined || total === null ? [] : [['Apart', amount(difference(sum, total))]]),
+  const lines = [
+    { label: 'Beginning balance', text: orDash(beginning, amount) },
+    { label: 'Net of its entries', text: net === undefined ? 'not loaded' : amount(net) },
+    net !== undefined && { label: 'Together', text: amount(sum) },
+    { label: 'Total as the service tells it', text: orDash(total, amount) },
+    apart !== undefined && total !== null && { label: 'Apart', text: amount(difference(sum, total)) },
   ];
-  return figureTable({
-    caption: html`How it adds up, in ${currencyText(currency)}`,
-    columns: [
-      { label: '', kind: 'text' },
-      { label: 'Amount', kind: 'number' },
-    ],
-    rows,
-  });
+  const rows = lines.filter((line) => line !== false);
+  return figureTable(html`How it adds up, in ${currencyText(currency)}`, rows, [
+    textColumn('', ({ label }) => label),
+    numberColumn('Amount', ({ text }) => text),
+  ]);
 }
 
 function entriesHtml({ currency, net }: SettlementFigures, entries: SettlementEntries, amount: AmountText): Html {
   const { lines, largest } = entries;
-  const money = (of: string, own: string) => (own === currency ? amount(of) : foreign(of, own));
-  const lineCells = (line: SettlementLine) =>
-    line.list === null
-      ? [`${countText(line.lines)} smaller sums`, '', '']
-      : [line.list, line.kind ?? '', line.name === null ? '' : lakeText(line.name)];
-  return html`${figureTable({
-    caption: html`Net entries by list, kind and name, in ${currencyText(currency)}`,
-    columns: [
-      { label: 'List', kind: 'text' },
-      { label: 'Kind', kind: 'text' },
-      { label: 'Name', kind: 'text' },
-      { label: 'Times', kind: 'number' },
-      { label: 'Amount', kind: 'number' },
+  const optional = (text: string | null) => (text === null ? '' : lakeText(text));
+  // One in another currency is in no sum.
+  const money = (text: string, of: string) =>
+    of === currency ? amount(text) : `${amountsIn(of)(text)} ${currencyText(of)}`;
+  return html`${figureTable(
+    html`Net entries by list, kind and name, in ${currencyText(currency)}`,
+    lines,
+    [
+      textColumn('List', ({ eventList, lines: count }) => eventList ?? `${formatCount(count)} smaller sums`),
+      textColumn('Kind', ({ kind }) => kind ?? ''),
+      textColumn('Name', ({ name }) => optional(name)),
+      numberColumn('Times', ({ times }) => formatCount(times)),
+      numberColumn('Amount', ({ total, currency: of }) => money(total, of)),
     ],
-    rows: lines.map((line) => [...lineCells(line), countText(line.times), money(line.total, line.currency)]),
-    foot: ['Net', '', '', '', amount(net ?? '0')],
-  })}
-  ${figureTable({
-    caption: html`Its largest ${countText(largest.length)} net amounts, in ${currencyText(currency)}`,
-    columns: [
-      { label: 'At, UTC', kind: 'text' },
-      { label: 'List', kind: 'text' },
-      { label: 'Name', kind: 'text' },
-      { label: 'Order', kind: 'text' },
-      { label: 'SKU', kind: 'text' },
-      { label: 'Amount', kind: 'number' },
-    ],
-    rows: largest.map(({ at, list, name, kind, order, sku, amount: of, currency: own }) => [
-      minuteText(at),
-      lakeText(list),
-      lakeText(name ?? kind),
-      order === null ? '' : lakeText(order),
-      sku === null ? '' : lakeText(sku),
-      money(of, own),
-    ]),
-  })}`;
+    ['Net', '', '', '', amount(net ?? '0')],
+  )}
+  ${figureTable(html`Its largest ${formatCount(largest.length)} net amounts, in ${currencyText(currency)}`, largest, [
+    textColumn('At, UTC', ({ effectiveAt }) => minuteText(effectiveAt)),
+    textColumn('List', ({ eventList }) => lakeText(eventList)),
+    textColumn('Name', ({ name, kind }) => lakeText(name ?? kind)),
+    textColumn('Order', ({ amazonOrderId }) => optional(amazonOrderId)),
+    textColumn('SKU', ({ sku }) => optional(sku)),
+    numberColumn('Amount', ({ amount: text, currency: of }) => money(text, of)),
+  ])}`;
 }
 
 /** Where every single one of them is: a file that had them all would be too large to open. */
@@ -183,9 +288,4 @@ function allEntries(id: string): Html {
   return html`<p class="note">
     Every entry: <code><bdi>SELECT * FROM group_entries WHERE group_id = ${literal(id)}</bdi></code>
   </p>`;
-}
-
-/** An amount in another currency than the settlement's, which no sum has. */
-function foreign(text: string, currency: string): string {
-  return `${amountsIn(currency)(text)} ${currencyText(currency)}`;
 }

@@ -1,78 +1,37 @@
+import { formatCount } from '../../core/text/amounts.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { warningTexts } from '../load/run-summary.js';
 import { instantText } from '../status/backfill-command.js';
-import { amountsIn, countText } from './report-amounts.js';
-import { html, type Html, figureTable, lakeCode, lakeText } from './html.js';
-import { minuteText } from './late-section.js';
-import { currencyText } from './money-section.js';
-import type { Database } from '../../core/duckdb/connection.js';
-import { statementsOf, type Scope, rowsOf } from './report-statements.js';
+import {
+  figureTable,
+  html,
+  lakeCode,
+  lakeText,
+  numberColumn,
+  textColumn,
+  type Html,
+  type TableColumn,
+} from './html.js';
+import { amountsIn, currencyText, minuteText } from './report-amounts.js';
+import type { FigureReader, FigureRow } from './report-statements.js';
 
-interface UnknownList {
-  readonly list: string;
-  /** Events of it by date and by settlement. */
-  readonly events: number;
-  readonly groupEvents: number;
-}
-
-interface UnknownAmounts {
-  readonly currency: string;
-  readonly list: string;
-  readonly path: string;
-  readonly times: number;
-  readonly total: string;
-}
-
-interface InexactAmounts {
-  readonly currency: string;
-  readonly list: string;
-  readonly path: string;
-  readonly role: string;
-  readonly times: number;
-  /** One of them as received; null where it is no number. */
-  readonly example: string | null;
-}
-
-/** What of the lake's rows nobody expected. */
+/** What of the lake's rows nobody expected: it is in no figure, or in none that is certain. */
 export interface WarningFigures {
-  readonly unknownLists: readonly UnknownList[];
-  readonly unknownAmounts: readonly UnknownAmounts[];
-  readonly inexactAmounts: readonly InexactAmounts[];
+  readonly unknownLists: readonly FigureRow<'unknownLists'>[];
+  readonly unknownAmounts: readonly FigureRow<'unknownAmounts'>[];
+  readonly inexactAmounts: readonly FigureRow<'inexactAmounts'>[];
 }
 
-/** Reads what stands in no figure, or in none that is certain. */
-export async function readWarningFigures(
-  database: Database,
-  scope: Scope,
-  signal: AbortSignal | undefined,
-): Promise<WarningFigures> {
-  const sql = statementsOf(scope);
+export async function readWarningFigures({ sql, rows }: FigureReader): Promise<WarningFigures> {
   return {
-    unknownLists: (await rowsOf(database, sql.unknownLists, signal)).map((row) => ({
-      list: row.text('event_list'),
-      events: row.count('events'),
-      groupEvents: row.count('group_events'),
-    })),
-    unknownAmounts: (await rowsOf(database, sql.unknownAmounts, signal)).map((row) => ({
-      currency: row.text('currency'),
-      list: row.text('event_list'),
-      path: row.text('path'),
-      times: row.count('times'),
-      total: row.decimal('total'),
-    })),
-    inexactAmounts: (await rowsOf(database, sql.inexactAmounts, signal)).map((row) => ({
-      currency: row.text('currency'),
-      list: row.text('event_list'),
-      path: row.text('path'),
-      role: row.text('role'),
-      times: row.count('times'),
-      example: row.textOrNull('example'),
-    })),
+    unknownLists: await rows(sql.unknownLists),
+    unknownAmounts: await rows(sql.unknownAmounts),
+    inexactAmounts: await rows(sql.inexactAmounts),
   };
 }
 
-/** Places that a table lists; the rest is counted. */
-const mostPlaces = 30;
+/** Rows of a table that are listed; the rest is counted. */
+const mostRows = 30;
 
 /** What of the rows is in no figure, or in none that is certain, and what the last run noticed. */
 export function warningsSection(warnings: WarningFigures, lastRun: LastRun | undefined, account: string): Html {
@@ -83,68 +42,35 @@ export function warningsSection(warnings: WarningFigures, lastRun: LastRun | und
       ? html`<p>Every list of events and every amount is one that the model knows, and every amount fits.</p>`
       : undefined
   }
-  ${unknownLists.length === 0 ? undefined : listTable(unknownLists)}
-  ${unknownAmounts.length === 0 ? undefined : unknownTable(unknownAmounts)}
-  ${inexactAmounts.length === 0 ? undefined : inexactTable(inexactAmounts)}
+  ${warningTable('Lists of events that the model does not know', 'their amounts are', unknownLists, [
+    listColumn,
+    numberColumn('Events by date', ({ events }) => formatCount(events)),
+    numberColumn('By settlement', ({ groupEvents }) => formatCount(groupEvents)),
+  ])}
+  ${warningTable('Amounts at paths that the model does not know (role unknown)', 'they are', unknownAmounts, [
+    listColumn,
+    textColumn('Path', ({ path }) => lakeCode(path)),
+    numberColumn('Times', ({ times }) => formatCount(times)),
+    numberColumn('Sum', ({ total, currency }) => `${amountsIn(currency)(total)} ${currencyText(currency)}`),
+  ])}
+  ${warningTable('Amounts that DECIMAL(18,6) cannot hold, or that are no numbers', 'they are', inexactAmounts, [
+    listColumn,
+    textColumn('Path', ({ path }) => lakeCode(path)),
+    textColumn('Role', ({ role }) => role),
+    numberColumn('Times', ({ times }) => formatCount(times)),
+    numberColumn('For example', ({ example, currency }) =>
+      example === null ? 'no number' : html`${lakeText(example)} ${currencyText(currency)}`,
+    ),
+  ])}
   ${runHtml(lastRun?.account === account ? lastRun : undefined)}`;
 }
 
-function listTable(lists: readonly UnknownList[]): Html {
-  return figureTable({
-    caption: html`Lists of events that the model does not know${more(lists.length)}; their amounts are in no figure`,
-    columns: [
-      { label: 'List', kind: 'text' },
-      { label: 'Events by date', kind: 'number' },
-      { label: 'By settlement', kind: 'number' },
-    ],
-    rows: lists
-      .slice(0, mostPlaces)
-      .map(({ list, events, groupEvents }) => [lakeText(list), countText(events), countText(groupEvents)]),
-  });
-}
+const listColumn = textColumn<{ readonly eventList: string }>('List', ({ eventList }) => lakeText(eventList));
 
-function unknownTable(amounts: readonly UnknownAmounts[]): Html {
-  return figureTable({
-    caption: html`Amounts at paths that the model does not know (role unknown)${more(amounts.length)}; they are in no
-    figure`,
-    columns: [
-      { label: 'List', kind: 'text' },
-      { label: 'Path', kind: 'text' },
-      { label: 'Times', kind: 'number' },
-      { label: 'Sum', kind: 'number' },
-    ],
-    rows: amounts
-      .slice(0, mostPlaces)
-      .map(({ list, path, times, total, currency }) => [
-        lakeText(list),
-        lakeCode(path),
-        countText(times),
-        `${amountsIn(currency)(total)} ${currencyText(currency)}`,
-      ]),
-  });
-}
-
-function inexactTable(amounts: readonly InexactAmounts[]): Html {
-  return figureTable({
-    caption: html`Amounts that DECIMAL(18,6) cannot hold, or that are no numbers${more(amounts.length)}; they are in no
-    figure`,
-    columns: [
-      { label: 'List', kind: 'text' },
-      { label: 'Path', kind: 'text' },
-      { label: 'Role', kind: 'text' },
-      { label: 'Times', kind: 'number' },
-      { label: 'For example', kind: 'number' },
-    ],
-    rows: amounts
-      .slice(0, mostPlaces)
-      .map(({ list, path, role, times, example, currency }) => [
-        lakeText(list),
-        lakeCode(path),
-        role,
-        countText(times),
-        example === null ? 'no number' : html`${lakeText(example)} ${currencyText(currency)}`,
-      ]),
-  });
+function warningTable<T>(title: string, what: string, rows: readonly T[], columns: readonly TableColumn<T>[]): Html {
+  const more = rows.length > mostRows ? `, the first ${mostRows} of ${formatCount(rows.length)}` : '';
+  const caption = `${title}${more}; ${what} in no figure`;
+  return rows.length === 0 ? html`` : figureTable(caption, rows.slice(0, mostRows), columns);
 }
 
 /** What the last run told of itself, where it was one of this account. */
@@ -158,7 +84,7 @@ function runHtml(run: LastRun | undefined): Html {
       const named = Object.keys(places).slice(0, 3).map(lakeCode);
       const unnamed = Object.keys(places).length - named.length;
       return html`<li>
-        ${lakeText(pipeline)}: ${countText(times)} ${warningTexts[kind] ?? kind}:
+        ${lakeText(pipeline)}: ${formatCount(times)} ${warningTexts[kind] ?? kind}:
         ${named.map((place, at) => html`${at === 0 ? '' : ', '}${place}`)}${unnamed > 0 ? ` and ${unnamed} more` : ''}
       </li>`;
     }),
@@ -177,8 +103,4 @@ function runHtml(run: LastRun | undefined): Html {
             ${lines}
           </ul>`
     }`;
-}
-
-function more(count: number): string {
-  return count > mostPlaces ? `, the first ${mostPlaces} of ${countText(count)}` : '';
 }

@@ -5,12 +5,15 @@ import { settlementHoles, type SettlementHole } from '../../sources/finances/api
 import type { Lake } from '../../lake/lake.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { demoAccount } from '../configuration/account.js';
+import { rangeMarginMs, readRange, type RangeOptions } from '../configuration/range.js';
 import { importedWindows } from '../../lake/loads/imported-days.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
-import type { Window } from '../../core/windows.js';
+import { dayMs, type Window } from '../../core/windows.js';
+import { isoInstant } from '../../core/numeric/instant.js';
 import { byGroup, listing, mainTablesOf, type MainTable } from '../verify/main-tables.js';
 import { backfillCommand } from './backfill-command.js';
-import type { Day } from '../../engine/slicing/day-states.js';
+import type { Day, DayState } from '../../engine/slicing/day-states.js';
+import { formatCount } from '../../core/text/amounts.js';
 
 /** What is loaded of one pipeline for one account. */
 export interface PipelineStatus {
@@ -121,6 +124,21 @@ export function loadedRange(lake: Lake, account: string): Window | undefined {
   return windows.reduce((a, b) => ({ start: Math.min(a.start, b.start), end: Math.max(a.end, b.end) }));
 }
 
+/**
+ * What a lake is compared with: the range that is given, else from the first loaded instant to now less the margin; where
+ * less than a day has gone by since the last loaded instant it ends there, as what a lake can't hold yet is no gap.
+ *
+ * @throws LedgerlakeError USAGE for a range that is none
+ */
+export function reportedRange(options: RangeOptions, loaded: Window | undefined, now: number): Window {
+  // Orders alone have no dates: then the default range shows what there could be.
+  if (loaded === undefined || options.from !== undefined) return readRange(options, now);
+  if (options.to !== undefined) return readRange({ ...options, from: isoInstant(loaded.start) }, now);
+  const latest = Math.floor((now - rangeMarginMs) / 1000) * 1000;
+  // A clock that was put back must not hide what is there.
+  return { start: loaded.start, end: latest - loaded.end >= dayMs ? latest : loaded.end };
+}
+
 function pipelineStatus(main: MainTable, { lake, account, range }: StatusQuestion): PipelineStatus {
   const { pipeline, table, unit } = main;
   const imported = importedWindows(lake.table(table).snapshot, pipeline, account);
@@ -152,6 +170,20 @@ function tableStatuses(lake: Lake, account: string): TableStatus[] {
 
 function isWithin(at: number, { start, end }: Window): boolean {
   return at >= start && at < end;
+}
+
+/** `5 of 16 days loaded, 11 missing`. */
+export function coverageText(days: readonly Day[], imported = 'imported only'): string {
+  const count = (...states: readonly DayState[]) => days.filter(({ state }) => states.includes(state)).length;
+  const others = [
+    [count('partial'), 'in part'],
+    [count('imported'), imported],
+    [count('missing'), 'missing'],
+  ] as const;
+  return [
+    `${formatCount(count('full', 'empty'))} of ${formatCount(days.length, 'day')} loaded`,
+    ...others.flatMap(([found, what]) => (found === 0 ? [] : [`${formatCount(found)} ${what}`])),
+  ].join(', ');
 }
 
 /** Whether a backfill for an account finds its upstream without being told. */

@@ -1,20 +1,28 @@
-import { plainLog } from '../../observe/log/plain-log.js';
-import { emitDamagedCheckpoints } from '../damaged-checkpoints.js';
-import { tables } from '../../sources/finances/model/tables.js';
-import { existingLake } from '../../lake/existing-lake.js';
-import { readLastRun, type LastRun } from '../../lake/upkeep/last-run.js';
-import { readRange, type RangeOptions } from '../configuration/range.js';
-import { formatSpan } from '../../core/text/amounts.js';
-import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
-import { terminalWidth, writeText } from '../../core/text/sink.js';
-import type { Column, Rows } from '../../core/text/rows.js';
-import { instantText, shellWord } from './backfill-command.js';
-import { accountStatus, loadedRange, needsEndpoint, type AccountStatus } from './lake-status.js';
-import { reportedRange } from './reported-range.js';
-import { accountText, lastRunText } from './status-text.js';
-import type { ReadingContext } from '../context.js';
-import { printable } from '../../core/printable.js';
 import { isoInstant } from '../../core/numeric/instant.js';
+import { printable } from '../../core/printable.js';
+import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
+import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
+import { grid } from '../../core/text/grid.js';
+import type { Column, Rows } from '../../core/text/rows.js';
+import { terminalWidth, writeText } from '../../core/text/sink.js';
+import type { Window } from '../../core/windows.js';
+import { readLastRun, type LastRun } from '../../lake/upkeep/last-run.js';
+import { holeText } from '../../sources/finances/api-v0/settlement-rows.js';
+import { readRange, type RangeOptions } from '../configuration/range.js';
+import type { ReadingContext } from '../context.js';
+import { openExistingLake } from '../query/lake-files.js';
+import { instantText, shellWord } from './backfill-command.js';
+import { calendarLines, legendLines, type CalendarOptions } from './calendar.js';
+import {
+  accountStatus,
+  coverageText,
+  loadedRange,
+  needsEndpoint,
+  reportedRange,
+  type AccountStatus,
+  type PipelineStatus,
+  type TableStatus,
+} from './lake-status.js';
 
 export interface StatusOptions extends RangeOptions {
   readonly lake: string;
@@ -49,20 +57,13 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
   const now = clock.now();
   // Given or not, it must be a range before anything is read.
   if (options.from !== undefined) readRange(options, now);
-  const lake = await existingLake(options.lake, tables, clock);
-  emitDamagedCheckpoints(lake.tables, plainLog(log));
+  const lake = await openExistingLake(options.lake, clock, log);
   const lastRun = await readLastRun(lake.store);
   const accounts = [...lake.accounts()].filter((name) => options.account === undefined || name === options.account);
   const statuses = accounts.toSorted().map((account) => {
     const range = reportedRange(options, loadedRange(lake, account), now);
-    return accountStatus({
-      lake,
-      location: options.lake,
-      account,
-      range,
-      lastRun,
-      pipelineFolder: options.pipelineFolder,
-    });
+    const { lake: location, pipelineFolder } = options;
+    return accountStatus({ lake, location, account, range, lastRun, pipelineFolder });
   });
   const first = statuses.length > 0 ? undefined : firstCommand(options);
   switch (options.format) {
@@ -155,4 +156,80 @@ function dayRows({ account, pipelines }: AccountStatus): Rows {
   return pipelines.flatMap(({ pipeline, days }) =>
     days.map(({ start, state }) => [account, pipeline, instantText(start), state]),
   );
+}
+
+/** Things of one kind that are listed; the rest is counted. */
+const mostListed = 10;
+
+/** What an account holds, for people. */
+function accountText(status: AccountStatus, options: CalendarOptions): string {
+  const { account, range, pipelines, unused, openGroups, groupsToLoad, holes, tables } = status;
+  const lines = [`${printable(account)}, ${rangeText(range)}`, ''];
+  for (const pipeline of pipelines) lines.push(...pipelineLines(pipeline, options), '');
+  const isImporting = pipelines.some(({ days }) => days.some(({ state }) => state === 'imported'));
+  if (pipelines.some(({ days }) => days.length > 0)) lines.push(...legendLines(options, isImporting), '');
+  if (unused.length > 0) lines.push(`Nothing loaded yet of: ${printable(unused.join(', '))}`, '');
+  const opened = ({ id, start }: { id: string; start: number | null }) =>
+    `${printable(id)}${start === null ? '' : `, since ${instantText(start)}`}`;
+  lines.push(...listLines('Open groups', openGroups.map(opened)));
+  lines.push(...listLines('Groups listed and not loaded by group-events', groupsToLoad.map(opened)));
+  lines.push(
+    ...listLines(
+      'Settlements that the listing may have left out',
+      holes.map((hole) => printable(holeText(hole))),
+    ),
+  );
+  lines.push(...tableLines(tables));
+  return `${lines.join('\n')}\n`;
+}
+
+/** The run that ended last, for people. */
+function lastRunText(run: LastRun | undefined): string {
+  if (run === undefined) return 'Last run: no word of one\n';
+  const { command, status, startedAt, endedAt, account, from, to, failure, pipelines } = run;
+  const seconds = (Date.parse(endedAt) - Date.parse(startedAt)) / 1000;
+  const what = `${instantText(Date.parse(from))} to ${instantText(Date.parse(to))} for ${printable(account)}`;
+  const lines = [
+    `Last run: ${printable(command)} of ${what}`,
+    `  ${printable(status)} at ${instantText(Date.parse(endedAt))} after ${seconds.toFixed(1)} s`,
+    ...(failure === null ? [] : [`  ${printable(failure)}`]),
+    ...Object.entries(pipelines).map(
+      ([name, { slices, requests, files, bytes }]) =>
+        `  ${printable(name)}: ${formatCount(slices, 'slice')}, ${formatCount(requests, 'request')}, ` +
+        `${formatCount(files, 'file')}, ${formatBytes(bytes)}`,
+    ),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** `2025-03-01 to 2025-03-08`; the end is not part of it. */
+function rangeText({ start, end }: Window): string {
+  return `${instantText(start)} to ${instantText(end)}`;
+}
+
+function pipelineLines({ pipeline, unit, loaded, days, gaps }: PipelineStatus, options: CalendarOptions): string[] {
+  const units = formatCount(loaded, unit);
+  if (days.length === 0) return [`${printable(pipeline)}: ${units}`];
+  return [
+    `${printable(pipeline)}: ${units}, ${coverageText(days, 'imported')}`,
+    ...calendarLines(days, options),
+    ...(gaps.length === 0 ? ['No gap'] : listLines('Gaps', gaps.map(rangeText), false)),
+  ];
+}
+
+function listLines(title: string, items: readonly string[], spaced = true): string[] {
+  if (items.length === 0) return [];
+  const more = items.length > mostListed ? [`  and ${formatCount(items.length - mostListed, 'more')}`] : [];
+  const end = spaced ? [''] : [];
+  return [`${title}:`, ...items.slice(0, mostListed).map((item) => `  ${item}`), ...more, ...end];
+}
+
+function tableLines(tables: readonly TableStatus[]): string[] {
+  const cells = ({ table, files, bytes, rows }: TableStatus) => [
+    printable(table),
+    formatCount(files),
+    formatBytes(bytes),
+    formatCount(rows),
+  ];
+  return grid([['table', 'files', 'size', 'rows'], ...tables.map(cells)]);
 }

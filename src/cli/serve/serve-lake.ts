@@ -1,5 +1,5 @@
 import { plainLog } from '../../observe/log/plain-log.js';
-import { emitDamagedCheckpoints } from '../../app/damaged-checkpoints.js';
+import { emitDamagedCheckpoints } from '../../app/context.js';
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
 import { tables as allTables } from '../../sources/finances/model/tables.js';

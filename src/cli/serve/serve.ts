@@ -4,7 +4,7 @@ import { isLoopback } from '../../core/http-server/host-rule.js';
 import type { Ledger } from '../../serve/http/ledger.js';
 import { startService, type ServiceOptions } from '../../serve/http/server.js';
 import { frontPage, healthPage, reportPage, type Health } from '../../serve/http/side-pages.js';
-import { untilAborted } from '../../app/until-aborted.js';
+import { untilAborted } from '../../app/context.js';
 
 export interface ServeOptions {
   readonly served: {

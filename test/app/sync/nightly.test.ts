@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { type Database, openDatabase } from '../../../src/core/duckdb/connection.js';
-import { lakeTables, openLakeFiles } from '../../../src/app/query/lake-files.js';
+import { lakeTables, openLakeReader } from '../../../src/app/query/lake-files.js';
 import { createViews } from '../../../src/core/duckdb/views.js';
 import { asKnownMacros } from '../../../src/app/query/as-known.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
@@ -20,7 +20,7 @@ async function look(
   clock: ReturnType<typeof setClock>,
   viewed = lakeTables,
 ): Promise<void> {
-  await createViews(database, viewed, await (await openLakeFiles(lake, clock))());
+  await createViews(database, viewed, await (await openLakeReader(lake, clock)).lakeFiles());
   for (const macro of asKnownMacros) await database.execute(macro);
 }
 

@@ -1,6 +1,6 @@
 import { access } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { openLakeFiles } from '../../../src/app/query/lake-files.js';
+import { openLakeReader } from '../../../src/app/query/lake-files.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { LakeLedger } from '../../../src/serve/lake/lake-ledger.js';
 import { MainTables } from '../../../src/serve/lake/served-tables.js';
@@ -166,7 +166,7 @@ test('files that are gone by the time they are opened are looked for in the newe
   const tables = await MainTables.open(openStore(lake), clock, Infinity);
   const ledger = await LakeLedger.open(tables, 'shop');
   onTestFinished(() => ledger.close());
-  const files = (await (await openLakeFiles(lake, clock))()).get('events') ?? [];
+  const files = (await (await openLakeReader(lake, clock)).lakeFiles()).get('events') ?? [];
   const known = tables.versions();
   const ofOrder = () => allPages((query) => ledger.eventsOfOrder(order, query), asOf, [5]);
   const story = sorted(items.filter(({ json }) => json.includes(order)));
