@@ -6,6 +6,7 @@ import { createSeller, type Seller } from '../src/emulator/seller/seller.js';
 import type { LedgerPage } from '../src/serve/http/ledger.js';
 import { startService, type RunningService } from '../src/serve/http/server.js';
 import { clockAt, database, fileHashes, ran, serving, temporaryFolder, type Ran } from './app/lake-run.js';
+import { booksOf } from './emulator/seller/seller-books.js';
 
 const clock = clockAt('2026-03-15T12:00:00Z');
 const range = { from: Date.UTC(2026, 0, 1), to: Date.UTC(2026, 2, 10) };
@@ -76,11 +77,13 @@ describe('a lake beside the seller’s own books', () => {
     expect(run.summary.pipelines['financial-events']?.['events']).toBe(delivered.length);
 
     const lists = await duckdb.rows('SELECT event_list, count(*) AS n FROM events GROUP BY 1');
-    expect(new Map(lists.map(({ event_list, n }) => [event_list, Number(n)]))).toEqual(seller.countByList(range));
+    expect(new Map(lists.map(({ event_list, n }) => [event_list, Number(n)]))).toEqual(
+      booksOf(seller).countByList(range),
+    );
     expect(lists).toHaveLength(34);
 
     const amounts = await duckdb.rows('SELECT event_list, path, role, currency, amount FROM entries');
-    const booked = [...seller.entriesBooked(range)];
+    const booked = [...booksOf(seller).entriesBooked(range)];
     expect(
       tally(
         amounts.map((row) =>
@@ -99,7 +102,7 @@ describe('a lake beside the seller’s own books', () => {
       const month = sums.get(String(row['month'])) ?? new Map<string, bigint>();
       sums.set(String(row['month']), month.set(String(row['currency']), millionths(row['net'])));
     }
-    expect(sums).toEqual(seller.netByMonth(range));
+    expect(sums).toEqual(booksOf(seller).netByMonth(range));
   });
 
   test('by group: each settlement’s net is its total less its beginning balance, and the seller’s own sum', async () => {
@@ -111,7 +114,7 @@ describe('a lake beside the seller’s own books', () => {
       WHERE role = 'net' OR role IS NULL
       GROUP BY ALL`);
     expect(groups.length).toBeGreaterThan(15);
-    const booked = seller.netByGroup({ from: 0, to: clock.now() });
+    const booked = booksOf(seller).netByGroup({ from: 0, to: clock.now() });
     for (const { group_id, expected, net } of groups) {
       expect(millionths(net)).toBe(millionths(expected));
       expect(millionths(net)).toBe(booked.get(String(group_id)) ?? 0n);
@@ -141,7 +144,7 @@ describe('a lake beside the seller’s own books', () => {
     // Two events may be the same to the byte, so each has the instants of all that are.
     const hidden = new Map<string, number[]>();
     const items = await everyItem((cursor) => seller.events(range, { cursor, limit: 100, asOf: clock.now() }));
-    for (const [index, { at, list }] of [...seller.eventsBooked(range)].entries()) {
+    for (const [index, { at, list }] of [...booksOf(seller).eventsBooked(range)].entries()) {
       const raw = items[index]?.slice(list.length + 1) ?? '';
       hidden.set(raw, [...(hidden.get(raw) ?? []), at]);
     }
@@ -195,7 +198,7 @@ describe('a second run', () => {
     const seller = newSeller();
     const duckdb = await database(lake, clock);
     const [row] = await duckdb.rows('SELECT count(*) AS n, count(DISTINCT event_id) AS ids FROM events');
-    expect(Number(row?.['n'])).toBe([...seller.eventsBooked(range)].length);
+    expect(Number(row?.['n'])).toBe([...booksOf(seller).eventsBooked(range)].length);
     expect(row?.['ids']).toBe(row?.['n']);
   });
 
@@ -221,7 +224,7 @@ test('group-events alone lists the groups that it needs, and stores them', async
 
 test('orders are read one by one, and stand in the month of their first date', async () => {
   const seller = newSeller();
-  const ids = [...seller.orderIds(range)].slice(0, 150);
+  const ids = [...booksOf(seller).orderIds(range)].slice(0, 150);
   const unknown = '999-9999999-9999999';
   const text = [...ids, unknown].join('\n');
   const { lake, given, run } = await loaded({ pipelines: ['order-events'], orders: { text, source: 'ids' } });

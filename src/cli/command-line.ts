@@ -1,11 +1,10 @@
 import { basename } from 'node:path';
 import yargs, { type Argv } from 'yargs';
 import { commands } from './commands.js';
-import { commandShape, everyOption, Given, keptWords, type CommandDefinition } from './options/definition.js';
-import { failureOf } from './failure.js';
-import { watchOutput } from './options/standard-output.js';
+import { commandShape, everyOption, Given, keptWords, type CommandDefinition } from './options/command-definition.js';
+import { failureOf, fallbackListener, openListener, type Listener } from './listener.js';
+import { watchOutput } from './options/terminal.js';
 import type { Stopping } from './options/stop-signals.js';
-import { fallbackListener, openListener, type Listener } from './listener.js';
 import { systemClock } from '../core/clock.js';
 import type { CommandContext } from '../app/context.js';
 import { usageError } from '../core/errors.js';
@@ -106,7 +105,7 @@ async function complete(words: readonly string[], surroundings: Surroundings): P
 }
 
 async function accountNames(configuration: string | undefined): Promise<readonly string[]> {
-  const { configuredNames } = await import('../app/configuration/configured-names.js');
+  const { configuredNames } = await import('../app/configuration/read-configuration.js');
   return configuredNames(configuration, process.env, process.cwd());
 }
 

@@ -1,20 +1,20 @@
-import { accountsCommand } from './commands/accounts.js';
-import { backfillCommand } from './commands/backfill.js';
-import { completionCommand } from './commands/completion.js';
-import type { CommandDefinition } from './options/definition.js';
-import { enqueueCommand } from './commands/enqueue.js';
-import { forgetCommand } from './commands/forget.js';
-import { importCommand } from './commands/import.js';
-import { initCommand } from './commands/init.js';
-import { compactCommand, rebuildCommand } from './commands/maintenance.js';
-import { planCommand } from './commands/plan.js';
-import { reportCommand } from './commands/report.js';
-import { serveCommand } from './commands/serve.js';
-import { sqlCommand } from './commands/sql.js';
-import { statusCommand } from './commands/status.js';
-import { syncCommand } from './commands/sync.js';
-import { verifyCommand } from './commands/verify.js';
-import { workerCommand } from './commands/worker.js';
+import { accountsCommand } from './commands/accounts-command.js';
+import { backfillCommand } from './commands/backfill-command.js';
+import { completionCommand } from './completion.js';
+import type { CommandDefinition } from './options/command-definition.js';
+import { enqueueCommand } from './commands/enqueue-command.js';
+import { forgetCommand } from './commands/forget-command.js';
+import { importCommand } from './commands/import-command.js';
+import { initCommand } from './commands/init-command.js';
+import { compactCommand, rebuildCommand } from './commands/maintenance-commands.js';
+import { planCommand } from './commands/plan-command.js';
+import { reportCommand } from './commands/report-command.js';
+import { serveCommand } from './commands/serve-command.js';
+import { sqlCommand } from './commands/sql-command.js';
+import { statusCommand } from './commands/status-command.js';
+import { syncCommand } from './commands/sync-command.js';
+import { verifyCommand } from './commands/verify-command.js';
+import { workerCommand } from './commands/worker-command.js';
 
 /** In the order of the help. */
 export const commands: readonly CommandDefinition[] = [

@@ -1,5 +1,10 @@
 import { wrapped } from '../core/text/wrapped.js';
-import { commandShape, everyOption, type CommandDefinition, type OptionDefinition } from './options/definition.js';
+import {
+  commandShape,
+  everyOption,
+  type CommandDefinition,
+  type OptionDefinition,
+} from './options/command-definition.js';
 
 type Row = readonly [left: string, right: string];
 

@@ -1,14 +1,15 @@
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '../core/clock.js';
-import type { LogFormat, LogSettings } from '../app/configuration/log-settings.js';
-import { messageOf, usageError } from '../core/errors.js';
+import type { LogSettings } from '../app/configuration/settings.js';
+import { messageOf, usageError, LedgerlakeError } from '../core/errors.js';
 import { replaceFile } from '../core/io/replace-file.js';
-import type { Level, Emit } from '../core/events/run-event.js';
-import { plainLog } from '../observe/log/plain-log.js';
+import type { Level, Emit, RunEvent } from '../core/events/run-event.js';
+import { plainLog, type LogFormat } from '../observe/log/plain-log.js';
 import { isColoured } from '../core/environment.js';
-import { paintIn, paintLevel } from '../observe/live-view/paint.js';
-import type { CommandDefinition, Given } from './options/definition.js';
+import { paintIn, paintLevel } from '../observe/live-view/view-lines.js';
+import type { CommandDefinition, Given } from './options/command-definition.js';
+import { shortened } from '../core/printable.js';
 
 /** Who is told what happens: log or live view, metrics. */
 export interface Listener {
@@ -72,20 +73,14 @@ async function readLogSettings(
   { options, passesConfiguration }: CommandDefinition,
 ): Promise<LogSettings> {
   const [{ resolveLogSettings }, { readConfiguration }] = await Promise.all([
-    import('../app/configuration/log-settings.js'),
+    import('../app/configuration/settings.js'),
     import('../app/configuration/read-configuration.js'),
   ]);
   const configuration =
     options['config'] === undefined || passesConfiguration === true
       ? { folder: process.cwd(), settings: {} }
       : await readConfiguration(given.text('config'), process.env, process.cwd());
-  const asked = {
-    format: given.text('log-format'),
-    metricsPort: given.text('metrics-port'),
-    metricsHost: given.text('metrics-host'),
-    metricsFile: given.text('metrics-file'),
-  };
-  const settings = resolveLogSettings(asked, process.env, configuration);
+  const settings = resolveLogSettings(given.texts(), process.env, configuration);
   if (options['metrics-port'] !== undefined) return settings;
   return { ...settings, metricsPort: undefined, metricsFile: undefined };
 }
@@ -180,4 +175,18 @@ async function checkMetricsFile(path: string): Promise<void> {
     () => false,
   );
   if (!isFolder) throw usageError(`expected --metrics-file in a folder that exists, got ${path}; create ${folder}`);
+}
+
+/** Why a command ends with something else than 0, with everything that is known of it for `--verbose`. */
+export function failureOf(error: unknown): Extract<RunEvent, { event: 'failed' }> {
+  const details: string[] = [];
+  if (error instanceof LedgerlakeError && error.details !== undefined) details.push(error.details);
+  for (let cause = error; cause instanceof Error; cause = cause.cause) details.push(cause.stack ?? cause.message);
+  return {
+    event: 'failed',
+    code: error instanceof LedgerlakeError ? error.code : 'UNKNOWN',
+    message: shortened(messageOf(error)),
+    exitCode: error instanceof LedgerlakeError ? error.exitCode : 1,
+    details: details.length === 0 ? null : details.join('\n'),
+  };
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.js';
 import { startService, type RunningService, type ServiceOptions } from '../serve/http/server.js';
 import type { Faults } from './faults/fault-settings.js';
-import { faultInjection } from './faults/service-faults.js';
+import { faultInjection } from './faults/fault-injector.js';
 import { createSeller } from './seller/seller.js';
 
 export interface EmulatorOptions extends Omit<ServiceOptions, 'injectFaults'> {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { commands } from '../../src/cli/commands.js';
-import { everyOption } from '../../src/cli/options/definition.js';
+import { everyOption } from '../../src/cli/options/command-definition.js';
 import { commandHelp, overallHelp } from '../../src/cli/help.js';
 
 describe.each([60, 80, 110])('on %i columns', (width) => {

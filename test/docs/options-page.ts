@@ -1,5 +1,5 @@
 import { commands } from '../../src/cli/commands.js';
-import type { CommandDefinition, OptionDefinition } from '../../src/cli/options/definition.js';
+import type { CommandDefinition, OptionDefinition } from '../../src/cli/options/command-definition.js';
 import { optionText, optionWords } from '../../src/cli/help.js';
 
 /** `docs/options.md`: every command with its options, as the command line itself knows them. */

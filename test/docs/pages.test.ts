@@ -3,7 +3,7 @@ import { dirname, join, normalize } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { configurationJsonSchema } from '../../src/app/configuration/schema.js';
+import { configurationJsonSchema } from '../../src/app/configuration/configuration.js';
 import { optionsPage } from './options-page.js';
 import { pages } from './pages.js';
 import { tablesPage } from './tables-page.js';

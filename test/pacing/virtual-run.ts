@@ -8,7 +8,7 @@ import { plainLog } from '../../src/observe/log/plain-log.js';
 import { tables } from '../../src/sources/finances/model/tables.js';
 import { Lake } from '../../src/lake/lake.js';
 import { openStore } from '../../src/lake/store/open-store.js';
-import { choosePipelines } from '../../src/app/configuration/pipelines.js';
+import { choosePipelines } from '../../src/app/configuration/chosen-pipelines.js';
 import type { PipelineSummary } from '../../src/engine/run/pipeline-summary.js';
 import { runPipelines } from '../../src/engine/run/runner.js';
 import { dayMs, months, type Window } from '../../src/core/windows.js';

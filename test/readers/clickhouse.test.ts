@@ -10,6 +10,7 @@ import { servedBucket } from '../s3-server/served-bucket.js';
 import { hidingLedger, lot, setClock } from '../app/sync/synced.js';
 import { clickhouseLines } from './clickhouse.js';
 import { expectSameLake } from './lake-contents.js';
+import { booksOf } from '../emulator/seller/seller-books.js';
 
 const dates = { from: '2026-01-24', to: '2026-03-10' };
 
@@ -70,8 +71,8 @@ test('ClickHouse reads what the seller has booked: every event byte for byte, ev
     delivered.push(...page.items.map(({ list, json }) => `${list} ${Buffer.from(json).toString('hex')}`));
     cursor = page.next;
   }
-  const booked = [...seller.entriesBooked(range)];
-  const sums = [...seller.netByMonth(range)].flatMap(([month, net]) =>
+  const booked = [...booksOf(seller).entriesBooked(range)];
+  const sums = [...booksOf(seller).netByMonth(range)].flatMap(([month, net]) =>
     [...net].map(([currency, micros]) => `${month} ${currency} ${micros}`),
   );
   expect([delivered.length > 400, booked.length > 4000, sums.length > 8]).toEqual([true, true, true]);

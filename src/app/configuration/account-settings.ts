@@ -1,12 +1,10 @@
 import { usageError } from '../../core/errors.js';
-import { demoAccount } from './account.js';
+import { demoAccount, defaultTokenEndpoint, regionNames, regions, type Region } from './account.js';
 import { Secret } from '../../engine/auth/secret.js';
 import { isTokenAddress, tokenAddress, isBaseAddress } from '../../engine/http/address.js';
-import type { Configuration } from './configuration.js';
+import type { Configuration, SecretSource } from './configuration.js';
 import { variableOf, type Environment } from '../../core/environment.js';
 import { nearestName } from '../../core/text/nearest-name.js';
-import { defaultTokenEndpoint, regionNames, regions, type Region } from './regions.js';
-import type { SecretSource } from './schema.js';
 
 /** A secret that is set, not read yet. */
 export interface PlacedSecret {
@@ -176,4 +174,10 @@ function refuseSharedVariables({ accounts }: Configuration, environment: Environ
 function placeOf(source: SecretSource): string {
   if (source instanceof Secret) return 'configuration';
   return 'env' in source ? source.env : source.file;
+}
+
+/** The accounts that the file configures, and the one that is named as the default, in the order of their names. */
+export function listedAccounts({ accounts, settings }: Configuration, environment: Environment): readonly string[] {
+  const named = variableOf(environment, 'LEDGERLAKE_ACCOUNT') ?? settings.account;
+  return [...new Set([...accounts.keys(), ...(named === undefined ? [] : [named])])].toSorted();
 }

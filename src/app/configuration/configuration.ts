@@ -2,8 +2,14 @@ import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
 import { scan } from '../../core/json/scan.js';
 import { kind, Tape } from '../../core/json/tape.js';
 import { faultLine } from '../../core/text/fault-line.js';
-import { configurationSchema, type FileAccount, type FileSettings } from './schema.js';
 import { withoutComments } from './without-comments.js';
+import { z } from 'zod';
+import { readInstant } from '../../core/numeric/instant.js';
+import { accountPattern, regionNames } from './account.js';
+import { Secret } from '../../engine/auth/secret.js';
+import { isTokenAddress, tokenAddress, isBaseAddress } from '../../engine/http/address.js';
+import { logFormats } from '../../observe/log/plain-log.js';
+import { object, text } from '../../core/text/schema-nodes.js';
 
 /** What `ledgerlake.config.json` says; without such a file, nothing. */
 export interface Configuration {
@@ -74,4 +80,109 @@ function withLine(message: string, bytes: Uint8Array): string {
 function placeOf(bytes: Uint8Array, at: number): { readonly line: number; readonly column: number } {
   const lines = new TextDecoder().decode(bytes.subarray(0, at)).split('\n');
   return { line: lines.length, column: (lines.at(-1) ?? '').length + 1 };
+}
+
+function number(expected: string): z.ZodNumber {
+  return z.number({ error: expected });
+}
+
+/** A secret as text, or where it stands. */
+function secret(about: string) {
+  const expected = 'a text, {"env": "NAME"} or {"file": "PATH"}';
+  return z
+    .union(
+      [
+        text(expected).transform((value) => new Secret(value)),
+        object(expected, { env: text(expected).describe('Name of the environment variable that holds it') }),
+        object(expected, { file: text(expected).describe('File that holds it, seen from the folder of this one') }),
+      ],
+      { error: expected },
+    )
+    .optional()
+    .describe(about);
+}
+
+const instant = 'an ISO 8601 date or instant such as "2025-01-31"';
+const rate = 'a number greater than 0';
+const burst = 'a whole number from 1';
+const margin = 'a number of minutes from 2 to 1440';
+const life = 'a number of minutes greater than 0';
+const days = 'a whole number of days from 1';
+const everyDays = 'a number of days from 0';
+const port = 'a port from 0 to 65535';
+const accountName = 'a name of 1 to 64 letters, digits, dots, dashes or underscores';
+const base = 'a base address such as "https://host" or "http://127.0.0.1:8080/prefix"';
+
+const lookBack = object('an object with `days` and `everyDays`', {
+  days: number(days).int(days).min(1, days).describe('How many days back are read again'),
+  everyDays: number(everyDays).min(0, everyDays).describe('How many days go by in between; 0: on each run'),
+});
+
+const settings = object('an object of settings', {
+  lake: text('a folder or "s3://BUCKET/PREFIX"').describe('The lake: a folder, or s3://BUCKET/PREFIX'),
+  account: z.string({ error: accountName }).regex(accountPattern, accountName),
+  from: z
+    .string({ error: instant })
+    .refine((value) => readInstant(value) !== undefined, { error: instant })
+    .describe('First instant to load, ISO 8601 in UTC'),
+  rate: number(rate).positive(rate).describe('Requests a second for each operation, until the service names its own'),
+  burst: number(burst).int(burst).min(1, burst).describe('Requests at once for each operation'),
+  marginMinutes: number(margin).min(2, margin).max(1440, margin).describe('How far bounds stay behind the present'),
+  tokenLifeMinutes: number(life).positive(life).describe("How long the service's NextToken is taken to live"),
+  journal: text('a folder').describe('Folder for the pages of slices that are not finished'),
+  pipelines: text('a folder').describe('Folder with definitions of custom pipelines'),
+  lookBack: z
+    .array(lookBack, { error: 'a list of {"days", "everyDays"}' })
+    .describe('What `sync` reads again, and how often'),
+  logFormat: z.enum(logFormats, { error: `one of ${logFormats.join(', ')}` }).describe('Format of the log'),
+  metricsPort: number(port)
+    .int(port)
+    .min(0, port)
+    .max(65_535, port)
+    .describe('Serves metrics to Prometheus; 0: any port'),
+  metricsHost: text('an address').describe('Where metrics are served; 127.0.0.1 unless it is set'),
+  metricsFile: text('a file').describe('Takes the metrics when a run ends, as the node exporter reads them'),
+}).partial();
+
+const account = object('an object with the settings of an account', {
+  region: z
+    .enum(regionNames, { error: `one of ${regionNames.join(', ')}` })
+    .describe('Which public endpoint serves it'),
+  endpoint: z
+    .string({ error: base })
+    .refine(isBaseAddress, { error: base })
+    .describe("The service's base address; overrides the region's"),
+  tokenEndpoint: z
+    .string({ error: tokenAddress })
+    .refine(isTokenAddress, { error: tokenAddress })
+    .describe('Where the refresh token is turned into access tokens'),
+  clientId: secret('Client id of the application that the seller authorised'),
+  clientSecret: secret('Its client secret'),
+  refreshToken: secret("The seller's refresh token for the application"),
+}).partial();
+
+/** `ledgerlake.config.json`. A secret that stands in it as text comes out as a `Secret`. */
+export const configurationSchema = object('an object with `settings` and `accounts`', {
+  $schema: z.string({ error: 'a text' }).describe('Where the JSON Schema of this file is'),
+  settings: settings.describe('What the command line and the environment leave open'),
+  accounts: z
+    .record(z.string().regex(accountPattern, accountName), account, 'an object of accounts by name')
+    .describe('Sellers by the name that their part of the lake has'),
+}).partial();
+
+export type ConfigurationFile = z.output<typeof configurationSchema>;
+export type FileSettings = NonNullable<ConfigurationFile['settings']>;
+export type FileAccount = NonNullable<ConfigurationFile['accounts']>[string];
+export type LookBack = NonNullable<FileSettings['lookBack']>[number];
+/** A secret, or the environment variable or file that holds it. */
+export type SecretSource = NonNullable<FileAccount['clientId']>;
+
+/** The JSON Schema of the file, for editors: draft 2020-12. */
+export function configurationJsonSchema(): object {
+  return {
+    title: 'Configuration of Ledgerlake',
+    // Not of the draft: editors (VS Code and its like) go by it.
+    allowComments: true,
+    ...z.toJSONSchema(configurationSchema, { io: 'input', target: 'draft-2020-12' }),
+  };
 }

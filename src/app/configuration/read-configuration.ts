@@ -3,6 +3,8 @@ import { dirname, resolve } from 'node:path';
 import { usageError } from '../../core/errors.js';
 import type { Configuration } from './configuration.js';
 import { variableOf, type Environment } from '../../core/environment.js';
+import { accountPattern } from './account.js';
+import { withoutComments } from './without-comments.js';
 
 /** The file that is looked for where none is named. */
 export const configurationFile = 'ledgerlake.config.json';
@@ -34,4 +36,28 @@ export async function readConfiguration(
   // Only now: most runs have no such file, and the schema takes longer to load than all else that reads settings.
   const { parseConfiguration } = await import('./configuration.js');
   return { ...parseConfiguration(bytes, file, dirname(path)), wasFound: chosen === undefined };
+}
+
+/**
+ * The names of the accounts in the configuration, for the shell's completion: without the schema, which takes longer to
+ * load than somebody who presses Tab will wait. None where it can't be read; whatever else it says doesn't matter here.
+ */
+export async function configuredNames(
+  named: string | undefined,
+  environment: Environment,
+  workingFolder: string,
+): Promise<readonly string[]> {
+  const file = named ?? variableOf(environment, 'LEDGERLAKE_CONFIG') ?? configurationFile;
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder().decode(withoutComments(await readFile(resolve(workingFolder, file)))));
+  } catch {
+    // Nobody who presses Tab wants to be told.
+    return [];
+  }
+  const accounts = typeof value === 'object' && value !== null && 'accounts' in value ? value.accounts : undefined;
+  if (typeof accounts !== 'object' || accounts === null) return [];
+  return Object.keys(accounts)
+    .filter((name) => accountPattern.test(name))
+    .toSorted();
 }

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { usageError } from '../../core/errors.js';
-import { demoAccount, readAccount, readAccountName, readOwnAccount } from './account.js';
+import { demoAccount, readAccount, readAccountName, readOwnAccount, knownHosts } from './account.js';
 import { Secret } from '../../engine/auth/secret.js';
 import { isLoopback, isSecure } from '../../engine/http/address.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
@@ -9,7 +9,6 @@ import { accountSettings, accountVariables, variableSuffix, type AccountSettings
 import type { Configuration } from './configuration.js';
 import { variableOf, type Environment } from '../../core/environment.js';
 import { nearestName } from '../../core/text/nearest-name.js';
-import { knownHosts } from './regions.js';
 
 /** Whose events to read, where, and with what to sign in. */
 export interface ResolvedAccount {

@@ -1,10 +1,10 @@
-import { lakeFolder } from '../../lake/store/open-store.js';
-import { usageError } from '../../core/errors.js';
-import { limits } from '../../sources/finances/api-v0/operations.js';
-import { amount, whole } from './numbers.js';
-import type { Configuration } from './configuration.js';
+import { resolve } from 'node:path';
 import { variableOf, type Environment } from '../../core/environment.js';
-import type { LookBack } from './schema.js';
+import { usageError } from '../../core/errors.js';
+import { lakeFolder } from '../../lake/store/open-store.js';
+import { logFormats, type LogFormat } from '../../observe/log/plain-log.js';
+import { limits } from '../../sources/finances/api-v0/operations.js';
+import type { Configuration, LookBack } from './configuration.js';
 
 /** What runs go by. */
 export interface Settings {
@@ -20,21 +20,24 @@ export interface Settings {
   readonly tokenLifeMinutes: number;
   /** Folder for the pages of unfinished slices; undefined: beside the lake. */
   readonly journal: string | undefined;
-  /** Folder with definitions of pipelines of the user's own; undefined: there are none. */
+  /** Folder with definitions of custom pipelines; undefined: there are none. */
   readonly pipelineFolder: string | undefined;
   /** What `sync` reads again. */
   readonly lookBack: readonly LookBack[];
 }
 
-/** Options of the command line as they were given; what was left out is undefined. */
-export interface GivenSettings {
-  readonly lake?: string | undefined;
-  readonly from?: string | undefined;
-  readonly rate?: string | undefined;
-  readonly burst?: string | undefined;
-  readonly journal?: string | undefined;
-  readonly pipelines?: string | undefined;
+/** Log and metrics of a run. */
+export interface LogSettings {
+  readonly format: LogFormat;
+  /** Undefined: no metrics are served. 0: on any free port. */
+  readonly metricsPort: number | undefined;
+  readonly metricsHost: string;
+  /** Takes the metrics when a run ends; undefined: none does. */
+  readonly metricsFile: string | undefined;
 }
+
+/** Options of the command line by their names (`log-format`), as they were given. */
+export type GivenOptions = Readonly<Record<string, string | undefined>>;
 
 /** The last two days on each run, the last two weeks weekly, the last 35 days monthly. */
 const defaultLookBack: readonly LookBack[] = [
@@ -43,41 +46,85 @@ const defaultLookBack: readonly LookBack[] = [
   { days: 35, everyDays: 30 },
 ];
 
+type Reader<T> = (name: string, text: string) => T;
+
 /**
- * The settings of a run: the command line goes before the environment (`LEDGERLAKE_LAKE`, `_FROM`, `_RATE`, `_BURST`,
- * `_MARGIN_MINUTES`, `_TOKEN_LIFE_MINUTES`, `_JOURNAL`, `_PIPELINES`), that before the file, and that before the defaults.
- *
- * @throws LedgerlakeError USAGE for a value of the command line or the environment that isn't one
+ * Reads a setting where it is given: the option (`--metrics-port`) goes before the environment (`LEDGERLAKE_METRICS_PORT`);
+ * the one that is taken is named in the error. The file and the default come after both.
  */
+function givenBy(options: GivenOptions, environment: Environment) {
+  return <T>(name: string, read: Reader<T>): T | undefined => {
+    const variable = `LEDGERLAKE_${name.toUpperCase().replaceAll('-', '_')}`;
+    const places = [
+      [`--${name}`, options[name]],
+      [variable, variableOf(environment, variable)],
+    ] as const;
+    for (const [place, text] of places) if (text !== undefined) return read(place, text);
+    return undefined;
+  };
+}
+
+/** @throws LedgerlakeError USAGE for a value of the command line or the environment that isn't one */
 export function resolveSettings(
-  given: GivenSettings,
+  options: GivenOptions,
   environment: Environment,
-  { settings, folder }: Configuration,
+  { settings, folder }: Pick<Configuration, 'settings' | 'folder'>,
 ): Settings {
-  const variable = (name: string): readonly [string, string | undefined] => [name, variableOf(environment, name)];
-  const burst = (name: string, text: string): number => whole(name, text, 1);
+  const given = givenBy(options, environment);
   return {
-    lake: given.lake ?? variableOf(environment, 'LEDGERLAKE_LAKE') ?? seenFrom(folder, settings.lake) ?? 'data/lake',
-    from: given.from ?? variableOf(environment, 'LEDGERLAKE_FROM') ?? settings.from,
-    rate: first([['--rate', given.rate], variable('LEDGERLAKE_RATE')], amount) ?? settings.rate ?? limits.rate,
-    burst: first([['--burst', given.burst], variable('LEDGERLAKE_BURST')], burst) ?? settings.burst ?? limits.burst,
-    marginMinutes: first([variable('LEDGERLAKE_MARGIN_MINUTES')], margin) ?? settings.marginMinutes ?? 5,
+    lake: given('lake', asText) ?? seenFrom(folder, settings.lake) ?? 'data/lake',
+    from: given('from', asText) ?? settings.from,
+    rate: given('rate', amount) ?? settings.rate ?? limits.rate,
+    burst: given('burst', (name, text) => whole(name, text, 1)) ?? settings.burst ?? limits.burst,
+    marginMinutes: given('margin-minutes', margin) ?? settings.marginMinutes ?? 5,
     // The shortest life that the service's tokens are known for.
-    tokenLifeMinutes: first([variable('LEDGERLAKE_TOKEN_LIFE_MINUTES')], amount) ?? settings.tokenLifeMinutes ?? 3,
-    journal: given.journal ?? variableOf(environment, 'LEDGERLAKE_JOURNAL') ?? seenFrom(folder, settings.journal),
-    pipelineFolder:
-      given.pipelines ?? variableOf(environment, 'LEDGERLAKE_PIPELINES') ?? seenFrom(folder, settings.pipelines),
+    tokenLifeMinutes: given('token-life-minutes', amount) ?? settings.tokenLifeMinutes ?? 3,
+    journal: given('journal', asText) ?? seenFrom(folder, settings.journal),
+    pipelineFolder: given('pipelines', asText) ?? seenFrom(folder, settings.pipelines),
     lookBack: settings.lookBack ?? defaultLookBack,
   };
 }
 
-/** The number of the first place that has one; the place's name stands in the error. */
-function first(
-  places: readonly (readonly [name: string, text: string | undefined])[],
-  read: (name: string, text: string) => number,
-): number | undefined {
-  for (const [name, text] of places) if (text !== undefined) return read(name, text);
-  return undefined;
+/** @throws LedgerlakeError USAGE for a value of the command line or the environment that isn't one */
+export function resolveLogSettings(
+  options: GivenOptions,
+  environment: Environment,
+  { settings, folder }: Pick<Configuration, 'settings' | 'folder'>,
+): LogSettings {
+  const given = givenBy(options, environment);
+  const file = settings.metricsFile;
+  return {
+    format: given('log-format', logFormat) ?? settings.logFormat ?? 'text',
+    metricsPort: given('metrics-port', port) ?? settings.metricsPort,
+    metricsHost: given('metrics-host', asText) ?? settings.metricsHost ?? '127.0.0.1',
+    metricsFile: given('metrics-file', asText) ?? (file && resolve(folder, file)),
+  };
+}
+
+function asText(_name: string, text: string): string {
+  return text;
+}
+
+/**
+ * A whole number from the command line.
+ *
+ * @throws LedgerlakeError USAGE for anything else, and below `least`
+ */
+export function whole(option: string, text: string, least: number): number {
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isSafeInteger(value) && value >= least) return value;
+  throw usageError(`expected ${option} to be a whole number from ${least}, got ${JSON.stringify(text)}`);
+}
+
+/**
+ * A number greater than 0 from the command line, such as a rate.
+ *
+ * @throws LedgerlakeError USAGE for anything else
+ */
+export function amount(option: string, text: string): number {
+  const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isFinite(value) && value > 0) return value;
+  throw usageError(`expected ${option} to be a number greater than 0, got ${JSON.stringify(text)}`);
 }
 
 /** No bound may be nearer to the present than the service allows (specification, section 8). */
@@ -85,6 +132,18 @@ function margin(name: string, text: string): number {
   const minutes = amount(name, text);
   if (minutes >= limits.marginMs / 60_000 && minutes <= 1440) return minutes;
   throw usageError(`expected ${name} to be a number of minutes from 2 to 1440, got ${minutes}: correct it`);
+}
+
+function logFormat(name: string, text: string): LogFormat {
+  const format = logFormats.find((known) => known === text);
+  if (format !== undefined) return format;
+  throw usageError(`expected ${name} to be one of ${logFormats.join(', ')}, got ${JSON.stringify(text)}`);
+}
+
+function port(name: string, text: string): number {
+  const number = whole(name, text, 0);
+  if (number <= 65_535) return number;
+  throw usageError(`expected ${name} to be a port from 0 to 65535, got ${number}`);
 }
 
 /** Relative paths of a file are seen from its folder, wherever the command runs. */

@@ -1,8 +1,7 @@
 import { ReadFailure } from '../../engine/retry/read-failure.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError, messageOf, type ErrorCode } from '../../core/errors.js';
-import { handled, type Handlers } from '../../core/events/handlers.js';
-import type { RunEvent, Emit } from '../../core/events/run-event.js';
+import { handled, type Handlers, type RunEvent, type Emit } from '../../core/events/run-event.js';
 import type { Store } from '../../lake/store/store.js';
 import type { SyncInTurns } from '../sync/synced-pipelines.js';
 import type { AccountJob } from './account-jobs.js';

@@ -1,6 +1,5 @@
 import { findingsObject, findingsText } from '../reconcile/findings.js';
-import { readOrders } from '../configuration/orders.js';
-import { areOwn, choosePipelines } from '../configuration/pipelines.js';
+import { readOrders, areOwn, choosePipelines } from '../configuration/chosen-pipelines.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';
 import { nextSteps, nothingCame, summaryJson, summaryText } from './run-summary.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';

@@ -15,7 +15,7 @@ import { vacuumLake } from '../../lake/upkeep/vacuum.js';
 import { splitter } from '../maintenance/split.js';
 import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { readAccount, readOwnAccount, refuseMixing } from '../configuration/account.js';
-import { withNeeds } from '../configuration/pipelines.js';
+import { withNeeds } from '../configuration/chosen-pipelines.js';
 import type { RunReport } from './run-summary.js';
 import { refuseChanged } from '../../sources/custom/custom-table.js';
 import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';

@@ -4,7 +4,7 @@ import { planConcurrency, maxPages, type Quota } from '../../engine/run/concurre
 import type { Job } from '../../engine/run/pipeline.js';
 import { mainTable, type Forecast, type Holding, type ProbedPage } from '../../engine/slicing/slicing.js';
 import type { FinancesPipeline } from '../../sources/finances/api-v0/finances-api.js';
-import { withNeeds } from '../configuration/pipelines.js';
+import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { fileSizes, pageBytes, rawSize, type FilesOfSlice } from './file-estimate.js';
 
 /** What a backfill would do for one pipeline. */

@@ -7,7 +7,7 @@ import { Lake } from '../../lake/lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import { readAccountName } from '../../app/configuration/account.js';
 import { LakeLedger } from '../../serve/lake/lake-ledger.js';
-import { MainTables } from '../../serve/lake/served-tables.js';
+import { MainTables } from '../../serve/lake/committed-files.js';
 import type { Health } from '../../serve/http/side-pages.js';
 
 /** A ledger with what there is to say of it. */

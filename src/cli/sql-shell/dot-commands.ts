@@ -3,8 +3,7 @@ import { formats, isFormat } from '../../core/text/formats.js';
 import { writeText } from '../../core/text/sink.js';
 import { identifier } from '../../core/duckdb/views.js';
 import type { Writable } from 'node:stream';
-import type { Destination } from './destination.js';
-import type { Session } from './session.js';
+import type { Destination, Session } from './session.js';
 import { printable } from '../../core/printable.js';
 
 /** The shell's own commands, without their dots. */

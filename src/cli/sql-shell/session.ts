@@ -5,6 +5,7 @@ import { createViews, type LakeFiles, type LakeTable } from '../../core/duckdb/v
 import type { Writable } from 'node:stream';
 import type { Rows } from '../../core/text/rows.js';
 import type { Database, QueryResult } from '../../core/duckdb/connection.js';
+import { openOutputFile, type OutputFile } from '../../core/io/output-file.js';
 
 export interface SessionOptions {
   readonly database: Database;
@@ -108,4 +109,44 @@ async function* joined(first: IteratorResult<Rows>, rest: AsyncIterator<Rows>): 
 /** A plan's last column, as it was drawn. */
 async function* planText(chunks: QueryResult['chunks']): AsyncGenerator<string> {
   for await (const rows of chunks) yield rows.map((row) => `${String(row.at(-1)).trimEnd()}\n`).join('');
+}
+
+/** Where a session's results go: to its output, or to a file, which gets its name once they go elsewhere again. */
+export class Destination {
+  readonly #session: Session;
+  readonly #output: Output;
+  #file: OutputFile | undefined;
+
+  constructor(session: Session) {
+    this.#session = session;
+    this.#output = session.output;
+  }
+
+  /**
+   * Sends results to a file from now on, or back to the output; the file that was written until now, if any, is returned.
+   *
+   * @throws LedgerlakeError USAGE where the file can't be written: then results go where they went
+   */
+  async to(path: string | undefined): Promise<string | undefined> {
+    const next = path === undefined ? undefined : await openOutputFile(path);
+    const last = this.#file;
+    this.#file = next;
+    this.#session.output = next?.stream ?? this.#output;
+    try {
+      await last?.keep();
+    } finally {
+      await last?.drop();
+    }
+    return last?.path;
+  }
+
+  /** Runs work that writes results; where it throws, a file has none of them. */
+  whole<T>(work: () => Promise<T>): Promise<T> {
+    return this.#file === undefined ? work() : this.#file.whole(work);
+  }
+
+  /** Drops a file that hasn't got its name. */
+  async drop(): Promise<void> {
+    await this.#file?.drop();
+  }
 }

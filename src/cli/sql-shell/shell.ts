@@ -8,8 +8,7 @@ import { openHistory } from './history-file.js';
 import { StatementReader } from '../../core/duckdb/sql-statements.js';
 import { fileBegun, suggestions, type Catalog } from './suggestions.js';
 import type { Readable, Writable } from 'node:stream';
-import type { Destination } from './destination.js';
-import type { Session } from './session.js';
+import type { Destination, Session } from './session.js';
 
 export interface ShellOptions {
   readonly session: Session;

@@ -1,17 +1,23 @@
 import { limits, operations } from '../../sources/finances/api-v0/operations.js';
 import type { Delivery } from '../../core/http-server/answer.js';
-import { type Outcome, refused } from '../../serve/http/outcome.js';
-import type { PageRequest } from '../../serve/http/page-requests.js';
+import {
+  type Outcome,
+  refused,
+  accessTokenExpired,
+  denied,
+  overQuota,
+  tokenExpired,
+} from '../../serve/http/outcome.js';
+import type { PageRequest } from '../../serve/http/service-requests.js';
 import type { LedgerItem } from '../../serve/http/ledger.js';
 import { Refusal } from '../../core/http-server/refusal.js';
-import { accessTokenExpired, denied, overQuota, tokenExpired } from '../../serve/http/service-refusals.js';
 import {
   shownPage,
   type FaultRequest,
   type RequestFaults,
   type RequestNames,
 } from '../../serve/http/fault-injection.js';
-import type { FaultKind } from './fault-rules.js';
+import type { FaultKind } from './fault-settings.js';
 import type { FaultInjector } from './fault-injector.js';
 import { dayMs } from '../../core/windows.js';
 

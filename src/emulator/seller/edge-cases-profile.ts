@@ -1,9 +1,18 @@
 import type { EventListName } from '../../sources/finances/model/records.js';
 import { createEvenDensity } from './event-calendar.js';
 import { onceEach } from './event-mix.js';
-import { type Order, type OrderItem, percent, type Product, type Spellings } from './order-model.js';
 import { type Draw, inTurn, type NonEmpty } from './seeded-random.js';
-import type { LoanEvent, Marketplace, PriceRanges, Profile } from './seller-profile.js';
+import {
+  marketplaceIn,
+  percent,
+  type LoanEvent,
+  type Marketplace,
+  type Order,
+  type OrderItem,
+  type Product,
+  type Profile,
+  type Spellings,
+} from './seller-profile.js';
 
 /** The spelling with as few escapes as JSON allows, and the one in plain ASCII, with surrogate pairs as two escapes. */
 function spellings(text: string): Spellings {
@@ -17,13 +26,6 @@ function spellings(text: string): Spellings {
 function all(first: string, ...rest: string[]): NonEmpty<Spellings> {
   return [spellings(first), ...rest.map(spellings)];
 }
-
-const stores = {
-  USD: all('Northwind Outdoor', 'Müller & Söhne "Radhaus"', 'Café Olé ☕', 'Pixel Pantry 🛒'),
-  CAD: all('Érable & Fils', 'Northwind Outdoor Canada', 'Boutique « Chez Zoé »'),
-  MXN: all('Tienda El Niño', 'Peña Artesanías 🌵'),
-  JPY: all('山田商店', 'ノースウィンド・アウトドア 東京店', 'Yamada Shōten'),
-} as const;
 
 const titles = all(
   'Fahrradklingel „Glöckchen“, Messing',
@@ -84,53 +86,22 @@ const descriptions = {
   provider: all('Helfer & Co. GmbH', 'Label Partners / West', '物流パートナー株式会社'),
 } as const;
 
-const cent = { unit: 10_000, scale: 2 };
-
-const dollar: Marketplace = {
-  index: 0,
-  currency: 'USD',
-  ...cent,
-  level: 1,
-  dollars: 1_000_000n,
-  name: 'Amazon.com',
-  id: 'ATVPDKIKX0DER',
-  country: 'US',
-  stores: stores.USD,
-};
-const canadian: Marketplace = {
-  index: 1,
-  currency: 'CAD',
-  ...cent,
-  level: 1,
-  dollars: 731_250n,
-  name: 'Amazon.ca',
-  id: 'A2EUQ1WTGCTBG2',
-  country: 'CA',
-  stores: stores.CAD,
-};
-const peso: Marketplace = {
-  index: 2,
-  currency: 'MXN',
-  ...cent,
-  level: 17,
-  dollars: 54_321n,
-  name: 'Amazon.com.mx',
-  id: 'A1AM78C64UM0Y8',
-  country: 'MX',
-  stores: stores.MXN,
-};
-const yen: Marketplace = {
-  index: 3,
-  currency: 'JPY',
-  unit: 1_000_000,
-  scale: 0,
-  level: 1,
-  dollars: 6_789n,
-  name: 'Amazon.co.jp',
-  id: 'A1VC38T7YXB528',
-  country: 'JP',
-  stores: stores.JPY,
-};
+const dollar = marketplaceIn('USD', {
+  ...{ index: 0, level: 1 },
+  stores: all('Northwind Outdoor', 'Müller & Söhne "Radhaus"', 'Café Olé ☕', 'Pixel Pantry 🛒'),
+});
+const canadian = marketplaceIn('CAD', {
+  ...{ index: 1, level: 1 },
+  stores: all('Érable & Fils', 'Northwind Outdoor Canada', 'Boutique « Chez Zoé »'),
+});
+const peso = marketplaceIn('MXN', {
+  ...{ index: 2, level: 17 },
+  stores: all('Tienda El Niño', 'Peña Artesanías 🌵'),
+});
+const yen = marketplaceIn('JPY', {
+  ...{ index: 3, level: 1 },
+  stores: all('山田商店', 'ノースウィンド・アウトドア 東京店', 'Yamada Shōten'),
+});
 
 /** Of 32 orders 18 are in dollars. */
 function marketplaceOf(bits: number): Marketplace {
@@ -147,46 +118,6 @@ const blockCounts: ReadonlyMap<EventListName, number> = new Map([
   ['CouponPaymentEventList', 2],
   ...onceEach,
 ]);
-
-const prices: PriceRanges = {
-  adhocDisbursement: [1000, 90_000],
-  adjustment: [50, 6000],
-  affordability: [100, 3000],
-  capacity: [500, 20_000],
-  commingling: [200, 4000],
-  comminglingTax: [10, 500],
-  debt: [100, 30_000],
-  debtMargin: [0, 500],
-  deal: [3000, 50_000],
-  ebtRefund: [100, 4000],
-  failedTransfer: [1000, 90_000],
-  imaging: [2000, 9000],
-  liquidation: [100, 9000],
-  overpayment: [1, 500],
-  payWithAmazon: [500, 20_000],
-  productAds: [100, 50_000],
-  providerCredit: [100, 5000],
-  removal: [50, 5000],
-  removalAdjustment: [50, 900],
-  rental: [1000, 9000],
-  rentalHandling: [100, 500],
-  rentalReimbursement: [1000, 9000],
-  rentalValue: [2000, 9000],
-  retrocharge: [10, 900],
-  retrochargeShipping: [0, 90],
-  review: [1000, 6000],
-  reviewTax: [10, 500],
-  safet: [300, 8000],
-  storage: [5, 2000],
-  storageTax: [0, 99],
-  subscriptionRefund: [3999, 3999],
-  subscriptionRefundTax: [0, 400],
-  tds: [10, 900],
-  trialFulfilment: [200, 900],
-  trialTransport: [10, 90],
-  valueAdded: [1000, 40_000],
-  withholdingBase: [5000, 900_000],
-};
 
 function itemOf(draw: Draw, marketplace: Marketplace, taxRate: number, isFulfilled: boolean): OrderItem {
   const quantity = draw.once(6) ? draw.between(2, 5) : 1;
@@ -240,7 +171,6 @@ export const edgeCases: Profile = {
   oddities: true,
   products,
   descriptions,
-  prices,
   marketplaceOf,
   blockCounts: () => blockCounts,
   density: createEvenDensity,

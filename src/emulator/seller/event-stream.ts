@@ -18,8 +18,9 @@ import {
   serviceFee,
   taxWithholding,
   valueAddedService,
-} from './account-events.js';
-import { createCalendar, dayMs, type Density } from './event-calendar.js';
+} from './account-writers.js';
+import { dayMs } from '../../core/windows.js';
+import { createCalendar, type Density, createPeriods, type Period, type Periods } from './event-calendar.js';
 import { createEventMix, createFollowUps } from './event-mix.js';
 import type { EventContext, EventSink, EventWriter } from './event-writer.js';
 import {
@@ -35,12 +36,10 @@ import {
   retrocharge,
   tdsReimbursement,
   trialShipment,
-} from './order-events.js';
-import { createOrderIds, type OrderIds } from './order-model.js';
-import { Draw, hash, keyOf } from './seeded-random.js';
+} from './order-writers.js';
+import { createOrderIds, Draw, hash, keyOf, type OrderIds } from './seeded-random.js';
 import type { Marketplace, Profile } from './seller-profile.js';
-import { createPeriods, type Period, type Periods } from './settlement-periods.js';
-import { claim, refund, settlement, shipment } from './shipment-events.js';
+import { claim, refund, settlement, shipment } from './shipment-writers.js';
 
 const salt = { marketplace: 61, contents: 62, order: 64, variety: 66 };
 

@@ -1,7 +1,6 @@
-import type { Order, Spellings } from './order-model.js';
 import { type Draw, inTurn, type NonEmpty } from './seeded-random.js';
-import type { Marketplace, PriceName, Profile } from './seller-profile.js';
-import type { Period } from './settlement-periods.js';
+import { prices, type Marketplace, type Order, type Profile, type Spellings } from './seller-profile.js';
+import type { Period } from './event-calendar.js';
 
 /**
  * What an event is written on. The same calls make its JSON, add up its money, or list its amounts, so that the
@@ -120,8 +119,8 @@ export function millionthsOf({ marketplace: { level, unit } }: EventContext, cen
 }
 
 /** A price of the profile in millionths. */
-export function price(context: EventContext, name: PriceName): number {
-  const [least, most] = context.profile.prices[name];
+export function price(context: EventContext, name: keyof typeof prices): number {
+  const [least, most] = prices[name][context.profile.oddities ? 1 : 0];
   return millionthsOf(context, context.draw.between(least, most));
 }
 

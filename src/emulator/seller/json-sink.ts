@@ -1,6 +1,7 @@
+import { isoInstant } from '../../core/numeric/instant.js';
 import type { EventSink, LineKind } from './event-writer.js';
-import type { Marketplace, Profile } from './seller-profile.js';
-import type { OrderIds, Spellings } from './order-model.js';
+import type { OrderIds } from './seeded-random.js';
+import type { Marketplace, Profile, Spellings } from './seller-profile.js';
 
 /** The ways to write a number, of 32: most are what one expects, all are legal JSON. */
 const ways = 32;
@@ -74,7 +75,7 @@ export function numberText(millionths: number | bigint, scale: number, choice: n
 
 /** ISO 8601 in UTC to the second, with milliseconds only where there are any. */
 export function instantText(at: number): string {
-  const text = new Date(at).toISOString();
+  const text = isoInstant(at);
   return at % 1000 === 0 ? `${text.slice(0, -5)}Z` : text;
 }
 

@@ -1,9 +1,19 @@
+import { dayMs } from '../../core/windows.js';
 import type { EventListName } from '../../sources/finances/model/records.js';
 import type { Density } from './event-calendar.js';
 import { onceEach } from './event-mix.js';
-import { type Order, type OrderItem, percent, type Product, type Spellings } from './order-model.js';
 import { type Draw, inTurn, type NonEmpty } from './seeded-random.js';
-import type { LoanEvent, Marketplace, PriceRanges, Profile } from './seller-profile.js';
+import {
+  marketplaceIn,
+  percent,
+  type LoanEvent,
+  type Marketplace,
+  type Order,
+  type OrderItem,
+  type Product,
+  type Profile,
+  type Spellings,
+} from './seller-profile.js';
 
 /** A marketplace and how its tax and prices work. */
 interface Trade extends Marketplace {
@@ -34,99 +44,33 @@ function all(first: string, ...rest: string[]): NonEmpty<Spellings> {
   return [plain(first), ...rest.map(plain)];
 }
 
-const cent = { unit: 10_000, scale: 2 };
 const home = { digitalServices: 0, points: 0, facilitated: true } as const;
 
 const marketplaces: NonEmpty<Trade> = [
-  {
-    ...home,
-    ...cent,
-    index: 0,
-    currency: 'USD',
-    level: 1,
-    dollars: 1_000_000n,
-    name: 'Amazon.com',
-    id: 'ATVPDKIKX0DER',
-    country: 'US',
+  marketplaceIn('USD', {
+    ...{ ...home, index: 0, level: 1, share: 36, taxRates: [0, 6, 6, 7, 7, 8, 8, 9] },
     stores: all('Northwind Outdoor'),
-    share: 36,
-    taxRates: [0, 6, 6, 7, 7, 8, 8, 9],
-  },
-  {
-    ...home,
-    ...cent,
-    index: 1,
-    currency: 'CAD',
-    level: 1.35,
-    dollars: 731_250n,
-    name: 'Amazon.ca',
-    id: 'A2EUQ1WTGCTBG2',
-    country: 'CA',
+  }),
+  marketplaceIn('CAD', {
+    ...{ ...home, index: 1, level: 1.35, share: 6, taxRates: [5, 5, 13, 13, 15], digitalServices: 3 },
     stores: all('Northwind Outdoor Canada'),
-    share: 6,
-    taxRates: [5, 5, 13, 13, 15],
-    digitalServices: 3,
-  },
-  {
-    ...home,
-    ...cent,
-    index: 2,
-    currency: 'MXN',
-    level: 17,
-    dollars: 54_321n,
-    name: 'Amazon.com.mx',
-    id: 'A1AM78C64UM0Y8',
-    country: 'MX',
+  }),
+  marketplaceIn('MXN', {
+    ...{ ...home, index: 2, level: 17, share: 4, taxRates: [16] },
     stores: all('Northwind México'),
-    share: 4,
-    taxRates: [16],
-  },
-  {
-    ...home,
-    ...cent,
-    index: 3,
-    currency: 'GBP',
-    level: 0.82,
-    dollars: 1_268_000n,
-    name: 'Amazon.co.uk',
-    id: 'A1F83G8C2ARO7P',
-    country: 'GB',
+  }),
+  marketplaceIn('GBP', {
+    ...{ ...home, index: 3, level: 0.82, share: 7, taxRates: [20], digitalServices: 2 },
     stores: all('Northwind Outdoor UK'),
-    share: 7,
-    taxRates: [20],
-    digitalServices: 2,
-  },
-  {
-    ...home,
-    ...cent,
-    index: 4,
-    currency: 'EUR',
-    level: 0.95,
-    dollars: 1_083_000n,
-    name: 'Amazon.de',
-    id: 'A1PA6795UKMFR9',
-    country: 'DE',
+  }),
+  marketplaceIn('EUR', {
+    ...{ ...home, index: 4, level: 0.95, share: 7, taxRates: [19] },
     stores: all('Northwind Outdoor Deutschland'),
-    share: 7,
-    taxRates: [19],
-  },
-  {
-    ...home,
-    index: 5,
-    currency: 'JPY',
-    unit: 1_000_000,
-    scale: 0,
-    level: 1.4,
-    dollars: 6_789n,
-    name: 'Amazon.co.jp',
-    id: 'A1VC38T7YXB528',
-    country: 'JP',
+  }),
+  marketplaceIn('JPY', {
+    ...{ ...home, index: 5, level: 1.4, share: 4, taxRates: [10], facilitated: false, points: 2 },
     stores: all('ノースウィンド・アウトドア'),
-    share: 4,
-    taxRates: [10],
-    facilitated: false,
-    points: 2,
-  },
+  }),
 ];
 const [american] = marketplaces;
 /** The marketplace of each of 64 orders. */
@@ -245,46 +189,6 @@ const descriptions: Profile['descriptions'] = {
   provider: all('Label Partners Ltd.'),
 };
 
-const prices: PriceRanges = {
-  adhocDisbursement: [1000, 4000],
-  adjustment: [900, 3200],
-  affordability: [50, 300],
-  capacity: [500, 2500],
-  commingling: [40, 250],
-  comminglingTax: [4, 40],
-  debt: [150, 900],
-  debtMargin: [0, 0],
-  deal: [3000, 7000],
-  ebtRefund: [300, 2500],
-  failedTransfer: [1000, 4000],
-  imaging: [900, 2000],
-  liquidation: [200, 1500],
-  overpayment: [10, 90],
-  payWithAmazon: [1999, 6999],
-  productAds: [18_000, 46_000],
-  providerCredit: [100, 900],
-  removal: [100, 1200],
-  removalAdjustment: [50, 300],
-  rental: [900, 2500],
-  rentalHandling: [100, 300],
-  rentalReimbursement: [900, 2500],
-  rentalValue: [2500, 6000],
-  retrocharge: [20, 250],
-  retrochargeShipping: [0, 30],
-  review: [1500, 4000],
-  reviewTax: [100, 300],
-  safet: [900, 2800],
-  storage: [350, 1900],
-  storageTax: [10, 60],
-  subscriptionRefund: [399, 999],
-  subscriptionRefundTax: [0, 60],
-  tds: [5, 60],
-  trialFulfilment: [332, 512],
-  trialTransport: [10, 60],
-  valueAdded: [500, 2500],
-  withholdingBase: [2000, 20_000],
-};
-
 /** The fewest and the most events of a block: the lists with one event in each are rare, and none is missing in 90 days. */
 const blockSizes = { least: 400, most: 2000 };
 
@@ -321,7 +225,7 @@ const cycleDays = 28 * 365 + 7;
 const weightsBefore = (() => {
   const before = new Float64Array(cycleDays + 1);
   for (let day = 0; day < cycleDays; day++) {
-    const date = new Date(day * 86_400_000);
+    const date = new Date(day * dayMs);
     const [month, dayOfMonth] = [date.getUTCMonth(), date.getUTCDate()];
     const sale = sales.find(({ month: at, first, last }) => at === month && dayOfMonth >= first && dayOfMonth <= last);
     const weight = (weekdays[(date.getUTCDay() + 6) % 7] ?? 1) * (months[month] ?? 1) * (sale?.factor ?? 1);
@@ -371,7 +275,6 @@ export const plausible: Profile = {
   oddities: false,
   products: articles,
   descriptions,
-  prices,
   marketplaceOf: (bits, list) => (ofAccount.has(list) ? american : (shares[bits >>> 26] ?? american)),
   blockCounts,
   density: seasonalDensity,

@@ -1,7 +1,52 @@
 import type { EventListName } from '../../sources/finances/model/records.js';
 import type { Density } from './event-calendar.js';
-import type { Order, Product, Spellings } from './order-model.js';
 import type { Draw, NonEmpty } from './seeded-random.js';
+
+/** One string in several spellings of JSON, quotes included: they differ in their escapes and mean the same. */
+export type Spellings = NonEmpty<string>;
+
+export interface Product {
+  readonly sku: Spellings;
+  readonly fnSku: string;
+  readonly asin: string;
+  readonly title: Spellings;
+}
+
+/** What was bought and what it cost, in the currency's smallest unit; the same for each event of the order. */
+export interface OrderItem {
+  readonly product: Product;
+  readonly orderItemId: string;
+  readonly quantity: number;
+  readonly principal: number;
+  readonly tax: number;
+  readonly shipping: number;
+  readonly shippingTax: number;
+  readonly giftwrap: number;
+  /** 0 or below. */
+  readonly promotion: number;
+  readonly promotionId: string;
+  /** Below 0, as all fees. */
+  readonly commission: number;
+  /** 0 where the seller ships itself. */
+  readonly fulfilment: number;
+  /** What the marketplace passes on of its own taxes. */
+  readonly digitalServices: number;
+  /** 0 or below. */
+  readonly points: number;
+}
+
+export interface Order {
+  /** Whether the marketplace keeps the tax and pays it itself. */
+  readonly facilitated: boolean;
+  /** undefined: the marketplace's own id serves as the seller's. */
+  readonly sellerOrderId: string | undefined;
+  readonly items: NonEmpty<OrderItem>;
+}
+
+/** A share of an amount, cut to whole units. */
+export function percent(amount: number, hundredths: number): number {
+  return Math.trunc((amount * hundredths) / 100);
+}
 
 /** A marketplace, and with it a currency: the seller has one of each. */
 export interface Marketplace {
@@ -22,48 +67,174 @@ export interface Marketplace {
   readonly stores: NonEmpty<Spellings>;
 }
 
-/** What the writers of events draw prices for. */
-export type PriceName =
-  | 'adhocDisbursement'
-  | 'adjustment'
-  | 'affordability'
-  | 'capacity'
-  | 'commingling'
-  | 'comminglingTax'
-  | 'debt'
-  | 'debtMargin'
-  | 'deal'
-  | 'ebtRefund'
-  | 'failedTransfer'
-  | 'imaging'
-  | 'liquidation'
-  | 'overpayment'
-  | 'payWithAmazon'
-  | 'productAds'
-  | 'providerCredit'
-  | 'removal'
-  | 'removalAdjustment'
-  | 'rental'
-  | 'rentalHandling'
-  | 'rentalReimbursement'
-  | 'rentalValue'
-  | 'retrocharge'
-  | 'retrochargeShipping'
-  | 'review'
-  | 'reviewTax'
-  | 'safet'
-  | 'storage'
-  | 'storageTax'
-  | 'subscriptionRefund'
-  | 'subscriptionRefundTax'
-  | 'tds'
-  | 'trialFulfilment'
-  | 'trialTransport'
-  | 'valueAdded'
-  | 'withholdingBase';
+/** The least and the most of each price, in dollar cents: of a plausible seller, and of the one with edge cases. */
+export const prices = {
+  adhocDisbursement: [
+    [1000, 4000],
+    [1000, 90_000],
+  ],
+  adjustment: [
+    [900, 3200],
+    [50, 6000],
+  ],
+  affordability: [
+    [50, 300],
+    [100, 3000],
+  ],
+  capacity: [
+    [500, 2500],
+    [500, 20_000],
+  ],
+  commingling: [
+    [40, 250],
+    [200, 4000],
+  ],
+  comminglingTax: [
+    [4, 40],
+    [10, 500],
+  ],
+  debt: [
+    [150, 900],
+    [100, 30_000],
+  ],
+  debtMargin: [
+    [0, 0],
+    [0, 500],
+  ],
+  deal: [
+    [3000, 7000],
+    [3000, 50_000],
+  ],
+  ebtRefund: [
+    [300, 2500],
+    [100, 4000],
+  ],
+  failedTransfer: [
+    [1000, 4000],
+    [1000, 90_000],
+  ],
+  imaging: [
+    [900, 2000],
+    [2000, 9000],
+  ],
+  liquidation: [
+    [200, 1500],
+    [100, 9000],
+  ],
+  overpayment: [
+    [10, 90],
+    [1, 500],
+  ],
+  payWithAmazon: [
+    [1999, 6999],
+    [500, 20_000],
+  ],
+  productAds: [
+    [18_000, 46_000],
+    [100, 50_000],
+  ],
+  providerCredit: [
+    [100, 900],
+    [100, 5000],
+  ],
+  removal: [
+    [100, 1200],
+    [50, 5000],
+  ],
+  removalAdjustment: [
+    [50, 300],
+    [50, 900],
+  ],
+  rental: [
+    [900, 2500],
+    [1000, 9000],
+  ],
+  rentalHandling: [
+    [100, 300],
+    [100, 500],
+  ],
+  rentalReimbursement: [
+    [900, 2500],
+    [1000, 9000],
+  ],
+  rentalValue: [
+    [2500, 6000],
+    [2000, 9000],
+  ],
+  retrocharge: [
+    [20, 250],
+    [10, 900],
+  ],
+  retrochargeShipping: [
+    [0, 30],
+    [0, 90],
+  ],
+  review: [
+    [1500, 4000],
+    [1000, 6000],
+  ],
+  reviewTax: [
+    [100, 300],
+    [10, 500],
+  ],
+  safet: [
+    [900, 2800],
+    [300, 8000],
+  ],
+  storage: [
+    [350, 1900],
+    [5, 2000],
+  ],
+  storageTax: [
+    [10, 60],
+    [0, 99],
+  ],
+  subscriptionRefund: [
+    [399, 999],
+    [3999, 3999],
+  ],
+  subscriptionRefundTax: [
+    [0, 60],
+    [0, 400],
+  ],
+  tds: [
+    [5, 60],
+    [10, 900],
+  ],
+  trialFulfilment: [
+    [332, 512],
+    [200, 900],
+  ],
+  trialTransport: [
+    [10, 60],
+    [10, 90],
+  ],
+  valueAdded: [
+    [500, 2500],
+    [1000, 40_000],
+  ],
+  withholdingBase: [
+    [2000, 20_000],
+    [5000, 900_000],
+  ],
+} as const;
 
-/** The least and the most of each price, in dollar cents. */
-export type PriceRanges = Readonly<Record<PriceName, readonly [least: number, most: number]>>;
+/** What is the same for every seller of a marketplace. */
+const marketplaceFacts = {
+  USD: { name: 'Amazon.com', id: 'ATVPDKIKX0DER', country: 'US', dollars: 1_000_000n },
+  CAD: { name: 'Amazon.ca', id: 'A2EUQ1WTGCTBG2', country: 'CA', dollars: 731_250n },
+  MXN: { name: 'Amazon.com.mx', id: 'A1AM78C64UM0Y8', country: 'MX', dollars: 54_321n },
+  GBP: { name: 'Amazon.co.uk', id: 'A1F83G8C2ARO7P', country: 'GB', dollars: 1_268_000n },
+  EUR: { name: 'Amazon.de', id: 'A1PA6795UKMFR9', country: 'DE', dollars: 1_083_000n },
+  JPY: { name: 'Amazon.co.jp', id: 'A1VC38T7YXB528', country: 'JP', dollars: 6_789n },
+} as const;
+
+type OwnFacts = Pick<Marketplace, 'index' | 'level' | 'stores'>;
+
+export function marketplaceIn<T extends OwnFacts>(currency: keyof typeof marketplaceFacts, own: T): Marketplace & T {
+  const coin = currency === 'JPY' ? { unit: 1_000_000, scale: 0 } : { unit: 10_000, scale: 2 };
+  return { currency, ...coin, ...marketplaceFacts[currency], ...own };
+}
 
 export type DescriptionName =
   'coupon' | 'deal' | 'service' | 'capacity' | 'fee' | 'instrument' | 'payment' | 'refundReason' | 'provider';
@@ -85,7 +256,6 @@ export interface Profile {
   readonly oddities: boolean;
   readonly products: NonEmpty<Product>;
   readonly descriptions: Readonly<Record<DescriptionName, NonEmpty<Spellings>>>;
-  readonly prices: PriceRanges;
   /** The marketplace of an event, or of the order that it is about, by 32 random bits. */
   marketplaceOf(bits: number, list: EventListName): Marketplace;
   /** How many events of each list a block has, for so many events in 90 days. */

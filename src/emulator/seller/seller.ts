@@ -1,15 +1,14 @@
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
 import type { InstantRange, Ledger, LedgerItem, LedgerPage, LedgerQuery } from '../../serve/http/ledger.js';
-import { type Books, createBooks } from './books.js';
-import { createEventStream, type EventFacts, type History, historyAt } from './event-stream.js';
+import { createEventStream, type EventFacts, type EventStream, type History, historyAt } from './event-stream.js';
 import { JsonSink } from './json-sink.js';
 import { edgeCases } from './edge-cases-profile.js';
 import { plausible } from './plausible-profile.js';
 import { keyOf } from './seeded-random.js';
 import type { Profile } from './seller-profile.js';
 import { createPeriodSums, groupJson } from './settlement-groups.js';
-import type { Period } from './settlement-periods.js';
+import type { Period } from './event-calendar.js';
 
 export interface SellerOptions {
   /** Decides everything: a whole number from 0. */
@@ -26,8 +25,12 @@ const profiles = { plausible, 'edge-cases': edgeCases } as const satisfies Recor
 
 export type ProfileName = keyof typeof profiles;
 
-/** A synthetic seller: a ledger for the service, and the books that a lake is compared with. */
-export interface Seller extends Ledger, Books {}
+/** A synthetic seller: a ledger for the service, and the events behind it, with which a lake is compared. */
+export interface Seller extends Ledger {
+  readonly stream: EventStream;
+  /** What has happened by now. */
+  readonly history: () => History;
+}
 
 const ever: InstantRange = { from: -Infinity, to: Infinity };
 
@@ -119,7 +122,8 @@ export function createSeller(options: SellerOptions, clock: Clock): Seller {
   }
 
   return {
-    ...createBooks(events, () => historyAt(events, days, clock.now())),
+    stream: events,
+    history: () => historyAt(events, days, clock.now()),
     groups,
     events: (range, query) =>
       answer(() => page(historyOf(query).events(range, undefined, ordinalIn(query.cursor)), query)),

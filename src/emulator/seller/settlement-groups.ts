@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { SumSink } from './books.js';
-import { dayMs } from './event-calendar.js';
+import type { EventSink, LineKind, Weight } from './event-writer.js';
+import { dayMs } from '../../core/windows.js';
+import type { Period } from './event-calendar.js';
 import type { EventStream } from './event-stream.js';
 import { instantText, numberText, usualChoice } from './json-sink.js';
 import { hash } from './seeded-random.js';
 import type { Marketplace, Profile } from './seller-profile.js';
-import type { Period } from './settlement-periods.js';
 
 /** What the service reports of a group; amounts in millionths. */
 export interface GroupFacts {
@@ -67,6 +67,38 @@ export function groupJson(key: number, profile: Profile, facts: GroupFacts): str
     ...(isOpen ? [] : [`"FinancialEventGroupEnd":"${instantText(end)}"`]),
   ];
   return `{${members.join(',')}}`;
+}
+
+const ignore = () => undefined;
+
+/** Adds up what an event adds to the balance. */
+export class SumSink implements EventSink {
+  /** Millionths since `begin`: one event's, far below 2^53. */
+  sum = 0;
+  readonly text = ignore;
+  readonly words = ignore;
+  readonly number = ignore;
+  readonly instant = ignore;
+  readonly order = ignore;
+  readonly memo = ignore;
+  readonly beginObject = ignore;
+  readonly endObject = ignore;
+  readonly beginList = ignore;
+  readonly beginElement = ignore;
+  readonly endElement = ignore;
+  readonly endList = ignore;
+
+  begin(): void {
+    this.sum = 0;
+  }
+
+  net(_key: string, millionths: number): void {
+    this.sum += millionths;
+  }
+
+  line(_kind: LineKind, _type: string, millionths: number, weight: Weight): void {
+    if (weight === 'net') this.sum += millionths;
+  }
 }
 
 /** Days whose sums are kept: more than the service's two years would need, a few numbers each. */

@@ -1,9 +1,8 @@
 import type { Clock } from '../../core/clock.js';
 import type { Emit } from '../../core/events/run-event.js';
-import type { Paint } from './paint.js';
+import { type Paint, viewLines } from './view-lines.js';
 import { RunProgress } from './run-progress.js';
 import { columnsOf, Screen, type Terminal } from './screen.js';
-import { viewLines } from './view-lines.js';
 
 /** The process that the view belongs to, as far as it matters how it ends and pauses. */
 export interface ViewedProcess {

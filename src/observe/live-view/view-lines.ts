@@ -1,8 +1,7 @@
 import { formatCount, formatSpan } from '../../core/text/amounts.js';
 import { displayWidth, fitted } from '../../core/text/width.js';
 import { printable } from '../../core/printable.js';
-import type { Paint } from './paint.js';
-import type { View, ViewRow } from './view.js';
+import type { Level } from '../../core/events/run-event.js';
 
 /** Cells below which a name has a line of its own. */
 const narrow = 64;
@@ -85,4 +84,57 @@ function joined([first = '', ...more]: readonly string[], width: number, between
 
 function padded(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - displayWidth(text)));
+}
+
+/** What a live view shows, at one instant. */
+export interface View {
+  readonly command: string;
+  /** Whose, and of which lake. */
+  readonly subject: readonly string[];
+  readonly elapsedMs: number;
+  readonly rows: readonly ViewRow[];
+}
+
+/** One pipeline, or the input of an import. */
+export interface ViewRow {
+  readonly name: string;
+  readonly state: 'waits' | 'runs' | 'done';
+  /** Done, of 1; undefined while nobody knows. */
+  readonly share: number | undefined;
+  /** `1,234 of ~2,700 pages` */
+  readonly amount: string;
+  /** Undefined while nobody knows. */
+  readonly leftMs: number | undefined;
+  /** What else there is to say, the more important first. */
+  readonly details: readonly string[];
+  /** `throttled` with how often. */
+  readonly retries: readonly (readonly [cause: string, times: number])[];
+}
+
+export type Style = 'plain' | 'strong' | 'dim' | 'bar' | 'good' | 'warn' | 'bad';
+
+/** Colours a text. */
+export type Paint = (style: Style, text: string) => string;
+
+const codes: Readonly<Record<Style, string>> = {
+  plain: '',
+  strong: '1',
+  dim: '2',
+  bar: '36',
+  good: '32',
+  warn: '33',
+  bad: '31',
+};
+
+/** Colours, or none at all. */
+export function paintIn(isColoured: boolean): Paint {
+  return (style, text) =>
+    isColoured && codes[style] !== '' && text !== '' ? `\u001b[${codes[style]}m${text}\u001b[0m` : text;
+}
+
+const levelStyles: Readonly<Record<Level, Style>> = { debug: 'dim', info: 'plain', warn: 'warn', error: 'bad' };
+
+/** A line in the colour of its level. */
+export function paintLevel(paint: Paint): (level: Level, line: string) => string {
+  return (level, line) => paint(levelStyles[level], line);
 }

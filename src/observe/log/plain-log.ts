@@ -1,8 +1,18 @@
-import { exposedText } from '../../core/events/exposed-text.js';
-import { handled, type Handlers } from '../../core/events/handlers.js';
-import { levels, type Level, type RunEvent, type Emit } from '../../core/events/run-event.js';
+import {
+  exposedText,
+  handled,
+  type Handlers,
+  levels,
+  type Level,
+  type RunEvent,
+  type Emit,
+} from '../../core/events/run-event.js';
 import { printable, printableLines } from '../../core/printable.js';
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
+
+/** How a log is written: as lines for people, or as one JSON object a line. */
+export const logFormats = ['text', 'json'] as const;
+export type LogFormat = (typeof logFormats)[number];
 
 export interface PlainLogOptions {
   /** More lines: slices, requests, files, and of an error everything. */

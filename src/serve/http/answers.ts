@@ -2,8 +2,16 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
 import { type Answer, answerHeaders, type Exchange, type HttpRequest } from '../../core/http-server/answer.js';
-import { type Outcome, refused, type SidePage } from './outcome.js';
-import { readRequest, type TokenRules, type PageRequest, rangeOf } from './page-requests.js';
+import { type Outcome, refused, type SidePage, notAllowed, overQuota, pageTooLarge, notFound } from './outcome.js';
+import {
+  readRequest,
+  type TokenRules,
+  type PageRequest,
+  rangeOf,
+  type Route,
+  routeOf,
+  percentDecoded,
+} from './service-requests.js';
 import { type Counted, Tally } from './counts.js';
 import {
   type FaultInjection,
@@ -11,16 +19,15 @@ import {
   noFaults,
   type RequestFaults,
   withoutFaults,
+  createLatency,
+  type Latency,
 } from './fault-injection.js';
-import { createLatency, type Latency } from './answer-latency.js';
 import type { Ledger, LedgerItem, InstantRange, LedgerPage, LedgerQuery } from './ledger.js';
 import { type Quota, Quotas } from './quota-meters.js';
 import { failure, Refusal } from '../../core/http-server/refusal.js';
-import { notAllowed, overQuota, pageTooLarge, notFound } from './service-refusals.js';
 import { targetOf } from '../../core/http-server/target.js';
-import { type Route, routeOf, percentDecoded } from './routes.js';
 import { createSignIn, signInPath, type SignInOptions } from './sign-in.js';
-import { Tokens } from './next-tokens.js';
+import { NextTokens } from './signed-tokens.js';
 import { type Operation, limits, operations } from '../../sources/finances/api-v0/operations.js';
 import { eventLists } from '../../sources/finances/model/records.js';
 
@@ -184,7 +191,7 @@ export function createAnswers(
   const { clock, ledger } = faults;
   const wait = createLatency(options.latencyMs ?? 0, seed, clock);
   const arrivals = new Arrivals();
-  const rules: TokenRules = { tokens: new Tokens(options.tokenKey), tokenLifeMs };
+  const rules: TokenRules = { tokens: new NextTokens(options.tokenKey), tokenLifeMs };
 
   function enter(visit: Visit, request: HttpRequest, operation: FaultRequest['operation'], query: string): number {
     const { 'x-amz-access-token': accessToken } = request.headers;

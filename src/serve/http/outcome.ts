@@ -1,5 +1,5 @@
 import type { Delivery } from '../../core/http-server/answer.js';
-import type { Refusal } from '../../core/http-server/refusal.js';
+import { Refusal } from '../../core/http-server/refusal.js';
 
 /** What is answered, before the headers that every answer carries. */
 export interface Outcome {
@@ -18,3 +18,45 @@ export type SidePage = () => Promise<Outcome>;
 export function refused({ status, body }: Refusal, allow = 'GET'): Outcome {
   return { status, body, ...(status === 405 && { headers: { Allow: allow } }) };
 }
+
+/** A request that breaks a rule (400). `came` is quoted in the details. */
+export function invalidInput(message: string, came: string): Refusal {
+  return new Refusal(400, message, received(came));
+}
+
+/** A page of more than 10 MB (400). */
+export function pageTooLarge(results: number): Refusal {
+  return invalidInput('The page exceeds 10 MB; ask for fewer results with MaxResultsPerPage.', `${results} results`);
+}
+
+/** A path, or what it names, that there isn't (404). */
+export function notFound(message: string, came: string): Refusal {
+  return new Refusal(404, message, received(came));
+}
+
+/** A method that a resource doesn't take (405). */
+export function notAllowed(message: string, came: string): Refusal {
+  return new Refusal(405, message, received(came));
+}
+
+function received(came: string): string {
+  return `Received: ${came}`;
+}
+
+/** A NextToken that came too late (400). */
+export function tokenExpired(minutes: number): Refusal {
+  return new Refusal(400, `Token is not valid, token duration is ${minutes} minutes.`);
+}
+
+/** A request that goes beyond the quota (429). */
+export function overQuota(): Refusal {
+  return new Refusal(429, 'You exceeded your quota for the requested resource.');
+}
+
+/** A request without the right to an answer (403). `details` say why where the live service does. */
+export function denied(details = ''): Refusal {
+  return new Refusal(403, 'Access to requested resource is denied.', details);
+}
+
+/** What the live service says of an access token that came too late. */
+export const accessTokenExpired = 'The access token you provided has expired.';

@@ -1,11 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { usageError } from '../../core/errors.js';
 import type { Clock } from '../../core/clock.js';
-import { AccessTokens } from './issued-access-tokens.js';
+import { IssuedAccessTokens } from './signed-tokens.js';
 import type { HttpRequest } from '../../core/http-server/answer.js';
-import type { Outcome } from './outcome.js';
+import { type Outcome, accessTokenExpired, denied, notAllowed } from './outcome.js';
 import type { Refusal } from '../../core/http-server/refusal.js';
-import { accessTokenExpired, denied, notAllowed } from './service-refusals.js';
 
 /** After the first failure, milliseconds; twice as much after each further one. */
 const firstDelayMs = 250;
@@ -154,7 +153,7 @@ export function createSignIn(options: SignInOptions, clock: Clock, tokenKey: str
   if (!(lifeMs > 0 && Number.isFinite(lifeMs))) {
     throw usageError(`The life of access tokens must be above 0 milliseconds, not ${lifeMs}`);
   }
-  const tokens = new AccessTokens(lifeMs, tokenKey);
+  const tokens = new IssuedAccessTokens(lifeMs, tokenKey);
   const delay = new GuessDelay(clock);
 
   async function answer(request: HttpRequest, now: number): Promise<Outcome> {

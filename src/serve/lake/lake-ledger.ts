@@ -3,14 +3,18 @@ import { orderEventsPipeline } from '../../../pipelines/order-events.js';
 import { lostFile } from '../../core/duckdb/lost-file.js';
 import { loadVersion } from '../../lake/loads/load-keys.js';
 import type { InstantRange, Ledger, LedgerPage, LedgerQuery } from '../http/ledger.js';
-import { CommittedFiles, nearestFiles, type CommittedFile } from './committed-files.js';
+import {
+  CommittedFiles,
+  nearestFiles,
+  type CommittedFile,
+  type MainTable,
+  type MainTables,
+} from './committed-files.js';
 import { localCopies, MissingFile, type LocalCopies } from './local-copies.js';
-import type { MainTable, MainTables } from './served-tables.js';
 import { OrderFiles } from './order-files.js';
-import { placeOfLast, placeText, readPlace, rowsBehind, type Place } from './row-cursor.js';
-import { ReadAhead, type RowsAhead } from './read-ahead.js';
-import { Readers } from './readers.js';
 import * as stored from './stored-rows.js';
+import { placeOfLast, placeText, readPlace, rowsBehind, type Place, type StoredRow } from './stored-rows.js';
+import { Readers } from './readers.js';
 
 /** Rows that are read at once: ten pages of the usual size. */
 const rowsAtOnce = 1000;
@@ -215,4 +219,47 @@ function micros(ms: number): bigint {
 
 function compare(a: bigint, b: bigint): number {
   return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Rows that follow a place. */
+export interface RowsAhead {
+  readonly rows: readonly StoredRow[];
+  /** Whether none come behind them. */
+  readonly ended: boolean;
+}
+
+/**
+ * Rows that were read with a page and are likely to be asked for next: finding a page costs the same as finding ten that
+ * follow each other. What isn't asked for goes when there is no room.
+ */
+export class ReadAhead {
+  readonly #room: number;
+  /** By question and place, the oldest first. */
+  readonly #kept = new Map<string, RowsAhead & { readonly size: number }>();
+  #taken = 0;
+
+  /** `room`: characters of `raw` that may be kept. */
+  constructor(room: number) {
+    this.#room = room;
+  }
+
+  /** Hands out what is kept for a place: it is kept for the next place from then on. */
+  take(name: string): RowsAhead | undefined {
+    const found = this.#kept.get(name);
+    if (found === undefined) return undefined;
+    this.#kept.delete(name);
+    this.#taken -= found.size;
+    return found;
+  }
+
+  keep(name: string, ahead: RowsAhead): void {
+    this.take(name);
+    const size = ahead.rows.reduce((sum, { raw }) => sum + raw.length, 0);
+    this.#kept.set(name, { ...ahead, size });
+    this.#taken += size;
+    for (const oldest of this.#kept.keys()) {
+      if (this.#taken <= this.#room) break;
+      this.take(oldest);
+    }
+  }
 }

@@ -3,9 +3,12 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { parseConfiguration, type Configuration } from '../../../src/app/configuration/configuration.js';
+import {
+  parseConfiguration,
+  type Configuration,
+  configurationJsonSchema,
+} from '../../../src/app/configuration/configuration.js';
 import { readConfiguration } from '../../../src/app/configuration/read-configuration.js';
-import { configurationJsonSchema } from '../../../src/app/configuration/schema.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import { Secret } from '../../../src/engine/auth/secret.js';
 import { temporaryFolder } from '../lake-run.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { resolveLogSettings } from '../../../src/app/configuration/log-settings.js';
+import { resolveLogSettings } from '../../../src/app/configuration/settings.js';
 
 const none = { folder: '/etc/lakes', settings: {} };
 
@@ -21,18 +21,23 @@ test('the command line goes before the environment, that before the file', () =>
     LEDGERLAKE_METRICS_HOST: '0.0.0.0',
     LEDGERLAKE_METRICS_FILE: 'e.prom',
   };
-  const given = { format: 'json', metricsPort: '0', metricsHost: 'h', metricsFile: 'g.prom' };
+  const given = { 'log-format': 'json', 'metrics-port': '0', 'metrics-host': 'h', 'metrics-file': 'g.prom' };
   const own = { format: 'json', metricsPort: 1, metricsHost: '::1', metricsFile: '/etc/lakes/m.prom' };
   expect(resolveLogSettings({}, {}, config)).toEqual(own);
   const fromEnvironment = { format: 'text', metricsPort: 2, metricsHost: '0.0.0.0', metricsFile: 'e.prom' };
   expect(resolveLogSettings({}, environment, config)).toEqual(fromEnvironment);
-  expect(resolveLogSettings(given, environment, config)).toEqual({ ...given, metricsPort: 0 });
+  expect(resolveLogSettings(given, environment, config)).toEqual({
+    format: 'json',
+    metricsPort: 0,
+    metricsHost: 'h',
+    metricsFile: 'g.prom',
+  });
 });
 
 test.each([
-  [{ format: 'xml' }, {}, /--log-format to be one of text, json, got "xml"/],
+  [{ 'log-format': 'xml' }, {}, /--log-format to be one of text, json, got "xml"/],
   [{}, { LEDGERLAKE_LOG_FORMAT: 'JSON' }, /LEDGERLAKE_LOG_FORMAT to be one of text, json, got "JSON"/],
-  [{ metricsPort: '65536' }, {}, /--metrics-port to be a port from 0 to 65535, got 65536/],
+  [{ 'metrics-port': '65536' }, {}, /--metrics-port to be a port from 0 to 65535, got 65536/],
   [{}, { LEDGERLAKE_METRICS_PORT: 'x' }, /LEDGERLAKE_METRICS_PORT to be a whole number/],
 ])('%o and %o are refused', (given, environment, message) => {
   expect(() => resolveLogSettings(given, environment, none)).toThrow(message);

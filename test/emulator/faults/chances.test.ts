@@ -1,10 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Arrivals } from '../../../src/serve/http/answers.js';
-import { draw } from '../../../src/serve/http/answer-latency.js';
-import type { Faults } from '../../../src/emulator/faults/fault-settings.js';
-import type { FaultRequest } from '../../../src/serve/http/fault-injection.js';
-import { type FaultKind, faultKinds, faultRules } from '../../../src/emulator/faults/fault-rules.js';
+import { draw, type FaultRequest } from '../../../src/serve/http/fault-injection.js';
+import { type Faults, type FaultKind, faultKinds, faultRules } from '../../../src/emulator/faults/fault-settings.js';
 import { FaultInjector } from '../../../src/emulator/faults/fault-injector.js';
 import { startEmulator } from '../../../src/emulator/emulator.js';
 import { arrayLedger, event, group } from '../../serve/http/array-ledger.js';

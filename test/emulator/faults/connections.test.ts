@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { FaultKind } from '../../../src/emulator/faults/fault-rules.js';
+import type { FaultKind } from '../../../src/emulator/faults/fault-settings.js';
 import { event } from '../../serve/http/array-ledger.js';
 import { paths, startClient } from '../../serve/http/client.js';
 

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LedgerlakeError } from '../../../src/core/errors.js';
-import { parseFaults } from '../../../src/emulator/faults/fault-settings.js';
-import { faultKinds, faultLines, faultRules } from '../../../src/emulator/faults/fault-rules.js';
+import { parseFaults, faultKinds, faultLines, faultRules } from '../../../src/emulator/faults/fault-settings.js';
 
 test.each([
   ['throttled', { throttled: {} }],

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { eventLists } from '../../../src/sources/finances/model/records.js';
 import { dateless, dateOf, day, ever, noon, open, readAll, text } from './reading.js';
+import { booksOf } from './seller-books.js';
 
 const seeds = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 const midnight = Math.floor(noon / day) * day;
@@ -48,7 +49,7 @@ describe('what happens on a day', () => {
         (seed, events, days, later) => {
           const { seller } = open({ seed, events, days }, noon + later * day);
           const to = midnight + later * day;
-          const counts = seller.countByList({ from: to - days * day, to });
+          const counts = booksOf(seller).countByList({ from: to - days * day, to });
           expect([...counts.values()].reduce((sum, count) => sum + count, 0)).toBe(events);
         },
       ),
@@ -59,7 +60,7 @@ describe('what happens on a day', () => {
   test('has as many events as its number says', () => {
     const { seller } = open({ seed: 4, events: 1000 });
     for (let d = midnight / day - 90; d < midnight / day; d++) {
-      const booked = [...seller.eventsBooked({ from: d * day, to: (d + 1) * day })];
+      const booked = [...booksOf(seller).eventsBooked({ from: d * day, to: (d + 1) * day })];
       expect(booked).toHaveLength(Math.floor((1000 * (d + 1)) / 90) - Math.floor((1000 * d) / 90));
     }
   });
@@ -71,7 +72,7 @@ describe('the instants', () => {
       fc.asyncProperty(seeds, async (seed) => {
         const { seller } = open({ seed, events: 600 });
         const items = await readAll((query) => seller.events(ever, query));
-        const booked = [...seller.eventsBooked(ever)];
+        const booked = [...booksOf(seller).eventsBooked(ever)];
         expect(items.map(({ list }) => list)).toEqual(booked.map(({ list }) => list));
         expect(items.map((item, n) => dateOf(item) ?? booked[n]?.at)).toEqual(booked.map(({ at }) => at));
         expect(booked.map(({ at }) => at)).toEqual(booked.map(({ at }) => at).sort((a, b) => a - b));
@@ -82,7 +83,7 @@ describe('the instants', () => {
 
   test('a range takes events without a date by the instant of their booking', async () => {
     const { seller } = open({ seed: 21, events: 900 });
-    const hidden = [...seller.eventsBooked({ from: noon - 60 * day, to: noon })].filter(({ list }) =>
+    const hidden = [...booksOf(seller).eventsBooked({ from: noon - 60 * day, to: noon })].filter(({ list }) =>
       dateless.includes(list),
     );
     expect(new Set(hidden.map(({ list }) => list))).toEqual(new Set(dateless));
@@ -97,7 +98,7 @@ describe('the instants', () => {
   });
 
   test('some events share an instant, and some instants have milliseconds', () => {
-    const instants = [...open({ seed: 1, events: 2000 }).seller.eventsBooked(ever)].map(({ at }) => at);
+    const instants = [...booksOf(open({ seed: 1, events: 2000 }).seller).eventsBooked(ever)].map(({ at }) => at);
     expect(new Set(instants).size).toBeLessThan(instants.length);
     expect(instants.filter((at) => at % 1000 !== 0).length).toBeGreaterThan(50);
     expect(instants.filter((at) => at % 1000 === 0).length).toBeGreaterThan(1000);
@@ -126,11 +127,11 @@ describe('a million events', () => {
       const first = await seller.events(range, { cursor: undefined, limit: 100, asOf: noon });
       const second = await seller.events(range, { cursor: first.next, limit: 100, asOf: noon });
       const booked: string[] = [];
-      for (const { list } of seller.eventsBooked(range)) if (booked.push(list) === 200) break;
+      for (const { list } of booksOf(seller).eventsBooked(range)) if (booked.push(list) === 200) break;
       expect([...first.items, ...second.items].map(({ list }) => list)).toEqual(booked);
     }
     const hour = { from: noon - day, to: noon - day + 3_600_000 };
-    const lists = seller.countByList(hour);
+    const lists = booksOf(seller).countByList(hour);
     expect([...lists.values()].reduce((sum, count) => sum + count, 0)).toBeCloseTo(1_000_000 / 90 / 24, -1);
     expect(lists.size).toBe(Object.keys(eventLists).length);
   });

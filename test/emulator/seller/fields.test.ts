@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type EventListName, eventLists, records } from '../../../src/sources/finances/model/records.js';
 import { fieldTable, groupFields, pathsOf } from './field-table.js';
 import { ever, isObject, type Json, noon, open, parse, readAll } from './reading.js';
+import { booksOf } from './seller-books.js';
 
 /** The paths in a value, in the notation of the table; whole numbers are told by their text. */
 function pathsIn(value: Json, path = ''): string[] {
@@ -37,7 +38,7 @@ describe('what comes', () => {
     fc.assert(
       fc.property(fc.nat(), fc.integer({ min: 239, max: 500 }), (seed, events) => {
         const { seller } = open({ seed, events });
-        expect(byName(seller.countByList(ever).keys())).toEqual(byName(Object.keys(eventLists)));
+        expect(byName(booksOf(seller).countByList(ever).keys())).toEqual(byName(Object.keys(eventLists)));
       }),
       { numRuns: 20 },
     );
@@ -45,7 +46,7 @@ describe('what comes', () => {
 
   test('shipments and refunds are as frequent as in a shop', () => {
     const { seller } = open({ seed: 3, events: 12_000 });
-    const counts = seller.countByList({ from: noon - 80 * 86_400_000, to: noon });
+    const counts = booksOf(seller).countByList({ from: noon - 80 * 86_400_000, to: noon });
     const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
     expect((counts.get('ShipmentEventList') ?? 0) / all).toBeCloseTo(0.57, 2);
     expect((counts.get('RefundEventList') ?? 0) / all).toBeCloseTo(0.083, 2);

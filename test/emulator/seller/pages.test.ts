@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LedgerItem } from '../../../src/serve/http/ledger.js';
 import { cycle, day, ever, noon, open, parse, readAll, type Shop, text, textOf } from './reading.js';
+import { booksOf } from './seller-books.js';
 
 const instants = fc.integer({ min: noon - 110 * day, max: noon + 5 * day });
 const limits = fc.array(fc.integer({ min: 1, max: 100 }), { minLength: 1 });
@@ -22,7 +23,7 @@ async function byGroups(shop: Shop, limit?: () => number): Promise<LedgerItem[]>
 describe('pages', () => {
   test('by date hold each event of the range once and in order, whatever their sizes', async () => {
     const shop = open({ seed: 31, events: 800 });
-    const booked = [...shop.seller.eventsBooked(ever)];
+    const booked = [...booksOf(shop.seller).eventsBooked(ever)];
     const all = await readAll((query) => shop.seller.events(ever, query));
     expect(all).toHaveLength(booked.length);
     await fc.assert(
@@ -119,7 +120,7 @@ describe('what is not yet', () => {
 
   test('an event comes up at its instant, not a millisecond before', async () => {
     const { seller } = open({ seed: 6, events: 900 });
-    const last = [...seller.eventsBooked(ever)].at(-1)?.at ?? NaN;
+    const last = [...booksOf(seller).eventsBooked(ever)].at(-1)?.at ?? NaN;
     const count = async (asOf: number) => (await readAll((query) => seller.events(ever, query), { asOf })).length;
     expect(await count(last)).toBe(await count(noon));
     expect(await count(last - 1)).toBeLessThan(await count(noon));

@@ -3,7 +3,7 @@ import { connectFinances, verdictOn } from '../../../src/sources/finances/api-v0
 import { tables } from '../../../src/sources/finances/model/tables.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
-import { choosePipelines } from '../../../src/app/configuration/pipelines.js';
+import { choosePipelines } from '../../../src/app/configuration/chosen-pipelines.js';
 import { runPipelines } from '../../../src/engine/run/runner.js';
 import { Secret } from '../../../src/engine/auth/secret.js';
 import { database, ran, temporaryFolder } from '../../app/lake-run.js';

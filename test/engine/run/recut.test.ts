@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { tables } from '../../../src/sources/finances/model/tables.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
-import { choosePipelines } from '../../../src/app/configuration/pipelines.js';
+import { choosePipelines } from '../../../src/app/configuration/chosen-pipelines.js';
 import { runPipelines } from '../../../src/engine/run/runner.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { clock, upstreamOf } from './small-run.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { choosePipelines } from '../../../src/app/configuration/pipelines.js';
+import { choosePipelines } from '../../../src/app/configuration/chosen-pipelines.js';
 import { systemClock } from '../../../src/core/clock.js';
 import type { RunEvent } from '../../../src/core/events/run-event.js';
 import { runPipelines } from '../../../src/engine/run/runner.js';

@@ -7,7 +7,7 @@ import { Lake } from '../../../src/lake/lake.js';
 import { acquireLease } from '../../../src/lake/upkeep/leases.js';
 import type { Store } from '../../../src/lake/store/store.js';
 import { vacuumLake } from '../../../src/lake/upkeep/vacuum.js';
-import { choosePipelines } from '../../../src/app/configuration/pipelines.js';
+import { choosePipelines } from '../../../src/app/configuration/chosen-pipelines.js';
 import { runPipelines } from '../../../src/engine/run/runner.js';
 import type { Window } from '../../../src/core/windows.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';

@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { displayWidth } from '../../../src/core/text/width.js';
-import { paintIn } from '../../../src/observe/live-view/paint.js';
-import type { View, ViewRow } from '../../../src/observe/live-view/view.js';
-import { viewLines } from '../../../src/observe/live-view/view-lines.js';
+import { paintIn, type View, type ViewRow, viewLines } from '../../../src/observe/live-view/view-lines.js';
 
 const plain = paintIn(false);
 const coloured = paintIn(true);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createLatency } from '../../../src/serve/http/answer-latency.js';
+import { createLatency } from '../../../src/serve/http/fault-injection.js';
 import { startService } from '../../../src/serve/http/server.js';
 import { HandClock, settled } from '../../core/clock.js';
 import { arrayLedger, event } from './array-ledger.js';

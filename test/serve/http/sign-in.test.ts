@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { startService } from '../../../src/serve/http/server.js';
-import { AccessTokens } from '../../../src/serve/http/issued-access-tokens.js';
+import { IssuedAccessTokens } from '../../../src/serve/http/signed-tokens.js';
 import type { SignInOptions } from '../../../src/serve/http/sign-in.js';
 import { arrayLedger, event } from './array-ledger.js';
 import { paths, start, startClient } from './client.js';
@@ -218,21 +218,21 @@ test('a quota of the whole service counts the requests of all tokens', async () 
 });
 
 test('access tokens are all different, and those of another key are unknown', () => {
-  const tokens = new AccessTokens(1_000, 'key');
+  const tokens = new IssuedAccessTokens(1_000, 'key');
   const issued = Array.from({ length: 50 }, () => tokens.issue(5, 'Atzr|one'));
   expect(new Set(issued).size).toBe(50);
   for (const token of issued) {
     expect(tokens.check(token, 1_004)).toBe('valid');
-    expect(new AccessTokens(1_000, 'key').check(token, 1_005)).toBe('expired');
-    expect(new AccessTokens(1_000, 'other').check(token, 5)).toBe('unknown');
+    expect(new IssuedAccessTokens(1_000, 'key').check(token, 1_005)).toBe('expired');
+    expect(new IssuedAccessTokens(1_000, 'other').check(token, 5)).toBe('unknown');
   }
 });
 
 test('access tokens tell accounts apart, and nothing of their refresh tokens', () => {
-  const tokens = new AccessTokens(1_000, 'key');
+  const tokens = new IssuedAccessTokens(1_000, 'key');
   const accounts = ['Atzr|one', 'Atzr|one', 'Atzr|two'].map((one) => tokens.accountOf(tokens.issue(5, one)));
   expect(accounts[0]).toBe(accounts[1]);
   expect(accounts[0]).not.toBe(accounts[2]);
-  const other = new AccessTokens(1_000, 'other');
+  const other = new IssuedAccessTokens(1_000, 'other');
   expect(other.accountOf(other.issue(5, 'Atzr|one'))).not.toBe(accounts[0]);
 });

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openLakeReader } from '../../../src/app/query/lake-files.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { LakeLedger } from '../../../src/serve/lake/lake-ledger.js';
-import { MainTables } from '../../../src/serve/lake/served-tables.js';
+import { MainTables } from '../../../src/serve/lake/committed-files.js';
 import { ran, serving, temporaryFolder } from '../../app/lake-run.js';
 import { compacted, steppingClock } from '../../app/maintenance/kept-lake.js';
 import type { LedgerItem, LedgerQuery } from '../../../src/serve/http/ledger.js';

@@ -1,0 +1,147 @@
+import { shellWord } from '../status/backfill-command.js';
+import { rm, writeFile } from 'node:fs/promises';
+import { nearestName } from '../../core/text/nearest-name.js';
+import { regionNames, type Region, readAccountName, defaultTokenEndpoint } from '../configuration/account.js';
+import { messageOf, usageError } from '../../core/errors.js';
+import type { CommandContext } from '../context.js';
+import { configurationFile } from '../configuration/read-configuration.js';
+import { printable } from '../../core/printable.js';
+import { accountVariables, variableSuffix } from '../configuration/account-settings.js';
+
+export interface InitOptions {
+  /** The file to write. */
+  readonly file: string;
+  /** Undefined: asked for, or the example's. */
+  readonly account: string | undefined;
+  readonly region: string | undefined;
+  /** Asks the user; the answer, or undefined where there is none. Left out where there is nobody to ask. */
+  readonly ask?: ((question: string) => Promise<string | undefined>) | undefined;
+}
+
+const example: FirstAccount = { account: 'my-shop', region: 'eu' };
+
+/**
+ * `ledgerlake init`: writes a first configuration, explained, and tells what to do next.
+ *
+ * @throws LedgerlakeError USAGE for a name or a region that isn't one, and for a file that is there already or can't be
+ * written: it is never overwritten, nor left half-written
+ */
+export async function init(
+  { file, account, region, ask }: InitOptions,
+  { print }: Pick<CommandContext, 'print'>,
+): Promise<void> {
+  const chosen = {
+    account: readAccountName(account ?? (await answer(ask, 'Name of the account', example.account))),
+    region: readRegion(region ?? (await answer(ask, `Region (${regionNames.join(', ')})`, example.region))),
+  };
+  await create(file, commentedConfiguration(chosen));
+  const given = file === configurationFile ? '' : ` --config ${printable(shellWord(file))}`;
+  print(
+    [
+      `Wrote ${printable(file)}. Next:`,
+      '',
+      `  1. set ${secretVariables(chosen.account).join(',\n     ')}`,
+      `  2. npx ledgerlake accounts check${given}`,
+      `  3. npx ledgerlake plan${given}`,
+      `  4. npx ledgerlake backfill${given}`,
+    ].join('\n'),
+  );
+}
+
+async function answer(ask: InitOptions['ask'], question: string, preset: string): Promise<string> {
+  const given = (await ask?.(`${question} [${preset}]: `))?.trim() ?? '';
+  return given === '' ? preset : given;
+}
+
+function readRegion(text: string): Region {
+  const known = regionNames.find((region) => region === text);
+  if (known !== undefined) return known;
+  const nearest = nearestName(text, regionNames);
+  const hint = nearest === undefined ? 'choose one' : `did you mean ${nearest}?`;
+  throw usageError(`expected a region (${regionNames.join(', ')}), got ${JSON.stringify(text)}: ${hint}`);
+}
+
+async function create(file: string, text: string): Promise<void> {
+  try {
+    await writeFile(file, text, { flag: 'wx' });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'EEXIST') {
+      throw usageError(
+        `expected no file ${file}, there is one: it is not overwritten; move it, or name another --config`,
+      );
+    }
+    // A full disk leaves a part: it is this run's own, as `wx` opened it.
+    if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EIO') await rm(file, { force: true });
+    throw usageError(`expected a place where ${file} can be written (${messageOf(error)}): name another with --config`);
+  }
+}
+
+/** Who a first configuration is for. */
+export interface FirstAccount {
+  readonly account: string;
+  readonly region: Region;
+}
+
+/** The variables that a first configuration takes the secrets of an account from. */
+export function secretVariables(account: string): readonly string[] {
+  const { clientId, clientSecret, refreshToken } = accountVariables;
+  return [clientId, clientSecret, refreshToken].map((name) => `${name}${variableSuffix(account)}`);
+}
+
+/**
+ * A first `ledgerlake.config.json`, every setting explained. It is taken as it stands; what is commented out stands at its
+ * default, with its comma, before a line that stays: each such line, and all of them, can be switched on.
+ */
+export function commentedConfiguration({ account, region }: FirstAccount): string {
+  const [clientId = '', clientSecret = '', refreshToken = ''] = secretVariables(account);
+  return `{
+  // The command line and the environment (LEDGERLAKE_LAKE, LEDGERLAKE_RATE …) go before this file.
+  "$schema": "./node_modules/ledgerlake/ledgerlake.schema.json",
+
+  "settings": {
+    // Whose events, where several accounts stand below.
+    // "account": ${JSON.stringify(account)},
+    // First instant to load; left out: 90 days before the end. Upstream keeps two years.
+    // "from": "2025-01-01",
+    // The first guess of the quota, for each operation: requests a second, and at once. The service's own word goes before it.
+    // "rate": 0.5,
+    // "burst": 30,
+    // How many minutes loaded ranges stay behind the present, 2 at least.
+    // "marginMinutes": 5,
+    // How many minutes the service's NextToken is taken to live.
+    // "tokenLifeMinutes": 3,
+    // Folder for pages of unfinished slices; left out: _journal in the lake's folder, for S3 in your cache.
+    // "journal": "data/journal",
+    // Folder with definitions of custom pipelines (docs/pipelines.md).
+    // "pipelines": "pipelines",
+    // Format of the log: text, or json, a line for each event (docs/logs.md).
+    // "logFormat": "text",
+    // Metrics for Prometheus, while a run goes on and at its end (docs/metrics.md); left out: none.
+    // "metricsPort": 9464,
+    // "metricsHost": "127.0.0.1",
+    // "metricsFile": "data/ledgerlake.prom",
+    // What sync reads again for what arrived late: the last days, and how many days go by in between (0: on each run).
+    // "lookBack": [{ "days": 2, "everyDays": 0 }, { "days": 14, "everyDays": 7 }, { "days": 35, "everyDays": 30 }],
+    // Where the Delta tables are: a folder, seen from this file, or s3://BUCKET/PREFIX. Not that of the made-up seller (data/lake).
+    "lake": ${JSON.stringify(`data/${account}`)}
+  },
+
+  "accounts": {
+    // A name of yours: it is the folder account=… in the lake, and what --account takes.
+    ${JSON.stringify(account)}: {
+      // The service's base address, instead of the region's.
+      // "endpoint": "https://host",
+      // Where the refresh token is turned into access tokens.
+      // "tokenEndpoint": ${JSON.stringify(defaultTokenEndpoint)},
+      // Which public endpoint serves it: ${regionNames.join(', ')}.
+      "region": ${JSON.stringify(region)},
+      // Secrets: { "env": "VARIABLE" } or { "file": "PATH" }, seen from this file. A plain text works, too: keep such a file to yourself.
+      "clientId": { "env": ${JSON.stringify(clientId)} },
+      "clientSecret": { "env": ${JSON.stringify(clientSecret)} },
+      "refreshToken": { "env": ${JSON.stringify(refreshToken)} }
+    }
+  }
+}
+`;
+}

@@ -1,0 +1,73 @@
+import { defaultPipelines, pipelines } from '../../../pipelines/all-pipelines.js';
+import { usageError } from '../../core/errors.js';
+import { isCustom, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
+import type { FinancesPipeline } from '../../sources/finances/api-v0/finances-api.js';
+import { orderIdPattern } from '../../sources/finances/api-v0/operations.js';
+
+/**
+ * The pipelines of the given names, each once, or the default set where there is none; `own` are those of `--pipelines`.
+ *
+ * @throws LedgerlakeError USAGE for an unknown name, and where order ids and the pipeline that reads them don't meet
+ */
+export function choosePipelines(
+  names: readonly string[],
+  hasOrders: boolean,
+  own: readonly CustomPipeline[] = [],
+): readonly FinancesPipeline[] {
+  const all: readonly FinancesPipeline[] = [...pipelines, ...own];
+  const chosen = names.map((name) => {
+    const pipeline = all.find((candidate) => candidate.name === name);
+    if (pipeline === undefined) {
+      const known = all.map((candidate) => candidate.name).join(', ');
+      throw usageError(`expected a pipeline (${known}), got ${JSON.stringify(name)}`);
+    }
+    return pipeline;
+  });
+  const byOrder = pipelines.filter(({ loadKey }) => loadKey === 'order');
+  const readsOrders = chosen.find((pipeline) => byOrder.includes(pipeline));
+  if (readsOrders !== undefined && !hasOrders) {
+    throw usageError(`expected --orders FILE for the pipeline ${readsOrders.name}: which orders shall it read?`);
+  }
+  if (hasOrders && readsOrders === undefined) {
+    const known = byOrder.map(({ name }) => name).join(' or ');
+    throw usageError(`expected the pipeline ${known} beside --orders: name it in the command`);
+  }
+  return chosen.length === 0 ? defaultPipelines : [...new Set(chosen)];
+}
+
+/** Whether nothing of the finances is asked for, but users' own pipelines are. */
+export function areOwn(chosen: readonly FinancesPipeline[]): boolean {
+  return chosen.length > 0 && chosen.every(isCustom);
+}
+
+/** Those that a run starts: each after what it needs. */
+export function withNeeds(pipelines: readonly FinancesPipeline[]): FinancesPipeline[] {
+  const all = new Set<FinancesPipeline>();
+  for (const pipeline of pipelines) {
+    for (const needed of withNeeds(pipeline.needs ?? [])) all.add(needed);
+    all.add(pipeline);
+  }
+  return [...all];
+}
+
+/**
+ * Order ids from a text, one a line; blank lines are passed over and a repeated id counts once.
+ *
+ * @throws LedgerlakeError USAGE naming the source and line of an id that isn't 3-7-7 digits, or where there is no id
+ */
+export function readOrders(text: string, source: string): string[] {
+  const orders = new Set<string>();
+  for (const [index, line] of text.split('\n').entries()) {
+    const order = line.trim();
+    if (order === '') continue;
+    if (!orderIdPattern.test(order)) {
+      throw usageError(
+        `expected an order id of 3-7-7 digits such as 902-1845936-5435065 a line, got ${JSON.stringify(order.slice(0, 100))} in ` +
+          `${source}, line ${index + 1}; correct or remove it`,
+      );
+    }
+    orders.add(order);
+  }
+  if (orders.size === 0) throw usageError(`expected order ids, one a line, ${source} holds none`);
+  return [...orders];
+}

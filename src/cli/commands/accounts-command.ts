@@ -1,0 +1,38 @@
+import { usageError } from '../../core/errors.js';
+import { readingContext, sharedOptions, type CommandDefinition } from '../options/command-definition.js';
+
+export const accountsCommand: CommandDefinition = {
+  name: 'accounts',
+  positional: { name: 'ACTION', many: true, choices: ['check'], about: '`check`, and which accounts [default: all]' },
+  about: 'List the configured accounts, or check that they can sign in',
+  more:
+    'Lists the accounts of ledgerlake.config.json and the environment, and what is set for their sign-in, never the\n' +
+    'values. `accounts check` signs each in, sends one small request, and says what to check; exit 1 if any fails.',
+  options: {
+    config: sharedOptions.config,
+    format: { type: 'text', default: 'table', choices: ['table', 'json'], about: 'How it is written' },
+  },
+  examples: [
+    ['accounts', 'which accounts there are'],
+    ['accounts check my-shop', 'whether my-shop can be read'],
+  ],
+  run: async (given, context) => {
+    const [action, ...accounts] = given.all('ACTION');
+    if (action !== undefined && action !== 'check') {
+      throw usageError(
+        `expected \`accounts\` or \`accounts check\`, got \`accounts ${action}\`; see ledgerlake --help`,
+      );
+    }
+    const { readConfiguration } = await import('../../app/configuration/read-configuration.js');
+    const config = await readConfiguration(given.text('config'), process.env, process.cwd());
+    const format = given.required('format') === 'json' ? 'json' : 'table';
+    if (action === undefined) {
+      const { accounts: list } = await import('../../app/accounts/accounts.js');
+      await list({ config, environment: process.env, format }, readingContext(context));
+      return 0;
+    }
+    const { checkAccounts } = await import('../../app/accounts/accounts.js');
+    const options = { config, environment: process.env, accounts, format, verbose: given.flag('verbose') } as const;
+    return (await checkAccounts(options, readingContext(context))) ? 0 : 1;
+  },
+};

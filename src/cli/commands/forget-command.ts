@@ -1,0 +1,46 @@
+import { createInterface } from 'node:readline/promises';
+import { usageError } from '../../core/errors.js';
+import { sharedOptions, type CommandDefinition } from '../options/command-definition.js';
+import { readStatePlace } from '../options/command-settings.js';
+
+export const forgetCommand: CommandDefinition = {
+  name: 'forget',
+  about: "Remove an account's data for good",
+  more:
+    'Removes rows, raw bytes, replaced files and what the log says of them. With --before only what is older goes, and\n' +
+    'its days stay marked as loaded, so that no run requests them again. No other run may use the lake meanwhile.',
+  options: {
+    lake: sharedOptions.lake,
+    config: sharedOptions.config,
+    account: { type: 'text', about: 'Whose data' },
+    journal: sharedOptions.journal,
+    before: { type: 'text', about: 'ISO 8601 date or instant in UTC [default: everything]' },
+    yes: { type: 'flag', about: "Don't ask; without a terminal nothing is asked" },
+    json: sharedOptions.json,
+  },
+  examples: [['forget --account my-shop --before 2024-01-01 --yes', 'what is older than 2024']],
+  run: async (given, context) => {
+    const account = given.text('account');
+    if (account === undefined) throw usageError('expected --account: whose data shall be forgotten?');
+    const options = {
+      ...(await readStatePlace(given)),
+      account,
+      before: given.text('before'),
+      yes: given.flag('yes'),
+      json: given.flag('json'),
+    };
+    const { forget } = await import('../../app/forget/forget.js');
+    await forget(options, { ...context, confirm: process.stdin.isTTY ? confirm : undefined });
+    return 0;
+  },
+};
+
+/** Asks on the terminal; only a yes is one. */
+async function confirm(question: string): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
+  } finally {
+    terminal.close();
+  }
+}

@@ -1,0 +1,62 @@
+import { sharedOptions, type CommandDefinition, type Given } from '../options/command-definition.js';
+import { readLake } from '../options/command-settings.js';
+
+const positional = { name: 'PIPELINE', many: true, about: 'Whose tables [default: all]' } as const;
+
+const options = {
+  lake: sharedOptions.lake,
+  account: { type: 'text', about: 'Account [default: all]' },
+  config: sharedOptions.config,
+  json: sharedOptions.json,
+} as const;
+
+async function readOptions(given: Given) {
+  return {
+    lake: await readLake(given),
+    pipelines: given.all('PIPELINE'),
+    account: given.text('account'),
+    json: given.flag('json'),
+  };
+}
+
+export const compactCommand: CommandDefinition = {
+  name: 'compact',
+  positional,
+  about: 'Merge small files, and compress loaded files further',
+  more:
+    'Merges the small files of each month into files of about 128 MB with the strongest compression, and compresses larger\n' +
+    'files that a run wrote. Readers see the old files or the new one, never both. It can be stopped at any time; a second\n' +
+    'run changes nothing.',
+  options: {
+    ...options,
+    'drop-damaged-history': {
+      type: 'flag',
+      about: 'Remove files of event_history that are missing or damaged: their rows are lost',
+    },
+  },
+  examples: [
+    ['compact financial-events', 'the events by date and their entries'],
+    ['compact --drop-damaged-history', 'where `verify` says so, and no copy of the file is left'],
+  ],
+  run: async (given, context) => {
+    const { compact } = await import('../../app/maintenance/compact-lake.js');
+    await compact({ ...(await readOptions(given)), dropDamagedHistory: given.flag('drop-damaged-history') }, context);
+    return 0;
+  },
+};
+
+export const rebuildCommand: CommandDefinition = {
+  name: 'rebuild',
+  positional,
+  about: 'Re-derive the entries from the stored bytes',
+  more:
+    'Re-derives the tables entries, group_entries and order_entries from the raw bytes of their events, without a\n' +
+    'request. Files whose content stays the same are not replaced.',
+  options,
+  examples: [['rebuild', 'after a new version reads amounts that the old one did not']],
+  run: async (given, context) => {
+    const { rebuild } = await import('../../app/maintenance/rebuild-lake.js');
+    await rebuild(await readOptions(given), context);
+    return 0;
+  },
+};

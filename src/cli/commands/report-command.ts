@@ -1,0 +1,40 @@
+import { readingContext, sharedOptions, type CommandDefinition } from '../options/command-definition.js';
+import { readLake } from '../options/command-settings.js';
+
+export const reportCommand: CommandDefinition = {
+  name: 'report',
+  about: 'Write an HTML report of the lake',
+  more:
+    'Writes one HTML file that needs nothing else: net proceeds by month, where each 100 of sales goes, settlements and\n' +
+    'their totals with the entries behind them, fees, SKUs, refunds, coverage, late arrivals and warnings. Each currency\n' +
+    'has figures of its own. It replaces no file but an earlier report.',
+  options: {
+    lake: sharedOptions.lake,
+    config: sharedOptions.config,
+    account: { type: 'text', about: 'Whose part of the lake [default: all, one after the other]' },
+    from: { type: 'text', about: 'First instant, ISO 8601 in UTC [default: all that the lake holds]' },
+    to: { type: 'text', about: 'End, exclusive [default: now, less five minutes]' },
+    output: {
+      type: 'text',
+      short: 'o',
+      default: 'ledgerlake-report.html',
+      about: 'File to write; - for standard output',
+    },
+  },
+  examples: [
+    ['report --account my-shop --from 2025-01-01 --to 2026-01-01 -o 2025.html', 'a year of one account'],
+    ['report --lake s3://my-bucket/lake -o - | gzip > report.html.gz', 'to standard output'],
+  ],
+  run: async (given, context) => {
+    const options = {
+      lake: await readLake(given),
+      account: given.text('account'),
+      from: given.text('from'),
+      to: given.text('to'),
+      output: given.required('output'),
+    };
+    const { report } = await import('../../app/report/report.js');
+    await report(options, readingContext(context));
+    return 0;
+  },
+};

@@ -1,0 +1,196 @@
+import type { ProfileName } from '../../emulator/seller/seller.js';
+import type { FaultInjection, Latency } from '../../serve/http/fault-injection.js';
+import { usageError } from '../../core/errors.js';
+import { amount, whole } from '../../app/configuration/settings.js';
+import { isLoopback } from '../../core/http-server/host-rule.js';
+import { quoted } from '../../core/http-server/refusal.js';
+import type { SignInOptions } from '../../serve/http/sign-in.js';
+import type { CommandDefinition, Given } from '../options/command-definition.js';
+
+const idName = 'LEDGERLAKE_SERVE_CLIENT_ID';
+const secretName = 'LEDGERLAKE_SERVE_CLIENT_SECRET';
+
+/** Who may sign in, by the environment; undefined: there is no sign-in. Throws a USAGE error for one half of it, or a short secret. */
+export function signInOf(environment: Readonly<Record<string, string | undefined>>): SignInOptions | undefined {
+  const { [idName]: clientId = '', [secretName]: clientSecret = '' } = environment;
+  if (clientId === '' && clientSecret === '') return undefined;
+  if (clientId !== '' && clientSecret !== '') {
+    if (clientSecret.length >= leastSecret) return { clientId, clientSecret };
+    throw usageError(
+      `expected ${secretName} to have at least ${leastSecret} characters, got fewer: choose one at random, such as ` +
+        '`openssl rand -base64 24` gives',
+    );
+  }
+  const [missing, given] = clientId === '' ? [idName, secretName] : [secretName, idName];
+  throw usageError(`expected ${missing} in the environment beside ${given}, got none: set both or neither`);
+}
+
+/** Characters of a client secret: who guesses has eight attempts in four seconds. */
+const leastSecret = 12;
+
+/** `400` or `100-3000`, milliseconds. Throws a USAGE error for anything else. */
+export function latencyOf(text: string): Latency {
+  const [, least, most = least] = /^(\d{1,9})(?:-(\d{1,9}))?$/.exec(text) ?? [];
+  if (least === undefined || most === undefined || Number(most) < Number(least)) {
+    throw usageError(
+      `expected --latency to be milliseconds or a range of them, such as 400 or 100-3000, got ${JSON.stringify(text)}`,
+    );
+  }
+  return { least: Number(least), most: Number(most) };
+}
+
+const profiles: readonly ProfileName[] = ['plausible', 'edge-cases'];
+
+/** Throws a USAGE error for a profile that isn't one. */
+export function profileOf(text: string): ProfileName {
+  const profile = profiles.find((name) => name === text);
+  if (profile !== undefined) return profile;
+  throw usageError(`expected --profile to be ${profiles.join(' or ')}, got ${JSON.stringify(text)}`);
+}
+
+function optional<T>(text: string | undefined, read: (text: string) => T): T | undefined {
+  return text === undefined ? undefined : read(text);
+}
+
+/** The options that only one of the two ledgers has: whoever gives the other one's means something else. */
+const ledgerOptions = { lake: ['account'], seller: ['events', 'profile'] } as const;
+
+function refuseOthers(given: Given, served: keyof typeof ledgerOptions): void {
+  const [other, reason] =
+    served === 'lake' ? (['seller', 'without --lake'] as const) : (['lake', 'beside --lake'] as const);
+  const name = ledgerOptions[other].find((option) => given.text(option) !== undefined);
+  if (name !== undefined) throw usageError(`expected --${name} only ${reason}; leave it out`);
+}
+
+/** Throws a USAGE error for an address that others reach, unless that is meant. */
+function refuseOpen(host: string, isMeant: boolean): void {
+  if (isMeant || isLoopback(host)) return;
+  throw usageError(
+    `expected a sign-in for --host ${quoted(host)}, which others reach, got none: set ${idName} and ${secretName}, ` +
+      'leave out --host to listen on loopback, or give --allow-open to let everybody read all of it',
+  );
+}
+
+/** Names of hosts, small letters. Throws a USAGE error for what isn't one. */
+export function hostsOf(text: string): readonly string[] {
+  const names = text.toLowerCase().split(',');
+  const wrong = names.find((name) => !/^[a-z0-9._-]+$|^\[[0-9a-f:.]+\]$/.test(name));
+  if (wrong === undefined) return names;
+  throw usageError(
+    `expected --allow-host to be names with commas between, without ports, got ${JSON.stringify(wrong)}`,
+  );
+}
+
+export const serveCommand: CommandDefinition = {
+  name: 'serve',
+  about: 'Serve the Financial Events Service over HTTP, from a lake or a made-up seller',
+  more: async () => {
+    const { faultLines } = await import('../../emulator/faults/fault-settings.js');
+    return (
+      'Serves the Financial Events Service from the stored bytes of the lake that --lake names; without it, from a\n' +
+      'made-up seller, the same for the same seed. The first line of standard output is the address; standard error\n' +
+      'has a line for each request. GET /healthz reports its health, and GET / shows the report of the lake,\n' +
+      `unless there is a sign-in. With ${idName} and ${secretName}\n` +
+      'in the environment, POST /auth/o2/token issues access tokens, which every operation then asks for.\n\n' +
+      '--faults makes it fail as the live service does: a list of KIND, KIND=SHARE or KIND:N=SHARE with commas\n' +
+      'between, SHARE from 0 to 1. all=SHARE draws evenly among the kinds marked *, which hit one request and let the\n' +
+      'next one pass. The same seed makes the same chances. The kinds, with the N that each has unless one is given:\n\n' +
+      faultLines().join('\n')
+    );
+  },
+  options: {
+    lake: { type: 'text', about: 'Serve this lake: a folder, or s3://BUCKET/PREFIX; left out: a made-up seller' },
+    account: { type: 'text', about: 'Whose events of the lake [default: the only account that it holds]' },
+    host: { type: 'text', default: '127.0.0.1', about: 'Address to listen on' },
+    port: { type: 'text', default: '8080', about: 'Port to listen on; 0 picks a free one' },
+    'allow-host': {
+      type: 'text',
+      about:
+        'Names beside localhost and *.amazon.com that requests may be for, with commas between [default: none on loopback, ' +
+        'any with another --host]',
+    },
+    'allow-open': {
+      type: 'flag',
+      about: 'Let anybody who reaches another --host than loopback read all of it, without a sign-in',
+    },
+    seed: { type: 'text', default: '1', about: 'Which made-up seller, and which chances of faults' },
+    events: { type: 'text', about: "The made-up seller's events in 90 days [default: 20000]" },
+    profile: {
+      type: 'text',
+      about:
+        'plausible: a seller as there are many; edge-cases: a seller for tests, with everything that a client has to survive ' +
+        '[default: plausible]',
+    },
+    rate: { type: 'text', default: '0.5', about: 'Requests a second for each operation' },
+    burst: { type: 'text', default: '30', about: 'Requests at once for each operation' },
+    'token-life': { type: 'text', about: 'Minutes for which a NextToken is taken; left out: for ever' },
+    latency: { type: 'text', about: 'Milliseconds that an answer takes: MS, or MIN-MAX; left out: none' },
+    faults: { type: 'text', about: 'Faults of the live service to show, as above' },
+  },
+  examples: [
+    ['serve --lake data/lake --rate 100 --burst 1000', 'what the lake holds, faster than the original'],
+    ['serve --port 0 --seed 7 --events 1000', 'a small seller on a free port'],
+    ['serve --token-life 3 --latency 400 --faults all=0.1,window-limit:14', 'the same on a bad day'],
+  ],
+  run: async (given, { clock, signal, print, log }) => {
+    const lake = given.text('lake');
+    refuseOthers(given, lake === undefined ? 'seller' : 'lake');
+    const seed = whole('--seed', given.required('seed'), 0);
+    const events = whole('--events', given.text('events') ?? '20000', 0);
+    const profile = optional(given.text('profile'), profileOf) ?? 'plausible';
+    const port = whole('--port', given.required('port'), 0);
+    const quota = {
+      rate: amount('--rate', given.required('rate')),
+      burst: whole('--burst', given.required('burst'), 1),
+    };
+    const tokenLifeMs = optional(given.text('token-life'), (text) => amount('--token-life', text) * 60_000);
+    const latencyMs = optional(given.text('latency'), latencyOf);
+    const injectFaults = await injectionOf(given.text('faults'));
+    const allowedHosts = optional(given.text('allow-host'), hostsOf);
+    const signIn = signInOf(process.env);
+    refuseOpen(given.required('host'), signIn !== undefined || given.flag('allow-open'));
+    const service = {
+      clock,
+      host: given.required('host'),
+      port,
+      quota,
+      signIn,
+      tokenLifeMs,
+      latencyMs,
+      injectFaults,
+      seed,
+    };
+    const { serve } = await import('../serve/run-service.js');
+    const serving = { service: { ...service, allowedHosts }, signal, print, log };
+    if (lake === undefined) {
+      const { createSeller } = await import('../../emulator/seller/seller.js');
+      const ledger = createSeller({ seed, events, profile }, clock);
+      const look = () => Promise.resolve({ serves: 'seller' });
+      await serve({ ...serving, served: { ledger, name: 'a made-up seller', look } });
+      return 0;
+    }
+    const { openServedLake } = await import('../serve/serve-lake.js');
+    const { ledger, account, look, report } = await openServedLake(lake, given.text('account'), clock, log);
+    try {
+      const lakeService = { ...serving.service, quotaOf: 'service' } as const;
+      await serve({
+        ...serving,
+        service: lakeService,
+        served: { ledger, name: `a lake, account ${account}`, look, report },
+      });
+    } finally {
+      await ledger.close();
+    }
+    return 0;
+  },
+};
+
+/** The faults of a list such as `all=0.1`; undefined for no list. Throws a USAGE error for one that can't be. */
+async function injectionOf(list: string | undefined): Promise<FaultInjection | undefined> {
+  if (list === undefined) return undefined;
+  const [{ parseFaults }, { faultInjection }] = await Promise.all([
+    import('../../emulator/faults/fault-settings.js'),
+    import('../../emulator/faults/fault-injector.js'),
+  ]);
+  return faultInjection(parseFaults(list));
+}

@@ -1,0 +1,45 @@
+import { formats } from '../../core/text/formats.js';
+import { readFormat, sharedOptions, type CommandDefinition } from '../options/command-definition.js';
+import { readLake } from '../options/command-settings.js';
+
+export const sqlCommand: CommandDefinition = {
+  name: 'sql',
+  positional: { name: 'QUERY', many: false, about: "One statement or more; the last one's result is written" },
+  about: 'Query the lake with DuckDB, or open a shell',
+  more:
+    'Runs DuckDB over the committed files of the lake: a view for each table. Without a query it is a shell, with history,\n' +
+    'completion of tables, columns and keywords on Tab, and Ctrl-C to cancel a statement; .help lists its commands.',
+  options: {
+    lake: sharedOptions.lake,
+    config: sharedOptions.config,
+    format: { type: 'text', default: 'table', choices: formats, about: 'Format of the results' },
+    output: { type: 'text', short: 'o', about: 'File to write the results to, whole or not at all' },
+  },
+  examples: [
+    [`sql "SELECT currency, sum(amount) FROM entries WHERE role = 'net' GROUP BY ALL"`, 'net proceeds by currency'],
+    [`sql --format csv -o fees.csv "FROM entries WHERE kind = 'fee'"`, 'into a file'],
+  ],
+  run: async (given, { clock, signal, log }) => {
+    const format = readFormat(given);
+    const lake = await readLake(given);
+    const [{ runSql }, { openLakeReader }, { asKnownMacros }, { historyPath }] = await Promise.all([
+      import('../sql-shell/run-sql.js'),
+      import('../../app/query/lake-files.js'),
+      import('../../app/query/as-known.js'),
+      import('../sql-shell/history-file.js'),
+    ]);
+    return runSql({
+      query: given.text('QUERY'),
+      format,
+      location: lake,
+      ...(await openLakeReader(lake, clock, log)),
+      macros: asKnownMacros,
+      input: process.stdin,
+      output: process.stdout,
+      errorOutput: process.stderr,
+      signal,
+      outputFile: given.text('output'),
+      historyFile: historyPath(process.env),
+    });
+  },
+};

@@ -1,0 +1,34 @@
+import { isColoured } from '../../core/environment.js';
+import { formats } from '../../core/text/formats.js';
+import { readingContext, readFormat, sharedOptions, type CommandDefinition } from '../options/command-definition.js';
+import { readLake } from '../options/command-settings.js';
+
+export const statusCommand: CommandDefinition = {
+  name: 'status',
+  about: 'Show what the lake holds and what is missing',
+  more: 'Reads the log alone, and shows which days are loaded, which settlements are open, and the command that closes the gaps.',
+  options: {
+    lake: sharedOptions.lake,
+    config: sharedOptions.config,
+    account: { type: 'text', about: 'Account to show [default: all]' },
+    from: { type: 'text', about: 'First instant, ISO 8601 in UTC [default: the first one loaded]' },
+    pipelines: sharedOptions.pipelines,
+    to: { type: 'text', about: 'End, exclusive [default: now, less five minutes]' },
+    format: { type: 'text', default: 'table', choices: formats, about: 'Output format' },
+  },
+  examples: [['status --format json', 'for a program that watches the lake']],
+  run: async (given, context) => {
+    const { status } = await import('../../app/status/status.js');
+    const options = {
+      lake: await readLake(given),
+      account: given.text('account'),
+      pipelineFolder: given.text('pipelines'),
+      from: given.text('from'),
+      to: given.text('to'),
+      format: readFormat(given),
+      color: isColoured(process.env, process.stdout.isTTY),
+    };
+    await status(options, readingContext(context));
+    return 0;
+  },
+};

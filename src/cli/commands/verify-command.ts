@@ -1,0 +1,30 @@
+import { formats } from '../../core/text/formats.js';
+import { readingContext, readFormat, sharedOptions, type CommandDefinition } from '../options/command-definition.js';
+import { readLake } from '../options/command-settings.js';
+
+export const verifyCommand: CommandDefinition = {
+  name: 'verify',
+  about: 'Prove the lake: files, counts, hashes, money, settlements',
+  more:
+    'Compares every file with the log, the entries with the events they are derived from, and the settlements with their\n' +
+    'totals. Exit code 1 if anything is wrong with the lake. Where the service contradicts itself, it reports a finding,\n' +
+    'which fails only with --strict.',
+  options: {
+    lake: sharedOptions.lake,
+    config: sharedOptions.config,
+    account: { type: 'text', about: 'Account to verify [default: all]' },
+    strict: { type: 'flag', about: 'Exit with 1 also where the service contradicts itself' },
+    format: { type: 'text', default: 'table', choices: formats, about: 'Format of the certificate' },
+  },
+  examples: [['verify --strict --format json', 'for a nightly job']],
+  run: async (given, context) => {
+    const options = {
+      lake: await readLake(given),
+      account: given.text('account'),
+      strict: given.flag('strict'),
+      format: readFormat(given),
+    };
+    const { verify } = await import('../../app/verify/verify.js');
+    return verify(options, readingContext(context));
+  },
+};

@@ -1,0 +1,62 @@
+import { hostname } from 'node:os';
+import { whole } from '../../app/configuration/settings.js';
+import { sharedOptions, type CommandDefinition } from '../options/command-definition.js';
+import { readFleetAccounts, readSettings } from '../options/command-settings.js';
+
+export const workerCommand: CommandDefinition = {
+  name: 'worker',
+  about: 'Load accounts of a fleet until stopped, several at once',
+  more: [
+    'Takes accounts from a queue in Redis or Valkey (REDIS_URL), which `ledgerlake enqueue` fills, and loads each for a time',
+    'slice. Any number of workers share the queue; one worker at a time loads an account. On SIGTERM the open time slices',
+    'end, and what is left returns to the queue.',
+  ].join('\n'),
+  options: {
+    redis: sharedOptions.redis,
+    fleet: sharedOptions.fleet,
+    concurrency: { type: 'text', default: '16', about: 'Accounts at once' },
+    turn: { type: 'text', default: '1m', about: 'Least length of a time slice while other accounts wait' },
+    grace: { type: 'text', default: '25s', about: 'How long time slices may take to end on SIGTERM' },
+    'stalled-after': {
+      type: 'text',
+      default: '30s',
+      about: 'How long a silent worker keeps its accounts',
+    },
+    lake: sharedOptions.lake,
+    rate: sharedOptions.rate,
+    burst: sharedOptions.burst,
+    journal: sharedOptions.journal,
+    config: sharedOptions.config,
+    'metrics-port': sharedOptions['metrics-port'],
+    'metrics-host': sharedOptions['metrics-host'],
+  },
+  examples: [['worker --concurrency 8 --lake s3://finance/lake', 'eight accounts at once, on a small machine']],
+  run: async (given, { allow, ...context }) => {
+    const [{ readRedisAddress }, { readDuration }, { work }] = await Promise.all([
+      import('../../app/fleet/redis.js'),
+      import('../../app/sync/freshness.js'),
+      import('../../app/fleet/worker.js'),
+    ]);
+    const span = (name: string): number => readDuration(`--${name}`, given.required(name));
+    const graceMs = span('grace');
+    const options = {
+      redis: readRedisAddress(given.text('redis'), process.env),
+      fleet: given.required('fleet'),
+      concurrency: whole('--concurrency', given.required('concurrency'), 1),
+      ...{ turnMs: span('turn'), graceMs, lockMs: atLeastASecond(span('stalled-after')) },
+      name: `${hostname()}-${process.pid}`,
+      accounts: () => readFleetAccounts(given),
+      settingsOf: (account: string) => readSettings(given, account),
+    };
+    // What is wrong in the configuration is better told now than as the reason of dead letters.
+    await options.accounts();
+    allow(graceMs);
+    await work(options, context);
+    return 0;
+  },
+};
+
+/** Locks are looked after by timers, which are late by this much on a busy machine. */
+function atLeastASecond(ms: number): number {
+  return Math.max(1000, ms);
+}

@@ -1,0 +1,144 @@
+import type { CommandContext, ReadingContext, RunContext } from '../../app/context.js';
+import { logFormats } from '../../observe/log/plain-log.js';
+import type { Stopping } from './stop-signals.js';
+import { isFormat, type Format } from '../../core/text/formats.js';
+
+/** An option of the command line. All values come as text: the command reads numbers and dates itself, and says what is wrong. */
+export interface OptionDefinition {
+  readonly about: string;
+  readonly type: 'text' | 'flag';
+  readonly default?: string;
+  readonly choices?: readonly string[];
+  /** One letter, for a form with one dash. */
+  readonly short?: string;
+}
+
+export interface PositionalDefinition {
+  readonly name: string;
+  readonly about: string;
+  /** What the shell offers; the command itself says what it takes. */
+  readonly choices?: readonly string[];
+  readonly many: boolean;
+}
+
+/** Stands for a lone `-` while the parser is at work, which would drop it. No argument of a process can hold it. */
+const dash = '\0';
+
+/** Words as the parser keeps all of them; `Given` gives them back as they were. */
+export function keptWords(words: readonly string[]): string[] {
+  return words.map((word) => (word === '-' ? dash : word));
+}
+
+/** What was given on the command line, by name. */
+export class Given {
+  readonly #values: Readonly<Record<string, unknown>>;
+
+  constructor(values: Readonly<Record<string, unknown>>) {
+    this.#values = values;
+  }
+
+  /** An option's text, the last one where it came several times; undefined where it was left out and has no default. */
+  text(name: string): string | undefined {
+    const values = this.#values[name];
+    const value: unknown = Array.isArray(values) ? values.at(-1) : values;
+    return typeof value === 'string' ? asGiven(value) : undefined;
+  }
+
+  /** All options that have a text. */
+  texts(): Readonly<Record<string, string | undefined>> {
+    return Object.fromEntries(Object.keys(this.#values).map((name) => [name, this.text(name)]));
+  }
+
+  /** The text of an option that has a default. */
+  required(name: string): string {
+    return this.text(name) ?? '';
+  }
+
+  flag(name: string): boolean {
+    return this.#values[name] === true;
+  }
+
+  /** A positional that may come several times. */
+  all(name: string): readonly string[] {
+    const value = this.#values[name];
+    return Array.isArray(value) ? value.map((word) => asGiven(String(word))) : [];
+  }
+}
+
+function asGiven(word: string): string {
+  return word === dash ? '-' : word;
+}
+
+/** A command's name and what may follow it: `backfill [PIPELINE..]`. */
+export function commandShape({ name, positional }: Pick<CommandDefinition, 'name' | 'positional'>): string {
+  return positional === undefined ? name : `${name} [${positional.name}${positional.many ? '..' : ''}]`;
+}
+
+/** What the command line itself does for a command. */
+export interface CommandLine extends Pick<Stopping, 'allow'> {
+  /** Prints the completion script of a shell: `bash`, `zsh` or `fish`. */
+  readonly printCompletion: (shell: string) => void;
+}
+
+/** One command, as the parser and the help have it. */
+export interface CommandDefinition {
+  readonly name: string;
+  readonly positional?: PositionalDefinition;
+  /** One line, for the list of commands. */
+  readonly about: string;
+  /** A few sentences, for the command's own help; a function where it takes loading. */
+  readonly more: string | (() => Promise<string>);
+  readonly options: Readonly<Record<string, OptionDefinition>>;
+  /** Whether it runs without what the configuration says, though it has --config. */
+  readonly passesConfiguration?: boolean;
+  /** Command line and what it does. */
+  readonly examples: readonly (readonly [string, string])[];
+  /** Runs it; the exit code where it isn't 0. What it needs is imported only now: `--help` shouldn't load DuckDB. */
+  run(given: Given, context: CommandContext & RunContext & CommandLine): Promise<number>;
+}
+
+/** Options of every command. */
+export const everyOption = {
+  verbose: { type: 'flag', about: 'Log more, and every detail of an error' },
+  quiet: { type: 'flag', about: 'Log errors only' },
+  'log-format': { type: 'text', choices: logFormats, about: 'Format of the log [default: text]' },
+  help: { type: 'flag', short: 'h', about: 'Show help' },
+} as const satisfies Record<string, OptionDefinition>;
+
+/** Options that several commands share. */
+export const sharedOptions = {
+  lake: { type: 'text', about: 'The lake: a folder, or s3://BUCKET/PREFIX [default: data/lake]' },
+  config: {
+    type: 'text',
+    about: 'Configuration file [default: LEDGERLAKE_CONFIG, or ledgerlake.config.json if it exists]',
+  },
+  account: {
+    type: 'text',
+    about: 'Account to load [default: the only configured one, else demo, with the embedded service]',
+  },
+  endpoint: { type: 'text', about: "The service's base address [default: the account's, else the embedded service]" },
+  rate: { type: 'text', about: 'Requests a second for each operation [default: 0.5]' },
+  burst: { type: 'text', about: 'Requests at once for each operation [default: 30]' },
+  journal: { type: 'text', about: 'Folder for pages of unfinished slices [default: LAKE/_journal; on S3 your cache]' },
+  pipelines: { type: 'text', about: 'Folder with definitions of custom pipelines' },
+  'metrics-port': { type: 'text', about: 'Port to serve Prometheus metrics on during the run; 0 picks a free port' },
+  'metrics-host': { type: 'text', about: 'Address to serve metrics on [default: 127.0.0.1]' },
+  'metrics-file': {
+    type: 'text',
+    about: "Write the metrics to a file at the end, for node exporter's textfile collector",
+  },
+  redis: { type: 'text', about: 'Address of Redis or Valkey, without a password [default: REDIS_URL]' },
+  fleet: { type: 'text', default: 'ledgerlake', about: 'Name of the fleet; several fleets can share a Redis' },
+  json: { type: 'flag', about: 'Print the summary to standard output as one JSON object' },
+} as const satisfies Record<string, OptionDefinition>;
+
+/** How results are written; the parser takes no other value than the choices. */
+export function readFormat(given: Given): Format {
+  const format = given.required('format');
+  return isFormat(format) ? format : 'table';
+}
+
+/** For commands that write to standard output piece by piece. */
+export function readingContext({ clock, signal, log }: CommandContext): ReadingContext {
+  return { clock, signal, log, output: process.stdout };
+}

@@ -1,0 +1,107 @@
+import type { Settings } from '../../app/configuration/settings.js';
+import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';
+import type { SignIn } from '../../engine/auth/token-request.js';
+import type { Clock } from '../../core/clock.js';
+import type { EmbeddedService } from '../../app/load/connect-upstream.js';
+import type { Given } from './command-definition.js';
+
+/** What a run that asks the service goes by. */
+export interface RunSettings extends Settings {
+  readonly account: string;
+  /** Undefined: the embedded service. */
+  readonly endpoint: string | undefined;
+  readonly signIn: SignIn | undefined;
+  readonly startEmbedded: (clock: Clock) => Promise<EmbeddedService>;
+  /** Files with secrets that everybody on this machine can read. */
+  readonly exposed?: readonly string[] | undefined;
+  /** Pipelines of the user's own, whether or not they are named. */
+  readonly own: readonly CustomPipeline[];
+}
+
+/**
+ * The settings and the account of a run: what the command line says goes before the environment, that before the
+ * configuration. `asked`: the account in the place of the command line's.
+ *
+ * @throws LedgerlakeError USAGE for what is wrong in any of them
+ */
+export async function readSettings(given: Given, asked = given.text('account')): Promise<RunSettings> {
+  const { configuration, settings, resolveAccount, resolveOwnAccount } = await configured(given);
+  const own = settings.pipelineFolder === undefined ? [] : await loadOwn(settings.pipelineFolder);
+  const named = given.all('PIPELINE');
+  if (named.length > 0 && named.every((name) => own.some((pipeline) => pipeline.name === name))) {
+    const account = resolveOwnAccount(configuration, process.env, asked);
+    return { ...settings, account, endpoint: undefined, signIn: undefined, startEmbedded, own };
+  }
+  const { account, endpoint, signIn, exposed } = await resolveAccount(configuration, process.env, {
+    account: asked,
+    endpoint: given.text('endpoint'),
+  });
+  return { ...settings, account, endpoint, signIn, exposed, startEmbedded, own };
+}
+
+/** Loads the made-up seller only for a run that needs it. */
+async function startEmbedded(clock: Clock): Promise<EmbeddedService> {
+  const { startEmbeddedService } = await import('../../emulator/emulator.js');
+  return startEmbeddedService(clock);
+}
+
+/**
+ * The accounts of a fleet: those that are configured; where there are none, the made-up seller's.
+ *
+ * @throws LedgerlakeError USAGE for a configuration that isn't one
+ */
+export async function readFleetAccounts(given: Given): Promise<readonly string[]> {
+  const [{ readConfiguration }, { listedAccounts }, { demoAccount }] = await Promise.all([
+    import('../../app/configuration/read-configuration.js'),
+    import('../../app/configuration/account-settings.js'),
+    import('../../app/configuration/account.js'),
+  ]);
+  const configuration = await readConfiguration(given.text('config'), process.env, process.cwd());
+  const listed = listedAccounts(configuration, process.env);
+  return listed.length === 0 ? [demoAccount] : listed;
+}
+
+/** The lake that a command is about: as on the command line, in the environment or in the configuration. */
+export async function readLake(given: Given): Promise<string> {
+  return (await readStatePlace(given)).lake;
+}
+
+/** The same, and where runs have left pages. */
+export async function readStatePlace(given: Given): Promise<Pick<Settings, 'lake' | 'journal'>> {
+  const { lake, journal } = (await configured(given)).settings;
+  return { lake, journal };
+}
+
+/** The lake that saved pages come into, and whose events they hold. Throws as `resolveAccountName` does. */
+export async function readImportSettings(given: Given): Promise<{ lake: string; account: string }> {
+  const { configuration, settings, resolveAccountName } = await configured(given);
+  return { lake: settings.lake, account: resolveAccountName(configuration, process.env, given.text('account')) };
+}
+
+/** The configuration, the settings that come of it and of the options that a command has, and how accounts are found. */
+async function configured(given: Given) {
+  // Loaded when a command runs: `--help` needs no schema.
+  const [{ readConfiguration }, { resolveSettings }, { resolveAccount, resolveAccountName, resolveOwnAccount }] =
+    await Promise.all([
+      import('../../app/configuration/read-configuration.js'),
+      import('../../app/configuration/settings.js'),
+      import('../../app/configuration/resolve-account.js'),
+    ]);
+  const configuration = await readConfiguration(given.text('config'), process.env, process.cwd());
+  const settings = resolveSettings(given.texts(), process.env, configuration);
+  return { configuration, settings, resolveAccount, resolveAccountName, resolveOwnAccount };
+}
+
+/** The pipelines that a folder defines. Throws as `loadDefinitions` does. */
+async function loadOwn(folder: string): Promise<readonly CustomPipeline[]> {
+  const [{ loadDefinitions }, { customPipeline }, { pipelines }, { historyFamily }, { tables }] = await Promise.all([
+    import('../../sources/custom/load-definitions.js'),
+    import('../../sources/custom/custom-pipeline.js'),
+    import('../../../pipelines/all-pipelines.js'),
+    import('../../app/reconcile/event-history.js'),
+    import('../../sources/finances/model/tables.js'),
+  ]);
+  const taken = [...pipelines, historyFamily].map(({ name }) => name);
+  const definitions = await loadDefinitions(folder, { pipelines: taken, tables: tables.map(({ name }) => name) });
+  return definitions.map((definition) => customPipeline(definition));
+}

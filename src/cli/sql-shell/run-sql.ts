@@ -1,0 +1,72 @@
+import { readCatalog } from './suggestions.js';
+import { openDatabase } from '../../core/duckdb/connection.js';
+import { Destination, Session } from './session.js';
+import { runShell } from './shell.js';
+import { statementsOf } from '../../core/duckdb/sql-statements.js';
+import { fileCount, type LakeFiles, type LakeTable } from '../../core/duckdb/views.js';
+import { usageError } from '../../core/errors.js';
+import { writeText, type Output } from '../../core/text/sink.js';
+import type { Readable, Writable } from 'node:stream';
+import type { Format } from '../../core/text/formats.js';
+import { printable } from '../../core/printable.js';
+
+export interface SqlOptions {
+  /** One statement or more, of which the last one's result is printed; undefined: a shell over `input`. */
+  readonly query?: string | undefined;
+  readonly format: Format;
+  /** The lake as the user wrote it. */
+  readonly location: string;
+  /** The committed files of each table as of now, as absolute addresses. Called again when one of them has gone. */
+  readonly lakeFiles: () => Promise<LakeFiles>;
+  /** What a file of the lake holds, by its address. */
+  readonly sliceOf?: ((address: string) => string | undefined) | undefined;
+  readonly tables: readonly LakeTable[];
+  /** Statements that make macros over the views. */
+  readonly macros?: readonly string[];
+  readonly input: Readable & { readonly isTTY?: boolean };
+  readonly output: Output;
+  readonly errorOutput: Writable;
+  readonly signal?: AbortSignal | undefined;
+  /** File that results go to, instead of the output; it is there whole or not at all. */
+  readonly outputFile?: string | undefined;
+  /** Keeps what is typed into a shell on a terminal; undefined: nothing does. */
+  readonly historyFile?: string | undefined;
+}
+
+/**
+ * `ledgerlake sql`: DuckDB over the committed files of a lake, one view a table. The exit code: 1 if a statement of the
+ * shell failed. Throws a LedgerlakeError: SQL when a query fails (DuckDB's message), STOPPED when the signal aborts,
+ * USAGE when the query holds no statement, or the file for results can't be written. When the output's reader leaves early (`| head`) the rest is dropped: 0.
+ */
+export async function runSql(options: SqlOptions): Promise<0 | 1> {
+  const { query, location, errorOutput, outputFile } = options;
+  const statements = query === undefined ? undefined : statementsOf(query);
+  const last = statements?.at(-1);
+  if (statements !== undefined && last === undefined) {
+    throw usageError('Expected a query such as "SELECT count(*) FROM events", got none: leave it out for a shell.');
+  }
+
+  const database = await openDatabase();
+  const session = new Session({ ...options, database });
+  const destination = new Destination(session);
+  try {
+    if (outputFile !== undefined) await destination.to(outputFile);
+    if (fileCount(await session.refresh()) === 0) {
+      await writeText(errorOutput, [
+        `The lake ${printable(location)} is empty: run \`ledgerlake backfill\` to load it.\n`,
+      ]);
+    }
+    let code: 0 | 1 = 0;
+    if (statements === undefined || last === undefined) {
+      code = await runShell({ ...options, session, destination, catalog: () => readCatalog(database) });
+    } else {
+      for (const statement of statements.slice(0, -1)) await session.runSilently(statement);
+      await session.run(last);
+    }
+    await destination.to(undefined);
+    return code;
+  } finally {
+    await destination.drop();
+    database.close();
+  }
+}

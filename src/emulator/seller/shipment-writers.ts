@@ -1,0 +1,226 @@
+import {
+  type Amounts,
+  byTurn,
+  charges,
+  type EventContext,
+  type EventSink,
+  type EventWriter,
+  fees,
+  millionthsOf,
+  taxWithheld,
+} from './event-writer.js';
+import type { Order, OrderItem } from './seller-profile.js';
+
+function head(context: EventContext, sink: EventSink, order: Order): void {
+  const { draw, marketplace, profile } = context;
+  sink.order('AmazonOrderId', context.order);
+  if (order.sellerOrderId !== undefined) sink.text('SellerOrderId', order.sellerOrderId);
+  else if (!draw.once(12)) sink.order('SellerOrderId', context.order);
+  if (!profile.oddities) sink.text('MarketplaceName', marketplace.name);
+  else if (!draw.once(40)) sink.text('MarketplaceName', draw.once(30) ? 'Non-Amazon' : marketplace.name);
+  if (draw.once(2)) sink.words('StoreName', draw.pick(marketplace.stores));
+}
+
+function directPayment(sink: EventSink, type: string, millionths: number): void {
+  sink.beginList('DirectPaymentList');
+  sink.beginElement();
+  sink.text('DirectPaymentType', type);
+  sink.net('DirectPaymentAmount', millionths);
+  sink.endElement();
+  sink.endList();
+}
+
+function promotion(sink: EventSink, key: string, id: string, millionths: number): void {
+  sink.beginList(key);
+  sink.beginElement();
+  sink.text('PromotionType', 'PromotionMetaDataDefinitionValue');
+  sink.text('PromotionId', `Amazon Core Deal ${id}`);
+  sink.net('PromotionAmount', millionths);
+  sink.endElement();
+  sink.endList();
+}
+
+/** Charges and fees of an order shipped for another shop, which stand beside its items. */
+function orderLevel(context: EventContext, sink: EventSink, adjustment: '' | 'Adjustment', sign: 1 | -1): void {
+  const { draw, profile } = context;
+  if (!profile.oddities) return;
+  const amount = (cents: number) => sign * millionthsOf(context, cents);
+  if (draw.once(20)) {
+    charges(sink, `OrderCharge${adjustment}List`, [
+      ['CODOrderCharge', amount(draw.between(100, 900))],
+      ['CODOrderTaxCharge', amount(0)],
+    ]);
+  }
+  if (draw.once(16))
+    fees(sink, `ShipmentFee${adjustment}List`, [['FBATransportationFee', amount(-draw.between(30, 999))]]);
+  if (draw.once(20)) {
+    fees(sink, `OrderFee${adjustment}List`, [['FBAPerOrderFulfillmentFee', amount(-draw.between(100, 500))]]);
+  }
+  if (draw.once(24)) {
+    directPayment(
+      sink,
+      sign > 0 ? 'CollectOnDeliveryRevenue' : 'CollectOnDeliveryRefund',
+      amount(-draw.between(500, 3000)),
+    );
+  }
+}
+
+function chargesOf(item: OrderItem, unit: number): Amounts {
+  return [
+    ['Principal', item.principal * unit],
+    ['Tax', item.tax * unit],
+    ['GiftWrap', item.giftwrap * unit],
+    ['GiftWrapTax', 0],
+    ['ShippingCharge', item.shipping * unit],
+    ['ShippingTax', item.shippingTax * unit],
+  ];
+}
+
+function feesOf(item: OrderItem, unit: number, tiny: number): Amounts {
+  const digital = item.digitalServices * unit - tiny;
+  const always: Amounts = [
+    ['Commission', item.commission * unit],
+    ['FixedClosingFee', 0],
+    ['VariableClosingFee', 0],
+  ];
+  const fulfilled: Amounts = item.fulfilment === 0 ? [] : [['FBAPerUnitFulfillmentFee', item.fulfilment * unit]];
+  return [...fulfilled, ...always, ...(digital === 0 ? [] : [['DigitalServicesFee', digital] as const])];
+}
+
+function shipmentItem(
+  { draw, marketplace: { unit }, profile }: EventContext,
+  sink: EventSink,
+  order: Order,
+  item: OrderItem,
+): void {
+  // A fee below the smallest coin, to the last digit that the lake can hold.
+  const tiny = profile.oddities && draw.once(40) ? draw.pick([125, 1, draw.between(1, 99_999)]) : 0;
+  const hasGranted = item.points !== 0;
+  sink.beginElement();
+  sink.words('SellerSKU', item.product.sku);
+  sink.text('OrderItemId', item.orderItemId);
+  sink.number('QuantityShipped', item.quantity);
+  charges(sink, 'ItemChargeList', chargesOf(item, unit));
+  fees(sink, 'ItemFeeList', feesOf(item, unit, tiny));
+  if (item.tax !== 0 || (profile.oddities && draw.once(3))) {
+    taxWithheld(sink, 'ItemTaxWithheldList', order.facilitated, [
+      ['MarketplaceFacilitatorTax-Principal', -item.tax * unit],
+      ['MarketplaceFacilitatorTax-Shipping', -item.shippingTax * unit],
+    ]);
+  }
+  if (item.promotion !== 0) promotion(sink, 'PromotionList', item.promotionId, item.promotion * unit);
+  if (hasGranted) sink.net('CostOfPointsGranted', item.points * unit);
+  sink.endElement();
+}
+
+/** What was sent and what it brought. */
+export const shipment: EventWriter = (context, sink) => {
+  const order = context.drawnOrder();
+  head(context, sink, order);
+  orderLevel(context, sink, '', 1);
+  sink.instant('PostedDate', context.at);
+  sink.beginList('ShipmentItemList');
+  for (const item of order.items) shipmentItem(context, sink, order, item);
+  sink.endList();
+};
+
+/**
+ * Where the service puts what is given back: mostly in adjustments of the adjusted items, at times in adjustments of
+ * the items, or in the plain lists of the adjusted items.
+ */
+interface Shape {
+  readonly items: 'ShipmentItemList' | 'ShipmentItemAdjustmentList';
+  readonly adjustment: '' | 'Adjustment';
+  readonly points: 'CostOfPointsGranted' | 'CostOfPointsReturned';
+  /** Lists come also where they have nothing to say. */
+  readonly complete: boolean;
+}
+
+const usual: Shape = {
+  items: 'ShipmentItemAdjustmentList',
+  adjustment: 'Adjustment',
+  points: 'CostOfPointsReturned',
+  complete: false,
+};
+const onItems: Shape = { ...usual, items: 'ShipmentItemList', complete: true };
+const plain: Shape = { ...usual, adjustment: '', points: 'CostOfPointsGranted', complete: true };
+
+function refundedItem(context: EventContext, sink: EventSink, order: Order, item: OrderItem, shape: Shape): void {
+  const { draw, marketplace } = context;
+  const { unit } = marketplace;
+  const quantity = draw.between(1, item.quantity);
+  const refunded = (amount: number) => -Math.trunc((amount * quantity) / item.quantity) * unit;
+  const commission = refunded(item.commission);
+  sink.beginElement();
+  sink.words('SellerSKU', item.product.sku);
+  if (shape.complete || draw.once(2)) sink.text('OrderItemId', item.orderItemId);
+  sink.text('OrderAdjustmentItemId', draw.digits(14));
+  sink.number('QuantityShipped', quantity);
+  charges(sink, `ItemCharge${shape.adjustment}List`, [
+    ['Principal', refunded(item.principal)],
+    ['Tax', refunded(item.tax)],
+    ...(item.shipping === 0 ? [] : ([['ShippingCharge', refunded(item.shipping)]] as const)),
+    ...(draw.once(10) ? ([['Goodwill', -millionthsOf(context, draw.between(50, 500))]] as const) : []),
+  ]);
+  fees(sink, `ItemFee${shape.adjustment}List`, [
+    ['Commission', commission],
+    ['RefundCommission', -Math.trunc(commission / unit / 5) * unit],
+  ]);
+  if (shape.complete || item.tax !== 0) {
+    taxWithheld(sink, 'ItemTaxWithheldList', order.facilitated || shape.complete, [
+      ['MarketplaceFacilitatorTax-Principal', -refunded(item.tax)],
+      ['MarketplaceFacilitatorTax-Shipping', 0],
+    ]);
+  }
+  if (shape.complete || item.promotion !== 0) {
+    promotion(sink, `Promotion${shape.adjustment}List`, item.promotionId || draw.code(10), refunded(item.promotion));
+  }
+  if (shape.complete || item.points !== 0) sink.net(shape.points, refunded(item.points));
+  sink.endElement();
+}
+
+function shapeOf({ draw, profile }: EventContext): Shape {
+  if (!profile.oddities) return usual;
+  const way = draw.below(8);
+  return way === 0 ? onItems : way === 1 ? plain : usual;
+}
+
+function refundedOrder(context: EventContext, sink: EventSink, shape: Shape): void {
+  const { draw } = context;
+  const order = context.drawnOrder();
+  head(context, sink, order);
+  orderLevel(context, sink, 'Adjustment', -1);
+  sink.instant('PostedDate', context.at);
+  const items = draw.once(2) ? order.items : [draw.pick(order.items)];
+  sink.beginList(shape.items);
+  for (const item of items) refundedItem(context, sink, order, item, shape);
+  sink.endList();
+}
+
+/** What the buyer of an earlier order gets back, and which fees the seller does. */
+export const refund: EventWriter = (context, sink) => {
+  refundedOrder(context, sink, shapeOf(context));
+};
+
+/** A guarantee claim or a chargeback: the shapes come by turns, since they are few. */
+export const claim: EventWriter = (context, sink) => {
+  refundedOrder(context, sink, context.profile.oddities ? byTurn(context, [onItems, plain, usual]) : usual);
+};
+
+/** A shipment whose charges were settled later: what came to light since is charged to the order's items. */
+export const settlement: EventWriter = (context, sink) => {
+  const { draw } = context;
+  const order = context.drawnOrder();
+  head(context, sink, order);
+  sink.instant('PostedDate', context.at);
+  sink.beginList('ShipmentItemList');
+  for (const item of order.items) {
+    sink.beginElement();
+    sink.words('SellerSKU', item.product.sku);
+    sink.text('OrderItemId', item.orderItemId);
+    sink.number('QuantityShipped', item.quantity);
+    fees(sink, 'ItemFeeList', [['FBAWeightBasedFee', -millionthsOf(context, draw.between(20, 400))]]);
+    sink.endElement();
+  }
+  sink.endList();
+};

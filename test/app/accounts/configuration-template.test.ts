@@ -1,0 +1,146 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { init, commentedConfiguration } from '../../../src/app/accounts/configuration-template.js';
+import {
+  parseConfiguration,
+  type Configuration,
+  configurationJsonSchema,
+} from '../../../src/app/configuration/configuration.js';
+import { resolveSettings } from '../../../src/app/configuration/settings.js';
+import { builtCommand } from '../built-command.js';
+import { temporaryFolder } from '../lake-run.js';
+import { hasTerminal, onTerminal } from '../terminal.js';
+
+const text = commentedConfiguration({ account: 'my-shop', region: 'eu' });
+/** A line that is commented out: it looks like a member. */
+const off = /^( *)\/\/ ("[A-Za-z]+": .*)$/;
+
+function parsed(configuration: string): Configuration {
+  return parseConfiguration(Buffer.from(configuration), 'c.json', '/home/me');
+}
+
+test('what it writes is taken by every command, and never overwritten', async () => {
+  const folder = await temporaryFolder();
+  const environment = {
+    HOME: folder,
+    LEDGERLAKE_CLIENT_ID_ACME_2: 'id',
+    LEDGERLAKE_CLIENT_SECRET_ACME_2: 'hush',
+    LEDGERLAKE_REFRESH_TOKEN_ACME_2: 'hush',
+  };
+  const run = (...words: string[]) => builtCommand(words, { folder, environment });
+  const written = await run('init', '--account', 'acme-2', '--region', 'na');
+  expect(written).toMatchObject({ code: 0, err: '' });
+  for (const next of [...Object.keys(environment).slice(1), 'accounts check', 'plan', 'backfill']) {
+    expect(written.out).toContain(next);
+  }
+  expect(await readdir(folder)).toEqual(['ledgerlake.config.json']);
+
+  const before = await readFile(join(folder, 'ledgerlake.config.json'), 'utf8');
+  const again = await run('init');
+  expect(again).toMatchObject({ code: 2, out: '' });
+  expect(again.err).toMatch(/^ledgerlake: expected no file ledgerlake\.config\.json, there is one: .*\n$/);
+  expect(await readFile(join(folder, 'ledgerlake.config.json'), 'utf8')).toBe(before);
+
+  const listed = await run('accounts', '--format', 'json');
+  expect(listed).toMatchObject({ code: 0, err: '' });
+  expect(JSON.parse(listed.out)).toMatchObject([
+    { account: 'acme-2', region: 'na', client_secret: 'LEDGERLAKE_CLIENT_SECRET_ACME_2' },
+  ]);
+  expect(await run('plan', 'financial-events')).toMatchObject({ code: 0 });
+  // There is no lake yet: that, and not the configuration, is what they say.
+  for (const command of ['status', 'verify', 'sql']) {
+    const ended = await run(command);
+    expect(ended.err).not.toContain('config');
+    expect(ended.err).toContain('data/acme-2');
+  }
+});
+
+test('a name or a region that is none writes nothing', async () => {
+  const folder = await temporaryFolder();
+  for (const words of [
+    ['--account', '../x'],
+    ['--region', 'us'],
+    ['--config', 'no/such/folder/c.json'],
+  ]) {
+    const ended = await builtCommand(['init', ...words], { folder });
+    expect(ended).toMatchObject({ code: 2, out: '' });
+    expect(ended.err.trimEnd().split('\n')).toHaveLength(1);
+  }
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test('asks where there is somebody, and keeps to the example where there is no answer', async () => {
+  const folder = await temporaryFolder();
+  const file = join(folder, 'c.json');
+  const questions: string[] = [];
+  const answers = [' north \n', ''];
+  const ask = (question: string) => {
+    questions.push(question);
+    return Promise.resolve(answers.shift());
+  };
+  await init({ file, account: undefined, region: undefined, ask }, { print: () => undefined });
+  expect(questions).toEqual([
+    'Name of the account [my-shop]: ',
+    'Region (na, eu, fe, sandbox-na, sandbox-eu, sandbox-fe) [eu]: ',
+  ]);
+  expect(await readFile(file, 'utf8')).toBe(commentedConfiguration({ account: 'north', region: 'eu' }));
+  await writeFile(file, 'mine');
+  await expect(init({ file, account: 'a', region: 'eu' }, { print: () => undefined })).rejects.toThrow(/there is one/);
+});
+
+/** The keys of an object in the schema. */
+interface Keys {
+  readonly properties: Record<string, unknown>;
+}
+
+test('each line that is commented out is valid once it isn’t, alone and all together', () => {
+  const lines = text.split('\n');
+  const switchedOn = (which: (line: string) => boolean): Configuration =>
+    parsed(lines.map((line) => (which(line) ? line.replace(off, '$1$2') : line)).join('\n'));
+  const commented = lines.filter((line) => off.test(line));
+  expect(commented.length).toBeGreaterThan(8);
+  for (const line of commented) expect(() => switchedOn((other) => other === line)).not.toThrow();
+
+  const all = switchedOn(() => true);
+  const { properties } = configurationJsonSchema() as {
+    properties: { settings: Keys; accounts: { additionalProperties: Keys } };
+  };
+  const keysOf = (object: object): string[] => Object.keys(object).toSorted();
+  expect(keysOf(all.settings)).toEqual(keysOf(properties.settings.properties));
+  expect(keysOf(all.accounts.get('my-shop') ?? {})).toEqual(
+    keysOf(properties.accounts.additionalProperties.properties),
+  );
+});
+
+test('what is commented out stands at its default', () => {
+  const uncommented = parsed(
+    text
+      .split('\n')
+      .map((line) => line.replace(off, '$1$2'))
+      .join('\n'),
+  );
+  const { rate, burst, marginMinutes, tokenLifeMinutes, lookBack } = resolveSettings({}, {}, parsed(text));
+  expect(uncommented.settings).toMatchObject({ rate, burst, marginMinutes, tokenLifeMinutes, lookBack });
+});
+
+describe.runIf(hasTerminal)('on a terminal', () => {
+  test('asks for name and region; Ctrl-C leaves no file', async () => {
+    const folder = await temporaryFolder();
+    const stopped = onTerminal(['init'], { folder });
+    await stopped.shows(/Name of the account/);
+    stopped.type('\x03');
+    expect(await stopped.ended()).toBe(1);
+    expect(await readdir(folder)).toEqual([]);
+
+    const answered = onTerminal(['init'], { folder });
+    await answered.shows(/Name of the account/);
+    answered.type('north\n');
+    await answered.shows(/Region \(na/);
+    answered.type('fe\n');
+    expect(await answered.ended()).toBe(0);
+    expect(await readFile(join(folder, 'ledgerlake.config.json'), 'utf8')).toBe(
+      commentedConfiguration({ account: 'north', region: 'fe' }),
+    );
+  });
+});

@@ -1,0 +1,309 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runSql, type SqlOptions } from '../../../src/cli/sql-shell/run-sql.js';
+import { LedgerlakeError } from '../../../src/core/errors.js';
+import { entriesQuery, lakeFolder, tables, type LakeFolder } from '../../core/duckdb/lake-fixture.js';
+import { Kept } from '../../core/text/streams.js';
+import { temporaryFolder } from '../../app/lake-run.js';
+import type { LakeFiles } from '../../../src/core/duckdb/views.js';
+
+let folder: LakeFolder;
+let files: LakeFiles;
+beforeAll(async () => {
+  folder = lakeFolder();
+  files = new Map([
+    ['entries', [await folder.write('entries/account=a/month=2025-03/f.parquet', entriesQuery('f', 3))]],
+  ]);
+});
+afterAll(() => {
+  folder.remove();
+});
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs the command to its end; without `query` the input is the shell's. */
+async function sql(options: Partial<SqlOptions> & { readonly typed?: string }): Promise<Ran> {
+  const output = new Kept();
+  const errorOutput = new Kept();
+  const code = await runSql({
+    format: 'csv',
+    location: 'data/lake',
+    lakeFiles: () => Promise.resolve(files),
+    tables,
+    input: Readable.from([options.typed ?? '']),
+    output,
+    errorOutput,
+    ...options,
+  });
+  return { code, out: output.text, err: errorOutput.text };
+}
+
+async function failure(work: Promise<unknown>): Promise<LedgerlakeError> {
+  const error: unknown = await work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof LedgerlakeError) return error;
+  throw new Error(`expected a LedgerlakeError, got ${String(error)}`);
+}
+
+describe('a query', () => {
+  test('is answered from the lake, exactly', async () => {
+    const query = 'SELECT account, month, sum(amount) AS total, max(quantity) AS most FROM entries GROUP BY ALL';
+    expect(await sql({ query })).toEqual({
+      code: 0,
+      out: 'account,month,total,most\na,2025-03,37.037034,9007199254740995\n',
+      err: '',
+    });
+    expect((await sql({ query, format: 'json' })).out).toBe(
+      '[\n{"account":"a","month":"2025-03","total":37.037034,"most":9007199254740995}\n]\n',
+    );
+  });
+
+  test('may be several statements, of which the last one’s result is printed', async () => {
+    const query = `CREATE TABLE t AS SELECT ';' AS a; SELECT 'not this'; SELECT * FROM t; -- done`;
+    expect((await sql({ query })).out).toBe('a\n;\n');
+  });
+
+  test('that fails is DuckDB’s error, and nothing is printed', async () => {
+    const output = new Kept();
+    const error = await failure(sql({ query: 'SELECT nothing FROM entries', output, format: 'json' }));
+    expect([error.code, error.exitCode, output.text]).toEqual(['SQL', 1, '']);
+    expect(error.message).toMatch(/^Binder Error: .*LINE 1: SELECT nothing FROM entries\n {15}\^$/s);
+  });
+
+  test('without a statement is the user’s mistake', async () => {
+    expect((await failure(sql({ query: ' ; -- ' }))).exitCode).toBe(2);
+  });
+
+  test('can write files; what it wrote stands on stderr', async () => {
+    const target = `${folder.root}/out.csv`;
+    expect(await sql({ query: `COPY (FROM entries) TO '${target}'`, format: 'json' })).toEqual({
+      code: 0,
+      out: '',
+      err: '3 rows written\n',
+    });
+    expect((await sql({ query: `SELECT count(*) AS n FROM '${target}'` })).out).toBe('n\n3\n');
+  });
+
+  test('that explains is drawn, not put into a table', async () => {
+    const { out } = await sql({ query: 'EXPLAIN SELECT 1', format: 'table' });
+    expect(out).toMatch(/^┌─+┐\n│ +PROJECTION +│\n/);
+  });
+
+  test('ends quietly when the reader has enough', async () => {
+    const reader = spawn('head', ['-n', '1'], { stdio: ['pipe', 'pipe', 'inherit'] });
+    let read = '';
+    reader.stdout.on('data', (data: Buffer) => (read += data.toString()));
+    expect(
+      (await sql({ query: 'SELECT a.range FROM range(1000000) a, range(1000) b', output: reader.stdin })).code,
+    ).toBe(0);
+    if (reader.exitCode === null) await once(reader, 'close');
+    expect(read).toBe('range\n');
+  });
+
+  test('goes to a file, in place of what was there, only when it is whole', async () => {
+    const own = await temporaryFolder();
+    const outputFile = join(own, 'out.csv');
+    writeFileSync(outputFile, 'before');
+    const failing = "SELECT CASE WHEN range = 5000 THEN error('late') END AS x FROM range(10000)";
+    expect((await failure(sql({ query: failing, outputFile }))).message).toContain('late');
+    expect(readFileSync(outputFile, 'utf8')).toBe('before');
+    expect(await sql({ query: 'SELECT range AS x FROM range(3)', outputFile })).toEqual({ code: 0, out: '', err: '' });
+    expect(readFileSync(outputFile, 'utf8')).toBe('x\n0\n1\n2\n');
+    for (const nowhere of [own, '/dev/null', join(own, 'no/such/folder')]) {
+      expect((await failure(sql({ query: 'SELECT 1', outputFile: nowhere }))).exitCode).toBe(2);
+    }
+    expect(readdirSync(own)).toEqual(['out.csv']);
+  });
+
+  test('goes through a link to the file that it leads to', async () => {
+    const own = await temporaryFolder();
+    writeFileSync(join(own, 'real.csv'), 'before');
+    symlinkSync('real.csv', join(own, 'link.csv'));
+    await sql({ query: 'SELECT 1 AS x', outputFile: join(own, 'link.csv') });
+    expect(readFileSync(join(own, 'real.csv'), 'utf8')).toBe('x\n1\n');
+    expect(readdirSync(own)).toEqual(['link.csv', 'real.csv']);
+  });
+
+  test('stops with the signal', async () => {
+    const controller = new AbortController();
+    const query = 'SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b';
+    const running = failure(sql({ query, signal: controller.signal }));
+    setImmediate(() => {
+      controller.abort();
+    });
+    expect((await running).code).toBe('STOPPED');
+  });
+});
+
+describe('the lake', () => {
+  test('that is empty has all tables, and a hint on stderr says how to load it', async () => {
+    expect(
+      await sql({ query: 'SELECT count(*) AS n FROM events', lakeFiles: () => Promise.resolve(new Map()) }),
+    ).toEqual({
+      code: 0,
+      out: 'n\n0\n',
+      err: 'The lake data/lake is empty: run `ledgerlake backfill` to load it.\n',
+    });
+  });
+
+  test.each([
+    ['before the views are made', 1],
+    ['while the shell is open', 2],
+  ])('whose file is replaced %s is read at its newest version', async (_, replacedAt) => {
+    const old = await folder.write(`entries/account=a/month=2025-04/old-${replacedAt}.parquet`, entriesQuery('old', 1));
+    const newer = await folder.write(
+      `entries/account=a/month=2025-04/new-${replacedAt}.parquet`,
+      entriesQuery('new', 2),
+    );
+    let asked = 0;
+    const lakeFiles = (): Promise<LakeFiles> => {
+      asked++;
+      if (asked === replacedAt && replacedAt === 1) rmSync(old);
+      return Promise.resolve(new Map([['entries', [asked === 1 ? old : newer]]]));
+    };
+    const input = new PassThrough();
+    const output = new Kept();
+    const running = sql({ lakeFiles, input, output });
+    input.write('SELECT count(*) AS before FROM entries;\n');
+    while (!output.text.includes('before')) await new Promise(setImmediate);
+    if (replacedAt === 2) rmSync(old);
+    input.end('SELECT count(*) AS after FROM entries;\n');
+    expect((await running).code).toBe(0);
+    expect(output.text).toBe(`before\n${replacedAt === 1 ? 2 : 1}\nafter\n2\n`);
+    expect(asked).toBe(2);
+  });
+});
+
+describe('the shell', () => {
+  test('runs each statement up to its semicolon, and the last one at the end of the input', async () => {
+    const typed = `SELECT 1 AS one; SELECT\n  'a;\nb' AS two -- ;\n;\n\nSELECT 3 AS three`;
+    expect(await sql({ typed })).toEqual({ code: 0, out: 'one\n1\ntwo\n"a;\nb"\nthree\n3\n', err: '' });
+  });
+
+  test('goes on after an error, and exits 1', async () => {
+    const { code, out, err } = await sql({ typed: 'SELECT 1 AS one;\nSELEC;\nSELECT 2 AS two;' });
+    expect(code).toBe(1);
+    expect(out).toBe('one\n1\ntwo\n2\n');
+    expect(err).toBe('Parser Error: syntax error at or near "SELEC"\n\nLINE 1: SELEC\n        ^\n');
+  });
+
+  test('lists tables and their columns', async () => {
+    const { out, err, code } = await sql({ typed: '.tables\n.schema events\n.schema nothing\n.schema' });
+    expect(out).toMatch(
+      /^table\nentries\nevents\ncolumn,type\nevent_id,VARCHAR\nposted_at,TIMESTAMP WITH TIME ZONE\nraw,VARCHAR\naccount,VARCHAR\nmonth,VARCHAR\ntable,column,type\nentries,event_id,VARCHAR\n/,
+    );
+    expect(err).toMatch(/^Catalog Error: Table with name nothing does not exist!/);
+    expect(code).toBe(1);
+  });
+
+  test('changes the format, helps, and leaves', async () => {
+    const typed = '.format\n.format ndjson\nSELECT 1 AS x;\n.help\n.quit\nSELECT 2 AS x;';
+    const { out, code } = await sql({ typed });
+    expect(out).toMatch(/^csv\n\{"x":1\}\nStatements end with a semicolon.*\.tables.*\n$/s);
+    expect(code).toBe(0);
+  });
+
+  test('writes results to files, each statement’s whole or not at all, and back', async () => {
+    const own = await temporaryFolder();
+    const failing = "SELECT CASE WHEN range = 5000 THEN error('late') END AS x FROM range(10000);";
+    const typed = [
+      `.output ${own}/a file.csv`,
+      'SELECT 1 AS x;',
+      failing,
+      'SELECT 2 AS x;',
+      `.output ${own}/other.csv`,
+      'SELECT 3 AS x;',
+      '.output',
+      'SELECT 4 AS x;',
+      `.output ${own}/no/such/file`,
+      'SELECT 5 AS x;',
+    ].join('\n');
+    const { code, out, err } = await sql({ typed });
+    expect([code, out]).toEqual([1, 'x\n4\nx\n5\n']);
+    expect(err).toMatch(/late.*wrote .*a file\.csv\nwrote .*other\.csv\nexpected a file that can be written/s);
+    expect(readFileSync(join(own, 'a file.csv'), 'utf8')).toBe('x\n1\nx\n2\n');
+    expect(readFileSync(join(own, 'other.csv'), 'utf8')).toBe('x\n3\n');
+    expect(readdirSync(own)).toEqual(['a file.csv', 'other.csv']);
+  });
+
+  test('knows what it doesn’t know', async () => {
+    const { err, code } = await sql({ typed: '.format xml\n.foo' });
+    expect(err).toBe(
+      'Expected a format (table, json, csv, csv-safe, ndjson), got "xml".\nThere is no command ".foo": .help lists those there are.\n',
+    );
+    expect(code).toBe(1);
+  });
+
+  test('takes a line with a leading dot inside a statement for SQL', async () => {
+    expect((await sql({ typed: 'SELECT 1\n.5 AS x;' })).err).toContain('Parser Error');
+  });
+
+  test('on a terminal prompts, shows tables in its width, and its end is no failure', async () => {
+    const input: PassThrough & { isTTY?: boolean } = new PassThrough();
+    input.isTTY = true;
+    const output = new Kept(40);
+    const running = sql({ input, output, format: 'table' });
+    input.write(`SELECT repeat('x', 60)\nAS x;\nSELEC;\n`);
+    while (!output.text.includes('1 row')) await new Promise(setImmediate);
+    input.end('.quit\n');
+    const { code, err } = await running;
+    expect(code).toBe(0);
+    expect(output.text).toContain('ledgerlake> ');
+    expect(output.text).toContain('       ...> ');
+    expect(output.text).toContain(`│ ${'x'.repeat(35)}… │\n`);
+    expect(err).toContain('Parser Error');
+  });
+
+  test('has no prompt when its input is a pipe', async () => {
+    expect((await sql({ typed: 'SELECT 1 AS x;\n' })).out).not.toContain('>');
+  });
+
+  test('ends when nobody reads its output', async () => {
+    const output = new Kept();
+    output.destroy();
+    expect((await sql({ typed: 'SELECT 1;\nSELECT 2;\n', output })).code).toBe(0);
+  });
+
+  test('stops with the signal while it waits for input', async () => {
+    const controller = new AbortController();
+    const output = new Kept();
+    const input = new PassThrough();
+    const running = failure(sql({ input, output, signal: controller.signal }));
+    input.write('SELECT 1 AS x;\n');
+    while (!output.text.includes('x\n1\n')) await new Promise(setImmediate);
+    controller.abort();
+    expect((await running).code).toBe('STOPPED');
+  });
+});
+
+test.each([
+  [
+    'cut off',
+    (file: string) => {
+      truncateSync(file, 200);
+    },
+    /it is damaged \(Invalid Input Error: No magic bytes/,
+  ],
+  ['gone', rmSync, /it is missing: `ledgerlake verify` tells what else is/],
+])('a file of the lake that is %s is named with its slice, in one line', async (_how, damage, message) => {
+  const own = lakeFolder();
+  const address = await own.write('entries/account=a/month=2025-03/f.parquet', entriesQuery('f', 3));
+  damage(address);
+  const lakeFiles = () => Promise.resolve(new Map([['entries', [address]]]));
+  const sliceOf = (of: string) => (of === address ? 'window/x' : undefined);
+  const error = await failure(sql({ query: 'SELECT count(*) FROM entries', lakeFiles, sliceOf }));
+  own.remove();
+  expect(error.message).toContain(`expected the file ${address} (window/x), `);
+  expect(error.message).toMatch(message);
+  expect(error.message.split('\n')).toHaveLength(1);
+});
