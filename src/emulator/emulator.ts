@@ -1,7 +1,10 @@
 import type { Clock } from '../core/clock.js';
+import type { FaultInjection } from '../serve/http/fault-injection.js';
 import { startService, type RunningService, type ServiceOptions } from '../serve/http/server.js';
+import { FaultInjector } from './faults/fault-injector.js';
 import type { Faults } from './faults/fault-settings.js';
-import { faultInjection } from './faults/fault-injector.js';
+import { faultyLedger, unknownList } from './faults/faulty-ledger.js';
+import { createRequestFaults } from './faults/request-faults.js';
 import { createSeller } from './seller/seller.js';
 
 export interface EmulatorOptions extends Omit<ServiceOptions, 'injectFaults'> {
@@ -18,10 +21,23 @@ export async function startEmulator({ faults, ...options }: EmulatorOptions): Pr
   return startService({ ...options, injectFaults: faults && faultInjection(faults) });
 }
 
-/** The synthetic seller behind the embedded service: about 20,000 events in 90 days. */
-const embeddedSeller = { seed: 1, events: 20_000, profile: 'plausible' } as const;
-
 /** Starts the upstream of a first run: the service over a synthetic seller, on loopback, unthrottled. */
 export function startEmbeddedService(clock: Clock): Promise<RunningService> {
-  return startService({ ledger: createSeller(embeddedSeller, clock), clock });
+  return startService({ ledger: createSeller({ seed: 1, events: 20_000, profile: 'plausible' }, clock), clock });
+}
+
+/** The injection of the given faults into a service. It throws a USAGE error for faults that can't be. */
+export function faultInjection(faults: Faults): FaultInjection {
+  return ({ clock, ledger, seed, hit, signIn }) => {
+    const injector = new FaultInjector({ faults, seed, now: () => clock.now(), hit, signIn });
+    const minutes = (kind: 'clock-fast' | 'clock-slow') => (injector.has(kind) ? injector.amount(kind) : 0);
+    const offsetMs = (minutes('clock-fast') - minutes('clock-slow')) * 60_000;
+    return {
+      // Its sleep is as long as any.
+      clock: { now: () => clock.now() + offsetMs, sleep: (ms, signal) => clock.sleep(ms, signal) },
+      ledger: faultyLedger(ledger, injector),
+      lists: injector.has('unknown-list') ? [unknownList] : [],
+      request: createRequestFaults(injector),
+    };
+  };
 }

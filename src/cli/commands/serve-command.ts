@@ -190,7 +190,7 @@ async function injectionOf(list: string | undefined): Promise<FaultInjection | u
   if (list === undefined) return undefined;
   const [{ parseFaults }, { faultInjection }] = await Promise.all([
     import('../../emulator/faults/fault-settings.js'),
-    import('../../emulator/faults/fault-injector.js'),
+    import('../../emulator/emulator.js'),
   ]);
   return faultInjection(parseFaults(list));
 }

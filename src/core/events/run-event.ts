@@ -1,65 +1,20 @@
 /**
- * What happens in a run, as it is told to whoever listens: plain log, JSON log, live view, metrics. The JSON log writes
- * each as it stands, so fields are JSON, instants ISO 8601 in UTC, and never a secret. `docs/logs.md` describes all of them. All of
- * them stand here, however long that is: whoever listens goes through one page.
+ * What happens in a run, as its listeners get it: plain log, JSON log, live view, metrics. The JSON log writes each as it is,
+ * so fields are JSON, instants ISO 8601 in UTC, and never a secret. `docs/logs.md` describes all of them.
  */
-export type RunEvent =
-  | RunStarted
-  | RunEnded
-  | Stopping
-  | Failed
-  | Message
-  | MetricsServed
-  | MetricsNotWritten
-  | MetricsNotServed
-  | PipelinePlanned
-  | PipelineEnded
-  | SliceOpened
-  | PageRead
-  | SliceCommitted
-  | SliceFailed
-  | SliceConflict
-  | RefreshWidened
-  | (OfSlice & UpstreamEvent)
-  | ServiceAwaited
-  | SecretExposed
-  | BucketChanged
-  | RateUnfit
-  | WatermarkMoved
-  | LakeLags
-  | GapLeft
-  | StateNotKept
-  | NoteNotWritten
-  | CheckpointDamaged
-  | HistoryDropped
-  | InputsPlanned
-  | InputRead
-  | InputEnded
-  | LineLeftOut
-  | RowsImported
-  | FilesPlanned
-  | FilesMerged
-  | EntriesChecked
-  | WorkerStarted
-  | WorkerDraining
-  | TurnBegun
-  | TurnEnded
-  | AccountWarned
-  | QueueWarning
-  | QueueCounted
-  | QueueLost
-  | QueueBack
-  | QueueFailed;
+export type RunEvent = EventOf<RunEvents> | (OfSlice & UpstreamEvent);
+
+type EventOf<Events> = { [Name in keyof Events]: { readonly event: Name } & Events[Name] }[keyof Events];
 
 /** Takes what happens, when it happens. Never throws. */
 export type Emit = (event: RunEvent) => void;
 
 /** What an upstream tells of the requests for a slice; the runner says which slice that is. */
-export type UpstreamEvent = RequestSent | AnswerSlow | RequestAnswered | RequestFailed;
+export type UpstreamEvent = EventOf<UpstreamEvents>;
 
 export type Level = 'debug' | 'info' | 'warn' | 'error';
 
-/** `error`: told with `--quiet` too; `debug`: only with `--verbose`. */
+/** `error`: logged with `--quiet` too; `debug`: only with `--verbose`. */
 export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'run-started': 'info',
   'run-ended': 'info',
@@ -112,424 +67,279 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'queue-failed': 'warn',
 };
 
-interface RunStarted {
-  readonly event: 'run-started';
-  /** `backfill`. */
-  readonly command: string;
-  /** null: all of the lake's. */
-  readonly account: string | null;
-  /** As the user wrote it. */
-  readonly lake: string;
-  /** Names, in the order in which they are listed. */
-  readonly pipelines: readonly string[];
-  /** The range, where there is one. */
-  readonly from: string | null;
-  readonly to: string | null;
-}
-
-interface RunEnded {
-  readonly event: 'run-ended';
-  readonly status: 'done' | 'failed';
-  readonly seconds: number;
-}
-
-/** A signal has told the run to stop: what is whole is still committed. */
-interface Stopping {
-  readonly event: 'stopping';
-}
-
-/** Why the command exits with something else than 0. */
-interface Failed {
-  readonly event: 'failed';
-  /** Of `src/core/errors.ts`; `UNKNOWN` for anything else. */
-  readonly code: string;
-  readonly message: string;
-  readonly exitCode: number;
-  /** What `--verbose` adds: details and stack. */
-  readonly details: string | null;
-}
-
-/** A line for people, of a command that isn't a run. */
-interface Message {
-  readonly event: 'message';
-  readonly message: string;
-}
-
-interface MetricsServed {
-  readonly event: 'metrics-served';
-  readonly address: string;
-}
-
-interface MetricsNotWritten {
-  readonly event: 'metrics-not-written';
-  readonly file: string;
-  readonly reason: string;
-}
-
-interface MetricsNotServed {
-  readonly event: 'metrics-not-served';
-  readonly reason: string;
-}
-
-interface PipelinePlanned {
-  readonly event: 'pipeline-planned';
-  readonly pipeline: string;
-  /** What there is to load: `92 days`, `3 groups`; empty for nothing. */
-  readonly left: string;
-}
-
-interface PipelineEnded {
-  readonly event: 'pipeline-ended';
-  readonly pipeline: string;
-  readonly slices: number;
-  readonly requests: number;
-  readonly retries: number;
-  readonly throttled: number;
-  readonly pages: number;
-  /** Rows read, by table. */
-  readonly rows: Readonly<Record<string, number>>;
-  readonly files: number;
-  readonly bytes: number;
-  readonly seconds: number;
-}
-
 interface OfSlice {
   readonly pipeline: string;
   /** `2026-01-01T00:00:00.000Z/2026-01-08T00:00:00.000Z`, `group G1`. */
   readonly slice: string;
 }
 
-interface SliceOpened extends OfSlice {
-  readonly event: 'slice-opened';
-  /** Pages that the pipeline is expected to have left, open slices included; null while nobody knows. */
-  readonly pagesLeft: number | null;
+interface UpstreamEvents {
+  'request-sent': {
+    readonly operation: string;
+    /** 1 for the first, 2 and on where it is sent again. */
+    readonly attempt: number;
+    /** Why it is sent again, as in `request-failed`; null for the first. */
+    readonly cause: string | null;
+  };
+  /** An answer is on its way for half a minute, or another one. */
+  'answer-slow': {
+    readonly operation: string;
+    /** Since the request was sent. */
+    readonly seconds: number;
+    /** Of its body so far. */
+    readonly bytes: number;
+  };
+  /** A whole page has come. */
+  'request-answered': {
+    readonly operation: string;
+    /** From the request to its whole answer. */
+    readonly seconds: number;
+    readonly bytes: number;
+    readonly requestId: string | null;
+  };
+  'request-failed': {
+    readonly operation: string;
+    /** `throttled`, `fault`, `cursor-expired` …: see `docs/quota.md`. */
+    readonly cause: string;
+    readonly status: number | null;
+    readonly requestId: string | null;
+    /** Whether the same is asked again, and after how long. */
+    readonly again: boolean;
+    readonly waitSeconds: number;
+  };
 }
 
-/** A page, that was received now or by an earlier run, is part of what its slice holds. */
-interface PageRead extends OfSlice {
-  readonly event: 'page-read';
-  readonly results: number;
-  readonly pagesLeft: number | null;
-}
-
-interface SliceCommitted extends OfSlice {
-  readonly event: 'slice-committed';
-  /** Rows read, by table. */
-  readonly rows: Readonly<Record<string, number>>;
-  /** Files written, and their bytes. */
-  readonly files: number;
-  readonly bytes: number;
-  /** What isn't begun yet; empty for nothing. */
-  readonly left: string;
-}
-
-/** A slice can't be read in the way that was tried. */
-interface SliceFailed extends OfSlice {
-  readonly event: 'slice-failed';
-  readonly verdict: 'abort' | 'skip' | 'known' | 'split' | 'shorten' | 'retry';
-  readonly reason: string;
-}
-
-/** Another run has loaded it meanwhile: what was read is dropped. */
-interface SliceConflict extends OfSlice {
-  readonly event: 'slice-conflict';
-}
-
-/** More is read again than was asked for, as a damaged file holds it as well. */
-interface RefreshWidened {
-  readonly event: 'refresh-widened';
-  readonly pipeline: string;
-  /** How many more. */
-  readonly slices: number;
-  readonly reason: string;
-}
-
-interface RequestSent {
-  readonly event: 'request-sent';
-  readonly operation: string;
-  /** 1 for the first, 2 and on where it is sent again. */
-  readonly attempt: number;
-  /** Why it is sent again, as in `request-failed`; null for the first. */
-  readonly cause: string | null;
-}
-
-/** An answer is on its way for half a minute, or another one. */
-interface AnswerSlow {
-  readonly event: 'answer-slow';
-  readonly operation: string;
-  /** Since the request was sent. */
-  readonly seconds: number;
-  /** Of its body so far. */
-  readonly bytes: number;
-}
-
-/** A whole page has come. */
-interface RequestAnswered {
-  readonly event: 'request-answered';
-  readonly operation: string;
-  /** From the request to its whole answer. */
-  readonly seconds: number;
-  readonly bytes: number;
-  readonly requestId: string | null;
-}
-
-interface RequestFailed {
-  readonly event: 'request-failed';
-  readonly operation: string;
-  /** `throttled`, `fault`, `cursor-expired` …: see `docs/quota.md`. */
-  readonly cause: string;
-  readonly status: number | null;
-  readonly requestId: string | null;
-  /** Whether the same is asked again, and after how long. */
-  readonly again: boolean;
-  readonly waitSeconds: number;
-}
-
-/** A long wait for the service has begun; told at most once a minute. */
-interface ServiceAwaited {
-  readonly event: 'service-awaited';
-  readonly operation: string;
-  readonly cause: string;
-  /** What the service, or the way to it, last said. */
-  readonly reason: string;
-  /** When the request comes again. */
-  readonly until: string;
-}
-
-/** A file that secrets are read from can be read by everybody on this machine. */
-interface SecretExposed {
-  readonly event: 'secret-exposed';
-  readonly file: string;
-}
-
-/** A token has gone, or the rate is another one. */
-interface BucketChanged {
-  readonly event: 'bucket-changed';
-  readonly operation: string;
-  /** Tokens a second. */
-  readonly rate: number;
-  readonly burst: number;
-  /** Tokens that are there, with the fraction of the one that is coming. */
-  readonly tokens: number;
-  /** Until a token is there; 0: there is one. */
-  readonly nextTokenSeconds: number;
-}
-
-/** The service names a rate that can't be meant; told once for each operation of a run. */
-interface RateUnfit {
-  readonly event: 'rate-unfit';
-  readonly operation: string;
-  /** As it came, at most 40 characters. */
-  readonly named: string;
-  /** Requests a second that are sent instead. */
-  readonly rate: number;
-}
-
-/** Up to which instant the lake holds everything of a pipeline that a sync sees to. */
-interface WatermarkMoved {
-  readonly event: 'watermark-moved';
-  readonly pipeline: string;
-  readonly until: string;
-}
-
-/** The lake is older than it was asked to be, after a run that failed for something else. */
-interface LakeLags {
-  readonly event: 'lake-lags';
-  readonly reason: string;
-}
-
-/** A gap that a sync leaves to a backfill. */
-interface GapLeft {
-  readonly event: 'gap-left';
-  readonly pipeline: string;
-  readonly from: string;
-  readonly to: string;
-}
-
-/** Pages and quota can't be kept for the next run. */
-interface StateNotKept {
-  readonly event: 'state-not-kept';
-  readonly folder: string;
-  readonly reason: string;
-}
-
-/** A note that the lake can do without. */
-interface NoteNotWritten {
-  readonly event: 'note-not-written';
-  readonly note: 'last-run' | 'look-back';
-  readonly reason: string;
-}
-
-/** A checkpoint of a log was passed over: the commits were read instead. */
-interface CheckpointDamaged {
-  readonly event: 'checkpoint-damaged';
-  /** Within the lake. */
-  readonly file: string;
-  readonly reason: string;
-}
-
-/** `compact --drop-damaged-history` has removed a file of `event_history`. */
-interface HistoryDropped {
-  readonly event: 'history-dropped';
-  /** Within the lake. */
-  readonly file: string;
-  /** `window/…`; of several the first and how many more. */
-  readonly slice: string;
-  /** How many the log says that it held. */
-  readonly rows: number;
-  /** What is wrong with it. */
-  readonly reason: string;
-}
-
-/** What an import has to read. */
-interface InputsPlanned {
-  readonly event: 'inputs-planned';
-  readonly inputs: number;
-  /** As they are stored; null: nobody knows, as of standard input. */
-  readonly bytes: number | null;
-}
-
-/** So far. */
-interface InputRead {
-  readonly event: 'input-read';
-  readonly input: string;
-  readonly bytes: number;
-}
-
-interface InputEnded {
-  readonly event: 'input-ended';
-  readonly input: string;
-  readonly status: 'imported' | 'left-out';
-  /** Why nothing of it was imported. */
-  readonly reason: string | null;
-}
-
-interface LineLeftOut {
-  readonly event: 'line-left-out';
-  readonly reason: string;
-}
-
-interface RowsImported {
-  readonly event: 'rows-imported';
-  readonly pipeline: string;
-  /** By table. */
-  readonly rows: Readonly<Record<string, number>>;
-  readonly files: number;
-  readonly bytes: number;
-}
-
-/** What `compact` or `rebuild` has to go through. */
-interface FilesPlanned {
-  readonly event: 'files-planned';
-  readonly pipeline: string;
-  readonly files: number;
-  readonly bytes: number;
-}
-
-interface FilesMerged {
-  readonly event: 'files-merged';
-  readonly pipeline: string;
-  /** `shop/2026-01`. */
-  readonly partition: string;
-  /** Main files, and the bytes of all that were merged. */
-  readonly files: number;
-  readonly bytes: number;
-}
-
-interface EntriesChecked {
-  readonly event: 'entries-checked';
-  readonly pipeline: string;
-  /** Whose entries were made again. */
-  readonly file: string;
-  readonly bytes: number;
-  /** Whether they are others than before. */
-  readonly changed: boolean;
-}
-
-/** A worker of a fleet waits for turns. */
-interface WorkerStarted {
-  readonly event: 'worker-started';
-  readonly fleet: string;
-  /** Without user and password. */
-  readonly redis: string;
-  /** Turns at once. */
-  readonly concurrency: number;
-}
-
-/** A signal has told it to stop: it takes nothing new, and what is open comes to its end. */
-interface WorkerDraining {
-  readonly event: 'worker-draining';
-  /** Turns under way. */
-  readonly turns: number;
-  /** After how long they are broken off. */
-  readonly graceSeconds: number;
-}
-
-interface TurnBegun {
-  readonly event: 'turn-started';
-  readonly account: string;
-  readonly work: 'sync' | 'backfill';
-  /** Which turn of the fleet it is, from 1. */
-  readonly turn: number;
-}
-
-interface TurnEnded {
-  readonly event: 'turn-ended';
-  readonly account: string;
-  readonly work: 'sync' | 'backfill';
-  readonly turn: number;
-  /** `over`: in good order, with work left; `lost`: another worker has the account. */
-  readonly end: 'done' | 'over' | 'transient' | 'permanent' | 'lost';
-  /** Why, where it isn't `done`. */
-  readonly reason: string | null;
-  /** `rest`: it has nothing left to do; `dead`: it is among the dead letters; null where it was lost. */
-  readonly next: 'rest' | 'again' | 'dead' | null;
-  /** Until its next turn can begin. */
-  readonly delaySeconds: number;
-  readonly seconds: number;
-  readonly slices: number;
-  readonly pages: number;
-  readonly requests: number;
-  readonly throttled: number;
-}
-
-/** What a run warns of, by a worker that runs several. */
-interface AccountWarned {
-  readonly event: 'account-warned';
-  readonly account: string;
-  readonly message: string;
-}
-
-/** Redis isn't what it should be for a queue. */
-interface QueueWarning {
-  readonly event: 'queue-warning';
-  readonly reason: string;
-}
-
-/** How many accounts are in the queue, told from time to time by each worker. */
-interface QueueCounted {
-  readonly event: 'queue-counted';
-  /** Could have their turn at once; have it, with any worker; wait for another try; are among the dead letters. */
-  readonly waiting: number;
-  readonly active: number;
-  readonly delayed: number;
-  readonly dead: number;
-}
-
-/** There is no connection to Redis for now: commits and turns wait for it. */
-interface QueueLost {
-  readonly event: 'queue-lost';
-  readonly reason: string;
-}
-
-interface QueueBack {
-  readonly event: 'queue-back';
-}
-
-/** The queue could not be told something, or has taken a turn away. */
-interface QueueFailed {
-  readonly event: 'queue-failed';
-  readonly reason: string;
+interface RunEvents {
+  'run-started': {
+    /** `backfill`. */
+    readonly command: string;
+    /** null: all of the lake's. */
+    readonly account: string | null;
+    /** As the user wrote it. */
+    readonly lake: string;
+    /** Names, in the order in which they are listed. */
+    readonly pipelines: readonly string[];
+    /** The range, where there is one. */
+    readonly from: string | null;
+    readonly to: string | null;
+  };
+  'run-ended': { readonly status: 'done' | 'failed'; readonly seconds: number };
+  /** A signal has told the run to stop: what is whole is still committed. */
+  stopping: object;
+  /** Why the command exits with something else than 0. */
+  failed: {
+    /** Of `src/core/errors.ts`; `UNKNOWN` for anything else. */
+    readonly code: string;
+    readonly message: string;
+    readonly exitCode: number;
+    /** What `--verbose` adds: details and stack. */
+    readonly details: string | null;
+  };
+  /** A line for people, of a command that isn't a run. */
+  message: { readonly message: string };
+  'metrics-served': { readonly address: string };
+  'metrics-not-written': { readonly file: string; readonly reason: string };
+  'metrics-not-served': { readonly reason: string };
+  'pipeline-planned': {
+    readonly pipeline: string;
+    /** What there is to load: `92 days`, `3 groups`; empty for nothing. */
+    readonly left: string;
+  };
+  'pipeline-ended': {
+    readonly pipeline: string;
+    readonly slices: number;
+    readonly requests: number;
+    readonly retries: number;
+    readonly throttled: number;
+    readonly pages: number;
+    /** Rows read, by table. */
+    readonly rows: Readonly<Record<string, number>>;
+    readonly files: number;
+    readonly bytes: number;
+    readonly seconds: number;
+  };
+  'slice-opened': OfSlice & {
+    /** Pages that the pipeline is expected to have left, open slices included; null while nobody knows. */
+    readonly pagesLeft: number | null;
+  };
+  /** A page, that was received now or by an earlier run, is part of what its slice holds. */
+  'page-read': OfSlice & { readonly results: number; readonly pagesLeft: number | null };
+  'slice-committed': OfSlice & {
+    /** Rows read, by table. */
+    readonly rows: Readonly<Record<string, number>>;
+    /** Files written, and their bytes. */
+    readonly files: number;
+    readonly bytes: number;
+    /** What isn't begun yet; empty for nothing. */
+    readonly left: string;
+  };
+  /** A slice can't be read in the way that was tried. */
+  'slice-failed': OfSlice & {
+    readonly verdict: 'abort' | 'skip' | 'known' | 'split' | 'shorten' | 'retry';
+    readonly reason: string;
+  };
+  /** Another run has loaded it meanwhile: what was read is dropped. */
+  'slice-conflict': OfSlice;
+  /** More is read again than was asked for, as a damaged file holds it as well. */
+  'refresh-widened': {
+    readonly pipeline: string;
+    /** How many more. */
+    readonly slices: number;
+    readonly reason: string;
+  };
+  /** A long wait for the service has begun; told at most once a minute. */
+  'service-awaited': {
+    readonly operation: string;
+    readonly cause: string;
+    /** What the service, or the way to it, last said. */
+    readonly reason: string;
+    /** When the request comes again. */
+    readonly until: string;
+  };
+  /** A file that secrets are read from can be read by everybody on this machine. */
+  'secret-exposed': { readonly file: string };
+  /** A token has gone, or the rate is another one. */
+  'bucket-changed': {
+    readonly operation: string;
+    /** Tokens a second. */
+    readonly rate: number;
+    readonly burst: number;
+    /** Tokens that are there, with the fraction of the one that is coming. */
+    readonly tokens: number;
+    /** Until a token is there; 0: there is one. */
+    readonly nextTokenSeconds: number;
+  };
+  /** The service names a rate that can't be meant; told once for each operation of a run. */
+  'rate-unfit': {
+    readonly operation: string;
+    /** As it came, at most 40 characters. */
+    readonly named: string;
+    /** Requests a second that are sent instead. */
+    readonly rate: number;
+  };
+  /** Up to which instant the lake holds everything of a pipeline that a sync sees to. */
+  'watermark-moved': { readonly pipeline: string; readonly until: string };
+  /** The lake is older than it was asked to be, after a run that failed for something else. */
+  'lake-lags': { readonly reason: string };
+  /** A gap that a sync leaves to a backfill. */
+  'gap-left': { readonly pipeline: string; readonly from: string; readonly to: string };
+  /** Pages and quota can't be kept for the next run. */
+  'state-not-kept': { readonly folder: string; readonly reason: string };
+  /** A note that the lake can do without. */
+  'note-not-written': { readonly note: 'last-run' | 'look-back'; readonly reason: string };
+  /** A checkpoint of a log was passed over: the commits were read instead. */
+  'checkpoint-damaged': {
+    /** Within the lake. */
+    readonly file: string;
+    readonly reason: string;
+  };
+  /** `compact --drop-damaged-history` has removed a file of `event_history`. */
+  'history-dropped': {
+    /** Within the lake. */
+    readonly file: string;
+    /** `window/…`; of several the first and how many more. */
+    readonly slice: string;
+    /** How many the log says that it held. */
+    readonly rows: number;
+    /** What is wrong with it. */
+    readonly reason: string;
+  };
+  /** What an import has to read. */
+  'inputs-planned': {
+    readonly inputs: number;
+    /** As they are stored; null: nobody knows, as of standard input. */
+    readonly bytes: number | null;
+  };
+  /** So far. */
+  'input-read': { readonly input: string; readonly bytes: number };
+  'input-ended': {
+    readonly input: string;
+    readonly status: 'imported' | 'left-out';
+    /** Why nothing of it was imported. */
+    readonly reason: string | null;
+  };
+  'line-left-out': { readonly reason: string };
+  'rows-imported': {
+    readonly pipeline: string;
+    /** By table. */
+    readonly rows: Readonly<Record<string, number>>;
+    readonly files: number;
+    readonly bytes: number;
+  };
+  /** What `compact` or `rebuild` has to go through. */
+  'files-planned': { readonly pipeline: string; readonly files: number; readonly bytes: number };
+  'files-merged': {
+    readonly pipeline: string;
+    /** `shop/2026-01`. */
+    readonly partition: string;
+    /** Main files, and the bytes of all that were merged. */
+    readonly files: number;
+    readonly bytes: number;
+  };
+  'entries-checked': {
+    readonly pipeline: string;
+    /** Whose entries were made again. */
+    readonly file: string;
+    readonly bytes: number;
+    /** Whether they are others than before. */
+    readonly changed: boolean;
+  };
+  /** A worker of a fleet waits for turns. */
+  'worker-started': {
+    readonly fleet: string;
+    /** Without user and password. */
+    readonly redis: string;
+    /** Turns at once. */
+    readonly concurrency: number;
+  };
+  /** A signal has told it to stop: it takes nothing new, and what is open comes to its end. */
+  'worker-draining': {
+    /** Turns under way. */
+    readonly turns: number;
+    /** After how long they are broken off. */
+    readonly graceSeconds: number;
+  };
+  'turn-started': {
+    readonly account: string;
+    readonly work: 'sync' | 'backfill';
+    /** Which turn of the fleet it is, from 1. */
+    readonly turn: number;
+  };
+  'turn-ended': {
+    readonly account: string;
+    readonly work: 'sync' | 'backfill';
+    readonly turn: number;
+    /** `over`: in good order, with work left; `lost`: another worker has the account. */
+    readonly end: 'done' | 'over' | 'transient' | 'permanent' | 'lost';
+    /** Why, where it isn't `done`. */
+    readonly reason: string | null;
+    /** `rest`: it has nothing left to do; `dead`: it is among the dead letters; null where it was lost. */
+    readonly next: 'rest' | 'again' | 'dead' | null;
+    /** Until its next turn can begin. */
+    readonly delaySeconds: number;
+    readonly seconds: number;
+    readonly slices: number;
+    readonly pages: number;
+    readonly requests: number;
+    readonly throttled: number;
+  };
+  /** What a run warns of, by a worker that runs several. */
+  'account-warned': { readonly account: string; readonly message: string };
+  /** Redis isn't what it should be for a queue. */
+  'queue-warning': { readonly reason: string };
+  /** How many accounts are in the queue, told from time to time by each worker. */
+  'queue-counted': {
+    /** Could have their turn at once; have it, with any worker; wait for another try; are among the dead letters. */
+    readonly waiting: number;
+    readonly active: number;
+    readonly delayed: number;
+    readonly dead: number;
+  };
+  /** There is no connection to Redis for now: commits and turns wait for it. */
+  'queue-lost': { readonly reason: string };
+  'queue-back': object;
+  /** The queue could not be told something, or has taken a turn away. */
+  'queue-failed': { readonly reason: string };
 }
 
 type EventsByName = { readonly [E in RunEvent as E['event']]: E };

@@ -1,4 +1,4 @@
-import { draw, type FaultRequest, type FaultInjection } from '../../serve/http/fault-injection.js';
+import { draw, type FaultRequest } from '../../serve/http/fault-injection.js';
 import {
   checkFaults,
   type Faults,
@@ -7,9 +7,6 @@ import {
   faultKinds,
   faultRules,
 } from './fault-settings.js';
-import type { Clock } from '../../core/clock.js';
-import { faultyLedger, unknownList } from './faulty-ledger.js';
-import { createRequestFaults } from './request-faults.js';
 
 /** What decides and counts hits. */
 export interface FaultInjectorOptions {
@@ -101,26 +98,4 @@ export class FaultInjector {
     });
     return kinds[Math.floor(draw(seed, 'which of all', number) * kinds.length)];
   }
-}
-
-/** A clock that is off by so many milliseconds; its sleep is as long as any. */
-function skewedClock(clock: Clock, offsetMs: number): Clock {
-  if (offsetMs === 0) return clock;
-  return { now: () => clock.now() + offsetMs, sleep: (ms, signal) => clock.sleep(ms, signal) };
-}
-
-/**
- * The injection of the given faults into a service. It throws a USAGE error for faults that can't be.
- */
-export function faultInjection(faults: Faults): FaultInjection {
-  return ({ clock, ledger, seed, hit, signIn }) => {
-    const injector = new FaultInjector({ faults, seed, now: () => clock.now(), hit, signIn });
-    const minutes = (kind: 'clock-fast' | 'clock-slow') => (injector.has(kind) ? injector.amount(kind) : 0);
-    return {
-      clock: skewedClock(clock, (minutes('clock-fast') - minutes('clock-slow')) * 60_000),
-      ledger: faultyLedger(ledger, injector),
-      lists: injector.has('unknown-list') ? [unknownList] : [],
-      request: createRequestFaults(injector),
-    };
-  };
 }

@@ -2,16 +2,7 @@ import { dayMs } from '../../core/windows.js';
 import type { EventMix } from './event-mix.js';
 import { hash } from './seeded-random.js';
 import { createHash } from 'node:crypto';
-import type { Marketplace, Profile } from './seller-profile.js';
-
-/** How the events are spread over the days: their ordinals count on from day to day, without a beginning. */
-export interface Density {
-  readonly perDay: number;
-  /** The ordinal of the first event on a day (days since 1970-01-01) or after it. */
-  firstOf: (day: number) => number;
-  /** The day on which an event is. */
-  dayOf: (ordinal: number) => number;
-}
+import type { Density, Marketplace, Profile } from './seller-profile.js';
 
 /**
  * The same number of events every day: day d has floor(N(d+1)/days) - floor(N·d/days) events, so that any `days` whole days in a row have exactly N and no

@@ -20,7 +20,7 @@ import {
   valueAddedService,
 } from './account-writers.js';
 import { dayMs } from '../../core/windows.js';
-import { createCalendar, type Density, createPeriods, type Period, type Periods } from './event-calendar.js';
+import { createCalendar, createPeriods, type Period, type Periods } from './event-calendar.js';
 import { createEventMix, createFollowUps } from './event-mix.js';
 import type { EventContext, EventSink, EventWriter } from './event-writer.js';
 import {
@@ -38,7 +38,7 @@ import {
   trialShipment,
 } from './order-writers.js';
 import { createOrderIds, Draw, hash, keyOf, type OrderIds } from './seeded-random.js';
-import type { Marketplace, Profile } from './seller-profile.js';
+import type { Density, Marketplace, Profile } from './seller-profile.js';
 import { claim, refund, settlement, shipment } from './shipment-writers.js';
 
 const salt = { marketplace: 61, contents: 62, order: 64, variety: 66 };

@@ -1,11 +1,11 @@
 import { dayMs } from '../../core/windows.js';
 import type { EventListName } from '../../sources/finances/model/records.js';
-import type { Density } from './event-calendar.js';
 import { onceEach } from './event-mix.js';
 import { type Draw, inTurn, type NonEmpty } from './seeded-random.js';
 import {
   marketplaceIn,
   percent,
+  type Density,
   type LoanEvent,
   type Marketplace,
   type Order,

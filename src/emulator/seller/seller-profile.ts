@@ -1,5 +1,4 @@
 import type { EventListName } from '../../sources/finances/model/records.js';
-import type { Density } from './event-calendar.js';
 import type { Draw, NonEmpty } from './seeded-random.js';
 
 /** One string in several spellings of JSON, quotes included: they differ in their escapes and mean the same. */
@@ -243,6 +242,15 @@ export type DescriptionName =
 export interface LoanEvent {
   readonly type: 'LoanAdvance' | 'LoanPayment' | 'LoanRefund';
   readonly cents: number;
+}
+
+/** How the events are spread over the days: their ordinals count on from day to day, without a beginning. */
+export interface Density {
+  readonly perDay: number;
+  /** The ordinal of the first event on a day (days since 1970-01-01) or after it. */
+  firstOf: (day: number) => number;
+  /** The day on which an event is. */
+  dayOf: (ordinal: number) => number;
 }
 
 /** What sort of seller it is: which marketplaces, how many events of each list, and what they are worth. */
