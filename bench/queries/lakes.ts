@@ -6,9 +6,10 @@ import { compact } from '../../src/app/maintenance/compact-lake.js';
 import type { RunContext } from '../../src/app/context.js';
 import { openDatabase } from '../../src/core/duckdb/connection.js';
 import { openLakeReader } from '../../src/app/query/lake-files.js';
-import { fileLiteral, literal, type LakeFiles } from '../../src/core/duckdb/views.js';
+import type { LakeFiles } from '../../src/core/duckdb/views.js';
 import { createSeller } from '../../src/emulator/seller/seller.js';
 import { startService } from '../../src/serve/http/server.js';
+import { fileLiteral, literal } from '../../src/core/duckdb/literals.js';
 
 /** The bench's day, so that the same seed gives the same lake. */
 const clock: Clock = { ...systemClock, now: () => Date.parse('2026-03-15T12:00:00Z') };

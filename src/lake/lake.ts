@@ -15,15 +15,7 @@ import type { Revisions } from './transaction/revisions.js';
 import { sliceAdd, type SliceCommit, type SliceFile } from './transaction/slice-commit.js';
 import type { Snapshot } from './delta/snapshot.js';
 import type { Store } from './store/store.js';
-import {
-  displacedKeys,
-  filesOf,
-  filesToReplace,
-  filesToSplit,
-  replacedKeys,
-  hasConflict,
-  loadTxns,
-} from './loads/load-keys.js';
+import { displacedKeys, filesOf, filesToReplace, filesToSplit, replacedKeys, hasConflict, loadTxns } from './loads/load-keys.js';
 
 export type { SliceCommit, SliceFile } from './transaction/slice-commit.js';
 

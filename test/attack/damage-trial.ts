@@ -1,7 +1,7 @@
 import { cpSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase } from '../../src/core/duckdb/connection.js';
-import { literal } from '../../src/core/duckdb/views.js';
+import { literal } from '../../src/core/duckdb/literals.js';
 import { truthOf } from '../lake/lake-truth.js';
 import type { CommandProcess, Ended } from './command-process.js';
 import { damageLake, pathsOf, type Damage } from './damages.js';

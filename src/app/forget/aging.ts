@@ -1,6 +1,6 @@
 import type { Table } from '../../core/columns/table.js';
 import type { Database } from '../../core/duckdb/connection.js';
-import { readParquet } from '../../core/duckdb/views.js';
+import { readParquet } from '../../core/duckdb/literals.js';
 import type { Add } from '../../lake/delta/actions.js';
 import type { Lake } from '../../lake/lake.js';
 import { mainFiles } from '../../lake/upkeep/erasure.js';

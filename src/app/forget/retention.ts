@@ -1,7 +1,6 @@
 import type { Clock } from '../../core/clock.js';
 import { openDatabase, type Database } from '../../core/duckdb/connection.js';
-import { countRows, rewriteFile, type RewrittenFile } from '../../core/duckdb/rewritten-file.js';
-import { readParquet } from '../../core/duckdb/views.js';
+import { bytesOf, countRows, rewriteFile, type LocalParquet } from '../../lake/files/local-parquet.js';
 import type { Add } from '../../lake/delta/actions.js';
 import type { DeltaTable } from '../../lake/delta/delta-table.js';
 import { commitTransaction } from '../../lake/transaction/transaction.js';
@@ -11,7 +10,7 @@ import type { Lake } from '../../lake/lake.js';
 import { parseAppId } from '../../lake/delta/load-key-ids.js';
 import type { NewFile } from '../../lake/transaction/written-files.js';
 import { withLocalFiles, type LocalFiles } from '../../lake/files/local-files.js';
-import { timestampLiteral } from '../../core/duckdb/literals.js';
+import { timestampLiteral, readParquet } from '../../core/duckdb/literals.js';
 
 /** How the rows of a main table, and those derived from them, grow old. */
 export interface AgingRule {
@@ -208,7 +207,7 @@ async function rewritten(
     const target = local.fresh();
     const source = await local.fetch(of.pathOf(add));
     const file = await rewriteFile(database, of.schema, { source, target }, staying(rule, aging.before), relabel);
-    return { of, add, target, file };
+    return { of, add, target, file: { ...file, bytes: await bytesOf(file) } };
   };
 
   const made = [await make(table, old)];
@@ -230,7 +229,7 @@ async function rewritten(
 function newFile(
   { schema }: DeltaTable,
   old: Add,
-  { bytes, rows, stats }: RewrittenFile,
+  { bytes, rows, stats }: LocalParquet & { readonly bytes: Uint8Array },
   tags: Readonly<Record<string, string>>,
   now: number,
 ): NewFile {

@@ -1,4 +1,4 @@
-import { literal } from '../../core/duckdb/views.js';
+import { literal } from '../../core/duckdb/literals.js';
 import { events } from '../../sources/finances/model/tables.js';
 import type { HeldFiles } from '../../lake/files/month-files.js';
 import type { Add } from '../../lake/delta/actions.js';

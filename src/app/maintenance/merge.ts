@@ -1,6 +1,6 @@
 import type { Table } from '../../core/columns/table.js';
 import type { Database, QueryOptions } from '../../core/duckdb/connection.js';
-import { identifier } from '../../core/duckdb/views.js';
+import { identifier } from '../../core/duckdb/literals.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';

@@ -13,14 +13,7 @@ import { withWriter, type SizedWriter } from '../../core/parquet/sized-writer.js
 import { bundlesOf, replacing, whileLive, type Bundle } from './file-bundles.js';
 import { checkedBytes, checkedSource } from '../../lake/files/checked-file.js';
 import type { Family } from '../../lake/files/families.js';
-import {
-  handled,
-  defaultLimits,
-  ownFiles,
-  withWorkspace,
-  type Limits,
-  type Workspace,
-} from '../../lake/files/workspace.js';
+import { handled, defaultLimits, ownFiles, withWorkspace, type Limits, type Workspace } from '../../lake/files/workspace.js';
 import { pageBytes, rederive, type RederivedFiles, type Rederiving } from './rederived-files.js';
 import { sharedTags } from '../../lake/files/merged-tags.js';
 import { storedSums, type RowCounts } from './rederived-entries.js';

@@ -1,6 +1,5 @@
 import type { Clock } from '../../core/clock.js';
 import type { Table } from '../../core/columns/table.js';
-import { countRows } from '../../core/duckdb/rewritten-file.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { DamagedFile } from '../../lake/delta/damaged-file.js';
@@ -12,7 +11,7 @@ import { filesToSplit, touchedFiles, loadTxns, type KeySplit } from '../../lake/
 import type { NewFile } from '../../lake/transaction/written-files.js';
 import { bundlesOf, replacing, type Bundle } from './file-bundles.js';
 import { familiesOf, type Family } from '../../lake/files/families.js';
-import { columnList, expectRows, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
+import { columnList, expectRows, rowsIn, type LocalParquet, countRows } from '../../lake/files/local-parquet.js';
 import { fetchFiles } from './merge.js';
 import { moveUndated } from './undated-rows.js';
 import { addNets, rowsInLog, sharedTags, groupSpans, netSumsOfFile } from '../../lake/files/merged-tags.js';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/clock.js';
-import { literal } from '../../core/duckdb/views.js';
+import { literal } from '../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { dayStart, monthOf } from '../../core/windows.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Table } from '../../core/columns/table.js';
-import { fileLiteral } from '../../core/duckdb/views.js';
+import { fileLiteral } from '../../core/duckdb/literals.js';
 import { localFile } from '../../lake/files/checked-file.js';
 import type { Lake } from '../../lake/lake.js';
 

@@ -1,5 +1,5 @@
 import { events, entries } from '../../sources/finances/model/tables.js';
-import { identifier } from '../../core/duckdb/views.js';
+import { identifier } from '../../core/duckdb/literals.js';
 import { entriesType, entryColumns } from '../reconcile/event-history.js';
 
 /**

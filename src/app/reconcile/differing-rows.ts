@@ -1,6 +1,6 @@
 import type { Table } from '../../core/columns/table.js';
 import type { Database } from '../../core/duckdb/connection.js';
-import { identifier } from '../../core/duckdb/views.js';
+import { identifier } from '../../core/duckdb/literals.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { mostExamples, type ChangeExample } from './findings.js';
 

@@ -1,6 +1,5 @@
 import { rm } from 'node:fs/promises';
 import { sqlType, type Table, type Column } from '../../core/columns/table.js';
-import { identifier, literal } from '../../core/duckdb/views.js';
 import { eventHistory, entries } from '../../sources/finances/model/tables.js';
 import type { SliceCommit, SliceFile } from '../../lake/lake.js';
 import { bytesOf, writeRows } from '../../lake/files/local-parquet.js';
@@ -8,7 +7,7 @@ import { hasColumn } from '../../lake/files/sorted-file.js';
 import { loadKeysLabel } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import { fileMetadata } from '../../lake/files/new-file.js';
-import { timestampLiteral } from '../../core/duckdb/literals.js';
+import { timestampLiteral, identifier, literal } from '../../core/duckdb/literals.js';
 import type { Tabled } from '../../lake/files/families.js';
 
 /** Rows a row group: what DuckDB reads as one unit. */

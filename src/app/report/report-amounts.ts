@@ -1,4 +1,4 @@
-import { millionths, millionthsText } from '../../core/numeric/millionths.js';
+import { millionths, millionthsText } from '../../core/numeric/decimal.js';
 
 /** Writes the amounts of one currency. */
 export type AmountText = (text: string) => string;

@@ -1,10 +1,9 @@
-import { literal } from '../../core/duckdb/views.js';
 import { eventLists } from '../../sources/finances/model/records.js';
 import { entriesType } from '../reconcile/event-history.js';
 import { haveGaps } from '../verify/index-tables.js';
 import { netSums } from '../verify/settlement-total.js';
 import { categories, refundLists, type CategoryId } from './categories.js';
-import { timestampLiteral } from '../../core/duckdb/literals.js';
+import { timestampLiteral, literal } from '../../core/duckdb/literals.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import type { Cell } from '../../core/text/rows.js';
 

@@ -2,7 +2,7 @@ import { open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { openDatabase, type Database } from '../../core/duckdb/connection.js';
-import { fileFault, lostFile } from '../../core/duckdb/lost-file.js';
+import { fileFault, lostFile } from '../../core/duckdb/views.js';
 import { createViews } from '../../core/duckdb/views.js';
 import { messageOf, usageError } from '../../core/errors.js';
 import { replaceFile } from '../../core/io/replace-file.js';

@@ -1,7 +1,7 @@
 import { sqlType } from '../../core/columns/table.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import { identifier, literal } from '../../core/duckdb/views.js';
+import { identifier, literal } from '../../core/duckdb/literals.js';
 import type { Cell } from '../../core/text/rows.js';
 import { instantColumn, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';

@@ -1,5 +1,5 @@
 import type { Database } from '../../core/duckdb/connection.js';
-import { literal } from '../../core/duckdb/views.js';
+import { literal } from '../../core/duckdb/literals.js';
 import { formatCount } from '../../core/text/amounts.js';
 import type { Cell } from '../../core/text/rows.js';
 import { joined, type Window } from '../../core/windows.js';

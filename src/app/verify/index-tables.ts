@@ -1,6 +1,6 @@
 import type { Database } from '../../core/duckdb/connection.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { literal } from '../../core/duckdb/views.js';
+import { literal } from '../../core/duckdb/literals.js';
 import type { Certificate } from './certificate.js';
 import { byDate, byGroup } from './main-tables.js';
 import { parquet, type ReadableFile } from './file-contents.js';

@@ -1,4 +1,4 @@
-import { millionths, millionthsText } from '../../core/numeric/millionths.js';
+import { millionths, millionthsText } from '../../core/numeric/decimal.js';
 
 /** In SQL: what is summed of the entries of each settlement and currency. */
 export const netSums =

@@ -1,7 +1,7 @@
 import { LedgerlakeError } from '../../core/errors.js';
 import { formats, isFormat } from '../../core/text/formats.js';
 import { writeText } from '../../core/text/sink.js';
-import { identifier } from '../../core/duckdb/views.js';
+import { identifier } from '../../core/duckdb/literals.js';
 import type { Writable } from 'node:stream';
 import type { Destination, Session } from './session.js';
 import { printable } from '../../core/printable.js';

@@ -1,6 +1,6 @@
 import { writeRows, type Format } from '../../core/text/formats.js';
 import { writeText, type Output } from '../../core/text/sink.js';
-import { fileFault, lostFile } from '../../core/duckdb/lost-file.js';
+import { fileFault, lostFile } from '../../core/duckdb/views.js';
 import { createViews, type LakeFiles, type LakeTable } from '../../core/duckdb/views.js';
 import type { Writable } from 'node:stream';
 import type { Rows } from '../../core/text/rows.js';

@@ -16,3 +16,19 @@ export function filePattern(name: string): string {
 export function timestampLiteral(instant: number | string): string {
   return `TIMESTAMPTZ ${literal(typeof instant === 'number' ? isoInstant(instant) : instant)}`;
 }
+
+/** A name in SQL, whatever it holds. */
+export function identifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Parquet files as a table in SQL, folders left aside; `options` are further ones of DuckDB's `read_parquet`. */
+export function readParquet(addresses: readonly string[], ...options: readonly string[]): string {
+  const settings = ['hive_partitioning = false', ...options];
+  return `read_parquet([${addresses.map(fileLiteral).join(', ')}], ${settings.join(', ')})`;
+}
+
+/** A file's address in SQL. */
+export function fileLiteral(address: string): string {
+  return literal(filePattern(address));
+}

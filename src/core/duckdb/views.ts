@@ -1,6 +1,6 @@
 import { LedgerlakeError } from '../errors.js';
 import type { Database } from './connection.js';
-import { filePattern, literal } from './literals.js';
+import { fileLiteral, identifier, literal } from './literals.js';
 
 /** The committed Parquet files of each table, as absolute addresses: `…/account=…/month=…/….parquet` below one folder. */
 export type LakeFiles = ReadonlyMap<string, readonly string[]>;
@@ -113,20 +113,29 @@ function isPartition(name: string): boolean {
   return (partitions as readonly string[]).includes(name);
 }
 
-/** A name in SQL, whatever it holds. */
-export function identifier(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
+/** Whether DuckDB missed a file: one that a commit replaced after it was asked to read it. */
+export function lostFile(error: unknown): boolean {
+  return (
+    error instanceof LedgerlakeError &&
+    error.code === 'SQL' &&
+    /^(?:IO|HTTP) Error: .*(?:No files found|Cannot open file|Could not open|No such file|404)/s.test(error.message)
+  );
 }
 
-export { literal };
-
-/** Parquet files as a table in SQL, folders left aside; `options` are further ones of DuckDB's `read_parquet`. */
-export function readParquet(addresses: readonly string[], ...options: readonly string[]): string {
-  const settings = ['hive_partitioning = false', ...options];
-  return `read_parquet([${addresses.map(fileLiteral).join(', ')}], ${settings.join(', ')})`;
-}
-
-/** A file's address in SQL. */
-export function fileLiteral(address: string): string {
-  return literal(filePattern(address));
+/**
+ * Of what DuckDB has against a file of the lake one line: which file, what it holds, what to do; any other error as it is.
+ * `sliceOf` says what the file at an address holds, undefined for a file that isn't the lake's.
+ */
+export function fileFault(error: unknown, sliceOf: ((address: string) => string | undefined) | undefined): unknown {
+  if (!(error instanceof LedgerlakeError) || error.code !== 'SQL') return error;
+  for (const [, address = ''] of error.message.matchAll(/["']([^"'\n]+\.parquet)["']/g)) {
+    const slice = sliceOf?.(address);
+    if (slice === undefined) continue;
+    const [words = ''] = error.message.replace(address, 'it').split('\n');
+    const found = lostFile(error) ? 'it is missing' : `it is damaged (${words})`;
+    const advice =
+      '`ledgerlake verify` tells what else is, `ledgerlake backfill --refresh` of its dates writes it again';
+    return new LedgerlakeError('SQL', `expected the file ${address} (${slice}), ${found}: ${advice}`, { cause: error });
+  }
+  return error;
 }

@@ -92,3 +92,42 @@ export function decimalText(value: bigint, scale: number): string {
   const point = digits.length - scale;
   return scale === 0 ? sign + digits : `${sign}${digits.slice(0, point)}.${digits.slice(point)}`;
 }
+
+const numberParts = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/**
+ * Reads a JSON number's text as a whole number of its last digit: `12.3` with a scale of 2 is 1230n. Undefined for
+ * another text, and where DECIMAL(precision, scale) can't hold it exactly. Exponents may be of any size.
+ *
+ * @param precision digits in all
+ * @param scale digits behind the point
+ */
+export function readScaled(text: string, precision: number, scale: number): bigint | undefined {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = numberParts.exec(text) ?? [];
+  if (whole === '') return undefined;
+  const digits = (whole + fraction).replace(/^0+/, '');
+  if (digits === '') return 0n;
+  // Cut to its significant digits, the number is `significant` followed by `zeros` zeros.
+  const significant = digits.replace(/0+$/, '');
+  const zeros = Number(exponent) - fraction.length + (digits.length - significant.length) + scale;
+  if (!(zeros >= 0) || significant.length + zeros > precision) return undefined;
+  return BigInt(`${sign}${significant}${'0'.repeat(zeros)}`);
+}
+
+/** Reads a JSON number's text that is whole, however it is spelt (`2`, `2.0`, `20e-1`), if 64 bits can hold it. */
+export function readInteger(text: string): bigint | undefined {
+  const value = readScaled(text, 19, 0);
+  return value !== undefined && value === BigInt.asIntN(64, value) ? value : undefined;
+}
+
+/** A decimal text of up to six places (`-0.05`) in millionths: exact, of any size. Throws an Error for another text. */
+export function millionths(text: string): bigint {
+  const [, sign = '', whole, fraction = ''] = /^(-?)(\d+)(?:\.(\d{1,6}))?$/.exec(text) ?? [];
+  if (whole === undefined) throw new Error(`expected an amount of up to six decimals, got ${text}`);
+  return BigInt(`${sign}${whole}${fraction.padEnd(6, '0')}`);
+}
+
+/** Millionths as a decimal text with all six places: `-0.050000`. */
+export function millionthsText(value: bigint): string {
+  return decimalText(value, decimalScale);
+}

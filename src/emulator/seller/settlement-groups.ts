@@ -3,7 +3,8 @@ import type { EventSink, LineKind, Weight } from './event-writer.js';
 import { dayMs } from '../../core/windows.js';
 import type { Period } from './event-calendar.js';
 import type { EventStream } from './event-stream.js';
-import { instantText, numberText, usualChoice } from './json-sink.js';
+import { shortInstant } from '../../core/numeric/instant.js';
+import { numberText, usualChoice } from './json-sink.js';
 import { hash } from './seeded-random.js';
 import type { Marketplace, Profile } from './seller-profile.js';
 
@@ -58,13 +59,13 @@ export function groupJson(key: number, profile: Profile, facts: GroupFacts): str
     ...(isOpen
       ? []
       : [
-          `"FundTransferDate":"${instantText(end)}"`,
+          `"FundTransferDate":"${shortInstant(end)}"`,
           `"TraceId":"${String(trace).padStart(10, '0')}${String(bits % 1e5).padStart(5, '0')}"`,
           `"AccountTail":"${String(hash(key, marketplace.index, salt.trace) % 1e4).padStart(4, '0')}"`,
         ]),
     money('BeginningBalance', marketplace, beginningBalance, choice >>> 10),
-    `"FinancialEventGroupStart":"${instantText(start)}"`,
-    ...(isOpen ? [] : [`"FinancialEventGroupEnd":"${instantText(end)}"`]),
+    `"FinancialEventGroupStart":"${shortInstant(start)}"`,
+    ...(isOpen ? [] : [`"FinancialEventGroupEnd":"${shortInstant(end)}"`]),
   ];
   return `{${members.join(',')}}`;
 }

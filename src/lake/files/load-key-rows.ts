@@ -1,8 +1,7 @@
 import type { Table } from '../../core/columns/table.js';
-import { identifier, literal } from '../../core/duckdb/views.js';
 import { dayOf, parseImportedKey } from '../loads/imported-days.js';
 import { hasColumn } from './sorted-file.js';
-import { timestampLiteral } from '../../core/duckdb/literals.js';
+import { timestampLiteral, identifier, literal } from '../../core/duckdb/literals.js';
 
 /** How the rows of a load key are told from others, by what its name begins with. */
 const columnsOf: Readonly<Record<string, readonly string[]>> = {

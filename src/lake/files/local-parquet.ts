@@ -1,9 +1,14 @@
 import { readFile } from 'node:fs/promises';
-import { sqlType, type Table } from '../../core/columns/table.js';
+import { sqlType, type Table, type Column } from '../../core/columns/table.js';
 import type { Database, QueryOptions } from '../../core/duckdb/connection.js';
-import { countRows, statistics } from '../../core/duckdb/rewritten-file.js';
-import { identifier, literal, readParquet } from '../../core/duckdb/views.js';
+import { identifier, literal, readParquet, fileLiteral } from '../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../core/errors.js';
+import { statisticsJson, type ColumnStatistics } from '../../core/columns/statistics.js';
+import type { Cell } from '../../core/text/rows.js';
+import { isoInstant } from '../../core/numeric/instant.js';
+
+/** Rows of a row group where rows are narrow: what DuckDB reads as one unit. */
+export const mostGroupRows = 128 * 1024;
 
 /** A Parquet file on the local disk. */
 export interface LocalParquet {
@@ -91,4 +96,71 @@ export function expectRows({ name }: Table, expected: number, found: number): vo
 /** The file's bytes. */
 export async function bytesOf({ path }: LocalParquet): Promise<Uint8Array> {
   return readFile(path);
+}
+
+/**
+ * Copies the rows of a Parquet file that meet a condition, in their order, into a new file with the same columns and
+ * key-value metadata.
+ *
+ * @param condition in SQL
+ * @param metadata gives the new value of a key-value pair
+ * @throws LedgerlakeError SQL where the source can't be read, PARQUET_MISMATCH where the new file lacks rows
+ */
+export async function rewriteFile(
+  database: Database,
+  table: Table,
+  { source, target }: { readonly source: string; readonly target: string },
+  condition: string,
+  metadata: (key: string, value: string) => string,
+): Promise<LocalParquet> {
+  const pairs = await database.rows(
+    `SELECT decode(key) AS key, decode(value) AS value FROM parquet_kv_metadata(${fileLiteral(source)})`,
+  );
+  const kept = pairs
+    .map(({ key, value }) => [String(key), String(value)] as const)
+    // What a library keeps for itself describes the old file's layout.
+    .filter(([key]) => key !== 'ARROW:schema')
+    .map(([key, value]) => [key, metadata(key, value)] as const);
+  const select = `SELECT * FROM ${readParquet([source])} WHERE ${condition}`;
+  return writeRows(database, table, { select, target, metadata: new Map(kept), groupRows: mostGroupRows });
+}
+
+/** How many rows of a Parquet file meet a condition in SQL. */
+export async function countRows(database: Database, address: string, condition: string): Promise<number> {
+  const [row] = await database.rows(`SELECT count(*) AS rows FROM ${readParquet([address])} WHERE ${condition}`);
+  return Number(row?.['rows'] ?? 0);
+}
+
+/** Statistics of a Parquet file in Delta's JSON form, as `deltaStatistics` has them of a batch. */
+export async function statistics(database: Database, table: Table, address: string, rows: number): Promise<string> {
+  const filtered = table.columns.filter((column) => column.filtered === true);
+  const selected = filtered.flatMap(({ name, type }, at) => {
+    const column = identifier(name);
+    const value = type === 'instant' ? `epoch_us(${column})` : column;
+    return [
+      `min(${value}) AS min${at}`,
+      `max(${value}) AS max${at}`,
+      `count(*) FILTER (${column} IS NULL) AS nulls${at}`,
+    ];
+  });
+  const [found = {}] =
+    selected.length === 0 ? [] : await database.rows(`SELECT ${selected.join(', ')} FROM ${readParquet([address])}`);
+  const columns = new Map<string, ColumnStatistics>();
+  for (const [at, column] of filtered.entries()) {
+    columns.set(column.name, {
+      min: bound(column, found[`min${at}`] ?? null, 'down'),
+      max: bound(column, found[`max${at}`] ?? null, 'up'),
+      nulls: Number(found[`nulls${at}`] ?? 0),
+    });
+  }
+  return statisticsJson(rows, columns);
+}
+
+/** The protocol's instants have milliseconds, so the least is rounded down and the greatest up. */
+function bound({ type }: Column, value: Cell, rounding: 'down' | 'up'): string | undefined {
+  if (value === null) return undefined;
+  if (type !== 'instant') return String(value);
+  const micros = BigInt(value);
+  const down = (of: bigint) => (of - (((of % 1000n) + 1000n) % 1000n)) / 1000n;
+  return isoInstant(Number(rounding === 'down' ? down(micros) : -down(-micros)));
 }

@@ -1,4 +1,4 @@
-import { decimalScale, decimalText } from '../../core/numeric/decimal.js';
+import { millionths, millionthsText } from '../../core/numeric/decimal.js';
 import { dayStart } from '../../core/windows.js';
 import { importSpansOf, importSpansTag, loadKeysOf } from '../delta/file-tags.js';
 import type { Add } from '../delta/actions.js';
@@ -64,16 +64,8 @@ export function addNets(nets: readonly NetSums[]): NetSums {
   for (const [currency, text] of nets.flatMap((net) => Object.entries(net))) {
     sums.set(currency, (sums.get(currency) ?? 0n) + millionths(text));
   }
-  const texts = [...sums].map(([currency, sum]): [string, string] => [currency, decimalText(sum, decimalScale)]);
+  const texts = [...sums].map(([currency, sum]): [string, string] => [currency, millionthsText(sum)]);
   return Object.fromEntries(texts.toSorted(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-function millionths(text: string): bigint {
-  const [, sign, whole, fraction] = /^(-?)(\d+)\.(\d{6})$/.exec(text) ?? [];
-  if (whole === undefined || fraction === undefined)
-    throw new Error(`expected an amount with six decimals, got ${text}`);
-  const value = BigInt(whole + fraction);
-  return sign === '-' ? -value : value;
 }
 
 function valuesOf(adds: readonly Add[], tag: string): string[] {

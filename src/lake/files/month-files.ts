@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { sqlType, type Table } from '../../core/columns/table.js';
 import type { Database } from '../../core/duckdb/connection.js';
-import { identifier, literal } from '../../core/duckdb/views.js';
+import { identifier, literal } from '../../core/duckdb/literals.js';
 import type { Add } from '../delta/actions.js';
 import { derivedOf } from '../delta/file-tags.js';
 import type { ComparedLake } from '../transaction/revisions.js';

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import type { Table } from '../../core/columns/table.js';
 import type { QueryOptions, Database } from '../../core/duckdb/connection.js';
-import { literal, fileLiteral, identifier } from '../../core/duckdb/views.js';
-import { rowsIn, writeRows, type LocalParquet } from './local-parquet.js';
+import { literal, fileLiteral, identifier } from '../../core/duckdb/literals.js';
+import { mostGroupRows, rowsIn, writeRows, type LocalParquet } from './local-parquet.js';
 import type { Workspace } from './workspace.js';
 
 export interface Sorting {
@@ -51,8 +51,6 @@ export async function sortedFile(
 /** What DuckDB takes for a value however short it is. */
 const leastValueBytes = 16;
 
-/** Rows of a row group where rows are narrow, as in the files of slices. */
-const mostGroupRows = 128 * 1024;
 /**
  * Bytes of a row group where rows are wide. DuckDB unpacks the whole of a column's part in a group to get at one `raw`:
  * an order's events come three times as fast out of groups of this size as out of four times larger ones.

@@ -1,6 +1,6 @@
 import { groupEventsPipeline } from '../../../pipelines/group-events.js';
 import { orderEventsPipeline } from '../../../pipelines/order-events.js';
-import { lostFile } from '../../core/duckdb/lost-file.js';
+import { lostFile } from '../../core/duckdb/views.js';
 import { loadVersion } from '../../lake/loads/load-keys.js';
 import type { InstantRange, Ledger, LedgerPage, LedgerQuery } from '../http/ledger.js';
 import {

@@ -1,5 +1,5 @@
 import type { Cell } from '../../core/text/rows.js';
-import { readParquet } from '../../core/duckdb/views.js';
+import { readParquet } from '../../core/duckdb/literals.js';
 import { latest } from './committed-files.js';
 
 /** A row of the lake on its way out. */

@@ -10,8 +10,7 @@ import { callDefinition, definitionError, type LoadedDefinition } from './load-d
 import type { Json, Cell } from './definition.js';
 import type { CustomPage } from './custom-api.js';
 import { readInstant } from '../../core/numeric/instant.js';
-import { readInteger } from '../../core/numeric/integer.js';
-import { readScaled } from '../../core/numeric/scaled.js';
+import { readInteger, readScaled } from '../../core/numeric/decimal.js';
 import { JsonNode } from './json-node.js';
 
 /** The rows of a window, column by column. */

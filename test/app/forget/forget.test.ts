@@ -5,7 +5,7 @@ import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { forget, type ForgetContext, type ForgetOptions } from '../../../src/app/forget/forget.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
-import { literal } from '../../../src/core/duckdb/views.js';
+import { literal } from '../../../src/core/duckdb/literals.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import { tables } from '../../../src/sources/finances/model/tables.js';
 import { diskStore } from '../../../src/lake/store/disk.js';

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../../src/core/clock.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
-import { statistics } from '../../../src/core/duckdb/rewritten-file.js';
+import { statistics } from '../../../src/lake/files/local-parquet.js';
 import { tables } from '../../../src/sources/finances/model/tables.js';
 import { commitTransaction } from '../../../src/lake/transaction/transaction.js';
 import { derivedOf } from '../../../src/lake/delta/file-tags.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { millionthsText } from '../../../src/core/numeric/millionths.js';
+import { millionthsText } from '../../../src/core/numeric/decimal.js';
 import {
   amountsIn,
   currencyName,

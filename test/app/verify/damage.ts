@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
-import { literal } from '../../../src/core/duckdb/views.js';
+import { literal } from '../../../src/core/duckdb/literals.js';
 import { encodeActions, type Action, type Add } from '../../../src/lake/delta/actions.js';
 
 function logFolder(root: string, table: string): string {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
-import { fileLiteral } from '../../../src/core/duckdb/views.js';
+import { fileLiteral } from '../../../src/core/duckdb/literals.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import type { Database } from '../../../src/core/duckdb/connection.js';
 

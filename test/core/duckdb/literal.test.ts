@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
-import { literal } from '../../../src/core/duckdb/views.js';
+import { literal } from '../../../src/core/duckdb/literals.js';
 
 let database: Database;
 beforeAll(async () => {

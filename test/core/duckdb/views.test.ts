@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
 import fc from 'fast-check';
-import { createViews, literal } from '../../../src/core/duckdb/views.js';
+import { createViews } from '../../../src/core/duckdb/views.js';
+import { literal } from '../../../src/core/duckdb/literals.js';
 import { entriesQuery, lakeFolder, tables, type LakeFolder } from './lake-fixture.js';
 
 let database: Database;

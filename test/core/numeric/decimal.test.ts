@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readDecimal } from '../../../src/core/numeric/decimal.js';
-import { readInteger } from '../../../src/core/numeric/integer.js';
+import { readDecimal, readInteger } from '../../../src/core/numeric/decimal.js';
 import { numberText } from '../../reference/arbitraries.js';
 import { int64Of, millionthsOf } from '../../reference/decimals.js';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
-import { literal } from '../../../src/core/duckdb/views.js';
+import { literal } from '../../../src/core/duckdb/literals.js';
 import { decodeActions, encodeActions, type Action } from '../../../src/lake/delta/actions.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import type { StoredFile } from '../../../src/lake/store/store.js';

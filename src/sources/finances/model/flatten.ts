@@ -1,6 +1,5 @@
-import { type Int64Halves, readDecimal } from '../../../core/numeric/decimal.js';
+import { type Int64Halves, readDecimal, readInteger } from '../../../core/numeric/decimal.js';
 import { readInstant, readInstantBytes } from '../../../core/numeric/instant.js';
-import { readInteger } from '../../../core/numeric/integer.js';
 import type { Dictionary } from '../../../core/columns/dictionary.js';
 import type { Tape } from '../../../core/json/tape.js';
 import { kind } from '../../../core/json/tape.js';
