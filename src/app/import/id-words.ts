@@ -1,5 +1,5 @@
 import type { ByteRange } from '../../core/columns/arrays.js';
-import { instantCells, textCells } from '../../core/columns/column-cells.js';
+import { instantCells, textCells } from '../../core/columns/column-data.js';
 import { columnData, numbersOf } from '../../core/columns/column-data.js';
 import type { ParquetSource } from '../../core/parquet/source-blob.js';
 import { parquetBatches } from '../../core/parquet/wasm.js';

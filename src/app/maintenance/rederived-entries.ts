@@ -1,6 +1,6 @@
 import type { RecordBatch } from 'apache-arrow';
 import type { ByteRange } from '../../core/columns/arrays.js';
-import { instantCells, textCells } from '../../core/columns/column-cells.js';
+import { instantCells, textCells } from '../../core/columns/column-data.js';
 import type { Dictionary } from '../../core/columns/dictionary.js';
 import type { ColumnMemory } from '../../core/columns/memory.js';
 import { RowSums } from '../../core/columns/row-sums.js';

@@ -1,9 +1,23 @@
-import { Decimal, Int64, Utf8, makeData, type Data } from 'apache-arrow';
+import {
+  Bool,
+  DateDay,
+  Decimal,
+  Dictionary as DictionaryType,
+  Int32,
+  Int64,
+  TimeUnit,
+  Timestamp,
+  Utf8,
+  Vector,
+  makeData,
+  type Data,
+} from 'apache-arrow';
 import { decimalPrecision, decimalScale } from '../numeric/decimal.js';
 import type { Dictionary } from './dictionary.js';
-import { GatheredArrays, instantType } from './gathered-arrays.js';
 import { ownMemory, type ColumnMemory } from './memory.js';
-import { Validity } from './validity.js';
+import type { Digits } from './table.js';
+
+const instantType = new Timestamp(TimeUnit.MICROSECOND, 'UTC');
 
 /** Strings of few rows as numbers in a dictionary; below 0 stands for null. */
 export function dictionaryArray(dictionary: Dictionary, length: number, at: (row: number) => number): Data {
@@ -50,47 +64,188 @@ export function textArray(length: number, at: (row: number) => string): Data<Utf
   return makeData({ type: new Utf8(), length, nullCount: 0, valueOffsets, data });
 }
 
-type OptionalBigint = (row: number) => bigint | undefined;
+/** A row's value; undefined is null. */
+type Optional<T> = (row: number) => T | undefined;
 
-function bigints(length: number, at: OptionalBigint): { data: BigInt64Array; validity: Validity } {
-  const data = new BigInt64Array(length);
+/** Hands each value that is there to `put`, and notes where none is. */
+function filled<T>(length: number, at: Optional<T>, put: (row: number, value: T) => void) {
   const validity = new Validity(length);
   for (let row = 0; row < length; row++) {
     const value = at(row);
     if (value === undefined) validity.setNull(row);
-    else data[row] = value;
+    else put(row, value);
   }
-  return { data, validity };
+  return validity.nulls;
+}
+
+function int64s(length: number, at: Optional<bigint>) {
+  const data = new BigInt64Array(length);
+  return { length, data, ...filled(length, at, (row, value) => (data[row] = value)) };
+}
+
+function int32s(length: number, at: Optional<number>) {
+  const data = new Int32Array(length);
+  return { length, data, ...filled(length, at, (row, value) => (data[row] = value)) };
 }
 
 /** Microseconds since 1970-01-01T00:00:00Z. */
-export function instantArray(length: number, at: OptionalBigint): Data {
-  const { data, validity } = bigints(length, at);
-  return makeData({ type: instantType, length, data, ...validity.nulls });
+export function instantArray(length: number, at: Optional<bigint>): Data {
+  return makeData({ type: instantType, ...int64s(length, at) });
 }
 
-export function bigintArray(length: number, at: OptionalBigint): Data {
-  const { data, validity } = bigints(length, at);
-  return makeData({ type: new Int64(), length, data, ...validity.nulls });
+export function bigintArray(length: number, at: Optional<bigint>): Data {
+  return makeData({ type: new Int64(), ...int64s(length, at) });
 }
 
-/** Millionths as the halves of 64-bit integers, so that no value becomes an object; `isNull` first. */
-export function decimalArray(
-  length: number,
-  isNull: (row: number) => boolean,
-  low: (row: number) => number,
-  high: (row: number) => number,
-): Data {
-  const halves = new Int32Array(length * 2);
-  const validity = new Validity(length);
-  for (let row = 0; row < length; row++) {
-    if (isNull(row)) {
-      validity.setNull(row);
-    } else {
-      halves[row * 2] = low(row);
-      halves[row * 2 + 1] = high(row);
-    }
+/** Decimals as whole numbers of their last digit: 12.30 with a scale of 2 is 1230n. */
+export function decimalArray(length: number, { precision, scale }: Digits, at: Optional<bigint>): Data {
+  const { data, ...others } = int64s(length, at);
+  return makeData({ type: new Decimal(scale, precision, 64), data: new Int32Array(data.buffer), ...others });
+}
+
+export function integerArray(length: number, at: Optional<number>): Data {
+  return makeData({ type: new Int32(), ...int32s(length, at) });
+}
+
+/** Days since 1970-01-01. */
+export function dateArray(length: number, at: Optional<number>): Data {
+  return makeData({ type: new DateDay(), ...int32s(length, at) });
+}
+
+export function booleanArray(length: number, at: Optional<boolean>): Data {
+  const data = new Uint8Array((length + 7) >> 3);
+  const nulls = filled(length, at, (row, value) => {
+    if (value) data[row >> 3] = (data[row >> 3] ?? 0) | (1 << (row & 7));
+  });
+  return makeData({ type: new Bool(), length, data, ...nulls });
+}
+
+/** Signed 64-bit integers that rows share: as halves, so that handing one to a row makes no object. */
+export class Int64Values {
+  /** Low and high half of each. */
+  readonly halves: Int32Array;
+  readonly isNull: Uint8Array;
+
+  constructor(values: readonly (bigint | undefined)[]) {
+    const all = new BigInt64Array(values.length);
+    this.isNull = new Uint8Array(values.length);
+    values.forEach((value, index) => {
+      if (value === undefined) this.isNull[index] = 1;
+      else all[index] = value;
+    });
+    this.halves = new Int32Array(all.buffer);
   }
-  const type = new Decimal(decimalScale, decimalPrecision, 64);
-  return makeData({ type, length, data: halves, ...validity.nulls });
+}
+
+/** Millionths as columns of halves, and a 1 where there is a value. */
+interface DecimalHalves {
+  readonly exact: Int32Array;
+  readonly low: Int32Array;
+  readonly high: Int32Array;
+}
+
+/** Columns of values that rows name by number, below 0 standing for null. They lie in one memory. */
+export class GatheredArrays {
+  readonly #memory: ColumnMemory;
+
+  constructor(memory: ColumnMemory) {
+    this.#memory = memory;
+  }
+
+  /** For each row the value with its number; -1 where the number is below 0. */
+  gathered(values: Int32Array, numbers: Int32Array): Int32Array {
+    const into = this.#memory.int32s(numbers.length);
+    for (let row = 0; row < numbers.length; row++) {
+      const number = numbers[row] ?? -1;
+      into[row] = number < 0 ? -1 : (values[number] ?? -1);
+    }
+    return into;
+  }
+
+  /** Strings by their number in a dictionary. The array keeps `numbers`, which is the caller's no longer. */
+  numbered(dictionary: Pick<Dictionary, 'data'>, numbers: Int32Array): Data {
+    const validity = this.#negativesAsNull(numbers);
+    const type = new DictionaryType(new Utf8(), new Int32());
+    const values = new Vector([dictionary.data()]);
+    return makeData({ type, length: numbers.length, data: numbers, dictionary: values, ...validity.nulls });
+  }
+
+  /** The numbers themselves. The array keeps them: they are the caller's no longer. */
+  integers(numbers: Int32Array): Data {
+    const validity = this.#negativesAsNull(numbers);
+    return makeData({ type: new Int32(), length: numbers.length, data: numbers, ...validity.nulls });
+  }
+
+  /** Microseconds since 1970-01-01T00:00:00Z. */
+  instants(values: Int64Values, numbers: Int32Array): Data {
+    const { data, validity } = this.#int64s(values, numbers);
+    return makeData({ type: instantType, length: numbers.length, data, ...validity.nulls });
+  }
+
+  bigints(values: Int64Values, numbers: Int32Array): Data {
+    const { data, validity } = this.#int64s(values, numbers);
+    return makeData({ type: new Int64(), length: numbers.length, data, ...validity.nulls });
+  }
+
+  decimals({ exact, low, high }: DecimalHalves, numbers: Int32Array): Data {
+    const halves = this.#memory.int32s(numbers.length * 2);
+    const validity = new Validity(numbers.length, this.#memory);
+    for (let row = 0; row < numbers.length; row++) {
+      const at = numbers[row] ?? -1;
+      if (exact[at] === 1) {
+        halves[row * 2] = low[at] ?? 0;
+        halves[row * 2 + 1] = high[at] ?? 0;
+      } else {
+        validity.setNull(row);
+      }
+    }
+    const type = new Decimal(decimalScale, decimalPrecision, 64);
+    return makeData({ type, length: numbers.length, data: halves, ...validity.nulls });
+  }
+
+  #int64s({ halves, isNull }: Int64Values, numbers: Int32Array): { data: BigInt64Array; validity: Validity } {
+    const into = this.#memory.int32s(numbers.length * 2);
+    const validity = new Validity(numbers.length, this.#memory);
+    for (let row = 0; row < numbers.length; row++) {
+      const at = numbers[row] ?? -1;
+      if (at < 0 || isNull[at] === 1) {
+        validity.setNull(row);
+      } else {
+        into[row * 2] = halves[at * 2] ?? 0;
+        into[row * 2 + 1] = halves[at * 2 + 1] ?? 0;
+      }
+    }
+    return { data: new BigInt64Array(into.buffer, into.byteOffset, numbers.length), validity };
+  }
+
+  /** The nulls are marked, and 0 takes their place in `numbers`. */
+  #negativesAsNull(numbers: Int32Array): Validity {
+    const validity = new Validity(numbers.length, this.#memory);
+    for (let row = 0; row < numbers.length; row++) {
+      if ((numbers[row] ?? 0) >= 0) continue;
+      validity.setNull(row);
+      numbers[row] = 0;
+    }
+    return validity;
+  }
+}
+
+/** Marks which values are there; Arrow's bitmap has a bit for each, least significant first. */
+class Validity {
+  nullCount = 0;
+  readonly #bits: Uint8Array;
+
+  constructor(length: number, memory: ColumnMemory = ownMemory) {
+    this.#bits = memory.bytes((length + 7) >> 3).fill(0xff);
+  }
+
+  setNull(row: number): void {
+    this.nullCount++;
+    this.#bits[row >> 3] = (this.#bits[row >> 3] ?? 0) & ~(1 << (row & 7));
+  }
+
+  /** The bitmap, left out where nothing is null. */
+  get nulls(): { nullCount: number; nullBitmap?: Uint8Array } {
+    return this.nullCount === 0 ? { nullCount: 0 } : { nullCount: this.nullCount, nullBitmap: this.#bits };
+  }
 }

@@ -43,7 +43,6 @@ export function statisticsJson(rows: number, columns: ReadonlyMap<string, Column
   return JSON.stringify({ numRecords: rows, minValues, maxValues, nullCount }).replace(/[\u0080-\uffff]/g, escaped);
 }
 
-/** The protocol's instants have milliseconds, so the least is rounded down and the greatest up. */
 function instants(vector: Vector): ColumnStatistics {
   const [data] = vector.data;
   const values: unknown = data?.values;
@@ -64,17 +63,17 @@ function instants(vector: Vector): ColumnStatistics {
     if (max < 0 || isLess(max, row)) max = row;
   }
   const nulls = vector.nullCount;
-  if (min < 0 || max < 0) return { nulls };
-  return { min: iso(floorMs(values[min] ?? 0n)), max: iso(-floorMs(-(values[max] ?? 0n))), nulls };
+  return min < 0 || max < 0 ? { nulls } : { ...instantBounds(values[min] ?? 0n, values[max] ?? 0n), nulls };
+}
+
+/** From microseconds. The protocol's instants have milliseconds, so the least is rounded down and the greatest up. */
+export function instantBounds(min: bigint, max: bigint): { readonly min: string; readonly max: string } {
+  return { min: isoInstant(Number(floorMs(min))), max: isoInstant(Number(-floorMs(-max))) };
 }
 
 function floorMs(micros: bigint): bigint {
   const ms = micros / 1000n;
   return ms * 1000n > micros ? ms - 1n : ms;
-}
-
-function iso(ms: bigint): string {
-  return isoInstant(Number(ms));
 }
 
 /** By the order of UTF-8 bytes, which is also that of Parquet's own statistics. */

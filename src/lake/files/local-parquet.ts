@@ -1,11 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { sqlType, type Table, type Column } from '../../core/columns/table.js';
+import { sqlType, type Table } from '../../core/columns/table.js';
 import type { Database, QueryOptions } from '../../core/duckdb/connection.js';
 import { identifier, literal, readParquet, fileLiteral } from '../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import { statisticsJson, type ColumnStatistics } from '../../core/columns/statistics.js';
-import type { Cell } from '../../core/text/rows.js';
-import { isoInstant } from '../../core/numeric/instant.js';
+import { instantBounds, statisticsJson, type ColumnStatistics } from '../../core/columns/statistics.js';
 
 /** Rows of a row group where rows are narrow: what DuckDB reads as one unit. */
 export const mostGroupRows = 128 * 1024;
@@ -147,20 +145,11 @@ export async function statistics(database: Database, table: Table, address: stri
     selected.length === 0 ? [] : await database.rows(`SELECT ${selected.join(', ')} FROM ${readParquet([address])}`);
   const columns = new Map<string, ColumnStatistics>();
   for (const [at, column] of filtered.entries()) {
-    columns.set(column.name, {
-      min: bound(column, found[`min${at}`] ?? null, 'down'),
-      max: bound(column, found[`max${at}`] ?? null, 'up'),
-      nulls: Number(found[`nulls${at}`] ?? 0),
-    });
+    const nulls = Number(found[`nulls${at}`] ?? 0);
+    const [min = null, max = null] = [found[`min${at}`], found[`max${at}`]];
+    if (min === null || max === null) columns.set(column.name, { nulls });
+    else if (column.type === 'instant') columns.set(column.name, { ...instantBounds(BigInt(min), BigInt(max)), nulls });
+    else columns.set(column.name, { min: String(min), max: String(max), nulls });
   }
   return statisticsJson(rows, columns);
-}
-
-/** The protocol's instants have milliseconds, so the least is rounded down and the greatest up. */
-function bound({ type }: Column, value: Cell, rounding: 'down' | 'up'): string | undefined {
-  if (value === null) return undefined;
-  if (type !== 'instant') return String(value);
-  const micros = BigInt(value);
-  const down = (of: bigint) => (of - (((of % 1000n) + 1000n) % 1000n)) / 1000n;
-  return isoInstant(Number(rounding === 'down' ? down(micros) : -down(-micros)));
 }

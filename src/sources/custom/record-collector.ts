@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Data } from 'apache-arrow';
-import { bigintArray, dictionaryArray, instantArray, textArray } from '../../core/columns/arrays.js';
+import { bigintArray, dictionaryArray, instantArray, textArray, booleanArray, dateArray } from '../../core/columns/arrays.js';
 import { Dictionary } from '../../core/columns/dictionary.js';
 import { digitsOf, recordBatch, type Column } from '../../core/columns/table.js';
-import { booleanArray, dateArray, nullableIntegers, scaledArray } from '../../core/columns/typed-arrays.js';
+import { nullableIntegers, scaledArray } from '../../core/columns/typed-arrays.js';
 import type { Collector } from '../../engine/run/pipeline.js';
 import { monthOf, type Window } from '../../core/windows.js';
 import { callDefinition, definitionError, type LoadedDefinition } from './load-definitions.js';

@@ -1,8 +1,7 @@
 import type { RecordBatch } from 'apache-arrow';
-import { bigintArray, bytesArray, textArray } from '../../../core/columns/arrays.js';
+import { bigintArray, bytesArray, textArray, GatheredArrays, Int64Values } from '../../../core/columns/arrays.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
-import { GatheredArrays, Int64Values } from '../../../core/columns/gathered-arrays.js';
-import type { Int32List } from '../../../core/columns/growable.js';
+import type { Int32List } from '../../../core/columns/memory.js';
 import { ownMemory, type ColumnMemory } from '../../../core/columns/memory.js';
 import { type Table, recordBatch } from '../../../core/columns/table.js';
 import { type EventIds, micros } from './event-ids.js';

@@ -1,7 +1,7 @@
 import type { RecordBatch } from 'apache-arrow';
 import { bytesArray, decimalArray, dictionaryArray, instantArray } from '../../../core/columns/arrays.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
-import { recordBatch } from '../../../core/columns/table.js';
+import { digitsOf, recordBatch } from '../../../core/columns/table.js';
 import { type Int64Halves, readDecimal } from '../../../core/numeric/decimal.js';
 import { readInstant } from '../../../core/numeric/instant.js';
 import { type Tape, kind } from '../../../core/json/tape.js';
@@ -103,12 +103,10 @@ export function groupBatch(rows: readonly GroupRow[], window: { start: number; e
     });
   };
   const amount = (of: MoneyColumn) =>
-    decimalArray(
-      length,
-      (index) => row(index).money[of].amount === undefined,
-      (index) => row(index).money[of].amount?.low ?? 0,
-      (index) => row(index).money[of].amount?.high ?? 0,
-    );
+    decimalArray(length, digitsOf({}), (index) => {
+      const halves = row(index).money[of].amount;
+      return halves && (BigInt(halves.high) << 32n) | BigInt(halves.low >>> 0);
+    });
   return recordBatch(groups, length, {
     group_id: text((group) => group.id),
     processing_status: text((group) => group.texts.processing_status),

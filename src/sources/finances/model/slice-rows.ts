@@ -1,4 +1,4 @@
-import { Int32List } from '../../../core/columns/growable.js';
+import { Int32List } from '../../../core/columns/memory.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
 
 /** Stands for null where a dictionary's number is expected. */
