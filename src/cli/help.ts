@@ -1,4 +1,4 @@
-import { wrapped } from '../core/text/wrapped.js';
+import { wrapped } from '../core/text/width.js';
 import {
   commandShape,
   everyOption,

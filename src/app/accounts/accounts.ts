@@ -15,7 +15,7 @@ import { writeText } from '../../core/text/sink.js';
 import type { ReadingContext } from '../context.js';
 import { printable } from '../../core/printable.js';
 import type { Clock } from '../../core/clock.js';
-import { nearestName } from '../../core/text/nearest-name.js';
+import { nearestName } from '../../core/text/fault-line.js';
 import { resolveAccount, type ResolvedAccount } from '../configuration/resolve-account.js';
 import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
 import { apiClient } from '../../engine/paging/paged-requests.js';

@@ -1,6 +1,6 @@
 import { shellWord } from '../status/backfill-command.js';
 import { rm, writeFile } from 'node:fs/promises';
-import { nearestName } from '../../core/text/nearest-name.js';
+import { nearestName } from '../../core/text/fault-line.js';
 import { regionNames, type Region, readAccountName, defaultTokenEndpoint } from '../configuration/account.js';
 import { messageOf, usageError } from '../../core/errors.js';
 import type { CommandContext } from '../context.js';

@@ -4,7 +4,7 @@ import { Secret } from '../../engine/auth/secret.js';
 import { isTokenAddress, tokenAddress, isBaseAddress } from '../../engine/http/address.js';
 import type { Configuration, SecretSource } from './configuration.js';
 import { variableOf, type Environment } from '../../core/environment.js';
-import { nearestName } from '../../core/text/nearest-name.js';
+import { nearestName } from '../../core/text/fault-line.js';
 
 /** A secret that is set, not read yet. */
 export interface PlacedSecret {

@@ -8,7 +8,7 @@ import type { SignIn } from '../../engine/auth/token-request.js';
 import { accountSettings, accountVariables, variableSuffix, type AccountSettings } from './account-settings.js';
 import type { Configuration } from './configuration.js';
 import { variableOf, type Environment } from '../../core/environment.js';
-import { nearestName } from '../../core/text/nearest-name.js';
+import { nearestName } from '../../core/text/fault-line.js';
 
 /** Whose events to read, where, and with what to sign in. */
 export interface ResolvedAccount {

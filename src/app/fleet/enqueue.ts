@@ -1,4 +1,4 @@
-import { nearestName } from '../../core/text/nearest-name.js';
+import { nearestName } from '../../core/text/fault-line.js';
 import { usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { openFleet, type Fleet, type FleetPlace } from './fleet.js';

@@ -2,7 +2,7 @@ import type { Add } from '../../lake/delta/actions.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { printable } from '../../core/printable.js';
 import { isoInstant } from '../../core/numeric/instant.js';
-import { grid } from '../../core/text/grid.js';
+import { grid } from '../../core/text/width.js';
 
 /** What went from one table. */
 export interface ForgottenRows {

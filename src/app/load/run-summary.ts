@@ -3,7 +3,7 @@ import { shellWord } from '../status/backfill-command.js';
 import type { PipelineSummary } from '../../engine/run/pipeline-summary.js';
 import type { Window } from '../../core/windows.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
-import { grid } from '../../core/text/grid.js';
+import { grid } from '../../core/text/width.js';
 import { printable } from '../../core/printable.js';
 import { isoInstant, shortInstant } from '../../core/numeric/instant.js';
 

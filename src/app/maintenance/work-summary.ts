@@ -1,5 +1,5 @@
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
-import { grid } from '../../core/text/grid.js';
+import { grid } from '../../core/text/width.js';
 import { printable } from '../../core/printable.js';
 
 /** A `compact` or `rebuild` that has ended. */

@@ -1,9 +1,8 @@
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
 import type { Cell, Column, Rows } from '../../core/text/rows.js';
 import { printable } from '../../core/printable.js';
-import { grid } from '../../core/text/grid.js';
+import { grid, wrapped } from '../../core/text/width.js';
 import { isoInstant } from '../../core/numeric/instant.js';
-import { wrapped } from '../../core/text/wrapped.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import { instantText } from '../status/backfill-command.js';
 import type { PipelinePlan, Plan } from './estimate.js';

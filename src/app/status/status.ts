@@ -2,7 +2,7 @@ import { isoInstant } from '../../core/numeric/instant.js';
 import { printable } from '../../core/printable.js';
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
-import { grid } from '../../core/text/grid.js';
+import { grid } from '../../core/text/width.js';
 import type { Column, Rows } from '../../core/text/rows.js';
 import { terminalWidth, writeText } from '../../core/text/sink.js';
 import type { Window } from '../../core/windows.js';

@@ -1,8 +1,7 @@
-import { csvText, type CsvOptions } from './csv.js';
-import { jsonText, ndjsonText } from './json.js';
 import { terminalWidth, writeExact, writeText, type Output } from './sink.js';
-import { tableText, type TableOptions } from './table.js';
-import type { Column, Rows } from './rows.js';
+import { tableText, type TableOptions } from './text-table.js';
+import { type Column, type Rows, cellText, type Cell, type Kind, jsonNumber } from './rows.js';
+import { printable } from '../printable.js';
 
 /** What `--format` takes; `csv-safe` is for spreadsheets, which take some texts for formulas. */
 export const formats = ['table', 'json', 'csv', 'csv-safe', 'ndjson'] as const;
@@ -54,4 +53,99 @@ export function writeRows(
 /** Rows that are there already, for `writeRows`. */
 export async function* chunksOf(...rows: readonly Rows[]): AsyncGenerator<Rows> {
   for (const chunk of rows) yield await Promise.resolve(chunk);
+}
+
+export interface CsvOptions {
+  /** Puts an apostrophe before each text that a spreadsheet would take for a formula; numbers stay numbers. */
+  readonly isSafe?: boolean;
+  /** Shows as escapes what a terminal must not get; else each field is exactly what its cell is. */
+  readonly isShown?: boolean;
+}
+
+/**
+ * CSV with a header, quoted as RFC 4180 says. Lines end in a bare line feed, as DuckDB's do and Unix tools want it.
+ * NULL is an empty field and the empty string a quoted one (`""`), so that the two stay apart.
+ */
+export async function* csvText(
+  columns: readonly Column[],
+  chunks: AsyncIterable<Rows>,
+  { isSafe = false, isShown = false }: CsvOptions = {},
+): AsyncGenerator<string> {
+  const changed = (text: string, kind: Kind): string => {
+    const safe = isSafe && (kind === 'text' || kind === 'json') ? safeText(text) : text;
+    return isShown ? printable(safe) : safe;
+  };
+  const fieldOf = (cell: Cell, kind: Kind): string => (cell === null ? '' : quoted(changed(cellText(cell), kind)));
+  const line = (fields: readonly string[]): string => `${fields.join(',')}\n`;
+  yield line(columns.map(({ name }) => fieldOf(name, 'text')));
+  for await (const rows of chunks) {
+    yield rows.map((row) => line(row.map((cell, at) => fieldOf(cell, columns[at]?.kind ?? 'text')))).join('');
+  }
+}
+
+function quoted(text: string): string {
+  return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** What spreadsheets begin a formula with, after white space too; a line break or a tab begins a cell for some. */
+const formula = /^(?:[\s\p{Control}\p{Format}]*[=+\-@＝＋－＠]|[\t\r\n])/u;
+const decimal = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+function safeText(text: string): string {
+  return formula.test(text) && !decimal.test(text) ? `'${text}` : text;
+}
+
+/**
+ * One JSON array, an object a row, each on a line of its own. Numbers are written with all their digits (`25.100000`,
+ * 2^64): JSON allows it, and a reader that wants them exact reads them as decimals, not as doubles. NaN and the
+ * infinities are null.
+ */
+export async function* jsonText(columns: readonly Column[], chunks: AsyncIterable<Rows>): AsyncGenerator<string> {
+  const keys = keysOf(columns);
+  let before = '[';
+  for await (const rows of chunks) {
+    if (rows.length === 0) continue;
+    yield `${before}\n${rows.map((row) => objectText(columns, keys, row)).join(',\n')}`;
+    before = ',';
+  }
+  yield before === '[' ? '[]\n' : '\n]\n';
+}
+
+/** The same objects as newline-delimited JSON: one a line, nothing around them. */
+export async function* ndjsonText(columns: readonly Column[], chunks: AsyncIterable<Rows>): AsyncGenerator<string> {
+  const keys = keysOf(columns);
+  for await (const rows of chunks) yield rows.map((row) => `${objectText(columns, keys, row)}\n`).join('');
+}
+
+/** Each column's key with its colon; a name that was there before gets `_1`, `_2` …, so that no value hides another. */
+function keysOf(columns: readonly Column[]): readonly string[] {
+  const names = new Set(columns.map((column) => column.name));
+  const taken = new Set<string>();
+  return columns.map(({ name }) => {
+    let key = name;
+    for (let number = 1; taken.has(key) || (key !== name && names.has(key)); number++) key = `${name}_${number}`;
+    taken.add(key);
+    return `${JSON.stringify(key)}:`;
+  });
+}
+
+function objectText(columns: readonly Column[], keys: readonly string[], row: readonly Cell[]): string {
+  return `{${keys.map((key, at) => key + valueText(columns[at]?.kind ?? 'text', row[at] ?? null)).join(',')}}`;
+}
+
+function valueText(kind: Kind, cell: Cell): string {
+  if (cell === null) return 'null';
+  const text = cellText(cell);
+  switch (kind) {
+    case 'number':
+      return jsonNumber(text);
+    case 'boolean':
+      return text;
+    case 'json':
+      // Inside JSON these can only be white space between two tokens; ndjson needs line breaks gone.
+      return text.replaceAll(/[\t\r\n]+/g, ' ');
+    case 'time':
+    case 'text':
+      return JSON.stringify(text);
+  }
 }

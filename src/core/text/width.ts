@@ -37,3 +37,23 @@ function graphemeWidth(grapheme: string): number {
   if (wide.test(grapheme)) return 2;
   return invisible.test(grapheme) ? 0 : 1;
 }
+
+/** Rows of cells as lines: the first column to the left, the others to the right. */
+export function grid(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) => {
+    const cells = row.map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)));
+    return cells.join('  ').trimEnd();
+  });
+}
+
+/** A text on lines of up to `width` characters; a word that is longer has one of its own. */
+export function wrapped(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const longer = `${lines.at(-1) ?? ''} ${word}`;
+    if (lines.length > 0 && longer.length <= width) lines.splice(-1, 1, longer);
+    else lines.push(word);
+  }
+  return lines;
+}

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Configuration } from '../../../src/app/configuration/configuration.js';
-import { nearestName } from '../../../src/core/text/nearest-name.js';
+import { nearestName } from '../../../src/core/text/fault-line.js';
 import { resolveSettings } from '../../../src/app/configuration/settings.js';
 
 const none: Configuration = { file: undefined, folder: '/srv/lakes', settings: {}, accounts: new Map() };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { csvText } from '../../../src/core/text/csv.js';
+import { csvText } from '../../../src/core/text/formats.js';
 import { writeRows } from '../../../src/core/text/formats.js';
 import { chunked, Kept, textOf } from './streams.js';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { jsonText, ndjsonText } from '../../../src/core/text/json.js';
+import { jsonText, ndjsonText } from '../../../src/core/text/formats.js';
 import { chunked, textOf } from './streams.js';
 import type { Column } from '../../../src/core/text/rows.js';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { tableText } from '../../../src/core/text/table.js';
+import { tableText } from '../../../src/core/text/text-table.js';
 import { displayWidth } from '../../../src/core/text/width.js';
 import { chunked, textOf } from './streams.js';
 import type { Cell, Column } from '../../../src/core/text/rows.js';
