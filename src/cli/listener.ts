@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { Clock } from '../core/clock.js';
 import type { LogSettings } from '../app/configuration/settings.js';
 import { messageOf, usageError, LedgerlakeError } from '../core/errors.js';
-import { replaceFile } from '../core/io/replace-file.js';
+import { replaceFile } from '../core/io/files.js';
 import type { Level, Emit, RunEvent } from '../core/events/run-event.js';
 import { plainLog, type LogFormat } from '../observe/log/plain-log.js';
 import { isColoured } from '../core/environment.js';

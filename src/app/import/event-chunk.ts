@@ -16,7 +16,7 @@ import type { Family } from '../../lake/files/families.js';
 import { handled, keptFile, type Workspace } from '../../lake/files/workspace.js';
 import type { LocalParquet } from '../../lake/files/local-parquet.js';
 import { metadataOf } from '../../lake/files/new-file.js';
-import type { SizedWriter } from '../../core/parquet/sized-writer.js';
+import type { SizedWriter } from '../../core/parquet/thread.js';
 
 /** What the chunks of one input share beside the events that are known. */
 export interface EventProgress {

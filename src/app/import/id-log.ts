@@ -1,5 +1,5 @@
 import { open, rm, type FileHandle } from 'node:fs/promises';
-import { readPart } from '../../core/io/read-part.js';
+import { readPart } from '../../core/io/files.js';
 
 /** A list of ids that a log holds. */
 export class IdList {

@@ -1,7 +1,7 @@
 import type { ByteRange } from '../../core/columns/arrays.js';
 import { instantCells, textCells } from '../../core/columns/column-data.js';
 import { columnData, numbersOf } from '../../core/columns/column-data.js';
-import type { ParquetSource } from '../../core/parquet/source-blob.js';
+import type { ParquetSource } from '../../core/parquet/wasm.js';
 import { parquetBatches } from '../../core/parquet/wasm.js';
 
 /** An event's id without the number of equal ones is 128 bits: so many words of 32. */

@@ -5,7 +5,7 @@ import type { Emit } from '../../core/events/run-event.js';
 import { HeldFiles } from '../../lake/files/month-files.js';
 import { familiesOf, type Family } from '../../lake/files/families.js';
 import { handled, ownFiles, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
-import { withWriter, type SizedWriter } from '../../core/parquet/sized-writer.js';
+import { withWriter, type SizedWriter } from '../../core/parquet/thread.js';
 import { addEvents } from './add-events.js';
 import { addGroups } from './add-groups.js';
 import { withDedupIndex, type DedupIndex } from './dedup-index.js';

@@ -3,7 +3,7 @@ import type { GroupRow } from '../../sources/finances/model/group-rows.js';
 import { count, newWarnings, type EventWarnings } from '../../sources/finances/model/slice-rows.js';
 import type { Family } from '../../lake/files/families.js';
 import { handled, type Workspace } from '../../lake/files/workspace.js';
-import type { SizedWriter } from '../../core/parquet/sized-writer.js';
+import type { SizedWriter } from '../../core/parquet/thread.js';
 import {
   EventChunk,
   type EventProgress,

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Table } from '../../core/columns/table.js';
-import type { ParquetSource } from '../../core/parquet/source-blob.js';
+import type { ParquetSource } from '../../core/parquet/wasm.js';
 import { resourceLimits } from '../../core/parquet/thread.js';
 import { unchangedEntries, type RowCounts } from './rederived-entries.js';
 

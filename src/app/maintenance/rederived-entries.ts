@@ -10,7 +10,7 @@ import { Flattener } from '../../sources/finances/model/flatten.js';
 import { newWarnings, none, SliceRows, type RawEvent } from '../../sources/finances/model/slice-rows.js';
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
-import type { ParquetSource } from '../../core/parquet/source-blob.js';
+import type { ParquetSource } from '../../core/parquet/wasm.js';
 import { parquetBatches } from '../../core/parquet/wasm.js';
 import type { NetSums } from '../../lake/files/merged-tags.js';
 

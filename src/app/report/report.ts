@@ -5,7 +5,7 @@ import { openDatabase, type Database } from '../../core/duckdb/connection.js';
 import { fileFault, lostFile } from '../../core/duckdb/views.js';
 import { createViews } from '../../core/duckdb/views.js';
 import { messageOf, usageError } from '../../core/errors.js';
-import { replaceFile } from '../../core/io/replace-file.js';
+import { replaceFile } from '../../core/io/files.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { writeText } from '../../core/text/sink.js';
 import type { Lake } from '../../lake/lake.js';

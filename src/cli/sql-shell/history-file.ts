@@ -2,7 +2,7 @@ import { appendFile, chmod, mkdir, readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { messageOf } from '../../core/errors.js';
-import { replaceFile } from '../../core/io/replace-file.js';
+import { replaceFile } from '../../core/io/files.js';
 
 /** So many lines are kept. */
 export const historyLines = 1000;

@@ -3,7 +3,7 @@ import { LedgerlakeError } from '../../core/errors.js';
 import { writeText, type Output } from '../../core/text/sink.js';
 import { printable } from '../../core/printable.js';
 import { dotCommand } from './dot-commands.js';
-import { fileNames } from '../../core/duckdb/file-names.js';
+import { fileNames } from '../../core/io/files.js';
 import { openHistory } from './history-file.js';
 import { StatementReader } from '../../core/duckdb/sql-statements.js';
 import { fileBegun, suggestions, type Catalog } from './suggestions.js';

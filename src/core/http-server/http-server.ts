@@ -1,15 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { isIPv6 } from 'node:net';
-import { type Access, type Answer, answerHeaders, type HttpRequest } from './answer.js';
-import { deliver } from './delivery.js';
-import { type AnsweredHosts, hostRefusal } from './host-rule.js';
-import { noTunnel, refuseBytes, refuseSocket } from './parser-refusal.js';
-import { Pipelining } from './pipelining.js';
-import { failure, Refusal } from './refusal.js';
-import { bodyOf } from './request-body.js';
-import { targetOf } from './target.js';
-import { type Held, Undelivered } from './undelivered.js';
+import { type Access, type Answer, answerHeaders, type HttpRequest, deliver } from './answer.js';
+import { type AnsweredHosts, hostRefusal, targetOf } from './host-rule.js';
+import { Pipelining, type Held, Undelivered } from './pipelining.js';
+import { failure, Refusal, noTunnel, refuseBytes, refuseSocket } from './refusal.js';
 
 /** How long clients may take, milliseconds, and how much of the server they may hold. */
 export interface ServerLimits {
@@ -296,4 +291,29 @@ function attempt(work: () => void): void {
   } catch {
     // A listener has nobody to throw to.
   }
+}
+
+/** The operations have no request body: one is read past up to here, and beyond it the connection ends. */
+const maxBodyBytes = 1024 * 1024;
+/** Of a sign-in's body. */
+const keptBodyBytes = 64 * 1024;
+
+/** Reads a request's body as it comes in, whoever wants it; undefined once it is too long to keep. */
+export function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let received = 0;
+  request.on('data', (chunk: Buffer) => {
+    received += chunk.length;
+    if (received <= keptBodyBytes) chunks.push(chunk);
+    if (received > maxBodyBytes) request.socket.destroy();
+  });
+  const body = new Promise<Buffer | undefined>((resolve, reject) => {
+    request.once('end', () => {
+      resolve(received > keptBodyBytes ? undefined : Buffer.concat(chunks));
+    });
+    request.once('error', reject);
+  });
+  // Most requests are answered without a look at it, and a client that breaks off mid-body has nothing to be told.
+  body.catch(() => undefined);
+  return body;
 }

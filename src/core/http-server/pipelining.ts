@@ -71,3 +71,104 @@ interface Connection {
   isBusy: boolean;
   readonly queue: (() => void)[];
 }
+
+/** An answer on its way: what is held of it, and how it is given up. */
+export interface Held {
+  bytes: number;
+  /** When it began to go out, milliseconds of `now`; undefined: it is being made. */
+  since: number | undefined;
+  readonly drop: () => void;
+}
+
+export interface UndeliveredOptions {
+  /** Bytes that answers may hold until their clients have taken them. */
+  readonly most: number;
+  /** While others wait for room, an answer that has been going out for longer, milliseconds, is given up. */
+  readonly graceMs: number;
+  /** Milliseconds that never go back. */
+  readonly now: () => number;
+}
+
+/** What an answer is taken to hold while it is made. */
+const guess = 64 * 1024;
+
+/** How often those that wait look for room, milliseconds. */
+const lookMs = 250;
+
+/** The room of a server's answers in memory: who is slow to take one holds up nobody else for long. */
+export class Undelivered {
+  readonly #options: UndeliveredOptions;
+  readonly #held = new Set<Held>();
+  readonly #waiting: (() => void)[] = [];
+  #bytes = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: UndeliveredOptions) {
+    this.#options = options;
+  }
+
+  /** Bytes that are held now. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Resolves once there is room for one more answer, in the order of asking. `drop` gives it up. */
+  async enter(drop: () => void): Promise<Held> {
+    if (this.#waiting.length > 0 || this.#isFull) {
+      const turn = new Promise<void>((resolve) => {
+        this.#waiting.push(resolve);
+      });
+      this.#timer ??= setInterval(() => {
+        this.#look();
+      }, lookMs).unref();
+      await turn;
+    }
+    const held: Held = { bytes: 0, since: undefined, drop };
+    this.#held.add(held);
+    this.#resize(held, guess);
+    return held;
+  }
+
+  /** The answer is made, and begins to go out. */
+  made(held: Held, bytes: number): void {
+    held.since = this.#options.now();
+    this.#resize(held, bytes);
+  }
+
+  /** It went out, or was given up. More than once is once. */
+  leave(held: Held): void {
+    if (!this.#held.delete(held)) return;
+    this.#bytes -= held.bytes;
+    this.#admit();
+  }
+
+  get #isFull(): boolean {
+    return this.#bytes >= this.#options.most;
+  }
+
+  #resize(held: Held, bytes: number): void {
+    if (!this.#held.has(held)) return;
+    this.#bytes += bytes - held.bytes;
+    held.bytes = bytes;
+    this.#admit();
+  }
+
+  #admit(): void {
+    if (this.#waiting.length > 0 && !this.#isFull) this.#waiting.shift()?.();
+    if (this.#waiting.length === 0) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    }
+  }
+
+  #look(): void {
+    const late = this.#options.now() - this.#options.graceMs;
+    for (const held of this.#held) {
+      if (!this.#isFull) break;
+      if (held.since === undefined || held.since > late) continue;
+      held.drop();
+      this.leave(held);
+    }
+    this.#admit();
+  }
+}

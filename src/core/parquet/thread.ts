@@ -2,7 +2,46 @@ import { Worker } from 'node:worker_threads';
 import { type RecordBatch, RecordBatchStreamWriter } from 'apache-arrow';
 import type { Table } from '../columns/table.js';
 import { LedgerlakeError, messageOf, type ErrorCode } from '../errors.js';
-import type { EncodedFile, ParquetWriter, TakenRows } from './writer.js';
+import { availableParallelism } from 'node:os';
+import { ReusedMemory, type ColumnMemory } from '../columns/memory.js';
+import { deltaStatistics } from '../columns/statistics.js';
+import { parquetFile } from './wasm.js';
+
+/** A Parquet file with what the log says of it. */
+export interface EncodedFile {
+  readonly bytes: Uint8Array;
+  readonly rows: number;
+  /** Statistics in Delta's JSON form. */
+  readonly stats: string;
+}
+
+/** A file that is being written, or is written already. */
+export interface TakenRows {
+  /** Never unhandled where nobody waits for it any more. */
+  readonly file: Promise<EncodedFile>;
+}
+
+/** Writes Parquet files, here or on another thread, with the same bytes. */
+export interface ParquetWriter {
+  /**
+   * Takes the rows of a file. Comes back once the writer has had room for them, so that what is under way stays bounded, and
+   * holds nothing of their memory any more; the file may come later.
+   *
+   * @throws LedgerlakeError PARQUET_MISMATCH, ENCODER; from here or from `file`
+   */
+  take(table: Table, rows: RecordBatch, metadata: ReadonlyMap<string, string>): Promise<TakenRows>;
+  /** Ends it; files that aren't there yet fail. */
+  close(): Promise<void>;
+}
+
+/** Writes on the thread of its caller. */
+export const sameThread: ParquetWriter = {
+  take: async (table, rows, metadata) => {
+    const bytes = await parquetFile(table, [rows], metadata);
+    return { file: Promise.resolve({ bytes, rows: rows.numRows, stats: deltaStatistics(table, rows) }) };
+  },
+  close: () => Promise.resolve(),
+};
 
 /** Files under way at once: one that is being written, and two that wait so that the thread never does, as they come in pairs. */
 const mostUnderWay = 3;
@@ -181,4 +220,67 @@ export async function arrowStream(
     at += piece.length;
   }
   return stream;
+}
+
+/** When a thread is worth its start. */
+export interface ThreadLimits {
+  /** Bytes of input from which on one is used; Infinity: never. */
+  readonly from: number;
+  /** What it runs, where it isn't the program's own. */
+  readonly script?: URL | undefined;
+}
+
+/** Below, a thread gains nothing by the clock and costs half a CPU second: docs/performance.md. */
+export const threadLimits: ThreadLimits = { from: availableParallelism() > 1 ? 48_000_000 : Infinity };
+
+/** More than the columns of a part of an import take. */
+const columnBytes = 16_000_000;
+
+/** Writes on its caller's thread as long as the input is small, and on a thread of its own from then on. */
+export class SizedWriter implements ParquetWriter {
+  readonly #memory = new ReusedMemory(columnBytes);
+  readonly #limits: ThreadLimits;
+  readonly #options: ThreadOptions;
+  #thread: ParquetThread | undefined;
+
+  constructor(limits: ThreadLimits, signal: AbortSignal) {
+    this.#limits = limits;
+    this.#options = { signal, script: limits.script };
+  }
+
+  /** Where the columns of the rows that it takes next may lie: once it has had these, the memory is given out anew. */
+  get memory(): ColumnMemory {
+    return this.#memory;
+  }
+
+  /** Tells how many bytes the input has at least, as soon as that is known. */
+  expect(bytes: number): void {
+    if (bytes >= this.#limits.from) this.#thread ??= new ParquetThread(this.#options);
+  }
+
+  async take(table: Table, rows: RecordBatch, metadata: ReadonlyMap<string, string>): Promise<TakenRows> {
+    try {
+      return await (this.#thread ?? sameThread).take(table, rows, metadata);
+    } finally {
+      this.#memory.clear();
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#thread?.close();
+  }
+}
+
+/** Uses a writer and ends it. Throws what `use` throws. */
+export async function withWriter<T>(
+  limits: ThreadLimits,
+  signal: AbortSignal,
+  use: (writer: SizedWriter) => Promise<T>,
+): Promise<T> {
+  const writer = new SizedWriter(limits, signal);
+  try {
+    return await use(writer);
+  } finally {
+    await writer.close();
+  }
 }

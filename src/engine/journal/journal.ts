@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../core/clock.js';
-import { readPlainFile } from '../../core/io/plain-file.js';
+import { readPlainFile, replaceFile } from '../../core/io/files.js';
 import { isAlive, temporaryNames, thisWriter, writerOf } from '../../lake/store/writer-name.js';
-import { replaceFile } from '../../core/io/replace-file.js';
 
 /** A page as it was received. */
 export interface JournalPage {

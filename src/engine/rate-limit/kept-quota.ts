@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { replaceFile } from '../../core/io/replace-file.js';
-import { readPlainFile } from '../../core/io/plain-file.js';
+import { replaceFile } from '../../core/io/files.js';
+import { readPlainFile } from '../../core/io/files.js';
 
 /** The states of buckets, kept between runs, so that a run right after another doesn't spend what is spent already. */
 export interface KeptQuota {

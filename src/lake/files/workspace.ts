@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Database } from '../../core/duckdb/connection.js';
 import type { Store } from '../store/store.js';
-import { threadLimits, type ThreadLimits } from '../../core/parquet/sized-writer.js';
-import type { TakenRows } from '../../core/parquet/writer.js';
+import { threadLimits, type ThreadLimits, type TakenRows } from '../../core/parquet/thread.js';
 import type { LocalParquet } from './local-parquet.js';
 
 /** What work on files may hold in memory. */

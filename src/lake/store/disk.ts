@@ -1,7 +1,7 @@
 import { link, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Clock, systemClock } from '../../core/clock.js';
-import { readPart } from '../../core/io/read-part.js';
+import { readPart } from '../../core/io/files.js';
 import { codeOf, diskFailure } from './disk-failure.js';
 import { makeFolders, removeEmptyPartitions, listFiles } from './disk-folders.js';
 import { refuseLinkedFolder, refuseLinks } from './disk-links.js';

@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/clock.js';
 import { messageOf, usageError } from '../../core/errors.js';
 import { type Answer, answerHeaders, type HttpRequest } from '../../core/http-server/answer.js';
-import { isLoopback } from '../../core/http-server/host-rule.js';
+import { isLoopback, targetOf } from '../../core/http-server/host-rule.js';
 import { startHttpServer } from '../../core/http-server/http-server.js';
-import { targetOf } from '../../core/http-server/target.js';
 import type { RunMetrics } from './run-metrics.js';
 
 export interface MetricsServer {

@@ -25,7 +25,7 @@ import {
 import type { Ledger, LedgerItem, InstantRange, LedgerPage, LedgerQuery } from './ledger.js';
 import { type Quota, Quotas } from './quota-meters.js';
 import { failure, Refusal } from '../../core/http-server/refusal.js';
-import { targetOf } from '../../core/http-server/target.js';
+import { targetOf } from '../../core/http-server/host-rule.js';
 import { createSignIn, signInPath, type SignInOptions } from './sign-in.js';
 import { NextTokens } from './signed-tokens.js';
 import { type Operation, limits, operations } from '../../sources/finances/api-v0/operations.js';

@@ -4,7 +4,7 @@ import { type RunningHttpServer, type ServerLimits, startHttpServer } from '../.
 import { type AnswerOptions, createAnswers } from './answers.js';
 import { type Counts, Tally } from './counts.js';
 import { operations } from '../../sources/finances/api-v0/operations.js';
-import { targetOf } from '../../core/http-server/target.js';
+import { targetOf } from '../../core/http-server/host-rule.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 export interface ServiceOptions extends AnswerOptions {

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fileNames } from '../../../src/core/duckdb/file-names.js';
+import { fileNames } from '../../../src/core/io/files.js';
 import { fileBegun } from '../../../src/cli/sql-shell/suggestions.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 

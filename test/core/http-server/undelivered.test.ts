@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Undelivered } from '../../../src/core/http-server/undelivered.js';
+import { Undelivered } from '../../../src/core/http-server/pipelining.js';
 
 test('answers wait for room, in their order, and a slow client loses its own', async () => {
   let now = 0;

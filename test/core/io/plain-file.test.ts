@@ -3,7 +3,7 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { readPlainFile } from '../../../src/core/io/plain-file.js';
+import { readPlainFile } from '../../../src/core/io/files.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 
 test('a plain file is read; a link, a FIFO, a socket, a device, a folder or nothing is no such file, at once', async () => {

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { replaceFile } from '../../../src/core/io/replace-file.js';
+import { replaceFile } from '../../../src/core/io/files.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 
 test('a file is replaced, and its permissions are those asked for', async () => {

@@ -4,8 +4,7 @@ import { eventCollector } from '../../../src/sources/finances/api-v0/collectors.
 import { scanPage } from '../../../src/sources/finances/api-v0/finances-page.js';
 import { windowSource } from '../../../src/sources/finances/api-v0/event-pages.js';
 import { entries, events } from '../../../src/sources/finances/model/tables.js';
-import { ParquetThread } from '../../../src/core/parquet/thread.js';
-import { sameThread } from '../../../src/core/parquet/writer.js';
+import { ParquetThread, sameThread } from '../../../src/core/parquet/thread.js';
 import type { Batch } from '../../../src/engine/run/pipeline.js';
 import { eventsBody } from '../../app/import/imported.js';
 import { shipment } from '../../app/sync/made-up-shop.js';

@@ -1,10 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '../../../core/clock.js';
-import { readPlainFile } from '../../../core/io/plain-file.js';
+import { readPlainFile, replaceFile } from '../../../core/io/files.js';
 import type { GroupSpan } from './collectors.js';
 import { dayMs } from '../../../core/windows.js';
-import { replaceFile } from '../../../core/io/replace-file.js';
 
 /** A settlement that could not be read for its size, as it seems. */
 export interface LargeGroup {
