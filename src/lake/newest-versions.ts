@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { LedgerlakeError } from '../core/errors.js';
 import { descriptionPath } from './table-descriptions.js';
 import type { Table } from '../core/columns/table.js';
-import { parseNote } from './store/note.js';
+import { parseNote } from './store/store.js';
 import type { Store } from './store/store.js';
 
 const path = '_versions.json';

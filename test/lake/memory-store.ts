@@ -1,5 +1,4 @@
-import type { Store, StoredFile } from '../../src/lake/store/store.js';
-import { compareBytes, sliceOf } from '../../src/lake/store/store-path.js';
+import { type Store, type StoredFile, compareBytes, sliceOf } from '../../src/lake/store/store.js';
 
 /** A lake in memory: fast enough to make hundreds of them. */
 export interface MemoryStore extends Store {

@@ -9,9 +9,8 @@ import { accountFiles, eraseTraces, heldAccounts, notedLoads, writeForgetNote, f
 import { existingLake } from '../../lake/existing-lake.js';
 import { descriptionPath } from '../../lake/table-descriptions.js';
 import type { Lake } from '../../lake/lake.js';
-import { unpinLasting } from '../../lake/upkeep/unpin.js';
 import { acquireExclusiveLease, leasePath, otherLeases } from '../../lake/upkeep/leases.js';
-import { restoreSwapped } from '../../lake/transaction/restore-swapped.js';
+import { restoreSwapped, unpinLasting } from '../../lake/transaction/references.js';
 import type { Store } from '../../lake/store/store.js';
 import { withAgedRows } from './retention.js';
 import { readAccountName } from '../configuration/account.js';

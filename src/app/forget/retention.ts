@@ -3,13 +3,11 @@ import { openDatabase, type Database } from '../../core/duckdb/connection.js';
 import { bytesOf, countRows, rewriteFile, type LocalParquet } from '../../lake/files/local-parquet.js';
 import type { Add } from '../../lake/delta/actions.js';
 import type { DeltaTable } from '../../lake/delta/delta-table.js';
-import { commitTransaction } from '../../lake/transaction/transaction.js';
+import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
 import { mainFiles, type Load } from '../../lake/upkeep/erasure.js';
-import { addOf, contentOf, loadKeysOf } from '../../lake/delta/file-tags.js';
+import { addOf, contentOf, loadKeysOf, parseAppId } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
-import { parseAppId } from '../../lake/delta/load-key-ids.js';
-import type { NewFile } from '../../lake/transaction/written-files.js';
-import { withLocalFiles, type LocalFiles } from '../../lake/files/local-files.js';
+import { withLocalFiles, type LocalFiles } from '../../lake/files/workspace.js';
 import { timestampLiteral, readParquet } from '../../core/duckdb/literals.js';
 
 /** How the rows of a main table, and those derived from them, grow old. */

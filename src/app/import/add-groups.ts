@@ -7,7 +7,7 @@ import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
 import type { SliceCommit } from '../../lake/transaction/slice-commit.js';
 import { filesToSplit } from '../../lake/loads/load-keys.js';
-import type { Family } from '../../lake/files/families.js';
+import type { Family } from '../../core/columns/table.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import { metadataOf, newFile, type FileTarget } from '../../lake/files/new-file.js';
 import { splitter } from '../maintenance/split.js';

@@ -1,7 +1,7 @@
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { checkedSource } from '../../lake/files/checked-file.js';
-import type { Family } from '../../lake/files/families.js';
+import type { Family } from '../../core/columns/table.js';
 import { ownFiles, type Workspace } from '../../lake/files/workspace.js';
 import { storedDays, type ImportTarget } from './imported-day-files.js';
 import { DistinctIds, idWords, wordsOf, storedIds } from './id-words.js';

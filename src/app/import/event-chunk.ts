@@ -12,7 +12,7 @@ import { monthOf } from '../../core/windows.js';
 import type { DedupIndex, FileIds } from './dedup-index.js';
 import { leftOut as leftOutMonth, type UndatedEvents } from './undated-events.js';
 import { datesByPage } from './page-dates.js';
-import type { Family } from '../../lake/files/families.js';
+import type { Family } from '../../core/columns/table.js';
 import { handled, keptFile, type Workspace } from '../../lake/files/workspace.js';
 import type { LocalParquet } from '../../lake/files/local-parquet.js';
 import { metadataOf } from '../../lake/files/new-file.js';

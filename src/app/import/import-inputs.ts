@@ -3,7 +3,7 @@ import { financialEvents } from '../../../pipelines/financial-events.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { HeldFiles } from '../../lake/files/month-files.js';
-import { familiesOf, type Family } from '../../lake/files/families.js';
+import { familiesOf, type Family } from '../../core/columns/table.js';
 import { handled, ownFiles, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { withWriter, type SizedWriter } from '../../core/parquet/thread.js';
 import { addEvents } from './add-events.js';

@@ -1,10 +1,9 @@
 import type { Add, Action } from '../../lake/delta/actions.js';
-import { commitTransaction, type TransactionResult } from '../../lake/transaction/transaction.js';
+import { commitTransaction, type TransactionResult, type NewFile } from '../../lake/transaction/transaction.js';
 import type { Lake } from '../../lake/lake.js';
 import { loadTxns, loadVersion } from '../../lake/loads/load-keys.js';
-import type { NewFile } from '../../lake/transaction/written-files.js';
 import type { Clock } from '../../core/clock.js';
-import type { Family } from '../../lake/files/families.js';
+import type { Family } from '../../core/columns/table.js';
 import { dayOf, importedKey, importedWindows } from '../../lake/loads/imported-days.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { overlap } from '../../core/windows.js';

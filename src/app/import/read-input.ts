@@ -1,7 +1,7 @@
 import { LedgerlakeError } from '../../core/errors.js';
 import type { GroupRow } from '../../sources/finances/model/group-rows.js';
 import { count, newWarnings, type EventWarnings } from '../../sources/finances/model/slice-rows.js';
-import type { Family } from '../../lake/files/families.js';
+import type { Family } from '../../core/columns/table.js';
 import { handled, type Workspace } from '../../lake/files/workspace.js';
 import type { SizedWriter } from '../../core/parquet/thread.js';
 import {

@@ -4,7 +4,7 @@ import type { HeldFiles } from '../../lake/files/month-files.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { importSpansOf, loadKeysOf, type ImportSpan } from '../../lake/delta/file-tags.js';
 import { filesOf } from '../../lake/loads/load-keys.js';
-import type { Family } from '../../lake/files/families.js';
+import type { Family } from '../../core/columns/table.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import { dayOf, parseImportedKey } from '../../lake/loads/imported-days.js';

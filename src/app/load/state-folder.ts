@@ -3,7 +3,7 @@ import { readdir, rm, rmdir, unlink } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { codeOf } from '../../lake/store/disk-failure.js';
-import { refuseLinks } from '../../lake/store/disk-links.js';
+import { refuseLinks } from '../../lake/store/disk-folders.js';
 import { lakeFolder } from '../../lake/store/open-store.js';
 import { openKeptQuota, type KeptQuota } from '../../engine/rate-limit/kept-quota.js';
 

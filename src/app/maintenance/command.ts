@@ -8,7 +8,7 @@ import { Lake } from '../../lake/lake.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
 import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
-import { familiesOf, type Family, type Tabled } from '../../lake/files/families.js';
+import { familiesOf, type Family, type Tabled } from '../../core/columns/table.js';
 import { type Work, workJson, workText, type WorkReport, type WorkWords } from './work-summary.js';
 import type { Limits } from '../../lake/files/workspace.js';
 

@@ -1,5 +1,5 @@
 import { historyFamily } from '../reconcile/event-history.js';
-import { unpinLasting } from '../../lake/upkeep/unpin.js';
+import { unpinLasting } from '../../lake/transaction/references.js';
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import { compactLake, defaultTargetBytes } from './compaction.js';
 import { maintain, type MaintenanceOptions } from './command.js';

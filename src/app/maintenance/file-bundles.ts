@@ -1,10 +1,9 @@
-import type { Table } from '../../core/columns/table.js';
+import type { Table, Family } from '../../core/columns/table.js';
 import type { Add } from '../../lake/delta/actions.js';
 import type { Transaction } from '../../lake/transaction/transaction.js';
 import { fileAt } from '../../lake/transaction/references.js';
 import { derivedOf, isDerivedFile } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
-import type { Family } from '../../lake/files/families.js';
 
 /** A committed file of a derived table. */
 export interface DerivedFile {

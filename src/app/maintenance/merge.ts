@@ -1,15 +1,14 @@
-import type { Table } from '../../core/columns/table.js';
+import type { Table, Family } from '../../core/columns/table.js';
 import type { Database, QueryOptions } from '../../core/duckdb/connection.js';
 import { identifier } from '../../core/duckdb/literals.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
-import type { NewFile } from '../../lake/transaction/written-files.js';
+import type { NewFile } from '../../lake/transaction/transaction.js';
 import type { Bundle } from './file-bundles.js';
 import { checkedFile } from '../../lake/files/checked-file.js';
-import type { Family } from '../../lake/files/families.js';
 import { columnList, expectRows, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
-import { mergedTags, rowsInLog } from '../../lake/files/merged-tags.js';
+import { mergedTags, rowsInLog } from '../../lake/files/new-file.js';
 import { metadataOf, newFile, type FileTarget } from '../../lake/files/new-file.js';
 import { hasColumn, mainOrder, sortedFile, type Sorting } from '../../lake/files/sorted-file.js';
 import { keyColumn } from '../../lake/files/load-key-rows.js';

@@ -12,7 +12,7 @@ import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
 import type { ParquetSource } from '../../core/parquet/wasm.js';
 import { parquetBatches } from '../../core/parquet/wasm.js';
-import type { NetSums } from '../../lake/files/merged-tags.js';
+import type { NetSums } from '../../lake/files/new-file.js';
 
 /** What entries take of their events as they are stored, and the bytes that the rest is made from. */
 const textColumns = ['event_id', 'event_list', 'amazon_order_id', 'marketplace', 'group_id', 'raw'] as const;

@@ -5,11 +5,10 @@ import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { ParquetSource } from '../../core/parquet/wasm.js';
 import { keyValueMetadata } from '../../core/parquet/wasm.js';
 import type { SizedWriter } from '../../core/parquet/thread.js';
-import { fileMetadata } from '../../lake/files/new-file.js';
+import { fileMetadata, addNets, type NetSums } from '../../lake/files/new-file.js';
 import { rederivedEntries } from './rederived-entries.js';
 import { handled, keptFile, type Workspace } from '../../lake/files/workspace.js';
 import { bytesOf, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
-import { addNets, type NetSums } from '../../lake/files/merged-tags.js';
 import { sortedFile } from '../../lake/files/sorted-file.js';
 import { loadKeysLabel } from '../../lake/files/load-key-rows.js';
 

@@ -2,7 +2,7 @@ import { dayMs, dayStart, uncovered, type Window } from '../../core/windows.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { importSpansOf, loadKeysOf, type ImportSpan } from '../../lake/delta/file-tags.js';
-import type { Family } from '../../lake/files/families.js';
+import type { Family } from '../../core/columns/table.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import type { Lake, SliceCommit } from '../../lake/lake.js';

@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import { sqlType, type Table, type Column } from '../../core/columns/table.js';
+import { sqlType, type Table, type Column, type Tabled } from '../../core/columns/table.js';
 import { eventHistory, entries } from '../../sources/finances/model/tables.js';
 import type { SliceCommit, SliceFile } from '../../lake/lake.js';
 import { bytesOf, writeRows } from '../../lake/files/local-parquet.js';
@@ -8,7 +8,6 @@ import { loadKeysLabel } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import { fileMetadata } from '../../lake/files/new-file.js';
 import { timestampLiteral, identifier, literal } from '../../core/duckdb/literals.js';
-import type { Tabled } from '../../lake/files/families.js';
 
 /** Rows a row group: what DuckDB reads as one unit. */
 const groupRows = 128 * 1024;

@@ -5,7 +5,7 @@ import type { Lake } from '../../lake/lake.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { mainTable } from '../../engine/slicing/slicing.js';
 import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
-import type { Tabled } from '../../lake/files/families.js';
+import type { Tabled } from '../../core/columns/table.js';
 import { shortInstant } from '../../core/numeric/instant.js';
 
 const durationMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: dayMs };

@@ -2,7 +2,7 @@ import { pipelines } from '../../../pipelines/all-pipelines.js';
 import { dayMs } from '../../core/windows.js';
 import { loadedWindows, unitOf } from '../../engine/slicing/window-slices.js';
 import { mainTable, type SyncJob } from '../../engine/slicing/slicing.js';
-import type { Tabled } from '../../lake/files/families.js';
+import type { Tabled } from '../../core/columns/table.js';
 import type { Lake } from '../../lake/lake.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import type { FinancesPipeline } from '../../sources/finances/api-v0/finances-api.js';

@@ -1,5 +1,5 @@
 import type { RunEvent, Emit } from '../../core/events/run-event.js';
-import type { Tabled } from '../../lake/files/families.js';
+import type { Tabled } from '../../core/columns/table.js';
 import type { Lake } from '../../lake/lake.js';
 import { lakeCoveredTo } from './freshness.js';
 import { isoInstant } from '../../core/numeric/instant.js';

@@ -1,5 +1,5 @@
 import type { Database } from '../../core/duckdb/connection.js';
-import { compareBytes } from '../../lake/store/store-path.js';
+import { compareBytes } from '../../lake/store/store.js';
 import type { Cell } from '../../core/text/rows.js';
 import { Faults, type Certificate } from './certificate.js';
 import type { CheckName } from './checks.js';

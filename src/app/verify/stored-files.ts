@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Lake } from '../../lake/lake.js';
 import { dropHistory } from '../../lake/files/checked-file.js';
-import { isDataFile } from '../../lake/upkeep/orphans.js';
+import { isDataFile } from '../../lake/upkeep/vacuum.js';
 import type { Store } from '../../lake/store/store.js';
 import type { Certificate } from './certificate.js';
 import type { LogFile } from './log-files.js';

@@ -79,11 +79,11 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
 /** Looks at the checkpoints and hints beside the commits, and compares checkpoints with them. */
 async function checkLogs(lake: Lake, certificate: Certificate): Promise<void> {
   for (const table of lake.tables) {
-    for (const { path, fault } of await table.logFaults()) {
+    const { damaged, checkpoints, commits } = await table.replay();
+    for (const { path, fault } of damaged) {
       const problem = `expected the file as it was written, ${fault ?? ''}; the commits stand, \`ledgerlake compact\` writes it again`;
       certificate.add('log-tags', 'lake', { table: table.schema.name, file: path, slice: '' }, problem);
     }
-    const { checkpoints, commits } = await table.replay();
     for (const { path, fault, isCertain } of checkpoints) {
       const whatToDo = isCertain
         ? 'the commits stand, `ledgerlake compact` writes it again'

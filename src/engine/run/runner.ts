@@ -8,7 +8,7 @@ import type { Emit } from '../../core/events/run-event.js';
 import { parquetFile } from '../../core/parquet/wasm.js';
 import { fileMetadata } from '../../lake/files/new-file.js';
 import type { SliceFile, Split } from '../../lake/lake.js';
-import type { MissingLoads } from '../../lake/transaction/waiting-slices.js';
+import type { MissingLoads } from '../../lake/transaction/slice-commit.js';
 import { oversizedPages } from './concurrency-plan.js';
 import { addWarnings, addSlice, newSummary, pipelineEnded, type PipelineSummary } from './pipeline-summary.js';
 import type { Batch, Collector, Job, Pipeline, Reading, Verdict } from './pipeline.js';

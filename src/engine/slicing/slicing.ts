@@ -1,6 +1,5 @@
-import type { Table } from '../../core/columns/table.js';
+import type { Table, Tabled } from '../../core/columns/table.js';
 import type { Window } from '../../core/windows.js';
-import type { Tabled } from '../../lake/files/families.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Batch, Job, Pipeline } from '../run/pipeline.js';
 import type { Slice, SliceQueue } from '../run/slice-queue.js';

@@ -4,7 +4,7 @@ import type { Sample } from './volume-estimate.js';
 import type { Slice } from '../run/slice-queue.js';
 import { type Window, overlap } from '../../core/windows.js';
 import { splitImportedKey, parseImportedKey } from '../../lake/loads/imported-days.js';
-import { LoadKeyWindows } from '../../lake/loads/load-windows.js';
+import { LoadKeyWindows } from '../../lake/loads/load-keys.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 /** A slice that reads a window of dates. */

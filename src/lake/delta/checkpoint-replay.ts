@@ -5,14 +5,14 @@ import { isChecked, type Action, type Add, type MetaData, type Protocol, type Tx
 import { isReadable, type DeltaLog, type SkippedCheckpoint } from './delta-log.js';
 
 /** A checkpoint that says something else than the commits that it stands for. */
-export interface WrongCheckpoint extends SkippedCheckpoint {
+interface WrongCheckpoint extends SkippedCheckpoint {
   readonly fault: string;
   /** Whether each of these commits has a checksum, so that the checkpoint is what is wrong. */
   readonly isCertain: boolean;
 }
 
 /** A commit that can't be read. */
-export interface DamagedCommit {
+interface DamagedCommit {
   /** Within the lake. */
   readonly path: string;
   /** The whole message. */
@@ -20,6 +20,8 @@ export interface DamagedCommit {
 }
 
 export interface Replay {
+  /** Checkpoints that aren't as they were written. */
+  readonly damaged: readonly SkippedCheckpoint[];
   readonly checkpoints: readonly WrongCheckpoint[];
   readonly commits: readonly DamagedCommit[];
 }
@@ -32,14 +34,19 @@ const readAhead = 32;
  * files with size, partition, statistics and tags, transactions, metaData and protocol. Where the log's beginning was
  * removed, or a commit can't be read, the replay begins at the next checkpoint, which nothing is there to compare with. A
  * hash is kept of each file and transaction, and one checkpoint is decoded at a time.
+ *
+ * @param only the version of the one checkpoint that is compared; the replay ends there
  */
-export async function replayed(log: DeltaLog): Promise<Replay> {
-  const checkpoints: WrongCheckpoint[] = [];
-  const commits: DamagedCommit[] = [];
+export async function replayed(log: DeltaLog, only?: number): Promise<Replay> {
+  const replay = {
+    damaged: [] as SkippedCheckpoint[],
+    checkpoints: [] as WrongCheckpoint[],
+    commits: [] as DamagedCommit[],
+  };
   const checkpointed = new Set(await log.checkpoints());
-  const newest = Math.max(-1, ...checkpointed);
-  const versions = new Set((await log.commits()).filter((version) => version <= newest));
-  const wanted = [...new Set([...versions, ...checkpointed])].toSorted((a, b) => a - b);
+  const newest = only ?? Math.max(-1, ...checkpointed);
+  const versions = new Set([...(await log.commits()), ...checkpointed]);
+  const wanted = [...versions].filter((version) => version <= newest).toSorted((a, b) => a - b);
   let state: State | undefined = new State();
   let before = -1;
   for (let from = 0; from < wanted.length; from += readAhead) {
@@ -47,24 +54,29 @@ export async function replayed(log: DeltaLog): Promise<Replay> {
     const read = await Promise.all(chunk.map((version) => readCommit(log, version)));
     for (const [at, version] of chunk.entries()) {
       const found = read[at];
-      if (found !== undefined && 'fault' in found) commits.push(found);
+      if (found !== undefined && 'fault' in found) replay.commits.push(found);
       const actions = found !== undefined && 'actions' in found ? found.actions : undefined;
       if (actions === undefined || version !== before + 1) state = undefined;
       before = version;
       if (state !== undefined && actions !== undefined) state.applyCommit(actions);
-      const checkpoint = checkpointed.has(version) ? await log.checkpoint(version) : undefined;
-      if (checkpoint === undefined || !isReadable(checkpoint)) continue;
-      const said = new State();
-      for (const action of checkpoint.actions) said.apply(action);
       // Before a log's beginning is removed, its new one leaves out transactions behind a version of its own.
       const mayForget = actions?.some((action) => 'commitInfo' in action && action.commitInfo['operation'] === 'FENCE');
+      const isCompared = only === undefined || version === only;
+      if (!checkpointed.has(version) || !(isCompared || state === undefined || mayForget === true)) continue;
+      const checkpoint = await log.checkpoint(version);
+      if (!isReadable(checkpoint)) {
+        if (checkpoint?.fault !== undefined) replay.damaged.push(checkpoint);
+        continue;
+      }
+      const said = new State();
+      for (const action of checkpoint.actions) said.apply(action);
       const fault = state?.difference(said, mayForget === true);
       if (state === undefined || (mayForget === true && fault === undefined)) state = said;
-      if (fault === undefined) continue;
-      checkpoints.push({ version, path: log.checkpointPath(version), fault, isCertain: state.isCertain });
+      if (fault === undefined || !isCompared) continue;
+      replay.checkpoints.push({ version, path: log.checkpointPath(version), fault, isCertain: state.isCertain });
     }
   }
-  return { checkpoints, commits };
+  return replay;
 }
 
 async function readCommit(

@@ -1,16 +1,26 @@
 import { createHash } from 'node:crypto';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import { decodeActions, type Action, type Remove } from './actions.js';
-import { checksumOf, withChecksum } from './checkpoint-checksum.js';
+import { checksumOf, withChecksum } from './checkpoint.js';
 import { decodeCheckpoint, decodeUnchecked } from './checkpoint.js';
-import { compareBytes } from '../store/store-path.js';
+import { compareBytes } from '../store/store.js';
 import type { Store } from '../store/store.js';
 
 /** Commit files that are read at once when a log is opened. */
 const readAhead = 32;
 
+const checkpointEnding = 'checkpoint.parquet';
+
+/** A file of a log, as its name says. */
+interface LogFile {
+  readonly path: string;
+  readonly version: number;
+  /** Milliseconds since 1970. */
+  readonly modifiedAt: number;
+}
+
 /** How much a checkpoint holds. */
-export interface CheckpointSize {
+interface CheckpointSize {
   readonly actions: number;
   readonly files: number;
 }
@@ -35,7 +45,7 @@ export interface SkippedCheckpoint {
 }
 
 /** A checkpoint whose bytes are those that were written, or why it isn't relied on. */
-export type Checkpoint = { readonly actions: readonly Action[] } | SkippedCheckpoint | undefined;
+type Checkpoint = { readonly actions: readonly Action[] } | SkippedCheckpoint | undefined;
 
 /** The files of one table's Delta log. */
 export class DeltaLog {
@@ -114,17 +124,25 @@ export class DeltaLog {
     return bytes === undefined ? undefined : decodeActions(bytes, `${this.#store.location}/${path}`, id);
   }
 
+  /** The actions of the versions up to one, newest first, as far back as the log goes. */
+  async *#backwards(upTo: number): AsyncGenerator<readonly Action[]> {
+    for (let version = upTo; version >= 0; version--) {
+      const actions = await this.commit(version);
+      if (actions === undefined) return;
+      yield actions;
+    }
+  }
+
   /** The newest removal of each path up to a version: read backwards until all are found, or the log begins. */
   async removals(upTo: number, paths: ReadonlySet<string>): Promise<readonly Remove[]> {
     const found = new Map<string, Remove>();
-    for (let version = upTo; version >= 0 && found.size < paths.size; version--) {
-      const actions = await this.commit(version);
-      if (actions === undefined) break;
+    for await (const actions of this.#backwards(paths.size === 0 ? -1 : upTo)) {
       for (const action of actions) {
         if (!('remove' in action)) continue;
         const { path } = action.remove;
         if (paths.has(path) && !found.has(path)) found.set(path, action.remove);
       }
+      if (found.size === paths.size) break;
     }
     return [...found.values()];
   }
@@ -133,13 +151,12 @@ export class DeltaLog {
   async added(upTo: number, paths: ReadonlySet<string>): Promise<ReadonlySet<string>> {
     const left = new Set(paths);
     const added = new Set<string>();
-    for (let version = upTo; version >= 0 && left.size > 0; version--) {
-      const actions = await this.commit(version);
-      if (actions === undefined) break;
+    for await (const actions of this.#backwards(left.size === 0 ? -1 : upTo)) {
       for (const action of actions.toReversed()) {
         if ('add' in action && left.delete(action.add.path)) added.add(action.add.path);
         else if ('remove' in action) left.delete(action.remove.path);
       }
+      if (left.size === 0) break;
     }
     return added;
   }
@@ -194,12 +211,8 @@ export class DeltaLog {
         `expected a checkpoint of version ${version} in ${this.location}, it can't be read; its older versions stay, run again`,
       );
     }
-    const older: string[] = [];
-    for await (const { path } of this.#store.list(this.#folder)) {
-      const [, found] = /\/(\d{20})\.[^/]*$/.exec(path) ?? [];
-      if (found !== undefined && Number(found) < version) older.push(path);
-    }
-    for (const path of older) await this.#store.remove(path);
+    const older = (await this.#files()).filter((file) => file.version < version);
+    for (const { path } of older) await this.#store.remove(path);
   }
 
   /**
@@ -208,41 +221,37 @@ export class DeltaLog {
    * it can't be read back, all stay: with the commits behind it, it is all that a log whose beginning was cut consists of.
    */
   async dropCheckpoints(supersededBefore: number): Promise<void> {
-    const checkpoints = await this.#checkpoints();
+    const checkpoints = await this.#files(checkpointEnding);
     const old = checkpoints.filter((_, at) => (checkpoints[at + 1]?.modifiedAt ?? Infinity) < supersededBefore);
     const hint = old.length === 0 ? undefined : await this.newestCheckpoint();
     const gone = old.filter(({ version }) => hint !== undefined && version < hint);
     if (hint === undefined || gone.length === 0 || !isReadable(await this.checkpoint(hint))) return;
-    for (const { version } of gone) await this.#store.remove(this.checkpointPath(version));
+    for (const { path } of gone) await this.#store.remove(path);
   }
 
   /** The versions that there are checkpoints of, the oldest first. */
   async checkpoints(): Promise<number[]> {
-    return (await this.#checkpoints()).map(({ version }) => version);
+    return (await this.#files(checkpointEnding)).map(({ version }) => version);
   }
 
   /** The versions that there are commits of, the oldest first. */
   async commits(): Promise<number[]> {
-    const versions: number[] = [];
-    for await (const { path } of this.#store.list(this.#folder)) {
-      const [, version] = /\/(\d{20})\.json$/.exec(path) ?? [];
-      if (version !== undefined) versions.push(Number(version));
-    }
-    return versions.toSorted((a, b) => a - b);
+    return (await this.#files('json')).map(({ version }) => version);
   }
 
-  /** Removes a checkpoint that isn't relied on. */
-  async dropCheckpoint({ path }: SkippedCheckpoint): Promise<void> {
-    await this.#store.remove(path);
+  /** Files of the log that are of a version, the oldest first: all, or those whose names end so. */
+  async #files(ending?: string, after?: string): Promise<LogFile[]> {
+    const files: LogFile[] = [];
+    for await (const { path, modifiedAt } of this.#store.list(this.#folder, after)) {
+      const [, version, found] = /\/(\d{20})\.([^/]*)$/.exec(path) ?? [];
+      if (version !== undefined && (ending ?? found) === found)
+        files.push({ path, version: Number(version), modifiedAt });
+    }
+    return files;
   }
 
-  async #checkpoints(): Promise<{ version: number; modifiedAt: number }[]> {
-    const checkpoints: { version: number; modifiedAt: number }[] = [];
-    for await (const { path, modifiedAt } of this.#store.list(this.#folder)) {
-      const [, version] = /\/(\d{20})\.checkpoint\.parquet$/.exec(path) ?? [];
-      if (version !== undefined) checkpoints.push({ version: Number(version), modifiedAt });
-    }
-    return checkpoints;
+  async dropCheckpoint(version: number): Promise<void> {
+    await this.#store.remove(this.checkpointPath(version));
   }
 
   /** Takes a commit file away that was put below the log's beginning. */
@@ -294,13 +303,23 @@ export class DeltaLog {
     const bytes = await this.#store.read(path);
     if (bytes === undefined) return undefined;
     const checksum = checksumOf(bytes, this.#checkpointName(version));
-    if (checksum === 'missing') return { version, path, fault: undefined };
-    if (checksum === 'invalid') return { version, path, fault: 'its bytes have changed' };
+    if (checksum !== 'valid')
+      return { version, path, fault: checksum === 'invalid' ? 'its bytes have changed' : undefined };
     try {
       return { actions: await decodeCheckpoint(bytes, `${this.#store.location}/${path}`) };
     } catch (error) {
       return { version, path, fault: messageOf(error).slice(0, 200) };
     }
+  }
+
+  /** The versions of the checkpoints whose bytes have changed. */
+  async changedCheckpoints(): Promise<readonly number[]> {
+    const changed: number[] = [];
+    for (const { path, version } of await this.#files(checkpointEnding)) {
+      const bytes = await this.#store.read(path);
+      if (bytes !== undefined && checksumOf(bytes, this.#checkpointName(version)) === 'invalid') changed.push(version);
+    }
+    return changed;
   }
 
   /**
@@ -309,12 +328,8 @@ export class DeltaLog {
    * @param upTo a version that there must be, at least
    */
   async #commitsBehind(version: number, upTo = version): Promise<(readonly Action[])[]> {
-    let newest = Math.max(version, upTo);
-    const after = version < 0 ? undefined : this.commitPath(version);
-    for await (const { path } of this.#store.list(this.#folder, after)) {
-      const [, found] = /\/(\d{20})\.json$/.exec(path) ?? [];
-      if (found !== undefined) newest = Math.max(newest, Number(found));
-    }
+    const listed = await this.#files('json', version < 0 ? undefined : this.commitPath(version));
+    const newest = Math.max(version, upTo, listed.at(-1)?.version ?? -1);
     const commits: (readonly Action[])[] = [];
     for (let next = version + 1; next <= newest; next += readAhead) {
       // Every one up to the newest, listed or not: a folder that others write to may be listed with one and without the one before.

@@ -5,7 +5,7 @@ import { LedgerlakeError } from '../../core/errors.js';
 import { version as programVersion } from '../../core/version.js';
 import { type Action, type Add, type MetaData, type Protocol, type Remove, type Txn, encodeActions } from './actions.js';
 import { encodeCheckpoint } from './checkpoint.js';
-import { DeltaLog, isReadable, type SkippedCheckpoint } from './delta-log.js';
+import { DeltaLog, type SkippedCheckpoint } from './delta-log.js';
 import { type LogColumn, tombstoneMs, fileColumns, newMetaData, widenedMetaData } from './table-metadata.js';
 import { replayed, type Replay } from './checkpoint-replay.js';
 import { checkLoggedPaths } from './log-paths.js';
@@ -191,55 +191,45 @@ export class DeltaTable {
   }
 
   /**
-   * Writes a checkpoint in the place of those that aren't relied on: of those that were skipped, or `always` of all that
-   * are damaged.
+   * Writes a checkpoint in the place of those that aren't relied on: of those that were skipped, or `always` of all whose
+   * bytes have changed.
    */
   async repairCheckpoints(always: boolean): Promise<void> {
     if (this.snapshot.version < 0) return;
     await this.#inTurn(async () => {
-      const bad = always ? await this.#badCheckpoints() : this.#skipped;
-      if (bad.length === 0 && !(always && (await this.#log.hintFault()) !== undefined)) return;
+      const bad = new Set(this.#skipped.map(({ version }) => version));
+      if (always) for (const version of await this.#log.changedCheckpoints()) bad.add(version);
+      if (bad.size === 0 && !(always && (await this.#log.hintFault()) !== undefined)) return;
       await this.#writeCheckpoint();
-      for (const one of bad) if (one.version !== this.snapshot.version) await this.#log.dropCheckpoint(one);
+      for (const version of bad) if (version !== this.snapshot.version) await this.#log.dropCheckpoint(version);
       this.#skipped = [];
     });
   }
 
-  /** What is wrong with the files beside the commits, which repeat what these say. */
-  async logFaults(): Promise<readonly SkippedCheckpoint[]> {
-    const hint = await this.#log.hintFault();
-    const checkpoints = (await this.#badCheckpoints()).filter(({ fault }) => fault !== undefined);
-    return hint === undefined ? checkpoints : [hint, ...checkpoints];
-  }
-
-  /** Compares the checkpoints with the commits that they stand for. */
+  /** What is wrong with the log's files: checkpoints and the hint are compared with the commits, which they repeat. */
   async replay(): Promise<Replay> {
-    return replayed(this.#log);
+    const hint = await this.#log.hintFault();
+    const { damaged, ...others } = await replayed(this.#log);
+    return { damaged: hint === undefined ? damaged : [hint, ...damaged], ...others };
   }
 
   /**
-   * Removes checkpoints that say something else than the commits, where these have checksums, and reads the table again from
-   * what is left.
+   * Removes the checkpoint that readers use where it says something else than the commits, and these have checksums; then
+   * that before it. The table is read again from what is left.
    */
   async dropWrongCheckpoints(): Promise<void> {
     if (this.snapshot.version < 0) return;
     await this.#inTurn(async () => {
-      const wrong = (await replayed(this.#log)).checkpoints.filter(({ isCertain }) => isCertain);
-      if (wrong.length === 0) return;
-      for (const one of wrong) await this.#log.dropCheckpoint(one);
-      await this.#reopen();
-      await this.#writeCheckpoint();
+      let isDropped = false;
+      while (this.#checkpointed >= 0) {
+        const version = this.#checkpointed;
+        if (!(await replayed(this.#log, version)).checkpoints.some(({ isCertain }) => isCertain)) break;
+        await this.#log.dropCheckpoint(version);
+        isDropped = true;
+        await this.#reopen();
+      }
+      if (isDropped) await this.#writeCheckpoint();
     });
-  }
-
-  async #badCheckpoints(): Promise<readonly SkippedCheckpoint[]> {
-    const bad = [...this.#skipped];
-    for (const version of await this.#log.checkpoints()) {
-      const found = await this.#log.checkpoint(version);
-      if (found === undefined || isReadable(found) || found.fault === undefined) continue;
-      if (bad.every((one) => one.version !== version)) bad.push(found);
-    }
-    return bad;
   }
 
   /**

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { LedgerlakeError } from '../../core/errors.js';
-import type { Action, Add, Remove } from './actions.js';
+import type { Action, Add, Remove, Txn } from './actions.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 /** The files of derived tables that belong to a main table's file, as paths within the lake; undefined for a derived file. */
@@ -128,4 +128,61 @@ export function swappedAdd({ path, deletionTimestamp, partitionValues, size, sta
 /** Bars the path of a file that no commit has named, so that it may be deleted: whoever is about to name it sees it. */
 export function tombstone(path: string, now: number): Action {
   return { remove: { path, deletionTimestamp: now, dataChange: false } };
+}
+
+/** A committed file that is missing or was changed behind the lake's back. */
+export class DamagedFile extends LedgerlakeError {
+  /** What was expected and what is there, without what to do. */
+  readonly found: string;
+
+  /** What is wrong with it, in words. */
+  readonly fault: string;
+
+  constructor(address: string, fault: string, advice: string) {
+    const found = `expected ${address} as its commit has it, ${fault}`;
+    super('LAKE_STORE', `${found}; nothing of it was touched: ${advice}`);
+    this.found = found;
+    this.fault = fault;
+  }
+}
+
+const appIdPrefix = 'ledgerlake';
+const ownPrefix = `${appIdPrefix}/`;
+
+/** The transaction that says that a pipeline has read a load key for an account. */
+export function loadKeyAppId(pipeline: string, account: string, loadKey: string): string {
+  return [appIdPrefix, pipeline, account, loadKey].join('/');
+}
+
+/** In the place of a pipeline: the transaction names a file of a lasting table. */
+const referencePipeline = '_names';
+const referencePrefix = `${appIdPrefix}/${referencePipeline}/`;
+
+/** The transaction by which a main table's log names a file of a lasting table for good: a path within the lake. */
+export function referenceTxn(account: string, path: string, now: number): Action {
+  return { txn: { appId: loadKeyAppId(referencePipeline, account, path), version: 1, lastUpdated: now } };
+}
+
+/** The path of the file of a lasting table that a transaction names; undefined for one that stands for a load key. */
+export function referencedByTxn(id: string): string | undefined {
+  return id.startsWith(referencePrefix) ? parseAppId(id)?.loadKey : undefined;
+}
+
+/** Whom a transaction of the log is of; undefined for another program's. A log has very many of them when it is opened. */
+export function accountOfTxn(id: string): string | undefined {
+  if (!id.startsWith(ownPrefix)) return undefined;
+  const from = id.indexOf('/', appIdPrefix.length + 1) + 1;
+  const to = id.indexOf('/', from);
+  return from === 0 ? '' : id.slice(from, to < 0 ? undefined : to);
+}
+
+/** What a transaction of the log stands for; undefined for another program's. */
+export function parseAppId(id: string): { pipeline: string; account: string; loadKey: string } | undefined {
+  const [prefix, pipeline = '', account = '', ...key] = id.split('/');
+  return prefix === appIdPrefix ? { pipeline, account, loadKey: key.join('/') } : undefined;
+}
+
+/** Whether a transaction's load key counts as read: a log can't forget a transaction, so one below 0 says that it no longer does. */
+export function isLoaded({ version }: Txn): boolean {
+  return version > 0;
 }

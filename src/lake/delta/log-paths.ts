@@ -1,7 +1,7 @@
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Action } from './actions.js';
 import { accountOf, derivedOf } from './file-tags.js';
-import { pathFault } from '../store/store-path.js';
+import { pathFault } from '../store/store.js';
 
 /**
  * Checks the paths that an action of a table's log names, before anything uses them: each file lies in the table's own

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { open, writeFile } from 'node:fs/promises';
 import type { Add } from '../delta/actions.js';
-import { DamagedFile } from '../delta/damaged-file.js';
+import { DamagedFile } from '../delta/file-tags.js';
 import type { DeltaTable } from '../delta/delta-table.js';
 import type { Store } from '../store/store.js';
 import type { ParquetSource } from '../../core/parquet/wasm.js';

@@ -4,7 +4,7 @@ import type { Database } from '../../core/duckdb/connection.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import type { Add } from '../delta/actions.js';
 import { derivedOf } from '../delta/file-tags.js';
-import type { ComparedLake } from '../transaction/revisions.js';
+import type { ComparedLake } from '../transaction/slice-commit.js';
 import type { SliceCommit } from '../transaction/slice-commit.js';
 import { touchedFiles } from '../loads/load-keys.js';
 import { checkedFile } from './checked-file.js';

@@ -1,14 +1,18 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
-import type { Table } from '../../core/columns/table.js';
+import type { Table, Family } from '../../core/columns/table.js';
 import type { Add } from '../delta/actions.js';
-import { addOf, type AddedFile } from '../delta/file-tags.js';
-import type { NewFile } from '../transaction/written-files.js';
-import type { Family } from './families.js';
-import { bytesOf, type LocalParquet } from './local-parquet.js';
+import { addOf, type AddedFile, importSpansOf, importSpansTag, loadKeysOf } from '../delta/file-tags.js';
+import type { NewFile } from '../transaction/transaction.js';
+import { bytesOf, type LocalParquet, rowsIn } from './local-parquet.js';
 import { firstStart, loadKeysLabel } from './load-key-rows.js';
 import { version } from '../../core/version.js';
+import { millionths, millionthsText } from '../../core/numeric/decimal.js';
+import { dayStart } from '../../core/windows.js';
+import type { Database } from '../../core/duckdb/connection.js';
+import type { Cell } from '../../core/text/rows.js';
+import { hasColumn } from './sorted-file.js';
 
 /** Where a new file belongs. */
 export interface FileTarget {
@@ -78,4 +82,98 @@ export async function newFile(
  */
 export function fileMetadata(pipeline: string, account: string, window: string): ReadonlyMap<string, string> {
   return new Map([['ledgerlake', JSON.stringify({ version, account, pipeline, window })]]);
+}
+
+type Tags = Readonly<Record<string, string>>;
+
+/** Tags that a commit sets for each file anew. */
+const own: ReadonlySet<string> = new Set(['units', 'rows', 'sha256', 'derived', 'main', 'net', 'groups']);
+
+/** Sums by currency: `{"USD":"12.340000"}`. */
+export type NetSums = Readonly<Record<string, string>>;
+
+/** The tags of a file that holds the rows of several: load keys and groups united, sums added up exactly, the rest where all agree. */
+export function mergedTags(adds: readonly Add[]): Record<string, string> {
+  const tags = sharedTags(adds.map((add) => add.tags ?? {}));
+  tags['units'] = JSON.stringify([...new Set(adds.flatMap(loadKeysOf))].toSorted());
+  Object.assign(tags, importSpansTag(adds.flatMap(importSpansOf)));
+  const nets = valuesOf(adds, 'net');
+  if (nets.length > 0) tags['net'] = JSON.stringify(addNets(nets.map((net) => JSON.parse(net) as NetSums)));
+  const groups = valuesOf(adds, 'groups');
+  if (groups.length > 0) tags['groups'] = JSON.stringify(groups.flatMap((list) => JSON.parse(list) as unknown[]));
+  return tags;
+}
+
+/**
+ * Whether one file may hold the rows of both. Where spans of imports differ and share a day, the day of an event without a
+ * date would no longer tell of which of them it is.
+ */
+export function mayShareFile(one: Add, other: Add): boolean {
+  const spans = importSpansOf(other);
+  return importSpansOf(one).every(({ first, last }) =>
+    spans.every(
+      (span) =>
+        dayStart(span.first) > dayStart(last) ||
+        dayStart(span.last) < dayStart(first) ||
+        (span.first === first && span.last === last),
+    ),
+  );
+}
+
+/** How many rows the log says that the files have together. */
+export function rowsInLog(adds: readonly Add[]): number {
+  return adds.reduce((sum, { tags }) => sum + Number(tags?.['rows'] ?? 0), 0);
+}
+
+/** The tags that all have alike, without those that tell of one file. */
+export function sharedTags(all: readonly Tags[]): Record<string, string> {
+  const [first = {}, ...others] = all;
+  const shared = Object.entries(first).filter(
+    ([name, value]) => !own.has(name) && others.every((tags) => tags[name] === value),
+  );
+  return Object.fromEntries(shared);
+}
+
+/** Sums of decimal texts by currency, exact; currencies in order. */
+export function addNets(nets: readonly NetSums[]): NetSums {
+  const sums = new Map<string, bigint>();
+  for (const [currency, text] of nets.flatMap((net) => Object.entries(net))) {
+    sums.set(currency, (sums.get(currency) ?? 0n) + millionths(text));
+  }
+  const texts = [...sums].map(([currency, sum]): [string, string] => [currency, millionthsText(sum)]);
+  return Object.fromEntries(texts.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function valuesOf(adds: readonly Add[], tag: string): string[] {
+  return adds.flatMap(({ tags }) => tags?.[tag] ?? []);
+}
+
+/** Net sums by currency of a local file of entries, exact; nothing for a table without amounts. */
+export async function netSumsOfFile(database: Database, table: Table, path: string): Promise<NetSums> {
+  if (!['role', 'currency', 'amount'].every((column) => hasColumn(table, column))) return {};
+  const rows = await database.rows(
+    `SELECT coalesce(currency, '') AS currency, CAST(sum(amount) AS VARCHAR) AS net FROM ${rowsIn([path])} ` +
+      "WHERE role = 'net' AND amount IS NOT NULL GROUP BY ALL",
+  );
+  return Object.fromEntries(rows.map(({ currency, net }) => [String(currency), String(net)]));
+}
+
+/** What the log tells of each group of a local file; instants in milliseconds since 1970, null where it has none. */
+export async function groupSpans(
+  database: Database,
+  path: string,
+): Promise<{ id: string; start: number | null; end: number | null; open?: true; awaited?: true }[]> {
+  const rows = await database.rows(
+    'SELECT group_id, epoch_us(started_at) AS started, epoch_us(ended_at) AS ended, ' +
+      `ended_at IS NOT NULL AND processing_status IS NOT DISTINCT FROM 'Open' AS open, ` +
+      `ended_at IS NOT NULL AND processing_status IS DISTINCT FROM 'Open' AND original_total IS NULL AS awaited FROM ${rowsIn([path])}`,
+  );
+  const milliseconds = (micros: Cell | undefined) => (typeof micros === 'bigint' ? Number(micros / 1000n) : null);
+  return rows.map(({ group_id, started, ended, open, awaited }) => ({
+    id: typeof group_id === 'string' ? group_id : '',
+    start: milliseconds(started),
+    end: milliseconds(ended),
+    ...(open === true && { open }),
+    ...(awaited === true && { awaited }),
+  }));
 }

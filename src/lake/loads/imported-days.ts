@@ -1,6 +1,5 @@
 import type { Snapshot } from '../delta/snapshot.js';
-import type { KeySplit } from './load-keys.js';
-import { LoadKeyWindows } from './load-windows.js';
+import { type KeySplit, LoadKeyWindows } from './load-keys.js';
 import { dayMs, dayStart, overlap, uncovered, type Window } from '../../core/windows.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 

@@ -3,10 +3,8 @@ import { dirname, join, resolve } from 'node:path';
 import { type Clock, systemClock } from '../../core/clock.js';
 import { readPart } from '../../core/io/files.js';
 import { codeOf, diskFailure } from './disk-failure.js';
-import { makeFolders, removeEmptyPartitions, listFiles } from './disk-folders.js';
-import { refuseLinkedFolder, refuseLinks } from './disk-links.js';
-import type { Store } from './store.js';
-import { checkFolder, checkPath, checkRange, sliceOf, temporaryFolder } from './store-path.js';
+import { makeFolders, removeEmptyPartitions, listFiles, refuseLinkedFolder, refuseLinks } from './disk-folders.js';
+import { type Store, checkFolder, checkPath, checkRange, sliceOf, temporaryFolder } from './store.js';
 import { type Writer, isAlive, temporaryNames, thisWriter, writerOf } from './writer-name.js';
 import { dayMs } from '../../core/windows.js';
 

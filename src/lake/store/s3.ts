@@ -3,7 +3,7 @@ import type * as Sdk from '@aws-sdk/client-s3';
 import { type Clock, systemClock } from '../../core/clock.js';
 import { type LedgerlakeError, usageError } from '../../core/errors.js';
 import { answerOf, isUnclear, s3Failure, s3Unclear } from './s3-failure.js';
-import { checkFolder, checkPath, checkRange, sliceOf, temporaryFolder } from './store-path.js';
+import { checkFolder, checkPath, checkRange, sliceOf, temporaryFolder } from './store.js';
 import type { Store, StoredFile } from './store.js';
 import { dayMs } from '../../core/windows.js';
 

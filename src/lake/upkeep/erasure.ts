@@ -1,10 +1,9 @@
 import type { Add } from '../delta/actions.js';
 import type { DeltaTable } from '../delta/delta-table.js';
 import { referencedFiles } from '../transaction/references.js';
-import { accountOf, derivedOf, isDerivedFile, removal } from '../delta/file-tags.js';
+import { accountOf, derivedOf, isDerivedFile, removal, parseAppId } from '../delta/file-tags.js';
 import type { Lake } from '../lake.js';
-import { parseAppId } from '../delta/load-key-ids.js';
-import { orphanFiles, filesAboutAccount } from './orphans.js';
+import { orphanFiles, filesAboutAccount } from './vacuum.js';
 import type { StoredFile } from '../store/store.js';
 
 /** A load key of an account, as the log names it. */

@@ -1,4 +1,4 @@
-import { parseNote } from '../store/note.js';
+import { parseNote } from '../store/store.js';
 import type { Store } from '../store/store.js';
 
 const path = '_last-run.json';

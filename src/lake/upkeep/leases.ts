@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { z } from 'zod';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import { parseNote } from '../store/note.js';
+import { parseNote } from '../store/store.js';
 import type { Store } from '../store/store.js';
 import { isAlive as isRunning, thisWriter } from '../store/writer-name.js';
 import { isoInstant } from '../../core/numeric/instant.js';

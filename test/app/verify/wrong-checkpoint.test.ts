@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Action } from '../../../src/lake/delta/actions.js';
-import { withChecksum } from '../../../src/lake/delta/checkpoint-checksum.js';
+import { withChecksum } from '../../../src/lake/delta/checkpoint.js';
 import { encodeCheckpoint } from '../../../src/lake/delta/checkpoint.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';

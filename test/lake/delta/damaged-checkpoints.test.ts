@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { checksumOf } from '../../../src/lake/delta/checkpoint-checksum.js';
+import { checksumOf } from '../../../src/lake/delta/checkpoint.js';
 import { encodeCheckpoint } from '../../../src/lake/delta/checkpoint.js';
-import { restoreSwapped } from '../../../src/lake/transaction/restore-swapped.js';
+import { restoreSwapped } from '../../../src/lake/transaction/references.js';
 import { memoryStore, type MemoryStore } from '../memory-store.js';
 import { adding, checkpointFile, commitFile, contents, file, hintFile, opened } from '../small-table.js';
 
@@ -130,9 +130,9 @@ test('what is wrong beside the commits is told, until it is mended', async () =>
   store.files.set(checkpointFile(20), bytesOf(store, checkpointFile(20)).subarray(5));
   store.files.set(hintFile, Buffer.from('{"checksum":"0","version":20}'));
   const table = await opened(store);
-  expect((await table.logFaults()).map(({ path }) => path)).toEqual([hintFile, checkpointFile(20)]);
+  expect((await table.replay()).damaged.map(({ path }) => path)).toEqual([hintFile, checkpointFile(20)]);
   await table.repairCheckpoints(true);
-  expect(await (await opened(store)).logFaults()).toEqual([]);
+  expect((await (await opened(store)).replay()).damaged).toEqual([]);
 });
 
 describe('the hint', () => {

@@ -1,9 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Action, Add } from '../../../src/lake/delta/actions.js';
-import { derivedOf, loadKeysOf } from '../../../src/lake/delta/file-tags.js';
+import { derivedOf, loadKeysOf, loadKeyAppId } from '../../../src/lake/delta/file-tags.js';
 import { LiveSnapshot } from '../../../src/lake/delta/snapshot.js';
-import { loadKeyAppId } from '../../../src/lake/delta/load-key-ids.js';
 
 const accounts = ['demo', 'a b'];
 const pipelines = ['one', 'two'];

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decimalScale, decimalText } from '../../../src/core/numeric/decimal.js';
-import { addNets, mergedTags, rowsInLog } from '../../../src/lake/files/merged-tags.js';
+import { addNets, mergedTags, rowsInLog } from '../../../src/lake/files/new-file.js';
 
 const add = (tags: Record<string, string>) => ({
   path: 'x',

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Txn } from '../../../src/lake/delta/actions.js';
-import { LoadKeyWindows } from '../../../src/lake/loads/load-windows.js';
+import { LoadKeyWindows } from '../../../src/lake/loads/load-keys.js';
 
 test('windows are those of the units that are there, in order, whatever came and went since they were asked for', () => {
   const read = (loadKey: string) =>

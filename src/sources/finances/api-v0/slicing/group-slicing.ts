@@ -7,7 +7,7 @@ import { dayStates, type Day } from '../../../../engine/slicing/day-states.js';
 import { mainTable, type Slicing } from '../../../../engine/slicing/slicing.js';
 import { syncRange } from '../../../../engine/slicing/sync-windows.js';
 import { sampleOf } from '../../../../engine/slicing/window-slicing.js';
-import type { Tabled } from '../../../../lake/files/families.js';
+import type { Tabled } from '../../../../core/columns/table.js';
 import { loadKeysOf } from '../../../../lake/delta/file-tags.js';
 import type { Txn } from '../../../../lake/delta/actions.js';
 import type { Lake } from '../../../../lake/lake.js';
