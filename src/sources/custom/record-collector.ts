@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Data } from 'apache-arrow';
-import { bigintArray, dictionaryArray, instantArray, textArray, booleanArray, dateArray } from '../../core/columns/arrays.js';
+import { decimalArray, integerArray, bigintArray, dictionaryArray, instantArray, textArray, booleanArray, dateArray } from '../../core/columns/arrays.js';
 import { Dictionary } from '../../core/columns/dictionary.js';
 import { digitsOf, recordBatch, type Column } from '../../core/columns/table.js';
-import { nullableIntegers, scaledArray } from '../../core/columns/typed-arrays.js';
 import type { Collector } from '../../engine/run/pipeline.js';
 import { monthOf, type Window } from '../../core/windows.js';
 import { callDefinition, definitionError, type LoadedDefinition } from './load-definitions.js';
@@ -152,13 +151,13 @@ function arrayOf(column: Column, values: readonly Value[]): Data {
     case 'bigint':
       return bigintArray(length, (row) => ofBigint(values[row]));
     case 'decimal':
-      return scaledArray(values.map(ofBigint), digitsOf(column));
+      return decimalArray(length, digitsOf(column), (row) => ofBigint(values[row]));
     case 'integer':
-      return nullableIntegers(values.map(ofNumber));
+      return integerArray(length, (row) => ofNumber(values[row]));
     case 'date':
-      return dateArray(values.map(ofNumber));
+      return dateArray(length, (row) => ofNumber(values[row]));
     case 'boolean':
-      return booleanArray(values.map((value) => (typeof value === 'boolean' ? value : undefined)));
+      return booleanArray(length, (row) => ofBoolean(values[row]));
   }
 }
 
@@ -254,4 +253,8 @@ function exact(column: Column, text: string): bigint | number | undefined {
   const value = readInteger(text);
   if (column.type === 'bigint' || value === undefined) return value;
   return value >= -(2n ** 31n) && value < 2n ** 31n ? Number(value) : undefined;
+}
+
+function ofBoolean(value: Value): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined;
 }
