@@ -9,11 +9,25 @@ import { importSpansOf, isDerivedFile, DamagedFile } from './delta/file-tags.js'
 import { describedTables } from './table-descriptions.js';
 import { checkNewestVersions, noteNewestVersions, readNewestVersions } from './newest-versions.js';
 import { importedKey } from './loads/imported-days.js';
-import { type Revisions, WaitingSlices, combined, type ComparedSlice, type MissingLoads } from './transaction/slice-commit.js';
+import {
+  type Revisions,
+  WaitingSlices,
+  combined,
+  type ComparedSlice,
+  type MissingLoads,
+} from './transaction/slice-commit.js';
 import { sliceAdd, type SliceCommit, type SliceFile } from './transaction/slice-commit.js';
 import type { Snapshot } from './delta/snapshot.js';
 import type { Store } from './store/store.js';
-import { displacedKeys, filesOf, filesToReplace, filesToSplit, replacedKeys, hasConflict, loadTxns } from './loads/load-keys.js';
+import {
+  displacedKeys,
+  filesOf,
+  filesToReplace,
+  filesToSplit,
+  replacedKeys,
+  hasConflict,
+  loadTxns,
+} from './loads/load-keys.js';
 
 export type { SliceCommit, SliceFile } from './transaction/slice-commit.js';
 

@@ -5,7 +5,17 @@ import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { readInstant, isoInstant } from '../../core/numeric/instant.js';
 import { financialAging } from './aging.js';
 import { tables } from '../../sources/finances/model/tables.js';
-import { accountFiles, eraseTraces, heldAccounts, notedLoads, writeForgetNote, forgetNotePath, removeAccount, type Erased, type Load } from '../../lake/upkeep/erasure.js';
+import {
+  accountFiles,
+  eraseTraces,
+  heldAccounts,
+  notedLoads,
+  writeForgetNote,
+  forgetNotePath,
+  removeAccount,
+  type Erased,
+  type Load,
+} from '../../lake/upkeep/erasure.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import { descriptionPath } from '../../lake/table-descriptions.js';
 import type { Lake } from '../../lake/lake.js';

@@ -11,7 +11,14 @@ import type { ParquetSource } from '../../core/parquet/wasm.js';
 import { withWriter, type SizedWriter } from '../../core/parquet/thread.js';
 import { bundlesOf, replacing, whileLive, type Bundle } from './file-bundles.js';
 import { checkedBytes, checkedSource } from '../../lake/files/checked-file.js';
-import { handled, defaultLimits, ownFiles, withWorkspace, type Limits, type Workspace } from '../../lake/files/workspace.js';
+import {
+  handled,
+  defaultLimits,
+  ownFiles,
+  withWorkspace,
+  type Limits,
+  type Workspace,
+} from '../../lake/files/workspace.js';
 import { pageBytes, rederive, type RederivedFiles, type Rederiving } from './rederived-files.js';
 import { storedSums, type RowCounts } from './rederived-entries.js';
 import { compareSomewhere, ComparisonThread } from './comparison-thread.js';

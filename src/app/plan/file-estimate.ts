@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Table } from '../../core/columns/table.js';
 import { fileLiteral } from '../../core/duckdb/literals.js';
-import { localFile } from '../../lake/files/checked-file.js';
+import { localFile } from '../../lake/files/workspace.js';
 import type { Lake } from '../../lake/lake.js';
 
 /** Files that a slice is expected to become. */

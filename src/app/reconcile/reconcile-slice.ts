@@ -3,7 +3,14 @@ import type { Clock } from '../../core/clock.js';
 import type { Table } from '../../core/columns/table.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { DamagedFile } from '../../lake/delta/file-tags.js';
-import type { SliceCommit, SliceFile, ComparedLake, Revision, Revisions, RevisionToCommit } from '../../lake/transaction/slice-commit.js';
+import type {
+  SliceCommit,
+  SliceFile,
+  ComparedLake,
+  Revision,
+  Revisions,
+  RevisionToCommit,
+} from '../../lake/transaction/slice-commit.js';
 import { filesToSplit, replacedKeys, loadVersion } from '../../lake/loads/load-keys.js';
 import { rowsInLog } from '../../lake/files/new-file.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';

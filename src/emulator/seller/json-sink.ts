@@ -1,4 +1,4 @@
-import { isoInstant } from '../../core/numeric/instant.js';
+import { shortInstant } from '../../core/numeric/instant.js';
 import type { EventSink, LineKind } from './event-writer.js';
 import type { OrderIds } from './seeded-random.js';
 import type { Marketplace, Profile, Spellings } from './seller-profile.js';
@@ -71,12 +71,6 @@ export function numberText(millionths: number | bigint, scale: number, choice: n
     default:
       return pointed(Math.max(least.length, scale));
   }
-}
-
-/** ISO 8601 in UTC to the second, with milliseconds only where there are any. */
-export function instantText(at: number): string {
-  const text = isoInstant(at);
-  return at % 1000 === 0 ? `${text.slice(0, -5)}Z` : text;
 }
 
 /** Writes an event's JSON by hand, so that numbers and strings keep the spelling that was chosen for them. */
@@ -184,14 +178,14 @@ export class JsonSink implements EventSink {
     this.#hasMember = true;
   }
 
-  /** As `instantText`, for a life in which most instants are near the one before. */
+  /** As `shortInstant`, for a life in which most instants are near the one before. */
   #instantText(at: number): string {
     const minute = Math.floor(at / 60_000);
     const rest = at - minute * 60_000;
-    if (rest % 1000 !== 0) return instantText(at);
+    if (rest % 1000 !== 0) return shortInstant(at);
     if (minute !== this.#minute) {
       this.#minute = minute;
-      this.#minuteText = instantText(minute * 60_000).slice(0, 17);
+      this.#minuteText = shortInstant(minute * 60_000).slice(0, 17);
     }
     const second = rest / 1000;
     return `${this.#minuteText}${second < 10 ? '0' : ''}${second}Z`;

@@ -3,7 +3,15 @@ import type { Clock } from '../../core/clock.js';
 import type { Table } from '../../core/columns/table.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { version as programVersion } from '../../core/version.js';
-import { type Action, type Add, type MetaData, type Protocol, type Remove, type Txn, encodeActions } from './actions.js';
+import {
+  type Action,
+  type Add,
+  type MetaData,
+  type Protocol,
+  type Remove,
+  type Txn,
+  encodeActions,
+} from './actions.js';
 import { encodeCheckpoint } from './checkpoint.js';
 import { DeltaLog, type SkippedCheckpoint } from './delta-log.js';
 import { type LogColumn, tombstoneMs, fileColumns, newMetaData, widenedMetaData } from './table-metadata.js';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { open, writeFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import type { Add } from '../delta/actions.js';
 import { DamagedFile } from '../delta/file-tags.js';
 import type { DeltaTable } from '../delta/delta-table.js';
@@ -53,19 +53,6 @@ export async function checkedFile(
     await copy.close();
   }
   return path;
-}
-
-/**
- * A lake's file as one of the local disk, whatever its bytes: the lake's own, or a copy under a fresh name. Undefined where
- * there is none.
- */
-export async function localFile(store: Store, path: string, fresh: () => string): Promise<string | undefined> {
-  const own = store.localPath(path);
-  const bytes = await (own === undefined ? store.read(path) : store.readRange(path, 0, 1));
-  if (bytes === undefined || own !== undefined) return bytes && own;
-  const copy = fresh();
-  await writeFile(copy, bytes, { mode: 0o600 });
-  return copy;
 }
 
 /** What is wrong with a committed file, in words; undefined where it is what its commit says. */

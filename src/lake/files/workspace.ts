@@ -7,7 +7,6 @@ import { threadLimits, type ThreadLimits, type TakenRows } from '../../core/parq
 import type { LocalParquet } from './local-parquet.js';
 import { createHash } from 'node:crypto';
 import { LedgerlakeError } from '../../core/errors.js';
-import { localFile } from './checked-file.js';
 
 /** What work on files may hold in memory. */
 export interface Limits {
@@ -192,4 +191,17 @@ export async function withLocalFiles<T>(store: Store, use: (files: LocalFiles) =
   } finally {
     await clear();
   }
+}
+
+/**
+ * A lake's file as one of the local disk, whatever its bytes: the lake's own, or a copy under a fresh name. Undefined where
+ * there is none.
+ */
+export async function localFile(store: Store, path: string, fresh: () => string): Promise<string | undefined> {
+  const own = store.localPath(path);
+  const bytes = await (own === undefined ? store.read(path) : store.readRange(path, 0, 1));
+  if (bytes === undefined || own !== undefined) return bytes && own;
+  const copy = fresh();
+  await writeFile(copy, bytes, { mode: 0o600 });
+  return copy;
 }

@@ -3,7 +3,6 @@ import type { DeltaTable } from '../delta/delta-table.js';
 import { tombstone, isDerivedFile, removal, mainOf, swappedAdd, swapRemoval } from '../delta/file-tags.js';
 import type { Store } from '../store/store.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import type { Lake } from '../lake.js';
 
 /**
  * Files that nothing should name any more, by table and path in its log, each as the log had it when that was found:
@@ -175,13 +174,11 @@ export async function takenOut(table: DeltaTable, paths: ReadonlySet<string>): P
  *
  * @throws LedgerlakeError as the store and the log do
  */
-export async function unpinLasting(lake: Lake, now: number): Promise<void> {
-  for (const table of lake.tables) {
+export async function unpinLasting({ tables }: Pick<Tables, 'tables'>, now: number): Promise<void> {
+  for (const table of tables) {
     if (table.schema.lasting !== true) continue;
     await table.commit('UNPIN', ({ files }) => {
-      const pinned = [...files.values()].filter(
-        (add) => isDerivedFile(add) && isReferenced(lake.tables, table.pathOf(add)),
-      );
+      const pinned = [...files.values()].filter((add) => isDerivedFile(add) && isReferenced(tables, table.pathOf(add)));
       if (pinned.length === 0) return undefined;
       return pinned.map((add) => {
         const tags = Object.fromEntries(Object.entries(add.tags ?? {}).filter(([name]) => name !== 'main'));

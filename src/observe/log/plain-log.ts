@@ -1,4 +1,12 @@
-import { exposedText, handled, type Handlers, levels, type Level, type RunEvent, type Emit } from '../../core/events/run-event.js';
+import {
+  exposedText,
+  handled,
+  type Handlers,
+  levels,
+  type Level,
+  type RunEvent,
+  type Emit,
+} from '../../core/events/run-event.js';
 import { printable, printableLines } from '../../core/printable.js';
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
 

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LedgerlakeError } from '../../core/errors.js';
-import { localFile } from '../../lake/files/checked-file.js';
+import { localFile } from '../../lake/files/workspace.js';
 import type { Store } from '../../lake/store/store.js';
 import type { CommittedFile } from './committed-files.js';
 

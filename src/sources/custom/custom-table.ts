@@ -1,4 +1,11 @@
-import { sqlType, type Column, type ColumnType, type Digits, type Encoding, type Table } from '../../core/columns/table.js';
+import {
+  sqlType,
+  type Column,
+  type ColumnType,
+  type Digits,
+  type Encoding,
+  type Table,
+} from '../../core/columns/table.js';
 import { usageError } from '../../core/errors.js';
 import type { ColumnDefinition, TableDefinition } from './definition.js';
 

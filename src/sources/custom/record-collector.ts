@@ -1,6 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { Data } from 'apache-arrow';
-import { decimalArray, integerArray, bigintArray, dictionaryArray, instantArray, textArray, booleanArray, dateArray } from '../../core/columns/arrays.js';
+import {
+  decimalArray,
+  integerArray,
+  bigintArray,
+  dictionaryArray,
+  instantArray,
+  textArray,
+  booleanArray,
+  dateArray,
+} from '../../core/columns/arrays.js';
 import { Dictionary } from '../../core/columns/dictionary.js';
 import { digitsOf, recordBatch, type Column } from '../../core/columns/table.js';
 import type { Collector } from '../../engine/run/pipeline.js';

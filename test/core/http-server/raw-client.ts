@@ -2,7 +2,11 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { type Access, type Answer, answerHeaders } from '../../../src/core/http-server/answer.js';
-import { type HttpServerOptions, type RunningHttpServer, startHttpServer } from '../../../src/core/http-server/http-server.js';
+import {
+  type HttpServerOptions,
+  type RunningHttpServer,
+  startHttpServer,
+} from '../../../src/core/http-server/http-server.js';
 
 /** A server of answers until the test is over, and what it said. */
 export async function startedServer(options: Partial<HttpServerOptions> = {}): Promise<{

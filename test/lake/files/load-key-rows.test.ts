@@ -2,7 +2,13 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
 import { entries, events, groups, orderEvents } from '../../../src/sources/finances/model/tables.js';
-import { firstStart, canSplitRows, loadKeysLabel, keyColumn, loadKeyCondition } from '../../../src/lake/files/load-key-rows.js';
+import {
+  firstStart,
+  canSplitRows,
+  loadKeysLabel,
+  keyColumn,
+  loadKeyCondition,
+} from '../../../src/lake/files/load-key-rows.js';
 
 const january = 'window/2026-01-01T00:00:00.000Z/2026-01-08T00:00:00.000Z';
 const later = 'window/2026-01-08T00:00:00.000Z/2026-01-15T00:00:00.000Z';

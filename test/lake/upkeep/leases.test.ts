@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { acquireExclusiveLease, acquireLease, leasePath, otherLeases, type RunLease } from '../../../src/lake/upkeep/leases.js';
+import {
+  acquireExclusiveLease,
+  acquireLease,
+  leasePath,
+  otherLeases,
+  type RunLease,
+} from '../../../src/lake/upkeep/leases.js';
 import { HandClock } from '../../core/clock.js';
 import { memoryStore, watched } from '../memory-store.js';
 
