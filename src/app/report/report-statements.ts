@@ -1,7 +1,6 @@
 import { eventLists } from '../../sources/finances/model/records.js';
 import { entriesType } from '../reconcile/event-history.js';
-import { haveGaps } from '../verify/index-tables.js';
-import { netSums } from '../verify/settlement-total.js';
+import { haveGaps, netSums } from '../verify/index-tables.js';
 import { categories, refundLists, type CategoryId } from './categories.js';
 import { timestampLiteral, literal } from '../../core/duckdb/literals.js';
 import type { Database } from '../../core/duckdb/connection.js';

@@ -3,8 +3,7 @@ import { formatCount } from '../../core/text/amounts.js';
 import type { Lake } from '../../lake/lake.js';
 import { instantText } from '../status/backfill-command.js';
 import { listing } from '../verify/main-tables.js';
-import { loadedSettlements, settlementsFrom, type Settlement } from '../verify/settlements.js';
-import { totalFault } from '../verify/settlement-total.js';
+import { loadedSettlements, settlementsFrom, totalFault, type Settlement } from '../verify/settlements.js';
 import {
   figureTable,
   html,

@@ -18,8 +18,9 @@ import { formatCount } from '../../core/text/amounts.js';
 /** What is loaded of one pipeline for one account. */
 export interface PipelineStatus {
   readonly pipeline: string;
-  readonly unit: MainTable['unit'];
-  /** Units that were read: windows, groups or orders. */
+  /** What a load key stands for: `window`, `group`, `order`. */
+  readonly loadKey: string;
+  /** Windows, groups or orders that were read. */
   readonly loaded: number;
   /** Days of the range; none for orders, which have no dates. */
   readonly days: readonly Day[];
@@ -117,7 +118,7 @@ export function loadedRange(lake: Lake, account: string): Window | undefined {
       ...loadedWindows(lake, pipeline, table, account),
       ...importedWindows(lake.table(table).snapshot, pipeline, account),
     ]);
-  const byWindow = mainTablesOf(lake).filter(({ unit }) => unit === 'window');
+  const byWindow = mainTablesOf(lake).filter(({ loadKey }) => loadKey === 'window');
   const dated = windowsOf(byWindow.filter(({ isOwn }) => !isOwn));
   const windows = dated.length > 0 ? dated : windowsOf(byWindow.filter(({ isOwn }) => isOwn));
   if (windows.length === 0) return undefined;
@@ -140,10 +141,10 @@ export function reportedRange(options: RangeOptions, loaded: Window | undefined,
 }
 
 function pipelineStatus(main: MainTable, { lake, account, range }: StatusQuestion): PipelineStatus {
-  const { pipeline, table, unit } = main;
+  const { pipeline, table, loadKey } = main;
   const imported = importedWindows(lake.table(table).snapshot, pipeline, account);
   const loaded = lake.loadKeys(pipeline, table, account).size - imported.length;
-  return { pipeline, unit, loaded, ...(main.coverage?.(lake, account, range) ?? { days: [], gaps: [] }) };
+  return { pipeline, loadKey, loaded, ...(main.coverage?.(lake, account, range) ?? { days: [], gaps: [] }) };
 }
 
 /** Every group that was listed, and those of them that group-events hasn't loaded. */

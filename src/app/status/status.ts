@@ -130,9 +130,9 @@ function accountObject(of: AccountStatus): unknown {
     from: isoInstant(of.range.start),
     to: isoInstant(of.range.end),
     command: of.command ?? null,
-    pipelines: of.pipelines.map(({ pipeline, unit, loaded, days, gaps }) => ({
+    pipelines: of.pipelines.map(({ pipeline, loadKey, loaded, days, gaps }) => ({
       pipeline,
-      unit,
+      unit: loadKey,
       loaded,
       gaps: gaps.map(({ start, end }) => ({ from: isoInstant(start), to: isoInstant(end) })),
       days: days.map(({ start, state }) => ({ day: instantText(start), state })),
@@ -207,11 +207,11 @@ function rangeText({ start, end }: Window): string {
   return `${instantText(start)} to ${instantText(end)}`;
 }
 
-function pipelineLines({ pipeline, unit, loaded, days, gaps }: PipelineStatus, options: CalendarOptions): string[] {
-  const units = formatCount(loaded, unit);
-  if (days.length === 0) return [`${printable(pipeline)}: ${units}`];
+function pipelineLines({ pipeline, loadKey, loaded, days, gaps }: PipelineStatus, options: CalendarOptions): string[] {
+  const read = formatCount(loaded, loadKey);
+  if (days.length === 0) return [`${printable(pipeline)}: ${read}`];
   return [
-    `${printable(pipeline)}: ${units}, ${coverageText(days, 'imported')}`,
+    `${printable(pipeline)}: ${read}, ${coverageText(days, 'imported')}`,
     ...calendarLines(days, options),
     ...(gaps.length === 0 ? ['No gap'] : listLines('Gaps', gaps.map(rangeText), false)),
   ];

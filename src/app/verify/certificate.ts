@@ -1,10 +1,37 @@
-import { checkNames, checks, type CheckName } from './checks.js';
+import type { Database } from '../../core/duckdb/connection.js';
+import type { Lake } from '../../lake/lake.js';
+
+/** Every check by its stable name, in the order of the certificate: what it looks at, and what it counts. */
+export const checks = {
+  'log-tags': { about: 'the log says of each file what it holds', counts: 'files' },
+  'derived-files': { about: 'each slice has all of its files, and no other', counts: 'files' },
+  windows: { about: 'windows read do not overlap, and none crosses a month', counts: 'slices' },
+  'file-bytes': { about: 'each file is there with the size and SHA-256 that the log says', counts: 'files' },
+  'unnamed-files': { about: 'no file in a partition folder that the log does not name', counts: 'files' },
+  parquet: { about: 'each file can be read as its table', counts: 'files' },
+  'row-counts': { about: 'each file has as many rows as the log says', counts: 'rows' },
+  statistics: { about: 'the statistics in the log hold', counts: 'files' },
+  partitions: { about: 'rows lie in the folder and the slice that they belong to', counts: 'files' },
+  positions: { about: 'no place within a slice comes twice', counts: 'events' },
+  'event-ids': { about: 'content_hash and event_id follow from raw', counts: 'events' },
+  amounts: { about: 'each money object of raw is one entry, to the digit', counts: 'amounts' },
+  roles: { about: 'role and kind of each entry are those of its path', counts: 'amounts' },
+  'unique-ids': { about: 'no event_id and no entry comes twice', counts: 'events' },
+  'net-sums': { about: 'net sums in the log are those of the rows', counts: 'files' },
+  'event-dates': { about: 'events by date lie within the window that was asked for', counts: 'events' },
+  'group-totals': { about: 'net of each closed group is its total less its beginning balance', counts: 'groups' },
+  'date-against-group': { about: 'by date and by group the same events came', counts: 'groups' },
+} as const;
+
+export type CheckName = keyof typeof checks;
+
+const checkNames = Object.keys(checks) as readonly CheckName[];
 
 /**
  * Whose problem it is: `lake` what is wrong with the lake itself, `upstream` where upstream contradicts itself, `note`
  * what may be as it should.
  */
-export type ProblemKind = 'lake' | 'upstream' | 'note';
+type ProblemKind = 'lake' | 'upstream' | 'note';
 
 /** Where a problem is; empty where it concerns no single table, file or slice. */
 export interface Place {
@@ -39,71 +66,88 @@ const mostListed = 200;
 
 /** What a verification finds, check by check. */
 export class Certificate {
-  readonly #checked = new Map<CheckName, number>();
-  readonly #found = new Map<CheckName, Map<ProblemKind, number>>();
-  readonly #problems = new Map<CheckName, Problem[]>();
+  readonly #tallies = new Map<CheckName, Tally>();
 
   /** So many more were looked at. */
   count(check: CheckName, more = 1): void {
-    this.#checked.set(check, (this.#checked.get(check) ?? 0) + more);
+    this.#tallyOf(check).checked += more;
   }
 
   add(check: CheckName, kind: ProblemKind, { table, file, slice }: Place, problem: string): void {
-    const kinds = this.#found.get(check) ?? new Map<ProblemKind, number>();
-    kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
-    this.#found.set(check, kinds);
-    const listed = this.#problems.get(check) ?? [];
+    const { found, listed } = this.#tallyOf(check);
+    found[kind]++;
     if (listed.length < mostListed) listed.push({ check, kind, table, file, slice, problem });
-    this.#problems.set(check, listed);
   }
 
   /** How many problems of a kind were found, over all checks. */
   found(kind: ProblemKind): number {
-    return [...this.#found.values()].reduce((sum, kinds) => sum + (kinds.get(kind) ?? 0), 0);
+    return [...this.#tallies.values()].reduce((sum, { found }) => sum + found[kind], 0);
   }
 
   results(): CheckResult[] {
     return checkNames.map((check) => {
-      const kinds = this.#found.get(check) ?? new Map<ProblemKind, number>();
-      const checked = this.#checked.get(check) ?? 0;
-      return {
-        check,
-        about: checks[check].about,
-        checked,
-        counts: checks[check].counts,
-        result: resultOf(kinds, checked),
-        found: [...kinds.values()].reduce((sum, found) => sum + found, 0),
-      };
+      const { checked, found } = this.#tallyOf(check);
+      const { lake, upstream, note } = found;
+      const worst = lake > 0 ? 'failed' : upstream > 0 ? 'finding' : note > 0 ? 'note' : undefined;
+      const result = worst ?? (checked === 0 ? 'none' : 'ok');
+      const { about, counts } = checks[check];
+      return { check, about, checked, counts, result, found: lake + upstream + note };
     });
   }
 
   /** The problems listed, in the order of the checks. */
   problems(): Problem[] {
-    return checkNames.flatMap((check) => this.#problems.get(check) ?? []);
+    return checkNames.flatMap((check) => this.#tallyOf(check).listed);
+  }
+
+  #tallyOf(check: CheckName): Tally {
+    const tally = this.#tallies.get(check) ?? { checked: 0, found: { lake: 0, upstream: 0, note: 0 }, listed: [] };
+    this.#tallies.set(check, tally);
+    return tally;
   }
 }
 
-function resultOf(kinds: ReadonlyMap<ProblemKind, number>, checked: number): CheckResult['result'] {
-  if (kinds.has('lake')) return 'failed';
-  if (kinds.has('upstream')) return 'finding';
-  if (kinds.has('note')) return 'note';
-  return checked === 0 ? 'none' : 'ok';
+interface Tally {
+  checked: number;
+  readonly found: Record<ProblemKind, number>;
+  readonly listed: Problem[];
 }
 
-/** Faults of one file's rows under one check: counted, with a few examples, so that memory doesn't grow with them. */
+/** Faults of rows by check and file: counted, with a few examples, so that memory doesn't grow with them. */
 export class Faults {
-  readonly #examples: string[] = [];
-  count = 0;
+  readonly #noun: string;
+  readonly #found = new Map<string, { check: CheckName; file: Place; count: number; examples: string[] }>();
 
-  add(example: string): void {
-    this.count++;
-    if (this.#examples.length < 3) this.#examples.push(example);
+  /** @param noun what has a fault: `event` */
+  constructor(noun: string) {
+    this.#noun = noun;
   }
 
-  /** `2 events: …; …`, or undefined where there is none. */
-  text(noun: string): string | undefined {
-    if (this.count === 0) return undefined;
-    const more = this.count > this.#examples.length ? `; and ${this.count - this.#examples.length} more` : '';
-    return `${this.count} ${noun}${this.count === 1 ? '' : 's'}: ${this.#examples.join('; ')}${more}`;
+  add(check: CheckName, file: Place, fault: string | undefined): void {
+    if (fault === undefined) return;
+    const key = `${check} ${file.file}`;
+    const found = this.#found.get(key) ?? { check, file, count: 0, examples: [] };
+    this.#found.set(key, found);
+    found.count++;
+    if (found.examples.length < 3) found.examples.push(fault);
   }
+
+  /** Adds a problem for each check and file: `2 events: …; …`. */
+  addTo(certificate: Certificate): void {
+    for (const { check, file, count, examples } of this.#found.values()) {
+      const more = count > examples.length ? `; and ${count - examples.length} more` : '';
+      const what = `${count} ${this.#noun}${count === 1 ? '' : 's'}`;
+      certificate.add(check, 'lake', file, `${what}: ${examples.join('; ')}${more}`);
+    }
+  }
+}
+
+/** What every check of a verification takes. */
+export interface CheckContext {
+  readonly lake: Lake;
+  readonly certificate: Certificate;
+  /** Two DuckDBs, for two streams of rows at the same time. */
+  readonly events: Database;
+  readonly entries: Database;
+  readonly signal: AbortSignal;
 }

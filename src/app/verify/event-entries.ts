@@ -1,16 +1,36 @@
-import type { Database } from '../../core/duckdb/connection.js';
-import { compareBytes } from '../../lake/store/store.js';
+import { createHash } from 'node:crypto';
+import { isoInstant } from '../../core/numeric/instant.js';
 import type { Cell } from '../../core/text/rows.js';
-import { Faults, type Certificate } from './certificate.js';
-import type { CheckName } from './checks.js';
-import { entriesFault, idFault, rolesFault, type EntryRow, type EventRow } from './event-fault.js';
+import { compareBytes } from '../../lake/store/store-path.js';
+import { recordOf } from '../../sources/finances/model/records.js';
+import { Faults, type CheckContext, type CheckName } from './certificate.js';
 import { parquet, type ReadableFile } from './file-contents.js';
 import type { LogFile } from './log-files.js';
+import { fitsDecimal, normalised, walkMoney, type WalkedAmount } from './money-walk.js';
 
-/** DuckDBs that run at the same time, one for each of two streams. */
-export interface Databases {
-  readonly events: Database;
-  readonly entries: Database;
+/** A row of an events table. */
+interface EventRow {
+  readonly eventId: string;
+  readonly contentHash: string;
+  readonly list: string;
+  readonly isDated: boolean;
+  /** Milliseconds since 1970. */
+  readonly windowStart: number | null;
+  readonly groupId: string | null;
+  readonly requestedOrderId: string | null;
+  readonly raw: string;
+}
+
+/** A row of an entries table. */
+interface EntryRow {
+  readonly entry: number;
+  readonly path: string;
+  readonly role: string;
+  readonly kind: string;
+  /** Decimal text. */
+  readonly amount: string | null;
+  readonly amountText: string | null;
+  readonly currency: string | null;
 }
 
 /**
@@ -20,35 +40,34 @@ export interface Databases {
 export async function checkEvents(
   mains: readonly ReadableFile[],
   derived: readonly ReadableFile[],
-  databases: Databases,
-  certificate: Certificate,
-  signal: AbortSignal,
+  context: CheckContext,
 ): Promise<void> {
-  const faults = new FaultsByFile(certificate);
-  const entries = entriesByEvent(derived, databases.entries, signal)[Symbol.asyncIterator]();
+  const { certificate } = context;
+  const faults = new Faults('event');
+  const entries = entriesByEvent(derived, context)[Symbol.asyncIterator]();
   let group = (await entries.next()).value;
   let last: string | undefined;
   let times = 0;
-  for await (const { event, file } of eventRows(mains, databases.events, signal)) {
+  for await (const { event, file } of eventRows(mains, context)) {
     while (group !== undefined && compareBytes(group.eventId, event.eventId) < 0) {
       faults.add(...leftOver(group, last, times));
       group = (await entries.next()).value;
     }
     times = last === event.eventId ? times + 1 : 1;
-    const own = group?.eventId === event.eventId ? group.rows : [];
+    const rows = group?.eventId === event.eventId ? group.rows : [];
     certificate.count('event-ids');
-    certificate.count('amounts', own.length);
-    certificate.count('roles', own.length);
+    certificate.count('amounts', rows.length);
+    certificate.count('roles', rows.length);
     faults.add('event-ids', file, idFault(event));
     last = event.eventId;
     const label = (fault: string | undefined) => (fault === undefined ? undefined : `${event.eventId} ${fault}`);
-    faults.add('amounts', file, label(entriesFault(event.raw, own)));
-    faults.add('roles', file, label(rolesFault(event.list, own)));
+    faults.add('amounts', file, label(entriesFault(event.raw, rows)));
+    faults.add('roles', file, label(rolesFault(event.list, rows)));
   }
   for (; group !== undefined; group = (await entries.next()).value) {
     faults.add(...leftOver(group, last, times));
   }
-  faults.flush();
+  faults.addTo(certificate);
 }
 
 interface EventEntries {
@@ -60,7 +79,7 @@ interface EventEntries {
   readonly copies: number;
 }
 
-/** What is wrong with entries that are done with: they belong to no event, or come more often than theirs. */
+/** What is wrong with entries that no further event can have: they belong to no event, or come more often than theirs. */
 function leftOver(
   { eventId, file, copies }: EventEntries,
   last: string | undefined,
@@ -74,8 +93,7 @@ function leftOver(
 /** Entries event by event, those of one event in their order. */
 async function* entriesByEvent(
   derived: readonly ReadableFile[],
-  database: Database,
-  signal: AbortSignal,
+  { entries, signal }: CheckContext,
 ): AsyncGenerator<EventEntries, undefined> {
   if (derived.length === 0) return undefined;
   const sql =
@@ -87,7 +105,7 @@ async function* entriesByEvent(
   let copies = 1;
   let copy = 1;
   const group = (id: string): EventEntries => ({ eventId: id, file: fileOf(derived, source), rows, copies });
-  for await (const chunk of (await database.query(sql, { signal })).chunks) {
+  for await (const chunk of (await entries.query(sql, { signal })).chunks) {
     for (const [id, entry, path, role, kind, amount, amountText, currency, from] of chunk) {
       if (eventId !== undefined && eventId !== text(id)) {
         yield group(eventId);
@@ -116,13 +134,12 @@ async function* entriesByEvent(
 
 async function* eventRows(
   mains: readonly ReadableFile[],
-  database: Database,
-  signal: AbortSignal,
+  { events, signal }: CheckContext,
 ): AsyncGenerator<{ event: EventRow; file: LogFile }> {
   const sql =
     'SELECT event_id, content_hash, event_list, posted_at IS NOT NULL, epoch_ms(window_start), group_id, ' +
     `requested_order_id, raw, source FROM ${withSource(mains)} ORDER BY event_id`;
-  for await (const chunk of (await database.query(sql, { signal })).chunks) {
+  for await (const chunk of (await events.query(sql, { signal })).chunks) {
     for (const [eventId, contentHash, list, isDated, windowStart, groupId, requestedOrderId, raw, source] of chunk) {
       const event = {
         eventId: text(eventId),
@@ -159,27 +176,85 @@ function textOrNull(cell: Cell | undefined): string | null {
   return cell === null || cell === undefined ? null : String(cell);
 }
 
-/** Faults of rows, put together by check and file. */
-class FaultsByFile {
-  readonly #certificate: Certificate;
-  readonly #faults = new Map<string, { check: CheckName; file: LogFile; faults: Faults }>();
+/** What is wrong with an event's hash or id, or undefined. */
+function idFault(event: EventRow): string | undefined {
+  const hash = createHash('sha256').update(event.list).update('\0').update(event.raw);
+  const content = hash.copy().digest('hex').slice(0, 32);
+  if (content !== event.contentHash) return `content_hash is ${event.contentHash}, raw gives ${content}`;
+  const owner = event.requestedOrderId ?? event.groupId;
+  const isPlain = event.isDated || event.windowStart === null;
+  if (!isPlain) hash.update(`\0${isoInstant(event.windowStart)}`);
+  const identity = isPlain ? content : hash.digest('hex').slice(0, 32);
+  const id = owner === null ? identity : `${owner}:${identity}`;
+  const rest = event.eventId.startsWith(id) ? event.eventId.slice(id.length) : undefined;
+  if (rest === '' || (rest !== undefined && suffix(rest) >= 2)) return undefined;
+  return `event_id is ${event.eventId}, raw gives ${id}`;
+}
 
-  constructor(certificate: Certificate) {
-    this.#certificate = certificate;
-  }
+/** The number of the second, third … identical event, as it ends an `event_id`; NaN where there is none. */
+function suffix(text: string): number {
+  return Number(/^-([1-9]\d*)$/.exec(text)?.[1] ?? Number.NaN);
+}
 
-  add(check: CheckName, file: LogFile, fault: string | undefined): void {
-    if (fault === undefined) return;
-    const key = `${check} ${file.file}`;
-    const known = this.#faults.get(key) ?? { check, file, faults: new Faults() };
-    known.faults.add(fault);
-    this.#faults.set(key, known);
+/** What is wrong with the entries of an event, or undefined: each money object of `raw` must be one, to the digit. */
+function entriesFault(raw: string, entries: readonly EntryRow[]): string | undefined {
+  let walked;
+  try {
+    walked = walkMoney(raw);
+  } catch (error) {
+    return `raw is no JSON: ${(error as SyntaxError).message}`;
   }
+  const { amounts, isOrdered, numbers } = walked;
+  if (amounts.length !== entries.length) return `raw has ${amounts.length} amounts, entries ${entries.length}`;
+  const odd = entries.findIndex(({ entry }, index) => entry !== index);
+  if (odd >= 0) return `expected entry ${odd}, found ${entries[odd]?.entry ?? 'none'}`;
+  const inText = isOrdered ? amounts : amounts.toSorted((a, b) => compare(keyOf(a), keyOf(b)));
+  const inTable = isOrdered ? entries : entries.toSorted((a, b) => compare(rowKey(a), rowKey(b)));
+  for (const [index, amount] of inText.entries()) {
+    const fault = amountFault(amount, inTable[index]);
+    if (fault !== undefined) return `${amount.path}: ${fault}`;
+  }
+  const held = entries.flatMap(({ amount, amountText }) => amount ?? amountText ?? []).map(normalised);
+  if (numbers !== undefined && numbers.join() !== held.toSorted().join()) return 'amounts differ in digits from raw';
+  return undefined;
+}
 
-  flush(): void {
-    for (const { check, file, faults } of this.#faults.values()) {
-      const problem = faults.text('event');
-      if (problem !== undefined) this.#certificate.add(check, 'lake', file, problem);
-    }
+function amountFault(amount: WalkedAmount, row: EntryRow | undefined): string | undefined {
+  if (row === undefined) return 'no entry';
+  if (row.path !== amount.path) return `the entry says ${row.path}`;
+  if (row.currency !== amount.currency) return `currency ${String(amount.currency)}, entry ${String(row.currency)}`;
+  if (amount.amount === null) {
+    return row.amount === null && row.amountText === null ? undefined : `no number, entry ${String(row.amount)}`;
   }
+  if (row.amount !== null && row.amountText !== null) return `${row.amount} and amount_text ${row.amountText}`;
+  const text = row.amount ?? row.amountText;
+  if (text === null) return `${amount.amount}, entry without an amount`;
+  if (Number(text) !== amount.amount) return `${amount.amount}, entry ${text}`;
+  if (row.amountText !== null && fitsDecimal(row.amountText))
+    return `amount_text ${row.amountText}, which amount holds`;
+  return undefined;
+}
+
+/** What is wrong with the role or kind of an event's entries, or undefined. */
+function rolesFault(list: string, entries: readonly EntryRow[]): string | undefined {
+  const known = recordOf(list)?.amounts;
+  for (const { path, role, kind } of entries) {
+    const place = known?.find((amount) => amount.path === path);
+    const expected = `${place?.role ?? 'unknown'} ${place?.kind ?? 'unknown'}`;
+    if (`${role} ${kind}` !== expected) return `${list} ${path}: expected ${expected}, found ${role} ${kind}`;
+  }
+  return undefined;
+}
+
+function keyOf({ path, amount, currency }: WalkedAmount): string {
+  return JSON.stringify([path, amount === null ? null : String(amount + 0), currency]);
+}
+
+function rowKey({ path, amount, amountText, currency }: EntryRow): string {
+  const text = amount ?? amountText;
+  return keyOf({ path, amount: text === null ? null : Number(text), currency });
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,30 +1,33 @@
-import type { Database } from '../../core/duckdb/connection.js';
+import { literal } from '../../core/duckdb/views.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { literal } from '../../core/duckdb/literals.js';
-import type { Certificate } from './certificate.js';
-import { byDate, byGroup } from './main-tables.js';
+import type { Cell } from '../../core/text/rows.js';
+import type { CheckContext, Place } from './certificate.js';
 import { parquet, type ReadableFile } from './file-contents.js';
 import type { LogFile } from './log-files.js';
-import { netSums } from './settlement-total.js';
+import { byDate, byGroup } from './main-tables.js';
 
-/** In SQL: groups whose events don't stand in places from 0 on without a gap. */
+/** In SQL: groups whose events don't have positions from 0 on without a gap. */
 export const haveGaps = 'GROUP BY account, group_id HAVING count(*) <> max(position) + 1';
+
+/** In SQL: what is summed of the entries of each settlement and currency. */
+export const netSums =
+  "sum(amount) FILTER (role = 'net') AS net, count(*) FILTER (role = 'net' AND amount_text IS NOT NULL) AS inexact, " +
+  "count(*) FILTER (role = 'unknown') AS unknown";
 
 /**
  * What must be compared across files, kept by DuckDB, which spills it: a few numbers and ids for each event, and net
  * sums for each group.
  */
 export class IndexTables {
-  readonly #database: Database;
-  readonly #signal: AbortSignal;
+  readonly #context: CheckContext;
   readonly #files: LogFile[] = [];
 
-  private constructor(database: Database, signal: AbortSignal) {
-    this.#database = database;
-    this.#signal = signal;
+  private constructor(context: CheckContext) {
+    this.#context = context;
   }
 
-  static async create(database: Database, signal: AbortSignal): Promise<IndexTables> {
+  static async create(context: CheckContext): Promise<IndexTables> {
+    const database = context.events;
     await database.execute(
       'CREATE TABLE seen (tab VARCHAR, account VARCHAR, file INTEGER, id VARCHAR, content UHUGEINT, instant BIGINT, ' +
         'dated BOOLEAN, inside BOOLEAN, group_id VARCHAR, position BIGINT, currency VARCHAR)',
@@ -33,16 +36,12 @@ export class IndexTables {
       'CREATE TABLE nets (account VARCHAR, group_id VARCHAR, currency VARCHAR, net DECIMAL(38,6), inexact BIGINT, ' +
         'unknown BIGINT)',
     );
-    return new IndexTables(database, signal);
-  }
-
-  get database(): Database {
-    return this.#database;
+    return new IndexTables(context);
   }
 
   /** A file that was added, by its number in `seen`. */
-  file(number: number): LogFile | undefined {
-    return this.#files[number];
+  file(number: Cell | undefined): Place {
+    return this.#files[Number(number)] ?? { table: '', file: '', slice: '' };
   }
 
   /** Adds the events of a main file; `derived` are the files with its entries. */
@@ -70,7 +69,7 @@ export class IndexTables {
     );
   }
 
-  /** Groups, by `groupKey`, whose events don't stand in places from 0 on without a gap. */
+  /** Groups, by `groupKey`, whose events don't have positions from 0 on without a gap. */
   async brokenGroups(): Promise<ReadonlySet<string>> {
     const rows = await this.#rows(
       `SELECT account, group_id FROM seen WHERE tab = ${literal(byGroup.table)} ${haveGaps}`,
@@ -79,7 +78,8 @@ export class IndexTables {
   }
 
   /** Ids that come twice, and dates outside of the windows that were asked for. */
-  async check(certificate: Certificate): Promise<void> {
+  async check(): Promise<void> {
+    const { certificate } = this.#context;
     const [counts] = await this.#rows(
       `SELECT count(*) AS events, count(*) FILTER (tab = ${literal(byDate.table)} AND dated) AS dated FROM seen`,
     );
@@ -91,7 +91,7 @@ export class IndexTables {
     );
     for (const { file, events, id } of outside) {
       const text = `${formatCount(Number(events), 'event')} with a date outside of the window, such as ${String(id)}`;
-      certificate.add('event-dates', 'upstream', this.#placeOf(file), text);
+      certificate.add('event-dates', 'upstream', this.file(file), text);
     }
 
     // An event that upstream gave for a window in which it doesn't lie may well come again in its own.
@@ -102,22 +102,20 @@ export class IndexTables {
         'GROUP BY tab, repeated.file, repeated.other, fault ORDER BY ALL LIMIT 1000',
     );
     for (const { file, other, ids, id, fault } of twice) {
-      const beside = file === other ? '' : `, also in ${this.#placeOf(other).file}`;
+      const beside = file === other ? '' : `, also in ${this.file(other).file}`;
       const text = `${formatCount(Number(ids), 'event id')} more than once, such as ${String(id)}${beside}`;
-      certificate.add('unique-ids', fault === true ? 'lake' : 'upstream', this.#placeOf(file), text);
+      certificate.add('unique-ids', fault === true ? 'lake' : 'upstream', this.file(file), text);
     }
   }
 
-  #placeOf(number: unknown): { table: string; file: string; slice: string } {
-    return this.#files[Number(number)] ?? { table: '', file: '', slice: '' };
-  }
-
   async #rows(sql: string) {
-    return this.#database.rows(sql, { signal: this.#signal });
+    const { events, signal } = this.#context;
+    return events.rows(sql, { signal });
   }
 
   async #execute(sql: string): Promise<void> {
-    await this.#database.execute(sql, { signal: this.#signal });
+    const { events, signal } = this.#context;
+    await events.execute(sql, { signal });
   }
 }
 

@@ -1,3 +1,4 @@
+import { readWindow } from '../../engine/slicing/window-slices.js';
 import type { Lake } from '../../lake/lake.js';
 import { parseImportedKey } from '../../lake/loads/imported-days.js';
 import { dayMs, dayStart, monthOf, type Window } from '../../core/windows.js';
@@ -7,22 +8,15 @@ import type { LogFile } from './log-files.js';
 
 /** A window that was read. */
 export interface ReadWindow extends Window {
-  readonly unit: string;
+  readonly loadKey: string;
 }
 
-/** The windows that a pipeline has read for an account, and the units of windows that are none. */
+/** The windows that a pipeline has read for an account, and the load keys that name none. */
 export function readWindows(lake: Lake, { pipeline, table }: MainTable, account: string): (ReadWindow | string)[] {
-  return [...lake.loadKeys(pipeline, table, account).keys()].map((unit) => {
-    const window = windowOf(unit);
-    return window === undefined ? unit : { ...window, unit };
+  return [...lake.loadKeys(pipeline, table, account).keys()].map((loadKey) => {
+    const window = readWindow(loadKey);
+    return window !== undefined && window.start < window.end ? { ...window, loadKey } : loadKey;
   });
-}
-
-/** The window that a unit names, in milliseconds since 1970; undefined where it names none. */
-export function windowOf(unit: string): Window | undefined {
-  const [, start = '', end = ''] = /^window\/([^/]+)\/([^/]+)$/.exec(unit) ?? [];
-  const window = { start: Date.parse(start), end: Date.parse(end) };
-  return window.start < window.end ? window : undefined;
 }
 
 /** Whether a window lies within one UTC month. */
@@ -42,32 +36,30 @@ export function checkWindows(
   };
   for (const account of accounts) {
     for (const main of mainTablesOf(lake)) {
-      const filesOf = (unit: string) =>
-        files.find((file) => file.table === main.table && file.account === account && file.units.includes(unit))?.file;
-      const place = (unit: string): Place => ({ table: main.table, file: filesOf(unit) ?? '', slice: unit });
-      if (main.unit !== 'window') {
-        certificate.count('windows', lake.loadKeys(main.pipeline, main.table, account).size);
-        continue;
-      }
+      const at = (loadKey: string): Place => {
+        const holds = (file: LogFile) =>
+          file.table === main.table && file.account === account && file.loadKeys.includes(loadKey);
+        return { table: main.table, file: files.find(holds)?.file ?? '', slice: loadKey };
+      };
+      certificate.count('windows', lake.loadKeys(main.pipeline, main.table, account).size);
+      if (main.loadKey !== 'window') continue;
       let before: ReadWindow | undefined;
-      const windows: ReadWindow[] = [];
-      for (const window of readWindows(lake, main, account)) {
-        certificate.count('windows');
-        if (typeof window !== 'string') {
-          windows.push(window);
-          continue;
-        }
+      const windows = readWindows(lake, main, account).flatMap((window): ReadWindow[] => {
+        if (typeof window !== 'string') return [window];
         const day = parseImportedKey(window);
-        if (day === undefined) add(place(window), `expected a window of two instants for ${account}`);
-        else windows.push({ ...day, unit: window });
-        if (day !== undefined && dayStart(day.start) !== dayStart(day.end - 1)) {
-          add(place(window), `the imported rows of ${account} cross the end of a day`);
+        if (day === undefined) {
+          add(at(window), `expected a window of two instants for ${account}`);
+          return [];
         }
-      }
+        if (dayStart(day.start) !== dayStart(day.end - 1)) {
+          add(at(window), `the imported rows of ${account} cross the end of a day`);
+        }
+        return [{ ...day, loadKey: window }];
+      });
       for (const window of windows.toSorted((a, b) => a.start - b.start || a.end - b.end)) {
-        if (!isWithinMonth(window)) add(place(window.unit), `the window of ${account} crosses the end of a month`);
+        if (!isWithinMonth(window)) add(at(window.loadKey), `the window of ${account} crosses the end of a month`);
         if (before !== undefined && window.start < before.end) {
-          add(place(window.unit), `the window of ${account} overlaps ${before.unit}: rows may stand twice`);
+          add(at(window.loadKey), `the window of ${account} overlaps ${before.loadKey}: rows may stand twice`);
         }
         if (before === undefined || window.end > before.end) before = window;
       }
@@ -78,9 +70,9 @@ export function checkWindows(
     if (mainTable(file.delta.schema) === undefined) continue;
     const { pipeline, table, account } = file;
     const key = `${table} ${pipeline} ${account}`;
-    const units = read.get(key) ?? new Set(lake.loadKeys(pipeline, table, account).keys());
-    read.set(key, units);
-    const unread = file.units.find((unit) => !units.has(unit));
+    const loaded = read.get(key) ?? new Set(lake.loadKeys(pipeline, table, account).keys());
+    read.set(key, loaded);
+    const unread = file.loadKeys.find((loadKey) => !loaded.has(loadKey));
     if (unread !== undefined) add(file, `the log does not say that ${unread} was read`);
   }
 }

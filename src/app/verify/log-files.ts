@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Add } from '../../lake/delta/actions.js';
 import type { DeltaTable } from '../../lake/delta/delta-table.js';
 import { referencedFiles } from '../../lake/transaction/references.js';
@@ -13,32 +14,46 @@ export interface LogFile extends Place {
   readonly account: string;
   /** The folder's: `2025-03`, or `unknown`. */
   readonly month: string;
-  readonly units: readonly string[];
+  readonly loadKeys: readonly string[];
   readonly rows: number;
   readonly sha256: string;
   /** Net sums by currency, where the table has amounts. */
   readonly net: Readonly<Record<string, string>> | undefined;
   /** Lake-relative paths; undefined for a file of a derived table. */
   readonly derived: readonly string[] | undefined;
-  readonly stats: Statistics;
+  readonly stats: z.infer<typeof statistics>;
 }
 
-/** Statistics in Delta's form. */
-export interface Statistics {
-  readonly numRecords: number;
-  readonly minValues: Readonly<Record<string, unknown>>;
-  readonly maxValues: Readonly<Record<string, unknown>>;
-  readonly nullCount: Readonly<Record<string, unknown>>;
+const record = z.record(z.string(), z.unknown());
+const strings = z.array(z.string());
+const netSums = z.record(z.string(), z.coerce.string());
+/** In Delta's form. */
+const statistics = z.object({
+  numRecords: z.number(),
+  minValues: record.catch({}),
+  maxValues: record.catch({}),
+  nullCount: record.catch({}),
+});
+
+/** The JSON of a tag; undefined where it isn't of that form. */
+function parsed<T>(schema: z.ZodType<T>, text: string | undefined): T | undefined {
+  try {
+    return schema.safeParse(JSON.parse(text ?? '')).data;
+  } catch {
+    // What isn't JSON isn't what was expected either, and that is a problem of the file.
+    return undefined;
+  }
 }
 
-/** The files of every table as the log names them. */
-export interface LogFiles {
-  readonly files: readonly LogFile[];
-  /** Tables of which one was left out, as its tags can't be understood, which is a problem. */
-  readonly obscure: ReadonlySet<string>;
-}
-
-export function logFiles(lake: Lake, account: string | undefined, certificate: Certificate): LogFiles {
+/**
+ * The files of every table as the log names them; `obscure` are the tables of which one was left out, as its tags can't be
+ * understood, which is a problem.
+ */
+export function logFiles(
+  lake: Lake,
+  account: string | undefined,
+  certificate: Certificate,
+): { readonly files: readonly LogFile[]; readonly obscure: ReadonlySet<string> } {
   const named = referencedFiles(lake.tables);
   const files: LogFile[] = [];
   const obscure = new Set<string>();
@@ -64,12 +79,12 @@ function readFile(delta: DeltaTable, add: Add, named: ReadonlySet<string>): LogF
   const table = delta.schema.name;
   const file = delta.pathOf(add);
   if (tags?.['pipeline'] === undefined) return 'the file has none of the tags of ledgerlake: another program added it';
-  const units = strings(tags['units']);
-  const derived = strings(tags['derived']);
-  const net = object(tags['net']);
-  const stats = statistics(add.stats);
+  const loadKeys = parsed(strings, tags['units']);
+  const derived = parsed(strings, tags['derived']);
+  const net = parsed(netSums, tags['net']);
+  const stats = parsed(statistics, add.stats);
   const { account = '', month = '' } = add.partitionValues as Readonly<Record<string, string | undefined>>;
-  if (units === undefined || units.length === 0)
+  if (loadKeys === undefined || loadKeys.length === 0)
     return `expected the tag units to be a list, got ${shown(tags['units'])}`;
   if (!/^\d+$/.test(tags['rows'] ?? '')) return `expected the tag rows to be a number, got ${shown(tags['rows'])}`;
   if (!/^[0-9a-f]{64}$/.test(tags['sha256'] ?? '')) return `expected the tag sha256, got ${shown(tags['sha256'])}`;
@@ -81,69 +96,97 @@ function readFile(delta: DeltaTable, add: Add, named: ReadonlySet<string>): LogF
   if (!file.startsWith(`${table}/account=${account}/month=${month}/`)) {
     return `expected the file in account=${account}/month=${month}`;
   }
+  // A lasting table's file needs no other to name it once it counts.
+  const isCounted = delta.schema.lasting === true && (derived !== undefined || named.has(file));
   return {
     table,
     file,
-    slice: units.length === 1 ? (units[0] ?? '') : `${units[0] ?? ''} and ${units.length - 1} more`,
+    slice: loadKeys.length === 1 ? (loadKeys[0] ?? '') : `${loadKeys[0] ?? ''} and ${loadKeys.length - 1} more`,
     delta,
     add,
     pipeline: tags['pipeline'],
     account,
     month,
-    units,
+    loadKeys,
     rows: Number(tags['rows']),
     sha256: tags['sha256'] ?? '',
     net,
-    derived:
-      main !== undefined ? derived : delta.schema.lasting === true && counts(file, derived, named) ? [] : undefined,
+    derived: main !== undefined ? derived : isCounted ? [] : undefined,
     stats,
   };
-}
-
-/** Whether a lasting table's file counts, so that it needs no other to name it. */
-function counts(file: string, derived: readonly string[] | undefined, named: ReadonlySet<string>): boolean {
-  return derived !== undefined || named.has(file);
 }
 
 function shown(tag: string | undefined): string {
   return tag === undefined ? 'none' : JSON.stringify(tag.slice(0, 60));
 }
 
-function parsed(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : JSON.parse(text);
-  } catch {
-    // What isn't JSON isn't what was expected either, and that is told.
-    return undefined;
+/** Files of main tables, and those of derived tables that they name: what was committed together. */
+export interface Bundle {
+  readonly mains: readonly LogFile[];
+  readonly derived: readonly LogFile[];
+  /** Whether every derived file that a main file names is in the log. */
+  readonly isWhole: boolean;
+}
+
+/**
+ * Puts together what belongs together. Checks that main and derived files name each other: a derived file that the log
+ * lacks, and one that nobody names, are problems (while a run is at work, they may be its own).
+ */
+export function bundlesOf(files: readonly LogFile[], isRunning: boolean, certificate: Certificate): Bundle[] {
+  const derived = new Map(files.filter((file) => file.derived === undefined).map((file) => [file.file, file]));
+  const referenced = new Set<string>();
+  const bundles: Bundle[] = [];
+  for (const mains of together(files.filter((file) => file.derived !== undefined))) {
+    const members: LogFile[] = [];
+    let isWhole = true;
+    for (const main of mains) {
+      certificate.count('derived-files');
+      for (const path of main.derived ?? []) {
+        const member = derived.get(path);
+        if (member === undefined) {
+          isWhole = false;
+          const table = mainTable(main.delta.schema)?.entries ?? main.table;
+          const missing = { table, file: path, slice: main.slice };
+          certificate.add(
+            'derived-files',
+            isRunning ? 'note' : 'lake',
+            missing,
+            `${main.file} names it, and its table's log does not`,
+          );
+        } else if (!referenced.has(path)) {
+          certificate.count('derived-files');
+          members.push(member);
+        }
+        referenced.add(path);
+      }
+    }
+    bundles.push({ mains, derived: members, isWhole });
   }
+  for (const file of derived.values()) {
+    if (referenced.has(file.file)) continue;
+    certificate.count('derived-files');
+    if (isRunning) certificate.add('derived-files', 'note', file, 'no slice names it; it may belong to a running run');
+    else certificate.add('derived-files', 'lake', file, 'no slice names it, and readers of Delta tables see it');
+  }
+  return bundles;
 }
 
-function strings(text: string | undefined): readonly string[] | undefined {
-  const value = parsed(text);
-  return Array.isArray(value) && value.every((item) => typeof item === 'string') ? value : undefined;
-}
-
-function object(text: string | undefined): Readonly<Record<string, string>> | undefined {
-  const value = record(parsed(text));
-  if (value === undefined) return undefined;
-  const pairs = Object.entries(value).map(([key, item]): [string, string] => [key, String(item)]);
-  return Object.fromEntries(pairs);
-}
-
-function record(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Readonly<Record<string, unknown>>)
-    : undefined;
-}
-
-function statistics(text: string | undefined): Statistics | undefined {
-  const value = record(parsed(text));
-  const numRecords = value?.['numRecords'];
-  if (typeof numRecords !== 'number') return undefined;
-  return {
-    numRecords,
-    minValues: record(value?.['minValues']) ?? {},
-    maxValues: record(value?.['maxValues']) ?? {},
-    nullCount: record(value?.['nullCount']) ?? {},
-  };
+/** Main files that share a derived file, as those of one batch of orders do, stand together. */
+function together(mains: readonly LogFile[]): LogFile[][] {
+  const sets = new Map<LogFile, LogFile[]>();
+  const byPath = new Map<string, LogFile>();
+  for (const main of mains) {
+    let set = [main];
+    for (const path of main.derived ?? []) {
+      const other = byPath.get(path);
+      const others = other === undefined ? undefined : sets.get(other);
+      if (others !== undefined && others !== set) {
+        set = [...others, ...set];
+        for (const member of set) sets.set(member, set);
+      }
+      byPath.set(path, main);
+    }
+    for (const member of set) sets.set(member, set);
+  }
+  return [...new Set(sets.values())];
 }

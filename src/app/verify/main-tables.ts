@@ -17,7 +17,7 @@ export interface MainTable {
   /** The table of its amounts; undefined for `groups`, whose amounts are columns. */
   readonly entries: string | undefined;
   /** `window`, `group`, `order`. */
-  readonly unit: string;
+  readonly loadKey: string;
   /** A user's own pipeline fills it. */
   readonly isOwn?: true;
   /** Which days of a range are loaded; left out: its slices have no dates. */
@@ -28,7 +28,7 @@ function tableOf(pipeline: FinancesPipeline): MainTable {
   const { name, tables, loadKey, coverage } = pipeline;
   const { name: table } = mainTableOf(pipeline);
   const entries = tables.find((other) => other.name !== table)?.name;
-  return { table, pipeline: name, entries, unit: loadKey, ...(coverage && { coverage }) };
+  return { table, pipeline: name, entries, loadKey, ...(coverage && { coverage }) };
 }
 
 /** The tables of this program whose commits make a slice count. */
@@ -46,7 +46,7 @@ export const byGroup = builtIn(groupEventsPipeline);
 export function mainTable({ name, ownPipeline }: Table): MainTable | undefined {
   if (ownPipeline === undefined) return mainTables.find(({ table }) => table === name);
   const { loadKey, coverage } = windowSlicing({ pipeline: ownPipeline, table: name, gridDays: 1, probeDays: 1 });
-  const own = { table: name, pipeline: ownPipeline, entries: undefined, unit: loadKey, isOwn: true as const };
+  const own = { table: name, pipeline: ownPipeline, entries: undefined, loadKey, isOwn: true as const };
   return { ...own, ...(coverage && { coverage }) };
 }
 

@@ -1,32 +1,29 @@
 import type { Database } from '../../core/duckdb/connection.js';
+import { literal } from '../../core/duckdb/views.js';
+import { millionths, millionthsText } from '../../core/numeric/millionths.js';
+import { formatCount } from '../../core/text/amounts.js';
 import type { Cell } from '../../core/text/rows.js';
-import { uncovered, type Window } from '../../core/windows.js';
+import { joined, uncovered, type Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
-import type { Certificate, Place } from './certificate.js';
+import type { CheckContext, Place } from './certificate.js';
 import { groupKey, type IndexTables } from './index-tables.js';
-import { byDate, byGroup, listing } from './main-tables.js';
-import { parquet, type ReadableFile } from './file-contents.js';
 import { readWindows } from './loaded-windows.js';
 import type { LogFile } from './log-files.js';
-import { totalFault, type NetSum, type SettlementMoney } from './settlement-total.js';
+import { byDate, byGroup, listing, type MainTable } from './main-tables.js';
 
 /** A settlement as its listing has it. */
-export interface Settlement extends Place, SettlementMoney {
+export interface Settlement extends Place {
   readonly account: string;
   readonly id: string;
   readonly isClosed: boolean;
   /** Milliseconds since 1970. */
   readonly start: number | null;
   readonly end: number | null;
-}
-
-/** Reads the groups of a file. */
-export async function settlementsOf(
-  { file, path }: ReadableFile,
-  database: Database,
-  signal: AbortSignal,
-): Promise<Settlement[]> {
-  return settlementsFrom(parquet(path), file, database, signal);
+  readonly currency: string | null;
+  /** Decimal texts. */
+  readonly total: string | null;
+  readonly beginning: string | null;
+  readonly beginningCurrency: string | null;
 }
 
 /** Reads the groups of one account that a FROM clause gives, in its order. */
@@ -73,24 +70,26 @@ export interface Comparable {
 /** The closed settlements whose events were all read by group, after they had closed. */
 export function loadedSettlements({ lake, settlements, damaged, obscure }: Comparable): Settlement[] {
   if (byGroupTables.some((table) => obscure.has(table))) return [];
-  const off = new Set(
-    damaged.filter(({ table }) => table === byGroup.table || table === byGroup.entries).flatMap(({ units }) => units),
-  );
+  const off = damagedKeys(damaged, byGroup);
   const read = new Map<string, ReturnType<Lake['loadKeys']>>();
   return settlements.filter(({ account, slice, isClosed, end }) => {
-    const units = read.get(account) ?? lake.loadKeys(byGroup.pipeline, byGroup.table, account);
-    read.set(account, units);
-    const unit = units.get(slice);
+    const loadKeys = read.get(account) ?? lake.loadKeys(byGroup.pipeline, byGroup.table, account);
+    read.set(account, loadKeys);
+    const loaded = loadKeys.get(slice);
     // What was read while the group was open isn't all of it.
-    return isClosed && unit !== undefined && !off.has(slice) && (unit.lastUpdated ?? Infinity) >= (end ?? 0);
+    return isClosed && loaded !== undefined && !off.has(slice) && (loaded.lastUpdated ?? Infinity) >= (end ?? 0);
   });
 }
 
-/** Those of the settlements whose rows are all there: places are counted from 0, and some may have been forgotten. */
+function damagedKeys(damaged: readonly LogFile[], { table, entries }: MainTable): ReadonlySet<string> {
+  return new Set(damaged.filter((file) => file.table === table || file.table === entries).flatMap((of) => of.loadKeys));
+}
+
+/** Those of the settlements whose rows are all there: positions are counted from 0, and some may have been forgotten. */
 export async function wholeSettlements(
   settlements: readonly Settlement[],
   index: IndexTables,
-  certificate: Certificate,
+  { certificate }: CheckContext,
 ): Promise<Settlement[]> {
   const broken = await index.brokenGroups();
   return settlements.filter((settlement) => {
@@ -102,25 +101,24 @@ export async function wholeSettlements(
 }
 
 /** What the lake holds by date, for an account: windows whose files are whole, in order. */
-export function datedWindows({ lake, damaged, obscure }: Comparable, account: string): Window[] {
+function datedWindows({ lake, damaged, obscure }: Comparable, account: string): Window[] {
   if (obscure.has(byDate.table) || obscure.has(byDate.entries ?? '')) return [];
-  const off = new Set(
-    damaged.filter(({ table }) => table === byDate.table || table === byDate.entries).flatMap(({ units }) => units),
-  );
+  const off = damagedKeys(damaged, byDate);
   return readWindows(lake, byDate, account).flatMap((window) =>
-    typeof window === 'string' || off.has(window.unit) ? [] : [window],
+    typeof window === 'string' || off.has(window.loadKey) ? [] : [window],
   );
 }
 
 /** Whether windows cover all of a settlement. */
-export function isCovered({ start, end }: Settlement, windows: readonly Window[]): boolean {
+function isCovered({ start, end }: Settlement, windows: readonly Window[]): boolean {
   return start !== null && end !== null && start < end && uncovered({ start, end }, windows).length === 0;
 }
 
 /** Whether every group that could hold a settlement's neighbours is loaded too: those of its time and currency. */
-export function isAlone(settlement: Settlement, comparable: Comparable, loaded: ReadonlySet<Settlement>): boolean {
+function isAlone(settlement: Settlement, comparable: Comparable, loaded: ReadonlySet<Settlement>): boolean {
   const { start, end, account, currency } = settlement;
-  if (currency === null || start === null || end === null || damagedByGroup(comparable)) return false;
+  if (currency === null || start === null || end === null) return false;
+  if (comparable.damaged.some(({ table }) => byGroupTables.includes(table))) return false;
   return comparable.settlements.every(
     (other) =>
       other.account !== account ||
@@ -131,40 +129,150 @@ export function isAlone(settlement: Settlement, comparable: Comparable, loaded: 
   );
 }
 
-function damagedByGroup({ damaged }: Comparable): boolean {
-  return damaged.some(({ table }) => byGroupTables.includes(table));
-}
-
-/** Holds the net sum of each loaded settlement against its total, to the millionth. */
+/** Compares the net sum of each loaded settlement with its total, to the millionth. */
 export async function checkTotals(
   settlements: readonly Settlement[],
-  database: Database,
-  certificate: Certificate,
-  signal: AbortSignal,
+  { events, certificate, signal }: CheckContext,
 ): Promise<void> {
   const nets = new Map<string, NetSum[]>();
   const sums =
     'SELECT account, group_id, currency, sum(net)::VARCHAR AS net, sum(inexact) AS inexact, sum(unknown) AS unknown ' +
     'FROM nets GROUP BY account, group_id, currency ORDER BY ALL';
-  for (const row of await database.rows(sums, { signal })) {
+  for (const row of await events.rows(sums, { signal })) {
     const key = groupKey(String(row['account']), String(row['group_id']));
-    nets.set(key, [
-      ...(nets.get(key) ?? []),
-      {
-        currency: textOrNull(row['currency']),
-        net: textOrNull(row['net']),
-        inexact: Number(row['inexact']),
-        unknown: Number(row['unknown']),
-      },
-    ]);
+    const [currency, net] = [textOrNull(row['currency']), textOrNull(row['net'])];
+    const sum = { currency, net, inexact: Number(row['inexact']), unknown: Number(row['unknown']) };
+    nets.set(key, [...(nets.get(key) ?? []), sum]);
   }
   for (const settlement of settlements) {
     certificate.count('group-totals');
-    const found = nets.get(groupKey(settlement.account, settlement.id)) ?? [];
-    const fault = totalFault(settlement, found);
+    const fault = totalFault(settlement, nets.get(groupKey(settlement.account, settlement.id)) ?? []);
     if (fault !== undefined) certificate.add('group-totals', 'upstream', settlement, fault);
   }
 }
+
+/** The entries of one settlement in one currency. */
+interface NetSum {
+  readonly currency: string | null;
+  /** Decimal text; null where there is no net amount. */
+  readonly net: string | null;
+  /** Net amounts that DECIMAL(18,6) can't hold, which the sum lacks. */
+  readonly inexact: number;
+  /** Amounts of unknown role, which the sum lacks. */
+  readonly unknown: number;
+}
+
+/** Why the net sums of a closed settlement don't make its total, to the millionth; undefined where they do. */
+export function totalFault(
+  { total, beginning, currency, beginningCurrency }: Settlement,
+  nets: readonly NetSum[],
+): string | undefined {
+  if (total === null) return 'the group is closed and has no OriginalTotal';
+  if (nets.some(({ inexact }) => inexact > 0)) return 'net amounts do not fit DECIMAL(18,6): they cannot be added up';
+  if (beginning !== null && beginningCurrency !== currency) {
+    return `OriginalTotal is in ${currency ?? 'none'}, BeginningBalance in ${beginningCurrency ?? 'none'}`;
+  }
+  const expected = millionths(total) - millionths(beginning ?? '0');
+  const net = millionths(nets.find((sum) => sum.currency === currency)?.net ?? '0');
+  const foreign = nets.filter((sum) => sum.currency !== currency && millionths(sum.net ?? '0') !== 0n);
+  const unknown = nets.reduce((sum, { unknown: more }) => sum + more, 0);
+  const hint = unknown === 0 ? '' : `; ${unknown} amounts are at paths of unknown role`;
+  const of = currency ?? 'no currency';
+  if (net !== expected) {
+    const [found, wanted, apart] = [net, expected, net - expected].map(millionthsText);
+    return `net is ${found ?? ''} ${of}, total less beginning balance ${wanted ?? ''}: ${apart ?? ''} apart${hint}`;
+  }
+  if (foreign.length === 0) return undefined;
+  return `the group is in ${of} and has net amounts in ${foreign.map((sum) => sum.currency ?? 'none').join(', ')}`;
+}
+
+/**
+ * Compares what came by date with what came by group, as multisets of `content_hash`, for the settlements that lie wholly
+ * within windows read by date. An event of a group must have come by date as well, if its own date was read. A dated
+ * event in a group's currency and time must have come by group, in that group or another: only where every group of
+ * that time and currency is loaded.
+ */
+export async function compareByGroup(
+  loaded: readonly Settlement[],
+  comparable: Comparable,
+  index: IndexTables,
+  { events, certificate, signal }: CheckContext,
+): Promise<void> {
+  const windows = new Map<string, readonly Window[]>();
+  for (const { account } of loaded) windows.set(account, windows.get(account) ?? datedWindows(comparable, account));
+  const compared = loaded.filter((settlement) => isCovered(settlement, windows.get(settlement.account) ?? []));
+  certificate.count('date-against-group', compared.length);
+  if (compared.length === 0) return;
+
+  const all = new Set(loaded);
+  await fill(events, compared, (settlement) => isAlone(settlement, comparable, all), windows);
+  const byKey = new Map(compared.map((settlement) => [groupKey(settlement.account, settlement.id), settlement]));
+  const settlementOf = (row: Readonly<Record<string, Cell>>) =>
+    byKey.get(groupKey(String(row['account']), String(row['group_id'])));
+
+  const add = (row: Readonly<Record<string, Cell>>, { table }: MainTable, problem: string) => {
+    const settlement = settlementOf(row);
+    if (settlement === undefined) return;
+    const { file } = index.file(row['file']);
+    certificate.add('date-against-group', 'upstream', { table, file, slice: settlement.slice }, problem);
+  };
+  for (const row of await events.rows(lackingByDate, { signal })) {
+    const lacking = `by date lacks ${formatCount(Number(row['events']), 'event')} that the group has`;
+    add(row, byDate, `${lacking}, such as ${String(row['id'])}; read the dates again with --refresh`);
+  }
+  for (const row of await events.rows(lackingByGroup, { signal })) {
+    const lacking = `no group has ${formatCount(Number(row['events']), 'event')} of its time and currency`;
+    add(row, byGroup, `${lacking}, such as ${String(row['id'])}`);
+  }
+}
+
+async function fill(
+  database: Database,
+  compared: readonly Settlement[],
+  alone: (settlement: Settlement) => boolean,
+  windows: ReadonlyMap<string, readonly Window[]>,
+): Promise<void> {
+  await database.execute(
+    'CREATE TABLE compared (account VARCHAR, group_id VARCHAR, currency VARCHAR, starts BIGINT, ends BIGINT, alone BOOLEAN)',
+  );
+  await database.execute('CREATE TABLE covered (account VARCHAR, starts BIGINT, ends BIGINT)');
+  for (const settlement of compared) {
+    const { account, id, currency, start, end } = settlement;
+    await database.execute('INSERT INTO compared VALUES ($1, $2, $3, $4, $5, $6)', {
+      parameters: [account, id, currency, BigInt(start ?? 0), BigInt(end ?? 0), alone(settlement)],
+    });
+  }
+  for (const [account, ranges] of windows) {
+    for (const { start, end } of joined(ranges)) {
+      await database.execute('INSERT INTO covered VALUES ($1, $2, $3)', {
+        parameters: [account, BigInt(start), BigInt(end)],
+      });
+    }
+  }
+}
+
+const dates = literal(byDate.table);
+const grouped = literal(byGroup.table);
+
+const lackingByDate =
+  'WITH wanted AS (SELECT account, content, count(*) AS times, min(group_id) AS group_id, min(file) AS file, min(id) AS id ' +
+  `FROM seen SEMI JOIN compared USING (account, group_id) WHERE tab = ${grouped} AND (NOT dated OR EXISTS (` +
+  'SELECT 1 FROM covered WHERE covered.account = seen.account AND seen.instant >= covered.starts AND seen.instant < covered.ends)) ' +
+  'GROUP BY account, content), ' +
+  `held AS (SELECT account, content, count(*) AS times FROM seen WHERE tab = ${dates} GROUP BY account, content) ` +
+  'SELECT account, group_id, min(file) AS file, min(id) AS id, sum(wanted.times - coalesce(held.times, 0)) AS events ' +
+  'FROM wanted LEFT JOIN held USING (account, content) WHERE wanted.times > coalesce(held.times, 0) ' +
+  'GROUP BY account, group_id ORDER BY account, group_id';
+
+const lackingByGroup =
+  'WITH wanted AS (SELECT account, content, currency, instant, count(*) AS times, min(file) AS file, min(id) AS id ' +
+  `FROM seen WHERE tab = ${dates} AND dated AND inside GROUP BY account, content, currency, instant), ` +
+  `held AS (SELECT account, content, count(*) AS times FROM seen WHERE tab = ${grouped} GROUP BY account, content), ` +
+  'lacking AS (SELECT wanted.*, wanted.times - coalesce(held.times, 0) AS more ' +
+  'FROM wanted LEFT JOIN held USING (account, content) WHERE wanted.times > coalesce(held.times, 0)) ' +
+  'SELECT c.account, c.group_id, min(l.file) AS file, min(l.id) AS id, sum(l.more) AS events FROM lacking AS l ' +
+  'JOIN compared AS c ON c.account = l.account AND c.currency = l.currency AND l.instant >= c.starts AND l.instant < c.ends ' +
+  'WHERE c.alone GROUP BY c.account, c.group_id ORDER BY c.account, c.group_id';
 
 function textOrNull(cell: Cell | undefined): string | null {
   return cell === null || cell === undefined ? null : String(cell);

@@ -1,27 +1,14 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdtemp, open, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Lake } from '../../lake/lake.js';
 import { dropHistory } from '../../lake/files/checked-file.js';
 import { isDataFile } from '../../lake/upkeep/vacuum.js';
 import type { Store } from '../../lake/store/store.js';
-import type { Certificate } from './certificate.js';
+import type { CheckContext } from './certificate.js';
 import type { LogFile } from './log-files.js';
 
 /** Bytes that are in memory at once. */
 const chunkBytes = 8 * 1024 * 1024;
-
-/** A place for the files of lakes that aren't on a local disk. */
-export interface LocalFolder {
-  readonly path: string;
-  remove(): Promise<void>;
-}
-
-export async function localFolder(): Promise<LocalFolder> {
-  const path = await mkdtemp(join(tmpdir(), 'ledgerlake-verify-'));
-  return { path, remove: () => rm(path, { recursive: true, force: true }) };
-}
 
 /** A file whose bytes are those that the log names, where DuckDB can read it. */
 export interface LocalFile {
@@ -31,31 +18,29 @@ export interface LocalFile {
 }
 
 /**
- * Reads a file of the lake and holds its size and hash against the log. Undefined where they differ, which is a problem,
- * or where a run that is at work has replaced the file meanwhile, which is none.
+ * Reads a file of the lake and compares its size and hash with the log; what isn't on a local disk is copied to `folder`.
+ * Undefined where they differ, which is a problem, or where a run that is at work has replaced the file meanwhile, which is none.
  */
 export async function checkBytes(
   file: LogFile,
-  lake: Lake,
-  folder: LocalFolder,
-  certificate: Certificate,
+  folder: string,
+  { lake: { store }, certificate }: CheckContext,
 ): Promise<LocalFile | undefined> {
-  const { store } = lake;
   certificate.count('file-bytes');
   const local = store.localPath(file.file);
-  const path = local ?? join(folder.path, `${randomUUID()}.parquet`);
-  const copy = local === undefined ? path : undefined;
+  const copy = local === undefined ? join(folder, `${randomUUID()}.parquet`) : undefined;
   const release = async () => {
     if (copy !== undefined) await rm(copy, { force: true });
   };
   const found = await readWhole(store, file.file, copy);
   const fault = faultOf(file, found);
-  if (fault === undefined) return { path, release };
+  const path = local ?? copy;
+  if (fault === undefined && path !== undefined) return { path, release };
   await release();
   // A commit of somebody else's may have replaced it while we were on our way.
   if (found === undefined && !(await file.delta.refresh()).files.has(file.add.path)) return undefined;
   const whatToDo = file.delta.schema.lasting === true ? `; restore it from a copy, or ${dropHistory}` : '';
-  certificate.add('file-bytes', 'lake', file, `${fault}${whatToDo}`);
+  certificate.add('file-bytes', 'lake', file, `${fault ?? ''}${whatToDo}`);
   return undefined;
 }
 
@@ -90,6 +75,7 @@ async function readWhole(
   }
 }
 
+const maybeRunning = 'the log does not name it; it may belong to a running run';
 const leftBehind = 'the log does not name it: left by a dead run, the next one clears it';
 const foreign =
   "a foreign file: the log does not name it, and by its name it is none of Ledgerlake's, so no run deletes it; move it " +
@@ -100,11 +86,10 @@ const foreign =
  *
  * The folders are listed before the logs are read on: what was committed in between is named by then.
  */
-export async function checkUnnamed(
-  lake: Lake,
+export async function checkUnreferenced(
   account: string | undefined,
   isRunning: boolean,
-  certificate: Certificate,
+  { lake, certificate }: Pick<CheckContext, 'lake' | 'certificate'>,
 ): Promise<void> {
   for (const table of lake.tables) {
     const name = table.schema.name;
@@ -120,11 +105,9 @@ export async function checkUnnamed(
     const named = new Set([...(await table.refresh()).files.values()].map((add) => table.pathOf(add)));
     for (const file of listed) {
       if (named.has(file)) continue;
-      const place = { table: name, file, slice: '' };
-      if (!isDataFile(file)) certificate.add('unnamed-files', 'lake', place, foreign);
-      else if (isRunning)
-        certificate.add('unnamed-files', 'note', place, 'the log does not name it; it may belong to a running run');
-      else certificate.add('unnamed-files', 'lake', place, leftBehind);
+      const problem = !isDataFile(file) ? foreign : isRunning ? maybeRunning : leftBehind;
+      const kind = problem === maybeRunning ? 'note' : 'lake';
+      certificate.add('unnamed-files', kind, { table: name, file, slice: '' }, problem);
     }
   }
 }

@@ -1,20 +1,27 @@
-import { openDatabase } from '../../core/duckdb/connection.js';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Clock } from '../../core/clock.js';
+import { openDatabase } from '../../core/duckdb/connection.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Lake } from '../../lake/lake.js';
 import { activeLeases } from '../../lake/upkeep/leases.js';
-import { bundlesOf, type Bundle } from './bundles.js';
-import { Certificate } from './certificate.js';
+import { Certificate, type CheckContext } from './certificate.js';
 import { checkEvents } from './event-entries.js';
-import { byGroup, listing, mainTable } from './main-tables.js';
-import { checkContents, type ReadableFile } from './file-contents.js';
-import { compareByGroup } from './group-comparison.js';
+import { checkContents, checkNetSums, parquet, type ReadableFile } from './file-contents.js';
 import { IndexTables } from './index-tables.js';
 import { checkWindows } from './loaded-windows.js';
-import { logFiles, type LogFile } from './log-files.js';
-import { checkNetSums } from './net-sums.js';
-import { checkTotals, loadedSettlements, settlementsOf, wholeSettlements, type Settlement } from './settlements.js';
-import { checkBytes, checkUnnamed, localFolder, type LocalFile, type LocalFolder } from './stored-files.js';
+import { bundlesOf, logFiles, type Bundle, type LogFile } from './log-files.js';
+import { byGroup, listing, mainTable } from './main-tables.js';
+import {
+  checkTotals,
+  compareByGroup,
+  loadedSettlements,
+  settlementsFrom,
+  wholeSettlements,
+  type Settlement,
+} from './settlements.js';
+import { checkBytes, checkUnreferenced, type LocalFile } from './stored-files.js';
 
 export interface VerifyLakeOptions {
   readonly lake: Lake;
@@ -46,143 +53,126 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
   await checkLogs(lake, certificate);
   checkWindows(lake, accounts, files, certificate);
   const bundles = bundlesOf(files, isRunning, certificate);
-  await checkUnnamed(lake, account, isRunning, certificate);
+  await checkUnreferenced(account, isRunning, { lake, certificate });
 
-  const folder = await localFolder();
-  const confined = { folders: [lake.store.address(''), folder.path], settings: { memory_limit: memoryLimit } };
-  const databases = { events: await openDatabase(confined), entries: await openDatabase(confined) };
+  const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-verify-'));
+  const confined = { folders: [lake.store.address(''), folder], settings: { memory_limit: memoryLimit } };
+  const events = await openDatabase(confined);
+  const entries = await openDatabase(confined);
+  const context = { lake, certificate, events, entries, signal };
   try {
-    const index = await IndexTables.create(databases.events, signal);
-    const reader = new BundleReader(options, folder, databases, index, certificate);
+    const index = await IndexTables.create(context);
+    const settlements: Settlement[] = [];
+    const damaged: LogFile[] = [];
     let done = 0;
     for (const bundle of bundles) {
       signal.throwIfAborted();
-      await reader.read(bundle);
+      const read = await checkBundle(bundle, folder, index, context);
+      settlements.push(...read.settlements);
+      if (!read.isWhole) damaged.push(...bundle.mains);
       const before = done;
       done += bundle.mains.length + bundle.derived.length;
       if (Math.floor(done / progressFiles) > Math.floor(before / progressFiles)) {
         log(`verify: ${done} of ${files.length} files read`);
       }
     }
-    await index.check(certificate);
-    const comparable = { lake, settlements: reader.settlements, damaged: reader.damaged, obscure };
-    const loaded = await wholeSettlements(loadedSettlements(comparable), index, certificate);
-    await checkTotals(loaded, databases.events, certificate, signal);
-    await compareByGroup(loaded, comparable, index, certificate, signal);
+    await index.check();
+    const comparable = { lake, settlements, damaged, obscure };
+    const loaded = await wholeSettlements(loadedSettlements(comparable), index, context);
+    await checkTotals(loaded, context);
+    await compareByGroup(loaded, comparable, index, context);
     return certificate;
   } finally {
-    for (const database of Object.values(databases)) database.close();
-    await folder.remove();
+    events.close();
+    entries.close();
+    await rm(folder, { recursive: true, force: true });
   }
 }
 
 /** Looks at the checkpoints and hints beside the commits, and compares checkpoints with them. */
 async function checkLogs(lake: Lake, certificate: Certificate): Promise<void> {
   for (const table of lake.tables) {
-    const { damaged, checkpoints, commits } = await table.replay();
-    for (const { path, fault } of damaged) {
-      const problem = `expected the file as it was written, ${fault ?? ''}; the commits stand, \`ledgerlake compact\` writes it again`;
+    const add = (path: string, problem: string) => {
       certificate.add('log-tags', 'lake', { table: table.schema.name, file: path, slice: '' }, problem);
+    };
+    for (const { path, fault } of await table.logFaults()) {
+      const whatToDo = 'the commits stand, `ledgerlake compact` writes it again';
+      add(path, `expected the file as it was written, ${fault ?? ''}; ${whatToDo}`);
     }
+    const { checkpoints, commits } = await table.replay();
     for (const { path, fault, isCertain } of checkpoints) {
       const whatToDo = isCertain
         ? 'the commits stand, `ledgerlake compact` writes it again'
         : 'its commits have no checksum, so either may be wrong: restore the log from a copy, or delete the checkpoint if the commits are right';
-      const problem = `expected the checkpoint to say what its commits say, ${fault}; ${whatToDo}`;
-      certificate.add('log-tags', 'lake', { table: table.schema.name, file: path, slice: '' }, problem);
+      add(path, `expected the checkpoint to say what its commits say, ${fault}; ${whatToDo}`);
     }
-    for (const { path, fault } of commits) {
-      certificate.add('log-tags', 'lake', { table: table.schema.name, file: path, slice: '' }, fault);
-    }
+    for (const { path, fault } of commits) add(path, fault);
   }
 }
 
-/** Reads the files of one bundle after the other. */
-class BundleReader {
-  readonly settlements: Settlement[] = [];
-  readonly damaged: LogFile[] = [];
-  readonly #options: VerifyLakeOptions;
-  readonly #folder: LocalFolder;
-  readonly #databases: Parameters<typeof checkEvents>[2];
-  readonly #index: IndexTables;
-  readonly #certificate: Certificate;
-
-  constructor(
-    options: VerifyLakeOptions,
-    folder: LocalFolder,
-    databases: Parameters<typeof checkEvents>[2],
-    index: IndexTables,
-    certificate: Certificate,
-  ) {
-    this.#options = options;
-    this.#folder = folder;
-    this.#databases = databases;
-    this.#index = index;
-    this.#certificate = certificate;
-  }
-
-  async read(bundle: Bundle): Promise<void> {
-    const local: LocalFile[] = [];
-    try {
-      const mains = await this.#readable(bundle.mains, local);
-      const derived = await this.#readable(bundle.derived, local);
-      const isWhole = bundle.isWhole && mains.length + derived.length === bundle.mains.length + bundle.derived.length;
-      // Its rows can't be compared with anything then.
-      if (!isWhole) this.damaged.push(...bundle.mains);
-      for (const readable of [...mains, ...derived]) await this.#compare(readable, isWhole ? derived : []);
-      if (isWhole && bundle.mains.some(({ delta }) => mainTable(delta.schema)?.entries !== undefined)) {
-        const { events } = this.#databases;
-        const { signal } = this.#options;
-        await this.#guarded(bundle.mains[0], () =>
-          checkEvents(mains, derived, this.#databases, this.#certificate, signal),
-        );
-        await this.#guarded(bundle.mains[0], () => checkNetSums(mains, derived, events, this.#certificate, signal));
-      }
-    } finally {
-      for (const file of local) await file.release();
-    }
-  }
-
+/**
+ * Reads the files of one bundle after the other, and adds to `index` what is compared across files. Where it isn't whole
+ * its rows can't be compared with anything.
+ */
+async function checkBundle(
+  bundle: Bundle,
+  folder: string,
+  index: IndexTables,
+  context: CheckContext,
+): Promise<{ readonly isWhole: boolean; readonly settlements: readonly Settlement[] }> {
+  const { certificate, events, signal } = context;
+  const local: LocalFile[] = [];
   /** The files that are what the log says and that DuckDB can read. */
-  async #readable(files: readonly LogFile[], local: LocalFile[]): Promise<ReadableFile[]> {
+  const readableOf = async (files: readonly LogFile[]): Promise<ReadableFile[]> => {
     const readable: ReadableFile[] = [];
-    const { lake, signal } = this.#options;
     for (const file of files) {
-      const found = await checkBytes(file, lake, this.#folder, this.#certificate);
+      const found = await checkBytes(file, folder, context);
       if (found === undefined) continue;
       local.push(found);
-      this.#certificate.count('parquet');
-      const whole = { file, path: found.path };
-      const isRead = await this.#guarded(file, () =>
-        checkContents(whole, this.#databases.events, this.#certificate, signal),
-      );
-      if (isRead) readable.push(whole);
+      certificate.count('parquet');
+      const one = { file, path: found.path };
+      if (await isReadable(file, certificate, () => checkContents(one, context))) readable.push(one);
     }
     return readable;
-  }
-
-  /** Keeps what is compared across files. */
-  async #compare(readable: ReadableFile, derived: readonly ReadableFile[]): Promise<void> {
-    const { file } = readable;
-    const { signal } = this.#options;
-    await this.#guarded(file, async () => {
-      if (file.table === byGroup.entries) await this.#index.addNets(readable);
-      else if (file.table === listing.table) {
-        this.settlements.push(...(await settlementsOf(readable, this.#databases.events, signal)));
-      } else if (mainTable(file.delta.schema)?.entries !== undefined) await this.#index.addEvents(readable, derived);
-    });
-  }
-
-  /** Runs a check; where DuckDB can't read the file, that is a problem of the file's. False then. */
-  async #guarded(file: LogFile | undefined, check: () => Promise<void>): Promise<boolean> {
-    try {
-      await check();
-      return true;
-    } catch (error) {
-      if (!(error instanceof LedgerlakeError) || error.code !== 'SQL' || file === undefined) throw error;
-      const [line = ''] = error.message.split('\n');
-      this.#certificate.add('parquet', 'lake', file, `the file can't be read as ${file.table}: ${line}`);
-      return false;
+  };
+  try {
+    const mains = await readableOf(bundle.mains);
+    const derived = await readableOf(bundle.derived);
+    const isWhole = bundle.isWhole && mains.length + derived.length === bundle.mains.length + bundle.derived.length;
+    const settlements: Settlement[] = [];
+    for (const readable of [...mains, ...derived]) {
+      const { file, path } = readable;
+      await isReadable(file, certificate, async () => {
+        if (file.table === byGroup.entries) await index.addNets(readable);
+        else if (file.table === listing.table) {
+          settlements.push(...(await settlementsFrom(parquet(path), file, events, signal)));
+        } else if (hasEntries(file)) await index.addEvents(readable, isWhole ? derived : []);
+      });
     }
+    const [first] = bundle.mains;
+    if (isWhole && first !== undefined && bundle.mains.some(hasEntries)) {
+      await isReadable(first, certificate, () => checkEvents(mains, derived, context));
+      await isReadable(first, certificate, () => checkNetSums(mains, derived, context));
+    }
+    return { isWhole, settlements };
+  } finally {
+    for (const file of local) await file.release();
+  }
+}
+
+function hasEntries({ delta }: LogFile): boolean {
+  return mainTable(delta.schema)?.entries !== undefined;
+}
+
+/** Runs a check; where DuckDB can't read the file, that is a problem of the file's. False then. */
+async function isReadable(file: LogFile, certificate: Certificate, check: () => Promise<void>): Promise<boolean> {
+  try {
+    await check();
+    return true;
+  } catch (error) {
+    if (!(error instanceof LedgerlakeError) || error.code !== 'SQL') throw error;
+    const [line = ''] = error.message.split('\n');
+    certificate.add('parquet', 'lake', file, `the file can't be read as ${file.table}: ${line}`);
+    return false;
   }
 }
