@@ -1,5 +1,6 @@
-import type { FleetKeys } from './fleet-keys.js';
-import type { RedisCommands } from './redis.js';
+import { dayMs } from '../../core/windows.js';
+import type { SyncInTurns } from '../sync/synced-pipelines.js';
+import type { FleetKeys, RedisCommands } from './redis.js';
 import type { JobKind } from './turns.js';
 
 /** What an account is asked to do; a backfill has its range as the user gave it, ISO 8601, or null. */
@@ -13,33 +14,29 @@ export interface PendingJob {
   readonly askedAt: number;
 }
 
-/** What accounts are asked to do until it is done, whatever becomes of turns and workers in between. */
-export interface AccountJobs {
-  /** Adds a job; one that is there already is asked for again. `now`: milliseconds since 1970. */
-  add(account: string, job: AccountJob, now: number): Promise<void>;
-  /** What isn't done, in the order in which it is to be: syncs first, backfills in the order of asking. */
-  of(account: string): Promise<readonly PendingJob[]>;
-  /** It is done. One that was asked for again in the meantime stays. */
-  done(account: string, open: PendingJob): Promise<void>;
-}
-
 const deleteIfSame =
   "if redis.call('HGET', KEYS[1], ARGV[1]) == ARGV[2] then return redis.call('HDEL', KEYS[1], ARGV[1]) end return 0";
 
 const order: Readonly<Record<JobKind, number>> = { sync: 0, backfill: 1 };
 
-export function openAccountJobs(redis: RedisCommands, keys: FleetKeys): AccountJobs {
+export type AccountJobs = ReturnType<typeof openAccountJobs>;
+
+/** What accounts are asked to do until it is done, whatever becomes of turns and workers in between. */
+export function openAccountJobs(redis: RedisCommands, keys: FleetKeys) {
   return {
-    add: async (account, job, now) => {
+    /** Adds a job; one that is there already is asked for again. `now`: milliseconds since 1970. */
+    add: async (account: string, job: AccountJob, now: number): Promise<void> => {
       await redis.hset(keys.jobs(account), JSON.stringify(job), String(now));
     },
-    of: async (account) => {
+    /** What isn't done, in the order in which it is to be: syncs first, backfills in the order of asking. */
+    of: async (account: string): Promise<readonly PendingJob[]> => {
       const fields = Object.entries(await redis.hgetall(keys.jobs(account)));
       return fields
         .map(([text, askedAt]) => ({ job: readJob(text), askedAt: Number(askedAt) }))
         .toSorted((a, b) => order[a.job.work] - order[b.job.work] || a.askedAt - b.askedAt);
     },
-    done: async (account, { job, askedAt }) => {
+    /** It is done. One that was asked for again in the meantime stays. */
+    done: async (account: string, { job, askedAt }: PendingJob): Promise<void> => {
       await redis.eval(deleteIfSame, 1, keys.jobs(account), JSON.stringify(job), String(askedAt));
     },
   };
@@ -59,4 +56,47 @@ function readJob(text: string): AccountJob {
 
 function textOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
+}
+
+/** An account's sync, over all the turns that it takes. */
+interface OpenSync extends SyncInTurns {
+  /** What it was begun for: one that was asked for in the meantime is another one. */
+  readonly pending: PendingJob;
+  /** Nothing is left of it. */
+  done(): Promise<void>;
+}
+
+/** After that what was read doesn't tell any more how it is now: a sync that isn't done by then begins anew. */
+const longestMs = dayMs;
+
+/** The sync of an account that was begun and isn't done; where there is none, one that begins now: milliseconds since 1970. */
+export async function openSync(
+  redis: RedisCommands,
+  keys: FleetKeys,
+  account: string,
+  asked: PendingJob,
+  now: number,
+): Promise<OpenSync> {
+  const key = keys.sync(account);
+  const found = await redis.hgetall(key);
+  const isOpen = now - Number(found['began'] ?? -Infinity) < longestMs;
+  const began = isOpen ? Number(found['began']) : now;
+  const askedAt = isOpen ? Number(found['asked']) : asked.askedAt;
+  if (!isOpen) {
+    await redis.del(key);
+    await redis.hset(key, { began, asked: askedAt });
+  }
+  // With its beginning: a worker that was thought to be dead may still tell of a sync before, and that one isn't open any more.
+  const field = (pipeline: string, slice: string): string => `${began} ${pipeline} ${slice}`;
+  return {
+    began,
+    pending: { job: asked.job, askedAt },
+    wasRead: (pipeline, slice) => Object.hasOwn(found, field(pipeline, slice)),
+    read: async (pipeline, slices) => {
+      await redis.hset(key, new Map(slices.map((slice) => [field(pipeline, slice), ''])));
+    },
+    done: async () => {
+      await redis.del(key);
+    },
+  };
 }

@@ -1,9 +1,8 @@
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
-import { openAccountJobs, type AccountJob, type AccountJobs } from './account-jobs.js';
-import { fleetKeys, type FleetKeys } from './fleet-keys.js';
-import { connectRedis, type RedisAddress, type RedisClient, type RedisCommands } from './redis.js';
-import { openTurnQueue, type TurnQueue } from './turn-queue.js';
+import { openAccountJobs, type AccountJob } from './account-jobs.js';
+import { connectRedis, fleetKeys, type FleetKeys, type RedisAddress, type RedisCommands } from './redis.js';
+import { openTurnQueue } from './turn-queue.js';
 
 /** Where a fleet is. */
 export interface FleetPlace {
@@ -12,35 +11,17 @@ export interface FleetPlace {
   readonly fleet: string;
 }
 
-/** Accounts, what they are asked to do, and whose turn it is, in Redis. */
-export interface Fleet {
-  readonly redis: RedisClient;
-  readonly keys: FleetKeys;
-  readonly jobs: AccountJobs;
-  readonly queue: TurnQueue;
-  /** Adds a job of an account, which has it in the queue. `now`: milliseconds since 1970. */
-  enqueue(account: string, job: AccountJob, now: number): Promise<void>;
-  /** Sees that an account that has something left to do stands in the queue, as it was there before or not. */
-  wakeMissing(account: string, now: number): Promise<void>;
-  close(): Promise<void>;
-}
+export type Fleet = Awaited<ReturnType<typeof openFleet>>;
 
 /**
- * Opens a fleet, or the place where one will be.
+ * Opens a fleet, or the place where one will be: accounts, what they are asked to do, and whose turn it is, in Redis.
  *
  * @throws LedgerlakeError QUEUE_UNREACHABLE without Redis, QUEUE_UNFIT where it would lose jobs or holds another version's
  * fleet, USAGE for a name that isn't one
  */
-export async function openFleet({ redis: address, fleet }: FleetPlace, emit: Emit): Promise<Fleet> {
+export async function openFleet({ redis: address, fleet }: FleetPlace, emit: Emit) {
   const keys = fleetKeys(fleet);
-  const { client: redis, close } = await connectRedis(address, {
-    lost: (reason) => {
-      emit({ event: 'queue-lost', reason });
-    },
-    back: () => {
-      emit({ event: 'queue-back' });
-    },
-  });
+  const { client: redis, close } = await connectRedis(address, emit);
   try {
     for (const warning of await checkRedis(redis, address.shown)) emit({ event: 'queue-warning', reason: warning });
     await checkProtocol(redis, keys, fleet);
@@ -48,15 +29,17 @@ export async function openFleet({ redis: address, fleet }: FleetPlace, emit: Emi
     const queue = await openTurnQueue(redis, keys);
     return {
       ...{ redis, keys, jobs, queue },
-      enqueue: async (account, job, now) => {
+      /** Adds a job of an account, which has it in the queue. `now`: milliseconds since 1970. */
+      enqueue: async (account: string, job: AccountJob, now: number): Promise<void> => {
         await jobs.add(account, job, now);
         await queue.wake(account, job.work, now);
       },
-      wakeMissing: async (account, now) => {
+      /** Sees that an account that has something left to do stands in the queue, as it was there before or not. */
+      wakeMissing: async (account: string, now: number): Promise<void> => {
         const [first] = await jobs.of(account);
         if (first !== undefined && !(await queue.has(account))) await queue.wake(account, first.job.work, now);
       },
-      close: async () => {
+      close: async (): Promise<void> => {
         await queue.close();
         close();
       },

@@ -1,8 +1,9 @@
 import type { Redis as Client } from 'ioredis';
 import { variableOf, type Environment } from '../../core/environment.js';
 import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
+import type { Emit } from '../../core/events/run-event.js';
 
-export type { Redis as RedisClient } from 'ioredis';
+export type RedisClient = Client;
 
 /** Where a fleet's Redis is. */
 export interface RedisAddress {
@@ -52,14 +53,11 @@ const longestPauseMs = 5000;
 
 /**
  * Connects to Redis. A connection that is lost later is made again for as long as it takes, and commands wait for it:
- * `lost` and `back` are told of each time.
+ * `queue-lost` and `queue-back` are emitted each time.
  *
  * @throws LedgerlakeError QUEUE_UNREACHABLE where the first connection doesn't come about, USAGE without the package
  */
-export async function connectRedis(
-  { url, shown }: RedisAddress,
-  { lost, back }: { readonly lost: (reason: string) => void; readonly back: () => void },
-): Promise<{ readonly client: Client; readonly close: () => void }> {
+export async function connectRedis({ url, shown }: RedisAddress, emit: Emit) {
   const { Redis } = await fleetPackage('ioredis', () => import('ioredis'));
   let isReady = false;
   let isLost = false;
@@ -77,10 +75,10 @@ export async function connectRedis(
   client.on('close', () => {
     if (!isReady || isLost) return;
     isLost = true;
-    lost(reasonOf(last));
+    emit({ event: 'queue-lost', reason: reasonOf(last) });
   });
   client.on('ready', () => {
-    if (isLost) back();
+    if (isLost) emit({ event: 'queue-back' });
     isLost = false;
   });
   try {
@@ -97,7 +95,7 @@ export async function connectRedis(
   isReady = true;
   return {
     client,
-    close: () => {
+    close: (): void => {
       isReady = false;
       client.disconnect();
     },
@@ -126,3 +124,30 @@ export async function fleetPackage<T>(name: string, load: () => Promise<T>): Pro
     );
   }
 }
+
+/**
+ * Names of what a fleet keeps in Redis. One part in braces: on a cluster all of it is on one node.
+ *
+ * @throws LedgerlakeError USAGE for a name that isn't one
+ */
+export function fleetKeys(fleet: string) {
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(fleet)) {
+    throw usageError(
+      `expected --fleet to be 1 to 64 letters, digits, dots, dashes or underscores, got ${JSON.stringify(fleet)}`,
+    );
+  }
+  const prefix = `{${fleet}}`;
+  return {
+    /** Begins all others, those of the queue included. */
+    prefix,
+    protocol: `${prefix}:protocol`,
+    /** Counts turns, and which one holds each account. */
+    turns: `${prefix}:turn-count`,
+    holders: `${prefix}:holders`,
+    jobs: (account: string) => `${prefix}:asks:${account}`,
+    quota: (account: string) => `${prefix}:quota:${account}`,
+    sync: (account: string) => `${prefix}:sync:${account}`,
+  };
+}
+
+export type FleetKeys = Readonly<ReturnType<typeof fleetKeys>>;

@@ -1,13 +1,12 @@
+import { randomBytes } from 'node:crypto';
 import { ReadFailure } from '../../engine/retry/read-failure.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError, messageOf, type ErrorCode } from '../../core/errors.js';
 import { handled, type Handlers, type RunEvent, type Emit } from '../../core/events/run-event.js';
 import type { Store } from '../../lake/store/store.js';
 import type { SyncInTurns } from '../sync/synced-pipelines.js';
-import type { AccountJob } from './account-jobs.js';
-import { fencedStore, takeFencingToken, type FencingToken } from './fencing-tokens.js';
+import { openSync, type AccountJob } from './account-jobs.js';
 import type { Fleet } from './fleet.js';
-import { openSync } from './open-syncs.js';
 import type { AfterTurn, Turn } from './turn-queue.js';
 import { afterTurn, isTurnOver, turnLength, turnPriority, type TurnEnd, type TurnRules } from './turns.js';
 import { isoInstant } from '../../core/numeric/instant.js';
@@ -47,7 +46,7 @@ export async function runTurn(turn: Turn, fleet: Fleet, playing: TurnOptions): P
   const [first] = await fleet.jobs.of(account);
   if (first === undefined) return { next: 'rest' };
   const { work } = first.job;
-  const fence = await takeFencingToken(fleet.redis, fleet.keys, account);
+  const fence = await takeAccount(fleet, account);
   emit({ event: 'turn-started', account, work, turn: fence.turn });
   const began = clock.now();
   let standing = turn.standing;
@@ -101,20 +100,11 @@ async function runJob(
   const { account, standing, dueAt } = turn;
   const began = clock.now();
   const waitedMs = began - dueAt;
-  const lost = new AbortController();
+  const { lost, holds } = fence;
   const over = new AbortController();
   const ended = new AbortController();
-  const signal = AbortSignal.any([playing.stop, turn.signal, lost.signal]);
+  const signal = AbortSignal.any([playing.stop, turn.signal, lost]);
   const closing = AbortSignal.any([playing.closing, over.signal]);
-  const holds = (store: Store) =>
-    fencedStore(store, async () => {
-      try {
-        await fence.check();
-      } catch (error) {
-        lost.abort(error);
-        throw error;
-      }
-    });
   const meter = meterTurn(() => {
     if (meter.counts.slices === 1) void turn.brought().catch(() => undefined);
   });
@@ -150,14 +140,57 @@ async function runJob(
     await playing.run(job, holds, { signal, closing, emit: emitted, sync });
     return outcome('done', null);
   } catch (error) {
-    if (lost.signal.aborted || turn.signal.aborted)
-      return outcome('lost', messageOf(lost.signal.reason ?? turn.signal.reason));
+    if (lost.aborted || turn.signal.aborted) return outcome('lost', messageOf(lost.reason ?? turn.signal.reason));
     if (signal.aborted || (closing.aborted && error === closing.reason)) return outcome('over', messageOf(error));
     return outcome(turnFault(error), messageOf(error));
   } finally {
     ended.abort();
     await looking;
   }
+}
+
+/** A turn's hold on its account. */
+interface FencingToken {
+  /** Which turn of the fleet it is, from 1. */
+  readonly turn: number;
+  /** Aborts once a commit has found that another turn has the account. */
+  readonly lost: AbortSignal;
+  /**
+   * A store in which a file that only one of all writers can create, such as a commit, is created by who still holds the
+   * account. Between the look and the commit time goes by: what comes in between is the commit's own matter, which is
+   * conditional, and of windows that take the place of the same windows.
+   */
+  readonly holds: (store: Store) => Store;
+}
+
+const take =
+  "local turn = redis.call('INCR', KEYS[1]) redis.call('HSET', KEYS[2], ARGV[1], turn .. '-' .. ARGV[2]) return turn";
+
+/**
+ * Takes an account for a turn, and with that from every turn before. A worker that was thought to be dead and isn't finds
+ * out with its next commit.
+ */
+async function takeAccount({ redis, keys }: Fleet, account: string): Promise<FencingToken> {
+  // A Redis that has lost its last second counts the same numbers once more: so none is a turn's whole name.
+  const name = randomBytes(8).toString('hex');
+  const turn = Number(await redis.eval(take, 2, keys.turns, keys.holders, account, name));
+  const lost = new AbortController();
+  const check = async (): Promise<void> => {
+    const holder = await redis.hget(keys.holders, account);
+    if (holder === `${turn}-${name}`) return;
+    const message = `the account ${account} is in the hands of another turn (${holder ?? 'none'}): this one commits nothing more`;
+    const error = new LedgerlakeError('STOPPED', message);
+    lost.abort(error);
+    throw error;
+  };
+  const holds = (store: Store): Store => ({
+    ...store,
+    create: async (path, bytes) => {
+      await check();
+      return store.create(path, bytes);
+    },
+  });
+  return { turn, lost: lost.signal, holds };
 }
 
 /** What a turn has done so far, out of what its run tells. */

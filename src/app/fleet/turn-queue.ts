@@ -1,6 +1,5 @@
 import type { Job, JobType, Queue, Worker } from 'bullmq';
-import type { FleetKeys } from './fleet-keys.js';
-import { fleetPackage, type RedisClient } from './redis.js';
+import { fleetPackage, type FleetKeys, type RedisClient } from './redis.js';
 import { newcomer, turnPriority, type Standing, type JobKind } from './turns.js';
 
 /** What a job carries from one turn to the next. */
@@ -57,29 +56,7 @@ const jobStates: Readonly<Record<QueuedAccount['state'], readonly JobType[]>> = 
   dead: ['failed'],
 };
 
-/** The one queue of a fleet: an account that has something to do stands in it once. */
-export interface TurnQueue {
-  /**
-   * Sees that an account stands in the queue, for this work. One that does already is put forward where the work goes first;
-   * one among the dead letters is taken out of them.
-   */
-  wake(account: string, work: JobKind, now: number): Promise<void>;
-  /** Whether an account stands in the queue, also among the dead letters. */
-  has(account: string): Promise<boolean>;
-  /** The lowest priority of those that could have their turn at once; undefined: nobody waits. */
-  firstWaiting(now: number): Promise<number | undefined>;
-  /** How many accounts stand in it. */
-  counts(): Promise<Readonly<Record<QueuedAccount['state'], number>>>;
-  /** Every account that stands in it. */
-  accounts(now: number): Promise<readonly QueuedAccount[]>;
-  /** When each account's nightly sync is due next, by account: milliseconds since 1970. */
-  nights(): Promise<ReadonlyMap<string, number>>;
-  /** Has an account synced by a cron pattern, in UTC; undefined: not any more. */
-  setNight(account: string, pattern: string | undefined): Promise<void>;
-  close(): Promise<void>;
-}
-
-export interface QueueWorkerOptions {
+interface QueueWorkerOptions {
   /** Turns at once. */
   readonly concurrency: number;
   /** How long a worker that isn't heard of keeps its accounts. */
@@ -95,18 +72,19 @@ export interface QueueWorkerOptions {
   readonly failed: (error: unknown) => void;
 }
 
-export interface RunningWorker {
-  /** Takes nothing new any more, and resolves once the turns under way have ended. */
-  drain(): Promise<void>;
-}
-
 /** As long as a dead worker is no reason to give an account up: that is counted in its standing. */
 const mostStalls = 1_000_000;
 
 const idOf = (account: string): string => `account-${account}`;
 
-/** @throws LedgerlakeError USAGE without the package */
-export async function openTurnQueue(connection: RedisClient, { prefix }: FleetKeys): Promise<TurnQueue> {
+export type TurnQueue = Awaited<ReturnType<typeof openTurnQueue>>;
+
+/**
+ * The one queue of a fleet: an account that has something to do stands in it once.
+ *
+ * @throws LedgerlakeError USAGE without the package
+ */
+export async function openTurnQueue(connection: RedisClient, { prefix }: FleetKeys) {
   const bull = await fleetPackage('bullmq', () => import('bullmq'));
   const turns: Queue<TurnData> = new bull.Queue('turns', { connection, prefix });
   const nights: Queue = new bull.Queue('nights', { connection, prefix });
@@ -128,7 +106,11 @@ export async function openTurnQueue(connection: RedisClient, { prefix }: FleetKe
     );
   };
   return {
-    wake: async (account, work, now) => {
+    /**
+     * Sees that an account stands in the queue, for this work. One that does already is put forward where the work goes
+     * first; one among the dead letters is taken out of them.
+     */
+    wake: async (account: string, work: JobKind, now: number): Promise<void> => {
       await add(account, work, now);
       const job = await turns.getJob(idOf(account));
       if (job === undefined) return;
@@ -140,8 +122,10 @@ export async function openTurnQueue(connection: RedisClient, { prefix }: FleetKe
       const priority = turnPriority(work, job.data.standing, now);
       if (priority < job.priority && (await job.getState()) === 'prioritized') await job.changePriority({ priority });
     },
-    has: async (account) => (await turns.getJob(idOf(account))) !== undefined,
-    firstWaiting: async (now) => {
+    /** Whether an account stands in the queue, also among the dead letters. */
+    has: async (account: string) => (await turns.getJob(idOf(account))) !== undefined,
+    /** The lowest priority of those that could have their turn at once; undefined: nobody waits. */
+    firstWaiting: async (now: number): Promise<number | undefined> => {
       const [stalled, [first], delayed] = await Promise.all([
         turns.getWaitingCount(),
         turns.getPrioritized(0, 0),
@@ -153,12 +137,14 @@ export async function openTurnQueue(connection: RedisClient, { prefix }: FleetKe
       const priorities = [...(first === undefined ? [] : [first]), ...due].map(({ priority }) => priority);
       return priorities.length === 0 ? undefined : Math.min(...priorities);
     },
+    /** How many accounts stand in it. */
     counts: async () => {
       const counts = await turns.getJobCounts(...Object.values(jobStates).flat());
       const of = (state: QueuedAccount['state']) => jobStates[state].reduce((sum, own) => sum + (counts[own] ?? 0), 0);
       return { waiting: of('waiting'), active: of('active'), delayed: of('delayed'), dead: of('dead') };
     },
-    accounts: async (now) => {
+    /** Every account that stands in it. */
+    accounts: async (now: number): Promise<readonly QueuedAccount[]> => {
       const all = new Map<string, QueuedAccount>();
       // As accounts go round, and the first state once more: one that moves on in the meantime is seen all the same.
       for (const state of ['delayed', 'waiting', 'active', 'delayed', 'dead'] as const) {
@@ -168,24 +154,22 @@ export async function openTurnQueue(connection: RedisClient, { prefix }: FleetKe
       const order = Object.keys(jobStates);
       return [...all.values()].toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state));
     },
-    nights: async () => {
+    /** When each account's nightly sync is due next, by account: milliseconds since 1970. */
+    nights: async (): Promise<ReadonlyMap<string, number>> => {
       const found = await nights.getJobSchedulers(0, -1);
       return new Map(found.map(({ key, next }) => [key.replace(/^account-/, ''), next ?? 0]));
     },
-    setNight: async (account, pattern) => {
+    /** Has an account synced by a cron pattern, in UTC; undefined: not any more. */
+    setNight: async (account: string, pattern: string | undefined): Promise<void> => {
       if (pattern === undefined) {
         await nights.removeJobScheduler(idOf(account));
         return;
       }
-      const opts = {
-        removeOnComplete: true,
-        removeOnFail: true,
-        attempts: 5,
-        backoff: { type: 'exponential', delay: 1000 },
-      };
+      const backoff = { type: 'exponential', delay: 1000 };
+      const opts = { removeOnComplete: true, removeOnFail: true, attempts: 5, backoff };
       await nights.upsertJobScheduler(idOf(account), { pattern, tz: 'UTC' }, { name: 'sync', data: { account }, opts });
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       await Promise.all([turns.close(), nights.close()]);
     },
   };
@@ -200,18 +184,17 @@ function queued(job: Job<TurnData>, state: QueuedAccount['state'], now: number):
   return { account, state: isWaiting ? 'waiting' : state, standing, reason, progress: job.progress, at };
 }
 
-/** Takes turns out of the queue and plays them, several at once. */
+/**
+ * Takes turns out of the queue and plays them, several at once. `drain` takes nothing new any more, and resolves once the
+ * turns under way have ended.
+ */
 export async function startQueueWorker(
   connection: RedisClient,
   { prefix }: FleetKeys,
   { concurrency, lockMs, name, run, rested, due, failed }: QueueWorkerOptions,
-): Promise<RunningWorker> {
+): Promise<{ readonly drain: () => Promise<void> }> {
   const bull = await fleetPackage('bullmq', () => import('bullmq'));
-  const played = async (
-    job: Job<TurnData>,
-    token: string | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<void> => {
+  const play = async (job: Job<TurnData>, token?: string, signal?: AbortSignal): Promise<void> => {
     const { account, standing, isOpen, dueAt } = job.data;
     await job.updateData({ ...job.data, isOpen: true });
     const after = await run({
@@ -237,11 +220,7 @@ export async function startQueueWorker(
   };
   const shared = { connection, prefix, name };
   const lock = { lockDuration: lockMs, stalledInterval: lockMs, maxStalledCount: mostStalls };
-  const worker: Worker<TurnData> = new bull.Worker(
-    'turns',
-    (job: Job<TurnData>, token, signal) => played(job, token, signal),
-    { ...shared, ...lock, concurrency },
-  );
+  const worker: Worker<TurnData> = new bull.Worker('turns', play, { ...shared, ...lock, concurrency });
   const nights: Worker<{ account: string }> = new bull.Worker(
     'nights',
     async (job: Job<{ account: string }>) => {

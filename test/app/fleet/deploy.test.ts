@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { commands } from '../../../src/cli/commands.js';
 import { parseConfiguration } from '../../../src/app/configuration/configuration.js';
-import { fleetKeys } from '../../../src/app/fleet/fleet-keys.js';
+import { fleetKeys } from '../../../src/app/fleet/redis.js';
 import { version } from '../../../src/core/version.js';
 import { builtCommand } from '../built-command.js';
 import { temporaryFolder } from '../lake-run.js';
