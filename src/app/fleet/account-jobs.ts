@@ -19,8 +19,6 @@ const deleteIfSame =
 
 const order: Readonly<Record<JobKind, number>> = { sync: 0, backfill: 1 };
 
-export type AccountJobs = ReturnType<typeof openAccountJobs>;
-
 /** What accounts are asked to do until it is done, whatever becomes of turns and workers in between. */
 export function openAccountJobs(redis: RedisCommands, keys: FleetKeys) {
   return {

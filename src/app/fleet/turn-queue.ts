@@ -77,8 +77,6 @@ const mostStalls = 1_000_000;
 
 const idOf = (account: string): string => `account-${account}`;
 
-export type TurnQueue = Awaited<ReturnType<typeof openTurnQueue>>;
-
 /**
  * The one queue of a fleet: an account that has something to do stands in it once.
  *

@@ -12,8 +12,7 @@ import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
 import { refuseMixing } from '../configuration/account.js';
-import type { RunReport } from '../load/run-summary.js';
-import { noteRun } from '../load/note-run.js';
+import { type RunReport, noteRun } from '../load/run-summary.js';
 
 export interface ImportPagesOptions {
   readonly lake: string;

@@ -16,16 +16,14 @@ import { splitter } from '../maintenance/split.js';
 import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { readAccount, readOwnAccount, refuseMixing } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
-import type { RunReport } from './run-summary.js';
+import { noteRun, type RunReport } from './run-summary.js';
 import { refuseChanged } from '../../sources/custom/custom-table.js';
 import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { runPipelines } from '../../engine/run/runner.js';
 import type { Window } from '../../core/windows.js';
-import { emittingWatermarks } from '../sync/watermark.js';
+import { emittingWatermarks } from '../sync/freshness.js';
 import { windowedOf } from '../sync/synced-pipelines.js';
-import { noUpstream, ownAddress, withOwnConnections } from './connect-custom.js';
-import { withUpstream, type UpstreamOptions } from './connect-upstream.js';
-import { noteRun } from './note-run.js';
+import { customAddress, noUpstream, withCustomConnections, withUpstream, type UpstreamOptions } from './connections.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 /** What `backfill` and `sync` have in common. */
@@ -89,7 +87,7 @@ export async function load(
   const { clock, signal, closing, emit } = context;
   const account = isOwn ? readOwnAccount(options.account) : readAccount(options.account, options.endpoint);
   if (options.endpoint !== undefined) readEndpoint(options.endpoint);
-  own.forEach(ownAddress);
+  own.forEach(customAddress);
   for (const file of options.exposed ?? []) emit({ event: 'secret-exposed', file });
   const store = options.store ?? openStore(options.lake, { clock });
   const kept = await describedTables(store);
@@ -130,7 +128,7 @@ export async function load(
           acceptsEmpty: options.acceptEmpty === true,
         });
       const loadFrom = (upstream: FinancesUpstream, sweep: () => Promise<void>) =>
-        withOwnConnections(pipelines, options, account, context, async (connected, sweepOwn) => {
+        withCustomConnections(pipelines, options, account, context, async (connected, sweepOwn) => {
           const ran = await run(upstream, connected);
           if (ran.failure === undefined) await Promise.all([sweep(), sweepOwn()]);
           return ran;

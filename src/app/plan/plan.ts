@@ -15,8 +15,7 @@ import { isCustom, type CustomPipeline } from '../../sources/custom/custom-pipel
 import { openKeptQuota } from '../../engine/rate-limit/kept-quota.js';
 import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
 import type { Job } from '../../engine/run/pipeline.js';
-import { ownAddress, ownQuotaFile } from '../load/connect-custom.js';
-import { withUpstream, type UpstreamOptions } from '../load/connect-upstream.js';
+import { customAddress, customQuotaFile, withUpstream, type UpstreamOptions } from '../load/connections.js';
 import { quotaFile } from '../load/state-folder.js';
 import type { FinancesPipeline } from '../../sources/finances/api-v0/finances-api.js';
 import { estimate, type OperationQuota } from './estimate.js';
@@ -90,7 +89,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
     }
     const { name, api } = pipeline.loaded.definition;
     if (api.quota === undefined) continue;
-    const level = await keptIn(ownQuotaFile(options, account, name, ownAddress(pipeline)));
+    const level = await keptIn(customQuotaFile(options, account, name, customAddress(pipeline)));
     quotas.set(pipeline, { ...api.quota, isPaced: isWorthPacing(api.quota.rate), state: level.stateOf(name) });
   }
   const planned = await estimate({

@@ -1,4 +1,5 @@
 import { LedgerlakeError, usageError } from '../../core/errors.js';
+import type { Emit } from '../../core/events/run-event.js';
 import { formatSpan } from '../../core/text/amounts.js';
 import { dayMs } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
@@ -6,7 +7,7 @@ import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { mainTable } from '../../engine/slicing/slicing.js';
 import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
 import type { Tabled } from '../../core/columns/table.js';
-import { shortInstant } from '../../core/numeric/instant.js';
+import { isoInstant, shortInstant } from '../../core/numeric/instant.js';
 
 const durationMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: dayMs };
 
@@ -67,4 +68,33 @@ export function lagFailure(
 export function lagText(covered: number | undefined, now: number): string {
   if (covered === undefined) return '';
   return `The lake is ${formatSpan(now - covered)} old: it holds everything up to ${shortInstant(covered)}\n`;
+}
+
+/**
+ * Emits the watermark of each pipeline with dates beside everything else: at once, and whenever a commit has moved it.
+ *
+ * @param end up to which the run loads, milliseconds since 1970
+ */
+export function emittingWatermarks(
+  lake: Lake,
+  account: string,
+  windowed: readonly Tabled[],
+  end: number,
+  emit: Emit,
+): Emit {
+  const emitted = new Map<string, number>();
+  const emitWatermarkOf = (of: Tabled): void => {
+    const { name: pipeline } = of;
+    const until = lakeCoveredTo(lake, account, [of], new Map(), end);
+    if (until === undefined || until === emitted.get(pipeline)) return;
+    emitted.set(pipeline, until);
+    emit({ event: 'watermark-moved', pipeline, until: isoInstant(until) });
+  };
+  windowed.forEach(emitWatermarkOf);
+  return (event) => {
+    emit(event);
+    if (event.event !== 'slice-committed') return;
+    const of = windowed.find(({ name }) => name === event.pipeline);
+    if (of !== undefined) emitWatermarkOf(of);
+  };
 }

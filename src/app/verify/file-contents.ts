@@ -1,5 +1,5 @@
 import { sqlType } from '../../core/columns/table.js';
-import { identifier, literal } from '../../core/duckdb/views.js';
+import { identifier, literal } from '../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Cell } from '../../core/text/rows.js';
 import { monthOf } from '../../core/windows.js';

@@ -1,4 +1,4 @@
-import { literal } from '../../core/duckdb/views.js';
+import { literal } from '../../core/duckdb/literals.js';
 import { formatCount } from '../../core/text/amounts.js';
 import type { Cell } from '../../core/text/rows.js';
 import type { CheckContext, Place } from './certificate.js';

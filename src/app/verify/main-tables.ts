@@ -3,8 +3,7 @@ import { financialEventGroups } from '../../../pipelines/financial-event-groups.
 import { financialEvents } from '../../../pipelines/financial-events.js';
 import { groupEventsPipeline } from '../../../pipelines/group-events.js';
 import type { Table } from '../../core/columns/table.js';
-import type { Coverage } from '../../engine/slicing/slicing.js';
-import { mainTable as mainTableOf } from '../../engine/slicing/slicing.js';
+import { type Coverage, mainTable as mainTableOf } from '../../engine/slicing/slicing.js';
 import { windowSlicing } from '../../engine/slicing/window-slicing.js';
 import type { Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';

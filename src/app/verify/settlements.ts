@@ -1,6 +1,6 @@
 import type { Database } from '../../core/duckdb/connection.js';
-import { literal } from '../../core/duckdb/views.js';
-import { millionths, millionthsText } from '../../core/numeric/millionths.js';
+import { literal } from '../../core/duckdb/literals.js';
+import { millionths, millionthsText } from '../../core/numeric/decimal.js';
 import { formatCount } from '../../core/text/amounts.js';
 import type { Cell } from '../../core/text/rows.js';
 import { joined, uncovered, type Window } from '../../core/windows.js';

@@ -95,11 +95,11 @@ async function checkLogs(lake: Lake, certificate: Certificate): Promise<void> {
     const add = (path: string, problem: string) => {
       certificate.add('log-tags', 'lake', { table: table.schema.name, file: path, slice: '' }, problem);
     };
-    for (const { path, fault } of await table.logFaults()) {
+    const { damaged, checkpoints, commits } = await table.replay();
+    for (const { path, fault } of damaged) {
       const whatToDo = 'the commits stand, `ledgerlake compact` writes it again';
       add(path, `expected the file as it was written, ${fault ?? ''}; ${whatToDo}`);
     }
-    const { checkpoints, commits } = await table.replay();
     for (const { path, fault, isCertain } of checkpoints) {
       const whatToDo = isCertain
         ? 'the commits stand, `ledgerlake compact` writes it again'

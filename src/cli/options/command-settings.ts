@@ -2,7 +2,7 @@ import type { Settings } from '../../app/configuration/settings.js';
 import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
 import type { Clock } from '../../core/clock.js';
-import type { EmbeddedService } from '../../app/load/connect-upstream.js';
+import type { EmbeddedService } from '../../app/load/connections.js';
 import type { Given } from './command-definition.js';
 
 /** What a run that asks the service goes by. */

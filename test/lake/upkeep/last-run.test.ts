@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { noteRun } from '../../../src/app/load/note-run.js';
+import { noteRun } from '../../../src/app/load/run-summary.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
 import { readLastRun, writeLastRun, type LastRun } from '../../../src/lake/upkeep/last-run.js';

@@ -1,0 +1,172 @@
+import { join } from 'node:path';
+import type { Clock } from '../../core/clock.js';
+import { messageOf, usageError } from '../../core/errors.js';
+import type { Emit } from '../../core/events/run-event.js';
+import type { SignIn } from '../../engine/auth/token-request.js';
+import { openJournal } from '../../engine/journal/journal.js';
+import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
+import {
+  connectCustom,
+  cursorLifeMs,
+  readApiAddress,
+  type ApiAddress,
+  type CustomConnection,
+} from '../../sources/custom/custom-api.js';
+import { customPipeline, isCustom, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
+import {
+  connectFinances,
+  type FinancesPipeline,
+  type FinancesUpstream,
+} from '../../sources/finances/api-v0/finances-api.js';
+import { openLargeGroups } from '../../sources/finances/api-v0/large-groups.js';
+import { largeGroupsFile, openQuota, pagesFolder, quotaFile, stateFolder, type StatePlace } from './state-folder.js';
+
+/** A service in this process, until it is closed. */
+export interface EmbeddedService {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export interface UpstreamOptions extends StatePlace {
+  /** Undefined: the embedded service. */
+  readonly endpoint: string | undefined;
+  /** Starts the embedded service, which is not throttled; it is asked where there is no endpoint. */
+  readonly startEmbedded?: ((clock: Clock) => Promise<EmbeddedService>) | undefined;
+  /** How the account signs in; undefined: the service asks for nothing. */
+  readonly signIn?: SignIn | undefined;
+  /** Requests a second and at once, as long as the upstream says nothing else. */
+  readonly rate: number;
+  readonly burst: number;
+  /** Reads again what the lake holds, and tries what could not be read before however recently that was. */
+  readonly refresh?: boolean;
+  /** Minutes that a NextToken is taken; default 3, the shortest that is known. */
+  readonly tokenLifeMinutes?: number | undefined;
+}
+
+interface Surroundings {
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+/** What runs with connections: it may `sweep` once all is loaded, then pages that dead runs have left are forgotten. */
+type Use<T, Connected> = (connected: Connected, sweep: () => Promise<void>) => Promise<T>;
+
+/** Runs with the upstream at an address, or with the embedded service, which is started for the run and not throttled. */
+export async function withUpstream<T>(
+  options: UpstreamOptions,
+  account: string,
+  { clock, emit }: Surroundings,
+  use: Use<T, FinancesUpstream>,
+): Promise<T> {
+  const { endpoint, rate, burst, signIn, tokenLifeMinutes = 3 } = options;
+  const cursorLifeMs = tokenLifeMinutes * 60_000;
+  const common = { clock, cursorLifeMs, random: Math.random, emit };
+  if (endpoint === undefined) {
+    if (options.startEmbedded === undefined) throw usageError('expected --endpoint: there is no embedded service here');
+    const service = await options.startEmbedded(clock);
+    const connection = connectFinances({ ...common, endpoint: service.url, quota: undefined });
+    return use(connection.upstream, () => Promise.resolve()).finally(async () => {
+      await connection.close();
+      await service.close();
+    });
+  }
+  const warn = warning(options, account, emit);
+  const state = isWorthPacing(rate)
+    ? await openState(options, account, { quota: endpoint, pages: pagesFolder, clock, cursorLifeMs, warn })
+    : undefined;
+  const path = largeGroupsFile(options, account, endpoint);
+  const largeGroups = await openLargeGroups({ path, clock, isForgotten: options.refresh === true, warn });
+  const connection = connectFinances({ ...common, endpoint, signIn, quota: { rate, burst }, ...state, largeGroups });
+  return use(connection.upstream, () => connection.sweep()).finally(() => connection.close());
+}
+
+/** For runs that ask nothing of the finances. */
+export const noUpstream: FinancesUpstream = {
+  pages: () => {
+    throw new Error('nothing is asked of the finances');
+  },
+  pace: () => undefined,
+  begun: () => [],
+};
+
+/**
+ * Runs with custom pipelines connected to their APIs; the others are as they were.
+ *
+ * @throws LedgerlakeError USAGE where an address or a header isn't there
+ */
+export async function withCustomConnections<T>(
+  pipelines: readonly FinancesPipeline[],
+  place: StatePlace,
+  account: string,
+  { clock, emit }: Surroundings,
+  use: Use<T, readonly FinancesPipeline[]>,
+): Promise<T> {
+  const connections: CustomConnection[] = [];
+  const connect = async (pipeline: CustomPipeline): Promise<FinancesPipeline> => {
+    const { loaded } = pipeline;
+    const { name, api } = loaded.definition;
+    const address = customAddress(pipeline);
+    const state =
+      api.quota !== undefined && isWorthPacing(api.quota.rate)
+        ? await openState(place, account, {
+            ...{ quota: quotaName(name, address), pages: join(pagesFolder, name) },
+            ...{ clock, cursorLifeMs: cursorLifeMs(loaded), warn: warning(place, account, emit) },
+          })
+        : { kept: undefined, journal: undefined };
+    const connection = connectCustom(loaded, { address, clock, random: Math.random, emit, ...state });
+    connections.push(connection);
+    // What is to be done may be another's word: a sync's.
+    return { ...customPipeline(loaded, connection), work: (job) => pipeline.work(job) };
+  };
+  try {
+    const connected: FinancesPipeline[] = [];
+    for (const pipeline of pipelines) connected.push(isCustom(pipeline) ? await connect(pipeline) : pipeline);
+    return await use(connected, async () => {
+      for (const connection of connections) await connection.sweep();
+    });
+  } finally {
+    for (const connection of connections) await connection.close();
+  }
+}
+
+interface StateOptions {
+  /** Whose quota it is. */
+  readonly quota: string;
+  /** Folder of its pages. */
+  readonly pages: string;
+  readonly clock: Clock;
+  readonly cursorLifeMs: number;
+  readonly warn: (reason: unknown) => void;
+}
+
+/** Pages of unfinished slices, and the level of the quota. */
+async function openState(
+  place: StatePlace,
+  account: string,
+  { quota, pages, clock, cursorLifeMs, warn }: StateOptions,
+) {
+  const folder = join(stateFolder(place, account), pages);
+  const journal = await openJournal({ folder, clock, cursorLifeMs, warn });
+  return { journal, kept: await openQuota(place, account, quota, warn) };
+}
+
+function warning(place: StatePlace, account: string, emit: Emit) {
+  const folder = stateFolder(place, account);
+  return (reason: unknown): void => {
+    emit({ event: 'state-not-kept', folder, reason: messageOf(reason) });
+  };
+}
+
+/** @throws LedgerlakeError USAGE where an address or a header isn't there */
+export function customAddress({ loaded: { definition, file } }: CustomPipeline): ApiAddress {
+  return readApiAddress(definition.api, file, process.env);
+}
+
+/** Where the level of a custom pipeline's quota is kept. */
+export function customQuotaFile(place: StatePlace, account: string, name: string, address: ApiAddress): string {
+  return quotaFile(place, account, quotaName(name, address));
+}
+
+function quotaName(name: string, { origin, prefix }: ApiAddress): string {
+  return `${origin}${prefix} ${name}`;
+}
