@@ -24,9 +24,8 @@ interface Verbosity {
 }
 
 /**
- * Opens what the command line, the environment and the configuration ask for.
- *
- * @throws LedgerlakeError USAGE for what is wrong in any of them, also where metrics can't be served
+ * Opens what the command line, the environment and the configuration ask for. Throws a USAGE error for what is wrong in any
+ * of them, also where metrics can't be served
  */
 export async function openListener(
   given: Given,

@@ -13,9 +13,7 @@ export interface EmulatorOptions extends Omit<ServiceOptions, 'injectFaults'> {
 }
 
 /**
- * Starts the service with faults of the live one.
- *
- * @throws LedgerlakeError USAGE for faults that can't be, and as `startService` does
+ * Starts the service with faults of the live one. Throws a USAGE error for faults that can't be, and as `startService` does
  */
 export async function startEmulator({ faults, ...options }: EmulatorOptions): Promise<RunningService> {
   return startService({ ...options, injectFaults: faults && faultInjection(faults) });

@@ -37,10 +37,9 @@ export interface AccountsOptions {
 const names = ['account', 'region', 'endpoint', 'token_endpoint', 'client_id', 'client_secret', 'refresh_token'];
 
 /**
- * `ledgerlake accounts`: which accounts are configured, where they are read, and from where each secret of their
- * sign-in comes: never its value. A line for each, or as JSON, where null is what isn't set.
- *
- * @throws LedgerlakeError USAGE for a variable with a value that isn't one
+ * `ledgerlake accounts`: which accounts are configured, where they are read, and from where each secret of their sign-in
+ * comes: never its value. A line for each, or as JSON, where null is what isn't set. Throws a USAGE error for a variable
+ * with a value that isn't one
  */
 export async function accounts(
   { config, environment, format }: AccountsOptions,
@@ -90,12 +89,9 @@ export function shownAddress(endpoint: string): string {
   return `${origin}${prefix}`;
 }
 
-export interface CheckOptions {
-  readonly config: Configuration;
-  readonly environment: Environment;
+export interface CheckOptions extends AccountsOptions {
   /** Which; empty: all. */
   readonly accounts: readonly string[];
-  readonly format: 'table' | 'json';
   readonly verbose: boolean;
 }
 
@@ -114,10 +110,9 @@ interface Checked {
 const timeouts = { connectTimeoutMs: 10_000, headersTimeoutMs: 20_000, bodyTimeoutMs: 20_000 };
 
 /**
- * `ledgerlake accounts check`: signs each account in and sends one request, the cheapest that there is. True when all
- * of them went well. `table` is a line for each account, `json` an array of `account`, `ok`, `endpoint`, `code`, `message`.
- *
- * @throws LedgerlakeError USAGE for an account that isn't configured, or the signal's reason
+ * `ledgerlake accounts check`: signs each account in and sends one request, the cheapest that there is. True when all of
+ * them went well. `table` is a line for each account, `json` an array of `account`, `ok`, `endpoint`, `code`, `message`.
+ * Throws a USAGE error for an account that isn't configured, or the signal's reason
  */
 export async function checkAccounts(options: CheckOptions, context: ReadingContext): Promise<boolean> {
   const { clock, signal, output, log } = context;
@@ -186,9 +181,8 @@ async function check(account: string, options: CheckOptions, means: Means): Prom
 }
 
 /**
- * The cheapest request: one settlement of the last day, which ends behind the service's margin.
- *
- * @throws LedgerlakeError when there is no access token, or the answer isn't a page
+ * The cheapest request: one settlement of the last day, which ends behind the service's margin. Throws a LedgerlakeError
+ * when there is no access token, or the answer isn't a page
  */
 async function askOnce(
   { endpoint, signIn }: ResolvedAccount & { readonly endpoint: string },

@@ -117,10 +117,8 @@ function upstreamOf(
 }
 
 /**
- * Checks every variable whose value can be told to be wrong, whichever account it is for: one that nobody reads yet would
- * be found out only when it is needed.
- *
- * @throws LedgerlakeError USAGE naming the first one with a value that isn't one
+ * Checks every variable whose value can be told to be wrong, whichever account it is for: one that nobody reads yet would be
+ * found out only when it is needed. Throws a USAGE error naming the first one with a value that isn't one
  */
 export function checkVariables(environment: Environment): void {
   const checks = { region: readRegion, endpoint: checkEndpoint, tokenEndpoint: checkTokenEndpoint };

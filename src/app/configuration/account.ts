@@ -7,10 +7,8 @@ export const demoAccount = 'demo';
 export const accountPattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /**
- * The account to load for.
- *
- * @throws LedgerlakeError USAGE for a name that can't be a folder, for an endpoint without an account, and for an
- * account without an endpoint: the embedded service has made-up money, which must not pass for somebody's own
+ * Throws a USAGE error for a name that can't be a folder, for an endpoint without an account, and for an account without an
+ * endpoint: the embedded service has made-up money, which must not pass for somebody's own
  */
 export function readAccount(account: string | undefined, endpoint: string | undefined): string {
   if (account !== undefined) readAccountName(account);
@@ -27,9 +25,8 @@ export function readAccount(account: string | undefined, endpoint: string | unde
 }
 
 /**
- * The account that pipelines of a user's own load for: any name but the made-up seller's.
- *
- * @throws LedgerlakeError USAGE where none is named, or one that can't be
+ * The account that pipelines of a user's own load for: any name but the made-up seller's. Throws a USAGE error where none is
+ * named, or one that can't be
  */
 export function readOwnAccount(account: string | undefined): string {
   if (account !== undefined && account !== demoAccount) return readAccountName(account);
@@ -38,11 +35,7 @@ export function readOwnAccount(account: string | undefined): string {
   );
 }
 
-/**
- * The name of an account whose events come from elsewhere than a service.
- *
- * @throws LedgerlakeError USAGE for a name that can't be a folder
- */
+/** Throws a USAGE error for a name that can't be a folder */
 export function readAccountName(account: string): string {
   if (accountPattern.test(account)) return account;
   throw usageError(
@@ -50,11 +43,7 @@ export function readAccountName(account: string): string {
   );
 }
 
-/**
- * Keeps made-up money apart from real money.
- *
- * @throws LedgerlakeError USAGE where the lake holds `demo` and another account is asked for, or the other way round
- */
+/** Throws a USAGE error where the lake holds `demo` and another account is asked for, or the other way round */
 export function refuseMixing(account: string, held: ReadonlySet<string>, lake: string): void {
   const other = [...held].find((name) => (name === demoAccount) !== (account === demoAccount));
   if (other === undefined) return;

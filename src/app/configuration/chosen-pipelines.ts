@@ -6,8 +6,7 @@ import { orderIdPattern } from '../../sources/finances/api-v0/operations.js';
 
 /**
  * The pipelines of the given names, each once, or the default set where there is none; `own` are those of `--pipelines`.
- *
- * @throws LedgerlakeError USAGE for an unknown name, and where order ids and the pipeline that reads them don't meet
+ * Throws a USAGE error for an unknown name, and where order ids and the pipeline that reads them don't meet
  */
 export function choosePipelines(
   names: readonly string[],
@@ -51,9 +50,8 @@ export function withNeeds(pipelines: readonly FinancesPipeline[]): FinancesPipel
 }
 
 /**
- * Order ids from a text, one a line; blank lines are passed over and a repeated id counts once.
- *
- * @throws LedgerlakeError USAGE naming the source and line of an id that isn't 3-7-7 digits, or where there is no id
+ * Order ids from a text, one a line; blank lines are passed over and a repeated id counts once. Throws a USAGE error naming
+ * the source and line of an id that isn't 3-7-7 digits, or where there is no id
  */
 export function readOrders(text: string, source: string): string[] {
   const orders = new Set<string>();

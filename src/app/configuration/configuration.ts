@@ -24,9 +24,8 @@ export interface Configuration {
 }
 
 /**
- * Reads the text of a configuration: JSON, which may have comments. Nothing of its values is in an error that could be a secret.
- *
- * @throws LedgerlakeError USAGE with file, path, what was expected and what came; further faults are in the details
+ * Reads the text of a configuration: JSON, which may have comments. Nothing of its values is in an error that could be a
+ * secret. Throws a USAGE error with file, path, what was expected and what came; further faults are in the details
  */
 export function parseConfiguration(text: Uint8Array, file: string, folder: string): Configuration {
   let bytes = text;

@@ -20,9 +20,8 @@ export interface RangeOptions {
 
 /**
  * The range that `--from` and `--to` name, in milliseconds since 1970. Left out, `--to` is now less the margin, to the
- * second, and `--from` the beginning of the UTC day 90 days before. An end in the future is drawn back to the margin.
- *
- * @throws LedgerlakeError USAGE for a date that is none, and for a range that is empty or the wrong way round
+ * second, and `--from` the beginning of the UTC day 90 days before. An end in the future is drawn back to the margin. Throws
+ * a USAGE error for a date that is none, and for a range that is empty or the wrong way round
  */
 export function readRange({ from, to, marginMinutes }: RangeOptions, now: number): Window {
   const marginMs = marginMinutes === undefined ? rangeMarginMs : marginMinutes * 60_000;

@@ -11,9 +11,8 @@ export const configurationFile = 'ledgerlake.config.json';
 
 /**
  * The configuration: the file of `--config`, else of `LEDGERLAKE_CONFIG`, else `ledgerlake.config.json` in the working
- * folder, which need not be there.
- *
- * @throws LedgerlakeError USAGE for a file that was named and can't be read, and for one that is no configuration
+ * folder, which need not be there. Throws a USAGE error for a file that was named and can't be read, and for one that is no
+ * configuration
  */
 export async function readConfiguration(
   named: string | undefined,

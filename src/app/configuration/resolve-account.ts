@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { usageError } from '../../core/errors.js';
-import { demoAccount, readAccount, readAccountName, readOwnAccount, knownHosts } from './account.js';
+import { demoAccount, knownHosts, readAccount } from './account.js';
 import { Secret } from '../../engine/auth/secret.js';
 import { isLoopback, isSecure } from '../../engine/http/address.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
@@ -28,11 +28,10 @@ export interface AccountOptions {
 }
 
 /**
- * Settles whose events are read from where. The account: `--account`, else `LEDGERLAKE_ACCOUNT`, else the setting
- * `account`, else the only one configured. The endpoint: `--endpoint`, else what is set for the account, else the
- * embedded service. Secrets are read here, and no request is sent.
- *
- * @throws LedgerlakeError USAGE where account, endpoint or sign-in settings are wrong, missing, or don't go together
+ * Settles whose events are read from where. The account: `--account`, else `LEDGERLAKE_ACCOUNT`, else the setting `account`,
+ * else the only one configured. The endpoint: `--endpoint`, else what is set for the account, else the embedded service.
+ * Secrets are read here, and no request is sent. Throws a USAGE error where account, endpoint or sign-in settings are wrong,
+ * missing, or don't go together
  */
 export async function resolveAccount(
   config: Configuration,
@@ -72,9 +71,8 @@ function refuseLogin(endpoint: string | undefined): void {
 }
 
 /**
- * A file that lies in the working folder may be anybody's: it can't have the user's own secrets sent to a host of its choice.
- *
- * @throws LedgerlakeError USAGE
+ * A file that lies in the working folder may be anybody's: it can't have the user's own secrets sent to a host of its
+ * choice. Throws a USAGE error
  */
 function refuseForeignAddress(config: Configuration, settings: AccountSettings, options: AccountOptions): void {
   if (config.wasFound !== true) return;
@@ -113,37 +111,13 @@ async function exposedFiles(
 }
 
 /**
- * Whose events saved pages hold: the account as `resolveAccount` finds it, else `demo`. No endpoint is needed, and no
- * secret is read.
- *
- * @throws LedgerlakeError USAGE where it can't be told, or can't be a folder's name
+ * The account that `resolveAccount` finds; undefined where none is named. No endpoint is needed, and no secret is read.
+ * Throws a USAGE error where several are configured, or sign-in settings name none
  */
-export function resolveAccountName(
-  config: Configuration,
-  environment: Environment,
-  account: string | undefined,
-): string {
-  return readAccountName(accountName(config, environment, { account, endpoint: undefined }) ?? demoAccount);
-}
-
-/**
- * The account that pipelines of a user's own load for, found as `resolveAccount` finds it. No endpoint is needed, and no
- * secret is read.
- *
- * @throws LedgerlakeError USAGE where it can't be told, or is the made-up seller's
- */
-export function resolveOwnAccount(
-  config: Configuration,
-  environment: Environment,
-  account: string | undefined,
-): string {
-  return readOwnAccount(accountName(config, environment, { account, endpoint: undefined }));
-}
-
-function accountName(
+export function accountName(
   { file, settings, accounts }: Configuration,
   environment: Environment,
-  { account, endpoint }: AccountOptions,
+  { account, endpoint }: Partial<AccountOptions>,
 ): string | undefined {
   const named = account ?? variableOf(environment, 'LEDGERLAKE_ACCOUNT') ?? settings.account;
   if (named !== undefined || endpoint !== undefined) return named;

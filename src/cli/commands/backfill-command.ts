@@ -1,7 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { messageOf, usageError } from '../../core/errors.js';
-import { readingContext, sharedOptions, type CommandDefinition, type Given } from '../options/command-definition.js';
+import {
+  metricsOptions,
+  readingContext,
+  sharedOptions,
+  type CommandDefinition,
+  type Given,
+} from '../options/command-definition.js';
 import { readSettings } from '../options/command-settings.js';
 
 export const backfillPositional = { name: 'PIPELINE', many: true, about: 'What to load' };
@@ -40,9 +46,7 @@ export const backfillCommand: CommandDefinition = {
     ...backfillOptions,
     'accept-empty': { type: 'flag', about: 'Take it that what held events comes back without any' },
     'dry-run': { type: 'flag', about: 'Print what it would do, as ledgerlake plan does, and change nothing' },
-    'metrics-port': sharedOptions['metrics-port'],
-    'metrics-host': sharedOptions['metrics-host'],
-    'metrics-file': sharedOptions['metrics-file'],
+    ...metricsOptions,
     json: sharedOptions.json,
   },
   examples: [
@@ -63,11 +67,7 @@ export const backfillCommand: CommandDefinition = {
   },
 };
 
-/**
- * What is to be loaded, from where and how fast.
- *
- * @throws LedgerlakeError USAGE for what is wrong in the command line, the environment or a file of the user's
- */
+/** Throws a USAGE error for what is wrong in the command line, the environment or a file of the user's */
 export async function readBackfill(given: Given) {
   const orders = given.text('orders');
   return {

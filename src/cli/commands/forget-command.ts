@@ -1,6 +1,6 @@
-import { createInterface } from 'node:readline/promises';
 import { usageError } from '../../core/errors.js';
 import { sharedOptions, type CommandDefinition } from '../options/command-definition.js';
+import { askOnTerminal } from '../options/terminal.js';
 import { readStatePlace } from '../options/command-settings.js';
 
 export const forgetCommand: CommandDefinition = {
@@ -30,17 +30,14 @@ export const forgetCommand: CommandDefinition = {
       json: given.flag('json'),
     };
     const { forget } = await import('../../app/forget/forget.js');
-    await forget(options, { ...context, confirm: process.stdin.isTTY ? confirm : undefined });
+    const terminal = process.stdin.isTTY ? askOnTerminal(context.signal) : undefined;
+    const confirm = async (question: string): Promise<boolean> =>
+      /^y(es)?$/i.test((await terminal?.ask(`${question} [y/N] `))?.trim() ?? '');
+    try {
+      await forget(options, { ...context, confirm: terminal && confirm });
+    } finally {
+      terminal?.close();
+    }
     return 0;
   },
 };
-
-/** Asks on the terminal; only a yes is one. */
-async function confirm(question: string): Promise<boolean> {
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `)).trim());
-  } finally {
-    terminal.close();
-  }
-}

@@ -1,6 +1,6 @@
 import { whole } from '../../app/configuration/settings.js';
 import { backfillCommand, readSource } from './backfill-command.js';
-import { sharedOptions, type CommandDefinition } from '../options/command-definition.js';
+import { metricsOptions, sharedOptions, type CommandDefinition } from '../options/command-definition.js';
 import { readSettings } from '../options/command-settings.js';
 
 const { orders } = backfillCommand.options;
@@ -27,9 +27,7 @@ export const syncCommand: CommandDefinition = {
     journal: sharedOptions.journal,
     pipelines: sharedOptions.pipelines,
     config: sharedOptions.config,
-    'metrics-port': sharedOptions['metrics-port'],
-    'metrics-host': sharedOptions['metrics-host'],
-    'metrics-file': sharedOptions['metrics-file'],
+    ...metricsOptions,
     json: sharedOptions.json,
   },
   examples: [

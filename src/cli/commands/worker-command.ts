@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { whole } from '../../app/configuration/settings.js';
-import { sharedOptions, type CommandDefinition } from '../options/command-definition.js';
+import { metricsOptions, sharedOptions, type CommandDefinition } from '../options/command-definition.js';
 import { readFleetAccounts, readSettings } from '../options/command-settings.js';
 
 export const workerCommand: CommandDefinition = {
@@ -27,8 +27,8 @@ export const workerCommand: CommandDefinition = {
     burst: sharedOptions.burst,
     journal: sharedOptions.journal,
     config: sharedOptions.config,
-    'metrics-port': sharedOptions['metrics-port'],
-    'metrics-host': sharedOptions['metrics-host'],
+    'metrics-port': metricsOptions['metrics-port'],
+    'metrics-host': metricsOptions['metrics-host'],
   },
   examples: [['worker --concurrency 8 --lake s3://finance/lake', 'eight accounts at once, on a small machine']],
   run: async (given, { allow, ...context }) => {

@@ -105,6 +105,16 @@ export const everyOption = {
   help: { type: 'flag', short: 'h', about: 'Show help' },
 } as const satisfies Record<string, OptionDefinition>;
 
+/** Options of a run that reports metrics. */
+export const metricsOptions = {
+  'metrics-port': { type: 'text', about: 'Port to serve Prometheus metrics on during the run; 0 picks a free port' },
+  'metrics-host': { type: 'text', about: 'Address to serve metrics on [default: 127.0.0.1]' },
+  'metrics-file': {
+    type: 'text',
+    about: "Write the metrics to a file at the end, for node exporter's textfile collector",
+  },
+} as const satisfies Record<string, OptionDefinition>;
+
 /** Options that several commands share. */
 export const sharedOptions = {
   lake: { type: 'text', about: 'The lake: a folder, or s3://BUCKET/PREFIX [default: data/lake]' },
@@ -121,12 +131,6 @@ export const sharedOptions = {
   burst: { type: 'text', about: 'Requests at once for each operation [default: 30]' },
   journal: { type: 'text', about: 'Folder for pages of unfinished slices [default: LAKE/_journal; on S3 your cache]' },
   pipelines: { type: 'text', about: 'Folder with definitions of custom pipelines' },
-  'metrics-port': { type: 'text', about: 'Port to serve Prometheus metrics on during the run; 0 picks a free port' },
-  'metrics-host': { type: 'text', about: 'Address to serve metrics on [default: 127.0.0.1]' },
-  'metrics-file': {
-    type: 'text',
-    about: "Write the metrics to a file at the end, for node exporter's textfile collector",
-  },
   redis: { type: 'text', about: 'Address of Redis or Valkey, without a password [default: REDIS_URL]' },
   fleet: { type: 'text', default: 'ledgerlake', about: 'Name of the fleet; several fleets can share a Redis' },
   json: { type: 'flag', about: 'Print the summary to standard output as one JSON object' },

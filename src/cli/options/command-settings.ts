@@ -20,16 +20,15 @@ export interface RunSettings extends Settings {
 
 /**
  * The settings and the account of a run: what the command line says goes before the environment, that before the
- * configuration. `asked`: the account in the place of the command line's.
- *
- * @throws LedgerlakeError USAGE for what is wrong in any of them
+ * configuration. `asked`: the account in the place of the command line's. Throws a USAGE error for what is wrong in any of
+ * them
  */
 export async function readSettings(given: Given, asked = given.text('account')): Promise<RunSettings> {
-  const { configuration, settings, resolveAccount, resolveOwnAccount } = await configured(given);
+  const { configuration, settings, resolveAccount, accountName, readOwnAccount } = await configured(given);
   const own = settings.pipelineFolder === undefined ? [] : await loadOwn(settings.pipelineFolder);
   const named = given.all('PIPELINE');
   if (named.length > 0 && named.every((name) => own.some((pipeline) => pipeline.name === name))) {
-    const account = resolveOwnAccount(configuration, process.env, asked);
+    const account = readOwnAccount(accountName(configuration, process.env, { account: asked }));
     return { ...settings, account, endpoint: undefined, signIn: undefined, startEmbedded, own };
   }
   const { account, endpoint, signIn, exposed } = await resolveAccount(configuration, process.env, {
@@ -46,9 +45,8 @@ async function startEmbedded(clock: Clock): Promise<EmbeddedService> {
 }
 
 /**
- * The accounts of a fleet: those that are configured; where there are none, the made-up seller's.
- *
- * @throws LedgerlakeError USAGE for a configuration that isn't one
+ * The accounts of a fleet: those that are configured; where there are none, the made-up seller's. Throws a USAGE error for a
+ * configuration that isn't one
  */
 export async function readFleetAccounts(given: Given): Promise<readonly string[]> {
   const [{ readConfiguration }, { listedAccounts }, { demoAccount }] = await Promise.all([
@@ -72,24 +70,25 @@ export async function readStatePlace(given: Given): Promise<Pick<Settings, 'lake
   return { lake, journal };
 }
 
-/** The lake that saved pages come into, and whose events they hold. Throws as `resolveAccountName` does. */
+/** The lake that saved pages are imported into, and whose events they hold: the made-up seller's where no account is named. */
 export async function readImportSettings(given: Given): Promise<{ lake: string; account: string }> {
-  const { configuration, settings, resolveAccountName } = await configured(given);
-  return { lake: settings.lake, account: resolveAccountName(configuration, process.env, given.text('account')) };
+  const { configuration, settings, accountName, readAccountName, demoAccount } = await configured(given);
+  const account = accountName(configuration, process.env, { account: given.text('account') }) ?? demoAccount;
+  return { lake: settings.lake, account: readAccountName(account) };
 }
 
 /** The configuration, the settings that come of it and of the options that a command has, and how accounts are found. */
 async function configured(given: Given) {
   // Loaded when a command runs: `--help` needs no schema.
-  const [{ readConfiguration }, { resolveSettings }, { resolveAccount, resolveAccountName, resolveOwnAccount }] =
-    await Promise.all([
-      import('../../app/configuration/read-configuration.js'),
-      import('../../app/configuration/settings.js'),
-      import('../../app/configuration/resolve-account.js'),
-    ]);
+  const [{ readConfiguration }, { resolveSettings }, resolving, accounts] = await Promise.all([
+    import('../../app/configuration/read-configuration.js'),
+    import('../../app/configuration/settings.js'),
+    import('../../app/configuration/resolve-account.js'),
+    import('../../app/configuration/account.js'),
+  ]);
   const configuration = await readConfiguration(given.text('config'), process.env, process.cwd());
   const settings = resolveSettings(given.texts(), process.env, configuration);
-  return { configuration, settings, resolveAccount, resolveAccountName, resolveOwnAccount };
+  return { configuration, settings, ...resolving, ...accounts };
 }
 
 /** The pipelines that a folder defines. Throws as `loadDefinitions` does. */

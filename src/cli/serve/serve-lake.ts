@@ -24,10 +24,8 @@ export interface ServedLake {
 const reportLifeMs = 3_600_000;
 
 /**
- * Opens a lake to serve one account's events; `log` takes what is wrong with it.
- *
- * @throws LedgerlakeError USAGE for a lake that holds nothing, or several accounts and none was chosen, or not the one that
- * was; LAKE_STORE, LAKE_LOG where it can't be read
+ * Opens a lake to serve one account's events; `log` takes what is wrong with it. Throws a USAGE error for a lake that holds
+ * nothing, or several accounts and none was chosen, or not the one that was; LAKE_STORE, LAKE_LOG where it can't be read
  */
 export async function openServedLake(
   location: string,

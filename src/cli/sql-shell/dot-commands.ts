@@ -30,9 +30,8 @@ export interface DotCommandContext {
 }
 
 /**
- * Runs one of the shell's commands but `quit`. False where nobody reads the output any more.
- *
- * @throws LedgerlakeError SQL or USAGE for a command or an argument that is none
+ * Runs one of the shell's commands but `quit`. False where nobody reads the output any more. Throws a LedgerlakeError SQL or
+ * USAGE for a command or an argument that is none
  */
 export async function dotCommand(context: DotCommandContext, name: string, argument: string): Promise<boolean> {
   const { session, destination, run, output, errorOutput } = context;

@@ -1,32 +1,19 @@
 import { readCatalog } from './suggestions.js';
 import { openDatabase } from '../../core/duckdb/connection.js';
-import { Destination, Session } from './session.js';
-import { runShell } from './shell.js';
+import { Destination, Session, type SessionOptions } from './session.js';
+import { runShell, type ShellOptions } from './shell.js';
 import { statementsOf } from '../../core/duckdb/sql-statements.js';
-import { fileCount, type LakeFiles, type LakeTable } from '../../core/duckdb/views.js';
+import { fileCount } from '../../core/duckdb/views.js';
 import { usageError } from '../../core/errors.js';
-import { writeText, type Output } from '../../core/text/sink.js';
-import type { Readable, Writable } from 'node:stream';
-import type { Format } from '../../core/text/formats.js';
+import { writeText } from '../../core/text/sink.js';
 import { printable } from '../../core/printable.js';
 
-export interface SqlOptions {
+export interface SqlOptions extends Omit<SessionOptions, 'database'> {
   /** One statement or more, of which the last one's result is printed; undefined: a shell over `input`. */
   readonly query?: string | undefined;
-  readonly format: Format;
   /** The lake as the user wrote it. */
   readonly location: string;
-  /** The committed files of each table as of now, as absolute addresses. Called again when one of them has gone. */
-  readonly lakeFiles: () => Promise<LakeFiles>;
-  /** What a file of the lake holds, by its address. */
-  readonly sliceOf?: ((address: string) => string | undefined) | undefined;
-  readonly tables: readonly LakeTable[];
-  /** Statements that make macros over the views. */
-  readonly macros?: readonly string[];
-  readonly input: Readable & { readonly isTTY?: boolean };
-  readonly output: Output;
-  readonly errorOutput: Writable;
-  readonly signal?: AbortSignal | undefined;
+  readonly input: ShellOptions['input'];
   /** File that results go to, instead of the output; it is there whole or not at all. */
   readonly outputFile?: string | undefined;
   /** Keeps what is typed into a shell on a terminal; undefined: nothing does. */

@@ -124,8 +124,7 @@ export class Destination {
 
   /**
    * Sends results to a file from now on, or back to the output; the file that was written until now, if any, is returned.
-   *
-   * @throws LedgerlakeError USAGE where the file can't be written: then results go where they went
+   * Throws a USAGE error where the file can't be written: then results go where they went
    */
   async to(path: string | undefined): Promise<string | undefined> {
     const next = path === undefined ? undefined : await openOutputFile(path);

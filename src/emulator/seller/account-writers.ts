@@ -1,5 +1,6 @@
 import { dayMs } from '../../core/windows.js';
 import {
+  elements,
   byTurn,
   charge,
   charges,
@@ -25,25 +26,17 @@ export const debtRecovery: EventWriter = (context, sink) => {
   sink.text('DebtRecoveryType', type);
   sink.net('RecoveryAmount', sign * recovered);
   sink.net('OverPaymentCredit', mostly(context, 1) ? 0 : price(context, 'overpayment'));
-  sink.beginList('DebtRecoveryItemList');
-  for (const debt of debts) {
-    sink.beginElement();
+  elements(sink, 'DebtRecoveryItemList', debts, (debt) => {
     sink.memo('RecoveryAmount', sign * debt);
     sink.memo('OriginalAmount', debt + price(context, 'debtMargin'));
     sink.instant('GroupBeginDate', earlier.start);
     sink.instant('GroupEndDate', earlier.end);
-    sink.endElement();
-  }
-  sink.endList();
-  sink.beginList('ChargeInstrumentList');
-  for (const amount of [onCard, recovered - onCard]) {
-    sink.beginElement();
+  });
+  elements(sink, 'ChargeInstrumentList', [onCard, recovered - onCard], (amount) => {
     sink.words('Description', draw.pick(context.profile.descriptions.instrument));
     sink.text('Tail', draw.digits(4));
     sink.memo('Amount', sign * amount);
-    sink.endElement();
-  }
-  sink.endList();
+  });
 };
 
 export const loanServicing: EventWriter = (context, sink) => {
@@ -85,15 +78,11 @@ export const adjustment: EventWriter = (context, sink) => {
     lines.reduce((sum, { quantity, each }) => sum + quantity * each, 0),
   );
   // A reserve has no items, and as often as not it says so with an empty list.
-  if (type === 'ReserveEvent' && draw.once(2)) {
-    sink.beginList('AdjustmentItemList');
-    sink.endList();
+  if (type === 'ReserveEvent') {
+    if (draw.once(2)) elements(sink, 'AdjustmentItemList', [], () => undefined);
     return;
   }
-  if (type === 'ReserveEvent') return;
-  sink.beginList('AdjustmentItemList');
-  for (const { quantity, each, product } of lines) {
-    sink.beginElement();
+  elements(sink, 'AdjustmentItemList', lines, ({ quantity, each, product }) => {
     sink.text('Quantity', String(quantity));
     sink.memo('PerUnitAmount', each);
     sink.memo('TotalAmount', quantity * each);
@@ -102,9 +91,7 @@ export const adjustment: EventWriter = (context, sink) => {
     sink.words('ProductDescription', product.title);
     if (!draw.once(3)) sink.text('ASIN', product.asin);
     if (draw.once(3)) sink.text('TransactionNumber', draw.digits(12));
-    sink.endElement();
-  }
-  sink.endList();
+  });
 };
 
 export const safetReimbursement: EventWriter = (context, sink) => {
@@ -117,15 +104,11 @@ export const safetReimbursement: EventWriter = (context, sink) => {
     lines.reduce((sum, amount) => sum + amount, 0),
   );
   if (mostly(context, 0)) sink.text('ReasonCode', 'SAFET-Reimbursement');
-  sink.beginList('SAFETReimbursementItemList');
-  for (const amount of lines) {
-    sink.beginElement();
+  elements(sink, 'SAFETReimbursementItemList', lines, (amount) => {
     charges(sink, 'itemChargeList', [['Principal', amount]], 'memo');
     if (mostly(context, 1)) sink.words('productDescription', draw.pick(context.profile.products).title);
     sink.text('quantity', String(draw.between(1, 3)));
-    sink.endElement();
-  }
-  sink.endList();
+  });
 };
 
 export const networkCommingling: EventWriter = (context, sink) => {

@@ -37,6 +37,17 @@ export type LineKind = 'Charge' | 'Fee';
 export type Weight = 'net' | 'memo';
 export type Amounts = readonly (readonly [type: string, millionths: number])[];
 
+/** A list of objects. */
+export function elements<T>(sink: EventSink, key: string, items: readonly T[], write: (item: T) => void): void {
+  sink.beginList(key);
+  for (const item of items) {
+    sink.beginElement();
+    write(item);
+    sink.endElement();
+  }
+  sink.endList();
+}
+
 /** A list of ChargeComponent. */
 export function charges(sink: EventSink, key: string, amounts: Amounts, weight: Weight = 'net'): void {
   sink.beginList(key);
@@ -69,12 +80,10 @@ export function fee(sink: EventSink, key: string, type: string, millionths: numb
 
 /** A list with one TaxWithheldComponent; by the standard model nothing is withheld. */
 export function taxWithheld(sink: EventSink, key: string, facilitated: boolean, amounts: Amounts): void {
-  sink.beginList(key);
-  sink.beginElement();
-  sink.text('TaxCollectionModel', facilitated ? 'MarketplaceFacilitator' : 'Standard');
-  charges(sink, 'TaxesWithheld', facilitated ? amounts : []);
-  sink.endElement();
-  sink.endList();
+  elements(sink, key, [facilitated], () => {
+    sink.text('TaxCollectionModel', facilitated ? 'MarketplaceFacilitator' : 'Standard');
+    charges(sink, 'TaxesWithheld', facilitated ? amounts : []);
+  });
 }
 
 /** An event as its writer sees it: all that decides what is in it. */

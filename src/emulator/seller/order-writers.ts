@@ -1,4 +1,5 @@
 import {
+  elements,
   type EventContext,
   byTurn,
   charge,
@@ -167,21 +168,17 @@ export const removalShipment: EventWriter = (context, sink) => {
   sink.order('OrderId', context.order);
   sink.text('TransactionType', 'WHOLESALE_LIQUIDATION');
   if (mostly(context, 1)) sink.words('StoreName', draw.pick(context.marketplace.stores));
-  sink.beginList('RemovalShipmentItemList');
-  for (let left = draw.between(1, 3); left > 0; left--) {
+  elements(sink, 'RemovalShipmentItemList', Array.from({ length: draw.between(1, 3) }), () => {
     const facilitated = draw.once(2);
     const revenue = price(context, 'removal');
     const tax = share(context, revenue, 8);
-    sink.beginElement();
     itemHead(context, sink, facilitated);
     sink.number('Quantity', draw.between(1, 40));
     sink.net('Revenue', revenue);
     sink.net('FeeAmount', share(context, -revenue, 15));
     sink.net('TaxAmount', tax);
     sink.net('TaxWithheld', facilitated ? -tax : 0);
-    sink.endElement();
-  }
-  sink.endList();
+  });
 };
 
 /** What a bulk buyer disputed. */

@@ -1,4 +1,5 @@
 import {
+  elements,
   type Amounts,
   byTurn,
   charges,
@@ -95,8 +96,6 @@ function shipmentItem(
 ): void {
   // A fee below the smallest coin, to the last digit that the lake can hold.
   const tiny = profile.oddities && draw.once(40) ? draw.pick([125, 1, draw.between(1, 99_999)]) : 0;
-  const hasGranted = item.points !== 0;
-  sink.beginElement();
   sink.words('SellerSKU', item.product.sku);
   sink.text('OrderItemId', item.orderItemId);
   sink.number('QuantityShipped', item.quantity);
@@ -109,8 +108,7 @@ function shipmentItem(
     ]);
   }
   if (item.promotion !== 0) promotion(sink, 'PromotionList', item.promotionId, item.promotion * unit);
-  if (hasGranted) sink.net('CostOfPointsGranted', item.points * unit);
-  sink.endElement();
+  if (item.points !== 0) sink.net('CostOfPointsGranted', item.points * unit);
 }
 
 /** What was sent and what it brought. */
@@ -119,9 +117,9 @@ export const shipment: EventWriter = (context, sink) => {
   head(context, sink, order);
   orderLevel(context, sink, '', 1);
   sink.instant('PostedDate', context.at);
-  sink.beginList('ShipmentItemList');
-  for (const item of order.items) shipmentItem(context, sink, order, item);
-  sink.endList();
+  elements(sink, 'ShipmentItemList', order.items, (item) => {
+    shipmentItem(context, sink, order, item);
+  });
 };
 
 /**
@@ -151,7 +149,6 @@ function refundedItem(context: EventContext, sink: EventSink, order: Order, item
   const quantity = draw.between(1, item.quantity);
   const refunded = (amount: number) => -Math.trunc((amount * quantity) / item.quantity) * unit;
   const commission = refunded(item.commission);
-  sink.beginElement();
   sink.words('SellerSKU', item.product.sku);
   if (shape.complete || draw.once(2)) sink.text('OrderItemId', item.orderItemId);
   sink.text('OrderAdjustmentItemId', draw.digits(14));
@@ -176,7 +173,6 @@ function refundedItem(context: EventContext, sink: EventSink, order: Order, item
     promotion(sink, `Promotion${shape.adjustment}List`, item.promotionId || draw.code(10), refunded(item.promotion));
   }
   if (shape.complete || item.points !== 0) sink.net(shape.points, refunded(item.points));
-  sink.endElement();
 }
 
 function shapeOf({ draw, profile }: EventContext): Shape {
@@ -192,9 +188,9 @@ function refundedOrder(context: EventContext, sink: EventSink, shape: Shape): vo
   orderLevel(context, sink, 'Adjustment', -1);
   sink.instant('PostedDate', context.at);
   const items = draw.once(2) ? order.items : [draw.pick(order.items)];
-  sink.beginList(shape.items);
-  for (const item of items) refundedItem(context, sink, order, item, shape);
-  sink.endList();
+  elements(sink, shape.items, items, (item) => {
+    refundedItem(context, sink, order, item, shape);
+  });
 }
 
 /** What the buyer of an earlier order gets back, and which fees the seller does. */
@@ -213,14 +209,10 @@ export const settlement: EventWriter = (context, sink) => {
   const order = context.drawnOrder();
   head(context, sink, order);
   sink.instant('PostedDate', context.at);
-  sink.beginList('ShipmentItemList');
-  for (const item of order.items) {
-    sink.beginElement();
+  elements(sink, 'ShipmentItemList', order.items, (item) => {
     sink.words('SellerSKU', item.product.sku);
     sink.text('OrderItemId', item.orderItemId);
     sink.number('QuantityShipped', item.quantity);
     fees(sink, 'ItemFeeList', [['FBAWeightBasedFee', -millionthsOf(context, draw.between(20, 400))]]);
-    sink.endElement();
-  }
-  sink.endList();
+  });
 };

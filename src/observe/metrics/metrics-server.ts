@@ -26,9 +26,8 @@ export interface MetricsServerOptions {
 const limits = { connections: 32, closeMs: 100 };
 
 /**
- * Serves metrics at `/metrics`; keeps no process from ending.
- *
- * @throws LedgerlakeError USAGE where the port or the host can't be listened on
+ * Serves metrics at `/metrics`; keeps no process from ending. Throws a USAGE error where the port or the host can't be
+ * listened on
  */
 export async function serveMetrics(
   metrics: Pick<RunMetrics, 'text' | 'contentType'>,

@@ -145,40 +145,21 @@ export function createRunMetrics(clock: Clock): RunMetrics {
   };
   // Only of a worker: what has no labels stands in the text from the beginning on.
   let turns: Handlers<void> = {};
-  const ofTurns = (name: string, help: string, labelNames: readonly string[] = []) => ({
-    name: `ledgerlake_${name}`,
-    help,
-    labelNames,
-    registers,
-  });
   const emit: Emit = (event) => {
-    if (event.event === 'worker-started') {
-      turns = turnMetrics({
-        counter: (...metric) => new Counter(ofTurns(...metric)),
-        gauge: (...metric) => new Gauge(ofTurns(...metric)),
-      });
-    }
+    if (event.event === 'worker-started') turns = turnMetrics(registers);
     handled(handlers, event);
     handled(turns, event);
   };
   return { emit, text: () => registry.metrics(), contentType: registry.contentType };
 }
 
-/** A metric that counts up, and one that is set; without labels where none are named. */
-export interface Counted {
-  inc(labels: Readonly<Record<string, string>>, by?: number): void;
-}
-export interface Measured {
-  set(labels: Readonly<Record<string, string>>, value: number): void;
-}
-
-export interface MetricKinds {
-  readonly counter: (name: string, help: string, labelNames?: readonly string[]) => Counted;
-  readonly gauge: (name: string, help: string, labelNames?: readonly string[]) => Measured;
-}
-
 /** Metrics of a worker, without names of accounts: there may be thousands. */
-export function turnMetrics({ counter, gauge }: MetricKinds): Handlers<void> {
+function turnMetrics(registers: Registry[]): Handlers<void> {
+  const metric = (name: string, help: string, labelNames: readonly string[] = []) => ({
+    ...{ name: `ledgerlake_${name}`, help, labelNames, registers },
+  });
+  const counter = (...named: Parameters<typeof metric>) => new Counter(metric(...named));
+  const gauge = (...named: Parameters<typeof metric>) => new Gauge(metric(...named));
   const turns = counter('turns_total', 'Turns that have ended, by how', ['work', 'end']);
   const requests = counter('turn_requests_total', 'Requests that turns have sent to the service');
   const throttles = counter('turn_throttles_total', 'Requests of turns that the service throttled');

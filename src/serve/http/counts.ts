@@ -4,32 +4,26 @@ import type { OperationName } from '../../sources/finances/api-v0/operations.js'
 export type Counted = OperationName | 'SignIn' | 'none';
 
 /** What a running service has seen since it started. */
-export interface Counts {
-  /** Requests by operation and status; left out: any. Status 0: the connection was closed or left without an answer. */
-  requests(operation?: Counted, status?: number): number;
-  /** Requests, or events and groups, that a fault hit; left out: any. */
-  faults(kind?: string): number;
-  /** Requests under way now. */
-  readonly underWay: number;
-  /** The most that were under way at once. */
-  readonly peak: number;
-}
+export type Counts = Pick<Tally, 'requests' | 'faults' | 'underWay' | 'peak'>;
 
 /** Counts that go up. */
-export class Tally implements Counts {
+export class Tally {
   readonly #requests = new Map<Counted, Map<number, number>>();
   readonly #faults = new Map<string, number>();
   #underWay = 0;
   #peak = 0;
 
+  /** Requests under way now. */
   get underWay(): number {
     return this.#underWay;
   }
 
+  /** The most that were under way at once. */
   get peak(): number {
     return this.#peak;
   }
 
+  /** Requests by operation and status; left out: any. Status 0: the connection was closed or left without an answer. */
   requests(operation?: Counted, status?: number): number {
     let sum = 0;
     for (const [name, statuses] of this.#requests) {
@@ -39,6 +33,7 @@ export class Tally implements Counts {
     return sum;
   }
 
+  /** Requests, or events and groups, that a fault hit; left out: any. */
   faults(kind?: string): number {
     if (kind !== undefined) return this.#faults.get(kind) ?? 0;
     return [...this.#faults.values()].reduce((sum, count) => sum + count, 0);

@@ -172,9 +172,8 @@ export class MainTables {
   }
 
   /**
-   * `freshMs`: so old may be what is known of the logs, milliseconds.
-   *
-   * @throws LedgerlakeError LAKE_STORE, LAKE_LOG where the lake's logs can't be read
+   * `freshMs`: so old may be what is known of the logs, milliseconds. Throws a LedgerlakeError LAKE_STORE, LAKE_LOG where
+   * the lake's logs can't be read
    */
   static async open(store: Store, clock: Clock, freshMs = usuallyFreshMs(store)): Promise<MainTables> {
     const tables = new MainTables(store, clock, freshMs);

@@ -13,9 +13,7 @@ export interface LocalCopies {
   readonly folder: string;
   /**
    * The file's address on the local disk; of a lake elsewhere the file is copied from there, and the copy kept while there
-   * is room.
-   *
-   * @throws MissingFile where the file has gone
+   * is room. Throws MissingFile where the file has gone
    */
   addressOf(file: CommittedFile): Promise<string>;
   /** Removes the copies. */
