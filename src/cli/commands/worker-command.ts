@@ -17,11 +17,7 @@ export const workerCommand: CommandDefinition = {
     concurrency: { type: 'text', default: '16', about: 'Accounts at once' },
     turn: { type: 'text', default: '1m', about: 'Least length of a time slice while other accounts wait' },
     grace: { type: 'text', default: '25s', about: 'How long time slices may take to end on SIGTERM' },
-    'stalled-after': {
-      type: 'text',
-      default: '30s',
-      about: 'How long a silent worker keeps its accounts',
-    },
+    'stalled-after': { type: 'text', default: '30s', about: 'How long a silent worker keeps its accounts' },
     lake: sharedOptions.lake,
     rate: sharedOptions.rate,
     burst: sharedOptions.burst,

@@ -1,84 +1,22 @@
 import type { InstantRange } from '../../serve/http/ledger.js';
 import type { EventListName } from '../../sources/finances/model/records.js';
-import {
-  adhocDisbursement,
-  adjustment,
-  capacityReservation,
-  chargeRefund,
-  couponPayment,
-  debtRecovery,
-  failedDisbursement,
-  imagingServices,
-  loanServicing,
-  networkCommingling,
-  productAds,
-  reviewEnrollment,
-  safetReimbursement,
-  sellerDeal,
-  serviceFee,
-  taxWithholding,
-  valueAddedService,
-} from './account-writers.js';
+import { accountWriters } from './account-writers.js';
 import { dayMs } from '../../core/windows.js';
 import { createCalendar, createPeriods, type Period, type Periods } from './event-calendar.js';
 import { createEventMix, createFollowUps } from './event-mix.js';
 import type { EventContext, EventSink, EventWriter } from './event-writer.js';
-import {
-  affordabilityExpense,
-  affordabilityReversal,
-  ebtRefund,
-  liquidation,
-  payWithAmazon,
-  providerCredit,
-  removalAdjustment,
-  removalShipment,
-  rental,
-  retrocharge,
-  tdsReimbursement,
-  trialShipment,
-} from './order-writers.js';
+import { orderWriters } from './order-writers.js';
 import { createOrderIds, Draw, hash, keyOf, type OrderIds } from './seeded-random.js';
 import type { Density, Marketplace, Profile } from './seller-profile.js';
-import { claim, refund, settlement, shipment } from './shipment-writers.js';
+import { shipmentWriters } from './shipment-writers.js';
 
 const salt = { marketplace: 61, contents: 62, order: 64, variety: 66 };
 
 /** Who writes the events of each list. */
 const writers: Readonly<Record<EventListName, EventWriter>> = {
-  ShipmentEventList: shipment,
-  ShipmentSettleEventList: settlement,
-  RefundEventList: refund,
-  GuaranteeClaimEventList: claim,
-  EBTRefundReimbursementOnlyEventList: ebtRefund,
-  ChargebackEventList: claim,
-  PayWithAmazonEventList: payWithAmazon,
-  ServiceProviderCreditEventList: providerCredit,
-  RetrochargeEventList: retrocharge,
-  RentalTransactionEventList: rental,
-  ProductAdsPaymentEventList: productAds,
-  ServiceFeeEventList: serviceFee,
-  SellerDealPaymentEventList: sellerDeal,
-  DebtRecoveryEventList: debtRecovery,
-  LoanServicingEventList: loanServicing,
-  AdjustmentEventList: adjustment,
-  SAFETReimbursementEventList: safetReimbursement,
-  SellerReviewEnrollmentPaymentEventList: reviewEnrollment,
-  FBALiquidationEventList: liquidation,
-  CouponPaymentEventList: couponPayment,
-  ImagingServicesFeeEventList: imagingServices,
-  NetworkComminglingTransactionEventList: networkCommingling,
-  AffordabilityExpenseEventList: affordabilityExpense,
-  AffordabilityExpenseReversalEventList: affordabilityReversal,
-  RemovalShipmentEventList: removalShipment,
-  RemovalShipmentAdjustmentEventList: removalAdjustment,
-  TrialShipmentEventList: trialShipment,
-  TDSReimbursementEventList: tdsReimbursement,
-  AdhocDisbursementEventList: adhocDisbursement,
-  TaxWithholdingEventList: taxWithholding,
-  ChargeRefundEventList: chargeRefund,
-  FailedAdhocDisbursementEventList: failedDisbursement,
-  ValueAddedServiceChargeEventList: valueAddedService,
-  CapacityReservationBillingEventList: capacityReservation,
+  ...accountWriters,
+  ...orderWriters,
+  ...shipmentWriters,
 };
 
 /** What there is to know of an event besides its contents. */

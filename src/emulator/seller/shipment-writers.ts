@@ -1,3 +1,4 @@
+import type { EventListName } from '../../sources/finances/model/records.js';
 import {
   elements,
   type Amounts,
@@ -111,17 +112,6 @@ function shipmentItem(
   if (item.points !== 0) sink.net('CostOfPointsGranted', item.points * unit);
 }
 
-/** What was sent and what it brought. */
-export const shipment: EventWriter = (context, sink) => {
-  const order = context.drawnOrder();
-  head(context, sink, order);
-  orderLevel(context, sink, '', 1);
-  sink.instant('PostedDate', context.at);
-  elements(sink, 'ShipmentItemList', order.items, (item) => {
-    shipmentItem(context, sink, order, item);
-  });
-};
-
 /**
  * Where the service puts what is given back: mostly in adjustments of the adjusted items, at times in adjustments of
  * the items, or in the plain lists of the adjusted items.
@@ -140,7 +130,9 @@ const usual: Shape = {
   points: 'CostOfPointsReturned',
   complete: false,
 };
+
 const onItems: Shape = { ...usual, items: 'ShipmentItemList', complete: true };
+
 const plain: Shape = { ...usual, adjustment: '', points: 'CostOfPointsGranted', complete: true };
 
 function refundedItem(context: EventContext, sink: EventSink, order: Order, item: OrderItem, shape: Shape): void {
@@ -193,26 +185,39 @@ function refundedOrder(context: EventContext, sink: EventSink, shape: Shape): vo
   });
 }
 
-/** What the buyer of an earlier order gets back, and which fees the seller does. */
-export const refund: EventWriter = (context, sink) => {
-  refundedOrder(context, sink, shapeOf(context));
-};
-
 /** A guarantee claim or a chargeback: the shapes come by turns, since they are few. */
-export const claim: EventWriter = (context, sink) => {
+const claim: EventWriter = (context, sink) => {
   refundedOrder(context, sink, context.profile.oddities ? byTurn(context, [onItems, plain, usual]) : usual);
 };
 
-/** A shipment whose charges were settled later: what came to light since is charged to the order's items. */
-export const settlement: EventWriter = (context, sink) => {
-  const { draw } = context;
-  const order = context.drawnOrder();
-  head(context, sink, order);
-  sink.instant('PostedDate', context.at);
-  elements(sink, 'ShipmentItemList', order.items, (item) => {
-    sink.words('SellerSKU', item.product.sku);
-    sink.text('OrderItemId', item.orderItemId);
-    sink.number('QuantityShipped', item.quantity);
-    fees(sink, 'ItemFeeList', [['FBAWeightBasedFee', -millionthsOf(context, draw.between(20, 400))]]);
-  });
-};
+export const shipmentWriters = {
+  /** What was sent and what it brought. */
+  ShipmentEventList: (context, sink) => {
+    const order = context.drawnOrder();
+    head(context, sink, order);
+    orderLevel(context, sink, '', 1);
+    sink.instant('PostedDate', context.at);
+    elements(sink, 'ShipmentItemList', order.items, (item) => {
+      shipmentItem(context, sink, order, item);
+    });
+  },
+  /** What the buyer of an earlier order gets back, and which fees the seller does. */
+  RefundEventList: (context, sink) => {
+    refundedOrder(context, sink, shapeOf(context));
+  },
+  GuaranteeClaimEventList: claim,
+  ChargebackEventList: claim,
+  /** A shipment whose charges were settled later: what came to light since is charged to the order's items. */
+  ShipmentSettleEventList: (context, sink) => {
+    const { draw } = context;
+    const order = context.drawnOrder();
+    head(context, sink, order);
+    sink.instant('PostedDate', context.at);
+    elements(sink, 'ShipmentItemList', order.items, (item) => {
+      sink.words('SellerSKU', item.product.sku);
+      sink.text('OrderItemId', item.orderItemId);
+      sink.number('QuantityShipped', item.quantity);
+      fees(sink, 'ItemFeeList', [['FBAWeightBasedFee', -millionthsOf(context, draw.between(20, 400))]]);
+    });
+  },
+} satisfies Partial<Record<EventListName, EventWriter>>;
