@@ -57,7 +57,7 @@ export type Action =
   | { readonly commitInfo: Readonly<Record<string, unknown>> };
 
 /** Which commit a file is. */
-export interface CommitId {
+interface CommitId {
   readonly table: string;
   readonly version: number;
 }
@@ -114,20 +114,24 @@ export function decodeActions(bytes: Uint8Array, file: string, id: CommitId): Ac
 }
 
 /** Whether a commit that was read has a checksum, and so is what was written. */
-export function isChecked([first]: readonly Action[]): boolean {
-  if (first === undefined || !('commitInfo' in first)) return false;
-  const { engineInfo, operationMetrics } = first.commitInfo;
-  const isOurs = typeof engineInfo === 'string' && engineInfo.startsWith('ledgerlake/');
-  return isOurs && isObject(operationMetrics) && operationMetrics['sha256'] !== undefined;
+export function isChecked(actions: readonly Action[]): boolean {
+  return writtenMetrics(actions)?.metrics['sha256'] !== undefined;
 }
 
-/** Compares a commit with what it says of itself, if this program wrote it; other writers don't say. */
+/** What a commit says of itself, if this program wrote it; other writers don't say. */
+function writtenMetrics([first]: readonly Action[]):
+  { readonly commitInfo: Fields; readonly metrics: Fields } | undefined {
+  if (first === undefined || !('commitInfo' in first)) return undefined;
+  const { engineInfo, operationMetrics: metrics } = first.commitInfo;
+  const isOurs = typeof engineInfo === 'string' && engineInfo.startsWith('ledgerlake/');
+  return isOurs && isObject(metrics) ? { commitInfo: first.commitInfo, metrics } : undefined;
+}
+
+/** Compares a commit with what it says of itself. */
 function checkWritten(actions: readonly Action[], bytes: Buffer, file: string, id: CommitId): void {
-  const [first] = actions;
-  if (first === undefined || !('commitInfo' in first)) return;
-  const { engineInfo, operationMetrics } = first.commitInfo;
-  if (typeof engineInfo !== 'string' || !engineInfo.startsWith('ledgerlake/') || !isObject(operationMetrics)) return;
-  const { sha256, ...metrics } = operationMetrics;
+  const written = writtenMetrics(actions);
+  if (written === undefined) return;
+  const { sha256, ...metrics } = written.metrics;
   const announced = Number(metrics['actions']);
   if (Number.isSafeInteger(announced) && announced > actions.length) {
     throw damaged(file, actions.length, `the file is cut off, it began with ${announced}`);
@@ -135,7 +139,7 @@ function checkWritten(actions: readonly Action[], bytes: Buffer, file: string, i
   // Versions before this one wrote none.
   if (sha256 === undefined) return;
   const rest = bytes.subarray(bytes.indexOf('\n') + 1);
-  if (digest(withMetrics(first.commitInfo, metrics), rest) !== sha256) {
+  if (digest(withMetrics(written.commitInfo, metrics), rest) !== sha256) {
     throw new LedgerlakeError(
       'LAKE_LOG',
       `expected ${file} as it was written, its bytes have changed; restore the file from a copy`,

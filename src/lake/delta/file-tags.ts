@@ -42,8 +42,7 @@ export function importSpansOf(add: Add): readonly ImportSpan[] {
 
 /** The tag of a file with events of such spans; none for no span. */
 export function importSpansTag(spans: readonly ImportSpan[]): Readonly<Record<string, string>> {
-  const iso = (ms: number) => isoInstant(ms);
-  const texts = spans.map(({ first, last }) => `${iso(first)}/${iso(last)}`);
+  const texts = spans.map(({ first, last }) => `${isoInstant(first)}/${isoInstant(last)}`);
   return texts.length === 0 ? {} : { [spansTag]: JSON.stringify([...new Set(texts)].toSorted()) };
 }
 
@@ -93,29 +92,22 @@ export function contentOf(bytes: Uint8Array): AddedFile['content'] {
  * Takes a file out of its table: nothing of what its rows hold is repeated. `dataChange`: false where others hold the
  * same rows from now on.
  */
-export function removal({ path, partitionValues, size }: Add, now: number, dataChange = true): Action {
-  return { remove: { path, deletionTimestamp: now, dataChange, extendedFileMetadata: true, partitionValues, size } };
+export function removal(add: Add, now: number, dataChange = true): Action {
+  return { remove: removeOf(add, now, dataChange) };
+}
+
+function removeOf({ path, partitionValues, size }: Add, now: number, dataChange: boolean): Remove {
+  return { path, deletionTimestamp: now, dataChange, extendedFileMetadata: true, partitionValues, size };
 }
 
 /**
  * Takes a derived file out of its table that still counts, as its successors come in and the main table's commit is to
  * follow. All that it takes to bring it back stands here, should that commit never come.
  */
-export function swapRemoval(
-  { path, partitionValues, size, stats, tags }: Add,
-  now: number,
-  dataChange: boolean,
-): Action {
-  const told = { ...(stats === undefined ? {} : { stats }), ...(tags === undefined ? {} : { tags }) };
-  const remove: Remove = {
-    path,
-    deletionTimestamp: now,
-    dataChange,
-    extendedFileMetadata: true,
-    partitionValues,
-    size,
-  };
-  return { remove: { ...remove, ...told } };
+export function swapRemoval(add: Add, now: number, dataChange: boolean): Action {
+  const { stats, tags } = add;
+  const remove = removeOf(add, now, dataChange);
+  return { remove: { ...remove, ...(stats !== undefined && { stats }), ...(tags !== undefined && { tags }) } };
 }
 
 /** The file that such a commit took out; undefined for the removal of one that had ceased to count. */

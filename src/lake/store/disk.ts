@@ -101,6 +101,23 @@ export function diskStore(location: string, options: DiskOptions = {}): Store {
     throw error;
   };
 
+  /** Does `step` with the file at a path, once the path is found to lead nowhere else. */
+  const at = async <T>(
+    verb: 'read' | 'write' | 'remove',
+    path: string,
+    refuse: (root: string, path: string) => unknown,
+    step: (file: string) => Promise<T>,
+  ): Promise<T> => {
+    checkPath(path);
+    refuse(root, path);
+    const file = join(root, path);
+    try {
+      return await step(file);
+    } catch (error) {
+      throw diskFailure(verb, file, error);
+    }
+  };
+
   const address = (path: string): string => {
     checkFolder(path);
     if (path !== '') refuseLinks(root, path);
@@ -112,47 +129,22 @@ export function diskStore(location: string, options: DiskOptions = {}): Store {
     address,
     localPath: address,
 
-    read: async (path) => {
-      checkPath(path);
-      refuseLinks(root, path);
-      const file = join(root, path);
-      return readFile(file)
-        .catch(absent)
-        .catch((error: unknown) => {
-          throw diskFailure('read', file, error);
-        });
-    },
+    read: (path) => at('read', path, refuseLinks, (file) => readFile(file).catch(absent)),
 
     readRange: async (path, start, length) => {
-      checkPath(path);
       checkRange(start, length);
-      refuseLinks(root, path);
-      const file = join(root, path);
-      return readSlice(file, start, length)
-        .catch(absent)
-        .catch((error: unknown) => {
-          throw diskFailure('read', file, error);
-        });
+      return at('read', path, refuseLinks, (file) => readSlice(file, start, length).catch(absent));
     },
 
-    write: async (path, bytes) => {
-      checkPath(path);
-      refuseLinkedFolder(root, path);
-      const file = join(root, path);
-      try {
+    write: (path, bytes) =>
+      at('write', path, refuseLinkedFolder, async (file) => {
         const source = await writeTemporary(bytes);
         await inFolder(file, () => rename(source, file)).catch((error: unknown) => discard(source, error));
         await flushFolder(dirname(file));
-      } catch (error) {
-        throw diskFailure('write', file, error);
-      }
-    },
+      }),
 
-    create: async (path, bytes) => {
-      checkPath(path);
-      refuseLinkedFolder(root, path);
-      const file = join(root, path);
-      try {
+    create: (path, bytes) =>
+      at('write', path, refuseLinkedFolder, async (file) => {
         const source = await writeTemporary(bytes);
         const won = await inFolder(file, () => nameOnce(source, file, bytes)).catch((error: unknown) =>
           discard(source, error),
@@ -161,10 +153,7 @@ export function diskStore(location: string, options: DiskOptions = {}): Store {
         // The losers flush as well: what they go on from must not vanish in a crash.
         await flushFolder(dirname(file));
         return won;
-      } catch (error) {
-        throw diskFailure('write', file, error);
-      }
-    },
+      }),
 
     list: (folder, after = '') => {
       checkFolder(folder);
@@ -177,18 +166,12 @@ export function diskStore(location: string, options: DiskOptions = {}): Store {
       });
     },
 
-    remove: async (path) => {
-      checkPath(path);
-      refuseLinkedFolder(root, path);
-      const file = join(root, path);
-      try {
+    remove: (path) =>
+      at('remove', path, refuseLinkedFolder, async (file) => {
         await unlink(file).catch(absent);
         // A file that a commit replaced would be counted again if a crash brought it back.
         await flushFolder(dirname(file));
-      } catch (error) {
-        throw diskFailure('remove', file, error);
-      }
-    },
+      }),
 
     removeUnfinished: async (all = false) => {
       refuseLinks(root, temporaryFolder);

@@ -1,36 +1,44 @@
+import { z } from 'zod';
 import { parseNote } from '../store/store.js';
 import type { Store } from '../store/store.js';
 
 const path = '_last-run.json';
 
+const counts = z.record(z.string(), z.number());
+
 /** What one pipeline did in a run. */
-export interface LastPipeline {
-  readonly slices: number;
-  readonly requests: number;
-  readonly files: number;
-  readonly bytes: number;
+const lastPipeline = z.object({
+  slices: z.number(),
+  requests: z.number(),
+  files: z.number(),
+  bytes: z.number(),
   /** Rows read, by table. */
-  readonly rows: Readonly<Record<string, number>>;
+  rows: counts,
   /** What nobody expected in the data: how often, by kind and place, of each kind the most frequent places. */
-  readonly warnings?: Readonly<Record<string, Readonly<Record<string, number>>>>;
-}
+  warnings: z.record(z.string(), counts).exactOptional(),
+});
+
+const instant = z.string().refine((text) => !Number.isNaN(Date.parse(text)));
 
 /** The run that ended last, as it told at its end. Instants are ISO 8601 in UTC. */
-export interface LastRun {
-  readonly command: string;
-  readonly status: 'done' | 'failed';
-  readonly startedAt: string;
-  readonly endedAt: string;
-  readonly account: string;
+const lastRun = z.object({
+  command: z.string(),
+  status: z.enum(['done', 'failed']),
+  startedAt: instant,
+  endedAt: instant,
+  account: z.string(),
   /** The range that was asked for. */
-  readonly from: string;
-  readonly to: string;
+  from: instant,
+  to: instant,
   /** The upstream's base address without user and password; null for the embedded service. */
-  readonly endpoint: string | null;
+  endpoint: z.string().nullable(),
   /** Why it failed; null where it didn't. */
-  readonly failure: string | null;
-  readonly pipelines: Readonly<Record<string, LastPipeline>>;
-}
+  failure: z.string().nullable(),
+  pipelines: z.record(z.string(), lastPipeline),
+});
+
+export type LastPipeline = Readonly<z.infer<typeof lastPipeline>>;
+export type LastRun = Readonly<z.infer<typeof lastRun>>;
 
 /**
  * Leaves word of a run in `_last-run.json` at the root of the lake. Nothing depends on it: what is loaded stands in the
@@ -48,44 +56,6 @@ export async function writeLastRun(store: Store, run: LastRun): Promise<void> {
  * @throws LedgerlakeError LAKE_STORE where the lake can't be read
  */
 export async function readLastRun(store: Store): Promise<LastRun | undefined> {
-  return parseNote(await store.read(path), (run) => (isLastRun(run) ? run : undefined));
-}
-
-function isLastRun(value: unknown): value is LastRun {
-  if (typeof value !== 'object' || value === null) return false;
-  const run = value as Record<string, unknown>;
-  const texts = ['command', 'account', 'startedAt', 'endedAt', 'from', 'to'];
-  const instants = ['startedAt', 'endedAt', 'from', 'to'];
-  return (
-    texts.every((name) => typeof run[name] === 'string') &&
-    instants.every((name) => !Number.isNaN(Date.parse(String(run[name])))) &&
-    (run['status'] === 'done' || run['status'] === 'failed') &&
-    (run['endpoint'] === null || typeof run['endpoint'] === 'string') &&
-    (run['failure'] === null || typeof run['failure'] === 'string') &&
-    isPipelines(run['pipelines'])
-  );
-}
-
-function isPipelines(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return Object.values(value).every((pipeline: unknown) => {
-    if (typeof pipeline !== 'object' || pipeline === null) return false;
-    const fields = pipeline as Record<string, unknown>;
-    const numbers = ['slices', 'requests', 'files', 'bytes'];
-    return (
-      numbers.every((name) => typeof fields[name] === 'number') &&
-      typeof fields['rows'] === 'object' &&
-      (fields['warnings'] === undefined || areWarnings(fields['warnings']))
-    );
-  });
-}
-
-function areWarnings(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return Object.values(value).every(
-    (places: unknown) =>
-      typeof places === 'object' &&
-      places !== null &&
-      Object.values(places).every((times) => typeof times === 'number'),
-  );
+  const { data } = lastRun.safeParse(parseNote(await store.read(path), (value) => value));
+  return data;
 }

@@ -164,7 +164,7 @@ export async function otherLeases(
     // Released meanwhile.
     if (bytes === undefined) continue;
     // One that can't be read nobody who lives has written: leases are written whole.
-    const lease = parseNote(bytes, leaseOf);
+    const lease = parseNote(bytes, (value): Lease => leaseSchema.parse(value));
     if (lease !== undefined && (await isAlive(lease, clock.now()))) living.push(lease);
     else dead.push({ path, wroteBefore: lease === undefined ? Infinity : lease.renewedAt + deadAfterMs });
   }
@@ -179,20 +179,10 @@ const leaseSchema = z.object({
   start: z.string().max(1000),
   startedAt: instant,
   renewedAt: instant,
-  alone: z.boolean().optional(),
-  clearing: z.boolean().optional(),
-  ended: z.boolean().optional(),
+  alone: z.literal(true).exactOptional(),
+  clearing: z.literal(true).exactOptional(),
+  ended: z.literal(true).exactOptional(),
 });
-
-function leaseOf(value: unknown): Lease {
-  const { alone, clearing, ended, ...lease } = leaseSchema.parse(value);
-  return {
-    ...lease,
-    ...(alone === true && { alone }),
-    ...(clearing === true && { clearing }),
-    ...(ended === true && { ended }),
-  };
-}
 
 async function isAlive({ machine, pid, start, renewedAt, ended }: Lease, now: number): Promise<boolean> {
   if (ended === true || now - renewedAt > deadAfterMs || renewedAt - now > mostAheadMs) return false;
