@@ -40,8 +40,10 @@ export class LiveSnapshot implements Snapshot {
   version = -1;
   readonly #files = new ByAccount<Add>(accountOf);
   readonly #txns = new ByAccount<Txn>(({ appId }) => accountOfTxn(appId));
-  readonly #loadedKeys = new LoadedKeys();
-  readonly #filesByKey = new FilesByLoadKey();
+  /** The load keys that count as read, with their transactions. */
+  readonly #loadedKeys = new ByLoadKey<Txn>();
+  /** The files that hold rows of a load key, so that a commit needn't go through all of an account. */
+  readonly #filesByKey = new ByLoadKey<readonly Add[]>();
   /** Files that have a number behind the name, by the path without it and by their own. */
   readonly #numbered = new Map<string, Map<string, Add>>();
   /** Files whose path is encoded, by their path once it is decoded. */
@@ -62,7 +64,12 @@ export class LiveSnapshot implements Snapshot {
   }
 
   filesWith(account: string, pipeline: string, loadKeys: Iterable<string>): Add[] {
-    return this.#filesByKey.with(account, pipeline, loadKeys, (of) => this.filesOf(of));
+    const files = this.#filesByKey.of(account, pipeline, () => {
+      for (const add of this.filesOf(account)) this.#noteFile(add);
+    });
+    const found = new Set<Add>();
+    for (const loadKey of loadKeys) for (const add of files?.get(loadKey) ?? []) found.add(add);
+    return [...found];
   }
 
   numbered(path: string): Iterable<Add> {
@@ -74,7 +81,10 @@ export class LiveSnapshot implements Snapshot {
   }
 
   loadKeysOf(account: string, pipeline: string): ReadonlyMap<string, Txn> {
-    return this.#loadedKeys.of(account, pipeline, (of) => this.txnsOf(of));
+    const loaded = this.#loadedKeys.of(account, pipeline, () => {
+      for (const txn of this.txnsOf(account)) this.#noteTxn(txn);
+    });
+    return loaded ?? none;
   }
 
   accounts(): Iterable<string> {
@@ -111,7 +121,7 @@ export class LiveSnapshot implements Snapshot {
     } else if ('txn' in action) {
       const { txn } = action;
       this.#txns.set(txn.appId, txn);
-      this.#loadedKeys.note(txn);
+      this.#noteTxn(txn);
       const path = referencedByTxn(txn.appId);
       if (path !== undefined) this.#pinned.add(path);
     }
@@ -120,9 +130,32 @@ export class LiveSnapshot implements Snapshot {
   /** Forgets a transaction, which no commit can do. */
   forget(txn: Txn): void {
     this.#txns.delete(txn.appId);
-    this.#loadedKeys.forget(txn);
+    this.#noteTxn({ ...txn, version: -1 });
     const path = referencedByTxn(txn.appId);
     if (path !== undefined) this.#pinned.delete(path);
+  }
+
+  #noteTxn(txn: Txn): void {
+    // A log has very many of them when it is opened, and nobody has asked yet.
+    if (!this.#loadedKeys.has(accountOfTxn(txn.appId) ?? '')) return;
+    const read = parseAppId(txn.appId);
+    if (read === undefined) return;
+    this.#loadedKeys.change(read.account, read.pipeline, read.loadKey, () => (isLoaded(txn) ? txn : undefined));
+  }
+
+  #noteFile(add: Add): void {
+    this.#changeFiles(add, (files) => [...files, add]);
+  }
+
+  #changeFiles(add: Add, change: (files: readonly Add[]) => readonly Add[]): void {
+    const account = accountOf(add) ?? '';
+    if (!this.#filesByKey.has(account)) return;
+    for (const loadKey of loadKeysOf(add)) {
+      this.#filesByKey.change(account, add.tags?.['pipeline'] ?? '', loadKey, (files = []) => {
+        const changed = change(files);
+        return changed.length > 0 ? changed : undefined;
+      });
+    }
   }
 
   #add(add: Add): void {
@@ -132,7 +165,7 @@ export class LiveSnapshot implements Snapshot {
     if (before !== undefined && accountOf(before) === accountOf(add)) this.#disregard(before);
     else this.#remove(path);
     this.#files.set(path, add);
-    this.#filesByKey.note(add);
+    this.#noteFile(add);
     if (isEncoded(path)) this.#places.set(decodeURIComponent(path), add);
     const own = unnumbered(path);
     if (own !== undefined) this.#numbered.set(own, (this.#numbered.get(own) ?? new Map<string, Add>()).set(path, add));
@@ -152,7 +185,7 @@ export class LiveSnapshot implements Snapshot {
 
   /** What the file says of load keys and other files holds no longer. */
   #disregard(add: Add): void {
-    this.#filesByKey.forget(add);
+    this.#changeFiles(add, (files) => files.filter((other) => other !== add));
     for (const named of derivedOf(add) ?? []) {
       const times = this.referenceCount(named) - 1;
       if (times > 0) this.#references.set(named, times);
@@ -166,7 +199,7 @@ function isEncoded(path: string): boolean {
 }
 
 /** Things by their key, and by the account that they are of, where they are of one. */
-export class ByAccount<T> {
+class ByAccount<T> {
   readonly all = new Map<string, T>();
   readonly #accountOf: (thing: T) => string | undefined;
   /** Made when it is asked for: who only reads a lake doesn't ask. */
@@ -220,102 +253,40 @@ export class ByAccount<T> {
   }
 }
 
-type ByPipeline = Map<string, Map<string, Txn>>;
+/**
+ * Values by account, pipeline and load key, of the accounts that were asked for: what a commit asks of them takes no longer
+ * however many there are.
+ */
+class ByLoadKey<T> {
+  readonly #byAccount = new Map<string, Map<string, Map<string, T>>>();
+
+  has(account: string): boolean {
+    return this.#byAccount.has(account);
+  }
+
+  /** Those of an account and a pipeline; `fill` adds all of the account, the first time. */
+  of(account: string, pipeline: string, fill: () => void): ReadonlyMap<string, T> | undefined {
+    if (!this.#byAccount.has(account)) {
+      this.#byAccount.set(account, new Map<string, Map<string, T>>());
+      fill();
+    }
+    return this.#byAccount.get(account)?.get(pipeline);
+  }
+
+  /** Changes a value of an account that was asked for; undefined: there is none. */
+  change(account: string, pipeline: string, loadKey: string, change: (before: T | undefined) => T | undefined): void {
+    const own = this.#byAccount.get(account);
+    if (own === undefined) return;
+    let values = own.get(pipeline);
+    if (values === undefined) own.set(pipeline, (values = new Map<string, T>()));
+    const value = change(values.get(loadKey));
+    if (value === undefined) values.delete(loadKey);
+    else values.set(loadKey, value);
+  }
+
+  clear(): void {
+    this.#byAccount.clear();
+  }
+}
 
 const none: ReadonlyMap<string, Txn> = new Map();
-
-/**
- * The load keys that count as read, by account and pipeline, with their transactions. Only of accounts that were asked for; what
- * a commit asks of them takes no longer however many there are.
- */
-export class LoadedKeys {
-  readonly #byAccount = new Map<string, ByPipeline>();
-
-  /** Those of an account and a pipeline; `txns` gives all that was done for the account, the first time. */
-  of(account: string, pipeline: string, txns: (account: string) => Iterable<Txn>): ReadonlyMap<string, Txn> {
-    let own = this.#byAccount.get(account);
-    if (own === undefined) {
-      this.#byAccount.set(account, (own = new Map<string, Map<string, Txn>>()));
-      for (const txn of txns(account)) noteTxn(own, txn);
-    }
-    return own.get(pipeline) ?? none;
-  }
-
-  /** Takes in a transaction, or what has become of one. */
-  note(txn: Txn): void {
-    const own = this.#byAccount.get(accountOfTxn(txn.appId) ?? '');
-    if (own !== undefined) noteTxn(own, txn);
-  }
-
-  forget(txn: Txn): void {
-    this.note({ ...txn, version: -1 });
-  }
-
-  clear(): void {
-    this.#byAccount.clear();
-  }
-}
-
-function noteTxn(own: ByPipeline, txn: Txn): void {
-  const read = parseAppId(txn.appId);
-  if (read === undefined) return;
-  let loadKeys = own.get(read.pipeline);
-  if (loadKeys === undefined) own.set(read.pipeline, (loadKeys = new Map<string, Txn>()));
-  if (isLoaded(txn)) loadKeys.set(read.loadKey, txn);
-  else loadKeys.delete(read.loadKey);
-}
-
-type ByLoadKey = Map<string, readonly Add[]>;
-
-/**
- * Files by the load keys whose rows they hold, so that a commit needn't go through all files of an account. Only of accounts that
- * were asked for.
- */
-export class FilesByLoadKey {
-  readonly #byAccount = new Map<string, Map<string, ByLoadKey>>();
-
-  /** Those of an account and a pipeline that hold any of the load keys; `files` gives all of the account, the first time. */
-  with(
-    account: string,
-    pipeline: string,
-    loadKeys: Iterable<string>,
-    files: (account: string) => Iterable<Add>,
-  ): Add[] {
-    let own = this.#byAccount.get(account);
-    if (own === undefined) {
-      this.#byAccount.set(account, (own = new Map<string, ByLoadKey>()));
-      for (const add of files(account)) noteFile(own, add);
-    }
-    const byLoadKey = own.get(pipeline);
-    if (byLoadKey === undefined) return [];
-    const found = new Set<Add>();
-    for (const loadKey of loadKeys) for (const add of byLoadKey.get(loadKey) ?? []) found.add(add);
-    return [...found];
-  }
-
-  note(add: Add): void {
-    const own = this.#byAccount.get(accountOf(add) ?? '');
-    if (own !== undefined) noteFile(own, add);
-  }
-
-  forget(add: Add): void {
-    const byLoadKey = this.#byAccount.get(accountOf(add) ?? '')?.get(add.tags?.['pipeline'] ?? '');
-    if (byLoadKey === undefined) return;
-    for (const loadKey of loadKeysOf(add)) {
-      const left = byLoadKey.get(loadKey)?.filter((other) => other !== add) ?? [];
-      if (left.length > 0) byLoadKey.set(loadKey, left);
-      else byLoadKey.delete(loadKey);
-    }
-  }
-
-  clear(): void {
-    this.#byAccount.clear();
-  }
-}
-
-function noteFile(own: Map<string, ByLoadKey>, add: Add): void {
-  const pipeline = add.tags?.['pipeline'] ?? '';
-  let byLoadKey = own.get(pipeline);
-  if (byLoadKey === undefined) own.set(pipeline, (byLoadKey = new Map<string, readonly Add[]>()));
-  for (const loadKey of loadKeysOf(add)) byLoadKey.set(loadKey, [...(byLoadKey.get(loadKey) ?? []), add]);
-}
