@@ -95,12 +95,13 @@ async function checkLogs(lake: Lake, certificate: Certificate): Promise<void> {
     const add = (path: string, problem: string) => {
       certificate.add('log-tags', 'lake', { table: table.schema.name, file: path, slice: '' }, problem);
     };
-    const { damaged, checkpoints, commits } = await table.replay();
-    for (const { path, fault } of damaged) {
+    for (const { path, fault } of await table.logFaults()) {
       const whatToDo = 'the commits stand, `ledgerlake compact` writes it again';
       add(path, `expected the file as it was written, ${fault ?? ''}; ${whatToDo}`);
     }
-    for (const { path, fault, isCertain } of checkpoints) {
+    const { wrong, commits } = await table.replay();
+    if (wrong !== undefined) {
+      const { path, fault, isCertain } = wrong;
       const whatToDo = isCertain
         ? 'the commits stand, `ledgerlake compact` writes it again'
         : 'its commits have no checksum, so either may be wrong: restore the log from a copy, or delete the checkpoint if the commits are right';

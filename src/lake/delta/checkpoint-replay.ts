@@ -20,9 +20,8 @@ interface DamagedCommit {
 }
 
 export interface Replay {
-  /** Checkpoints that aren't as they were written. */
-  readonly damaged: readonly SkippedCheckpoint[];
-  readonly checkpoints: readonly WrongCheckpoint[];
+  /** Where the checkpoint says something else than the commits; undefined where it doesn't, or nothing tells. */
+  readonly wrong: WrongCheckpoint | undefined;
   readonly commits: readonly DamagedCommit[];
 }
 
@@ -30,23 +29,16 @@ export interface Replay {
 const readAhead = 32;
 
 /**
- * Replays the commits of a log up to its newest checkpoint, and compares each checkpoint with the state that they give there:
- * files with size, partition, statistics and tags, transactions, metaData and protocol. Where the log's beginning was
- * removed, or a commit can't be read, the replay begins at the next checkpoint, which nothing is there to compare with. A
- * hash is kept of each file and transaction, and one checkpoint is decoded at a time.
- *
- * @param only the version of the one checkpoint that is compared; the replay ends there
+ * Replays the commits of a log up to a checkpoint, and compares this with the state that they give there: files with size,
+ * partition, statistics and tags, transactions, metaData and protocol. Where the log's beginning was removed, or a commit
+ * can't be read, the replay begins at the next checkpoint. A hash is kept of each file and transaction.
  */
-export async function replayed(log: DeltaLog, only?: number): Promise<Replay> {
-  const replay = {
-    damaged: [] as SkippedCheckpoint[],
-    checkpoints: [] as WrongCheckpoint[],
-    commits: [] as DamagedCommit[],
-  };
+export async function replayed(log: DeltaLog, upTo: number): Promise<Replay> {
+  const commits: DamagedCommit[] = [];
   const checkpointed = new Set(await log.checkpoints());
-  const newest = only ?? Math.max(-1, ...checkpointed);
   const versions = new Set([...(await log.commits()), ...checkpointed]);
-  const wanted = [...versions].filter((version) => version <= newest).toSorted((a, b) => a - b);
+  const wanted = [...versions].filter((version) => version <= upTo).toSorted((a, b) => a - b);
+  let wrong: WrongCheckpoint | undefined;
   let state: State | undefined = new State();
   let before = -1;
   for (let from = 0; from < wanted.length; from += readAhead) {
@@ -54,29 +46,25 @@ export async function replayed(log: DeltaLog, only?: number): Promise<Replay> {
     const read = await Promise.all(chunk.map((version) => readCommit(log, version)));
     for (const [at, version] of chunk.entries()) {
       const found = read[at];
-      if (found !== undefined && 'fault' in found) replay.commits.push(found);
+      if (found !== undefined && 'fault' in found) commits.push(found);
       const actions = found !== undefined && 'actions' in found ? found.actions : undefined;
       if (actions === undefined || version !== before + 1) state = undefined;
       before = version;
       if (state !== undefined && actions !== undefined) state.applyCommit(actions);
       // Before a log's beginning is removed, its new one leaves out transactions behind a version of its own.
       const mayForget = actions?.some((action) => 'commitInfo' in action && action.commitInfo['operation'] === 'FENCE');
-      const isCompared = only === undefined || version === only;
-      if (!checkpointed.has(version) || !(isCompared || state === undefined || mayForget === true)) continue;
-      const checkpoint = await log.checkpoint(version);
-      if (!isReadable(checkpoint)) {
-        if (checkpoint?.fault !== undefined) replay.damaged.push(checkpoint);
-        continue;
-      }
+      const isNeeded = version === upTo || state === undefined || mayForget === true;
+      const checkpoint = isNeeded && checkpointed.has(version) ? await log.checkpoint(version) : undefined;
+      if (checkpoint === undefined || !isReadable(checkpoint)) continue;
       const said = new State();
       for (const action of checkpoint.actions) said.apply(action);
       const fault = state?.difference(said, mayForget === true);
       if (state === undefined || (mayForget === true && fault === undefined)) state = said;
-      if (fault === undefined || !isCompared) continue;
-      replay.checkpoints.push({ version, path: log.checkpointPath(version), fault, isCertain: state.isCertain });
+      if (version === upTo && fault !== undefined)
+        wrong = { version, path: log.checkpointPath(version), fault, isCertain: state.isCertain };
     }
   }
-  return replay;
+  return { wrong, commits };
 }
 
 async function readCommit(

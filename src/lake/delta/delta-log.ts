@@ -10,6 +10,7 @@ import type { Store } from '../store/store.js';
 const readAhead = 32;
 
 const checkpointEnding = 'checkpoint.parquet';
+const changed = 'its bytes have changed';
 
 /** A file of a log, as its name says. */
 interface LogFile {
@@ -180,7 +181,7 @@ export class DeltaLog {
       if (hint === undefined) return 'it has no version';
       const { checksum, ...others } = hint.fields;
       if (typeof checksum === 'string' && isNumeric(others) && checksum !== hintChecksum(others)) {
-        return 'its bytes have changed';
+        return changed;
       }
       const isThere = (await this.#store.readRange(this.checkpointPath(hint.version), 0, 1)) !== undefined;
       return isThere ? undefined : 'it names a checkpoint that is not there';
@@ -250,8 +251,9 @@ export class DeltaLog {
     return files;
   }
 
-  async dropCheckpoint(version: number): Promise<void> {
-    await this.#store.remove(this.checkpointPath(version));
+  /** Removes a checkpoint that isn't relied on. */
+  async dropCheckpoint({ path }: SkippedCheckpoint): Promise<void> {
+    await this.#store.remove(path);
   }
 
   /** Takes a commit file away that was put below the log's beginning. */
@@ -303,8 +305,7 @@ export class DeltaLog {
     const bytes = await this.#store.read(path);
     if (bytes === undefined) return undefined;
     const checksum = checksumOf(bytes, this.#checkpointName(version));
-    if (checksum !== 'valid')
-      return { version, path, fault: checksum === 'invalid' ? 'its bytes have changed' : undefined };
+    if (checksum !== 'valid') return { version, path, fault: checksum === 'invalid' ? changed : undefined };
     try {
       return { actions: await decodeCheckpoint(bytes, `${this.#store.location}/${path}`) };
     } catch (error) {
@@ -312,14 +313,15 @@ export class DeltaLog {
     }
   }
 
-  /** The versions of the checkpoints whose bytes have changed. */
-  async changedCheckpoints(): Promise<readonly number[]> {
-    const changed: number[] = [];
+  /** The checkpoints whose bytes have changed: to know it none is decoded. */
+  async changedCheckpoints(): Promise<readonly SkippedCheckpoint[]> {
+    const faulty: SkippedCheckpoint[] = [];
     for (const { path, version } of await this.#files(checkpointEnding)) {
       const bytes = await this.#store.read(path);
-      if (bytes !== undefined && checksumOf(bytes, this.#checkpointName(version)) === 'invalid') changed.push(version);
+      const isChanged = bytes !== undefined && checksumOf(bytes, this.#checkpointName(version)) === 'invalid';
+      if (isChanged) faulty.push({ version, path, fault: changed });
     }
-    return changed;
+    return faulty;
   }
 
   /**

@@ -205,38 +205,40 @@ export class DeltaTable {
   async repairCheckpoints(always: boolean): Promise<void> {
     if (this.snapshot.version < 0) return;
     await this.#inTurn(async () => {
-      const bad = new Set(this.#skipped.map(({ version }) => version));
-      if (always) for (const version of await this.#log.changedCheckpoints()) bad.add(version);
-      if (bad.size === 0 && !(always && (await this.#log.hintFault()) !== undefined)) return;
+      const bad = [...this.#skipped, ...(always ? await this.#log.changedCheckpoints() : [])];
+      if (bad.length === 0 && !(always && (await this.#log.hintFault()) !== undefined)) return;
       await this.#writeCheckpoint();
-      for (const version of bad) if (version !== this.snapshot.version) await this.#log.dropCheckpoint(version);
+      for (const one of bad) if (one.version !== this.snapshot.version) await this.#log.dropCheckpoint(one);
       this.#skipped = [];
     });
   }
 
-  /** What is wrong with the log's files: checkpoints and the hint are compared with the commits, which they repeat. */
-  async replay(): Promise<Replay> {
+  /** What is wrong with the files beside the commits, which repeat what these say. */
+  async logFaults(): Promise<readonly SkippedCheckpoint[]> {
     const hint = await this.#log.hintFault();
-    const { damaged, ...others } = await replayed(this.#log);
-    return { damaged: hint === undefined ? damaged : [hint, ...damaged], ...others };
+    const changed = await this.#log.changedCheckpoints();
+    return hint === undefined ? changed : [hint, ...changed];
+  }
+
+  /** Compares the checkpoint that the table was read from with the commits that it stands for. */
+  async replay(): Promise<Replay> {
+    return replayed(this.#log, this.#checkpointed);
   }
 
   /**
-   * Removes the checkpoint that readers use where it says something else than the commits, and these have checksums; then
-   * that before it. The table is read again from what is left.
+   * Removes the checkpoint that the table was read from where it says something else than the commits, and these have
+   * checksums, and reads the table again; until one is right, or the commits alone are left.
    */
   async dropWrongCheckpoints(): Promise<void> {
     if (this.snapshot.version < 0) return;
     await this.#inTurn(async () => {
-      let isDropped = false;
-      while (this.#checkpointed >= 0) {
-        const version = this.#checkpointed;
-        if (!(await replayed(this.#log, version)).checkpoints.some(({ isCertain }) => isCertain)) break;
-        await this.#log.dropCheckpoint(version);
-        isDropped = true;
+      let { wrong } = await this.replay();
+      if (wrong?.isCertain !== true) return;
+      for (; wrong?.isCertain === true; { wrong } = await this.replay()) {
+        await this.#log.dropCheckpoint(wrong);
         await this.#reopen();
       }
-      if (isDropped) await this.#writeCheckpoint();
+      await this.#writeCheckpoint();
     });
   }
 

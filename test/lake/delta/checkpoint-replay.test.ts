@@ -5,7 +5,7 @@ import type { Action } from '../../../src/lake/delta/actions.js';
 import { memoryStore, type MemoryStore } from '../memory-store.js';
 import { adding, checkpointFile, commitFile, contents, file, opened } from '../small-table.js';
 
-const nothing = { damaged: [], checkpoints: [], commits: [] };
+const nothing = { wrong: undefined, commits: [] };
 
 async function logOf(commits: number): Promise<MemoryStore> {
   const store = memoryStore();
@@ -74,7 +74,7 @@ describe('a checkpoint whose checksum is right', () => {
     await writeOver(store, change);
     const table = await opened(store);
     const path = checkpointFile(20);
-    expect(await table.replay()).toEqual({ ...nothing, checkpoints: [{ version: 20, path, fault, isCertain: true }] });
+    expect(await table.replay()).toEqual({ ...nothing, wrong: { version: 20, path, fault, isCertain: true } });
     await table.dropWrongCheckpoints();
     const names = Array.from({ length: 24 }, (__, at) => `f${at}`).toSorted();
     expect(contents(await opened(store))).toEqual({ version: 23, files: names, txns: names });
@@ -85,10 +85,21 @@ describe('a checkpoint whose checksum is right', () => {
     const store = await logOf(45);
     for (let version = 0; version <= 20; version++) store.files.delete(commitFile(version));
     expect(store.files.has(checkpointFile(41))).toBe(true);
-    expect((await (await opened(store)).replay()).checkpoints).toEqual([]);
+    expect((await (await opened(store)).replay()).wrong).toBeUndefined();
     store.files.delete(commitFile(30));
     // Nothing is there to compare the newer one with.
-    expect((await (await opened(store)).replay()).checkpoints).toEqual([]);
+    expect((await (await opened(store)).replay()).wrong).toBeUndefined();
+  });
+
+  test('is compared once readers begin at it', async () => {
+    const store = await logOf(45);
+    await writeOver(store, (state) => ({ ...state, files: [...state.files].slice(1) }));
+    expect(await (await opened(store)).replay()).toEqual(nothing);
+    store.files.delete(checkpointFile(41));
+    const table = await opened(store);
+    expect((await table.replay()).wrong).toMatchObject({ version: 20, isCertain: true });
+    await table.dropWrongCheckpoints();
+    expect(contents(await opened(store)).files).toEqual(Array.from({ length: 45 }, (_, at) => `f${at}`).toSorted());
   });
 
   test('stays where the commits have no checksum, as either may be wrong', async () => {
@@ -98,7 +109,7 @@ describe('a checkpoint whose checksum is right', () => {
     const text = Buffer.from(store.files.get(path) ?? []).toString('utf8');
     store.files.set(path, Buffer.from(text.split('\n').slice(1).join('\n')));
     const table = await opened(store);
-    expect((await table.replay()).checkpoints).toMatchObject([{ isCertain: false }]);
+    expect((await table.replay()).wrong).toMatchObject({ isCertain: false });
     await table.dropWrongCheckpoints();
     expect(store.files.has(checkpointFile(20))).toBe(true);
   });
@@ -107,8 +118,8 @@ describe('a checkpoint whose checksum is right', () => {
 test('a commit below a checkpoint that can’t be read is found', async () => {
   const store = await logOf(24);
   store.files.set(commitFile(3), Buffer.from('{"add":'));
-  const { checkpoints, commits } = await (await opened(store)).replay();
-  expect(checkpoints).toEqual([]);
+  const { wrong, commits } = await (await opened(store)).replay();
+  expect(wrong).toBeUndefined();
   expect(commits).toMatchObject([
     { path: commitFile(3), fault: expect.stringMatching(/restore the file from a copy$/) as string },
   ]);

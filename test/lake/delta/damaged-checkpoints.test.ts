@@ -130,9 +130,9 @@ test('what is wrong beside the commits is told, until it is mended', async () =>
   store.files.set(checkpointFile(20), bytesOf(store, checkpointFile(20)).subarray(5));
   store.files.set(hintFile, Buffer.from('{"checksum":"0","version":20}'));
   const table = await opened(store);
-  expect((await table.replay()).damaged.map(({ path }) => path)).toEqual([hintFile, checkpointFile(20)]);
+  expect((await table.logFaults()).map(({ path }) => path)).toEqual([hintFile, checkpointFile(20)]);
   await table.repairCheckpoints(true);
-  expect((await (await opened(store)).replay()).damaged).toEqual([]);
+  expect(await (await opened(store)).logFaults()).toEqual([]);
 });
 
 describe('the hint', () => {
