@@ -15,23 +15,11 @@ interface Drawn {
   querySelectorAll(selector: string): ArrayLike<unknown>;
 }
 
-/** A document for the chart library to draw in. */
-function newDocument(): unknown {
-  return domino.createDocument('<!doctype html>');
-}
-
-interface DrawingOptions {
-  /** What a screen reader says in its place. */
-  readonly label: string;
-  /** Which widths of the page it is for. */
-  readonly fits: 'wide' | 'narrow';
-}
-
 /**
  * A chart as markup that stands in a page with a strict content security policy: no style of its own, coordinates to a
  * hundredth, one label for all of it.
  */
-function markupOf(chart: unknown, { label, fits }: DrawingOptions): Html {
+function markupOf(chart: unknown, label: string, fits: Fit): Html {
   if (!isDrawn(chart)) throw new TypeError('Expected the chart library to draw an element');
   for (const style of Array.from(chart.querySelectorAll('style'))) if (isDrawn(style)) style.remove();
   for (const element of [chart, ...Array.from(chart.querySelectorAll('*'))]) {
@@ -59,19 +47,15 @@ function isDrawn(value: unknown): value is Drawn {
   return typeof value === 'object' && value !== null && 'outerHTML' in value && 'setAttribute' in value;
 }
 
-/** One part of a bar. Values are only for its size; `title` has the exact figure. */
-export interface StackedPart {
-  readonly place: string;
-  readonly series: string;
+/** A mark of a month. Its value is only for its size; `title` has the exact figure. */
+interface MonthMark {
+  readonly month: string;
   readonly value: number;
   readonly title: string;
 }
 
-/** A mark on a bar. */
-export interface StackedNet {
-  readonly place: string;
-  readonly value: number;
-  readonly title: string;
+interface StackedBar extends MonthMark {
+  readonly series: string;
 }
 
 /** A bar from one value to another, with its figure beside it. */
@@ -84,7 +68,7 @@ export interface Step {
   readonly title: string;
 }
 
-export interface CalendarDay {
+interface CalendarDay {
   /** `2025-03`. */
   readonly month: string;
   readonly day: number;
@@ -96,57 +80,61 @@ const page = 'var(--page)';
 const widths = { wide: 880, narrow: 330 } as const;
 type Fit = keyof typeof widths;
 
-/** Both drawings of a chart: the page shows the one that fits its width. */
+/** A document for the chart library to draw in, and how wide. */
+function canvas(fits: Fit) {
+  return { document: domino.createDocument('<!doctype html>'), width: widths[fits] };
+}
+
+/** Both drawings of a chart: the page shows the one that fits its width. `label` is what a screen reader says. */
 function both(label: string, draw: (fits: Fit) => unknown): Html {
-  const of = (fits: Fit) => markupOf(draw(fits), { label, fits } satisfies DrawingOptions);
+  const of = (fits: Fit) => markupOf(draw(fits), label, fits);
   return html`${of('wide')}${of('narrow')}`;
 }
 
 /** Stacked bars with a mark for what they come to: months beside each other, or where it is narrow below each other. */
 export function stackedChart(
   label: string,
-  places: readonly string[],
-  parts: readonly StackedPart[],
-  nets: readonly StackedNet[],
+  months: readonly string[],
+  bars: readonly StackedBar[],
+  nets: readonly MonthMark[],
 ): Html {
-  const bars = { fill: ({ series }: StackedPart) => colorOf(series), title: 'title', insetTop: 0.5, insetBottom: 0.5 };
+  const style = { fill: ({ series }: StackedBar) => colorOf(series), title: 'title', insetTop: 0.5, insetBottom: 0.5 };
   const mark = { symbol: 'diamond', r: 5, fill: ink, stroke: page, strokeWidth: 1.5, title: 'title' } as const;
-  const values = { grid: true, label: null, tickFormat: shortNumber, tickSize: 0 };
+  const values = { grid: true, label: null, tickFormat: (value: number) => compact.format(value), tickSize: 0 };
   return both(label, (fits) => {
-    const shared = { document: newDocument(), width: widths[fits] };
     if (fits === 'narrow') {
       return Plot.plot({
-        ...shared,
-        height: 56 + places.length * 26,
+        ...canvas(fits),
+        height: 56 + months.length * 26,
         marginLeft: 60,
         marginTop: 8,
         x: { ...values, ticks: 4 },
-        y: { type: 'band', domain: places, label: null, tickSize: 0, padding: 0.25 },
+        y: { type: 'band', domain: months, label: null, tickSize: 0, padding: 0.25 },
         marks: [
-          Plot.barX(parts, Plot.stackX({ x: 'value', y: 'place', ...bars })),
+          Plot.barX(bars, Plot.stackX({ x: 'value', y: 'month', ...style })),
           Plot.ruleX([0]),
-          Plot.dot(nets, { x: 'value', y: 'place', ...mark }),
+          Plot.dot(nets, { x: 'value', y: 'month', ...mark }),
         ],
       });
     }
     return Plot.plot({
-      ...shared,
+      ...canvas(fits),
       height: 320,
       marginLeft: 60,
       marginRight: 4,
       x: {
         type: 'band',
-        domain: places,
-        ticks: thinned(places, 12),
+        domain: months,
+        ticks: thinned(months, 12),
         label: null,
         tickSize: 0,
-        padding: bandPadding(places),
+        padding: bandPadding(months),
       },
       y: { ...values, ticks: 6 },
       marks: [
-        Plot.barY(parts, Plot.stackY({ x: 'place', y: 'value', ...bars })),
+        Plot.barY(bars, Plot.stackY({ x: 'month', y: 'value', ...style })),
         Plot.ruleY([0]),
-        Plot.dot(nets, { x: 'place', y: 'value', ...mark }),
+        Plot.dot(nets, { x: 'month', y: 'value', ...mark }),
       ],
     });
   });
@@ -160,8 +148,7 @@ export function stepsChart(label: string, steps: readonly Step[]): Html {
   return both(label, (fits) => {
     const letters = fits === 'wide' ? 25 : 13;
     return Plot.plot({
-      document: newDocument(),
-      width: widths[fits],
+      ...canvas(fits),
       height: 16 + steps.length * 26,
       marginLeft: fits === 'wide' ? 200 : 116,
       marginRight: fits === 'wide' ? 130 : 84,
@@ -198,21 +185,20 @@ export function stepsChart(label: string, steps: readonly Step[]): Html {
 }
 
 /** A share by month, in percent. */
-export function rateChart(label: string, points: readonly StackedNet[]): Html {
-  const places = points.map(({ place }) => place);
+export function rateChart(label: string, points: readonly MonthMark[]): Html {
+  const months = points.map(({ month }) => month);
   return both(label, (fits) =>
     Plot.plot({
-      document: newDocument(),
-      width: widths[fits],
+      ...canvas(fits),
       height: fits === 'wide' ? 200 : 180,
       marginLeft: 44,
       marginRight: 12,
-      x: { type: 'point', domain: places, ticks: thinned(places, fits === 'wide' ? 12 : 4), label: null, tickSize: 0 },
+      x: { type: 'point', domain: months, ticks: thinned(months, fits === 'wide' ? 12 : 4), label: null, tickSize: 0 },
       y: { grid: true, label: null, tickSize: 0, zero: true, ticks: 4, tickFormat: (value: number) => `${value} %` },
       marks: [
         Plot.ruleY([0]),
-        Plot.lineY(points, { x: 'place', y: 'value', stroke: colorOf('refunds'), strokeWidth: 2 }),
-        Plot.dot(points, { x: 'place', y: 'value', fill: colorOf('refunds'), r: 4, title: 'title' }),
+        Plot.lineY(points, { x: 'month', y: 'value', stroke: colorOf('refunds'), strokeWidth: 2 }),
+        Plot.dot(points, { x: 'month', y: 'value', fill: colorOf('refunds'), r: 4, title: 'title' }),
       ],
     }),
   );
@@ -232,7 +218,7 @@ export function calendarChart(label: string, days: readonly CalendarDay[]): Html
   const months = [...new Set(days.map(({ month }) => month))];
   return both(label, (fits) =>
     Plot.plot({
-      document: newDocument(),
+      ...canvas(fits),
       width: fits === 'wide' ? 720 : widths.narrow,
       height: 24 + months.length * (fits === 'wide' ? 22 : 16),
       marginLeft: 60,
@@ -270,9 +256,9 @@ function colorOf(series: string): string {
 }
 
 /** At most so many of them, evenly. */
-function thinned(places: readonly string[], most: number): readonly string[] {
-  const every = Math.ceil(places.length / most);
-  return places.filter((_, at) => at % every === 0);
+function thinned(months: readonly string[], most: number): readonly string[] {
+  const every = Math.ceil(months.length / most);
+  return months.filter((_, at) => at % every === 0);
 }
 
 /** A month alone isn't as wide as the page. */
@@ -281,7 +267,3 @@ function bandPadding({ length }: readonly string[]): number {
 }
 
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 2 });
-
-function shortNumber(value: number): string {
-  return compact.format(value);
-}

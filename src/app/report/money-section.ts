@@ -87,13 +87,13 @@ function monthChart(currency: string, months: readonly MonthFigures[], used: rea
     traded.flatMap(({ id, label }) => {
       const text = amounts[id];
       const title = `${month}, ${label}: ${amount(text)} ${currency}`;
-      return signOf(text) === 0 ? [] : [{ place: month, series: id, value: Number(text), title }];
+      return signOf(text) === 0 ? [] : [{ month, series: id, value: Number(text), title }];
     }),
   );
   if (parts.length === 0) return html``;
   const nets = shown.map(({ month, amounts }) => {
     const text = sumOf(traded.map(({ id }) => amounts[id]));
-    return { place: month, value: Number(text), title: `${month}, ${what}: ${amount(text)} ${currency}` };
+    return { month, value: Number(text), title: `${month}, ${what}: ${amount(text)} ${currency}` };
   });
   const keys = traded.map(({ id, label }) => html`<li><span class="key ${id}"></span>${label}</li>`);
   const left = isWhole ? undefined : 'Loans and transfers stand in the table only. ';
@@ -233,7 +233,7 @@ export function refundSection({ currency, refunds, totals }: CurrencyFigures): H
   const points = months.flatMap((of) => {
     const rate = rateText(of);
     const title = `${of.month}: ${rate ?? ''} % (${formatCount(of.refunded)} of ${formatCount(of.shipped)} orders)`;
-    return rate === undefined ? [] : [{ place: of.month, value: Number(rate), title }];
+    return rate === undefined ? [] : [{ month: of.month, value: Number(rate), title }];
   });
   const share = ofHundred(totals.refunds, totals.charges);
   const chart = rateChart('Line chart of the refund rate by month; the table below it has the figures.', points);

@@ -36,14 +36,16 @@ export interface AccountFigures {
   readonly warnings: WarningFigures;
 }
 
+/** An account with its anchor, its currencies one by one. */
+interface AccountChapter extends AccountFigures {
+  readonly id: string;
+  readonly chapters: readonly CurrencyChapter[];
+}
+
 /** What an account comes to, currency by currency, and what asks for a second look. */
-function overview(
-  id: string,
-  figures: AccountFigures,
-  chapters: readonly CurrencyChapter[],
-  lastRun: LastRun | undefined,
-): Html {
-  const concerns = concernsOf(id, figures, chapters, lastRun);
+function overview(of: AccountChapter, lastRun: LastRun | undefined): Html {
+  const { chapters } = of;
+  const concerns = concernsOf(of, lastRun);
   const table = figureTable('Each currency by itself', chapters, [
     textColumn('Currency', (of) => html`<a href="#${of.id}">${currencyText(of.currency)}</a>`),
     numberColumn('Net proceeds', (of) => html`<b>${money(of, of.figures?.net)}</b>`),
@@ -100,17 +102,12 @@ function separated(parts: readonly Part[]): Html[] {
 }
 
 /** What an accountant should know before trusting a figure. */
-function concernsOf(
-  id: string,
-  { status, warnings, late }: AccountFigures,
-  chapters: readonly CurrencyChapter[],
-  lastRun: LastRun | undefined,
-): Html[] {
+function concernsOf({ id, chapters, status, warnings, late }: AccountChapter, lastRun: LastRun | undefined): Html[] {
   const concerns: Html[] = [];
-  for (const { id: own, currency, settlements, figures } of chapters) {
+  for (const { id: chapter, currency, settlements, figures } of chapters) {
     const of = currencyText(currency);
     const inSettlements = (count: number, what: string) =>
-      concerns.push(html`<a href="#${own}-settlements">${formatCount(count, 'settlement')} in ${of}</a> ${what}.`);
+      concerns.push(html`<a href="#${chapter}-settlements">${formatCount(count, 'settlement')} in ${of}</a> ${what}.`);
     const differing = settlements.filter(({ verdict }) => verdict === 'differs').length;
     if (differing > 0) inSettlements(differing, `${differing === 1 ? 'does' : 'do'} not add up`);
     const unloaded = settlements.filter(({ verdict }) => verdict === 'not-loaded' || verdict === 'forgotten').length;
@@ -211,8 +208,7 @@ function currencyChapter({ id, currency, figures, settlements }: CurrencyChapter
 }
 
 /** What is told of an account beside its money: what of it is there, what came late, what was unexpected. */
-function dataChapter(id: string, figures: AccountFigures, lastRun: LastRun | undefined): Html {
-  const { status, late, warnings, account } = figures;
+function dataChapter({ id, status, late, warnings, account }: AccountChapter, lastRun: LastRun | undefined): Html {
   const part = (key: string, title: string, content: Html) =>
     html`<section class="chapter" id="${id}-${key}" aria-labelledby="${id}-${key}-h">
       <h3 id="${id}-${key}-h">${title}</h3>
@@ -244,33 +240,33 @@ export function reportHtml(
   accounts: readonly AccountFigures[],
   { lastRun, location, now, isPart }: PageQuestion,
 ): string {
-  const ids = accounts.map((_, at) => `a${at + 1}`);
-  const chapters = accounts.map((figures, at) => chaptersOf(ids[at] ?? '', figures));
-  const bodies = accounts.map((figures, at) => {
-    const id = ids[at] ?? '';
-    const own = chapters[at] ?? [];
-    return html`<section id="${id}" aria-labelledby="${id}-h">
-      <h2 id="${id}-h">Account ${lakeText(figures.account)}</h2>
-      ${rangeText(figures, isPart)} ${overview(id, figures, own, lastRun)} ${own.map(currencyChapter)}
-      ${dataChapter(id, figures, lastRun)}
-    </section>`;
+  const chapters = accounts.map((figures, at): AccountChapter => {
+    const id = `a${at + 1}`;
+    return { ...figures, id, chapters: chaptersOf(id, figures) };
   });
-  const links = accounts.map((figures, at) => {
-    const id = ids[at] ?? '';
-    const prefix =
-      accounts.length > 1
-        ? html`<li>
-            <a href="#${id}"><b>${lakeText(figures.account)}</b></a>
-          </li>`
-        : undefined;
-    const own = (chapters[at] ?? []).map((of) => html`<li><a href="#${of.id}">${currencyText(of.currency)}</a></li>`);
-    return html`<ul>
-      ${prefix}${own}
-      <li><a href="#${id}-coverage">Coverage</a></li>
-      <li><a href="#${id}-late">Late arrivals</a></li>
-      <li><a href="#${id}-noticed">Noticed</a></li>
-    </ul>`;
-  });
+  const bodies = chapters.map(
+    (of) =>
+      html`<section id="${of.id}" aria-labelledby="${of.id}-h">
+        <h2 id="${of.id}-h">Account ${lakeText(of.account)}</h2>
+        ${rangeText(of, isPart)} ${overview(of, lastRun)} ${of.chapters.map(currencyChapter)}
+        ${dataChapter(of, lastRun)}
+      </section>`,
+  );
+  const links = chapters.map(
+    ({ id, account, chapters: currencies }) =>
+      html`<ul>
+        ${
+          accounts.length > 1
+            ? html`<li>
+                <a href="#${id}"><b>${lakeText(account)}</b></a>
+              </li>`
+            : undefined
+        }${currencies.map((of) => html`<li><a href="#${of.id}">${currencyText(of.currency)}</a></li>`)}
+        <li><a href="#${id}-coverage">Coverage</a></li>
+        <li><a href="#${id}-late">Late arrivals</a></li>
+        <li><a href="#${id}-noticed">Noticed</a></li>
+      </ul>`,
+  );
   const content = html`<body>
     <a class="skip" href="#content">To the figures</a>
     <header>
