@@ -17,7 +17,7 @@ import type { LoadOptions } from '../load/load.js';
 import { sync } from '../load/sync.js';
 
 /** What the runs of an account go by. */
-export type AccountSettings = Settings & Omit<LoadOptions, 'json' | 'store'>;
+export type AccountSettings = Settings & Omit<LoadOptions, 'json' | 'store' | 'pipelines' | 'orders'>;
 
 export interface WorkerOptions extends FleetPlace {
   /** Turns at once. */

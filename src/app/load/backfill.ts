@@ -1,17 +1,12 @@
 import { findingsObject, findingsText } from '../reconcile/findings.js';
-import { readOrders, areOwn, choosePipelines } from '../configuration/chosen-pipelines.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';
 import { nextSteps, nothingCame, summaryJson, summaryText } from './run-summary.js';
-import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import type { RunContext } from '../context.js';
+import { readJob } from './chosen-job.js';
 import { load, type LoadOptions } from './load.js';
 
 export interface BackfillOptions extends RangeOptions, LoadOptions {
-  /** Names; empty for the default set. */
-  readonly pipelines: readonly string[];
   readonly refresh: boolean;
-  /** The text of the file with order ids, and its name. */
-  readonly orders: { readonly text: string; readonly source: string } | undefined;
 }
 
 /**
@@ -22,17 +17,15 @@ export interface BackfillOptions extends RangeOptions, LoadOptions {
 export async function backfill(options: BackfillOptions, context: RunContext): Promise<void> {
   const { clock, print } = context;
   const { refresh } = options;
-  const pipelines = choosePipelines(options.pipelines, options.orders !== undefined, options.own);
-  const orders = options.orders === undefined ? [] : readOrders(options.orders.text, options.orders.source);
+  const job = readJob(options);
   const range = readRange(options, clock.now());
   await load(
     {
       command: 'backfill',
       options,
+      job,
       refresh,
-      own: pipelines.filter(isCustom),
-      isOwn: areOwn(pipelines),
-      plan: () => ({ pipelines, range, orders, refresh }),
+      plan: () => ({ pipelines: job.pipelines, range }),
       present: ({ lake, report, findings }) => {
         print(summaryText(report));
         const found = findingsText(findings);

@@ -1,7 +1,6 @@
 import { emitDamagedCheckpoints, type RunContext } from '../context.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import { readEndpoint } from '../../sources/finances/api-v0/endpoint.js';
 import { tables } from '../../sources/finances/model/tables.js';
 import { verdictOn, type FinancesPipeline, type FinancesUpstream } from '../../sources/finances/api-v0/finances-api.js';
 import { type Findings, emptyFailure } from '../reconcile/findings.js';
@@ -14,25 +13,22 @@ import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
 import { splitter } from '../maintenance/split.js';
 import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
-import { readAccount, readOwnAccount, refuseMixing } from '../configuration/account.js';
+import { refuseMixing } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { noteRun, type RunReport } from './run-summary.js';
 import { refuseChanged } from '../../sources/custom/custom-table.js';
-import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { runPipelines } from '../../engine/run/runner.js';
 import type { Window } from '../../core/windows.js';
 import { emittingWatermarks } from '../sync/freshness.js';
 import { windowedOf } from '../sync/synced-pipelines.js';
 import { customAddress, noUpstream, withCustomConnections, withUpstream, type UpstreamOptions } from './connections.js';
+import type { ChosenJob, JobOptions } from './chosen-job.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 /** What `backfill` and `sync` have in common. */
-export interface LoadOptions extends UpstreamOptions {
-  readonly account: string | undefined;
+export interface LoadOptions extends UpstreamOptions, JobOptions {
   /** Takes it that what held rows is empty now. */
   readonly acceptEmpty?: boolean;
-  /** Pipelines of the user's own, whether or not they are named. */
-  readonly own?: readonly CustomPipeline[];
   readonly json: boolean;
   /** Files with secrets that everybody on this machine can read. */
   readonly exposed?: readonly string[] | undefined;
@@ -41,33 +37,29 @@ export interface LoadOptions extends UpstreamOptions {
 }
 
 /** What is to be loaded. */
-export interface LoadPlan {
+interface LoadPlan {
   readonly pipelines: readonly FinancesPipeline[];
   readonly range: Window;
-  readonly orders: readonly string[];
-  /** Whether something that the lake holds is read again. */
-  readonly refresh: boolean;
 }
 
 /** A run that has ended. */
-export interface Loaded {
+interface Loaded {
   readonly lake: Lake;
   readonly report: RunReport;
   readonly findings: Findings;
 }
 
-export interface Load {
+interface Load {
   /** Which command it is, for the note that the run leaves. */
   readonly command: string;
   readonly options: LoadOptions;
+  readonly job: ChosenJob;
+  /** Whether something that the lake holds is read again. */
   readonly refresh: boolean;
-  /** Which pipelines of the user's own take part, and whether no others do. */
-  readonly own: readonly CustomPipeline[];
-  readonly isOwn: boolean;
   /** What to load, given the lake as it is once the run holds its lease. */
-  readonly plan: (lake: Lake, account: string) => LoadPlan | Promise<LoadPlan>;
+  readonly plan: (lake: Lake) => LoadPlan | Promise<LoadPlan>;
   /** What is wrong with the lake after a run that came to its end; undefined where nothing is. */
-  readonly judge?: (lake: Lake, account: string) => LedgerlakeError | undefined;
+  readonly judge?: (lake: Lake) => LedgerlakeError | undefined;
   /** Prints what came of the run, which may have failed. */
   readonly present: (loaded: Loaded) => void | Promise<void>;
 }
@@ -81,22 +73,21 @@ const openSlices = 4;
  * @throws LedgerlakeError USAGE before anything is touched, or the failure that ended the run, told by then
  */
 export async function load(
-  { command, options, refresh, own, isOwn, plan, judge, present }: Load,
+  { command, options, job, refresh, plan, judge, present }: Load,
   context: RunContext,
 ): Promise<void> {
   const { clock, signal, closing, emit } = context;
-  const account = isOwn ? readOwnAccount(options.account) : readAccount(options.account, options.endpoint);
-  if (options.endpoint !== undefined) readEndpoint(options.endpoint);
-  own.forEach(customAddress);
+  const { account, custom, orders } = job;
+  custom.forEach(customAddress);
   for (const file of options.exposed ?? []) emit({ event: 'secret-exposed', file });
   const store = options.store ?? openStore(options.lake, { clock });
   const kept = await describedTables(store);
-  for (const { loaded } of own) refuseChanged(loaded, kept, options.lake);
-  const ownTables = own.map(({ loaded }) => loaded.table);
+  for (const { loaded } of custom) refuseChanged(loaded, kept, options.lake);
+  const customTables = custom.map(({ loaded }) => loaded.table);
 
   const comparing = { refresh, acceptEmpty: options.acceptEmpty === true, clock, store };
   await withRevisions(comparing, async (revisions) => {
-    const lake = await Lake.open(store, [...tables, ...ownTables], clock, revisions, kept);
+    const lake = await Lake.open(store, [...tables, ...customTables], clock, revisions, kept);
     refuseMixing(account, lake.accounts(), options.lake);
     const lease = await acquireLease(lake.store, clock);
     try {
@@ -104,9 +95,9 @@ export async function load(
       await lake.refresh();
       // What a run that died has committed is noted nowhere yet.
       await lake.noteVersions();
-      await describeTables(lake.store, ownTables);
+      await describeTables(lake.store, customTables);
       const began = clock.now();
-      const { pipelines, range, ...job } = await plan(lake, account);
+      const { pipelines, range } = await plan(lake);
       emit({
         ...{ event: 'run-started', command, account, lake: options.lake },
         pipelines: withNeeds(pipelines).map(({ name }) => name),
@@ -116,7 +107,7 @@ export async function load(
       const emitWithWatermarks = emittingWatermarks(lake, account, windowedOf(pipelines), range.end, emit);
       const run = (upstream: FinancesUpstream, chosen: readonly FinancesPipeline[]) =>
         runPipelines(chosen, {
-          job: { account, range, lake, ...job },
+          job: { account, range, lake, orders, refresh },
           upstream,
           clock,
           signal,
@@ -128,12 +119,12 @@ export async function load(
           acceptsEmpty: options.acceptEmpty === true,
         });
       const loadFrom = (upstream: FinancesUpstream, sweep: () => Promise<void>) =>
-        withCustomConnections(pipelines, options, account, context, async (connected, sweepOwn) => {
+        withCustomConnections(pipelines, options, account, context, async (connected, sweepCustom) => {
           const ran = await run(upstream, connected);
-          if (ran.failure === undefined) await Promise.all([sweep(), sweepOwn()]);
+          if (ran.failure === undefined) await Promise.all([sweep(), sweepCustom()]);
           return ran;
         });
-      const { summaries, failure: broken } = isOwn
+      const { summaries, failure: broken } = job.isCustomOnly
         ? await loadFrom(noUpstream, () => Promise.resolve())
         : await withUpstream(options, account, context, loadFrom);
       if (broken === undefined) {
@@ -141,7 +132,7 @@ export async function load(
         lease.cleared();
       }
       const findings = revisions?.findings ?? { changes: [], emptied: [], uncompared: [] };
-      const failure = broken ?? emptyFailure(findings) ?? judge?.(lake, account);
+      const failure = broken ?? emptyFailure(findings) ?? judge?.(lake);
       const seconds = (clock.now() - began) / 1000;
       const report: RunReport = { account, range, lake: options.lake, seconds, summaries, failure };
       const note = { command, startedAt: began, endedAt: clock.now(), endpoint: options.endpoint };

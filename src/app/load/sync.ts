@@ -2,10 +2,8 @@ import { findingsObject, findingsText } from '../reconcile/findings.js';
 import type { Lake } from '../../lake/lake.js';
 import { messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
-import { readOrders, areOwn, choosePipelines } from '../configuration/chosen-pipelines.js';
 import { latestBound } from '../configuration/range.js';
 import { summaryJson, summaryText } from './run-summary.js';
-import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import type { Window } from '../../core/windows.js';
 import { instantText } from '../status/backfill-command.js';
@@ -15,13 +13,10 @@ import { lagFailure, lagText, lakeCoveredTo, readDuration } from '../sync/freshn
 import { defaultLookBack, type LookBackRule, readLookBacks, writeLookBacks } from '../sync/look-back.js';
 import { daysBack, syncedPipelines, windowedOf, type SyncPlan, type SyncInTurns } from '../sync/synced-pipelines.js';
 import type { RunContext } from '../context.js';
+import { readJob } from './chosen-job.js';
 import { load, type LoadOptions } from './load.js';
 
 export interface SyncOptions extends LoadOptions {
-  /** Names; empty for the default set. */
-  readonly pipelines: readonly string[];
-  /** The text of the file with order ids, and its name. */
-  readonly orders: { readonly text: string; readonly source: string } | undefined;
   /** Days that are read again, in the place of the schedule; undefined: what the schedule says. */
   readonly lookBack: number | undefined;
   /** How old the lake may be after the run, such as `2h`; undefined: as old as it gets. */
@@ -43,8 +38,8 @@ export interface SyncOptions extends LoadOptions {
 export async function sync(options: SyncOptions, context: RunContext): Promise<void> {
   const { clock, print, emit } = context;
   const { inTurns } = options;
-  const chosen = choosePipelines(options.pipelines, options.orders !== undefined, options.own);
-  const orders = options.orders === undefined ? [] : readOrders(options.orders.text, options.orders.source);
+  const job = readJob(options);
+  const { account, pipelines: chosen } = job;
   const maxLagMs = options.maxLag === undefined ? undefined : readDuration('--max-lag', options.maxLag);
   const now = inTurns?.began ?? clock.now();
   const end = latestBound(now, options.marginMinutes);
@@ -61,16 +56,15 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
     wasRead: (pipeline, slice) => inTurns?.wasRead(pipeline, slice) === true,
   };
   const read = new Map<string, string[]>();
-  const covered = (lake: Lake, account: string) => lakeCoveredTo(lake, account, used, ranges, end);
+  const covered = (lake: Lake) => lakeCoveredTo(lake, account, used, ranges, end);
 
   await load(
     {
       command: 'sync',
       options,
+      job,
       refresh: true,
-      own: chosen.filter(isCustom),
-      isOwn: areOwn(chosen),
-      plan: async (lake, account) => {
+      plan: async (lake) => {
         plan = { ...plan, done: await readLookBacks(lake.store, account) };
         for (const windowed of used) {
           const { name: pipeline } = windowed;
@@ -83,15 +77,15 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
           }
         }
         const start = Math.min(end, ...[...ranges.values()].map((range) => range.start));
-        return { pipelines: syncedPipelines(chosen, plan), range: { start, end }, orders, refresh: true };
+        return { pipelines: syncedPipelines(chosen, plan), range: { start, end } };
       },
-      judge: (lake, account) => lagFailure(covered(lake, account), maxLagMs, clock.now()),
+      judge: (lake) => lagFailure(covered(lake), maxLagMs, clock.now()),
       present: async ({ lake, report, findings }) => {
         for (const [pipeline, slices] of read) {
           // Some wait for the rest of a damaged file, and aren't in the lake: all are read again.
           if (lake.missingLoads(pipeline, report.account) === undefined) await inTurns?.read(pipeline, slices);
         }
-        const at = covered(lake, report.account);
+        const at = covered(lake);
         // A window that came back empty was looked at as well; what the lake's age is has nothing to do with it.
         const isRead = report.summaries.length > 0 && !isBroken(report.failure);
         if (isRead) await noteLookBacks(lake, report.account, plan, days, emit);
@@ -117,9 +111,10 @@ function noting(slices: Map<string, string[]>, emit: Emit): Emit {
   return (event) => {
     emit(event);
     if (event.event !== 'slice-committed') return;
-    const own = slices.get(event.pipeline);
-    if (own === undefined) slices.set(event.pipeline, [event.slice]);
-    else own.push(event.slice);
+    const { pipeline, slice } = event;
+    const committed = slices.get(pipeline) ?? [];
+    committed.push(slice);
+    slices.set(pipeline, committed);
   };
 }
 
@@ -141,9 +136,8 @@ async function noteLookBacks(
   for (const [pipeline, back] of days) {
     const reached = rules.filter((rule) => rule.everyDays > 0 && rule.days <= back);
     if (reached.length === 0) continue;
-    const own = new Map(lookBacks.get(pipeline));
-    for (const rule of reached) own.set(rule.days, now);
-    lookBacks.set(pipeline, own);
+    const noted = reached.map(({ days: reachedDays }) => [reachedDays, now] as const);
+    lookBacks.set(pipeline, new Map([...(lookBacks.get(pipeline) ?? []), ...noted]));
   }
   try {
     await writeLookBacks(lake.store, account, lookBacks);

@@ -1,36 +1,31 @@
-import { readEndpoint } from '../../sources/finances/api-v0/endpoint.js';
+import type { Job, Reading, RequestCounts } from '../../engine/run/pipeline.js';
+import { windowSlice } from '../../engine/slicing/window-slices.js';
+import { pageSize } from '../../engine/run/slice-queue.js';
+import type { Probe, ProbedPage } from '../../engine/slicing/slicing.js';
+import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/api-v0/finances-api.js';
 import { tables } from '../../sources/finances/model/tables.js';
 import { describedTables } from '../../lake/table-descriptions.js';
 import { Lake } from '../../lake/lake.js';
 import { openStore } from '../../lake/store/open-store.js';
-import { readAccount, readOwnAccount, refuseMixing } from '../configuration/account.js';
-import { readOrders, areOwn, choosePipelines, withNeeds } from '../configuration/chosen-pipelines.js';
+import { refuseMixing } from '../configuration/account.js';
+import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import { emitDamagedCheckpoints, type ReadingContext } from '../context.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import { writeText } from '../../core/text/sink.js';
 import { refuseChanged } from '../../sources/custom/custom-table.js';
-import { isCustom, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
+import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import { openKeptQuota } from '../../engine/rate-limit/kept-quota.js';
 import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
-import type { Job } from '../../engine/run/pipeline.js';
 import { customAddress, customQuotaFile, withUpstream, type UpstreamOptions } from '../load/connections.js';
 import { quotaFile } from '../load/state-folder.js';
-import type { FinancesPipeline } from '../../sources/finances/api-v0/finances-api.js';
 import { estimate, type OperationQuota } from './estimate.js';
 import { planColumns, planObject, planRows, planSummary, planText, type PlanReport } from './plan-output.js';
-import { nothingProbed, probe } from './probe.js';
+import { readJob, type JobOptions } from '../load/chosen-job.js';
 
-export interface PlanOptions extends RangeOptions, UpstreamOptions {
-  /** Names; empty for the default set. */
-  readonly pipelines: readonly string[];
-  readonly account: string | undefined;
+export interface PlanOptions extends RangeOptions, UpstreamOptions, JobOptions {
   readonly refresh: boolean;
-  /** The text of the file with order ids, and its name. */
-  readonly orders: { readonly text: string; readonly source: string } | undefined;
-  /** Pipelines of the user's own, whether or not they are named. */
-  readonly own?: readonly CustomPipeline[];
   /** Ask the service for a page where the lake can't tell. */
   readonly probe: boolean;
   readonly format: Format;
@@ -52,24 +47,20 @@ export interface PlanOptions extends RangeOptions, UpstreamOptions {
 export async function plan(options: PlanOptions, context: ReadingContext): Promise<void> {
   const { clock, signal, output } = context;
   const emit = plainLog(context.log);
-  const pipelines = choosePipelines(options.pipelines, options.orders !== undefined, options.own);
-  const own = pipelines.filter(isCustom);
-  const orders = options.orders === undefined ? [] : readOrders(options.orders.text, options.orders.source);
+  const { account, pipelines, custom, isCustomOnly, orders } = readJob(options);
   const now = clock.now();
   const range = readRange(options, now);
   const { endpoint, rate, burst } = options;
-  const account = areOwn(pipelines) ? readOwnAccount(options.account) : readAccount(options.account, endpoint);
-  if (endpoint !== undefined) readEndpoint(endpoint);
 
   const store = openStore(options.lake, { clock });
-  const described = own.length === 0 ? [] : await describedTables(store);
-  for (const { loaded } of own) refuseChanged(loaded, described, options.lake);
-  const lake = await Lake.open(store, [...tables, ...own.map(({ loaded }) => loaded.table)], clock);
+  const described = custom.length === 0 ? [] : await describedTables(store);
+  for (const { loaded } of custom) refuseChanged(loaded, described, options.lake);
+  const lake = await Lake.open(store, [...tables, ...custom.map(({ loaded }) => loaded.table)], clock);
   emitDamagedCheckpoints(lake.tables, emit);
   refuseMixing(account, lake.accounts(), options.lake);
   const job: Job = { account, range, lake, refresh: options.refresh, orders };
   const probed =
-    options.probe && !areOwn(pipelines)
+    options.probe && !isCustomOnly
       ? await withUpstream(options, account, { clock, emit }, (upstream) =>
           probe(withNeeds(pipelines), upstream, job, signal),
         )
@@ -120,4 +111,59 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
     case 'ndjson':
       await writeRows(output, options.format, planColumns, chunksOf(planRows(report)));
   }
+}
+
+/** What was asked of the service for a plan's sake. */
+interface Probed {
+  readonly requests: number;
+  /** By pipeline. */
+  readonly pages: ReadonlyMap<string, ProbedPage>;
+  /** Seconds from a request to its whole answer, by pipeline. */
+  readonly latencies: ReadonlyMap<string, number>;
+}
+
+const nothingProbed: Probed = { requests: 0, pages: new Map(), latencies: new Map() };
+
+/**
+ * Asks for the first page of each window that the pipelines name, and forgets it: slices will be cut by what it tells.
+ *
+ * @throws what reading throws
+ */
+async function probe(
+  pipelines: readonly FinancesPipeline[],
+  upstream: FinancesUpstream,
+  job: Job,
+  signal: AbortSignal,
+): Promise<Probed> {
+  const counts: RequestCounts = { requests: 0, retries: 0, throttled: 0, pages: 0 };
+  const pages = new Map<string, ProbedPage>();
+  const latencies = new Map<string, number>();
+  for (const one of pipelines.flatMap((pipeline) => pipeline.probes?.(job) ?? [])) {
+    const { name } = one.pipeline;
+    if (pages.has(name)) continue;
+    pages.set(name, await firstPage(one, { upstream, account: job.account, counts, priority: 0, signal }));
+    const latency = one.pipeline.pace(upstream)?.latency;
+    if (latency !== undefined) latencies.set(name, latency);
+  }
+  return { requests: counts.requests, pages, latencies };
+}
+
+async function firstPage(
+  { pipeline, window }: Probe<FinancesUpstream>,
+  reading: Omit<Reading<FinancesUpstream>, 'committed' | 'emit'>,
+): Promise<ProbedPage> {
+  const slice = windowSlice(window);
+  const afterwards: (() => Promise<void>)[] = [];
+  const committed = (then: () => Promise<void>): void => {
+    afterwards.push(then);
+  };
+  const collector = pipeline.collect(slice);
+  let results = 0;
+  for await (const page of pipeline.pages(slice, { ...reading, committed, emit: () => undefined })) {
+    results = collector.add(page);
+    break;
+  }
+  for (const then of afterwards) await then();
+  const isWhole = results < (pipeline.perPage ?? pageSize);
+  return { window, results, isWhole, reach: collector.reach, batches: collector.finish() };
 }

@@ -34,7 +34,7 @@ const checkNames = Object.keys(checks) as readonly CheckName[];
 type ProblemKind = 'lake' | 'upstream' | 'note';
 
 /** Where a problem is; empty where it concerns no single table, file or slice. */
-export interface Place {
+export interface ProblemLocation {
   readonly table: string;
   /** Relative to the lake. */
   readonly file: string;
@@ -42,7 +42,7 @@ export interface Place {
   readonly slice: string;
 }
 
-export interface Problem extends Place {
+export interface Problem extends ProblemLocation {
   readonly check: CheckName;
   readonly kind: ProblemKind;
   readonly problem: string;
@@ -73,7 +73,7 @@ export class Certificate {
     this.#tallyOf(check).checked += more;
   }
 
-  add(check: CheckName, kind: ProblemKind, { table, file, slice }: Place, problem: string): void {
+  add(check: CheckName, kind: ProblemKind, { table, file, slice }: ProblemLocation, problem: string): void {
     const { found, listed } = this.#tallyOf(check);
     found[kind]++;
     if (listed.length < mostListed) listed.push({ check, kind, table, file, slice, problem });
@@ -116,14 +116,14 @@ interface Tally {
 /** Faults of rows by check and file: counted, with a few examples, so that memory doesn't grow with them. */
 export class Faults {
   readonly #noun: string;
-  readonly #found = new Map<string, { check: CheckName; file: Place; count: number; examples: string[] }>();
+  readonly #found = new Map<string, { check: CheckName; file: ProblemLocation; count: number; examples: string[] }>();
 
   /** @param noun what has a fault: `event` */
   constructor(noun: string) {
     this.#noun = noun;
   }
 
-  add(check: CheckName, file: Place, fault: string | undefined): void {
+  add(check: CheckName, file: ProblemLocation, fault: string | undefined): void {
     if (fault === undefined) return;
     const key = `${check} ${file.file}`;
     const found = this.#found.get(key) ?? { check, file, count: 0, examples: [] };

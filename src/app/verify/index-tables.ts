@@ -1,7 +1,7 @@
 import { literal } from '../../core/duckdb/literals.js';
 import { formatCount } from '../../core/text/amounts.js';
 import type { Cell } from '../../core/text/rows.js';
-import type { CheckContext, Place } from './certificate.js';
+import type { CheckContext, ProblemLocation } from './certificate.js';
 import { parquet, type ReadableFile } from './file-contents.js';
 import type { LogFile } from './log-files.js';
 import { byDate, byGroup } from './main-tables.js';
@@ -40,7 +40,7 @@ export class IndexTables {
   }
 
   /** A file that was added, by its number in `seen`. */
-  file(number: Cell | undefined): Place {
+  file(number: Cell | undefined): ProblemLocation {
     return this.#files[Number(number)] ?? { table: '', file: '', slice: '' };
   }
 

@@ -2,7 +2,7 @@ import { readWindow } from '../../engine/slicing/window-slices.js';
 import type { Lake } from '../../lake/lake.js';
 import { parseImportedKey } from '../../lake/loads/imported-days.js';
 import { dayMs, dayStart, monthOf, type Window } from '../../core/windows.js';
-import type { Certificate, Place } from './certificate.js';
+import type { Certificate, ProblemLocation } from './certificate.js';
 import { mainTable, mainTablesOf, type MainTable } from './main-tables.js';
 import type { LogFile } from './log-files.js';
 
@@ -31,12 +31,12 @@ export function checkWindows(
   files: readonly LogFile[],
   certificate: Certificate,
 ): void {
-  const add = (place: Place, problem: string) => {
+  const add = (place: ProblemLocation, problem: string) => {
     certificate.add('windows', 'lake', place, problem);
   };
   for (const account of accounts) {
     for (const main of mainTablesOf(lake)) {
-      const at = (loadKey: string): Place => {
+      const at = (loadKey: string): ProblemLocation => {
         const holds = (file: LogFile) =>
           file.table === main.table && file.account === account && file.loadKeys.includes(loadKey);
         return { table: main.table, file: files.find(holds)?.file ?? '', slice: loadKey };

@@ -3,11 +3,11 @@ import type { Add } from '../../lake/delta/actions.js';
 import type { DeltaTable } from '../../lake/delta/delta-table.js';
 import { referencedFiles } from '../../lake/transaction/references.js';
 import type { Lake } from '../../lake/lake.js';
-import type { Certificate, Place } from './certificate.js';
+import type { Certificate, ProblemLocation } from './certificate.js';
 import { mainTable } from './main-tables.js';
 
 /** A file that the log names, with what the log says of it. */
-export interface LogFile extends Place {
+export interface LogFile extends ProblemLocation {
   readonly delta: DeltaTable;
   readonly add: Add;
   readonly pipeline: string;

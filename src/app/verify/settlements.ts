@@ -5,14 +5,14 @@ import { formatCount } from '../../core/text/amounts.js';
 import type { Cell } from '../../core/text/rows.js';
 import { joined, uncovered, type Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
-import type { CheckContext, Place } from './certificate.js';
+import type { CheckContext, ProblemLocation } from './certificate.js';
 import { groupKey, type IndexTables } from './index-tables.js';
 import { readWindows } from './loaded-windows.js';
 import type { LogFile } from './log-files.js';
 import { byDate, byGroup, listing, type MainTable } from './main-tables.js';
 
 /** A settlement as its listing has it. */
-export interface Settlement extends Place {
+export interface Settlement extends ProblemLocation {
   readonly account: string;
   readonly id: string;
   readonly isClosed: boolean;

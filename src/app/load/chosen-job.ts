@@ -1,0 +1,38 @@
+import { isCustom, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
+import { readEndpoint } from '../../sources/finances/api-v0/endpoint.js';
+import type { FinancesPipeline } from '../../sources/finances/api-v0/finances-api.js';
+import { readAccount, readOwnAccount } from '../configuration/account.js';
+import { areOwn, choosePipelines, readOrders } from '../configuration/chosen-pipelines.js';
+
+/** What is asked for of whom. */
+export interface JobOptions {
+  readonly account: string | undefined;
+  readonly endpoint: string | undefined;
+  /** Names; empty for the default set. */
+  readonly pipelines: readonly string[];
+  /** The text of the file with order ids, and its name. */
+  readonly orders: { readonly text: string; readonly source: string } | undefined;
+  /** Custom pipelines, whether or not they are named. */
+  readonly own?: readonly CustomPipeline[];
+}
+
+/** A job as it was asked for, once it is known to be one. */
+export interface ChosenJob {
+  readonly account: string;
+  readonly pipelines: readonly FinancesPipeline[];
+  readonly custom: readonly CustomPipeline[];
+  /** Whether nothing is asked of the finances. */
+  readonly isCustomOnly: boolean;
+  readonly orders: readonly string[];
+}
+
+/** @throws LedgerlakeError USAGE for a job that is none */
+export function readJob(options: JobOptions): ChosenJob {
+  const { endpoint, orders } = options;
+  const pipelines = choosePipelines(options.pipelines, orders !== undefined, options.own);
+  const ids = orders === undefined ? [] : readOrders(orders.text, orders.source);
+  const isCustomOnly = areOwn(pipelines);
+  const account = isCustomOnly ? readOwnAccount(options.account) : readAccount(options.account, endpoint);
+  if (endpoint !== undefined) readEndpoint(endpoint);
+  return { account, pipelines, custom: pipelines.filter(isCustom), isCustomOnly, orders: ids };
+}
