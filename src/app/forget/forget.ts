@@ -1,15 +1,16 @@
 import { plainLog } from '../../observe/log/plain-log.js';
 import { emitDamagedCheckpoints, type CommandContext } from '../context.js';
-import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
+import { printable } from '../../core/printable.js';
+import { formatBytes, formatCount } from '../../core/text/amounts.js';
+import { grid } from '../../core/text/width.js';
+import type { Add } from '../../lake/delta/actions.js';
 import { readInstant, isoInstant } from '../../core/numeric/instant.js';
-import { financialAging } from './aging.js';
 import { tables } from '../../sources/finances/model/tables.js';
 import {
   accountFiles,
   eraseTraces,
   heldAccounts,
-  notedLoads,
   writeForgetNote,
   forgetNotePath,
   removeAccount,
@@ -20,11 +21,10 @@ import { existingLake } from '../../lake/existing-lake.js';
 import { descriptionPath } from '../../lake/table-descriptions.js';
 import type { Lake } from '../../lake/lake.js';
 import { acquireExclusiveLease, leasePath, otherLeases } from '../../lake/upkeep/leases.js';
-import { restoreSwapped, unpinLasting } from '../../lake/transaction/references.js';
+import { restoreSwapped } from '../../lake/transaction/references.js';
 import type { Store } from '../../lake/store/store.js';
-import { withAgedRows } from './retention.js';
+import { removeAged } from './retention.js';
 import { readAccountName } from '../configuration/account.js';
-import { forgottenRows, forgottenText, type Forgotten } from './forgotten.js';
 import { eraseState, type StatePlace } from '../load/state-folder.js';
 
 export interface ForgetOptions extends StatePlace {
@@ -87,7 +87,7 @@ export async function forgetIn(
     const forgets =
       before === undefined
         ? await forgetAll(lake, account, clock.now())
-        : await forgetOld(lake, account, before, clock);
+        : await removeAged(lake, account, before, clock);
     log(`${account}: out of the tables; erasing what is left of it`);
     // Pages that runs have left may lie elsewhere: a lake on S3 has them on this machine.
     await eraseState({ lake: address, journal }, account, before === undefined);
@@ -111,6 +111,27 @@ export async function forgetIn(
   }
 }
 
+/** What went from one table. */
+interface ForgottenRows {
+  readonly table: string;
+  readonly rows: number;
+  /** Files that went or were made anew with fewer rows. */
+  readonly files: number;
+  readonly bytes: number;
+}
+
+/** What a forgetting removed. */
+interface Forgotten {
+  readonly account: string;
+  /** Milliseconds since 1970; undefined: everything. */
+  readonly before: number | undefined;
+  /** As the user wrote it. */
+  readonly lake: string;
+  readonly tables: readonly ForgottenRows[];
+  /** What else was erased: notes, journals, what dead runs left. */
+  readonly leftovers: { readonly files: number; readonly bytes: number };
+}
+
 /** What was erased that no table counted. */
 function leftoversOf({ files, partial }: Erased, held: ReadonlyMap<string, unknown>): Forgotten['leftovers'] {
   const left = files.filter(({ path }) => !held.has(path));
@@ -123,18 +144,6 @@ async function forgetAll(lake: Lake, account: string, now: number): Promise<Forg
   await writeForgetNote(lake, { account, loads: [] });
   await removeAccount(lake, account, now);
   return () => true;
-}
-
-async function forgetOld(lake: Lake, account: string, before: number, clock: Clock): Promise<Forgets> {
-  const noted = await notedLoads(lake, account);
-  await unpinLasting(lake, clock.now());
-  const aging = financialAging(lake, account, before);
-  return withAgedRows(lake, account, aging, noted, async ({ units: loads, remove }) => {
-    await writeForgetNote(lake, { account, loads });
-    await remove(clock);
-    const keys = new Set(loads.map(({ pipeline, loadKey }) => `${pipeline}/${loadKey}`));
-    return ({ pipeline, loadKey }) => keys.has(`${pipeline}/${loadKey}`);
-  });
 }
 
 async function checkHeld(lake: Lake, account: string): Promise<void> {
@@ -166,4 +175,45 @@ function readBefore(text: string): number {
   throw usageError(
     `expected --before to be an ISO 8601 date or instant such as 2025-01-31 or 2025-01-31T06:00:00Z, got ${JSON.stringify(text)}`,
   );
+}
+
+type Files = ReadonlyMap<string, { readonly table: string; readonly add: Add }>;
+
+/** Compares an account's files before and after, table by table. */
+function forgottenRows(before: Files, after: Files): ForgottenRows[] {
+  const names = [...new Set([...before.values()].map(({ table }) => table))];
+  return names
+    .map((table) => {
+      const of = (files: Files) => [...files].filter(([, file]) => file.table === table);
+      const rows = (files: Files) => of(files).reduce((sum, [, { add }]) => sum + Number(add.tags?.['rows'] ?? 0), 0);
+      const bytes = (files: Files) => of(files).reduce((sum, [, { add }]) => sum + add.size, 0);
+      return {
+        table,
+        rows: rows(before) - rows(after),
+        files: of(before).filter(([path]) => !after.has(path)).length,
+        bytes: bytes(before) - bytes(after),
+      };
+    })
+    .filter(({ files }) => files > 0);
+}
+
+/** For people: what went by table, and what was erased in all. */
+function forgottenText({ account, before, lake, tables, leftovers }: Forgotten): string {
+  const whose = printable(account);
+  const what = before === undefined ? whose : `${whose} before ${isoInstant(before)}`;
+  const rows = tables.map(({ table, rows, files, bytes }) => [
+    printable(table),
+    formatCount(rows),
+    formatCount(files),
+    formatBytes(Math.max(0, bytes)),
+  ]);
+  const lines = grid([['table', 'rows', 'files', 'size'], ...rows]).map((line) => `  ${line}`);
+  return [
+    '',
+    rows.length === 0 ? `${printable(lake)} held no rows of ${what}` : `Forgotten in ${printable(lake)}: ${what}`,
+    ...(rows.length === 0 ? [] : ['', ...lines]),
+    '',
+    `Erased beside: ${formatCount(leftovers.files, 'file')} that no table named, ${formatBytes(leftovers.bytes)}; the logs begin anew`,
+    '',
+  ].join('\n');
 }

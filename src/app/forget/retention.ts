@@ -1,36 +1,52 @@
 import type { Clock } from '../../core/clock.js';
-import { openDatabase, type Database } from '../../core/duckdb/connection.js';
-import { bytesOf, countRows, rewriteFile, type LocalParquet } from '../../lake/files/local-parquet.js';
+import type { Table } from '../../core/columns/table.js';
+import { readParquet, timestampLiteral } from '../../core/duckdb/literals.js';
+import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
 import type { DeltaTable } from '../../lake/delta/delta-table.js';
-import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
-import { mainFiles, type Load } from '../../lake/upkeep/erasure.js';
-import { addOf, contentOf, loadKeysOf, parseAppId } from '../../lake/delta/file-tags.js';
+import { loadKeysOf, parseAppId } from '../../lake/delta/file-tags.js';
+import { localFile, defaultLimits, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
+import { expectRows } from '../../lake/files/local-parquet.js';
 import type { Lake } from '../../lake/lake.js';
-import { withLocalFiles, type LocalFiles } from '../../lake/files/workspace.js';
-import { timestampLiteral, readParquet } from '../../core/duckdb/literals.js';
+import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
+import { mainFiles, notedLoads, writeForgetNote, type Load } from '../../lake/upkeep/erasure.js';
+import { unpinLasting } from '../../lake/transaction/references.js';
+import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
+import { eventHistory, events, groupEvents, groups, orderEvents } from '../../sources/finances/model/tables.js';
+import { writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
 
 /** How the rows of a main table, and those derived from them, grow old. */
-export interface AgingRule {
-  /** The instant that decides: a row without it stays. Derived tables have it too. */
-  readonly column: string;
-  /** SQL: the unit that a row was read by; undefined where units outlive all of their rows. */
-  readonly unit: string | undefined;
-  /**
-   * Tags for the log that say what the rows of a file amount to: `old` is the file in the log, `derived` are the new
-   * files of derived tables, on the local disk.
-   */
-  tags(database: Database, old: Add, derived: readonly string[]): Promise<Readonly<Record<string, string>>>;
+interface AgingRule {
+  /** In SQL: the instant that decides: a row without it stays. Derived tables have it too. */
+  readonly instant: string;
+  /** In SQL: the load key that a row was read by; undefined where load keys outlive all of their rows. */
+  readonly loadKey?: string;
 }
 
-/** What the data says about growing old. */
-export interface Aging {
+/**
+ * Events, with their entries, count by `effective_at`, groups by their end: one that is open stays, and so does an order's
+ * event where the order has no date at all.
+ */
+const rules: ReadonlyMap<string, AgingRule> = new Map([
+  [groups.name, { instant: 'ended_at' }],
+  [events.name, { instant: 'effective_at' }],
+  [groupEvents.name, { instant: 'effective_at', loadKey: "'group/' || group_id" }],
+  [orderEvents.name, { instant: 'effective_at', loadKey: "'order/' || requested_order_id" }],
+  [eventHistory.name, { instant: 'effective_at' }],
+]);
+
+/** A custom table grows old window by window: one that reaches beyond the instant stays whole. */
+function ruleOf({ name, ownPipeline }: Table): AgingRule | undefined {
+  return ownPipeline === undefined ? rules.get(name) : { instant: "window_end - INTERVAL '1 microsecond'" };
+}
+
+interface Retention {
+  readonly lake: Lake;
+  readonly clock: Clock;
+  readonly workspace: Workspace;
+  readonly account: string;
   /** Rows from this instant on stay: milliseconds since 1970. */
   readonly before: number;
-  /** By main table; rows of a table without a rule stay. */
-  readonly rules: ReadonlyMap<string, AgingRule>;
-  /** Whether a unit of which no rows are left counts as read nevertheless. */
-  outlives(unit: string, hadRows: boolean): boolean;
 }
 
 /** A main table's file, and how many of its rows stay. */
@@ -41,109 +57,82 @@ interface AgedFile {
   readonly kept: number;
 }
 
-interface AgedTable {
-  readonly table: DeltaTable;
-  readonly rule: AgingRule;
-  readonly files: readonly AgedFile[];
-}
-
-/** Rows that go, found but not yet taken out. */
-export interface AgedRows {
-  /** Units that don't count as read any more once the rows are gone. */
-  readonly units: readonly Load[];
-  /** Takes the rows out, table by table; called on a lake that changed meanwhile it leaves out what is gone. */
-  readonly remove: (clock: Clock) => Promise<void>;
-}
-
 /**
- * Finds an account's rows that lie before an instant, and hands them to `use`, which may take them out: a file that has
- * only such rows goes, one that has others too is made anew without them.
+ * Removes an account's rows that lie before an instant: a file that has only such rows goes, one that has others too is
+ * rewritten without them.
  *
- * @param struck units that are to be struck out as far as they have no rows left
- * @throws LedgerlakeError LAKE_STORE or SQL where a file is missing or can't be read
+ * Windows count as read for good, so that nothing asks for the forgotten rows again. A group's events count as read as
+ * long as the group is listed or some of them are there, an order while it has rows: of one whose rows all went not
+ * even its number stays.
+ *
+ * @param before milliseconds since 1970
+ * @returns whether a load key doesn't count as read any more
+ * @throws LedgerlakeError LAKE_STORE or SQL where a file is missing or can't be read; nothing was removed then
  */
-export async function withAgedRows<T>(
+export async function removeAged(
   lake: Lake,
   account: string,
-  aging: Aging,
-  struck: readonly Load[],
-  use: (aged: AgedRows) => Promise<T>,
-): Promise<T> {
-  return withLocalFiles(lake.store, async (local) => {
-    const database = await openDatabase({ folders: [lake.store.address(''), local.folder] });
-    try {
-      const work = { lake, account, aging, database, local };
-      const tables: AgedTable[] = [];
-      const gone = new Set<string>();
-      for (const table of lake.tables) {
-        const rule = aging.rules.get(table.schema.name);
-        if (rule === undefined) continue;
-        const found = await agedFiles(work, table, rule, struck);
-        tables.push({ table, rule, files: found.files });
-        for (const unit of found.units) gone.add(unitKey(unit));
+  before: number,
+  clock: Clock,
+): Promise<(load: Load) => boolean> {
+  const noted = new Set((await notedLoads(lake, account)).map(keyOf));
+  await unpinLasting(lake, clock.now());
+  return withWorkspace(defaultLimits, lake.store, async (workspace) => {
+    const retention: Retention = { lake, clock, workspace, account, before };
+    const listed = listedGroups(lake.table(groups.name), retention);
+    const aged: { table: DeltaTable; rule: AgingRule; files: AgedFile[] }[] = [];
+    const gone = new Map<string, Load>();
+    for (const table of lake.tables) {
+      const rule = ruleOf(table.schema);
+      if (rule === undefined) continue;
+      const { files, emptied, filled } = await agedFiles(retention, table, rule);
+      aged.push({ table, rule, files });
+      if (rule.loadKey === undefined) continue;
+      for (const load of loadsOf(table, account)) {
+        const { loadKey } = load;
+        if (filled.has(loadKey)) continue;
+        const hadRows = emptied.has(loadKey) || noted.has(keyOf(load));
+        const outlives = loadKey.startsWith('group/') ? listed.has(loadKey) : !hadRows;
+        if (!outlives) gone.set(keyOf(load), load);
       }
-      const remove = async (clock: Clock): Promise<void> => {
-        for (const aged of tables) await removeRows(work, aged, gone, clock);
-      };
-      return await use({ units: [...gone].map(readKey), remove });
-    } finally {
-      database.close();
     }
+    await writeForgetNote(lake, { account, loads: [...gone.values()] });
+    for (const { table, rule, files } of aged) await removeRows(retention, table, rule, files, gone);
+    return (load) => gone.has(keyOf(load));
   });
 }
 
-interface Work {
-  readonly lake: Lake;
-  readonly account: string;
-  readonly aging: Aging;
-  readonly database: Database;
-  readonly local: LocalFiles;
+/** Load keys of the groups that stay in the listing. */
+function listedGroups(table: DeltaTable, { account, before }: Retention): Set<string> {
+  const spans = mainFiles(table, account).flatMap(
+    ({ add: { tags } }) => JSON.parse(tags?.['groups'] ?? '[]') as GroupSpan[],
+  );
+  return new Set(spans.filter(({ end }) => end === null || end >= before).map(({ id }) => `group/${id}`));
 }
 
+/** A table's files, and the load keys of which rows were found, with rows that stay and without. */
 async function agedFiles(
-  { account, aging, database, local }: Work,
+  { workspace: { database, fresh, clear }, lake, account, before }: Retention,
   table: DeltaTable,
   rule: AgingRule,
-  struck: readonly Load[],
-): Promise<{ files: AgedFile[]; units: Load[] }> {
-  const files: AgedFile[] = [];
-  const had = new Set<string>();
-  const left = new Set<string>();
-  const stays = staying(rule, aging.before);
+): Promise<{ files: AgedFile[]; emptied: Set<string>; filled: Set<string> }> {
+  const found = { files: new Array<AgedFile>(), emptied: new Set<string>(), filled: new Set<string>() };
   for (const { add, derived } of mainFiles(table, account)) {
     const rows = Number(add.tags?.['rows'] ?? 0);
-    const age = rule.unit === undefined ? ageByStatistics(add, rule.column, aging.before) : undefined;
+    const age = rule.loadKey === undefined ? ageByStatistics(add, rule.instant, before) : undefined;
     if (age !== undefined) {
-      files.push({ add, derived, rows, kept: age === 'new' ? rows : 0 });
+      found.files.push({ add, derived, rows, kept: age === 'new' ? rows : 0 });
       continue;
     }
-    const address = await local.fetch(table.pathOf(add));
-    files.push({ add, derived, rows, kept: await countRows(database, address, stays) });
-    if (rule.unit !== undefined) {
-      const counts = await database.rows(
-        `SELECT ${rule.unit} AS unit, count(*) FILTER (${stays}) AS kept FROM ${readParquet([address])} GROUP BY unit`,
-      );
-      for (const { unit, kept } of counts) (kept === 0n ? had : left).add(String(unit));
-    }
-    await local.clear();
+    const counts = await database.rows(
+      `SELECT ${rule.loadKey ?? 'NULL'} AS load_key, count(*) FILTER (${staying(rule, before)}) AS kept ` +
+        `FROM ${readParquet([await fetched(lake, table.pathOf(add), fresh)])} GROUP BY load_key`,
+    );
+    for (const { load_key, kept } of counts) (kept === 0n ? found.emptied : found.filled).add(String(load_key));
+    found.files.push({ add, derived, rows, kept: counts.reduce((sum, { kept }) => sum + Number(kept), 0) });
+    await clear();
   }
-  const units = rule.unit === undefined ? [] : emptied(table, account, aging, { had, left }, struck);
-  return { files, units };
-}
-
-/** The units of a table that don't count any more once their rows are gone. */
-function emptied(
-  table: DeltaTable,
-  account: string,
-  aging: Aging,
-  { had, left }: { had: ReadonlySet<string>; left: ReadonlySet<string> },
-  struck: readonly Load[],
-): Load[] {
-  const earlier = new Set(struck.map(unitKey));
-  return unitsOfTable(table, account).filter((unit) => {
-    if (left.has(unit.loadKey)) return false;
-    return !aging.outlives(unit.loadKey, had.has(unit.loadKey) || earlier.has(unitKey(unit)));
-  });
+  return found;
 }
 
 /** Whether the log's statistics say that all of a file's rows stay, or that all go; undefined where they don't tell. */
@@ -157,123 +146,93 @@ function ageByStatistics(add: Add, column: string, before: number): 'new' | 'old
   return max < before && stats.nullCount?.[column] === 0 ? 'old' : undefined;
 }
 
-async function removeRows(work: Work, { table, rule, files }: AgedTable, gone: ReadonlySet<string>, clock: Clock) {
-  const whole = files.filter(({ kept, rows }) => kept === 0 && rows > 0).map(({ add }) => add);
-  if (whole.length > 0) await exchangeFiles(work.lake, clock, table, whole, []);
-  for (const { add, derived, kept, rows } of files) {
-    const pipeline = add.tags?.['pipeline'] ?? '';
-    // A file repeats the units that it was read with, those too whose rows lie in another file.
-    const units = loadKeysOf(add).filter((loadKey) => !gone.has(unitKey({ pipeline, loadKey })));
-    if (whole.includes(add) || (kept === rows && units.length === loadKeysOf(add).length)) continue;
-    const made = await rewritten(work, { table, rule, add, derived, units, now: clock.now() });
-    await exchangeFiles(work.lake, clock, table, [add], made);
-  }
-}
-
-function exchangeFiles(lake: Lake, clock: Clock, table: DeltaTable, old: readonly Add[], files: readonly NewFile[]) {
-  return commitTransaction(lake, clock, {
-    operation: 'DELETE',
-    main: table.schema,
-    files,
-    decide: (snapshot) => {
-      const held = old.filter(({ path }) => snapshot.files.has(path));
-      return held.length === 0 ? undefined : { replaced: held, actions: [] };
-    },
-  });
-}
-
-interface Rewriting {
-  readonly table: DeltaTable;
-  readonly rule: AgingRule;
-  readonly add: Add;
-  /** The derived files that it names. */
-  readonly derived: readonly string[];
-  /** Those of its units that still count. */
-  readonly units: readonly string[];
-  readonly now: number;
-}
-
-/** A main table's file and its derived ones, made anew without the rows that go. */
-async function rewritten(
-  { lake, aging, database, local }: Work,
-  { table, rule, add: old, derived, units, now }: Rewriting,
-): Promise<NewFile[]> {
-  // Where a unit goes, the old label may name it.
-  const relabel = (key: string, value: string) =>
-    units.length < loadKeysOf(old).length ? relabelled(key, value, label(units)) : value;
-  const make = async (of: DeltaTable, add: Add) => {
-    const target = local.fresh();
-    const source = await local.fetch(of.pathOf(add));
-    const file = await rewriteFile(database, of.schema, { source, target }, staying(rule, aging.before), relabel);
-    return { of, add, target, file: { ...file, bytes: await bytesOf(file) } };
+async function removeRows(
+  retention: Retention,
+  table: DeltaTable,
+  rule: AgingRule,
+  files: readonly AgedFile[],
+  gone: ReadonlyMap<string, Load>,
+): Promise<void> {
+  const replace = async (old: readonly Add[], by: readonly NewFile[]): Promise<void> => {
+    await commitTransaction(retention.lake, retention.clock, {
+      operation: 'DELETE',
+      main: table.schema,
+      files: by.map((file) => ({ ...file, add: { ...file.add, dataChange: true } })),
+      decide: (snapshot) => {
+        const replaced = old.filter(({ path }) => snapshot.files.has(path));
+        return replaced.length === 0 ? undefined : { replaced, actions: [] };
+      },
+    });
   };
-
-  const made = [await make(table, old)];
-  for (const path of derived) {
-    const of = lake.table(path.split('/')[0] ?? '');
-    const add = of.fileAt(path);
-    if (add !== undefined) made.push(await make(of, add));
+  const whole = files.filter(({ kept, rows }) => kept === 0 && rows > 0);
+  if (whole.length > 0) {
+    await replace(
+      whole.map(({ add }) => add),
+      [],
+    );
   }
-  // No file without a row, as a slice makes none.
-  const filled = made.filter(({ file }) => file.rows > 0);
-  const targets = filled.filter(({ of }) => of !== table).map(({ target }) => target);
-  const tags = { ...(await rule.tags(database, old, targets)), units: JSON.stringify(units) };
-  const files = filled.map(({ of, add, file }) => newFile(of, add, file, tags, now));
-  await local.clear();
+  for (const file of files) {
+    const { add, kept, rows } = file;
+    const pipeline = add.tags?.['pipeline'] ?? '';
+    // A file repeats the load keys that it was read with, those too whose rows lie in another file.
+    const loadKeys = loadKeysOf(add).filter((loadKey) => !gone.has(keyOf({ pipeline, loadKey })));
+    if (whole.includes(file) || (kept === rows && loadKeys.length === loadKeysOf(add).length)) continue;
+    await replace([add], await rewritten(retention, table, rule, file, loadKeys));
+    await retention.workspace.clear();
+  }
+}
+
+/** A main table's file and its derived ones, rewritten without the rows that go. */
+async function rewritten(
+  { lake, clock, workspace, before }: Retention,
+  main: DeltaTable,
+  rule: AgingRule,
+  { add: old, derived, kept }: AgedFile,
+  loadKeys: readonly string[],
+): Promise<NewFile[]> {
+  const sources = derived.flatMap((path) => {
+    const table = lake.table(path.split('/')[0] ?? '');
+    return table.fileAt(path) === undefined ? [] : [{ table, path }];
+  });
+  const { account, month } = old.partitionValues;
+  const pipeline = old.tags?.['pipeline'] ?? '';
+  const family = { pipeline, main: main.schema, derived: sources.map(({ table }) => table.schema) };
+  const tables = [...sources, { table: main, path: main.pathOf(old) }].map(({ table, path }) => ({
+    table: table.schema,
+    write: async (metadata: ReadonlyMap<string, string>) => {
+      const source = await fetched(lake, path, workspace.fresh);
+      return writeFiltered(workspace, table.schema, [source], staying(rule, before), metadata);
+    },
+  }));
+  const target = { family, account: account ?? '', month: month ?? '', loadKeys };
+  const files = await writeBundle(workspace, { target, key: old.path, tags: old.tags ?? {}, tables }, clock.now());
+  expectRows(main.schema, kept, Number(files.at(-1)?.add.tags?.['rows'] ?? 0));
   return files;
 }
 
-/** A file in the place of an old one, under the old name with its own hash. */
-function newFile(
-  { schema }: DeltaTable,
-  old: Add,
-  { bytes, rows, stats }: LocalParquet & { readonly bytes: Uint8Array },
-  tags: Readonly<Record<string, string>>,
-  now: number,
-): NewFile {
-  const content = contentOf(bytes);
-  const add = addOf(
-    {
-      path: old.path.replace(/(-[0-9a-f]{16})?(-\d+)?\.parquet$/, `-${content.sha256.slice(0, 16)}.parquet`),
-      partitionValues: old.partitionValues,
-      dataChange: true,
-      ...{ content, rows, stats, tags: { ...old.tags, ...tags } },
-    },
-    now,
+/** A lake's file as one of the local disk, whatever its bytes: what is damaged is forgotten as well. */
+async function fetched({ store }: Lake, path: string, fresh: () => string): Promise<string> {
+  const file = await localFile(store, path, fresh);
+  if (file !== undefined) return file;
+  throw new LedgerlakeError(
+    'LAKE_STORE',
+    `expected the file ${path} in ${store.location}, the log names it and it is missing; \`ledgerlake verify\` tells what else is`,
   );
-  return { table: schema, add, read: () => Promise.resolve(bytes) };
 }
 
-/** SQL: true for the rows that stay. */
-function staying({ column }: AgingRule, before: number): string {
-  return `coalesce(${column} >= ${timestampLiteral(before)}, true)`;
+/** In SQL: true for the rows that stay. */
+function staying({ instant }: AgingRule, before: number): string {
+  return `coalesce(${instant} >= ${timestampLiteral(before)}, true)`;
 }
 
-/** Key-value metadata with another window, where it tells the window. */
-function relabelled(key: string, value: string, window: string): string {
-  if (key === 'ledgerlake.window') return window;
-  if (key !== 'ledgerlake') return value;
-  return JSON.stringify({ ...(JSON.parse(value) as Record<string, unknown>), window });
-}
-
-/** For people, in a file's metadata. */
-function label([first = '', ...others]: readonly string[]): string {
-  return others.length === 0 ? first : `${first} and ${others.length} more`;
-}
-
-function unitsOfTable(table: DeltaTable, account: string): Load[] {
+function loadsOf(table: DeltaTable, account: string): Load[] {
   return [...table.snapshot.txnsOf(account)].flatMap(({ appId }) => {
-    const read = parseAppId(appId);
-    return read === undefined ? [] : [{ pipeline: read.pipeline, loadKey: read.loadKey }];
+    const load = parseAppId(appId);
+    return load === undefined ? [] : [{ pipeline: load.pipeline, loadKey: load.loadKey }];
   });
 }
 
 /** A pipeline's name has no slash. */
-function unitKey({ pipeline, loadKey }: Load): string {
+function keyOf({ pipeline, loadKey }: Load): string {
   return `${pipeline}/${loadKey}`;
-}
-
-function readKey(key: string): Load {
-  const slash = key.indexOf('/');
-  return { pipeline: key.slice(0, slash), loadKey: key.slice(slash + 1) };
 }

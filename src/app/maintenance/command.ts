@@ -1,7 +1,8 @@
-import { emitDamagedCheckpoints } from '../context.js';
-import type { Clock } from '../../core/clock.js';
+import { emitDamagedCheckpoints, type RunContext } from '../context.js';
 import { usageError } from '../../core/errors.js';
-import type { Emit } from '../../core/events/run-event.js';
+import { printable } from '../../core/printable.js';
+import { formatBytes, formatCount } from '../../core/text/amounts.js';
+import { grid } from '../../core/text/width.js';
 import { tables } from '../../sources/finances/model/tables.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import { Lake } from '../../lake/lake.js';
@@ -9,7 +10,6 @@ import { acquireLease } from '../../lake/upkeep/leases.js';
 import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
 import { familiesOf, type Family, type Tabled } from '../../core/columns/table.js';
-import { type Work, workJson, workText, type WorkReport, type WorkWords } from './work-summary.js';
 import type { Limits } from '../../lake/files/workspace.js';
 
 /** What `compact` and `rebuild` are asked for. */
@@ -22,91 +22,125 @@ export interface MaintenanceOptions {
   readonly json: boolean;
   /** In the place of the one that `lake` names. */
   readonly store?: Store;
-  /** What the work may hold in memory, where it isn't the default. */
+  /** What the command may hold in memory, where it isn't its default. */
   readonly limits?: Limits;
 }
 
-interface Surroundings {
-  readonly clock: Clock;
-  readonly print: (text: string) => void;
-  readonly emit: Emit;
+/** What a command changes, and with what. */
+export interface MaintenanceRun extends Pick<RunContext, 'clock' | 'signal' | 'emit'> {
+  readonly lake: Lake;
+  readonly families: readonly Family[];
+  readonly account: string | undefined;
+  readonly limits: Limits;
+  /** Figures of one more family, which count for the summary as they are by then, also where the command fails. */
+  readonly begin: (family: Family) => FamilySummary;
+}
+
+/** What `compact` or `rebuild` has done to one pipeline's tables. */
+export interface FamilySummary {
+  readonly pipeline: string;
+  /** Merges, or files of the main table that were re-derived. */
+  slices: number;
+  /** Rows gone through, by table. */
+  readonly rows: Map<string, number>;
+  /** Files written, and their bytes. */
+  files: number;
+  bytes: number;
+  /** Files that they replace, and their bytes. */
+  replacedFiles: number;
+  replacedBytes: number;
+  seconds: number;
 }
 
 /** Which of the commands it is. */
-interface MaintenanceKind {
+interface MaintenanceCommand {
   readonly command: string;
-  readonly words: WorkWords;
-  /** Whose tables it can work on. */
+  /** Whose tables it can change. */
   readonly pipelines: readonly Tabled[];
+  readonly limits: Limits;
+  /** `Compacted`. */
+  readonly title: string;
+  /** Printed where no file was written. */
+  readonly nothing: (summaries: readonly FamilySummary[]) => string;
+  /** Heading of the number of slices. */
+  readonly slices: string;
+  readonly run: (run: MaintenanceRun) => Promise<void>;
 }
 
-/** Does the work on the families of the pipelines that were asked for, notes it per family, and goes on until it fails. */
-type Step = (lake: Lake, families: readonly Family[], work: Map<Family, Work>) => Promise<void>;
-
 /**
- * Opens the lake for work on its own files, clears what dead runs left, does the work, clears again and prints a summary,
- * also of work that failed. A lake that holds nothing is left alone.
+ * Opens the lake for a change of its own files, clears what dead runs left, runs the command, clears once more and prints a
+ * summary, also of a command that failed. A lake that holds nothing is left alone.
  *
- * @throws LedgerlakeError USAGE for an unknown pipeline or account and where there is no lake, and what the work throws
+ * @throws LedgerlakeError USAGE for an unknown pipeline or account and where there is no lake, and what the command throws
  */
 export async function maintain(
   options: MaintenanceOptions,
-  { clock, print, emit }: Surroundings,
-  { command, words, pipelines }: MaintenanceKind,
-  step: Step,
+  { clock, print, emit, signal }: RunContext,
+  { command, pipelines, limits, title, nothing, slices, run }: MaintenanceCommand,
 ): Promise<void> {
+  const { account } = options;
   const lake = await (options.store === undefined
     ? existingLake(options.lake, tables, clock)
     : Lake.open(options.store, tables, clock));
-  const families = chosenFamilies(options.pipelines, [...pipelines, ...ownPipelines(lake)]);
+  const families = chosenFamilies(options.pipelines, [...pipelines, ...customPipelines(lake)]);
   const accounts = lake.accounts();
-  if (options.account !== undefined && accounts.size > 0 && !accounts.has(options.account)) {
+  if (account !== undefined && accounts.size > 0 && !accounts.has(account)) {
     throw usageError(
-      `expected --account to be one that ${options.lake} holds (${[...accounts].toSorted().join(', ')}), got ${JSON.stringify(options.account)}`,
+      `expected --account to be one that ${options.lake} holds (${[...accounts].toSorted().join(', ')}), got ${JSON.stringify(account)}`,
     );
   }
   const began = clock.now();
-  const work = new Map<Family, Work>();
+  const summaries: FamilySummary[] = [];
+  const begin = ({ pipeline }: Family): FamilySummary => {
+    const none = { slices: 0, files: 0, bytes: 0, replacedFiles: 0, replacedBytes: 0, seconds: 0 };
+    const summary = { pipeline, ...none, rows: new Map<string, number>() };
+    summaries.push(summary);
+    return summary;
+  };
   emit({
-    ...{ event: 'run-started', command, account: options.account ?? null, lake: options.lake },
+    ...{ event: 'run-started', command, account: account ?? null, lake: options.lake },
     ...{ pipelines: families.map(({ pipeline }) => pipeline), from: null, to: null },
   });
   emitDamagedCheckpoints(lake.tables, emit);
-  const end = (failure: unknown): void => {
-    const report: WorkReport = {
-      lake: options.lake,
-      seconds: (clock.now() - began) / 1000,
-      works: [...work.values()],
-      failure,
-    };
-    emit({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds: report.seconds });
-    print(workText(report, words));
-    if (options.json) print(workJson(report));
+  const end = (status: 'done' | 'failed'): void => {
+    const seconds = (clock.now() - began) / 1000;
+    emit({ event: 'run-ended', status, seconds });
+    const written = summaries.filter(({ files }) => files > 0);
+    if (status === 'done' && written.length === 0) print(nothing(summaries));
+    else {
+      const heading =
+        status === 'done'
+          ? `${title} ${printable(options.lake)}`
+          : `Not done: ${printable(options.lake)}; what is listed here is in the lake and stays`;
+      print(['', heading, '', ...summaryGrid(written, slices), ''].join('\n'));
+    }
+    if (options.json)
+      print(JSON.stringify({ status, lake: options.lake, seconds, pipelines: summaryObject(summaries) }));
   };
   if (accounts.size === 0) {
-    end(undefined);
+    end('done');
     return;
   }
 
   const lease = await acquireLease(lake.store, clock);
   try {
     for (const table of lake.tables) await table.dropWrongCheckpoints();
-    // What a dead run left half-done stands in the way of what it was about to replace.
+    // What a dead run left half-done is in the way of what it was about to replace.
     await vacuumLake(lake, lease, clock);
-    await step(lake, families, work);
+    await run({ lake, families, clock, signal, emit, account, limits: options.limits ?? limits, begin });
     await vacuumLake(lake, lease, clock);
     lease.cleared();
   } catch (error) {
-    end(error);
+    end('failed');
     throw error;
   } finally {
     await lease.release();
   }
-  end(undefined);
+  end('done');
 }
 
-/** The tables that users' own pipelines have filled. */
-function ownPipelines(lake: Lake): Tabled[] {
+/** The tables that custom pipelines have filled. */
+function customPipelines(lake: Lake): Tabled[] {
   return lake.tables.flatMap(({ schema }) =>
     schema.ownPipeline === undefined ? [] : [{ name: schema.ownPipeline, tables: [schema] }],
   );
@@ -119,4 +153,32 @@ function chosenFamilies(names: readonly string[], pipelines: readonly Tabled[]):
     throw usageError(`expected a pipeline (${known}), got ${JSON.stringify(name)}`);
   }
   return familiesOf(pipelines.filter(({ name }) => names.length === 0 || names.includes(name)));
+}
+
+/** For people: a line for each pipeline that was changed. */
+function summaryGrid(summaries: readonly FamilySummary[], slices: string): string[] {
+  const headings = ['pipeline', slices, 'files', 'after', 'size', 'after', 'time'];
+  const rows = summaries.map((of) => [
+    printable(of.pipeline),
+    formatCount(of.slices),
+    formatCount(of.replacedFiles),
+    formatCount(of.files),
+    formatBytes(of.replacedBytes),
+    formatBytes(of.bytes),
+    `${of.seconds.toFixed(1)} s`,
+  ]);
+  return grid([headings, ...rows]);
+}
+
+/** For programs: the keys that every command's summary has. */
+function summaryObject(summaries: readonly FamilySummary[]): object {
+  return Object.fromEntries(
+    summaries.map(({ pipeline, rows, slices, ...files }) => {
+      const ofTables = (ending: string) =>
+        [...rows].reduce((sum, [table, count]) => (table.endsWith(ending) ? sum + count : sum), 0);
+      const requests = { requests: 0, retries: 0, throttled: 0, pages: 0 };
+      const counts = { events: ofTables('events'), entries: ofTables('entries') };
+      return [pipeline, { slices, ...requests, ...counts, ...files, rows: Object.fromEntries(rows) }];
+    }),
+  );
 }

@@ -1,18 +1,7 @@
-import type { Clock } from '../../core/clock.js';
-import type { Emit } from '../../core/events/run-event.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { accountOf, removal, loadKeysOf } from '../../lake/delta/file-tags.js';
 import { damageOf } from '../../lake/files/checked-file.js';
-import type { Lake } from '../../lake/lake.js';
-
-export interface DropOptions {
-  readonly lake: Lake;
-  /** Undefined: every account. */
-  readonly account: string | undefined;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-  readonly emit: Emit;
-}
+import type { MaintenanceRun } from './command.js';
 
 /**
  * Removes the files of the history that are missing or aren't what the log says, in one commit, and reports the rows that are
@@ -20,7 +9,7 @@ export interface DropOptions {
  *
  * @throws LedgerlakeError as the store and the log do, STOPPED
  */
-export async function dropDamagedHistory({ lake, account, clock, signal, emit }: DropOptions): Promise<void> {
+export async function dropDamagedHistory({ lake, account, clock, signal, emit }: MaintenanceRun): Promise<void> {
   for (const table of lake.tables) {
     if (table.schema.lasting !== true) continue;
     const damaged = new Map<string, { readonly add: Add; readonly reason: string }>();

@@ -1,25 +1,41 @@
+import type { Clock } from '../../core/clock.js';
 import type { Table, Family } from '../../core/columns/table.js';
 import type { Add } from '../../lake/delta/actions.js';
-import type { Transaction } from '../../lake/transaction/transaction.js';
+import type { Transaction, NewFile } from '../../lake/transaction/transaction.js';
 import { fileAt } from '../../lake/transaction/references.js';
 import { derivedOf, isDerivedFile } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
+import { checkedFile } from '../../lake/files/checked-file.js';
+import { columnList, rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
+import {
+  addNets,
+  groupSpans,
+  netSumsOfFile,
+  sharedTags,
+  metadataOf,
+  newFile,
+  type FileTarget,
+} from '../../lake/files/new-file.js';
+import { sortedFile } from '../../lake/files/sorted-file.js';
+import type { Workspace } from '../../lake/files/workspace.js';
 
-/** A committed file of a derived table. */
-export interface DerivedFile {
-  readonly table: Table;
-  readonly add: Add;
-}
-
-/** A committed file of a main table with the derived files that it names. */
+/** A committed file of a main table with the derived files that it references. */
 export interface Bundle {
   readonly main: Add;
-  readonly derived: readonly DerivedFile[];
-  /** Whether the log has all of its derived files, and nothing else names them. */
+  readonly derived: readonly { readonly table: Table; readonly add: Add }[];
+  /** Whether the log has all of its derived files, and nothing else references them. */
   readonly isWhole: boolean;
 }
 
-/** The bundles of a family's files, by path. One that isn't whole is mostly one that another run is at work on. */
+/** What bundles of a family are rewritten with. */
+export interface Rewriting {
+  readonly lake: Lake;
+  readonly clock: Clock;
+  readonly workspace: Workspace;
+  readonly family: Family;
+}
+
+/** The bundles of a family's files, by path. One that isn't whole is mostly one that another run is changing. */
 export function bundlesOf(lake: Lake, family: Family, account: string | undefined): Bundle[] {
   const accounts = account === undefined ? [...lake.accounts()].toSorted() : [account];
   const adds = accounts
@@ -30,23 +46,34 @@ export function bundlesOf(lake: Lake, family: Family, account: string | undefine
   return adds
     .toSorted((a, b) => (a.path < b.path ? -1 : 1))
     .map((main) => {
-      const files = namesOf(main).map((path) =>
-        snapshot.referenceCount(path) === 1 ? derivedFile(lake, family, path) : undefined,
-      );
-      const own = files.filter((file) => file !== undefined);
-      return { main, derived: own, isWhole: own.length === files.length };
+      const paths = derivedOf(main) ?? [];
+      const derived = paths.flatMap((path) => {
+        const found = snapshot.referenceCount(path) === 1 ? fileAt(lake.tables, path) : undefined;
+        const table = family.derived.find(({ name }) => name === found?.table.schema.name);
+        return found === undefined || table === undefined ? [] : [{ table, add: found.add }];
+      });
+      return { main, derived, isWhole: derived.length === paths.length };
     });
 }
 
-/** The file of one of a family's derived tables with a path within the lake. */
-function derivedFile(lake: Lake, { derived }: Family, path: string): DerivedFile | undefined {
-  const found = fileAt(lake.tables, path);
-  const table = derived.find(({ name }) => name === found?.table.schema.name);
-  return found === undefined || table === undefined ? undefined : { table, add: found.add };
+/** A family's tables of which some bundles have files, the main one last, with these files. */
+export function tablesOf({ main, derived }: Family, bundles: readonly Bundle[]): { table: Table; adds: Add[] }[] {
+  const ofDerived = derived.map((table) => ({
+    table,
+    adds: bundles.flatMap((bundle) => bundle.derived.filter((of) => of.table === table).map(({ add }) => add)),
+  }));
+  return [...ofDerived, { table: main, adds: bundles.map((bundle) => bundle.main) }].filter(
+    ({ adds }) => adds.length > 0,
+  );
 }
 
-function namesOf(add: Add): readonly string[] {
-  return derivedOf(add) ?? [];
+/** Bytes of bundles' files. */
+export function bytesOf(bundles: readonly Bundle[]): number {
+  return bundles.flatMap(({ main, derived }) => [main, ...derived.map(({ add }) => add)]).reduce(addSize, 0);
+}
+
+export function addSize(sum: number, { size }: Add): number {
+  return sum + size;
 }
 
 /**
@@ -63,7 +90,7 @@ function currentFiles(files: ReadonlyMap<string, Add>, bundles: readonly Bundle[
   return current.length === bundles.length ? current : undefined;
 }
 
-/** What a transaction that takes the place of bundles has to do, while all of them are there. */
+/** What a transaction that replaces bundles has to do, while all of them are there. */
 export function replacing(bundles: readonly Bundle[]): Transaction['decide'] {
   return ({ files }) => {
     const replaced = currentFiles(files, bundles);
@@ -71,19 +98,7 @@ export function replacing(bundles: readonly Bundle[]): Transaction['decide'] {
   };
 }
 
-/** Bytes of a bundle's files by table. */
-export function sizesOf({ main, derived }: Bundle): number[] {
-  const sizes = new Map<Table, number>();
-  for (const { table, add } of derived) sizes.set(table, (sizes.get(table) ?? 0) + add.size);
-  return [main.size, ...sizes.values()];
-}
-
-/** How many files a bundle has. */
-export function fileCountOf({ derived }: Bundle): number {
-  return 1 + derived.length;
-}
-
-/** What a step over bundles comes to; undefined where it failed and another run has replaced one of them meanwhile. */
+/** What a step over bundles returns; undefined where it failed and another run has replaced one of them meanwhile. */
 export async function whileLive<T>(
   lake: Lake,
   family: Family,
@@ -97,4 +112,77 @@ export async function whileLive<T>(
     if (currentFiles(lake.table(family.main.name).snapshot.files, bundles) !== undefined) throw error;
     return undefined;
   }
+}
+
+/**
+ * Copies committed files of a table into the workspace; their paths there. Throws as `checkedFile` does: copies stay when
+ * another run replaces the files.
+ */
+export async function fetchFiles(
+  { lake, workspace }: Pick<Rewriting, 'lake' | 'workspace'>,
+  { name }: Table,
+  adds: readonly Add[],
+): Promise<string[]> {
+  const paths: string[] = [];
+  for (const add of adds)
+    paths.push(await checkedFile(lake.store, lake.table(name), add, workspace, { isCopied: true }));
+  return paths;
+}
+
+/** Writes the rows of local files of a table that meet a condition in SQL, in their order. */
+export async function writeFiltered(
+  workspace: Workspace,
+  table: Table,
+  paths: readonly string[],
+  condition: string,
+  metadata: ReadonlyMap<string, string>,
+): Promise<LocalParquet> {
+  const columns = await columnList(workspace.database, table, paths);
+  const select = (range: string) =>
+    `SELECT ${columns} FROM ${rowsIn(paths, ', file_row_number = true')} ` +
+    `WHERE ${condition} AND ${range} ORDER BY file_row_number`;
+  return sortedFile(workspace, table, { paths, metadata, select }, {});
+}
+
+/** Rows of bundles on their way into a bundle of their own. */
+export interface NewBundle {
+  readonly target: FileTarget;
+  /** Tells it from the others of the same commit. */
+  readonly key: string;
+  /** Tags of the main file that the rows are of: what adds something up is added up anew. */
+  readonly tags: Readonly<Record<string, string>>;
+  /** Writes the rows of each table, the main one last. */
+  readonly tables: readonly {
+    readonly table: Table;
+    readonly write: (metadata: ReadonlyMap<string, string>) => Promise<LocalParquet>;
+  }[];
+}
+
+/** Writes a bundle's files, as far as they have rows; none where the main one has none. */
+export async function writeBundle(
+  { database }: Workspace,
+  { target, key, tags, tables }: NewBundle,
+  now: number,
+): Promise<NewFile[]> {
+  const metadata = metadataOf(target);
+  const written: { table: Table; local: LocalParquet }[] = [];
+  for (const { table, write } of tables) {
+    const local = await write(metadata);
+    if (local.rows > 0) written.push({ table, local });
+  }
+  const main = written.find(({ table }) => table === target.family.main);
+  if (main === undefined) return [];
+  const added = { ...sharedTags([tags]) };
+  if (tags['net'] !== undefined) {
+    const nets = [];
+    for (const { table, local } of written)
+      if (table !== main.table) nets.push(await netSumsOfFile(database, table, local.path));
+    added['net'] = JSON.stringify(addNets(nets));
+  }
+  if (tags['groups'] !== undefined) added['groups'] = JSON.stringify(await groupSpans(database, main.local.path));
+  const files: NewFile[] = [];
+  for (const { table, local } of written) {
+    files.push({ ...(await newFile(table, target, local, added, now)), bundle: key });
+  }
+  return files;
 }

@@ -1,39 +1,237 @@
-import { maintain, type MaintenanceOptions } from './command.js';
-import { rebuildLake, rebuildLimits } from './rebuild.js';
-import { pipelines } from '../../../pipelines/all-pipelines.js';
+import { readFile } from 'node:fs/promises';
+import type { Table, Family } from '../../core/columns/table.js';
+import type { ParquetSource } from '../../core/parquet/wasm.js';
+import { withWriter, type SizedWriter } from '../../core/parquet/thread.js';
 import { formatCount } from '../../core/text/amounts.js';
+import { entries, groupEntries, orderEntries } from '../../sources/finances/model/tables.js';
+import { pipelines } from '../../../pipelines/all-pipelines.js';
 import type { RunContext } from '../context.js';
+import { DamagedFile, addOf, contentOf, loadKeysOf } from '../../lake/delta/file-tags.js';
+import type { Add } from '../../lake/delta/actions.js';
+import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
+import { checkedBytes, checkedSource } from '../../lake/files/checked-file.js';
+import { sharedTags } from '../../lake/files/new-file.js';
+import { defaultLimits, ownFiles, withWorkspace, type Limits, type Workspace } from '../../lake/files/workspace.js';
+import { maintain, type FamilySummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
+import { addSize, bundlesOf, bytesOf, replacing, whileLive, type Bundle } from './file-bundles.js';
+import { pageBytes, rederive, storedSums, type RederivedEntries, type Rederiving } from './rederived-entries.js';
+
+/** Tables whose rows are derived from the `raw` of a main table's rows. */
+const entryTables: ReadonlySet<Table> = new Set([entries, groupEntries, orderEntries]);
+
+/** Entries are narrow: less is enough than for files of events. */
+export const rebuildLimits: Limits = { ...defaultLimits, memory: '256MB' };
 
 export type RebuildOptions = MaintenanceOptions;
 
 /**
- * `ledgerlake rebuild`: makes the entries again from the stored bytes of the events, and prints a summary. No upstream, no
- * quota; where this version makes what is there already, nothing is written.
+ * `ledgerlake rebuild`: derives the entries of every committed file of events again from `raw`, commits those that differ
+ * from the stored ones, file by file, and prints a summary. No upstream, no quota; where nothing differs nothing is written.
  *
  * @throws LedgerlakeError USAGE for an unknown pipeline or account, LAKE_STORE naming a file of events that is missing or
  *   was changed behind the lake's back, STOPPED; the summary is printed by then, and what was committed stays
  */
 export async function rebuild(options: RebuildOptions, context: RunContext): Promise<void> {
-  const words = {
-    done: 'Made again what has changed in',
-    nothing: (works: readonly { slices: number }[]) => {
-      const files = works.reduce((sum, { slices }) => sum + slices, 0);
+  await maintain(options, context, {
+    command: 'rebuild',
+    pipelines,
+    limits: rebuildLimits,
+    title: 'Made again what has changed in',
+    nothing: (summaries) => {
+      const files = summaries.reduce((sum, { slices }) => sum + slices, 0);
       return `\nNothing to do: the entries of ${formatCount(files, 'file')} in ${options.lake} are what this version makes of them.\n`;
     },
     slices: 'files read',
-  };
-  await maintain(options, context, { command: 'rebuild', words, pipelines }, (lake, families, work) =>
-    rebuildLake(
-      {
-        lake,
-        families,
-        clock: context.clock,
-        signal: context.signal,
-        account: options.account,
-        limits: options.limits ?? rebuildLimits,
-        emit: context.emit,
-      },
-      work,
-    ),
-  );
+    run: async (run) => {
+      const { lake, account, families, limits, signal } = run;
+      const rebuilt = families.flatMap((family) => {
+        const table = family.derived.find((derived) => entryTables.has(derived));
+        return table === undefined ? [] : [{ family, table }];
+      });
+      await withWorkspace(limits, lake.store, (workspace) =>
+        withWriter(limits.thread, signal, async (writer) => {
+          const bundles = rebuilt.flatMap(({ family }) => bundlesOf(lake, family, account));
+          writer.expect(bundles.reduce((sum, { main }) => sum + pageBytes(main), 0));
+          for (const { family, table } of rebuilt) {
+            await new FamilyRebuild({ run, workspace, writer, family, table, summary: run.begin(family) }).rebuild();
+          }
+        }),
+      );
+    },
+  });
+}
+
+/** A bundle whose entries are derived again and handed over to the writer. */
+interface Begun {
+  readonly bundle: Bundle;
+  /** Holds its files alone. */
+  readonly workspace: Workspace;
+  /** Undefined where not all of the stored entries are in the lake as their commit says. */
+  readonly stored: readonly ParquetSource[] | undefined;
+  readonly rederiving: Rederiving;
+}
+
+interface RebuildContext {
+  readonly run: MaintenanceRun;
+  readonly workspace: Workspace;
+  readonly writer: SizedWriter;
+  readonly family: Family;
+  /** Of the family's entries. */
+  readonly table: Table;
+  readonly summary: FamilySummary;
+}
+
+/** The rebuild of one family: files are derived again one by one, and compared and committed in order. */
+class FamilyRebuild {
+  readonly #context: RebuildContext;
+  /** Main files, with what they reference, whose entries are what they should be, or are being derived. */
+  readonly #seen = new Set<string>();
+
+  constructor(context: RebuildContext) {
+    this.#context = context;
+  }
+
+  async rebuild(): Promise<void> {
+    const { run, family, summary } = this.#context;
+    const { lake, clock, account, signal, emit } = run;
+    const began = clock.now();
+    const planned = bundlesOf(lake, family, account);
+    const bytes = planned.map(({ main }) => main).reduce(addSize, 0);
+    emit({ event: 'files-planned', pipeline: family.pipeline, files: planned.length, bytes });
+    let before: Begun | undefined;
+    try {
+      for (let bundle = this.#next(); bundle !== undefined; bundle = this.#next()) {
+        signal.throwIfAborted();
+        const begun = await this.#begin(bundle);
+        const written = before;
+        before = begun;
+        // While this one was derived the writer was at the one before.
+        if (written !== undefined) await this.#finish(written);
+      }
+    } catch (error) {
+      // What is whole by now isn't lost because another file can't be read.
+      if (before !== undefined && !signal.aborted) await this.#finish(before);
+      throw error;
+    }
+    if (before !== undefined) await this.#finish(before);
+    summary.seconds = (clock.now() - began) / 1000;
+  }
+
+  /** Looked for anew each time: another run may put a file in the place of others that hasn't been checked. */
+  #next(): Bundle | undefined {
+    const { run, family } = this.#context;
+    const bundle = bundlesOf(run.lake, family, run.account).find((candidate) => !this.#seen.has(keyOf(candidate)));
+    if (bundle !== undefined) this.#seen.add(keyOf(bundle));
+    return bundle;
+  }
+
+  /** Throws LAKE_STORE where the file of events is missing or was changed; undefined where another run has replaced it meanwhile. */
+  async #begin(bundle: Bundle): Promise<Begun | undefined> {
+    const { run, family, table, writer } = this.#context;
+    const { lake, signal } = run;
+    const workspace = ownFiles(this.#context.workspace);
+    const begun = await whileLive(lake, family, [bundle], async () => {
+      const file = await checkedSource(lake.store, lake.table(family.main.name), bundle.main, workspace);
+      const stored = await this.#storedEntries(bundle, workspace);
+      const rederiving = await rederive(workspace, writer, table, bundle.main, file, signal);
+      return { bundle, workspace, stored, rederiving };
+    });
+    if (begun === undefined) await workspace.clear();
+    return begun;
+  }
+
+  /** The files of a bundle's entries; undefined where not all of them are in the lake as their commit says. */
+  async #storedEntries(
+    { derived, isWhole }: Bundle,
+    workspace: Workspace,
+  ): Promise<readonly ParquetSource[] | undefined> {
+    if (!isWhole) return undefined;
+    const { run, table } = this.#context;
+    const files: ParquetSource[] = [];
+    for (const { add } of derived.filter((of) => of.table === table)) {
+      try {
+        files.push(await checkedSource(run.lake.store, run.lake.table(table.name), add, workspace));
+      } catch (error) {
+        if (!(error instanceof DamagedFile)) throw error;
+        // It is derived again, so it is no loss.
+        return undefined;
+      }
+    }
+    return files;
+  }
+
+  /** Commits what differs, and takes the bundle's files out of the workspace. */
+  async #finish({ bundle, workspace, stored, rederiving }: Begun): Promise<void> {
+    const { run, family, table, summary } = this.#context;
+    const { lake, emit } = run;
+    const rederived = await rederiving.entries;
+    const isSame = stored !== undefined && rederived.sums.equals(await storedSums(table, stored));
+    if (!isSame && !(await this.#commit(bundle, rederived))) {
+      // Another run has replaced it meanwhile.
+      await lake.refresh();
+    } else {
+      summary.slices++;
+      summary.rows.set(family.main.name, (summary.rows.get(family.main.name) ?? 0) + rederived.events);
+      summary.rows.set(table.name, (summary.rows.get(table.name) ?? 0) + rederived.rows);
+      const main = lake.table(family.main.name);
+      const live = main.snapshot.files.get(bundle.main.path);
+      // It references other files of entries now, and these are what they should be.
+      if (live !== undefined) this.#seen.add(keyOf({ main: live }));
+      emit({
+        ...{ event: 'entries-checked', pipeline: family.pipeline, file: main.pathOf(bundle.main) },
+        ...{ bytes: bundle.main.size, changed: !isSame },
+      });
+    }
+    await workspace.clear();
+  }
+
+  /** Commits the entries of a bundle in the place of the stored ones; false where another run replaced the bundle meanwhile. */
+  async #commit(bundle: Bundle, rederived: RederivedEntries): Promise<boolean> {
+    const { run, family, table, summary } = this.#context;
+    const { lake, clock } = run;
+    const { main } = bundle;
+    const now = clock.now();
+    const net = JSON.stringify(rederived.net);
+    const files: NewFile[] = [];
+    const local = await rederived.file();
+    if (local !== undefined) {
+      const bytes = await readFile(local.path);
+      const content = contentOf(bytes);
+      const { sha256 } = content;
+      const stem = main.path.replace(/(-[0-9a-f]{16}(-\d+)?)?\.parquet$/, '');
+      const added = { path: `${stem}-${sha256.slice(0, 16)}.parquet`, partitionValues: main.partitionValues, content };
+      const tags = { ...sharedTags([main.tags ?? {}]), units: JSON.stringify(loadKeysOf(main)), net };
+      const add = addOf({ ...added, dataChange: true, rows: local.rows, stats: local.stats, tags }, now);
+      files.push({ table, add, read: () => Promise.resolve(bytes) });
+      // One that was damaged, and is derived again to the byte, is put right where it is.
+      const damaged = bundle.derived.find((file) => file.table === table && file.add.tags?.['sha256'] === sha256);
+      if (damaged !== undefined) await lake.store.write(lake.table(table.name).pathOf(damaged.add), bytes);
+    }
+    const kept = (of: Table, add: Add) => () => checkedBytes(lake.store, lake.table(of.name), add);
+    // Other derived tables of the pipeline stay as they are, and are referenced again.
+    for (const other of bundle.derived) {
+      if (other.table !== table) files.push({ ...other, read: kept(other.table, other.add) });
+    }
+    // The file itself stays under its own path: what it references is what is replaced.
+    const live = { ...main, dataChange: false, modificationTime: now, tags: { ...main.tags, net } };
+    files.push({ table: family.main, add: live, read: kept(family.main, main) });
+    const decide = replacing([bundle]);
+    const { taken } = await commitTransaction(lake, clock, {
+      ...{ operation: 'REBUILD', main: family.main, files, decide },
+      swaps: true,
+    });
+    if (!taken) return false;
+    if (local !== undefined) {
+      summary.files++;
+      summary.bytes += files[0]?.add.size ?? 0;
+    }
+    summary.replacedFiles += bundle.derived.length;
+    summary.replacedBytes += bytesOf([bundle]) - main.size;
+    return true;
+  }
+}
+
+/** A main file with what it references. */
+function keyOf({ main }: Pick<Bundle, 'main'>): string {
+  return `${main.path} ${main.tags?.['derived'] ?? ''}`;
 }

@@ -10,9 +10,15 @@ import { Flattener } from '../../sources/finances/model/flatten.js';
 import { newWarnings, none, SliceRows, type RawEvent } from '../../sources/finances/model/slice-rows.js';
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
-import type { ParquetSource } from '../../core/parquet/wasm.js';
-import { parquetBatches } from '../../core/parquet/wasm.js';
-import type { NetSums } from '../../lake/files/new-file.js';
+import type { SizedWriter } from '../../core/parquet/thread.js';
+import { type ParquetSource, keyValueMetadata, parquetBatches } from '../../core/parquet/wasm.js';
+import type { Add } from '../../lake/delta/actions.js';
+import { loadKeysOf } from '../../lake/delta/file-tags.js';
+import { loadKeysLabel } from '../../lake/files/load-key-rows.js';
+import { rowsIn, type LocalParquet } from '../../lake/files/local-parquet.js';
+import { addNets, type NetSums, fileMetadata } from '../../lake/files/new-file.js';
+import { sortedFile } from '../../lake/files/sorted-file.js';
+import { handled, keptFile, type Workspace } from '../../lake/files/workspace.js';
 
 /** What entries take of their events as they are stored, and the bytes that the rest is made from. */
 const textColumns = ['event_id', 'event_list', 'amazon_order_id', 'marketplace', 'group_id', 'raw'] as const;
@@ -25,7 +31,7 @@ type Cells = Record<(typeof textColumns)[number], (row: number) => ByteRange | u
   Record<(typeof instantColumns)[number], (row: number) => bigint | undefined>;
 
 /** The entries of some events, and what they come to. */
-export interface EntryBatch {
+interface EntryBatch {
   readonly rows: RecordBatch;
   readonly net: NetSums;
   readonly events: number;
@@ -38,7 +44,7 @@ export interface EntryBatch {
  * @param memory where a batch's columns lie; left out: each has its own
  * @throws Error where the bytes are no Parquet file of events
  */
-export async function* rederivedEntries(
+async function* rederivedBatches(
   table: Table,
   file: ParquetSource,
   batchBytes: number,
@@ -57,39 +63,8 @@ export async function* rederivedEntries(
   if (events.count > 0) yield events.finish(table, memory);
 }
 
-/** Bytes of `raw` whose entries are derived at once for a comparison. */
-const comparedBytes = 800_000;
 /** Bytes of stored entries that are read at once; what repeats in them takes many times as much then. */
 const storedBytes = 200_000;
-
-/** How many rows were read. */
-export interface RowCounts {
-  readonly events: number;
-  readonly rows: number;
-}
-
-/**
- * Derives the entries of a file of events again and compares them with the stored ones, whatever the order of their rows.
- * Undefined where they differ, or the stored files have other columns.
- *
- * @throws Error where the bytes are no Parquet file of events, or the signal's reason
- */
-export async function unchangedEntries(
-  table: Table,
-  file: ParquetSource,
-  stored: readonly ParquetSource[],
-  signal: AbortSignal,
-): Promise<RowCounts | undefined> {
-  const sums = new RowSums(table);
-  const counts = { events: 0, rows: 0 };
-  for await (const { events, rows } of rederivedEntries(table, file, comparedBytes)) {
-    signal.throwIfAborted();
-    sums.add(rows);
-    counts.events += events;
-    counts.rows += rows.numRows;
-  }
-  return sums.equals(await storedSums(table, stored)) ? counts : undefined;
-}
 
 /** What the rows of stored files come to. */
 export async function storedSums(table: Table, stored: readonly ParquetSource[]): Promise<RowSums> {
@@ -101,18 +76,9 @@ export async function storedSums(table: Table, stored: readonly ParquetSource[])
 }
 
 function cellsOf(batch: RecordBatch): Cells {
-  const texts = (name: (typeof textColumns)[number]) => textCells(batch, name);
-  const instants = (name: (typeof instantColumns)[number]) => instantCells(batch, name);
-  return {
-    event_id: texts('event_id'),
-    event_list: texts('event_list'),
-    amazon_order_id: texts('amazon_order_id'),
-    marketplace: texts('marketplace'),
-    group_id: texts('group_id'),
-    raw: texts('raw'),
-    posted_at: instants('posted_at'),
-    effective_at: instants('effective_at'),
-  };
+  const texts = textColumns.map((column) => [column, textCells(batch, column)] as const);
+  const instants = instantColumns.map((column) => [column, instantCells(batch, column)] as const);
+  return Object.fromEntries<unknown>([...texts, ...instants]) as Cells;
 }
 
 const nothing: RawEvent = { page: Buffer.alloc(0), start: 0, end: 0 };
@@ -183,4 +149,78 @@ function text(range: ByteRange | undefined): string | undefined {
 
 function number(dictionary: Dictionary, range: ByteRange | undefined): number {
   return range === undefined ? none : dictionary.add(range.page, range.start, range.end);
+}
+
+/** About how many bytes of pages a file of events stands for. */
+export function pageBytes({ size }: Add): number {
+  return size * 4;
+}
+
+/** The entries of one file of events, derived again. */
+export interface RederivedEntries {
+  readonly events: number;
+  readonly rows: number;
+  readonly net: NetSums;
+  /** Sums of the rows' hashes. */
+  readonly sums: RowSums;
+  /** All of them as one local file; undefined where there is none. */
+  readonly file: () => Promise<LocalParquet | undefined>;
+}
+
+/** Entries on their way: all of them are derived, some of their files may not be written yet. */
+export interface Rederiving {
+  /** Never unhandled where nobody waits for it any more. */
+  readonly entries: Promise<RederivedEntries>;
+}
+
+/**
+ * Derives the entries of a file of events again, whose commit is `main`: in batches, so that memory doesn't grow with the file.
+ * Comes back once the writer has all of their rows.
+ *
+ * @throws Error where the bytes are no Parquet file of events, what the writer throws, or the signal's reason
+ */
+export async function rederive(
+  workspace: Workspace,
+  writer: SizedWriter,
+  table: Table,
+  main: Add,
+  file: ParquetSource,
+  signal: AbortSignal,
+): Promise<Rederiving> {
+  const metadata = await metadataLike(main, file);
+  const files: Promise<LocalParquet>[] = [];
+  const nets: NetSums[] = [];
+  const sums = new RowSums(table);
+  let events = 0;
+  const { rawBytes } = workspace.limits;
+  // Several are in memory at once: what doesn't fit into one goes in smaller ones.
+  const batchBytes = pageBytes(main) > rawBytes ? Math.ceil(rawBytes / 3) : rawBytes;
+  for await (const batch of rederivedBatches(table, file, batchBytes, writer.memory)) {
+    signal.throwIfAborted();
+    events += batch.events;
+    nets.push(batch.net);
+    if (batch.rows.numRows === 0) continue;
+    sums.add(batch.rows);
+    const taken = await writer.take(table, batch.rows, metadata);
+    files.push(keptFile(taken, workspace.keep));
+  }
+  const written = async (): Promise<RederivedEntries> => {
+    const locals = await Promise.all(files);
+    const rows = locals.reduce((sum, local) => sum + local.rows, 0);
+    const paths = locals.map(({ path }) => path);
+    const select = (range: string) => `SELECT * FROM ${rowsIn(paths)} WHERE ${range}`;
+    const joined = () => sortedFile(workspace, table, { paths, metadata, select }, { signal });
+    return {
+      ...{ events, rows, net: addNets(nets), sums },
+      file: () => (locals.length > 1 ? joined() : Promise.resolve(locals[0])),
+    };
+  };
+  return { entries: handled(written()) };
+}
+
+/** The metadata that the file's own slice gave it, by this version of the program. */
+async function metadataLike(main: Add, file: ParquetSource): Promise<ReadonlyMap<string, string>> {
+  const stored: unknown = JSON.parse((await keyValueMetadata(file)).get('ledgerlake') ?? '{}');
+  const { window = loadKeysLabel(loadKeysOf(main)) } = stored as { window?: string };
+  return fileMetadata(main.tags?.['pipeline'] ?? '', main.tags?.['account'] ?? '', window);
 }

@@ -1,24 +1,31 @@
 import type { Clock } from '../../core/clock.js';
 import { type Table, familiesOf, type Family } from '../../core/columns/table.js';
+import { countRows, columnList, expectRows, rowsIn } from '../../lake/files/local-parquet.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
 import { loadKeysOf, DamagedFile } from '../../lake/delta/file-tags.js';
 import type { Lake, SliceCommit, Split } from '../../lake/lake.js';
 import { restoreSwapped } from '../../lake/transaction/references.js';
-import { filesToSplit, touchedFiles, loadTxns, type KeySplit } from '../../lake/loads/load-keys.js';
-import { bundlesOf, replacing, type Bundle } from './file-bundles.js';
-import { columnList, expectRows, rowsIn, type LocalParquet, countRows } from '../../lake/files/local-parquet.js';
-import { fetchFiles } from './merge.js';
+import { filesToSplit, touchedFiles, loadTxns } from '../../lake/loads/load-keys.js';
+import {
+  bundlesOf,
+  fetchFiles,
+  replacing,
+  tablesOf,
+  writeBundle,
+  writeFiltered,
+  type Bundle,
+  type Rewriting,
+} from './file-bundles.js';
 import { moveUndated } from './undated-rows.js';
-import { addNets, rowsInLog, sharedTags, groupSpans, netSumsOfFile } from '../../lake/files/new-file.js';
-import { metadataOf, newFile, type FileTarget } from '../../lake/files/new-file.js';
+import { rowsInLog } from '../../lake/files/new-file.js';
 import { hasColumn, sortedFile } from '../../lake/files/sorted-file.js';
 import { canSplitRows, instantColumn, loadKeyCondition } from '../../lake/files/load-key-rows.js';
-import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
+import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 
 /**
- * How files are split that came to hold a slice's load keys beside others, as `compact` puts many into one: each becomes
+ * How files are split that hold a slice's load keys beside others, as `compact` merges many into one: each becomes
  * one file with the slice's load keys and one with the rest, as a commit of its own that changes no row. One that is damaged
  * can't be: it stays, and is thrown as a `DamagedFile` once the others are split.
  */
@@ -26,10 +33,10 @@ export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Spli
   return async (slice) => {
     const [family] = familiesOf([{ name: slice.pipeline, tables: slice.tables }]);
     if (family === undefined) return;
-    await withWorkspace(limits, lake.store, (workspace) => moveUndated(lake, clock, workspace, family, slice));
+    await withWorkspace(limits, lake.store, (workspace) => moveUndated({ lake, clock, workspace, family }, slice));
     const mixed = filesToSplit(lake.table(family.main.name).snapshot, slice);
     const [odd] = mixed.filter((add) => !canSplitRows(family.main, family.derived, loadKeysOf(add)));
-    if (odd !== undefined) throw notParted(lake, family, odd);
+    if (odd !== undefined) throw notSplit(lake, family, odd);
     const paths = new Set(mixed.map(({ path }) => path));
     const chosen = () => bundlesOf(lake, family, slice.account).filter(({ main }) => paths.has(main.path));
     if (!chosen().every(({ isWhole }) => isWhole)) {
@@ -39,7 +46,7 @@ export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Spli
     }
     const found = chosen();
     const broken = found.find(({ isWhole }) => !isWhole);
-    if (broken !== undefined) throw notParted(lake, family, broken.main);
+    if (broken !== undefined) throw notSplit(lake, family, broken.main);
     if (found.length === 0) return;
     const damaged: DamagedFile[] = [];
     await withWorkspace(limits, lake.store, async (workspace) => {
@@ -48,11 +55,11 @@ export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Spli
       const bundles: Bundle[] = [];
       for (const bundle of found) {
         try {
-          files.push(...(await partsOf(lake, workspace, family, slice, bundle, pieces, clock.now())));
+          files.push(...(await splitBundle({ lake, clock, workspace, family }, slice, bundle, pieces)));
           bundles.push(bundle);
         } catch (error) {
           if (!(error instanceof DamagedFile)) throw error;
-          // The others are split all the same: whoever mends this one finds them ready.
+          // The others are split all the same: who mends this one finds them ready.
           damaged.push(error);
         }
       }
@@ -60,7 +67,7 @@ export function splitter(lake: Lake, clock: Clock, limits = defaultLimits): Spli
       const cut = new Set(bundles.flatMap(({ main }) => loadKeysOf(main).filter((loadKey) => isCut(slice, loadKey))));
       const renamed = { ...slice, loadKeys: [...pieces], retires: [...cut], splits: undefined };
       const unchanged = replacing(bundles);
-      // Where another run has replaced one of them meanwhile nothing is changed, and whoever asked looks again.
+      // Where another run has replaced one of them meanwhile nothing is changed, and the caller looks once more.
       await commitTransaction(lake, clock, {
         operation: 'SPLIT',
         main: family.main,
@@ -87,7 +94,7 @@ function isCut({ splits }: SliceCommit, loadKey: string): boolean {
   return (splits?.(loadKey)?.outside.length ?? 0) > 0;
 }
 
-function notParted(lake: Lake, { main }: Family, add: Add): LedgerlakeError {
+function notSplit(lake: Lake, { main }: Family, add: Add): LedgerlakeError {
   const file = lake.store.address(lake.table(main.name).pathOf(add));
   return new LedgerlakeError(
     'LAKE_CONFLICT',
@@ -97,95 +104,94 @@ function notParted(lake: Lake, { main }: Family, add: Add): LedgerlakeError {
 }
 
 /**
- * The files that take a bundle's place: those with what goes when the slice comes, and those with the rest. `pieces` takes
- * in the load keys that come of cutting others and that have rows.
+ * The files that replace a bundle: those with what goes when the slice arrives, and those with the rest. `pieces` takes
+ * in the load keys that result from cutting others and that have rows.
  */
-async function partsOf(
-  lake: Lake,
-  workspace: Workspace,
-  family: Family,
+async function splitBundle(
+  rewriting: Rewriting,
   slice: SliceCommit,
   bundle: Bundle,
   pieces: Set<string>,
-  now: number,
 ): Promise<NewFile[]> {
-  const wanted = new Set(slice.loadKeys);
-  const instant = instantColumn(family.main);
+  const { workspace, family, clock } = rewriting;
+  const { main, derived } = family;
+  const { database } = workspace;
+  const local = new Map<Table, readonly string[]>();
+  const tables = tablesOf(family, [bundle]);
+  for (const { table, adds } of tables) local.set(table, await fetchFiles(rewriting, table, adds));
+  const mains = local.get(main) ?? [];
+
+  const instant = instantColumn(main);
   const loadKeys: string[] = [];
   for (const loadKey of loadKeysOf(bundle.main)) {
-    if (!isCut(slice, loadKey)) loadKeys.push(loadKey);
-    else loadKeys.push(...(await piecesOf(lake, workspace, family, bundle, slice.splits?.(loadKey))));
+    const cut = isCut(slice, loadKey) ? slice.splits?.(loadKey) : undefined;
+    if (cut === undefined) loadKeys.push(loadKey);
+    else {
+      for (const piece of [cut.inside, ...cut.outside]) {
+        const rows = await countRows(database, mains[0] ?? '', loadKeyCondition([piece], instant));
+        if (rows === 0) continue;
+        loadKeys.push(piece);
+        if (!loadKeysOf(bundle.main).includes(piece)) pieces.add(piece);
+      }
+    }
   }
-  for (const piece of loadKeys) if (!loadKeysOf(bundle.main).includes(piece)) pieces.add(piece);
+  const wanted = new Set(slice.loadKeys);
   const goes = (loadKey: string) => wanted.has(loadKey) || slice.splits?.(loadKey) !== undefined;
-  const [own, others] = [loadKeys.filter(goes), loadKeys.filter((loadKey) => !goes(loadKey))];
-  const condition = loadKeyCondition(own, instant);
-  const source = await sourceOf(lake, workspace, family, bundle, condition);
-  const parts = [
-    await partOf(workspace, family, bundle, source, { loadKeys: own, condition, isOwn: true }, now),
-    await partOf(
+  const condition = loadKeyCondition(loadKeys.filter(goes), instant);
+  const chosen = derived.some((table) => local.has(table))
+    ? await chosenEvents(rewriting, mains, condition)
+    : undefined;
+  const { account, month } = bundle.main.partitionValues;
+  const side = (isGoing: boolean) =>
+    writeBundle(
       workspace,
-      family,
-      bundle,
-      source,
-      { loadKeys: others, condition: `NOT ${condition}`, isOwn: false },
-      now,
-    ),
-  ];
-  for (const table of [family.main, ...family.derived]) {
-    const files = parts.flat().filter((file) => file.table === table);
-    expectRows(table, rowsInLog(addsOf(family, bundle, table)), rowsInLog(files.map(({ add }) => add)));
+      {
+        target: {
+          ...{ family, account: account ?? '', month: month ?? '' },
+          loadKeys: loadKeys.filter((loadKey) => goes(loadKey) === isGoing),
+        },
+        key: `${bundle.main.path} ${isGoing ? 'own' : 'others'}`,
+        tags: bundle.main.tags ?? {},
+        tables: [...local].map(([table, paths]) => ({
+          table,
+          write: async (metadata) => {
+            if (table === main || chosen === undefined)
+              return writeFiltered(workspace, table, paths, isGoing ? condition : `NOT ${condition}`, metadata);
+            const columns = await columnList(database, table, paths);
+            const select = (range: string) => derivedRows(table, columns, paths, chosen, isGoing, range);
+            return sortedFile(workspace, table, { paths, metadata, select }, {});
+          },
+        })),
+      },
+      clock.now(),
+    );
+  const files = [...(await side(true)), ...(await side(false))];
+  for (const { table, adds } of tables) {
+    const written = files.filter((file) => file.table === table).map(({ add }) => add);
+    expectRows(table, rowsInLog(adds), rowsInLog(written));
   }
-  return parts.flat();
+  return files;
 }
 
-/** What a load key is cut into, as far as the bundle has rows of it. */
-async function piecesOf(
-  lake: Lake,
-  workspace: Workspace,
-  { main }: Family,
-  bundle: Bundle,
-  cut: KeySplit | undefined,
-): Promise<string[]> {
-  const [path = ''] = await fetchFiles(lake, workspace, main, [bundle.main]);
-  const pieces: string[] = [];
-  for (const piece of cut === undefined ? [] : [cut.inside, ...cut.outside]) {
-    const rows = await countRows(workspace.database, path, loadKeyCondition([piece], instantColumn(main)));
-    if (rows > 0) pieces.push(piece);
-  }
-  return pieces;
-}
-
-/** A bundle's files in the workspace. */
-interface Source {
-  readonly main: readonly string[];
-  readonly derived: ReadonlyMap<Table, readonly string[]>;
-  /** In SQL: how many of the slice's events have an id and instant. */
-  readonly ownEvents: string;
-  /** Whether an id stands more than once. */
+/** Events of a bundle, as rows of derived tables reference them. */
+interface ChosenEvents {
+  /** In SQL: how many of them have an id and instant. */
+  readonly counts: string;
+  /** Whether an id occurs more than once in the bundle. */
   readonly hasDoubles: boolean;
 }
 
-async function sourceOf(
-  lake: Lake,
-  workspace: Workspace,
-  family: Family,
-  bundle: Bundle,
+async function chosenEvents(
+  { workspace, family }: Rewriting,
+  paths: readonly string[],
   condition: string,
-): Promise<Source> {
-  const main = await fetchFiles(lake, workspace, family.main, [bundle.main]);
-  const derived = new Map<Table, readonly string[]>();
-  for (const table of family.derived) {
-    const adds = addsOf(family, bundle, table);
-    if (adds.length > 0) derived.set(table, await fetchFiles(lake, workspace, table, adds));
-  }
-  if (derived.size === 0) return { main, derived, ownEvents: '', hasDoubles: false };
+): Promise<ChosenEvents> {
   const keys = eventKeys(family.main).join(', ');
-  const ownEvents = `SELECT ${keys}, count(*) AS times FROM ${rowsIn(main)} WHERE ${condition} GROUP BY ${keys}`;
+  const counts = `SELECT ${keys}, count(*) AS times FROM ${rowsIn(paths)} WHERE ${condition} GROUP BY ${keys}`;
   const doubles = await workspace.database.rows(
-    `SELECT event_id FROM ${rowsIn(main)} GROUP BY event_id HAVING count(*) > 1 LIMIT 1`,
+    `SELECT event_id FROM ${rowsIn(paths)} GROUP BY event_id HAVING count(*) > 1 LIMIT 1`,
   );
-  return { main, derived, ownEvents, hasDoubles: doubles.length > 0 };
+  return { counts, hasDoubles: doubles.length > 0 };
 }
 
 /** What tells events from each other as far as rows of derived tables can. */
@@ -193,86 +199,26 @@ function eventKeys(table: Table): string[] {
   return ['event_id', 'effective_at'].filter((name) => hasColumn(table, name));
 }
 
-interface Part {
-  readonly loadKeys: readonly string[];
-  readonly condition: string;
-  readonly isOwn: boolean;
-}
-
-async function partOf(
-  workspace: Workspace,
-  family: Family,
-  bundle: Bundle,
-  source: Source,
-  part: Part,
-  now: number,
-): Promise<NewFile[]> {
-  const { database } = workspace;
-  const { account, month } = bundle.main.partitionValues;
-  const place: FileTarget = { family, account: account ?? '', month: month ?? '', loadKeys: part.loadKeys };
-  const metadata = metadataOf(place);
-  const key = `${bundle.main.path} ${part.isOwn ? 'own' : 'others'}`;
-
-  const columns = await columnList(database, family.main, source.main);
-  const main = await sortedFile(
-    workspace,
-    family.main,
-    {
-      paths: source.main,
-      metadata,
-      select: (range) =>
-        `SELECT ${columns} FROM ${rowsIn(source.main, ', file_row_number = true')} ` +
-        `WHERE ${part.condition} AND ${range} ORDER BY file_row_number`,
-    },
-    {},
-  );
-  if (main.rows === 0) return [];
-  const derived: { table: Table; local: LocalParquet }[] = [];
-  for (const [table, paths] of source.derived) {
-    const ownColumns = await columnList(database, table, paths);
-    const select = (range: string) => derivedPart(table, ownColumns, paths, source, part.isOwn, range);
-    const local = await sortedFile(workspace, table, { paths, metadata, select }, {});
-    if (local.rows > 0) derived.push({ table, local });
-  }
-
-  const tags = { ...sharedTags([bundle.main.tags ?? {}]) };
-  if (bundle.main.tags?.['net'] !== undefined) {
-    const nets = [];
-    for (const { table, local } of derived) nets.push(await netSumsOfFile(database, table, local.path));
-    tags['net'] = JSON.stringify(addNets(nets));
-  }
-  if (bundle.main.tags?.['groups'] !== undefined)
-    tags['groups'] = JSON.stringify(await groupSpans(database, main.path));
-  const files: NewFile[] = [];
-  for (const { table, local } of derived)
-    files.push({ ...(await newFile(table, place, local, tags, now)), bundle: key });
-  return [...files, { ...(await newFile(family.main, place, main, tags, now)), bundle: key }];
-}
-
 /**
- * The rows of a derived table that belong to the slice's events, or the others, in their order. An event that stands
- * more than once has that many sets of equal rows, of which each part gets as many as it has events.
+ * The rows of a derived table that belong to the chosen events, or the others, in their order. An event that occurs
+ * more than once has that many sets of equal rows, of which each side gets as many as it has events.
  */
-function derivedPart(
+function derivedRows(
   table: Table,
   columns: string,
   paths: readonly string[],
-  { ownEvents, hasDoubles }: Source,
-  isOwn: boolean,
+  { counts, hasDoubles }: ChosenEvents,
+  isChosen: boolean,
   range: string,
 ): string {
   const keys = eventKeys(table);
   const set = [...keys, ...(hasColumn(table, 'entry') ? ['entry'] : [])].join(', ');
   const number = hasDoubles ? `row_number() OVER (PARTITION BY ${set} ORDER BY file_row_number)` : '1';
   const numbered = `SELECT *, ${number} AS time_ FROM ${rowsIn(paths, ', file_row_number = true')} WHERE ${range}`;
-  const same = keys.map((key) => `own.${key} IS NOT DISTINCT FROM derived.${key}`).join(' AND ');
+  const same = keys.map((key) => `chosen.${key} IS NOT DISTINCT FROM derived.${key}`).join(' AND ');
   return (
-    `SELECT ${columns} FROM (SELECT derived.*, coalesce(derived.time_ <= own.times, false) AS own_ ` +
-    `FROM (${numbered}) AS derived LEFT JOIN (${ownEvents}) AS own ON ${same}) ` +
-    `WHERE ${isOwn ? 'own_' : 'NOT own_'} ORDER BY file_row_number`
+    `SELECT ${columns} FROM (SELECT derived.*, coalesce(derived.time_ <= chosen.times, false) AS chosen_ ` +
+    `FROM (${numbered}) AS derived LEFT JOIN (${counts}) AS chosen ON ${same}) ` +
+    `WHERE ${isChosen ? 'chosen_' : 'NOT chosen_'} ORDER BY file_row_number`
   );
-}
-
-function addsOf({ main }: Family, bundle: Bundle, table: Table): Add[] {
-  return table === main ? [bundle.main] : bundle.derived.filter((of) => of.table === table).map(({ add }) => add);
 }

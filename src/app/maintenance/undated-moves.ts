@@ -2,14 +2,11 @@ import { dayMs, dayStart, uncovered, type Window } from '../../core/windows.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { importSpansOf, loadKeysOf, type ImportSpan } from '../../lake/delta/file-tags.js';
-import type { Family } from '../../core/columns/table.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
-import type { Workspace } from '../../lake/files/workspace.js';
-import type { Lake, SliceCommit } from '../../lake/lake.js';
+import type { SliceCommit } from '../../lake/lake.js';
 import { dayOf, importedKey, importedWindows, parseImportedKey } from '../../lake/loads/imported-days.js';
 import { replacedKeys, touchedFiles } from '../../lake/loads/load-keys.js';
-import type { Bundle } from './file-bundles.js';
-import { fetchFiles } from './merge.js';
+import { fetchFiles, type Bundle, type Rewriting } from './file-bundles.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
 
 /** An imported event without a date, and what days it may be of. */
@@ -45,15 +42,9 @@ function isTouched({ splits }: SliceCommit, span: Window): boolean {
  * Which imported events without a date move, of the files of some bundles, as a slice comes that has read its window in full:
  * see `moveUndated`.
  */
-export async function planMoves(
-  lake: Lake,
-  workspace: Workspace,
-  family: Family,
-  slice: SliceCommit,
-  bundles: readonly Bundle[],
-): Promise<Move[]> {
-  const rows = (await undatedRows(lake, workspace, family, bundles)).filter(({ span }) => isTouched(slice, span));
-  return rows.length === 0 ? [] : movesOf(lake, family, slice, rows, await answered(lake, workspace, family, slice));
+export async function planMoves(rewriting: Rewriting, slice: SliceCommit, bundles: readonly Bundle[]): Promise<Move[]> {
+  const rows = (await undatedRows(rewriting, bundles)).filter(({ span }) => isTouched(slice, span));
+  return rows.length === 0 ? [] : movesOf(rewriting, slice, rows, await answered(rewriting, slice));
 }
 
 function daysOf({ first, last }: ImportSpan): Window {
@@ -61,15 +52,12 @@ function daysOf({ first, last }: ImportSpan): Window {
 }
 
 /** How many events of each content a slice has that the lake doesn't hold of the same windows. */
-async function answered(
-  lake: Lake,
-  workspace: Workspace,
-  { main }: Family,
-  slice: SliceCommit,
-): Promise<Map<string, number>> {
+async function answered(rewriting: Rewriting, slice: SliceCommit): Promise<Map<string, number>> {
+  const { lake, workspace, family } = rewriting;
+  const { main } = family;
   const paths: string[] = [];
   for (const { table, bytes } of slice.files) if (table === main) paths.push(await workspace.keep(bytes));
-  const held = await fetchFiles(lake, workspace, main, touchedFiles(lake.table(main.name).snapshot, slice));
+  const held = await fetchFiles(rewriting, main, touchedFiles(lake.table(main.name).snapshot, slice));
   const windows = replacedKeys(slice).flatMap((key) => {
     const [, start = '', end = ''] = key.split('/');
     return `(window_start = ${timestampLiteral(start)} AND window_end = ${timestampLiteral(end)})`;
@@ -87,16 +75,11 @@ async function answered(
 }
 
 /** The imported events without a date of some files; of equal ones of a day the last one first. */
-async function undatedRows(
-  lake: Lake,
-  workspace: Workspace,
-  { main }: Family,
-  bundles: readonly Bundle[],
-): Promise<UndatedRow[]> {
+async function undatedRows(rewriting: Rewriting, bundles: readonly Bundle[]): Promise<UndatedRow[]> {
   const found: UndatedRow[] = [];
   for (const { main: add } of bundles) {
-    const [path = ''] = await fetchFiles(lake, workspace, main, [add]);
-    const rows = await workspace.database.rows(
+    const [path = ''] = await fetchFiles(rewriting, rewriting.family.main, [add]);
+    const rows = await rewriting.workspace.database.rows(
       'SELECT event_id, content_hash, epoch_ms(effective_at) AS effective, epoch_ms(window_start) AS day ' +
         `FROM ${rowsIn([path])} WHERE posted_at IS NULL AND epoch_ms(window_end) - epoch_ms(window_start) = ${dayMs} ` +
         `ORDER BY ${numberInId} DESC, event_id`,
@@ -122,8 +105,7 @@ async function undatedRows(
 export const numberInId = "coalesce(TRY_CAST(split_part(event_id, '-', 2) AS INTEGER), 1)";
 
 function movesOf(
-  lake: Lake,
-  { pipeline, main }: Family,
+  { lake, family: { pipeline, main } }: Rewriting,
   slice: SliceCommit,
   rows: readonly UndatedRow[],
   answer: ReadonlyMap<string, number>,

@@ -2,26 +2,19 @@ import { rm } from 'node:fs/promises';
 import { sqlType, type Table, type Column, type Tabled } from '../../core/columns/table.js';
 import { eventHistory, entries } from '../../sources/finances/model/tables.js';
 import type { SliceCommit, SliceFile } from '../../lake/lake.js';
-import { bytesOf, writeRows } from '../../lake/files/local-parquet.js';
+import { bytesOf, writeRows, mostGroupRows } from '../../lake/files/local-parquet.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { loadKeysLabel } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import { fileMetadata } from '../../lake/files/new-file.js';
 import { timestampLiteral, identifier, literal } from '../../core/duckdb/literals.js';
 
-/** Rows a row group: what DuckDB reads as one unit. */
-const groupRows = 128 * 1024;
+/** Columns of the history that no event has. */
+const addedColumns: readonly string[] = ['change', 'seen_at', 'source', 'entries'];
 
 /** Whether rows of a main table have what the history keeps of them. */
 export function keepsHistory(main: Table): boolean {
-  return own.every(({ name }) => ofEvent(name) === undefined || hasColumn(main, name));
-}
-
-const own = eventHistory.columns;
-
-/** The column of an event that a column of the history repeats. */
-function ofEvent(name: string): string | undefined {
-  return ['change', 'seen_at', 'source', 'entries'].includes(name) ? undefined : name;
+  return eventHistory.columns.every(({ name }) => addedColumns.includes(name) || hasColumn(main, name));
 }
 
 /**
@@ -52,7 +45,7 @@ export async function historyFiles(
       entries: isGone ? 'entries_.entries' : 'NULL',
       ...(isGone ? {} : { raw: 'NULL' }),
     };
-    const columns = own.map((column) => {
+    const columns = eventHistory.columns.map((column) => {
       const { name } = column;
       const value = values[name] ?? `rows.${identifier(name)}`;
       return `CAST(${value} AS ${sqlType(column)}) AS ${identifier(name)}`;
@@ -74,7 +67,7 @@ export async function historyFiles(
         'ORDER BY effective_at NULLS LAST, event_id, change',
       target,
       metadata,
-      groupRows,
+      groupRows: mostGroupRows,
     });
     const bytes = await bytesOf(local);
     await rm(target, { force: true });

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import type { Clock } from '../../core/clock.js';
 import type { Table } from '../../core/columns/table.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import { DamagedFile } from '../../lake/delta/file-tags.js';
+import type { Add } from '../../lake/delta/actions.js';
+import { DamagedFile, contentOf } from '../../lake/delta/file-tags.js';
 import type {
   SliceCommit,
   SliceFile,
@@ -44,9 +44,11 @@ export class EventRevisions implements Revisions {
   readonly #workspace: Workspace;
   readonly #options: RevisionOptions;
   readonly #files: HeldFiles;
-  readonly #changes: Change[] = [];
-  readonly #emptied: Emptied[] = [];
-  readonly #uncompared: Uncompared[] = [];
+  readonly #findings = {
+    changes: new Array<Change>(),
+    emptied: new Array<Emptied>(),
+    uncompared: new Array<Uncompared>(),
+  };
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(workspace: Workspace, options: RevisionOptions) {
@@ -57,7 +59,7 @@ export class EventRevisions implements Revisions {
 
   /** What the slices compared so far came to, as far as they are committed or were refused. */
   get findings(): Findings {
-    return { changes: this.#changes, emptied: this.#emptied, uncompared: this.#uncompared };
+    return this.#findings;
   }
 
   /** One slice at a time: they share a database. */
@@ -101,12 +103,12 @@ export class EventRevisions implements Revisions {
     const isShared = filesToSplit(lake.table(main.name).snapshot, slice).length > 0;
     const emptied = { pipeline, units: loadKeys, rows, lacking: rows, ...(isShared && { atMost: true as const }) };
     if (isEmptied && !this.#options.acceptEmpty) {
-      this.#emptied.push({ ...emptied, accepted: false });
+      this.#findings.emptied.push({ ...emptied, accepted: false });
       return { verdict: 'refused' };
     }
     return revision(lake, main, slice, [], () => {
-      if (isEmptied) this.#emptied.push({ ...emptied, accepted: true });
-      this.#uncompared.push({ pipeline, units: loadKeys, reason });
+      if (isEmptied) this.#findings.emptied.push({ ...emptied, accepted: true });
+      this.#findings.uncompared.push({ pipeline, units: loadKeys, reason });
     });
   }
 
@@ -122,35 +124,47 @@ export class EventRevisions implements Revisions {
     const isMixed = filesToSplit(snapshot, slice).length > 0;
     if (mayStay && !isMixed && sameFiles(lake, main, slice)) {
       for (const reason of await mendFiles(lake, main, slice)) {
-        this.#uncompared.push({ pipeline, units: slice.loadKeys, reason });
+        this.#findings.uncompared.push({ pipeline, units: slice.loadKeys, reason });
       }
       return { verdict: 'same' };
     }
     return withSliceFiles(this.#workspace, slice, async (files) => {
-      const states = await this.#states(lake, main, slice, known, files);
-      const heldRows = await this.#count(states.held);
+      const { database } = this.#workspace;
+      const { mains, derived: others } = await this.#states(lake, main, slice, known, files);
+      const { held, incoming } = mains;
+      const [counted] = await database.rows(`SELECT count(*) AS rows FROM (${held})`);
+      const heldRows = Number(counted?.['rows']);
       const isEmptied = heldRows > 0 && !slice.files.some(({ table }) => table === main);
       const refuse = (lacking: number): Revision => {
-        this.#emptied.push({ pipeline, units: known, rows: heldRows, lacking, accepted: false });
+        this.#findings.emptied.push({ pipeline, units: known, rows: heldRows, lacking, accepted: false });
         return { verdict: 'refused' };
       };
       if (isEmptied && !this.#options.acceptEmpty) return refuse(heldRows);
       if (rowKey(main) === undefined) {
-        return mayStay && (await this.#isSame(main, states)) ? { verdict: 'same' } : revision(lake, main, slice, []);
+        return mayStay && (await this.#isSame([mains, ...others]))
+          ? { verdict: 'same' }
+          : revision(lake, main, slice, []);
       }
-      const found = await findDiffering(this.#workspace.database, states);
+      const found = await findDiffering(database, { main, held, incoming, known: knownRows(main, slice, known) });
       // The service is known to leave settlements out of a listing, other ones each time; and nothing else would keep them.
       if (found.vanished > 0 && !keepsHistory(main) && !this.#options.acceptEmpty) return refuse(found.vanished);
       const isChanged = found.vanished + found.appeared + found.differ > 0;
-      if (!isChanged && mayStay && (await this.#isSame(main, states))) return { verdict: 'same' };
+      if (!isChanged && mayStay && (await this.#isSame([mains, ...others]))) return { verdict: 'same' };
+      const entries = others.find(({ table }) => hasColumn(table, 'entry'));
       const history =
         isChanged && keepsHistory(main)
-          ? await historyFiles(this.#workspace, main, slice, states.entries, this.#options.clock.now())
+          ? await historyFiles(
+              this.#workspace,
+              main,
+              slice,
+              entries && { table: entries.table, select: entries.held },
+              this.#options.clock.now(),
+            )
           : [];
       return revision(lake, main, slice, history, () => {
         if (isEmptied)
-          this.#emptied.push({ pipeline, units: known, rows: heldRows, lacking: heldRows, accepted: true });
-        if (isChanged) this.#changes.push({ pipeline, units: known, ...found });
+          this.#findings.emptied.push({ pipeline, units: known, rows: heldRows, lacking: heldRows, accepted: true });
+        if (isChanged) this.#findings.changes.push({ pipeline, units: known, ...found });
       });
     });
   }
@@ -161,59 +175,37 @@ export class EventRevisions implements Revisions {
     slice: SliceCommit,
     known: readonly string[],
     files: ReadonlyMap<Table, readonly MonthFiles[]>,
-  ): Promise<ComparedStates> {
+  ): Promise<{ readonly mains: TableStates; readonly derived: readonly TableStates[] }> {
     const { database } = this.#workspace;
     const adds = replacedAdds(lake, main, slice);
-    const held = await selectRows(
-      database,
-      main,
-      await this.#files.of(lake, main, adds.mains),
-      loadKeyCondition(known),
-    );
-    const incoming = await selectRows(database, main, files.get(main) ?? [], 'true');
-    const tables: ComparedStates['tables'][number][] = [];
+    const states = async (table: Table, stored: readonly Add[], condition: string): Promise<TableStates> => ({
+      table,
+      held: await selectRows(database, table, await this.#files.of(lake, table, stored), condition),
+      incoming: await selectRows(database, table, files.get(table) ?? [], 'true'),
+    });
+    const mains = await states(main, adds.mains, loadKeyCondition(known));
+    const derived: TableStates[] = [];
     for (const table of slice.tables) {
       if (table === main || !hasColumn(table, 'event_id')) continue;
-      const own = await this.#files.of(lake, table, adds.derived.get(table) ?? []);
-      const condition = `event_id IN (SELECT event_id FROM (${held}))`;
-      tables.push({
-        table,
-        held: await selectRows(database, table, own, condition),
-        incoming: await selectRows(database, table, files.get(table) ?? [], 'true'),
-      });
+      const condition = `event_id IN (SELECT event_id FROM (${mains.held}))`;
+      derived.push(await states(table, adds.derived.get(table) ?? [], condition));
     }
-    const [entries] = tables.filter(({ table }) => hasColumn(table, 'entry'));
-    return {
-      main,
-      held,
-      incoming,
-      known: knownRows(main, slice, known),
-      tables,
-      entries: entries && { table: entries.table, select: entries.held },
-    };
+    return { mains, derived };
   }
 
-  async #isSame(main: Table, { held, incoming, tables }: ComparedStates): Promise<boolean> {
-    for (const of of [{ table: main, held, incoming }, ...tables]) {
-      if (!(await sameRows(this.#workspace.database, of.table, of.held, of.incoming))) return false;
+  async #isSame(states: readonly TableStates[]): Promise<boolean> {
+    for (const { table, held, incoming } of states) {
+      if (!(await sameRows(this.#workspace.database, table, held, incoming))) return false;
     }
     return true;
   }
-
-  async #count(select: string): Promise<number> {
-    const [row] = await this.#workspace.database.rows(`SELECT count(*) AS rows FROM (${select})`);
-    return Number(row?.['rows']);
-  }
 }
 
-interface ComparedStates {
-  readonly main: Table;
+/** Two states of a table's rows, each in SQL. */
+interface TableStates {
+  readonly table: Table;
   readonly held: string;
   readonly incoming: string;
-  readonly known: string;
-  /** The derived tables, state by state. */
-  readonly tables: readonly { readonly table: Table; readonly held: string; readonly incoming: string }[];
-  readonly entries: { readonly table: Table; readonly select: string } | undefined;
 }
 
 /** In SQL: whether a row that was read now lies in units that were read before. */
@@ -230,13 +222,11 @@ function knownRows(main: Table, { loadKeys }: SliceCommit, known: readonly strin
 /** Whether the slice's files are those that the lake holds of it, byte for byte. */
 function sameFiles(lake: ComparedLake, main: Table, slice: SliceCommit): boolean {
   const { mains, derived } = replacedAdds(lake, main, slice);
-  const held = [
-    ...mains.map(({ tags }) => `${main.name} ${tags?.['sha256'] ?? ''}`),
-    ...[...derived].flatMap(([table, adds]) => adds.map(({ tags }) => `${table.name} ${tags?.['sha256'] ?? ''}`)),
-  ];
-  const incoming = slice.files.map(
-    ({ table, bytes }) => `${table.name} ${createHash('sha256').update(bytes).digest('hex')}`,
+  const key = (table: Table, sha256 = '') => `${table.name} ${sha256}`;
+  const held = [[main, mains] as const, ...derived].flatMap(([table, adds]) =>
+    adds.map(({ tags }) => key(table, tags?.['sha256'])),
   );
+  const incoming = slice.files.map(({ table, bytes }) => key(table, contentOf(bytes).sha256));
   return held.toSorted().join('\n') === incoming.toSorted().join('\n');
 }
 
@@ -272,8 +262,8 @@ function revision(
  * @returns what was wrong, a file each
  * @throws LedgerlakeError LAKE_STORE
  */
-export async function mendFiles(lake: ComparedLake, main: Table, slice: SliceCommit): Promise<string[]> {
-  const incoming = new Map(slice.files.map(({ bytes }) => [createHash('sha256').update(bytes).digest('hex'), bytes]));
+async function mendFiles(lake: ComparedLake, main: Table, slice: SliceCommit): Promise<string[]> {
+  const incoming = new Map(slice.files.map(({ bytes }) => [contentOf(bytes).sha256, bytes]));
   const { mains, derived } = replacedAdds(lake, main, slice);
   const mended: string[] = [];
   for (const [table, adds] of [[main, mains] as const, ...derived]) {

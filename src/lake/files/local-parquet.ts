@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { sqlType, type Table } from '../../core/columns/table.js';
 import type { Database, QueryOptions } from '../../core/duckdb/connection.js';
-import { identifier, literal, readParquet, fileLiteral } from '../../core/duckdb/literals.js';
+import { identifier, literal, readParquet } from '../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { instantBounds, statisticsJson, type ColumnStatistics } from '../../core/columns/statistics.js';
 
@@ -94,33 +94,6 @@ export function expectRows({ name }: Table, expected: number, found: number): vo
 /** The file's bytes. */
 export async function bytesOf({ path }: LocalParquet): Promise<Uint8Array> {
   return readFile(path);
-}
-
-/**
- * Copies the rows of a Parquet file that meet a condition, in their order, into a new file with the same columns and
- * key-value metadata.
- *
- * @param condition in SQL
- * @param metadata gives the new value of a key-value pair
- * @throws LedgerlakeError SQL where the source can't be read, PARQUET_MISMATCH where the new file lacks rows
- */
-export async function rewriteFile(
-  database: Database,
-  table: Table,
-  { source, target }: { readonly source: string; readonly target: string },
-  condition: string,
-  metadata: (key: string, value: string) => string,
-): Promise<LocalParquet> {
-  const pairs = await database.rows(
-    `SELECT decode(key) AS key, decode(value) AS value FROM parquet_kv_metadata(${fileLiteral(source)})`,
-  );
-  const kept = pairs
-    .map(({ key, value }) => [String(key), String(value)] as const)
-    // What a library keeps for itself describes the old file's layout.
-    .filter(([key]) => key !== 'ARROW:schema')
-    .map(([key, value]) => [key, metadata(key, value)] as const);
-  const select = `SELECT * FROM ${readParquet([source])} WHERE ${condition}`;
-  return writeRows(database, table, { select, target, metadata: new Map(kept), groupRows: mostGroupRows });
 }
 
 /** How many rows of a Parquet file meet a condition in SQL. */

@@ -3,7 +3,14 @@ import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
 import type { Table, Family } from '../../core/columns/table.js';
 import type { Add } from '../delta/actions.js';
-import { addOf, type AddedFile, importSpansOf, importSpansTag, loadKeysOf } from '../delta/file-tags.js';
+import {
+  addOf,
+  type AddedFile,
+  importSpansOf,
+  importSpansTag,
+  loadKeysOf,
+  type ImportSpan,
+} from '../delta/file-tags.js';
 import type { NewFile } from '../transaction/transaction.js';
 import { bytesOf, type LocalParquet, rowsIn } from './local-parquet.js';
 import { firstStart, loadKeysLabel } from './load-key-rows.js';
@@ -105,13 +112,12 @@ export function mergedTags(adds: readonly Add[]): Record<string, string> {
 }
 
 /**
- * Whether one file may hold the rows of both. Where spans of imports differ and share a day, the day of an event without a
- * date would no longer tell of which of them it is.
+ * Whether one file may hold the events of imports with these spans. Where spans differ and share a day, the day of an event
+ * without a date would no longer tell of which of them it is.
  */
-export function mayShareFile(one: Add, other: Add): boolean {
-  const spans = importSpansOf(other);
-  return importSpansOf(one).every(({ first, last }) =>
-    spans.every(
+export function mayShareFile(some: readonly ImportSpan[], others: readonly ImportSpan[]): boolean {
+  return some.every(({ first, last }) =>
+    others.every(
       (span) =>
         dayStart(span.first) > dayStart(last) ||
         dayStart(span.last) < dayStart(first) ||

@@ -5,8 +5,6 @@ import type { Database } from '../../core/duckdb/connection.js';
 import type { Store } from '../store/store.js';
 import { threadLimits, type ThreadLimits, type TakenRows } from '../../core/parquet/thread.js';
 import type { LocalParquet } from './local-parquet.js';
-import { createHash } from 'node:crypto';
-import { LedgerlakeError } from '../../core/errors.js';
 
 /** What work on files may hold in memory. */
 export interface Limits {
@@ -18,8 +16,6 @@ export interface Limits {
   readonly rawBytes: number;
   /** From which size on a second thread writes Parquet, which holds memory of its own. */
   readonly thread: ThreadLimits;
-  /** What the thread runs that compares for a rebuild, where it isn't the program's own. */
-  readonly comparisonScript?: URL;
 }
 
 export const defaultLimits: Limits = {
@@ -141,56 +137,6 @@ export function keptFile({ file }: TakenRows, keep: Workspace['keep']): Promise<
 export function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;
-}
-
-/** A folder of the local disk for files on their way into a lake or out of it. */
-export interface LocalFiles {
-  readonly folder: string;
-  /** A lake's file as one of the local disk; a lake elsewhere is copied from. */
-  fetch(path: string): Promise<string>;
-  /** A name for a new file. */
-  fresh(): string;
-  /** Removes what is there by now. */
-  clear(): Promise<void>;
-}
-
-/**
- * Uses a local folder and removes it. It is the lake's own by its name: what a run that was killed left there goes before
- * the next one begins. Only one run may use it at a time.
- *
- * @throws what `use` throws, or the file system's error
- */
-export async function withLocalFiles<T>(store: Store, use: (files: LocalFiles) => Promise<T>): Promise<T> {
-  const folder = join(
-    tmpdir(),
-    `ledgerlake-${createHash('sha256').update(store.address('x')).digest('hex').slice(0, 16)}`,
-  );
-  const clear = () => rm(folder, { recursive: true, force: true });
-  const make = async () => {
-    await clear();
-    // Fails where somebody else has put a folder of that name there meanwhile, and nobody else may look inside.
-    await mkdir(folder, { mode: 0o700 });
-  };
-  let count = 0;
-  const fresh = () => join(folder, `${count++}.parquet`);
-  await make();
-  try {
-    return await use({
-      folder,
-      fresh,
-      fetch: async (path) => {
-        const file = await localFile(store, path, fresh);
-        if (file !== undefined) return file;
-        throw new LedgerlakeError(
-          'LAKE_STORE',
-          `expected the file ${path} in ${store.location}, the log names it and it is missing; \`ledgerlake verify\` tells what else is`,
-        );
-      },
-      clear: make,
-    });
-  } finally {
-    await clear();
-  }
 }
 
 /**

@@ -369,7 +369,7 @@ describe('rows before a date', () => {
       expect(JSON.parse(String(value))).toMatchObject({
         account: 'shop-a',
         pipeline: 'order-events',
-        window: expect.stringMatching(/^order\/901-0000000-0000000 and \d more$/) as string,
+        window: expect.stringMatching(/^\d orders$/) as string,
       });
     }
   });

@@ -24,9 +24,6 @@ afterAll(async () => {
   await small.remove();
 });
 
-/** What the program's own thread runs that looks for changes. */
-const builtComparison = new URL('../../../dist/src/app/maintenance/comparison-thread-main.js', import.meta.url);
-
 function withoutSeconds(pipelines: Readonly<Record<string, Readonly<Record<string, number>>>>) {
   return Object.fromEntries(
     Object.entries(pipelines).map(([name, counts]) => [
@@ -121,26 +118,15 @@ describe('a rebuild after the flattening has changed', () => {
     expect(await contents.differences(two)).toEqual({});
   });
 
-  test('finds nothing to do with a helping thread, one that dies and one that never knows', async () => {
+  test('finds nothing to do with a thread as well', async () => {
     const lake = await copied(made.lake);
     const before = await everyHash(lake);
     const alone = await rebuilt({ lake }, { clock });
-    const dying = scripted('process.exit(1)');
-    const knowing = scripted('parentPort.postMessage({ events: 1_000_000, rows: 1 })');
-    const run = (comparisonScript: URL) =>
-      rebuilt(
-        { lake, limits: { ...defaultLimits, thread: { from: 0, script: builtThread }, comparisonScript } },
-        { clock },
-      );
-    for (const script of [builtComparison, dying, scripted('parentPort.postMessage(undefined)')]) {
-      const { printed, summary } = await run(script);
-      expect(printed).toContain('Nothing to do');
-      expect(summary.pipelines).toMatchObject(withoutSeconds(alone.summary.pipelines));
-    }
+    const limits = { ...defaultLimits, thread: { from: 0, script: builtThread } };
+    const { printed, summary } = await rebuilt({ lake, limits }, { clock });
+    expect(printed).toContain('Nothing to do');
+    expect(summary.pipelines).toMatchObject(withoutSeconds(alone.summary.pipelines));
     expect(await everyHash(lake)).toEqual(before);
-    // The thread's word counts: else the others would show nothing.
-    const { summary } = await run(knowing);
-    expect(summary.pipelines['financial-events']?.['events']).toBeGreaterThanOrEqual(1_000_000);
   });
 
   test('of a compacted file that is read in several batches brings them back', async () => {
