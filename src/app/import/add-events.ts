@@ -6,13 +6,13 @@ import type { Lake } from '../../lake/lake.js';
 import type { NewFile } from '../../lake/transaction/transaction.js';
 import { newFile, metadataOf, type FileTarget, addNets, netSumsOfFile } from '../../lake/files/new-file.js';
 import type { Family } from '../../core/columns/table.js';
-import { rowsIn, writeRows, type LocalParquet } from '../../lake/files/local-parquet.js';
+import { rowsIn, writeRows, type LocalParquet, mostGroupRows } from '../../lake/files/local-parquet.js';
 import { firstStart } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import { commitDays, storedDays, type StoredDays, type ImportTarget } from './imported-day-files.js';
 import type { DedupIndex } from './dedup-index.js';
 import type { UndatedDedup } from './undated-events.js';
-import type { StagedMonth } from './event-chunk.js';
+import type { StagedMonth } from './event-staging.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
 
 /** What became of a month's events. */
@@ -38,9 +38,6 @@ export interface InputFiles {
 
 /** Changes of other runs that a commit puts up with before it gives up. */
 const maxAttempts = 10;
-/** Rows a row group: what DuckDB reads as one key. */
-const groupRows = 128 * 1024;
-
 /**
  * Adds the events of a staged month to the lake, as far as it doesn't hold them: of equal events of a day there are
  * afterwards as many as the input has that has the most of them.
@@ -78,7 +75,7 @@ export async function addEvents(
     if (isCurrent) for (const { table, add } of files) if (table === family.main) dedupIndex.setPath(fileIds, add.path);
     const { taken, ...written } = await commitDays(target, family, held, files);
     if (taken) {
-      if (isCurrent) dedupIndex.confirm(fileIds);
+      if (isCurrent) fileIds.isCommitted = true;
       for (const { table, add } of files) if (table === family.main) undated.noteCommitted(add);
       return { events: added.events.rows, entries: added.entries?.rows ?? 0, ...written, known, leftOut };
     }
@@ -147,7 +144,7 @@ async function newEvents(
         'AS staged JOIN chosen_ ON staged.event_id = chosen_.event_id ORDER BY staged.file_row_number',
       target: fresh(),
       metadata,
-      groupRows,
+      groupRows: mostGroupRows,
     });
   const main = await write(events, staged.events.path, ' REPLACE (chosen_.position_ AS position)');
   const derived = staged.entries && (await write(entries, staged.entries.path, ''));

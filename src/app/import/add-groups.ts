@@ -1,7 +1,7 @@
 import { deltaStatistics } from '../../core/columns/statistics.js';
 import { groupSpan } from '../../sources/finances/api-v0/collectors.js';
 import { groupBatch, readGroup, type GroupRow } from '../../sources/finances/model/group-rows.js';
-import { newWarnings, type EventWarnings } from '../../sources/finances/model/slice-rows.js';
+import { newWarnings } from '../../sources/finances/model/slice-rows.js';
 import { groups } from '../../sources/finances/model/tables.js';
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
@@ -19,7 +19,7 @@ import { commitDays, storedDays, type ImportTarget } from './imported-day-files.
 import { isoDate } from '../../core/numeric/instant.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
 import { eachGroup, type ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
-import { datesByPage } from './page-dates.js';
+import { datesByPage } from './saved-pages.js';
 
 /** What became of a day's groups. */
 export interface AddedGroups {
@@ -100,22 +100,14 @@ async function storedGroups(
  */
 export class GroupList {
   readonly #groups = new Map<string, { readonly row: GroupRow; readonly line: number }>();
-  readonly #lines: number[] = [];
-  readonly #warnings: EventWarnings;
-
-  constructor(warnings: EventWarnings) {
-    this.#warnings = warnings;
-  }
-
+  readonly warnings = newWarnings();
   /** Lines that list groups, in order. */
-  get lines(): readonly number[] {
-    return this.#lines;
-  }
+  readonly lines: number[] = [];
 
   add(page: ScannedPage, line: number): void {
     const rows: GroupRow[] = [];
-    eachGroup(page, (group) => rows.push(readGroup(page.tape, group, this.#warnings)));
-    if (rows.length > 0) this.#lines.push(line);
+    eachGroup(page, (group) => rows.push(readGroup(page.tape, group, this.warnings)));
+    if (rows.length > 0) this.lines.push(line);
     for (const row of rows) {
       const known = this.#groups.get(keyOf(row));
       if (known === undefined || later(known.row, row) === row) {
@@ -125,7 +117,7 @@ export class GroupList {
   }
 
   /** The groups by the start of the day on which they opened; undefined where no group says when it did. */
-  finish(): Map<number, GroupRow[]> | undefined {
+  byDay(): Map<number, GroupRow[]> | undefined {
     const all = [...this.#groups.values()].toSorted((a, b) => a.line - b.line);
     const { instants } = datesByPage(
       { length: all.length, page: (row) => all[row]?.line ?? 0, date: (row) => all[row]?.row.startedAt },

@@ -4,9 +4,7 @@ import { checkedSource } from '../../lake/files/checked-file.js';
 import type { Family } from '../../core/columns/table.js';
 import { ownFiles, type Workspace } from '../../lake/files/workspace.js';
 import { storedDays, type ImportTarget } from './imported-day-files.js';
-import { DistinctIds, idWords, wordsOf, storedIds } from './id-words.js';
-import { IdLog, type IdList } from './id-log.js';
-import type { ImportOptions } from './import-options.js';
+import { DistinctIds, IdLog, idWords, storedIds, wordsOf, type IdList } from './stored-ids.js';
 
 /** The events of a chunk of an input, in order of receipt. */
 export interface ChunkEvents {
@@ -16,7 +14,7 @@ export interface ChunkEvents {
   readonly days: Float64Array;
   /** Whether an event has a date: whether the lake holds one that has none shows once its input is read to the end. */
   readonly isDated: (row: number) => boolean;
-  /** Whether events of a day may come in. */
+  /** Whether events of a day may be added. */
   readonly isOpen: (day: number) => boolean;
 }
 
@@ -24,17 +22,33 @@ export interface ChunkEvents {
 export interface DedupedEvents {
   /** The how many-th of its kind in the input each one is, from 1; 0 where the lake holds it, or its day isn't open. One without a date is never taken for held. */
   readonly times: Int32Array;
-  /** Where each one stands in its day, behind those that the lake holds. */
+  /** Its position in its day, behind those that the lake holds. */
   readonly positions: Int32Array;
   /** Notes that these are to be committed, as one file. */
   readonly stage: (rows: readonly number[]) => Promise<FileIds>;
 }
 
+/** The ids of the events of one file of the lake, of one that is to be committed, or of duplicates that an input has. */
+export interface FileIds {
+  /** How many there had been before. */
+  readonly order: number;
+  /** Number of the input that they are of; undefined for a file that was in the lake. */
+  readonly input: number | undefined;
+  /** Whether the lake holds them, or will unless the import ends before. */
+  isInLake: boolean;
+  readonly lists: IdList[];
+  /** Start of the first of their days, and of the last one. */
+  first: number;
+  last: number;
+  /** Of their file, within its table, as soon as it is about to be committed. */
+  path: string | undefined;
+  isCommitted: boolean;
+}
+
 /**
  * The events that the lake holds of an account's days, and those that this run adds, by their ids: so duplicates are found
  * before a row is written. Equal events of a day are told apart by counting: there are as many of
- * them afterwards as the input has that has the most. Files are read once, as soon as a day of theirs is asked for, and what
- * memory can't hold of the ids is in a file.
+ * them afterwards as the input has that has the most. Files are read once, as soon as a day of theirs is asked for.
  *
  * What another run commits meanwhile shows when the rows are about to be committed (`isCurrent`).
  */
@@ -43,30 +57,37 @@ export class DedupIndex {
   readonly #family: Family;
   readonly #workspace: Workspace;
   readonly #log: IdLog;
-  readonly #known: KnownIds;
+  readonly #known = new Set<FileIds>();
+  readonly #byPath = new Map<string, FileIds>();
+  #order = 0;
+  /** Number of the present input. */
+  #input = 0;
   /** The last position in use by the start of the day. */
   readonly #positions = new Map<number, number>();
   /** The same before the present input, of the days that it adds to; -1: none was. */
   readonly #before = new Map<number, number>();
 
-  constructor(target: ImportTarget, family: Family, workspace: Workspace, log: IdLog) {
+  constructor(target: ImportTarget, family: Family, workspace: Workspace) {
     this.#target = target;
     this.#family = family;
     this.#workspace = workspace;
-    this.#log = log;
-    this.#known = new KnownIds(log);
+    this.#log = new IdLog(workspace.fresh());
+  }
+
+  close(): Promise<void> {
+    return this.#log.close();
   }
 
   /** Begins the next input: equal events are counted from 1 again. */
   nextInput(): void {
-    this.#known.removeIf(({ isInLake }) => !isInLake);
-    this.#known.input++;
+    this.#removeIf(({ isInLake }) => !isInLake);
+    this.#input++;
     this.#before.clear();
   }
 
   /** Drops what the present input was to add. */
   abandonInput(): void {
-    this.#known.removeIf(({ input }) => input === this.#known.input);
+    this.#removeIf(({ input }) => input === this.#input);
     for (const [day, position] of this.#before) this.#positions.set(day, position);
   }
 
@@ -101,39 +122,35 @@ export class DedupIndex {
 
   /** Whether files hold nothing that wasn't known when the events of a chunk were deduplicated. */
   isCurrent(fileIds: FileIds, files: readonly Add[]): boolean {
-    const isBefore = ({ path }: Add) => (this.#known.ofFile(path)?.order ?? Infinity) < fileIds.order;
-    return this.#known.counts(fileIds) && files.every(isBefore);
+    const isBefore = ({ path }: Add) => (this.#byPath.get(path)?.order ?? Infinity) < fileIds.order;
+    return fileIds.isInLake && this.#known.has(fileIds) && files.every(isBefore);
   }
 
-  /** Names the file with these events that is about to be committed. */
+  /** Sets the path of the file with these events that is about to be committed. */
   setPath(fileIds: FileIds, path: string): void {
-    this.#known.setPath(fileIds, path);
-  }
-
-  /** Notes that this file is in the lake. */
-  confirm(fileIds: FileIds): void {
-    fileIds.isCommitted = true;
+    fileIds.path = path;
+    this.#byPath.set(path, fileIds);
   }
 
   /** Reads the files of the lake that hold imported rows of these days and haven't been read. */
   async #look(days: readonly number[]): Promise<void> {
     const { files } = this.#target.lake.table(this.#family.main.name).snapshot;
-    // Merged, replaced or deleted by another run: who has its rows now is read like any other.
-    this.#known.removeIf(({ isCommitted, path = '' }) => isCommitted && !files.has(path));
+    // Merged, replaced or deleted by another run: what has its rows now is read like any other.
+    this.#removeIf(({ isCommitted, path = '' }) => isCommitted && !files.has(path));
     for (const add of storedDays(this.#target, this.#family, days).files) {
-      if (this.#known.ofFile(add.path) === undefined) await this.#readFile(add);
+      if (!this.#byPath.has(add.path)) await this.#readFile(add);
     }
   }
 
   async #readFile(add: Add): Promise<void> {
     const { lake } = this.#target;
-    const fileIds = this.#known.begin(true);
+    const fileIds = this.#begin(true, undefined);
     const copies = ownFiles(this.#workspace);
     try {
       const file = await checkedSource(lake.store, lake.table(this.#family.main.name), add, copies);
       for await (const { words, days, positions } of storedIds(file)) {
         for (const [row, day] of days.entries()) {
-          fileIds.reach(day);
+          reach(fileIds, day);
           for (const last of [this.#positions, this.#before]) {
             if ((positions[row] ?? 0) > (last.get(day) ?? -1)) last.set(day, positions[row] ?? 0);
           }
@@ -141,20 +158,19 @@ export class DedupIndex {
         fileIds.lists.push(await this.#log.add(words));
       }
     } catch (error) {
-      this.#known.remove(fileIds);
       if (!(error instanceof LedgerlakeError)) throw error;
       // Another run may have merged it. Who commits meets a file that isn't known, looks again, and fails if that must be.
       return;
     } finally {
       await copies.clear();
     }
-    for (const other of this.#known.between(fileIds.first, fileIds.last)) {
+    for (const other of this.#between(fileIds.first, fileIds.last)) {
       // Its events and these may be the same: that shows when it is committed.
-      if (other.isInLake && !other.isCommitted) this.#known.invalidate(other);
+      if (other.isInLake && !other.isCommitted) this.#invalidate(other);
     }
     this.#known.add(fileIds);
     this.setPath(fileIds, add.path);
-    this.confirm(fileIds);
+    fileIds.isCommitted = true;
   }
 
   /** How often the lake holds each id by now, and how often the input has had it, of what is between two days. */
@@ -165,137 +181,57 @@ export class DedupIndex {
   ): Promise<{ readonly held: Int32Array; readonly seen: Int32Array }> {
     const held = new Int32Array(distinct.length);
     const seen = new Int32Array(distinct.length);
-    for (const fileIds of this.#known.between(first, last)) {
+    for (const fileIds of this.#between(first, last)) {
       for (const list of fileIds.lists) {
         const words = await this.#log.read(list);
         if (fileIds.isInLake) distinct.count(words, held);
-        if (fileIds.input === this.#known.input) distinct.count(words, seen);
+        if (fileIds.input === this.#input) distinct.count(words, seen);
       }
     }
     return { held, seen };
   }
 
   async #note(words: Int32Array, days: Float64Array, rows: readonly number[], isInLake: boolean): Promise<FileIds> {
-    const fileIds = this.#known.begin(isInLake, this.#known.input);
+    const fileIds = this.#begin(isInLake, this.#input);
     const noted = new Int32Array(rows.length * idWords);
     for (const [at, row] of rows.entries()) {
       noted.set(words.subarray(row * idWords, (row + 1) * idWords), at * idWords);
-      fileIds.reach(days[row] ?? 0);
+      reach(fileIds, days[row] ?? 0);
     }
     fileIds.lists.push(await this.#log.add(noted));
     this.#known.add(fileIds);
     return fileIds;
   }
-}
 
-/** Uses the events that a lake holds, as an import looks at them. Throws what `use` throws. */
-export async function withDedupIndex<T>(
-  options: ImportOptions,
-  family: Family,
-  workspace: Workspace,
-  use: (dedupIndex: DedupIndex) => Promise<T>,
-): Promise<T> {
-  const log = new IdLog(options.limits.idBytes, workspace.fresh());
-  try {
-    return await use(new DedupIndex(options, family, workspace, log));
-  } finally {
-    await log.close();
-  }
-}
-
-/** The ids of the events of one file of the lake, of one that is to be committed, or of duplicates that an input has. */
-export class FileIds {
-  /** How many there had been before. */
-  readonly order: number;
-  /** Number of the input that brought them; undefined for a file that was in the lake. */
-  readonly input: number | undefined;
-  /** Whether the lake holds them, or will unless the import ends before. */
-  isInLake: boolean;
-  readonly lists: IdList[] = [];
-  /** Start of the first of their days, and of the last one. */
-  first = Infinity;
-  last = -Infinity;
-  /** Of their file, within its table, as soon as it is about to be committed. */
-  path: string | undefined;
-  isCommitted = false;
-
-  constructor(order: number, input: number | undefined, isInLake: boolean) {
-    this.order = order;
-    this.input = input;
-    this.isInLake = isInLake;
-  }
-
-  reach(day: number): void {
-    this.first = Math.min(this.first, day);
-    this.last = Math.max(this.last, day);
-  }
-}
-
-/** The ids of all that the lake holds of some days, and of what the present input has. */
-export class KnownIds {
-  /** Number of the present input. */
-  input = 0;
-  readonly #log: IdLog;
-  readonly #all = new Set<FileIds>();
-  readonly #byPath = new Map<string, FileIds>();
-  #order = 0;
-
-  constructor(log: IdLog) {
-    this.#log = log;
-  }
-
-  /** Ids that don't count until they are added. */
-  begin(isInLake: boolean, input?: number): FileIds {
-    return new FileIds(this.#order++, input, isInLake);
-  }
-
-  add(fileIds: FileIds): void {
-    this.#all.add(fileIds);
+  /** Ids that don't count until they are added to `#known`. */
+  #begin(isInLake: boolean, input: number | undefined): FileIds {
+    const none = { lists: [], first: Infinity, last: -Infinity, path: undefined, isCommitted: false };
+    return { order: this.#order++, input, isInLake, ...none };
   }
 
   /** Those that have events between two days, by their starts. */
-  *between(first: number, last: number): Generator<FileIds> {
-    for (const fileIds of this.#all) if (fileIds.last >= first && fileIds.first <= last) yield fileIds;
+  *#between(first: number, last: number): Generator<FileIds> {
+    for (const fileIds of this.#known) if (fileIds.last >= first && fileIds.first <= last) yield fileIds;
   }
 
-  ofFile(path: string): FileIds | undefined {
-    return this.#byPath.get(path);
-  }
-
-  /** Names the file that the events are in, or are about to be. */
-  setPath(fileIds: FileIds, path: string): void {
-    fileIds.path = path;
-    this.#byPath.set(path, fileIds);
-  }
-
-  /** Whether the lake holds the events still, or is to. */
-  counts(fileIds: FileIds): boolean {
-    return fileIds.isInLake && this.#all.has(fileIds);
-  }
-
-  /** Removes those that meet a condition. */
-  removeIf(isOver: (fileIds: FileIds) => boolean): void {
-    for (const fileIds of this.#all) if (isOver(fileIds)) this.remove(fileIds);
-  }
-
-  /** If its events are in the lake all the same, whoever asks for them finds a file that isn't known, and reads it. */
-  remove(fileIds: FileIds): void {
-    this.#unsetPath(fileIds);
-    this.#all.delete(fileIds);
-    for (const list of fileIds.lists) this.#log.remove(list);
+  /** If events of these are in the lake all the same, their file is one that isn't known, and is read. */
+  #removeIf(isOver: (fileIds: FileIds) => boolean): void {
+    for (const fileIds of this.#known) {
+      if (!isOver(fileIds)) continue;
+      this.#known.delete(fileIds);
+      if (fileIds.path !== undefined) this.#byPath.delete(fileIds.path);
+    }
   }
 
   /** No longer counts them as held by the lake; what the present input has of them stays. */
-  invalidate(fileIds: FileIds): void {
-    if (fileIds.input !== this.input) {
-      this.remove(fileIds);
-      return;
-    }
-    this.#unsetPath(fileIds);
-    fileIds.isInLake = false;
+  #invalidate(fileIds: FileIds): void {
+    if (fileIds.path !== undefined) this.#byPath.delete(fileIds.path);
+    if (fileIds.input === this.#input) fileIds.isInLake = false;
+    else this.#known.delete(fileIds);
   }
+}
 
-  #unsetPath({ path }: FileIds): void {
-    if (path !== undefined) this.#byPath.delete(path);
-  }
+function reach(fileIds: FileIds, day: number): void {
+  fileIds.first = Math.min(fileIds.first, day);
+  fileIds.last = Math.max(fileIds.last, day);
 }

@@ -2,97 +2,176 @@ import { financialEventGroups } from '../../../pipelines/financial-event-groups.
 import { financialEvents } from '../../../pipelines/financial-events.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
+import { withWriter } from '../../core/parquet/thread.js';
+import { familiesOf, type Family, type Tabled } from '../../core/columns/table.js';
 import { HeldFiles } from '../../lake/files/month-files.js';
-import { familiesOf, type Family } from '../../core/columns/table.js';
-import { handled, ownFiles, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
-import { withWriter, type SizedWriter } from '../../core/parquet/thread.js';
+import { handled, ownFiles, withWorkspace } from '../../lake/files/workspace.js';
+import type { GroupRow } from '../../sources/finances/model/group-rows.js';
 import { addEvents } from './add-events.js';
-import { addGroups } from './add-groups.js';
-import { withDedupIndex, type DedupIndex } from './dedup-index.js';
-import type { ImportOptions } from './import-options.js';
+import { addGroups, GroupList } from './add-groups.js';
+import { DedupIndex } from './dedup-index.js';
+import { EventStaging, RawMemory, type ImportResources, type StagedMonth } from './event-staging.js';
+import type { ImportSummaries, ImportSummary } from './import-summary.js';
+import type { ImportOptions } from './imported-day-files.js';
 import type { Input } from './input-bytes.js';
-import { RawMemory } from './event-chunk.js';
+import { brokenLine, contentOf, savedPages } from './saved-pages.js';
 import { UndatedDedup } from './undated-events.js';
-import { readInput, type ImportResources, type ReadInput } from './read-input.js';
-import type { ImportSummary, ImportSummaries } from './import-summary.js';
 
-const families = new Map(
-  familiesOf([financialEvents, financialEventGroups]).map((family) => [family.pipeline, family]),
-);
+/** Whose tables saved pages are loaded into. */
+export const importedPipelines: readonly string[] = [financialEvents.name, financialEventGroups.name];
 
-/** Whose tables saved pages come into. */
-export const importedPipelines: readonly string[] = [...families.keys()];
+const eventFamily = familyOf(financialEvents);
+const groupFamily = familyOf(financialEventGroups);
 
-function familyOf(pipeline: string): Family {
-  const family = families.get(pipeline);
-  if (family === undefined) throw new Error(`no pipeline ${pipeline}`);
+function familyOf(pipeline: Tabled): Family {
+  const [family] = familiesOf([pipeline]);
+  if (family === undefined) throw new Error(`the pipeline ${pipeline.name} has no table`);
   return family;
 }
 
+/** Pages whose days are unknown, as none of them has a date, are kept until this many times a chunk's bytes. */
+const mostUndatedChunks = 4;
+
+/** All of an input: its events on the local disk, or on their way there, its groups in memory. */
+interface ReadInput {
+  readonly staging: EventStaging;
+  /** Never unhandled where nobody waits for them any more. */
+  readonly months: Promise<readonly StagedMonth[]>;
+  readonly list: GroupList;
+  /** By the start of the day on which they opened. */
+  readonly groups: ReadonlyMap<number, readonly GroupRow[]>;
+  readonly eventPages: number;
+  readonly groupPages: number;
+  /** Lines that were left out. */
+  readonly skipped: number;
+}
+
 /**
- * Brings saved pages into a lake, input by input: an input is read to its end, its rows being staged on the local disk,
+ * Loads saved pages into a lake, input by input: an input is read to its end, its rows being staged on the local disk,
  * before anything of it is committed; the next one is read meanwhile. One that can't be read so far is left out, and the
  * others go on.
  *
  * @returns why inputs were left out, by their names
  * @throws LedgerlakeError as the lake does, or the signal's reason; what was committed by then stays, and importing the
- *   same again goes on from there
+ *   same once more goes on from there
  */
 export async function importInputs(
   inputs: readonly Input[],
   options: ImportOptions,
   summaries: ImportSummaries,
 ): Promise<ReadonlyMap<string, LedgerlakeError>> {
-  const { limits, signal, emit } = options;
+  const { limits, signal, emit, lake, clock } = options;
   const failures = new Map<string, LedgerlakeError>();
   const sizes = inputs.map(({ bytes }) => bytes);
   const bytes = sizes.reduce<number | null>((sum, size) => (sum === null || size === undefined ? null : sum + size), 0);
   emit({ event: 'inputs-planned', inputs: inputs.length, bytes });
-  const events = familyOf(financialEvents.name);
-  const work = async (shared: Workspace, writer: SizedWriter, dedupIndex: DedupIndex): Promise<void> => {
-    writer.expect(sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0));
-    const failed = new AbortController();
-    const reading = { ...options, signal: AbortSignal.any([signal, failed.signal]) };
-    const time = { through: options.clock.now() };
-    const raws = new RawMemory(2 * limits.chunkBytes);
-    // While one input's last files are written and committed, the next one is read already.
-    let before: Promise<void> = Promise.resolve();
-    for (const input of inputs) {
-      const resources = { workspace: ownFiles(shared), writer, dedupIndex, raws };
-      const read = await soundInput(withProgress(input, emit), reading, resources).catch(async (error: unknown) => {
-        await before;
-        throw error;
-      });
-      await before;
-      if (read instanceof LedgerlakeError) failures.set(input.name, read);
-      before = handled(
-        endInput(input, read, options, resources, summaries, time).catch((error: unknown) => {
-          failed.abort(error);
-          throw error;
-        }),
-      );
-    }
-    await before;
+  const commit = async (
+    input: Input,
+    read: ReadInput | LedgerlakeError,
+    resources: ImportResources,
+    time: ImportTime,
+  ) => {
+    const isLeftOut = read instanceof LedgerlakeError;
+    if (!isLeftOut) await commitInput(read, options, resources, summaries, time);
+    await resources.workspace.clear();
+    const status = isLeftOut ? 'left-out' : 'imported';
+    emit({ event: 'input-ended', input: input.name, status, reason: isLeftOut ? read.message : null });
   };
-  await withWorkspace(limits, options.lake.store, (shared) =>
-    withDedupIndex(options, events, shared, (dedupIndex) =>
-      withWriter(limits.thread, signal, (writer) => work(shared, writer, dedupIndex)),
-    ),
+  await withWorkspace(limits, lake.store, (shared) =>
+    withWriter(limits.thread, signal, async (writer) => {
+      writer.expect(sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0));
+      const dedupIndex = new DedupIndex(options, eventFamily, shared);
+      const failed = new AbortController();
+      const reading = { ...options, signal: AbortSignal.any([signal, failed.signal]) };
+      const time = { through: clock.now() };
+      const raws = new RawMemory(2 * limits.chunkBytes);
+      // While one input's last files are written and committed, the next one is read already.
+      let before: Promise<void> = Promise.resolve();
+      try {
+        for (const input of inputs) {
+          const resources = { workspace: ownFiles(shared), writer, dedupIndex, raws };
+          const read = await readInput(input, reading, resources).catch(async (error: unknown) => {
+            if (error instanceof LedgerlakeError && error.code === 'BROKEN_LINE') return error;
+            await before;
+            throw error;
+          });
+          await before;
+          if (read instanceof LedgerlakeError) failures.set(input.name, read);
+          before = handled(
+            commit(input, read, resources, time).catch((error: unknown) => {
+              failed.abort(error);
+              throw error;
+            }),
+          );
+        }
+        await before;
+      } finally {
+        await dedupIndex.close();
+      }
+    }),
   );
   return failures;
 }
 
-/** What an input holds, or why it is left out. Throws what else ends the import. */
-async function soundInput(
-  input: Input,
-  options: ImportOptions,
-  resources: ImportResources,
-): Promise<ReadInput | LedgerlakeError> {
-  options.signal.throwIfAborted();
+/**
+ * Reads an input to its end, and stages its rows. Comes back once the writer has all of them.
+ *
+ * @throws LedgerlakeError BROKEN_LINE where the input can't be read so far, what the writer throws, or the signal's reason
+ */
+async function readInput(input: Input, options: ImportOptions, resources: ImportResources): Promise<ReadInput> {
+  const { signal, skipBroken, limits, emit } = options;
+  signal.throwIfAborted();
+  resources.dedupIndex.nextInput();
+  const staging = new EventStaging(options, resources, eventFamily);
+  const list = new GroupList();
+  const counts = { eventPages: 0, groupPages: 0, skipped: 0 };
+  let last = 1;
+  let received = 0;
+
+  const broken = (line: number, found: string): void => {
+    const error = brokenLine(input.name, line, found);
+    if (!skipBroken) throw error;
+    counts.skipped++;
+    emit({ event: 'line-left-out', reason: error.message });
+  };
+
   try {
-    return await readInput(input, options, resources, familyOf(financialEvents.name));
+    for await (const { page, line, bytes } of savedPages(withProgress(input, emit), broken, signal)) {
+      signal.throwIfAborted();
+      last = line;
+      resources.writer.expect((received += bytes));
+      const content = contentOf(page);
+      try {
+        if (content.hasEvents) staging.add(page, bytes);
+        if (content.hasGroups) list.add(page, line);
+      } catch (error) {
+        if (!(error instanceof LedgerlakeError) || error.code !== 'UPSTREAM_BODY') throw error;
+        broken(line, error.message);
+        continue;
+      }
+      if (content.hasGroups) counts.groupPages++;
+      if (content.hasEvents || !content.hasGroups) counts.eventPages++;
+      if (staging.bytes < limits.chunkBytes) continue;
+      if (staging.isPlaceable) await staging.stage();
+      else if (staging.bytes > limits.chunkBytes * mostUndatedChunks) break;
+    }
+    if (!staging.isPlaceable) {
+      const found = 'expected an event with a date by here, found none: nobody can tell their days';
+      throw brokenLine(input.name, last, found);
+    }
+    await staging.stage();
+    const groups = list.byDay() ?? new Map<number, GroupRow[]>();
+    if (groups.size === 0) {
+      for (const line of list.lines) {
+        broken(line, 'expected a group of the file to say when it opened, found none that does');
+        counts.groupPages--;
+      }
+    }
+    return { staging, months: handled(staging.months()), list, groups, ...counts };
   } catch (error) {
-    if (error instanceof LedgerlakeError && error.code === 'BROKEN_LINE') return error;
+    // What is under way writes into a folder that is about to be cleared.
+    await staging.settled();
+    resources.dedupIndex.abandonInput();
     throw error;
   }
 }
@@ -102,72 +181,63 @@ interface ImportTime {
   through: number;
 }
 
-async function endInput(
-  input: Input,
-  read: ReadInput | LedgerlakeError,
-  options: ImportOptions,
-  resources: ImportResources,
-  summaries: ImportSummaries,
-  time: ImportTime,
-): Promise<void> {
-  const isLeftOut = read instanceof LedgerlakeError;
-  if (!isLeftOut) await commitInput(read, options, resources, summaries, time);
-  await resources.workspace.clear();
-  const status = isLeftOut ? 'left-out' : 'imported';
-  options.emit({ event: 'input-ended', input: input.name, status, reason: isLeftOut ? read.message : null });
-}
-
 async function commitInput(
-  read: ReadInput,
+  { staging, months, list, groups, eventPages, groupPages, skipped }: ReadInput,
   options: ImportOptions,
   { workspace, dedupIndex }: ImportResources,
   summaries: ImportSummaries,
   time: ImportTime,
 ): Promise<void> {
-  const { clock, signal, emit } = options;
-  const months = await read.months;
-  summaries.skippedLines += read.skipped;
-  const held = new HeldFiles(workspace);
-  const undated = new UndatedDedup(options, familyOf(financialEvents.name), workspace, held, read.undated);
-  const files = { workspace, files: held, dedupIndex, undated };
+  const { clock, signal } = options;
+  const staged = await months;
+  summaries.skippedLines += skipped;
+  const local = new HeldFiles(workspace);
+  const undated = new UndatedDedup(options, eventFamily, workspace, local, staging.undated);
+  const files = { workspace, files: local, dedupIndex, undated };
   // What one input takes of the time begins where the one before ended: they overlap.
   const seconds = () => {
     const began = time.through;
     return ((time.through = clock.now()) - began) / 1000;
   };
+  const add = (
+    summary: ImportSummary,
+    rows: Readonly<Record<string, number>>,
+    added: Parameters<ImportSummary['add']>[1],
+  ) => {
+    const { files: written, bytes } = added;
+    summary.add(rows, added);
+    if (written > 0) options.emit({ event: 'rows-imported', pipeline: summary.pipeline, rows, files: written, bytes });
+  };
 
-  const events = summaries.of(financialEvents.name, read.eventWarnings);
-  events.pages += read.eventPages;
-  for (const [day, left] of read.leftOut) leaveOut(events, day, left);
-  for (const [day, known] of read.known) {
+  const events = summaries.of(financialEvents.name, staging.warnings);
+  events.pages += eventPages;
+  for (const [day, rows] of staging.leftOut) events.leaveOut(day, rows);
+  for (const [day, known] of staging.known) {
     events.known += known;
     events.touch([day]);
   }
-  for (const staged of months) {
+  for (const month of staged) {
     signal.throwIfAborted();
-    const added = await addEvents(options, files, familyOf(financialEvents.name), staged);
-    const rows = { events: added.events, entries: added.entries };
-    events.add(rows, added);
-    emitImported(emit, financialEvents.name, rows, added);
-    events.touch(staged.days);
+    const added = await addEvents(options, files, eventFamily, month);
+    add(events, { events: added.events, entries: added.entries }, added);
+    events.touch(month.days);
   }
   summaries.undecided += undated.undecided;
   events.seconds += seconds();
 
-  const groups = summaries.of(financialEventGroups.name, read.groupWarnings);
-  groups.pages += read.groupPages;
-  for (const [day, rows] of [...read.groups].toSorted(([a], [b]) => a - b)) {
+  const summary = summaries.of(financialEventGroups.name, list.warnings);
+  summary.pages += groupPages;
+  for (const [day, rows] of [...groups].toSorted(([a], [b]) => a - b)) {
     signal.throwIfAborted();
-    const added = await addGroups(options, files, familyOf(financialEventGroups.name), day, rows);
-    groups.add({ groups: added.groups }, added);
-    emitImported(emit, financialEventGroups.name, { groups: added.groups }, added);
-    if (added.leftOut > 0) leaveOut(groups, day, added.leftOut);
-    else groups.touch([day]);
+    const added = await addGroups(options, files, groupFamily, day, rows);
+    add(summary, { groups: added.groups }, added);
+    if (added.leftOut > 0) summary.leaveOut(day, added.leftOut);
+    else summary.touch([day]);
   }
-  groups.seconds += seconds();
+  summary.seconds += seconds();
 }
 
-/** The input, whose bytes are told of as they are read. */
+/** The input, whose bytes are reported as they are read. */
 function withProgress(input: Input, emit: Emit): Input {
   const open = async function* (): AsyncGenerator<Buffer> {
     let bytes = 0;
@@ -178,18 +248,4 @@ function withProgress(input: Input, emit: Emit): Input {
     }
   };
   return { ...input, open };
-}
-
-function emitImported(
-  emit: Emit,
-  pipeline: string,
-  rows: Readonly<Record<string, number>>,
-  { files, bytes }: { readonly files: number; readonly bytes: number },
-): void {
-  if (files > 0) emit({ event: 'rows-imported', pipeline, rows, files, bytes });
-}
-
-function leaveOut(summary: ImportSummary, day: number, rows: number): void {
-  summary.leftOutDays.add(day);
-  summary.leftOut += rows;
 }

@@ -2,7 +2,7 @@ import { emitDamagedCheckpoints, type RunContext } from '../context.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { tables } from '../../sources/finances/model/tables.js';
 import { importedPipelines, importInputs } from './import-inputs.js';
-import { importLimits, type ImportLimits } from './import-options.js';
+import { importLimits, type ImportLimits } from './imported-day-files.js';
 import { inputsOf } from './input-bytes.js';
 import { ImportSummaries, importJson, importText } from './import-summary.js';
 import { Lake } from '../../lake/lake.js';
@@ -56,11 +56,10 @@ export async function importPages(options: ImportPagesOptions, context: RunConte
     emitDamagedCheckpoints(lake.tables, emit);
     let failure: unknown;
     try {
+      const limits = options.limits ?? importLimits;
       const failures = await importInputs(
         inputs,
-        {
-          ...{ lake, clock, account, signal, skipBroken, limits: options.limits ?? importLimits, emit },
-        },
+        { lake, clock, account, signal, skipBroken, limits, emit },
         summaries,
       );
       await vacuumLake(lake, lease, clock, account);
@@ -69,7 +68,7 @@ export async function importPages(options: ImportPagesOptions, context: RunConte
     } catch (error) {
       failure = error;
     }
-    await present({ options, summaries, failure, began, store }, context);
+    await report(options, context, { store, summaries, failure, began });
     if (failure !== undefined) throw failure instanceof Error ? failure : new Error('stopped');
   } finally {
     await lease.release();
@@ -86,19 +85,22 @@ function leftOut(failures: ReadonlyMap<string, LedgerlakeError>, inputs: number)
   return new LedgerlakeError('BROKEN_LINE', message);
 }
 
-interface Ended {
-  readonly options: ImportPagesOptions;
-  readonly summaries: ImportSummaries;
-  readonly failure: unknown;
-  readonly began: number;
-  readonly store: Store;
-}
-
-async function present({ options, summaries, failure, began, store }: Ended, { clock, print, emit }: RunContext) {
+/** Notes the run in the lake, and prints its summary. */
+async function report(
+  options: ImportPagesOptions,
+  { clock, print, emit }: RunContext,
+  run: {
+    readonly store: Store;
+    readonly summaries: ImportSummaries;
+    readonly failure: unknown;
+    readonly began: number;
+  },
+): Promise<void> {
+  const { store, summaries, failure, began } = run;
   const { account, lake } = options;
   const ranges = summaries.all.flatMap(({ range }) => range ?? []);
   const endedAt = clock.now();
-  const report: RunReport = {
+  const summary: RunReport = {
     account,
     lake,
     failure,
@@ -113,8 +115,8 @@ async function present({ options, summaries, failure, began, store }: Ended, { c
   // Where the account's events are read from stays known.
   const last = await readLastRun(store);
   const endpoint = last?.account === account ? (last.endpoint ?? undefined) : undefined;
-  await noteRun(store, report, { command: 'import', startedAt: began, endedAt, endpoint }, emit);
-  emit({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds: report.seconds });
-  print(importText(report, summaries));
-  if (options.json) print(importJson(report, summaries));
+  await noteRun(store, summary, { command: 'import', startedAt: began, endedAt, endpoint }, emit);
+  emit({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds: summary.seconds });
+  print(importText(summary, summaries));
+  if (options.json) print(importJson(summary, summaries));
 }

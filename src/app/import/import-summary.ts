@@ -17,12 +17,18 @@ export function importText(report: RunReport, summaries: ImportSummaries): strin
   else if (isNew) lines.push(`Imported for ${whose} into ${where} in ${seconds.toFixed(1)} s`);
   else lines.push(`Nothing to import: ${where} holds what was given for ${whose} already`);
   if (isNew) lines.push('', ...summaryGrid(summaries.all));
-  const more = [
-    ...summaries.all.flatMap(keptOut),
-    ...skippedLines(summaries),
-    ...undecided(summaries),
-    ...warningLines(summaries.all),
-  ];
+  const { skippedLines, undecided } = summaries;
+  const more = summaries.all.flatMap(keptOut);
+  if (skippedLines > 0) {
+    const what = skippedLines === 1 ? 'is no response body' : 'are no response bodies';
+    more.push(`Left out: ${formatCount(skippedLines, 'line')} that ${what}`);
+  }
+  if (undecided > 0) {
+    const what = undecided === 1 ? 'is one' : 'are ones';
+    const found = formatCount(undecided, 'event');
+    more.push(`Undecided: whether ${found} without a date ${what} that the lake held (docs/import.md)`);
+  }
+  more.push(...warningLines(summaries.all));
   if (more.length > 0) lines.push('', ...more);
   return `${lines.join('\n')}\n`;
 }
@@ -34,21 +40,6 @@ function keptOut({ pipeline, known, leftOut, leftOutDays }: ImportSummary): stri
     ...(known === 0 ? [] : [`Known: ${formatCount(known, noun)} that the lake holds already`]),
     ...(leftOut === 0 ? [] : [`Left out: ${formatCount(leftOut, noun)} of ${days} that a loaded window touches`]),
   ];
-}
-
-function skippedLines({ skippedLines: count }: ImportSummaries): string[] {
-  return count === 0
-    ? []
-    : [
-        `Left out: ${formatCount(count, 'line')} that ${count === 1 ? 'is no response body' : 'are no response bodies'}`,
-      ];
-}
-
-function undecided({ undecided: count }: ImportSummaries): string[] {
-  const what = count === 1 ? 'is one' : 'are ones';
-  return count === 0
-    ? []
-    : [`Undecided: whether ${formatCount(count, 'event')} without a date ${what} that the lake held (docs/import.md)`];
 }
 
 /** The same for programs, on one line: the keys of every run's, and what an import leaves out. */
@@ -103,6 +94,12 @@ export class ImportSummary implements PipelineSummary {
     this.bytes += bytes;
     this.known += known;
     for (const [table, more] of Object.entries(rows)) this.rows.set(table, (this.rows.get(table) ?? 0) + more);
+  }
+
+  /** Counts rows of a day that a window was loaded for. */
+  leaveOut(day: number, rows: number): void {
+    this.leftOutDays.add(day);
+    this.leftOut += rows;
   }
 
   /** Notes days of which there were rows that the lake holds now. */

@@ -91,9 +91,6 @@ const mark = Buffer.of(0xef, 0xbb, 0xbf);
 /** A line is held in memory; one that never ends is no file of bodies. */
 export const longestLine = 32 * 1024 * 1024;
 
-/** Memory for a line that was begun is kept for the next one, where it isn't more than this. */
-const keptBytes = 16 * 1024 * 1024;
-
 /** A line that isn't blank. */
 export interface Line {
   /** From 1, blank lines counted. */
@@ -114,23 +111,18 @@ export interface Line {
  */
 export async function* linesOf(chunks: AsyncIterable<Buffer>, longest = longestLine): AsyncGenerator<Line> {
   let number = 1;
-  /** Begins with what earlier chunks have of a line. */
-  let begun = Buffer.alloc(0);
-  /** Bytes of the line so far: of one that is too long none are kept. */
+  /** Copies of what earlier chunks have of a line: of one that is too long none are kept. */
+  let begun: Buffer[] = [];
   let length = 0;
   const begin = (piece: Buffer): void => {
-    const end = length + piece.length;
-    if (end > longest) begun = Buffer.alloc(0);
-    else {
-      if (end > begun.length) begun = Buffer.concat([begun.subarray(0, length)], Math.min(2 * end, longest));
-      begun.set(piece, length);
-    }
-    length = end;
+    length += piece.length;
+    if (length > longest) begun = [];
+    else begun.push(Buffer.from(piece));
   };
   const line = (rest: Buffer): Line | undefined => {
-    if (length > 0) begin(rest);
-    const isKept = Math.max(length, rest.length) <= longest;
-    const bytes = isKept ? withoutMark(length > 0 ? begun.subarray(0, length) : rest) : undefined;
+    const isKept = length + rest.length <= longest;
+    const bytes = isKept ? withoutMark(length > 0 ? Buffer.concat([...begun, rest]) : rest) : undefined;
+    begun = [];
     length = 0;
     return bytes !== undefined && isBlank(bytes) ? undefined : { number, bytes };
   };
@@ -149,7 +141,6 @@ export async function* linesOf(chunks: AsyncIterable<Buffer>, longest = longestL
     for (let end = chunk.indexOf(newline, start); end >= 0; end = chunk.indexOf(newline, start)) {
       const whole = line(chunk.subarray(start, end));
       if (whole !== undefined) yield whole;
-      if (begun.length > keptBytes) begun = Buffer.alloc(0);
       number++;
       start = end + 1;
       passEmpty();
@@ -168,4 +159,50 @@ function withoutMark(bytes: Buffer): Buffer {
 function isBlank(bytes: Buffer): boolean {
   for (const byte of bytes) if (byte !== 0x20 && byte !== 0x09 && byte !== carriageReturn) return false;
   return true;
+}
+
+/** What was received, in order: the number of each thing's page, and its own date where it has one, in microseconds. */
+interface Received {
+  readonly length: number;
+  page(row: number): number;
+  date(row: number): bigint | undefined;
+}
+
+interface EffectiveDates {
+  /** Microseconds since 1970, by row; undefined only where nothing has a date. */
+  readonly instants: readonly (bigint | undefined)[];
+  /** The latest date of the last page that has one. */
+  readonly last: bigint | undefined;
+}
+
+/**
+ * When things happened that came page by page: at their own date. What has none stands at the earliest date of its page,
+ * else at the latest of the nearest page before it that has one, else at the earliest of the nearest page behind it. As in
+ * a slice that was read (`effectiveInstants`), but for saved pages being of any order: there the latest date of all pages
+ * before is that of the nearest one.
+ *
+ * @param before the latest date of the nearest page before the first, where there is one
+ */
+export function datesByPage(received: Received, before: bigint | undefined): EffectiveDates {
+  const { length } = received;
+  const earliest = new Map<number, bigint>();
+  const latest = new Map<number, bigint>();
+  for (let row = 0; row < length; row++) {
+    const date = received.date(row);
+    if (date === undefined) continue;
+    const page = received.page(row);
+    const [low, high] = [earliest.get(page), latest.get(page)];
+    if (low === undefined || date < low) earliest.set(page, date);
+    if (high === undefined || date > high) latest.set(page, date);
+  }
+  const instants: (bigint | undefined)[] = [];
+  let nearest = before ?? earliest.values().next().value;
+  let last = before;
+  for (let row = 0; row < length; row++) {
+    const page = received.page(row);
+    if (row > 0 && page !== received.page(row - 1)) nearest = last ?? nearest;
+    instants.push(received.date(row) ?? earliest.get(page) ?? nearest);
+    last = latest.get(page) ?? last;
+  }
+  return { instants, last };
 }

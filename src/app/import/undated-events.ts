@@ -201,19 +201,6 @@ function knownOf(add: Add): KnownFile {
   return known;
 }
 
-/** An event without a date, as its part of the input has placed it. */
-export interface UndatedEvent {
-  /** Number of its staged month; `leftOut` where its day isn't open. */
-  readonly staged: number;
-  readonly contentHash: string;
-  /** Unique in the input. */
-  readonly eventId: string;
-  /** Start of its day. */
-  readonly day: number;
-  /** The how many-th of its kind in the day. */
-  readonly times: number;
-}
-
 /** In place of the number of a staged month. */
 export const leftOut = -1;
 
@@ -222,7 +209,7 @@ export const leftOut = -1;
  * end: only then its span is known.
  */
 export class UndatedEvents {
-  /** A CSV file without a header, with the columns of `UndatedEvent` in order; not there where `length` is 0. */
+  /** A CSV file without a header, a line for each call of `add`; not there where `length` is 0. */
   readonly path: string;
   length = 0;
   #months = 0;
@@ -251,7 +238,15 @@ export class UndatedEvents {
     return this.#months++;
   }
 
-  add({ staged, contentHash, eventId, day, times }: UndatedEvent): void {
+  /**
+   * Adds an event without a date.
+   *
+   * @param staged number of its staged month; `leftOut` where its day isn't open
+   * @param eventId unique in the input
+   * @param day start of its day
+   * @param times the how many-th of its kind in the day
+   */
+  add(staged: number, contentHash: string, eventId: string, day: number, times: number): void {
     this.length++;
     this.#lines.push(`${staged},${contentHash},${eventId},${day},${times}\n`);
   }

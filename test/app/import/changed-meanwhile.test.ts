@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { importLimits } from '../../../src/app/import/import-options.js';
+import { importLimits } from '../../../src/app/import/imported-day-files.js';
 import { clockAt, database, temporaryFolder } from '../lake-run.js';
 import { compacted } from '../maintenance/kept-lake.js';
 import type { DatedItem } from '../../serve/http/array-ledger.js';
@@ -49,8 +49,7 @@ test('whatever others import and merge while an import reads, a lake has of each
       fc.array(meanwhile, { minLength: 1, maxLength: 6 }),
       pages,
       fc.constantFrom(1, 700, 8_000_000),
-      fc.constantFrom(0, 8_000_000),
-      async (before, steps, behind, chunkBytes, idBytes) => {
+      async (before, steps, behind, chunkBytes) => {
         const lake = { root: await temporaryFolder(), clock };
         const stdin = async function* () {
           for (const step of steps) {
@@ -61,7 +60,7 @@ test('whatever others import and merge while an import reads, a lake has of each
         };
         const [first, last] = [await fileOf(before.map(bodyOf)), await fileOf(behind.map(bodyOf))];
         const { failure } = await imported(lake, [first, '-', last], {
-          limits: { ...importLimits, chunkBytes, idBytes },
+          limits: { ...importLimits, chunkBytes },
           stdin,
         });
         expect(failure).toBeUndefined();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { importLimits } from '../../../src/app/import/import-options.js';
+import { importLimits } from '../../../src/app/import/imported-day-files.js';
 import { clockAt, database, fileHashes, temporaryFolder } from '../lake-run.js';
 import type { DatedItem } from '../../serve/http/array-ledger.js';
 import { shipment } from '../sync/made-up-shop.js';
@@ -52,8 +52,7 @@ test('whatever files hold, a lake has of each event as many as the file that has
     fc.asyncProperty(
       fc.array(file, { minLength: 1, maxLength: 3 }),
       fc.constantFrom(1, 900, 32_000_000),
-      fc.constantFrom(0, 64, 8_000_000),
-      async (files, chunkBytes, idBytes) => {
+      async (files, chunkBytes) => {
         const lake = { root: await temporaryFolder(), clock };
         const most = new Map<string, number>();
         const paths: string[] = [];
@@ -64,7 +63,7 @@ test('whatever files hold, a lake has of each event as many as the file that has
           for (const [json, count] of own) most.set(json, Math.max(count, most.get(json) ?? 0));
           paths.push(await fileOf(items.map((page) => eventsBody(page))));
         }
-        const limits = { ...importLimits, chunkBytes, idBytes };
+        const limits = { ...importLimits, chunkBytes };
         for (const path of [...paths, ...paths])
           expect((await imported(lake, [path], { limits })).failure).toBeUndefined();
         expect(await times(lake.root)).toEqual(most);

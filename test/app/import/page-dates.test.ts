@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { datesByPage } from '../../../src/app/import/page-dates.js';
+import { datesByPage } from '../../../src/app/import/saved-pages.js';
 
 type Pages = readonly (readonly (number | null)[])[];
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { importLimits } from '../../../src/app/import/import-options.js';
+import { importLimits } from '../../../src/app/import/imported-day-files.js';
 import { clockAt, database, fileHashes, temporaryFolder } from '../lake-run.js';
 import { builtThread, scripted } from '../../core/parquet/built-thread.js';
 import { shipment } from '../sync/made-up-shop.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { importLimits } from '../../../src/app/import/import-options.js';
+import { importLimits } from '../../../src/app/import/imported-day-files.js';
 import { clockAt, database, fileHashes, temporaryFolder } from '../lake-run.js';
 import { compacted } from '../maintenance/kept-lake.js';
 import type { DatedItem } from '../../serve/http/array-ledger.js';
@@ -253,7 +253,7 @@ const happened = fc.array(
   }),
   { minLength: 1, maxLength: 12 },
 );
-const limits = fc.record({ chunkBytes: fc.constantFrom(1, 900, 32_000_000), idBytes: fc.constantFrom(0, 8_000_000) });
+const limits = fc.record({ chunkBytes: fc.constantFrom(1, 900, 32_000_000) });
 
 /** Cuts events into pages of a size, by date or settlement by settlement. */
 function cutIntoPages(events: readonly Happened[], size: number, settlements: number): Pages {

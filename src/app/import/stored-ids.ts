@@ -1,8 +1,8 @@
+import { open, rm, type FileHandle } from 'node:fs/promises';
+import { readPart } from '../../core/io/files.js';
 import type { ByteRange } from '../../core/columns/arrays.js';
-import { instantCells, textCells } from '../../core/columns/column-data.js';
-import { columnData, numbersOf } from '../../core/columns/column-data.js';
-import type { ParquetSource } from '../../core/parquet/wasm.js';
-import { parquetBatches } from '../../core/parquet/wasm.js';
+import { instantCells, textCells, columnData, numbersOf } from '../../core/columns/column-data.js';
+import { type ParquetSource, parquetBatches } from '../../core/parquet/wasm.js';
 
 /** An event's id without the number of equal ones is 128 bits: so many words of 32. */
 export const idWords = 4;
@@ -130,5 +130,44 @@ export async function* storedIds(file: ParquetSource): AsyncGenerator<StoredIds>
       days: days.subarray(0, rows),
       positions: positions.subarray(0, rows),
     };
+  }
+}
+
+/** A list of ids in a log: its first byte, and how many it has. */
+export interface IdList {
+  readonly at: number;
+  readonly bytes: number;
+}
+
+/** Lists of ids in a file of the local disk: an import may see more of them than memory is to hold. */
+export class IdLog {
+  readonly #path: string;
+  #file: FileHandle | undefined;
+  #end = 0;
+
+  /** `path`: a file that isn't there yet. */
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  async add(words: Int32Array): Promise<IdList> {
+    this.#file ??= await open(this.#path, 'wx+', 0o600);
+    const list: IdList = { at: this.#end, bytes: words.byteLength };
+    const { bytesWritten } = await this.#file.write(words, 0, list.bytes, list.at);
+    if (bytesWritten !== list.bytes) throw new Error(`expected room for ${list.bytes} bytes in ${this.#path}`);
+    this.#end += list.bytes;
+    return list;
+  }
+
+  /** The words of a list. */
+  async read({ at, bytes }: IdList): Promise<Int32Array> {
+    const read = this.#file && (await readPart(this.#file, at, bytes));
+    if (read?.length !== bytes) throw new Error(`expected ${bytes} bytes of ids at ${at} of ${this.#path}`);
+    return new Int32Array(read.buffer);
+  }
+
+  async close(): Promise<void> {
+    await this.#file?.close();
+    await rm(this.#path, { force: true });
   }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { RawMemory } from '../../../src/app/import/event-chunk.js';
+import { RawMemory } from '../../../src/app/import/event-staging.js';
 
 test('events stay as they were received when their page is written over, in the memory or beyond it', () => {
   const texts = fc.array(fc.string({ unit: 'grapheme', maxLength: 30 }), { maxLength: 20 });

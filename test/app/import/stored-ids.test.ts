@@ -1,6 +1,9 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { DistinctIds, idWords, readId, wordsOf } from '../../../src/app/import/id-words.js';
+import { DistinctIds, IdLog, idWords, readId, wordsOf, type IdList } from '../../../src/app/import/stored-ids.js';
+import { temporaryFolder } from '../lake-run.js';
 
 /** Ids of which many share their first words, as no hashes do. */
 const id = fc
@@ -49,4 +52,28 @@ test.each([
   const page = Buffer.from(text);
   expect(readId({ page, start: 0, end: page.length }, new Int32Array(idWords), 0)).toBe(false);
   if (text.length !== 32) expect(() => wordsOf([text])).toThrow('expected an id of 32 hex digits');
+});
+
+test('lists of ids come back as they went in', async () => {
+  const words = fc.array(fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }), { maxLength: 40 });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(words, { maxLength: 20 }),
+      fc.array(fc.nat(), { maxLength: 20 }),
+      async (added, reads) => {
+        const path = join(await temporaryFolder(), 'ids');
+        const log = new IdLog(path);
+        const lists: IdList[] = [];
+        for (const list of added) {
+          lists.push(await log.add(Int32Array.from(list)));
+          for (const at of [...reads, lists.length - 1]) {
+            const list = lists[at % lists.length];
+            if (list !== undefined) expect([...(await log.read(list))]).toEqual(added[at % lists.length]);
+          }
+        }
+        await log.close();
+        await expect(stat(path)).rejects.toThrow('ENOENT');
+      },
+    ),
+  );
 });
