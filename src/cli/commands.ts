@@ -1,5 +1,5 @@
 import { accountsCommand } from './commands/accounts-command.js';
-import { backfillCommand } from './commands/backfill-command.js';
+import { backfillCommand, planCommand, syncCommand } from './commands/load-commands.js';
 import { completionCommand } from './completion.js';
 import type { CommandDefinition } from './options/command-definition.js';
 import { enqueueCommand } from './commands/enqueue-command.js';
@@ -7,12 +7,10 @@ import { forgetCommand } from './commands/forget-command.js';
 import { importCommand } from './commands/import-command.js';
 import { initCommand } from './commands/init-command.js';
 import { compactCommand, rebuildCommand } from './commands/maintenance-commands.js';
-import { planCommand } from './commands/plan-command.js';
 import { reportCommand } from './commands/report-command.js';
 import { serveCommand } from './commands/serve-command.js';
 import { sqlCommand } from './commands/sql-command.js';
 import { statusCommand } from './commands/status-command.js';
-import { syncCommand } from './commands/sync-command.js';
 import { verifyCommand } from './commands/verify-command.js';
 import { workerCommand } from './commands/worker-command.js';
 

@@ -1,5 +1,5 @@
 import { usageError } from '../../core/errors.js';
-import { readingContext, sharedOptions, type CommandDefinition } from '../options/command-definition.js';
+import { readingContext, shared, type CommandDefinition } from '../options/command-definition.js';
 
 export const accountsCommand: CommandDefinition = {
   name: 'accounts',
@@ -9,7 +9,7 @@ export const accountsCommand: CommandDefinition = {
     'Lists the accounts of ledgerlake.config.json and the environment, and what is set for their sign-in, never the\n' +
     'values. `accounts check` signs each in, sends one small request, and says what to check; exit 1 if any fails.',
   options: {
-    config: sharedOptions.config,
+    ...shared('config'),
     format: { type: 'text', default: 'table', choices: ['table', 'json'], about: 'How it is written' },
   },
   examples: [

@@ -1,5 +1,5 @@
 import { usageError } from '../../core/errors.js';
-import { readingContext, sharedOptions, type CommandDefinition } from '../options/command-definition.js';
+import { readingContext, shared, type CommandDefinition } from '../options/command-definition.js';
 import { readFleetAccounts } from '../options/command-settings.js';
 
 const actions = ['all', 'backfill', 'sync', 'nightly', 'status', 'retry'] as const;
@@ -19,8 +19,7 @@ export const enqueueCommand: CommandDefinition = {
     '  retry     dead letters get another turn',
   ].join('\n'),
   options: {
-    redis: sharedOptions.redis,
-    fleet: sharedOptions.fleet,
+    ...shared('redis', 'fleet'),
     from: { type: 'text', about: 'First instant of a backfill, ISO 8601 in UTC [default: 90 days before --to]' },
     to: { type: 'text', about: 'End of a backfill, exclusive [default: now, less five minutes]' },
     'sync-at': {
@@ -28,7 +27,7 @@ export const enqueueCommand: CommandDefinition = {
       default: '01:00-05:00',
       about: 'When nightly syncs begin, HH:MM-HH:MM in UTC, or never',
     },
-    config: sharedOptions.config,
+    ...shared('config'),
     format: { type: 'text', default: 'table', choices: ['table', 'json'], about: 'How the status is written' },
   },
   examples: [

@@ -1,5 +1,5 @@
 import { usageError } from '../../core/errors.js';
-import { sharedOptions, type CommandDefinition } from '../options/command-definition.js';
+import { shared, type CommandDefinition } from '../options/command-definition.js';
 import { askOnTerminal } from '../options/terminal.js';
 import { readStatePlace } from '../options/command-settings.js';
 
@@ -10,13 +10,12 @@ export const forgetCommand: CommandDefinition = {
     'Removes rows, raw bytes, replaced files and what the log says of them. With --before only what is older goes, and\n' +
     'its days stay marked as loaded, so that no run requests them again. No other run may use the lake meanwhile.',
   options: {
-    lake: sharedOptions.lake,
-    config: sharedOptions.config,
+    ...shared('lake', 'config'),
     account: { type: 'text', about: 'Whose data' },
-    journal: sharedOptions.journal,
+    ...shared('journal'),
     before: { type: 'text', about: 'ISO 8601 date or instant in UTC [default: everything]' },
     yes: { type: 'flag', about: "Don't ask; without a terminal nothing is asked" },
-    json: sharedOptions.json,
+    ...shared('json'),
   },
   examples: [['forget --account my-shop --before 2024-01-01 --yes', 'what is older than 2024']],
   run: async (given, context) => {

@@ -1,4 +1,4 @@
-import { sharedOptions, type CommandDefinition } from '../options/command-definition.js';
+import { shared, type CommandDefinition } from '../options/command-definition.js';
 import { readImportSettings } from '../options/command-settings.js';
 
 export const importCommand: CommandDefinition = {
@@ -14,11 +14,10 @@ export const importCommand: CommandDefinition = {
     'entries, listings of groups into groups. Rows are kept by whole UTC days; days that are loaded already are left out,\n' +
     'and days that are loaded later replace imported ones. A second import of the same file changes nothing.',
   options: {
-    lake: sharedOptions.lake,
+    ...shared('lake'),
     account: { type: 'text', about: 'Whose events [default: the only configured account, else demo]' },
     'skip-broken': { type: 'flag', about: 'Skip lines that are no response bodies, instead of their whole file' },
-    config: sharedOptions.config,
-    json: sharedOptions.json,
+    ...shared('config', 'json'),
   },
   examples: [
     ['import --account shop pages-2024.ndjson.gz', 'a year of saved pages'],

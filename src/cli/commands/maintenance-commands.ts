@@ -1,13 +1,12 @@
-import { sharedOptions, type CommandDefinition, type Given } from '../options/command-definition.js';
+import { shared, type CommandDefinition, type Given } from '../options/command-definition.js';
 import { readLake } from '../options/command-settings.js';
 
 const positional = { name: 'PIPELINE', many: true, about: 'Whose tables [default: all]' } as const;
 
 const options = {
-  lake: sharedOptions.lake,
+  ...shared('lake'),
   account: { type: 'text', about: 'Account [default: all]' },
-  config: sharedOptions.config,
-  json: sharedOptions.json,
+  ...shared('config', 'json'),
 } as const;
 
 async function readOptions(given: Given) {

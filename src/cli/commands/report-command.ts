@@ -1,4 +1,4 @@
-import { readingContext, sharedOptions, type CommandDefinition } from '../options/command-definition.js';
+import { readingContext, shared, type CommandDefinition } from '../options/command-definition.js';
 import { readLake } from '../options/command-settings.js';
 
 export const reportCommand: CommandDefinition = {
@@ -9,8 +9,7 @@ export const reportCommand: CommandDefinition = {
     'their totals with the entries behind them, fees, SKUs, refunds, coverage, late arrivals and warnings. Each currency\n' +
     'has figures of its own. It replaces no file but an earlier report.',
   options: {
-    lake: sharedOptions.lake,
-    config: sharedOptions.config,
+    ...shared('lake', 'config'),
     account: { type: 'text', about: 'Whose part of the lake [default: all, one after the other]' },
     from: { type: 'text', about: 'First instant, ISO 8601 in UTC [default: all that the lake holds]' },
     to: { type: 'text', about: 'End, exclusive [default: now, less five minutes]' },

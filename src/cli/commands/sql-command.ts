@@ -1,5 +1,5 @@
 import { formats } from '../../core/text/formats.js';
-import { readFormat, sharedOptions, type CommandDefinition } from '../options/command-definition.js';
+import { readFormat, shared, type CommandDefinition } from '../options/command-definition.js';
 import { readLake } from '../options/command-settings.js';
 
 export const sqlCommand: CommandDefinition = {
@@ -10,8 +10,7 @@ export const sqlCommand: CommandDefinition = {
     'Runs DuckDB over the committed files of the lake: a view for each table. Without a query it is a shell, with history,\n' +
     'completion of tables, columns and keywords on Tab, and Ctrl-C to cancel a statement; .help lists its commands.',
   options: {
-    lake: sharedOptions.lake,
-    config: sharedOptions.config,
+    ...shared('lake', 'config'),
     format: { type: 'text', default: 'table', choices: formats, about: 'Format of the results' },
     output: { type: 'text', short: 'o', about: 'File to write the results to, whole or not at all' },
   },

@@ -1,6 +1,6 @@
 import { isColoured } from '../../core/environment.js';
 import { formats } from '../../core/text/formats.js';
-import { readingContext, readFormat, sharedOptions, type CommandDefinition } from '../options/command-definition.js';
+import { readingContext, readFormat, shared, type CommandDefinition } from '../options/command-definition.js';
 import { readLake } from '../options/command-settings.js';
 
 export const statusCommand: CommandDefinition = {
@@ -8,11 +8,10 @@ export const statusCommand: CommandDefinition = {
   about: 'Show what the lake holds and what is missing',
   more: 'Reads the log alone, and shows which days are loaded, which settlements are open, and the command that closes the gaps.',
   options: {
-    lake: sharedOptions.lake,
-    config: sharedOptions.config,
+    ...shared('lake', 'config'),
     account: { type: 'text', about: 'Account to show [default: all]' },
     from: { type: 'text', about: 'First instant, ISO 8601 in UTC [default: the first one loaded]' },
-    pipelines: sharedOptions.pipelines,
+    ...shared('pipelines'),
     to: { type: 'text', about: 'End, exclusive [default: now, less five minutes]' },
     format: { type: 'text', default: 'table', choices: formats, about: 'Output format' },
   },

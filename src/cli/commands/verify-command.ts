@@ -1,5 +1,5 @@
 import { formats } from '../../core/text/formats.js';
-import { readingContext, readFormat, sharedOptions, type CommandDefinition } from '../options/command-definition.js';
+import { readingContext, readFormat, shared, type CommandDefinition } from '../options/command-definition.js';
 import { readLake } from '../options/command-settings.js';
 
 export const verifyCommand: CommandDefinition = {
@@ -10,8 +10,7 @@ export const verifyCommand: CommandDefinition = {
     'totals. Exit code 1 if anything is wrong with the lake. Where the service contradicts itself, it reports a finding,\n' +
     'which fails only with --strict.',
   options: {
-    lake: sharedOptions.lake,
-    config: sharedOptions.config,
+    ...shared('lake', 'config'),
     account: { type: 'text', about: 'Account to verify [default: all]' },
     strict: { type: 'flag', about: 'Exit with 1 also where the service contradicts itself' },
     format: { type: 'text', default: 'table', choices: formats, about: 'Format of the certificate' },

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { whole } from '../../app/configuration/settings.js';
-import { metricsOptions, sharedOptions, type CommandDefinition } from '../options/command-definition.js';
+import { metricsOptions, shared, type CommandDefinition } from '../options/command-definition.js';
 import { readFleetAccounts, readSettings } from '../options/command-settings.js';
 
 export const workerCommand: CommandDefinition = {
@@ -12,17 +12,12 @@ export const workerCommand: CommandDefinition = {
     'end, and what is left returns to the queue.',
   ].join('\n'),
   options: {
-    redis: sharedOptions.redis,
-    fleet: sharedOptions.fleet,
+    ...shared('redis', 'fleet'),
     concurrency: { type: 'text', default: '16', about: 'Accounts at once' },
     turn: { type: 'text', default: '1m', about: 'Least length of a time slice while other accounts wait' },
     grace: { type: 'text', default: '25s', about: 'How long time slices may take to end on SIGTERM' },
     'stalled-after': { type: 'text', default: '30s', about: 'How long a silent worker keeps its accounts' },
-    lake: sharedOptions.lake,
-    rate: sharedOptions.rate,
-    burst: sharedOptions.burst,
-    journal: sharedOptions.journal,
-    config: sharedOptions.config,
+    ...shared('lake', 'rate', 'burst', 'journal', 'config'),
     'metrics-port': metricsOptions['metrics-port'],
     'metrics-host': metricsOptions['metrics-host'],
   },

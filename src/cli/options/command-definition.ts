@@ -116,7 +116,7 @@ export const metricsOptions = {
 } as const satisfies Record<string, OptionDefinition>;
 
 /** Options that several commands share. */
-export const sharedOptions = {
+const sharedOptions = {
   lake: { type: 'text', about: 'The lake: a folder, or s3://BUCKET/PREFIX [default: data/lake]' },
   config: {
     type: 'text',
@@ -135,6 +135,11 @@ export const sharedOptions = {
   fleet: { type: 'text', default: 'ledgerlake', about: 'Name of the fleet; several fleets can share a Redis' },
   json: { type: 'flag', about: 'Print the summary to standard output as one JSON object' },
 } as const satisfies Record<string, OptionDefinition>;
+
+/** Shared options by their names. */
+export function shared(...names: readonly (keyof typeof sharedOptions)[]): CommandDefinition['options'] {
+  return Object.fromEntries(names.map((name) => [name, sharedOptions[name]]));
+}
 
 /** How results are written; the parser takes no other value than the choices. */
 export function readFormat(given: Given): Format {

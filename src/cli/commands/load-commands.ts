@@ -1,0 +1,156 @@
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { messageOf, usageError } from '../../core/errors.js';
+import {
+  metricsOptions,
+  readingContext,
+  shared,
+  type CommandDefinition,
+  type Given,
+  readFormat,
+} from '../options/command-definition.js';
+import { readSettings } from '../options/command-settings.js';
+import { formats } from '../../core/text/formats.js';
+import { whole } from '../../app/configuration/settings.js';
+
+const backfillPositional = { name: 'PIPELINE', many: true, about: 'What to load' };
+
+/** Options that say what is loaded, from where and how fast. */
+const backfillOptions = {
+  ...shared('lake'),
+  from: { type: 'text', about: 'First instant, ISO 8601 in UTC [default: 90 days before --to]' },
+  to: { type: 'text', about: 'End, exclusive [default: now, less five minutes]' },
+  ...shared('account', 'endpoint'),
+  refresh: { type: 'flag', about: 'Read again what the lake holds already, and replace it' },
+  orders: { type: 'text', about: 'File with order ids, one a line; - for standard input' },
+  ...shared('rate', 'burst', 'journal', 'pipelines', 'config'),
+} as const satisfies CommandDefinition['options'];
+
+export const backfillCommand: CommandDefinition = {
+  name: 'backfill',
+  positional: backfillPositional,
+  about: 'Load a date range into the lake',
+  more: async () => {
+    const { pipelines } = await import('../../../pipelines/all-pipelines.js');
+    return [
+      'Loads what the lake lacks of a date range. Without a name it runs the first three pipelines.',
+      '',
+      ...pipelines.map(({ name, about }) => `  ${name.padEnd(24)} ${about}`),
+      '',
+      'and the custom pipelines of --pipelines, if named.',
+    ].join('\n');
+  },
+  options: {
+    ...backfillOptions,
+    'accept-empty': { type: 'flag', about: 'Take it that what held events comes back without any' },
+    'dry-run': { type: 'flag', about: 'Print what it would do, as ledgerlake plan does, and change nothing' },
+    ...metricsOptions,
+    ...shared('json'),
+  },
+  examples: [
+    ['backfill', 'a first run: 90 days of a made-up seller into data/lake'],
+    ['backfill financial-events --from 2025-01-01 --to 2025-02-01', 'one pipeline, one month'],
+  ],
+  run: async (given, context) => {
+    const json = given.flag('json');
+    const options = await readBackfill(given);
+    if (given.flag('dry-run')) {
+      const { plan } = await import('../../app/plan/plan.js');
+      await plan({ ...options, probe: false, format: 'table', json }, readingContext(context));
+      return 0;
+    }
+    const { backfill } = await import('../../app/load/backfill.js');
+    await backfill({ ...options, json, acceptEmpty: given.flag('accept-empty') }, context);
+    return 0;
+  },
+};
+
+/** Throws a USAGE error for what is wrong in the command line, the environment or a file of the user's */
+async function readBackfill(given: Given) {
+  return {
+    pipelines: given.all('PIPELINE'),
+    ...(await readSettings(given)),
+    to: given.text('to'),
+    refresh: given.flag('refresh'),
+    orders: await readOrdersFile(given),
+  };
+}
+
+/** A file of the user's, or standard input for `-`. */
+async function readOrdersFile(given: Given): Promise<{ text: string; source: string } | undefined> {
+  const path = given.text('orders');
+  if (path === undefined) return undefined;
+  if (path === '-') return { text: await text(process.stdin), source: 'standard input' };
+  try {
+    return { text: await readFile(path, 'utf8'), source: path };
+  } catch (error) {
+    throw usageError(`expected a file that can be read, got ${path} (${messageOf(error)})`);
+  }
+}
+
+export const planCommand: CommandDefinition = {
+  name: 'plan',
+  positional: { ...backfillPositional, about: 'What would be loaded' },
+  about: 'Estimate what a backfill would do',
+  more: [
+    'Estimates what a backfill with the same options would do: slices, requests, time under the quota, bytes and files, and',
+    'what the lake holds already. The estimate comes from the lake; no request is sent and nothing changes.',
+  ].join('\n'),
+  options: {
+    ...backfillOptions,
+    probe: { type: 'flag', about: "Ask the service for a page or two where the lake can't tell" },
+    format: { type: 'text', default: 'table', choices: formats, about: 'Output format' },
+  },
+  examples: [
+    ['plan --from 2025-01-01 --to 2026-01-01', 'how long a year would take'],
+    ['plan --probe --format json', 'for a program, on an empty lake'],
+  ],
+  run: async (given, context) => {
+    const { plan } = await import('../../app/plan/plan.js');
+    const options = { ...(await readBackfill(given)), probe: given.flag('probe'), format: readFormat(given) };
+    await plan(options, readingContext(context));
+    return 0;
+  },
+};
+
+export const syncCommand: CommandDefinition = {
+  name: 'sync',
+  positional: { name: 'PIPELINE', many: true, about: 'What to load [default: the first three]' },
+  about: 'Load what is new, and look back for what arrived late',
+  more: [
+    'Loads from the newest loaded instant to now, less five minutes; an empty lake gets the last 90 days. It reads',
+    'the last 2 days again on each run, the last 14 once a week, the last 35 once a month, and settlements that are open or',
+    'have closed since. event_history keeps what changed.',
+  ].join('\n'),
+  options: {
+    ...shared('lake', 'account', 'endpoint'),
+    'look-back': { type: 'text', about: 'Read this many days again, whatever the schedule says' },
+    'max-lag': { type: 'text', about: 'Exit with 1 if the lake is older than this after the run: 90m, 2h, 1d' },
+    'accept-empty': { type: 'flag', about: 'Take it that what held events comes back without any' },
+    orders: backfillOptions.orders,
+    ...shared('rate', 'burst', 'journal', 'pipelines', 'config'),
+    ...metricsOptions,
+    ...shared('json'),
+  },
+  examples: [
+    ['sync', 'the nightly run'],
+    ['sync --look-back 60', 'read the last 60 days again'],
+  ],
+  run: async (given, context) => {
+    const lookBack = given.text('look-back');
+    const settings = await readSettings(given);
+    const options = {
+      pipelines: given.all('PIPELINE'),
+      ...settings,
+      rules: settings.lookBack,
+      lookBack: lookBack === undefined ? undefined : whole('--look-back', lookBack, 0),
+      maxLag: given.text('max-lag'),
+      acceptEmpty: given.flag('accept-empty'),
+      orders: await readOrdersFile(given),
+      json: given.flag('json'),
+    };
+    const { sync } = await import('../../app/load/sync.js');
+    await sync(options, context);
+    return 0;
+  },
+};
