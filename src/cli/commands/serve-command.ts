@@ -138,30 +138,21 @@ export const serveCommand: CommandDefinition = {
     const seed = whole('--seed', given.required('seed'), 0);
     const events = whole('--events', given.text('events') ?? '20000', 0);
     const profile = optional(given.text('profile'), profileOf) ?? 'plausible';
-    const port = whole('--port', given.required('port'), 0);
-    const quota = {
-      rate: amount('--rate', given.required('rate')),
-      burst: whole('--burst', given.required('burst'), 1),
-    };
-    const tokenLifeMs = optional(given.text('token-life'), (text) => amount('--token-life', text) * 60_000);
-    const latencyMs = optional(given.text('latency'), latencyOf);
-    const injectFaults = await injectionOf(given.text('faults'));
-    const allowedHosts = optional(given.text('allow-host'), hostsOf);
-    const signIn = signInOf(process.env);
-    refuseOpen(given.required('host'), signIn !== undefined || given.flag('allow-open'));
     const service = {
       clock,
-      host: given.required('host'),
-      port,
-      quota,
-      signIn,
-      tokenLifeMs,
-      latencyMs,
-      injectFaults,
       seed,
+      host: given.required('host'),
+      port: whole('--port', given.required('port'), 0),
+      quota: { rate: amount('--rate', given.required('rate')), burst: whole('--burst', given.required('burst'), 1) },
+      tokenLifeMs: optional(given.text('token-life'), (text) => amount('--token-life', text) * 60_000),
+      latencyMs: optional(given.text('latency'), latencyOf),
+      injectFaults: await injectionOf(given.text('faults')),
+      allowedHosts: optional(given.text('allow-host'), hostsOf),
+      signIn: signInOf(process.env),
     };
+    refuseOpen(service.host, service.signIn !== undefined || given.flag('allow-open'));
     const { serve } = await import('../serve/run-service.js');
-    const serving = { service: { ...service, allowedHosts }, signal, print, log };
+    const serving = { service, signal, print, log };
     if (lake === undefined) {
       const { createSeller } = await import('../../emulator/seller/seller.js');
       const ledger = createSeller({ seed, events, profile }, clock);
@@ -172,12 +163,8 @@ export const serveCommand: CommandDefinition = {
     const { openServedLake } = await import('../serve/serve-lake.js');
     const { ledger, account, look, report } = await openServedLake(lake, given.text('account'), clock, log);
     try {
-      const lakeService = { ...serving.service, quotaOf: 'service' } as const;
-      await serve({
-        ...serving,
-        service: lakeService,
-        served: { ledger, name: `a lake, account ${account}`, look, report },
-      });
+      const served = { ledger, name: `a lake, account ${account}`, look, report };
+      await serve({ ...serving, service: { ...service, quotaOf: 'service' }, served });
     } finally {
       await ledger.close();
     }
