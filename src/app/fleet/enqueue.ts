@@ -1,7 +1,7 @@
 import { nearestName } from '../../core/text/fault-line.js';
 import { usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
-import { openFleet, type Fleet, type FleetPlace } from './fleet.js';
+import { openFleet, type Fleet, type FleetAddress } from './fleet.js';
 import { nightlyPattern, type Night } from './nightly.js';
 import type { QueuedAccount } from './turn-queue.js';
 import { formatCount } from '../../core/text/amounts.js';
@@ -10,7 +10,7 @@ import type { Column } from '../../core/text/rows.js';
 import type { ReadingContext } from '../context.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
-export interface EnqueueOptions extends FleetPlace {
+export interface EnqueueOptions extends FleetAddress {
   readonly action: 'all' | 'backfill' | 'sync' | 'nightly' | 'status' | 'retry';
   /** Which accounts; empty: all. */
   readonly named: readonly string[];

@@ -5,7 +5,7 @@ import { connectRedis, fleetKeys, type FleetKeys, type RedisAddress, type RedisC
 import { openTurnQueue } from './turn-queue.js';
 
 /** Where a fleet is. */
-export interface FleetPlace {
+export interface FleetAddress {
   readonly redis: RedisAddress;
   /** Several fleets can share a Redis. */
   readonly fleet: string;
@@ -19,7 +19,7 @@ export type Fleet = Awaited<ReturnType<typeof openFleet>>;
  * @throws LedgerlakeError QUEUE_UNREACHABLE without Redis, QUEUE_UNFIT where it would lose jobs or holds another version's
  * fleet, USAGE for a name that isn't one
  */
-export async function openFleet({ redis: address, fleet }: FleetPlace, emit: Emit) {
+export async function openFleet({ redis: address, fleet }: FleetAddress, emit: Emit) {
   const keys = fleetKeys(fleet);
   const { client: redis, close } = await connectRedis(address, emit);
   try {

@@ -3,7 +3,7 @@ import type { Settings } from '../configuration/settings.js';
 import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import type { AccountJob } from './account-jobs.js';
-import { openFleet, type Fleet, type FleetPlace } from './fleet.js';
+import { openFleet, type Fleet, type FleetAddress } from './fleet.js';
 import { runTurn, type TurnContext } from './run-turn.js';
 import type { FleetKeys, RedisCommands } from './redis.js';
 import { startQueueWorker } from './turn-queue.js';
@@ -19,7 +19,7 @@ import { sync } from '../load/sync.js';
 /** What the runs of an account go by. */
 export type AccountSettings = Settings & Omit<LoadOptions, 'json' | 'store' | 'pipelines' | 'orders'>;
 
-export interface WorkerOptions extends FleetPlace {
+export interface WorkerOptions extends FleetAddress {
   /** Turns at once. */
   readonly concurrency: number;
   /** How long a turn goes on while others wait. */

@@ -25,9 +25,9 @@ import { restoreSwapped } from '../../lake/transaction/references.js';
 import type { Store } from '../../lake/store/store.js';
 import { removeAged } from './retention.js';
 import { readAccountName } from '../configuration/account.js';
-import { eraseState, type StatePlace } from '../load/state-folder.js';
+import { eraseState, type StateLocation } from '../load/state-folder.js';
 
-export interface ForgetOptions extends StatePlace {
+export interface ForgetOptions extends StateLocation {
   readonly account: string;
   /** ISO 8601 date or instant: only what lies before it goes. Undefined: everything. */
   readonly before: string | undefined;

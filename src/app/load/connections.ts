@@ -19,7 +19,7 @@ import {
   type FinancesUpstream,
 } from '../../sources/finances/api-v0/finances-api.js';
 import { openLargeGroups } from '../../sources/finances/api-v0/large-groups.js';
-import { largeGroupsFile, openQuota, pagesFolder, quotaFile, stateFolder, type StatePlace } from './state-folder.js';
+import { largeGroupsFile, openQuota, pagesFolder, quotaFile, stateFolder, type StateLocation } from './state-folder.js';
 
 /** A service in this process, until it is closed. */
 export interface EmbeddedService {
@@ -27,7 +27,7 @@ export interface EmbeddedService {
   close(): Promise<void>;
 }
 
-export interface UpstreamOptions extends StatePlace {
+export interface UpstreamOptions extends StateLocation {
   /** Undefined: the embedded service. */
   readonly endpoint: string | undefined;
   /** Starts the embedded service, which is not throttled; it is asked where there is no endpoint. */
@@ -96,7 +96,7 @@ export const noUpstream: FinancesUpstream = {
  */
 export async function withCustomConnections<T>(
   pipelines: readonly FinancesPipeline[],
-  place: StatePlace,
+  location: StateLocation,
   account: string,
   { clock, emit }: Surroundings,
   use: Use<T, readonly FinancesPipeline[]>,
@@ -108,9 +108,9 @@ export async function withCustomConnections<T>(
     const address = customAddress(pipeline);
     const state =
       api.quota !== undefined && isWorthPacing(api.quota.rate)
-        ? await openState(place, account, {
+        ? await openState(location, account, {
             ...{ quota: quotaName(name, address), pages: join(pagesFolder, name) },
-            ...{ clock, cursorLifeMs: cursorLifeMs(loaded), warn: warning(place, account, emit) },
+            ...{ clock, cursorLifeMs: cursorLifeMs(loaded), warn: warning(location, account, emit) },
           })
         : { kept: undefined, journal: undefined };
     const connection = connectCustom(loaded, { address, clock, random: Math.random, emit, ...state });
@@ -141,17 +141,17 @@ interface StateOptions {
 
 /** Pages of unfinished slices, and the level of the quota. */
 async function openState(
-  place: StatePlace,
+  location: StateLocation,
   account: string,
   { quota, pages, clock, cursorLifeMs, warn }: StateOptions,
 ) {
-  const folder = join(stateFolder(place, account), pages);
+  const folder = join(stateFolder(location, account), pages);
   const journal = await openJournal({ folder, clock, cursorLifeMs, warn });
-  return { journal, kept: await openQuota(place, account, quota, warn) };
+  return { journal, kept: await openQuota(location, account, quota, warn) };
 }
 
-function warning(place: StatePlace, account: string, emit: Emit) {
-  const folder = stateFolder(place, account);
+function warning(location: StateLocation, account: string, emit: Emit) {
+  const folder = stateFolder(location, account);
   return (reason: unknown): void => {
     emit({ event: 'state-not-kept', folder, reason: messageOf(reason) });
   };
@@ -163,8 +163,8 @@ export function customAddress({ loaded: { definition, file } }: CustomPipeline):
 }
 
 /** Where the level of a custom pipeline's quota is kept. */
-export function customQuotaFile(place: StatePlace, account: string, name: string, address: ApiAddress): string {
-  return quotaFile(place, account, quotaName(name, address));
+export function customQuotaFile(location: StateLocation, account: string, name: string, address: ApiAddress): string {
+  return quotaFile(location, account, quotaName(name, address));
 }
 
 function quotaName(name: string, { origin, prefix }: ApiAddress): string {

@@ -8,7 +8,7 @@ import { lakeFolder } from '../../lake/store/open-store.js';
 import { openKeptQuota, type KeptQuota } from '../../engine/rate-limit/kept-quota.js';
 
 /** What decides where a run's state is kept. */
-export interface StatePlace {
+export interface StateLocation {
   readonly lake: string;
   /** Folder for pages of unfinished slices and the level of the quota; undefined: beside the lake. */
   readonly journal?: string | undefined;
@@ -25,7 +25,7 @@ export const pagesFolder = 'pages';
  *
  * @throws LedgerlakeError LAKE_STORE where a link in the lake leads elsewhere
  */
-export function stateFolder({ lake, journal }: StatePlace, account: string): string {
+export function stateFolder({ lake, journal }: StateLocation, account: string): string {
   if (journal !== undefined) return join(resolve(journal), account);
   const root = lakeFolder(lake);
   if (root !== undefined) {
@@ -37,24 +37,24 @@ export function stateFolder({ lake, journal }: StatePlace, account: string): str
 }
 
 /** Where the level of the quota of an account at an address is kept. */
-export function quotaFile(place: StatePlace, account: string, endpoint: string): string {
-  return join(stateFolder(place, account), `quota-${hashOf(endpoint)}.json`);
+export function quotaFile(location: StateLocation, account: string, endpoint: string): string {
+  return join(stateFolder(location, account), `quota-${hashOf(endpoint)}.json`);
 }
 
 /** Opens the level of a quota, wherever it is kept. */
 export async function openQuota(
-  place: StatePlace,
+  location: StateLocation,
   account: string,
   endpoint: string,
   warn: (reason: unknown) => void,
 ): Promise<KeptQuota> {
-  const file = quotaFile(place, account, endpoint);
-  return place.quotas === undefined ? openKeptQuota(file, warn) : place.quotas(basename(file, '.json'));
+  const file = quotaFile(location, account, endpoint);
+  return location.quotas === undefined ? openKeptQuota(file, warn) : location.quotas(basename(file, '.json'));
 }
 
 /** Where settlements of an account at an address are kept that were found to be too large to be read. */
-export function largeGroupsFile(place: StatePlace, account: string, endpoint: string): string {
-  return join(stateFolder(place, account), `large-groups-${hashOf(endpoint)}.json`);
+export function largeGroupsFile(location: StateLocation, account: string, endpoint: string): string {
+  return join(stateFolder(location, account), `large-groups-${hashOf(endpoint)}.json`);
 }
 
 /**
@@ -63,13 +63,13 @@ export function largeGroupsFile(place: StatePlace, account: string, endpoint: st
  *
  * @throws LedgerlakeError LAKE_STORE where a link in the lake leads elsewhere, or the system's error
  */
-export async function eraseState(place: StatePlace, account: string, all: boolean): Promise<void> {
-  const folder = stateFolder(place, account);
-  if (place.journal === undefined) {
+export async function eraseState(location: StateLocation, account: string, all: boolean): Promise<void> {
+  const folder = stateFolder(location, account);
+  if (location.journal === undefined) {
     await rm(all ? folder : join(folder, pagesFolder), { recursive: true, force: true });
     return;
   }
-  refuseLinks(resolve(place.journal), account);
+  refuseLinks(resolve(location.journal), account);
   if (all) await eraseOwn(folder, (name) => keptFile.test(name));
   await eraseOwn(join(folder, pagesFolder), (name) => pageFile.test(name), true);
   await rmdir(folder).catch(() => undefined);

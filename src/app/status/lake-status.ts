@@ -11,7 +11,7 @@ import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { byGroup, listing, mainTablesOf, type MainTable } from '../verify/main-tables.js';
-import { backfillCommand } from './backfill-command.js';
+import { backfillCommand } from './command-text.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
 import { formatCount } from '../../core/text/amounts.js';
 
@@ -51,8 +51,8 @@ export interface AccountStatus {
   /** What loads the gaps; undefined where there are none. */
   readonly command: string | undefined;
   /** Those of the pipelines with gaps that are the user's own, and whether no others have any. */
-  readonly lackingOwn: readonly string[];
-  readonly isOwnOnly: boolean;
+  readonly lackingCustom: readonly string[];
+  readonly isCustomOnly: boolean;
 }
 
 export interface StatusQuestion {
@@ -77,8 +77,8 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
   const defaults = defaultPipelines.map(({ name }) => name);
   const named = lacking.map(({ pipeline }) => pipeline);
   const own = new Set(used.filter(({ isOwn }) => isOwn).map(({ pipeline }) => pipeline));
-  const lackingOwn = named.filter((pipeline) => own.has(pipeline));
-  const isDefault = lackingOwn.length === 0 && defaults.every((pipeline) => named.includes(pipeline));
+  const lackingCustom = named.filter((pipeline) => own.has(pipeline));
+  const isDefault = lackingCustom.length === 0 && defaults.every((pipeline) => named.includes(pipeline));
   const known = lastRun?.account === account ? (lastRun.endpoint ?? undefined) : undefined;
   const command = {
     pipelines: isDefault ? [] : named,
@@ -106,8 +106,8 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
     ).filter(({ at }) => isWithin(at, range)),
     tables: tableStatuses(lake, account),
     command: gaps.length === 0 ? undefined : backfillCommand(command),
-    lackingOwn,
-    isOwnOnly: lackingOwn.length === named.length,
+    lackingCustom,
+    isCustomOnly: lackingCustom.length === named.length,
   };
 }
 

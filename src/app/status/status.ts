@@ -11,7 +11,7 @@ import { holeText } from '../../sources/finances/api-v0/settlement-rows.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
 import { openExistingLake } from '../query/lake-files.js';
-import { instantText, shellWord } from './backfill-command.js';
+import { instantText, shellWord } from './command-text.js';
 import { calendarLines, legendLines, type CalendarOptions } from './calendar.js';
 import {
   accountStatus,
@@ -100,7 +100,7 @@ function firstCommand({ lake, account }: StatusOptions): string {
 }
 
 function commandText(
-  { command, account, range, lackingOwn, isOwnOnly, unused }: AccountStatus,
+  { command, account, range, lackingCustom, isCustomOnly, unused }: AccountStatus,
   { pipelineFolder }: StatusOptions,
   lastRun: LastRun | undefined,
   now: number,
@@ -110,9 +110,9 @@ function commandText(
     return `No gap: ${what} is loaded, up to ${formatSpan(now - range.end)} ago.\n`;
   }
   const lines = [
-    ...(!isOwnOnly && needsEndpoint(account, lastRun) ? ['beside the --endpoint that serves the account'] : []),
-    ...(lackingOwn.length > 0 && pipelineFolder === undefined
-      ? [`beside the --pipelines that defines ${lackingOwn.join(', ')}, unless it is configured`]
+    ...(!isCustomOnly && needsEndpoint(account, lastRun) ? ['beside the --endpoint that serves the account'] : []),
+    ...(lackingCustom.length > 0 && pipelineFolder === undefined
+      ? [`beside the --pipelines that defines ${lackingCustom.join(', ')}, unless it is configured`]
       : []),
   ];
   const hint = lines.map((line) => `\n${printable(line)}`).join('');

@@ -2,7 +2,7 @@ import { dayMs, type Window } from '../../core/windows.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 /** What a backfill is asked for. */
-export interface BackfillWords {
+export interface BackfillArguments {
   /** Names; empty for the default set. */
   readonly pipelines: readonly string[];
   readonly lake: string;
@@ -15,7 +15,14 @@ export interface BackfillWords {
 }
 
 /** The command line of a backfill, to be pasted into a shell. */
-export function backfillCommand({ pipelines, lake, account, range, endpoint, pipelineFolder }: BackfillWords): string {
+export function backfillCommand({
+  pipelines,
+  lake,
+  account,
+  range,
+  endpoint,
+  pipelineFolder,
+}: BackfillArguments): string {
   const words = [
     ...['ledgerlake', 'backfill', ...pipelines, '--lake', lake, '--account', account],
     ...(pipelineFolder === undefined ? [] : ['--pipelines', pipelineFolder]),
