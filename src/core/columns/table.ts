@@ -37,7 +37,7 @@ export interface Table {
   readonly columns: readonly Column[];
   /** Its files come with a main table's commit, as those of derived tables do, and count for good once it has named them. */
   readonly lasting?: true;
-  /** The columns that its rows are sorted by first; left out: those that `maintenance/row-order.ts` names. */
+  /** The columns that its rows are sorted by first; left out: those that `lake/files/sorted-file.ts` names. */
   readonly sort?: readonly string[];
   /** Of a table that a user's definition describes: the pipeline that fills it, window by window. */
   readonly ownPipeline?: string;

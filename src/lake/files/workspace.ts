@@ -71,18 +71,21 @@ export async function withWorkspace<T>(
       });
     });
     try {
-      const keep = async (bytes: Uint8Array) => {
-        const path = fresh();
-        await writeFile(path, bytes, { mode: 0o600 });
-        return path;
-      };
-      return await use({ database, limits, keep, fresh, clear });
+      return await use({ database, limits, keep: keeping(fresh), fresh, clear });
     } finally {
       database.close();
     }
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+function keeping(fresh: () => string): Workspace['keep'] {
+  return async (bytes) => {
+    const path = fresh();
+    await writeFile(path, bytes, { mode: 0o600 });
+    return path;
+  };
 }
 
 /** The same workspace for one of several works at once, of which each removes its own files. */
@@ -96,11 +99,7 @@ export function ownFiles(workspace: Workspace): Workspace {
   return {
     ...workspace,
     fresh,
-    keep: async (bytes) => {
-      const path = fresh();
-      await writeFile(path, bytes, { mode: 0o600 });
-      return path;
-    },
+    keep: keeping(fresh),
     clear: async () => {
       for (const path of own) await rm(path, { force: true });
       own.clear();
@@ -147,7 +146,5 @@ export async function localFile(store: Store, path: string, fresh: () => string)
   const own = store.localPath(path);
   const bytes = await (own === undefined ? store.read(path) : store.readRange(path, 0, 1));
   if (bytes === undefined || own !== undefined) return bytes && own;
-  const copy = fresh();
-  await writeFile(copy, bytes, { mode: 0o600 });
-  return copy;
+  return keeping(fresh)(bytes);
 }

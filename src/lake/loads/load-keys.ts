@@ -40,7 +40,7 @@ export function touchedFiles(snapshot: Snapshot, slice: SliceLoads): Add[] {
   return snapshot.filesWith(slice.account, slice.pipeline, replacedKeys(slice));
 }
 
-/** The load keys that give way to the slice (see `SliceUnits.cuts`), in whole or in part. */
+/** The load keys that give way to the slice (see `SliceLoads.splits`), in whole or in part. */
 export function displacedKeys(snapshot: Snapshot, { pipeline, account, splits }: SliceLoads): string[] {
   if (splits === undefined) return [];
   return [...snapshot.loadKeysOf(account, pipeline).keys()].filter((loadKey) => splits(loadKey) !== undefined);

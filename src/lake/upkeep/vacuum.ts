@@ -8,7 +8,7 @@ import type { StoredFile, Store } from '../store/store.js';
 import { thisWriter } from '../store/writer-name.js';
 
 /**
- * Clears what dead runs left: files of the lake's own (`isOwnFile`) that no log references, and files of derived tables that no main table's file names. How
+ * Clears what dead runs left: files of the lake's own (`isDataFile`) that no log references, and files of derived tables that no main table's file names. How
  * many files went. Beside them go checkpoints of the logs that newer ones have superseded.
  *
  * A dead run's last commit may still be on its way to the store, and a living one may be about to commit what lies here
@@ -172,16 +172,16 @@ export async function filesAboutAccount(
   account: string,
   spare: ReadonlySet<string>,
 ): Promise<StoredFile[]> {
-  const referencePipeline: StoredFile[] = [];
+  const found: StoredFile[] = [];
   const quoted = Buffer.from(JSON.stringify(account));
   for await (const file of store.list('')) {
     const { path } = file;
     if (!path.startsWith('_') || spare.has(path)) continue;
     const belongs = path.split('/').some((name) => name === account || name === `${account}.json`);
     // The journals of other accounts lie in folders of their own: only files right below the first folder tell of several.
-    if (belongs || (path.split('/').length <= 2 && (await includes(store, path, quoted)))) referencePipeline.push(file);
+    if (belongs || (path.split('/').length <= 2 && (await includes(store, path, quoted)))) found.push(file);
   }
-  return referencePipeline;
+  return found;
 }
 
 async function includes(store: Store, path: string, part: Buffer): Promise<boolean> {
