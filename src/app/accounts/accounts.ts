@@ -27,7 +27,7 @@ import { exposedText } from '../../core/events/run-event.js';
 import { createAccessTokens } from '../../engine/auth/access-token-cache.js';
 import { dayMs } from '../../core/windows.js';
 
-export interface AccountsOptions {
+interface AccountsOptions {
   readonly config: Configuration;
   readonly environment: Environment;
   readonly format: 'table' | 'json';
@@ -84,12 +84,12 @@ function accountText([account, ...cells]: readonly (string | null)[]): string {
 }
 
 /** Without the user and the password that an address may hold. */
-export function shownAddress(endpoint: string): string {
+function shownAddress(endpoint: string): string {
   const { origin, prefix } = readEndpoint(endpoint);
   return `${origin}${prefix}`;
 }
 
-export interface CheckOptions extends AccountsOptions {
+interface CheckOptions extends AccountsOptions {
   /** Which; empty: all. */
   readonly accounts: readonly string[];
   readonly verbose: boolean;

@@ -8,7 +8,7 @@ import { configurationFile } from '../configuration/read-configuration.js';
 import { printable } from '../../core/printable.js';
 import { accountVariables, variableSuffix } from '../configuration/account-settings.js';
 
-export interface InitOptions {
+interface InitOptions {
   /** The file to write. */
   readonly file: string;
   /** Undefined: asked for, or the example's. */
@@ -77,13 +77,13 @@ async function create(file: string, text: string): Promise<void> {
 }
 
 /** Who a first configuration is for. */
-export interface FirstAccount {
+interface FirstAccount {
   readonly account: string;
   readonly region: Region;
 }
 
 /** The variables that a first configuration takes the secrets of an account from. */
-export function secretVariables(account: string): readonly string[] {
+function secretVariables(account: string): readonly string[] {
   const { clientId, clientSecret, refreshToken } = accountVariables;
   return [clientId, clientSecret, refreshToken].map((name) => `${name}${variableSuffix(account)}`);
 }

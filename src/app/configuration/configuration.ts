@@ -161,7 +161,7 @@ const account = object('an object with the settings of an account', {
 }).partial();
 
 /** `ledgerlake.config.json`. A secret that stands in it as text comes out as a `Secret`. */
-export const configurationSchema = object('an object with `settings` and `accounts`', {
+const configurationSchema = object('an object with `settings` and `accounts`', {
   $schema: z.string({ error: 'a text' }).describe('Where the JSON Schema of this file is'),
   settings: settings.describe('What the command line and the environment leave open'),
   accounts: z
@@ -169,9 +169,9 @@ export const configurationSchema = object('an object with `settings` and `accoun
     .describe('Sellers by the name that their part of the lake has'),
 }).partial();
 
-export type ConfigurationFile = z.output<typeof configurationSchema>;
-export type FileSettings = NonNullable<ConfigurationFile['settings']>;
-export type FileAccount = NonNullable<ConfigurationFile['accounts']>[string];
+type ConfigurationFile = z.output<typeof configurationSchema>;
+type FileSettings = NonNullable<ConfigurationFile['settings']>;
+type FileAccount = NonNullable<ConfigurationFile['accounts']>[string];
 export type LookBack = NonNullable<FileSettings['lookBack']>[number];
 /** A secret, or the environment variable or file that holds it. */
 export type SecretSource = NonNullable<FileAccount['clientId']>;

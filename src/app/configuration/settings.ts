@@ -37,7 +37,7 @@ export interface LogSettings {
 }
 
 /** Options of the command line by their names (`log-format`), as they were given. */
-export type GivenOptions = Readonly<Record<string, string | undefined>>;
+type GivenOptions = Readonly<Record<string, string | undefined>>;
 
 /** The last two days on each run, the last two weeks weekly, the last 35 days monthly. */
 const defaultLookBack: readonly LookBack[] = [

@@ -42,7 +42,7 @@ export function latencyOf(text: string): Latency {
 const profiles: readonly ProfileName[] = ['plausible', 'edge-cases'];
 
 /** Throws a USAGE error for a profile that isn't one. */
-export function profileOf(text: string): ProfileName {
+function profileOf(text: string): ProfileName {
   const profile = profiles.find((name) => name === text);
   if (profile !== undefined) return profile;
   throw usageError(`expected --profile to be ${profiles.join(' or ')}, got ${JSON.stringify(text)}`);
@@ -72,7 +72,7 @@ function refuseOpen(host: string, isMeant: boolean): void {
 }
 
 /** Names of hosts, small letters. Throws a USAGE error for what isn't one. */
-export function hostsOf(text: string): readonly string[] {
+function hostsOf(text: string): readonly string[] {
   const names = text.toLowerCase().split(',');
   const wrong = names.find((name) => !/^[a-z0-9._-]+$|^\[[0-9a-f:.]+\]$/.test(name));
   if (wrong === undefined) return names;

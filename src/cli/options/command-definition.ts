@@ -13,7 +13,7 @@ export interface OptionDefinition {
   readonly short?: string;
 }
 
-export interface PositionalDefinition {
+interface PositionalDefinition {
   readonly name: string;
   readonly about: string;
   /** What the shell offers; the command itself says what it takes. */
@@ -75,7 +75,7 @@ export function commandShape({ name, positional }: Pick<CommandDefinition, 'name
 }
 
 /** What the command line itself does for a command. */
-export interface CommandLine extends Pick<Stopping, 'allow'> {
+interface CommandLine extends Pick<Stopping, 'allow'> {
   /** Prints the completion script of a shell: `bash`, `zsh` or `fish`. */
   readonly printCompletion: (shell: string) => void;
 }

@@ -6,7 +6,7 @@ import type { EmbeddedService } from '../../app/load/connections.js';
 import type { Given } from './command-definition.js';
 
 /** What a run that asks the service goes by. */
-export interface RunSettings extends Settings {
+interface RunSettings extends Settings {
   readonly account: string;
   /** Undefined: the embedded service. */
   readonly endpoint: string | undefined;

@@ -34,7 +34,7 @@ export function askOnTerminal(signal: AbortSignal): {
 }
 
 /** Standard output, watched while a command runs. */
-export interface StandardOutput {
+interface StandardOutput {
   /** Once all is written: why it could not be, or undefined. */
   end(): Promise<LedgerlakeError | undefined>;
 }

@@ -11,7 +11,7 @@ import { MainTables } from '../../serve/lake/committed-files.js';
 import type { Health } from '../../serve/http/side-pages.js';
 
 /** A ledger with what there is to say of it. */
-export interface ServedLake {
+interface ServedLake {
   readonly ledger: LakeLedger;
   readonly account: string;
   /** Reads the lake's newest version. Throws where it can't be read. */

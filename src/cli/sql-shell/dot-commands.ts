@@ -20,7 +20,7 @@ On a terminal Tab completes names, the arrows bring back what was typed (but for
 secrets), and Ctrl-C cancels the statement that runs or is typed, and leaves where there is none.
 `;
 
-export interface DotCommandContext {
+interface DotCommandContext {
   readonly session: Session;
   readonly destination: Destination;
   /** Runs a statement of the command's. */

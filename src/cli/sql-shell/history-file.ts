@@ -17,7 +17,7 @@ export function historyPath(environment: Readonly<Record<string, string | undefi
 }
 
 /** What was typed into this shell and earlier ones. */
-export interface History {
+interface History {
   /** What earlier shells left. */
   readonly newestFirst: string[];
   /** Takes a line; with `ended` it is the last one of its statement, whose lines are kept then. */

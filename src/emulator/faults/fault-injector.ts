@@ -9,7 +9,7 @@ import {
 } from './fault-settings.js';
 
 /** What decides and counts hits. */
-export interface FaultInjectorOptions {
+interface FaultInjectorOptions {
   readonly faults: Faults;
   /** Decides every chance. */
   readonly seed: number;

@@ -93,7 +93,7 @@ export function parseFaults(text: string): Faults {
 }
 
 /** One way in which the live service is known to fall short of its specification. */
-export interface FaultRule {
+interface FaultRule {
   /** What a client sees, in one line for the help; `N` stands for the amount. */
   readonly about: string;
   /** What a share is a share of; `none`: it holds for the whole service, and there is nothing to choose. */
@@ -109,7 +109,7 @@ export interface FaultRule {
   readonly signIn?: true;
 }
 
-export interface FaultAmount {
+interface FaultAmount {
   readonly unit: string;
   /** Where none is given. */
   readonly usual: number;
@@ -228,7 +228,7 @@ export const faultRules: Readonly<Record<FaultKind, FaultRule>> = table;
 
 export const faultKinds = Object.keys(table) as readonly FaultKind[];
 
-export function isFaultKind(text: string): text is FaultKind {
+function isFaultKind(text: string): text is FaultKind {
   return Object.hasOwn(table, text);
 }
 

@@ -18,7 +18,7 @@ export function createEvenDensity(events: number, days: number): Density {
 
 const salt = { tie: 31, position: 32, precision: 33, start: 51, balance: 52 };
 
-export interface Calendar {
+interface Calendar {
   /** When an event was booked, milliseconds since 1970; never before the event with the ordinal before it. */
   instantOf(ordinal: number): number;
   /** The first event at or after an instant. */

@@ -41,7 +41,7 @@ const removalFollowUps: readonly EventListName[] = ['RemovalShipmentAdjustmentEv
 /** The second event of these lists in a block is at times the first one once more, right behind it. */
 const duplicatedLists: readonly EventListName[] = ['ServiceFeeEventList', 'AdjustmentEventList'];
 
-export interface FollowUp {
+interface FollowUp {
   /** Slots of the orders that may be followed: the first one and how many. */
   readonly first: number;
   readonly count: number;
@@ -49,7 +49,7 @@ export interface FollowUp {
   readonly days: number;
 }
 
-export interface Slot {
+interface Slot {
   readonly index: number;
   readonly list: EventListName;
   /** Which of its list's slots in the block, from 0. */
@@ -161,7 +161,7 @@ export function createEventMix(
 /** An order is looked for this many blocks further back where the nearer ones have none that is old enough. */
 const attempts = 3;
 
-export interface FollowUps {
+interface FollowUps {
   /** The order that an event is about: the ordinal of the event that began it; undefined: none. */
   orderOf(ordinal: number, slot: Slot): number | undefined;
   /** The events about an order, without the one that began it, in their order. */

@@ -235,7 +235,7 @@ export function marketplaceIn<T extends OwnFacts>(currency: keyof typeof marketp
   return { currency, ...coin, ...marketplaceFacts[currency], ...own };
 }
 
-export type DescriptionName =
+type DescriptionName =
   'coupon' | 'deal' | 'service' | 'capacity' | 'fee' | 'instrument' | 'payment' | 'refundReason' | 'provider';
 
 /** A loan event: its type, and the dollar cents by which it changes the balance. */

@@ -9,7 +9,7 @@ import { hash } from './seeded-random.js';
 import type { Marketplace, Profile } from './seller-profile.js';
 
 /** What the service reports of a group; amounts in millionths. */
-export interface GroupFacts {
+interface GroupFacts {
   readonly id: string;
   readonly period: Period;
   /** Whether it still takes events. */
@@ -111,7 +111,7 @@ interface DaySums {
   readonly from: readonly bigint[];
 }
 
-export interface PeriodSums {
+interface PeriodSums {
   /** Net millionths of a period's events up to `until`, an instant included. Lets others run between two days. */
   netOf(period: Period, until: number): Promise<bigint>;
 }

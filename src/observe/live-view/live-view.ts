@@ -5,21 +5,21 @@ import { RunProgress } from './run-progress.js';
 import { columnsOf, Screen, type Terminal } from './screen.js';
 
 /** The process that the view belongs to, as far as it matters how it ends and pauses. */
-export interface ViewedProcess {
+interface ViewedProcess {
   readonly pid: number;
   on(event: string, listener: () => void): unknown;
   off(event: string, listener: () => void): unknown;
   kill(pid: number, signal: string): unknown;
 }
 
-export interface LiveViewOptions {
+interface LiveViewOptions {
   readonly terminal: Terminal & Pick<ViewedProcess, 'on' | 'off'>;
   readonly process: ViewedProcess;
   readonly clock: Clock;
   readonly paint: Paint;
 }
 
-export interface LiveView {
+interface LiveView {
   /** Draws from `run-started` to `run-ended`. */
   readonly emit: Emit;
   /** Writes a line, or several, above the view. */

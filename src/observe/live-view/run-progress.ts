@@ -216,7 +216,7 @@ function inBytes({ state, bytes, allBytes, files, current, startedAt = 0 }: Trac
 const span = 20;
 
 /** How many things a second there were of late. */
-export class RecentRate {
+class RecentRate {
   /** By the second, since 1970. */
   readonly #counts = new Map<number, number>();
   #since: number | undefined;

@@ -111,7 +111,7 @@ export interface ViewRow {
   readonly retries: readonly (readonly [cause: string, times: number])[];
 }
 
-export type Style = 'plain' | 'strong' | 'dim' | 'bar' | 'good' | 'warn' | 'bad';
+type Style = 'plain' | 'strong' | 'dim' | 'bar' | 'good' | 'warn' | 'bad';
 
 /** Colours a text. */
 export type Paint = (style: Style, text: string) => string;

@@ -4,7 +4,7 @@ import { printableLines } from '../../core/printable.js';
 import { levels, type Level, type Emit } from '../../core/events/run-event.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
-export interface JsonLogOptions {
+interface JsonLogOptions {
   /** A file descriptor. */
   readonly fd: number;
   readonly clock: Clock;

@@ -14,7 +14,7 @@ import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js
 export const logFormats = ['text', 'json'] as const;
 export type LogFormat = (typeof logFormats)[number];
 
-export interface PlainLogOptions {
+interface PlainLogOptions {
   /** More lines: slices, requests, files, and of an error everything. */
   readonly verbose?: boolean;
   /** What is less than this is left out; default `debug`. */

@@ -6,14 +6,14 @@ import { isLoopback, targetOf } from '../../core/http-server/host-rule.js';
 import { startHttpServer } from '../../core/http-server/http-server.js';
 import type { RunMetrics } from './run-metrics.js';
 
-export interface MetricsServer {
+interface MetricsServer {
   /** `http://127.0.0.1:PORT/metrics` */
   readonly address: string;
   /** Takes no further requests, and ends soon. */
   close(): void;
 }
 
-export interface MetricsServerOptions {
+interface MetricsServerOptions {
   readonly host: string;
   /** 0: any that is free. */
   readonly port: number;

@@ -23,7 +23,7 @@ export interface FaultRequest {
 }
 
 /** A page as it is shown, and how its chain goes on. */
-export interface ShownPage {
+interface ShownPage {
   readonly items: readonly LedgerItem[];
   /** Where the next page begins: a place for which a token is issued, or a token that was issued before. */
   readonly next: { readonly cursor: string | undefined } | { readonly token: string } | undefined;
@@ -70,7 +70,7 @@ export const noFaults: RequestFaults = {
 };
 
 /** A service's surroundings, as its faults make them. */
-export interface ServiceFaults {
+interface ServiceFaults {
   readonly clock: Clock;
   readonly ledger: Ledger;
   /** Lists that stand in every body of events, though the model doesn't have them. */
@@ -80,7 +80,7 @@ export interface ServiceFaults {
 }
 
 /** A service as it is without faults. */
-export interface Surroundings {
+interface Surroundings {
   readonly clock: Clock;
   readonly ledger: Ledger;
   /** Decides every chance. */

@@ -112,7 +112,7 @@ export interface SignInOptions {
 }
 
 /** The sign-in of a service: gives out access tokens, and looks at those that come. */
-export interface SignIn {
+interface SignIn {
   /** Answers a request to the sign-in (RFC 6749, sections 5 and 6). `now`: milliseconds since 1970. */
   answer(request: HttpRequest, now: number): Promise<Outcome>;
   /** Why a request may not ask (403); undefined: it carries a valid access token. */

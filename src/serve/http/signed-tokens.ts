@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { OperationName } from '../../sources/finances/api-v0/operations.js';
 
 /** Signs the tokens of one service. Left out: a random key, so that the tokens end with the process. */
-export type TokenKey = string | Uint8Array | undefined;
+type TokenKey = string | Uint8Array | undefined;
 
 const signatureBytes = 16;
 

@@ -20,7 +20,7 @@ export interface CommittedFile {
 }
 
 /** Before and after every instant that a column holds, microseconds since 1970. */
-export const earliest = -(2n ** 63n);
+const earliest = -(2n ** 63n);
 export const latest = 2n ** 63n - 1n;
 
 /** The files of one account in a main table, as of the newest version of its log that was read. */
@@ -103,7 +103,7 @@ function boundsOf({ stats }: Add, column: string): Pick<CommittedFile, 'least' |
 }
 
 /** The files that hold the first rows of a range, and the instant before which nothing of it stands in other ones. */
-export interface Nearest {
+interface Nearest {
   readonly files: readonly CommittedFile[];
   readonly until: bigint;
 }

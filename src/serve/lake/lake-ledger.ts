@@ -222,7 +222,7 @@ function compare(a: bigint, b: bigint): number {
 }
 
 /** Rows that follow a place. */
-export interface RowsAhead {
+interface RowsAhead {
   readonly rows: readonly StoredRow[];
   /** Whether none come behind them. */
   readonly ended: boolean;
@@ -232,7 +232,7 @@ export interface RowsAhead {
  * Rows that were read with a page and are likely to be asked for next: finding a page costs the same as finding ten that
  * follow each other. What isn't asked for goes when there is no room.
  */
-export class ReadAhead {
+class ReadAhead {
   readonly #room: number;
   /** By question and place, the oldest first. */
   readonly #kept = new Map<string, RowsAhead & { readonly size: number }>();

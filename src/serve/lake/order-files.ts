@@ -4,7 +4,7 @@ import type { Readers } from './readers.js';
 import { numberedRows } from './stored-rows.js';
 
 /** Rows of a file that are an order's. */
-export interface OrderRows {
+interface OrderRows {
   readonly file: CommittedFile;
   /** Their places in the file, from 0; undefined: so many that all of it is to be read. */
   readonly rows: readonly number[] | undefined;
