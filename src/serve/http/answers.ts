@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
 import { type Answer, answerHeaders, type Exchange, type HttpRequest } from '../../core/http-server/answer.js';
-import { type Outcome, refused, type SidePage, notAllowed, overQuota, pageTooLarge, notFound } from './outcome.js';
+import { type Outcome, invalidInput, overQuota, refused, requestRefusal, type SidePage } from './outcome.js';
 import {
   readRequest,
   type TokenRules,
@@ -51,12 +51,12 @@ async function ledgerPage(ledger: Ledger, { chain, cursor }: PageRequest): Promi
       const isBounded = chain.after !== undefined;
       const range = isBounded ? (rangeOf(chain, operations[chain.operation].range) ?? nothing) : undefined;
       const page = await ledger.eventsOfGroup(subject, query, range);
-      if (page === undefined) throw notFound('There is no resource with this eventGroupId.', subject);
+      if (page === undefined) throw requestRefusal(404, 'There is no resource with this eventGroupId.', subject);
       return page;
     }
     case 'ListFinancialEventsByOrderId': {
       const page = await ledger.eventsOfOrder(subject, query);
-      if (page === undefined) throw notFound('There is no resource with this orderId.', subject);
+      if (page === undefined) throw requestRefusal(404, 'There is no resource with this orderId.', subject);
       return page;
     }
   }
@@ -228,7 +228,11 @@ export function createAnswers(
     const body = pageBody(route.operation.result, items, token, faults.lists);
     visit.faults.checkBody(body);
     // One result can't be asked for in smaller pages: it goes out whatever its size.
-    if (items.length > 1 && Buffer.byteLength(body) > mostBytes) throw pageTooLarge(items.length);
+    if (items.length > 1 && Buffer.byteLength(body) > mostBytes)
+      throw invalidInput(
+        'The page exceeds 10 MB; ask for fewer results with MaxResultsPerPage.',
+        `${items.length} results`,
+      );
     return { status: 200, body };
   }
 
@@ -243,7 +247,7 @@ export function createAnswers(
     if (sidePage !== undefined) {
       visit.rate = undefined;
       if (['GET', 'HEAD'].includes(request.method)) return sidePage();
-      return refused(notAllowed('This resource takes GET and HEAD.', request.method), 'GET, HEAD');
+      return refused(requestRefusal(405, 'This resource takes GET and HEAD.', request.method), 'GET, HEAD');
     }
     const route = routeOf(request.method, path);
     const number = enter(visit, request, route.operation.name, query);

@@ -19,28 +19,14 @@ export function refused({ status, body }: Refusal, allow = 'GET'): Outcome {
   return { status, body, ...(status === 405 && { headers: { Allow: allow } }) };
 }
 
-/** A request that breaks a rule (400). `came` is quoted in the details. */
+/** A request that breaks a rule (400), a path or a subject that isn't there (404), a method that isn't taken (405). */
+export function requestRefusal(status: 400 | 404 | 405, message: string, came: string): Refusal {
+  return new Refusal(status, message, `Received: ${came}`);
+}
+
+/** `came` is quoted in the details. */
 export function invalidInput(message: string, came: string): Refusal {
-  return new Refusal(400, message, received(came));
-}
-
-/** A page of more than 10 MB (400). */
-export function pageTooLarge(results: number): Refusal {
-  return invalidInput('The page exceeds 10 MB; ask for fewer results with MaxResultsPerPage.', `${results} results`);
-}
-
-/** A path, or what it names, that there isn't (404). */
-export function notFound(message: string, came: string): Refusal {
-  return new Refusal(404, message, received(came));
-}
-
-/** A method that a resource doesn't take (405). */
-export function notAllowed(message: string, came: string): Refusal {
-  return new Refusal(405, message, received(came));
-}
-
-function received(came: string): string {
-  return `Received: ${came}`;
+  return requestRefusal(400, message, came);
 }
 
 /** A NextToken that came too late (400). */

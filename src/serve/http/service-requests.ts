@@ -1,6 +1,6 @@
 import { type DateRange, limits, type Operation, operations } from '../../sources/finances/api-v0/operations.js';
 import type { InstantRange } from './ledger.js';
-import { invalidInput, tokenExpired, notAllowed, notFound } from './outcome.js';
+import { invalidInput, requestRefusal, tokenExpired } from './outcome.js';
 import type { Chain, ChainPosition, NextTokens } from './signed-tokens.js';
 import { parseInstant } from '../../core/numeric/instant.js';
 import { quoted } from '../../core/http-server/refusal.js';
@@ -231,9 +231,9 @@ export function routeOf(method: string, path: string): Route {
   );
   if (found === undefined) {
     if (percentDecoded(path) === undefined) throw invalidInput('The path is not percent-encoded UTF-8.', path);
-    throw notFound('There is no resource at this path.', path);
+    throw requestRefusal(404, 'There is no resource at this path.', path);
   }
-  if (method !== 'GET') throw notAllowed(`${found.operation.name} is a GET operation.`, method);
+  if (method !== 'GET') throw requestRefusal(405, `${found.operation.name} is a GET operation.`, method);
   return {
     operation: found.operation,
     rawSubject: segments[found.segments.findIndex((segment) => segment.startsWith('{'))],

@@ -3,7 +3,7 @@ import { usageError } from '../../core/errors.js';
 import type { Clock } from '../../core/clock.js';
 import { IssuedAccessTokens } from './signed-tokens.js';
 import type { HttpRequest } from '../../core/http-server/answer.js';
-import { type Outcome, accessTokenExpired, denied, notAllowed } from './outcome.js';
+import { type Outcome, accessTokenExpired, denied, requestRefusal } from './outcome.js';
 import type { Refusal } from '../../core/http-server/refusal.js';
 
 /** After the first failure, milliseconds; twice as much after each further one. */
@@ -158,7 +158,7 @@ export function createSignIn(options: SignInOptions, clock: Clock, tokenKey: str
 
   async function answer(request: HttpRequest, now: number): Promise<Outcome> {
     if (request.method !== 'POST') {
-      const { status, body } = notAllowed('The sign-in takes POST.', request.method);
+      const { status, body } = requestRefusal(405, 'The sign-in takes POST.', request.method);
       return { status, body, headers: { Allow: 'POST' } };
     }
     // A client that breaks off has nothing to be told, and it is no fault of the service.
