@@ -14,7 +14,6 @@ import {
   writeForgetNote,
   forgetNotePath,
   removeAccount,
-  type Erased,
   type Load,
 } from '../../lake/upkeep/erasure.js';
 import { existingLake } from '../../lake/existing-lake.js';
@@ -91,7 +90,9 @@ export async function forgetIn(
     log(`${account}: out of the tables; erasing what is left of it`);
     // Pages that runs have left may lie elsewhere: a lake on S3 has them on this machine.
     await eraseState({ lake: address, journal }, account, before === undefined);
-    const erased = await eraseTraces(lake, account, forgets, spare, clock.now());
+    const { files, partial } = await eraseTraces(lake, account, forgets, spare, clock.now());
+    // What no table counted.
+    const left = files.filter(({ path }) => !held.has(path));
     lease.cleared();
     // Of what dead runs left nothing is there any more.
     for (const { path } of (await otherLeases(store, lease.id, clock)).dead) await store.remove(path);
@@ -100,7 +101,7 @@ export async function forgetIn(
       before,
       lake: store.location,
       tables: forgottenRows(held, accountFiles(lake, account)),
-      leftovers: leftoversOf(erased, held),
+      leftovers: { files: left.length + partial, bytes: left.reduce((sum, { size }) => sum + size, 0) },
     };
     await store.remove(forgetNotePath(account));
     print(forgottenText(forgotten));
@@ -132,15 +133,7 @@ interface Forgotten {
   readonly leftovers: { readonly files: number; readonly bytes: number };
 }
 
-/** What was erased that no table counted. */
-function leftoversOf({ files, partial }: Erased, held: ReadonlyMap<string, unknown>): Forgotten['leftovers'] {
-  const left = files.filter(({ path }) => !held.has(path));
-  return { files: left.length + partial, bytes: left.reduce((sum, { size }) => sum + size, 0) };
-}
-
-type Forgets = (unit: Load) => boolean;
-
-async function forgetAll(lake: Lake, account: string, now: number): Promise<Forgets> {
+async function forgetAll(lake: Lake, account: string, now: number): Promise<(load: Load) => boolean> {
   await writeForgetNote(lake, { account, loads: [] });
   await removeAccount(lake, account, now);
   return () => true;
