@@ -135,7 +135,7 @@ export class GroupList {
 }
 
 /** One row for each group of two lists, in which a group may stand twice. */
-export function joinedGroups(rows: readonly GroupRow[]): GroupRow[] {
+function joinedGroups(rows: readonly GroupRow[]): GroupRow[] {
   const groups = new Map<string, GroupRow>();
   for (const row of rows) {
     const known = groups.get(keyOf(row));
@@ -145,7 +145,7 @@ export function joinedGroups(rows: readonly GroupRow[]): GroupRow[] {
 }
 
 /** What a group was received as. */
-export function rawText({ raw }: GroupRow): string {
+function rawText({ raw }: GroupRow): string {
   return raw.page.toString('utf8', raw.start, raw.end);
 }
 

@@ -71,12 +71,10 @@ function webPage(bytes: Buffer): string {
 }
 
 /** Which operations a body can be an answer of: what it holds tells. One that holds neither is an empty page. */
-export interface PageContent {
+export function contentOf({ tape, payload }: ScannedPage): {
   readonly hasEvents: boolean;
   readonly hasGroups: boolean;
-}
-
-export function contentOf({ tape, payload }: ScannedPage): PageContent {
+} {
   const has = (name: string): boolean => {
     const member = tape.member(payload, name);
     return member !== undefined && tape.kind(member) !== kind.null;

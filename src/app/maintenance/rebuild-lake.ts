@@ -20,7 +20,7 @@ import { pageBytes, rederive, storedSums, type RederivedEntries, type Rederiving
 const entryTables: ReadonlySet<Table> = new Set([entries, groupEntries, orderEntries]);
 
 /** Entries are narrow: less is enough than for files of events. */
-export const rebuildLimits: Limits = { ...defaultLimits, memory: '256MB' };
+const rebuildLimits: Limits = { ...defaultLimits, memory: '256MB' };
 
 export type RebuildOptions = MaintenanceOptions;
 

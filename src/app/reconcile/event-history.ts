@@ -83,7 +83,7 @@ export const entryColumns: readonly Column[] = entries.columns.filter(
 );
 
 /** In SQL: `event_id` and the entries of each event as a JSON list, from a query of entries. Decimals are texts. */
-export function entriesJson({ columns }: Table, select: string): string {
+function entriesJson({ columns }: Table, select: string): string {
   const held = entryColumns.filter(({ name }) => columns.some((column) => column.name === name));
   const members = held.map(({ name, type }) => `${identifier(name)} := ${jsonValue(name, type)}`);
   // An event that upstream gave for two windows has the same entries in both.
