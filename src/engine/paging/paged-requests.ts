@@ -182,7 +182,7 @@ export function pagedRequests<Q extends Query, P extends ApiPage>(
         return received;
       } catch (error) {
         // The bucket hands out nothing before it knows what became of a request that follows a refusal.
-        if (causeOf(error) !== 'throttled' || signal.aborted) queue?.bucket?.failed();
+        if (causeOf(error) !== 'throttled' || signal.aborted) queue?.failed();
         throw error;
       }
     };
@@ -191,7 +191,7 @@ export function pagedRequests<Q extends Query, P extends ApiPage>(
       const { cause, error, isLast, pauseMs } = attempt;
       if (cause === 'throttled') {
         counts.throttled++;
-        queue?.bucket?.refused(pauseMs);
+        queue?.refused(pauseMs);
       }
       const status = error.status ?? null;
       const requestId = (error instanceof ApiRefusal ? error.requestId : undefined) ?? null;

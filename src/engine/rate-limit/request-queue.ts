@@ -1,10 +1,10 @@
 import PQueue, { PriorityQueue, type Queue, type QueueAddOptions } from 'p-queue';
 import type { Clock } from '../../core/clock.js';
-import type { Pace } from '../run/pipeline.js';
-import { TokenBucket } from './token-bucket.js';
-import { excerpt } from '../retry/api-refusal.js';
 import type { Emit } from '../../core/events/run-event.js';
+import { excerpt } from '../retry/api-refusal.js';
+import type { Pace } from '../run/pipeline.js';
 import type { KeptQuota } from './kept-quota.js';
+import { TokenBucket } from './token-bucket.js';
 
 export interface RequestQueueOptions {
   /** Paces the starts. Left out: not throttled. */
@@ -12,9 +12,9 @@ export interface RequestQueueOptions {
   /** Jobs that run at once: a whole number from 1 on, or Infinity. */
   readonly concurrency: number;
   /** A job that has waited for so many milliseconds goes before more important ones. Left out: none does. */
-  readonly patience?: { readonly ms: number; readonly clock: Clock } | undefined;
+  readonly patienceMs?: number | undefined;
   /** Takes the first rate that can't be meant, as it was named, and the rate that counts. */
-  readonly onUnfitRate?: ((named: string, rate: number) => void) | undefined;
+  readonly onUnfitRate?: (named: string, rate: number) => void;
 }
 
 export interface JobOptions {
@@ -26,8 +26,8 @@ export interface JobOptions {
 interface WaitingJob {
   /** In p-queue. */
   readonly id: string;
-  /** Milliseconds since 1970; undefined where nobody looks. */
-  readonly since: number | undefined;
+  /** Milliseconds since 1970. */
+  readonly since: number;
 }
 
 /** Above every priority that a job can have been given. */
@@ -36,19 +36,19 @@ const foremost = Number.MAX_VALUE;
 /** Of the time that an answer took, against what was known: one slow answer says little. */
 const newestShare = 0.2;
 
-/** Requests a second beyond which a run never waits for the quota, and saves none. */
-const unpacedRate = 100;
+/** Milliseconds; a timer takes anything longer for 1. */
+const longestTimer = 2 ** 31 - 1;
 
-/** Whether slices are cut and opened by the quota, and pages kept for the next run. */
+/** Whether slices are cut and opened by the quota, and pages kept for the next run: a faster one is never waited for. */
 export function isWorthPacing(rate: number): boolean {
-  return rate <= unpacedRate;
+  return rate <= 100;
 }
 
 /**
  * Requests in the order of their importance, so many at once and no faster than the bucket allows: p-queue holds the
- * work, its order and its concurrency, the bucket paces the starts.
+ * jobs, their order and their concurrency, the bucket paces the starts.
  *
- * A token is asked for only while a job waits and there is room for it to run, and the job is chosen at the instant at
+ * A token is taken only while a job waits and there is room for it to run, and the job is chosen at the instant at
  * which the token is there: whoever came meanwhile and is more important gets it. So p-queue sees the waiting jobs through
  * a gate, which a token opens for one. Nobody waits for ever: what a job asks with may have a life of its own.
  */
@@ -57,32 +57,27 @@ export class RequestQueue {
   readonly #gate: Gate;
   readonly #concurrency: number;
   readonly #bucket: TokenBucket | undefined;
-  /** Ends the wait for the next token, while there is one. */
-  #asking: AbortController | undefined;
   /** One for each job that waits, in the order of asking: aborting it takes the job out of p-queue. */
   readonly #waiting = new Map<AbortController, WaitingJob>();
-  readonly #patience: RequestQueueOptions['patience'];
+  readonly #patienceMs: number;
+  /** Ends the sleep before the next token, while there is one. */
+  #alarm: AbortController | undefined;
   #jobs = 0;
   #latency: number | undefined;
   #onUnfitRate: RequestQueueOptions['onUnfitRate'];
 
   /** @throws TypeError for a concurrency below 1 */
-  constructor({ bucket, concurrency, patience, onUnfitRate }: RequestQueueOptions) {
+  constructor({ bucket, concurrency, patienceMs = Infinity, onUnfitRate }: RequestQueueOptions) {
     this.#bucket = bucket;
     this.#concurrency = concurrency;
     this.#onUnfitRate = onUnfitRate;
-    this.#patience = patience;
+    this.#patienceMs = patienceMs;
     this.#gate = { places: bucket === undefined ? Infinity : 0 };
     this.#queue = new PQueue({ concurrency, queueClass: jobsBehind(this.#gate) });
     // A job has ended, or one that waited was given up.
     this.#queue.on('next', () => {
-      this.#ask();
+      this.#startJobs();
     });
-  }
-
-  /** The jobs' bucket, which has to know what the upstream says. */
-  get bucket(): TokenBucket | undefined {
-    return this.#bucket;
   }
 
   /** How fast requests can be sent, and how fast they are answered; undefined: as fast as they are answered. */
@@ -96,32 +91,47 @@ export class RequestQueue {
   answered(seconds: number): void {
     const before = this.#latency ?? seconds;
     this.#latency = before + (seconds - before) * newestShare;
-    this.#bucket?.granted();
+    this.#change((bucket) => {
+      bucket.granted();
+    });
   }
 
-  /** Changes the tokens a second; nothing where there is no bucket. Throws a USAGE error for what isn't a rate. */
-  setRate(rate: number): void {
-    this.#bucket?.setRate(rate);
+  /** Takes in that the upstream refused a request for the quota, and that none is to be sent for so long. */
+  refused(waitMs: number): void {
+    this.#change((bucket) => {
+      bucket.refused(waitMs);
+    });
+  }
+
+  /** Takes in that a request failed for another reason. */
+  failed(): void {
+    this.#change((bucket) => {
+      bucket.failed();
+    });
   }
 
   /** Takes the rate that an answer's header names, as far as it can be meant; undefined: it names none. */
   takeNamedRate(header: string | undefined): void {
     if (header === undefined || this.#bucket === undefined) return;
     const { rate, isFit } = readNamedRate(header);
-    if (rate !== undefined) this.#bucket.setRate(rate);
+    if (rate !== undefined) {
+      this.#change((bucket) => {
+        bucket.setRate(rate);
+      });
+    }
     if (isFit) return;
     this.#onUnfitRate?.(header, this.#bucket.rate);
     this.#onUnfitRate = undefined;
   }
 
   /**
-   * Runs the work when its turn has come and returns what it returns. Every call takes one token, so that a retry is
-   * a call of its own. Once started the work keeps its place until it has settled: it is up to the work to end when
+   * Runs the job when its turn has come and returns what it returns. Every call takes one token, so that a retry is
+   * a call of its own. Once started the job keeps its place until it has settled: it is up to the job to end when
    * the signal aborts.
    *
-   * @throws what the work throws; the signal's reason when it aborts before the work was started
+   * @throws what the job throws; the signal's reason when it aborts before the job was started
    */
-  async run<T>(work: (signal: AbortSignal) => Promise<T>, { priority, signal }: JobOptions): Promise<T> {
+  async run<T>(job: (signal: AbortSignal) => Promise<T>, { priority, signal }: JobOptions): Promise<T> {
     signal.throwIfAborted();
     const waiting = new AbortController();
     const endWait = (): void => {
@@ -131,20 +141,21 @@ export class RequestQueue {
     const giveUp = (): void => {
       endWait();
       waiting.abort(signal.reason);
+      if (this.#waiting.size === 0) this.#stopSleeping();
     };
 
     const id = String(this.#jobs++);
-    this.#waiting.set(waiting, { id, since: this.#patience?.clock.now() });
+    this.#waiting.set(waiting, { id, since: this.#bucket?.clock.now() ?? 0 });
     signal.addEventListener('abort', giveUp, { once: true });
     // p-queue gets the signal of the wait only: it would give away the place of a job that is still on its way to end.
     const result = this.#queue.add(
       () => {
         endWait();
-        return work(signal);
+        return job(signal);
       },
       { id, priority: -priority, signal: waiting.signal },
     );
-    this.#ask();
+    this.#startJobs();
     try {
       return await result;
     } finally {
@@ -152,51 +163,62 @@ export class RequestQueue {
     }
   }
 
-  /** Asks for a token if there is a job for it; one at a time. */
-  #ask(): void {
+  /** Changes what the bucket hands out, for the jobs that wait already too. */
+  #change(by: (bucket: TokenBucket) => void): void {
     if (this.#bucket === undefined) return;
-    if (this.#waiting.size === 0) {
-      this.#asking?.abort();
-      this.#asking = undefined;
-      return;
-    }
-    if (this.#asking !== undefined || this.#queue.pending >= this.#concurrency) return;
-    const asking = new AbortController();
-    this.#asking = asking;
-    this.#bucket
-      .spend(() => this.#startBest(), asking.signal)
-      .then(
-        () => {
-          if (this.#asking !== asking) return;
-          this.#asking = undefined;
-          this.#ask();
-        },
-        (error: unknown) => {
-          if (this.#asking !== asking) return;
-          this.#asking = undefined;
-          const given = [...this.#waiting.keys()];
-          this.#waiting.clear();
-          for (const waiting of given) waiting.abort(error);
-        },
-      );
+    by(this.#bucket);
+    this.#stopSleeping();
+    this.#startJobs();
   }
 
-  /** Starts the most important job that waits; false where none does any more. */
-  #startBest(): boolean {
-    this.#promoteImpatient();
-    const before = this.#queue.pending;
-    this.#gate.places = 1;
-    // Setting it makes p-queue look for jobs that may start.
-    this.#queue.concurrency = this.#concurrency;
-    this.#gate.places = 0;
-    return this.#queue.pending > before;
+  /** Starts the most important jobs as long as there are tokens and room for them, and comes back when there is a token. */
+  #startJobs(): void {
+    const bucket = this.#bucket;
+    if (bucket === undefined || this.#alarm !== undefined) return;
+    while (this.#waiting.size > 0 && this.#queue.pending < this.#concurrency) {
+      if (!bucket.take()) {
+        if (!bucket.isProbing) this.#sleep(bucket.nextTokenAt() - bucket.clock.now());
+        return;
+      }
+      this.#promoteImpatient(bucket.clock.now());
+      this.#gate.places = 1;
+      // Setting it makes p-queue look for jobs that may start.
+      this.#queue.concurrency = this.#concurrency;
+      this.#gate.places = 0;
+    }
   }
 
   /** Puts the job that has waited longest before all others, if that was too long. */
-  #promoteImpatient(): void {
+  #promoteImpatient(now: number): void {
     const [longest] = this.#waiting.values();
-    if (this.#patience === undefined || longest?.since === undefined) return;
-    if (this.#patience.clock.now() - longest.since >= this.#patience.ms) this.#queue.setPriority(longest.id, foremost);
+    if (longest !== undefined && now - longest.since >= this.#patienceMs) this.#queue.setPriority(longest.id, foremost);
+  }
+
+  /** Timers can be early, and none lasts longer than 24 days: what follows the sleep looks at the clock anew. */
+  #sleep(ms: number): void {
+    const alarm = new AbortController();
+    this.#alarm = alarm;
+    this.#bucket?.clock.sleep(Math.min(ms, longestTimer), alarm.signal).then(
+      () => {
+        if (this.#alarm !== alarm) return;
+        this.#alarm = undefined;
+        this.#startJobs();
+      },
+      (error: unknown) => {
+        // Its end by `#stopSleeping` is no failure.
+        if (this.#alarm !== alarm) return;
+        this.#alarm = undefined;
+        const failed = [...this.#waiting.keys()];
+        this.#waiting.clear();
+        for (const waiting of failed) waiting.abort(error);
+      },
+    );
+  }
+
+  #stopSleeping(): void {
+    const alarm = this.#alarm;
+    this.#alarm = undefined;
+    alarm?.abort();
   }
 }
 
@@ -279,26 +301,18 @@ export function pacedQueue({ name, quota, clock, cursorLifeMs, kept, emit }: Pac
   const onUnfitRate = (named: string, rate: number): void => {
     emit?.({ event: 'rate-unfit', operation: name, named: excerpt(named, 40), rate });
   };
-  return new RequestQueue({ concurrency, bucket, patience: { ms: cursorLifeMs / 4, clock }, onUnfitRate });
+  return new RequestQueue({ concurrency, bucket, patienceMs: cursorLifeMs / 4, onUnfitRate });
 }
 
 /** Requests a second between which a rate that the service names is taken: one in 200 s is below all that it is known for. */
 const least = 0.005;
 const most = 10_000;
 
-/** What a header that names a rate comes to. */
-export interface NamedRate {
-  /** Requests a second; undefined: none that can be told. */
-  readonly rate: number | undefined;
-  /** Whether it is the rate that was named. */
-  readonly isFit: boolean;
-}
-
 /**
  * Reads the rate that an answer names. One that is too low would stop a run for years, one that is too high is no quota:
- * the nearest rate that is taken counts. What isn't a number above 0 changes nothing.
+ * the nearest rate that is taken counts (`isFit`: the one that was named). What isn't a number above 0 changes nothing.
  */
-export function readNamedRate(header: string): NamedRate {
+export function readNamedRate(header: string): { rate: number | undefined; isFit: boolean } {
   const named = header.trim() === '' ? NaN : Number(header);
   if (!(Number.isFinite(named) && named > 0)) return { rate: undefined, isFit: false };
   const rate = Math.min(most, Math.max(least, named));

@@ -21,28 +21,19 @@ export interface TokenBucketOptions {
   readonly changed?: (() => void) | undefined;
 }
 
-interface Waiter {
-  readonly use: () => boolean;
-  readonly resolve: () => void;
-  readonly reject: (reason: Error) => void;
-}
-
-/** Milliseconds; a timer takes anything longer for 1. */
-const longestTimer = 2 ** 31 - 1;
-
 /** A nanosecond: a rate such as 0.3 has no exact double, and must not cost a millisecond for that. */
 const grain = 1e-6;
 
 /**
- * A token bucket (GCRA): `burst` tokens at once, then one each `1000 / rate` ms, handed out in the order of asking and
- * each at the first whole millisecond at which it is there (specification, section 8).
+ * A token bucket (GCRA): `burst` tokens at once, then one each `1000 / rate` ms, each at the first whole millisecond at which it
+ * is there (specification, section 8). Who waits for them is the queue's.
  *
  * Nothing is counted by ticks. Since `#origin`, when the bucket was full for the last time, `#spent` tokens were taken,
  * and when the next one is there follows from these two by one division, so that no rounding adds up.
  */
 export class TokenBucket {
   readonly burst: number;
-  readonly #clock: Clock;
+  readonly clock: Clock;
   readonly #changed: () => void;
   /** Tokens a second as the upstream names them, and as they are handed out: fewer after refusals. */
   #named: number;
@@ -51,13 +42,9 @@ export class TokenBucket {
   #heldUntil = -Infinity;
   /** Refusals in a row, those of one spell of waiting counted once. */
   #refusals = 0;
-  /** After a refusal one request finds out whether it is over; what became of it isn't known yet. */
   #isProbing = false;
   #origin: number;
   #spent: number;
-  readonly #waiters: Waiter[] = [];
-  /** Ends the sleep before the next token, while there is one. */
-  #alarm: AbortController | undefined;
 
   /** @throws LedgerlakeError USAGE for a rate, burst or state that isn't one */
   constructor({ rate, burst, clock, state, changed, reserve = 0 }: TokenBucketOptions) {
@@ -65,7 +52,7 @@ export class TokenBucket {
     if (state !== undefined && !Number.isFinite(state)) throw unexpected('state', 'a finite number', state);
     if (!(reserve >= 0)) throw unexpected('reserve', 'a number from 0 on', reserve);
     this.burst = Math.max(1, burst - reserve);
-    this.#clock = clock;
+    this.clock = clock;
     this.#changed = changed ?? (() => undefined);
     this.#named = checkedRate(rate);
     this.#rate = this.#named;
@@ -90,14 +77,14 @@ export class TokenBucket {
     return Math.min(this.burst, Math.max(0, this.burst - missing));
   }
 
-  /** When a token is there, whoever gets it: now, or the first whole millisecond (since 1970) after it. */
+  /** When a token is there: now, or the first whole millisecond (since 1970) after it. */
   nextTokenAt(): number {
     const now = this.#refill();
     return Math.max(now, this.#heldUntil, this.#origin + this.#msFor(this.#spent + 1 - this.burst));
   }
 
   /**
-   * Changes the tokens a second, for those who wait already too; the tokens that are there stay.
+   * Changes the tokens a second; the tokens that are there stay.
    *
    * @throws LedgerlakeError USAGE for a rate that isn't a finite number above 0
    */
@@ -131,17 +118,14 @@ export class TokenBucket {
 
   /** The upstream took a request: after refusals, tokens come a little faster again, until it is the rate that was named. */
   granted(): void {
-    if (this.#clock.now() >= this.#heldUntil) this.#refusals = 0;
+    if (this.clock.now() >= this.#heldUntil) this.#refusals = 0;
     this.#isProbing = false;
     if (this.#rate < this.#named) this.#handOut(Math.min(this.#named, this.#rate * slowing.recovery));
-    else if (this.#alarm === undefined) this.#serve();
   }
 
   /** A request failed for another reason than the quota: the next one finds out. */
   failed(): void {
-    if (!this.#isProbing) return;
     this.#isProbing = false;
-    if (this.#alarm === undefined) this.#serve();
   }
 
   #handOut(rate: number): void {
@@ -150,101 +134,20 @@ export class TokenBucket {
     this.#origin = now;
     this.#rate = rate;
     this.#changed();
-    this.#stopSleeping();
-    this.#serve();
   }
 
-  /** Resolves with the next token, behind everyone who asked before. Rejects with the signal's reason, and takes none. */
-  take(signal?: AbortSignal): Promise<void> {
-    return this.spend(() => true, signal);
+  /** Whether one request finds out after a refusal whether it is over, and what became of it isn't known: no other one starts. */
+  get isProbing(): boolean {
+    return this.#isProbing;
   }
 
-  /**
-   * Like `take`, for a caller who chooses what the token is for only once it is there: `use` is called at that very
-   * instant (before `spend` returns if a token is there now), and when it returns false the token stays in the bucket.
-   * What `use` throws, `spend` rejects with; the token then stays too.
-   */
-  spend(use: () => boolean, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      signal?.throwIfAborted();
-      const giveUp = (): void => {
-        const place = this.#waiters.indexOf(waiter);
-        if (place !== -1) this.#waiters.splice(place, 1);
-        if (this.#waiters.length === 0) this.#stopSleeping();
-        reject(signal?.reason as Error);
-      };
-      const waiter: Waiter = {
-        use,
-        resolve: () => {
-          signal?.removeEventListener('abort', giveUp);
-          resolve();
-        },
-        reject: (reason) => {
-          signal?.removeEventListener('abort', giveUp);
-          reject(reason);
-        },
-      };
-      this.#waiters.push(waiter);
-      signal?.addEventListener('abort', giveUp, { once: true });
-      if (this.#alarm === undefined) this.#serve();
-    });
-  }
-
-  /** Hands out the tokens that are there, and comes back when the next one is. */
-  #serve(): void {
-    while (this.#waiters.length > 0 && !this.#isProbing) {
-      const wait = this.nextTokenAt() - this.#now();
-      if (wait > 0) {
-        this.#sleep(wait);
-        return;
-      }
-      const waiter = this.#waiters.shift();
-      if (waiter !== undefined) this.#grant(waiter);
-    }
-  }
-
-  #grant({ use, resolve, reject }: Waiter): void {
-    // Counted before it is used, because `use` may itself ask for the next one.
+  /** Takes the token that is there; false where none is to be had yet. */
+  take(): boolean {
+    if (this.#isProbing || this.nextTokenAt() > this.#now()) return false;
     this.#spent += 1;
     this.#isProbing = this.#refusals > 0;
-    const putBack = (): void => {
-      this.#spent -= 1;
-      this.#isProbing = false;
-    };
-    try {
-      if (use()) this.#changed();
-      else putBack();
-      resolve();
-    } catch (error) {
-      putBack();
-      reject(error as Error);
-    }
-  }
-
-  /** Timers can be early, and none lasts longer than 24 days: what follows the sleep looks at the clock anew. */
-  #sleep(ms: number): void {
-    this.#stopSleeping();
-    const alarm = new AbortController();
-    this.#alarm = alarm;
-    this.#clock.sleep(Math.min(ms, longestTimer), alarm.signal).then(
-      () => {
-        if (this.#alarm !== alarm) return;
-        this.#alarm = undefined;
-        this.#serve();
-      },
-      (error: unknown) => {
-        // Its end by `#stopSleeping` is no failure.
-        if (this.#alarm !== alarm) return;
-        this.#alarm = undefined;
-        for (const waiter of this.#waiters.splice(0)) waiter.reject(error as Error);
-      },
-    );
-  }
-
-  #stopSleeping(): void {
-    const alarm = this.#alarm;
-    this.#alarm = undefined;
-    alarm?.abort();
+    this.#changed();
+    return true;
   }
 
   /** Brings `#origin` up to date and returns the time. */
@@ -268,7 +171,7 @@ export class TokenBucket {
   }
 
   #now(): number {
-    return Math.floor(this.#clock.now());
+    return Math.floor(this.clock.now());
   }
 
   /** The whole milliseconds within which so many tokens come back. */

@@ -15,8 +15,7 @@ interface Setup {
 function throttled({ rate = 0.5, burst = 1, concurrency = 10, patienceMs }: Setup = {}) {
   const clock = new HandClock(0);
   const bucket = new TokenBucket({ rate, burst, clock });
-  const patience = patienceMs === undefined ? undefined : { ms: patienceMs, clock };
-  const queue = new RequestQueue({ bucket, concurrency, patience });
+  const queue = new RequestQueue({ bucket, concurrency, patienceMs });
   const starts: [name: string, at: number][] = [];
   /** Asks for a job that notes its start and takes `ms`. */
   const add = (name: string, priority: number, { ms = 0, signal = never } = {}): Promise<string> =>
@@ -88,7 +87,7 @@ describe('order', () => {
         },
         { priority, signal: never },
       );
-    queue.setRate(1);
+    queue.takeNamedRate('1');
     await clock.until(Promise.all([add('first', 9), add('c', 3), add('a', 1), add('b', 2)]));
     expect([started, clock.now()]).toEqual([['first', 'a', 'b', 'c'], 40]);
   });
@@ -149,7 +148,7 @@ describe('tokens', () => {
     await add('a', 1);
     const b = add('b', 1);
     await settled();
-    queue.setRate(10);
+    queue.takeNamedRate('10');
     await clock.until(b);
     expect(starts.at(-1)).toEqual(['b', 100]);
   });

@@ -1,14 +1,29 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { RequestQueue } from '../../../src/engine/rate-limit/request-queue.js';
 import { TokenBucket } from '../../../src/engine/rate-limit/token-bucket.js';
 import { HandClock, settled } from '../../core/clock.js';
 
 const start = Date.parse('2025-03-04T05:06:07.089Z');
 
+const never = new AbortController().signal;
+
+/** Those who wait for a bucket's tokens, one behind the other, as requests do. */
+function lineFor(bucket: TokenBucket) {
+  const queue = new RequestQueue({ bucket, concurrency: Infinity });
+  const take = (signal = never) => queue.run(() => Promise.resolve(), { priority: 0, signal });
+  return Object.assign(queue, { take });
+}
+
 /** Takes a token for each and notes the instant of its grant, relative to the start of the test. */
-function takeAll(bucket: TokenBucket, clock: HandClock, count: number, grants: number[]): Promise<void>[] {
+function takeAll(
+  line: Pick<ReturnType<typeof lineFor>, 'take'>,
+  clock: HandClock,
+  count: number,
+  grants: number[],
+): Promise<void>[] {
   return Array.from({ length: count }, async () => {
-    await bucket.take();
+    await line.take();
     grants.push(clock.now() - start);
   });
 }
@@ -23,8 +38,9 @@ describe('grants', () => {
   test('a burst at once, then one token each 2 s', async () => {
     const clock = new HandClock(start);
     const bucket = new TokenBucket({ rate: 0.5, burst: 30, clock });
+    const line = lineFor(bucket);
     const grants: number[] = [];
-    const all = Promise.all(takeAll(bucket, clock, 33, grants));
+    const all = Promise.all(takeAll(line, clock, 33, grants));
     await settled();
     expect(grants).toEqual(Array.from({ length: 30 }, () => 0));
     await clock.until(all);
@@ -44,13 +60,14 @@ describe('grants', () => {
         async (groups, milliRate, burst) => {
           const clock = new HandClock(start);
           const bucket = new TokenBucket({ rate: milliRate / 1000, burst, clock });
+          const line = lineFor(bucket);
           const asked: number[] = [];
           const grants: number[] = [];
           const all: Promise<void>[] = [];
           for (const { gap, count } of groups) {
             await clock.advance(gap);
             for (let n = 0; n < count; n++) asked.push(clock.now() - start);
-            all.push(...takeAll(bucket, clock, count, grants));
+            all.push(...takeAll(line, clock, count, grants));
           }
           await clock.until(Promise.all(all), 1e9);
 
@@ -73,7 +90,7 @@ describe('grants', () => {
     const bucket = new TokenBucket({ rate, burst: 2, clock });
     for (let n = 0; n < 100_002; n++) {
       clock.jump(bucket.nextTokenAt());
-      void bucket.take();
+      bucket.take();
     }
     const exact = (100_000 * 1000) / rate;
     expect(Math.abs(clock.now() - start - exact)).toBeLessThanOrEqual(1);
@@ -87,16 +104,18 @@ describe('grants', () => {
     }
     const clock = new EarlyClock(start);
     const bucket = new TokenBucket({ rate: 0.5, burst: 1, clock });
+    const line = lineFor(bucket);
     const grants: number[] = [];
-    await clock.until(Promise.all(takeAll(bucket, clock, 3, grants)));
+    await clock.until(Promise.all(takeAll(line, clock, 3, grants)));
     expect(grants).toEqual([0, 2000, 4000]);
   });
 
   test('a wait that is longer than a timer lasts is slept in parts', async () => {
     const clock = new HandClock(start);
     const bucket = new TokenBucket({ rate: 1e-7, burst: 1, clock });
+    const line = lineFor(bucket);
     const grants: number[] = [];
-    const all = Promise.all(takeAll(bucket, clock, 2, grants));
+    const all = Promise.all(takeAll(line, clock, 2, grants));
     await settled();
     expect(clock.nextWake).toBe(start + 2 ** 31 - 1);
     await clock.until(all, 1e11);
@@ -108,10 +127,11 @@ describe('waiting', () => {
   test('who gives up leaves the line and takes no token', async () => {
     const clock = new HandClock(start);
     const bucket = new TokenBucket({ rate: 0.5, burst: 1, clock });
+    const line = lineFor(bucket);
     const stop = new AbortController();
     const order: string[] = [];
     const waiter = (name: string, signal?: AbortSignal): Promise<unknown> =>
-      bucket.take(signal).then(() => order.push(name));
+      line.take(signal).then(() => order.push(name));
     void waiter('first');
     const second = waiter('second', stop.signal);
     const third = waiter('third');
@@ -124,42 +144,29 @@ describe('waiting', () => {
   test('nobody sleeps for those who all gave up, and the token is there for the next one', async () => {
     const clock = new HandClock(start);
     const bucket = new TokenBucket({ rate: 0.5, burst: 1, clock });
-    await bucket.take();
+    const line = lineFor(bucket);
+    await line.take();
     const stop = new AbortController();
-    const wait = bucket.take(stop.signal);
+    const wait = line.take(stop.signal);
     stop.abort(new Error('enough'));
     await expect(wait).rejects.toThrow('enough');
     expect(clock.sleeping).toBe(0);
-    await expect(bucket.take(AbortSignal.abort(new Error('before')))).rejects.toThrow('before');
+    await expect(line.take(AbortSignal.abort(new Error('before')))).rejects.toThrow('before');
     await clock.advance(2000);
     expect(bucket.level()).toBe(1);
-  });
-
-  test('a token that is not used stays, for the next in line', async () => {
-    const clock = new HandClock(start);
-    const bucket = new TokenBucket({ rate: 0.5, burst: 1, clock });
-    await bucket.spend(() => false);
-    expect(bucket.level()).toBe(1);
-    const broken = (): boolean => {
-      throw new Error('broken');
-    };
-    await expect(bucket.spend(broken)).rejects.toThrow('broken');
-    expect(bucket.level()).toBe(1);
-    let used = false;
-    const spent = bucket.spend(() => (used = true));
-    expect([used, bucket.level()]).toEqual([true, 0]);
-    await spent;
   });
 
   test('a token that is being used is counted: its use may ask for the next one', async () => {
     const clock = new HandClock(start);
     const bucket = new TokenBucket({ rate: 0.5, burst: 1, clock });
+    const line = lineFor(bucket);
     const grants: number[] = [];
     let inner: Promise<void>[] = [];
-    await bucket.spend(() => {
-      inner = takeAll(bucket, clock, 1, grants);
-      return true;
-    });
+    const asking = (): Promise<void> => {
+      inner = takeAll(line, clock, 1, grants);
+      return Promise.resolve();
+    };
+    await line.run(asking, { priority: 0, signal: never });
     await clock.until(Promise.all(inner));
     expect(grants).toEqual([2000]);
   });
@@ -167,8 +174,9 @@ describe('waiting', () => {
   test('a clock that fails fails those who wait', async () => {
     const clock = { now: () => start, sleep: () => Promise.reject(new Error('no timers')) };
     const bucket = new TokenBucket({ rate: 0.5, burst: 1, clock });
-    await bucket.take();
-    await expect(bucket.take()).rejects.toThrow('no timers');
+    const line = lineFor(bucket);
+    await line.take();
+    await expect(line.take()).rejects.toThrow('no timers');
   });
 });
 
@@ -176,16 +184,17 @@ describe('rate', () => {
   test('a new rate keeps the tokens that are there and holds for those who wait already', async () => {
     const clock = new HandClock(start);
     const bucket = new TokenBucket({ rate: 0.5, burst: 4, clock });
+    const line = lineFor(bucket);
     const grants: number[] = [];
-    await Promise.all(takeAll(bucket, clock, 4, grants));
+    await Promise.all(takeAll(line, clock, 4, grants));
     await clock.advance(3000);
     expect(bucket.level()).toBe(1.5);
-    bucket.setRate(0.1);
+    line.takeNamedRate('0.1');
     expect(bucket.level()).toBe(1.5);
-    const all = Promise.all(takeAll(bucket, clock, 3, grants));
+    const all = Promise.all(takeAll(line, clock, 3, grants));
     await clock.advance(1000);
     // Half a token was there: at 0.1 a second the other half is due 5 s after the change, at 8 a second much sooner.
-    bucket.setRate(8);
+    line.takeNamedRate('8');
     await clock.until(all);
     expect(grants.slice(4)).toEqual([3000, 4050, 4175]);
   });
@@ -193,11 +202,12 @@ describe('rate', () => {
   test('the rate that it has already changes nothing, however often it comes', async () => {
     const clock = new HandClock(start);
     const bucket = new TokenBucket({ rate: 0.3, burst: 2, clock });
+    const line = lineFor(bucket);
     const grants: number[] = [];
-    const all = Promise.all(takeAll(bucket, clock, 5, grants));
+    const all = Promise.all(takeAll(line, clock, 5, grants));
     for (let n = 0; n < 20; n++) {
       await clock.advance(101);
-      bucket.setRate(0.3);
+      line.takeNamedRate('0.3');
     }
     await clock.until(all);
     expect(grants).toEqual([0, 0, 3334, 6667, 10_000]);
@@ -212,13 +222,14 @@ describe('rate', () => {
       fc.asyncProperty(steps, fc.integer({ min: 1, max: 8 }), async (changes, burst) => {
         const clock = new HandClock(start);
         const bucket = new TokenBucket({ rate: 1, burst, clock });
+        const line = lineFor(bucket);
         const rates: { from: number; rate: number }[] = [{ from: 0, rate: 1 }];
         const grants: number[] = [];
         const all: Promise<void>[] = [];
         for (const { rate, ms, asked } of changes) {
-          bucket.setRate(rate / 10);
+          line.takeNamedRate(String(rate / 10));
           rates.push({ from: clock.now() - start, rate: rate / 10 });
-          all.push(...takeAll(bucket, clock, asked, grants));
+          all.push(...takeAll(line, clock, asked, grants));
           await clock.advance(ms);
         }
         await clock.until(Promise.all(all), 1e9);
@@ -244,19 +255,19 @@ describe('state', () => {
     const clock = new HandClock(start);
     const options = { rate: 0.5, burst: 30, clock };
     const first = new TokenBucket(options);
-    for (let n = 0; n < 25; n++) await first.take();
+    for (let n = 0; n < 25; n++) first.take();
     expect(first.state).toBe(start + 50_000);
     await clock.advance(1000);
     const second = new TokenBucket({ ...options, state: first.state });
     expect([second.level(), second.nextTokenAt(), second.state]).toEqual([5.5, clock.now(), first.state]);
   });
 
-  test('one number is all there is: with or without a restart the grants are the same', async () => {
-    await fc.assert(
-      fc.asyncProperty(
+  test('one number is all there is: with or without a restart the grants are the same', () => {
+    fc.assert(
+      fc.property(
         fc.array(fc.nat(9000), { minLength: 1, maxLength: 25 }),
         fc.integer({ min: 1, max: 5 }),
-        async (gaps, burst) => {
+        (gaps, burst) => {
           const clock = new HandClock(start);
           const steady = new TokenBucket({ rate: 0.5, burst, clock });
           let restarted = new TokenBucket({ rate: 0.5, burst, clock });
@@ -265,7 +276,7 @@ describe('state', () => {
             restarted = new TokenBucket({ rate: 0.5, burst, clock, state: restarted.state });
             expect(restarted.nextTokenAt()).toBe(steady.nextTokenAt());
             expect(restarted.level()).toBeCloseTo(steady.level(), 9);
-            await Promise.all([steady.take(), restarted.take()]);
+            expect([steady.take(), restarted.take()]).toEqual([true, true]);
           }
         },
       ),
@@ -280,17 +291,17 @@ describe('state', () => {
     expect([ahead.level(), ahead.nextTokenAt()]).toEqual([0, start + 2000]);
   });
 
-  test('a clock that is set back costs no more than what it had given', async () => {
+  test('a clock that is set back costs no more than what it had given', () => {
     const clock = new HandClock(start);
     const bucket = new TokenBucket({ rate: 0.5, burst: 3, clock });
-    await bucket.take();
+    bucket.take();
     clock.jump(start - 3_600_000);
     expect([bucket.level(), bucket.nextTokenAt()]).toEqual([2, start - 3_600_000]);
 
     clock.jump(start);
     for (let n = 0; n < 2000; n++) {
       clock.jump(bucket.nextTokenAt());
-      await bucket.take();
+      bucket.take();
     }
     clock.jump(start + 1000);
     expect([bucket.level(), bucket.nextTokenAt()]).toEqual([0, start + 3000]);
@@ -301,22 +312,22 @@ describe('after a refusal', () => {
   const ends = [
     [
       'a grant',
-      (bucket: TokenBucket) => {
-        bucket.granted();
+      (line: RequestQueue) => {
+        line.answered(0);
       },
       4,
     ],
     [
       'a failure that says nothing',
-      (bucket: TokenBucket) => {
-        bucket.failed();
+      (line: RequestQueue) => {
+        line.failed();
       },
       1,
     ],
     [
       'another refusal',
-      (bucket: TokenBucket) => {
-        bucket.refused(1000);
+      (line: RequestQueue) => {
+        line.refused(1000);
       },
       0,
     ],
@@ -324,31 +335,21 @@ describe('after a refusal', () => {
   test.each(ends)('one request starts, the others behind it once it has come to %s', async (_what, end, further) => {
     const clock = new HandClock(start);
     const bucket = new TokenBucket({ rate: 5, burst: 30, clock });
-    bucket.refused(1000);
+    const line = lineFor(bucket);
+    line.refused(1000);
     let started = 0;
-    const waiting = Array.from({ length: 5 }, () => bucket.take().then(() => started++));
+    const waiting = Array.from({ length: 5 }, () => line.take().then(() => started++));
     await clock.advance(60_000);
     expect(started).toBe(1);
-    end(bucket);
+    end(line);
     await clock.advance(0);
     expect(started).toBe(1 + further);
     // After as many of them as there are requests, all have had their turn.
     for (let turn = 0; turn < 5; turn++) {
-      bucket.failed();
+      line.failed();
       await clock.advance(2000);
     }
     await Promise.all(waiting);
-  });
-
-  test('a token that nobody wants keeps none of the others waiting', async () => {
-    const clock = new HandClock(start);
-    const bucket = new TokenBucket({ rate: 5, burst: 30, clock });
-    bucket.refused(1000);
-    const unwanted = bucket.spend(() => false);
-    const wanted = bucket.take();
-    await clock.advance(1000);
-    await Promise.all([unwanted, wanted]);
-    expect(clock.now()).toBe(start + 1000);
   });
 });
 
@@ -402,21 +403,21 @@ describe('a refusal', () => {
   test('makes those wait who wait already', async () => {
     const clock = new HandClock(start);
     const bucket = new TokenBucket({ rate: 1, burst: 1, clock });
-    await bucket.take();
-    const waiting = bucket.take();
-    bucket.refused(60_000);
+    const line = lineFor(bucket);
+    await line.take();
+    const waiting = line.take();
+    line.refused(60_000);
     await clock.until(waiting);
     expect(clock.now()).toBe(start + 60_000);
   });
 });
 
-test('whoever keeps the state is told of each change of it', async () => {
+test('whoever keeps the state is told of each change of it', () => {
   const clock = new HandClock(start);
   const states: number[] = [];
   const bucket: TokenBucket = new TokenBucket({ rate: 1, burst: 3, clock, changed: () => states.push(bucket.state) });
-  await bucket.take();
-  await bucket.take();
-  await bucket.spend(() => false);
+  bucket.take();
+  bucket.take();
   bucket.setRate(0.5);
   expect(states).toEqual([start + 1000, start + 2000, start + 4000]);
 });
