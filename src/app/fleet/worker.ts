@@ -1,4 +1,4 @@
-import { keptQuota, type KeptQuota } from '../../engine/rate-limit/kept-quota.js';
+import { keptState, type KeptQuota } from '../../engine/journal/kept-state.js';
 import type { Settings } from '../configuration/settings.js';
 import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
@@ -190,5 +190,5 @@ async function openSharedQuota(
     const fields = new Map(Object.entries(states).map(([bucket, state]) => [`${name} ${bucket}`, String(state)]));
     await redis.hset(key, fields);
   };
-  return keptQuota(before, save, warn);
+  return keptState(before, save, warn);
 }

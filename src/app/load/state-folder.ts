@@ -5,7 +5,7 @@ import { basename, join, resolve } from 'node:path';
 import { codeOf } from '../../lake/store/disk-failure.js';
 import { refuseLinks } from '../../lake/store/disk-folders.js';
 import { lakeFolder } from '../../lake/store/open-store.js';
-import { openKeptQuota, type KeptQuota } from '../../engine/rate-limit/kept-quota.js';
+import { openKeptQuota, type KeptQuota } from '../../engine/journal/kept-state.js';
 
 /** What decides where a run's state is kept. */
 export interface StateLocation {

@@ -16,7 +16,7 @@ import { plainLog } from '../../observe/log/plain-log.js';
 import { writeText } from '../../core/text/sink.js';
 import { refuseChanged } from '../../sources/custom/custom-table.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';
-import { openKeptQuota } from '../../engine/rate-limit/kept-quota.js';
+import { openKeptQuota } from '../../engine/journal/kept-state.js';
 import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
 import { customAddress, customQuotaFile, withUpstream, type UpstreamOptions } from '../load/connections.js';
 import { quotaFile } from '../load/state-folder.js';

@@ -1,9 +1,7 @@
-import { mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import type { Clock } from '../../../core/clock.js';
-import { readPlainFile, replaceFile } from '../../../core/io/files.js';
-import type { GroupSpan } from './collectors.js';
 import { dayMs } from '../../../core/windows.js';
+import { openKeptState } from '../../../engine/journal/kept-state.js';
+import type { GroupSpan } from './collectors.js';
 
 /** A settlement that could not be read for its size, as it seems. */
 export interface LargeGroup {
@@ -31,40 +29,24 @@ export interface LargeGroupsOptions {
   readonly clock: Clock;
   /** All are asked for again. */
   readonly isForgotten: boolean;
-  /** Told where they can't be kept. */
+  /** Takes the reason why they can't be kept. */
   readonly warn: (reason: unknown) => void;
 }
 
-/** Opens what is known of large settlements in a file on the local disk. It is a cache, and may be deleted at any time. */
+/** Opens what is known of large settlements in a file on the local disk. */
 export async function openLargeGroups({ path, clock, isForgotten, warn }: LargeGroupsOptions): Promise<LargeGroups> {
-  const known = isForgotten ? new Map<string, LargeGroup>() : await groupsIn(path);
-  let writing: Promise<void> = Promise.resolve();
-  const write = async (): Promise<void> => {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    await replaceFile(path, JSON.stringify(Object.fromEntries(known)), 0o600);
-  };
+  const isKnown = (value: unknown): value is LargeGroup => !isForgotten && isLargeGroup(value);
+  const known = await openKeptState(path, isKnown, warn);
   return {
     find: ({ id, end }) => {
-      const found = known.get(id);
+      const found = known.stateOf(id);
       return found?.end === end && clock.now() < found.at + patienceMs ? found : undefined;
     },
     add: async ({ id, end }, events) => {
-      known.set(id, { events, at: clock.now(), end });
-      writing = writing.then(write).catch(warn);
-      await writing;
+      known.keep(id, { events, at: clock.now(), end });
+      await known.flush();
     },
   };
-}
-
-async function groupsIn(path: string): Promise<Map<string, LargeGroup>> {
-  try {
-    const kept: unknown = JSON.parse(String(await readPlainFile(path)));
-    if (typeof kept !== 'object' || kept === null) return new Map();
-    return new Map(Object.entries(kept).filter((entry): entry is [string, LargeGroup] => isLargeGroup(entry[1])));
-  } catch {
-    // Not there yet, or cut off by a crash of the machine.
-    return new Map();
-  }
 }
 
 function isLargeGroup(value: unknown): value is LargeGroup {
