@@ -9,7 +9,7 @@ import {
   connectCustom,
   cursorLifeMs,
   readApiAddress,
-  type ApiAddress,
+  type CustomAddress,
   type CustomConnection,
 } from '../../sources/custom/custom-api.js';
 import { customPipeline, isCustom, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
@@ -158,15 +158,15 @@ function warning(location: StateLocation, account: string, emit: Emit) {
 }
 
 /** @throws LedgerlakeError USAGE where an address or a header isn't there */
-export function customAddress({ loaded: { definition, file } }: CustomPipeline): ApiAddress {
+export function customAddress({ loaded: { definition, file } }: CustomPipeline): CustomAddress {
   return readApiAddress(definition.api, file, process.env);
 }
 
 /** Where the level of a custom pipeline's quota is kept. */
-export function customQuotaFile(location: StateLocation, account: string, name: string, address: ApiAddress): string {
+export function customQuotaFile(location: StateLocation, account: string, name: string, address: CustomAddress): string {
   return quotaFile(location, account, quotaName(name, address));
 }
 
-function quotaName(name: string, { origin, prefix }: ApiAddress): string {
+function quotaName(name: string, { origin, prefix }: CustomAddress): string {
   return `${origin}${prefix} ${name}`;
 }

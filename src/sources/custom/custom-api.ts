@@ -1,13 +1,12 @@
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
 import type { Window } from '../../core/windows.js';
-import { Secret } from '../../engine/auth/secret.js';
 import { createTransport } from '../../engine/http/transport.js';
-import type { Answer, ApiPage, PagedApi, Query } from '../../engine/paging/paged-api.js';
+import type { ApiAddress, ApiPage, PagedApi, Query } from '../../engine/paging/paged-api.js';
 import { connectApi, type PagedClient, type PagedClientOptions } from '../../engine/paging/paged-client.js';
 import { ApiRefusal, type RefusedAnswer, type Cause, excerpt, isHtml } from '../../engine/retry/api-refusal.js';
 import { callDefinition, definitionError, type LoadedDefinition } from './load-definitions.js';
-import type { ApiRequest, Json, Page, RefusalCause, Api } from './definition.js';
+import type { ApiRequest, Json, Page, Api } from './definition.js';
 import { JsonNode } from './json-node.js';
 import { variableOf, type Environment } from '../../core/environment.js';
 import { isBaseAddress, isSecure } from '../../engine/http/address.js';
@@ -28,7 +27,7 @@ export interface CustomPage extends ApiPage {
 export type CustomConnection = PagedClient<CustomQuery, CustomPage>;
 
 export interface CustomConnectionOptions extends Omit<PagedClientOptions, 'transport' | 'accessTokens'> {
-  readonly address: ApiAddress;
+  readonly address: CustomAddress;
 }
 
 export const defaultPageSize = 100;
@@ -55,11 +54,11 @@ export function connectCustom(
 }
 
 /** The API of a definition as a paged API. */
-function customApi(loaded: LoadedDefinition, address: ApiAddress): PagedApi<CustomQuery, CustomPage> {
+function customApi(loaded: LoadedDefinition, address: CustomAddress): PagedApi<CustomQuery, CustomPage> {
   const { file, definition } = loaded;
   const { name, api } = definition;
   const { pageSize = defaultPageSize, quota } = api;
-  const { origin, prefix, secrets } = address;
+  const { origin, prefix } = address;
   const asked = ({ window, account }: CustomQuery) => ({
     from: new Date(window.start),
     to: new Date(window.end),
@@ -69,14 +68,7 @@ function customApi(loaded: LoadedDefinition, address: ApiAddress): PagedApi<Cust
 
   return {
     id: `${origin}${prefix} ${name}`,
-    address: {
-      origin,
-      headers: Object.fromEntries(
-        [...address.headers].map(([of, value]) => [of, value instanceof Secret ? value.reveal() : value]),
-      ),
-      secrets: secrets.map((secret) => secret.reveal()),
-      setting: 'api.address',
-    },
+    address,
     operations: [name],
     quota,
     rateHeader: quota?.rateHeader?.toLowerCase(),
@@ -89,7 +81,8 @@ function customApi(loaded: LoadedDefinition, address: ApiAddress): PagedApi<Cust
       return requestPath(file, address, first);
     },
     readPage: (query, answer, path) => {
-      const page = scannedPage(answer, path, asked(query));
+      const header = (of: string): string | undefined => answer.headers.get(of.toLowerCase());
+      const page: Page = { body: scanned(answer.body), header, request: path, window: asked(query) };
       const records: unknown = callDefinition(file, 'records', () => definition.records(page));
       if (!Array.isArray(records) || !records.every((record): record is Json => record instanceof JsonNode)) {
         throw definitionError(
@@ -107,10 +100,10 @@ function customApi(loaded: LoadedDefinition, address: ApiAddress): PagedApi<Cust
   };
 }
 
-function scannedPage({ headers, body }: Answer, path: string, window: Page['window']): Page {
+function scanned(body: Uint8Array): JsonNode {
   const tape = new Tape();
   scan(body, tape);
-  return { body: new JsonNode(tape), header: (name) => headers.get(name.toLowerCase()), request: path, window };
+  return new JsonNode(tape);
 }
 
 /**
@@ -121,7 +114,7 @@ function scannedPage({ headers, body }: Answer, path: string, window: Page['wind
  */
 function requestPath(
   file: string,
-  { origin, prefix }: Pick<ApiAddress, 'origin' | 'prefix'>,
+  { origin, prefix }: Pick<CustomAddress, 'origin' | 'prefix'>,
   request: ApiRequest | string,
   from = '',
 ): string {
@@ -141,27 +134,18 @@ function requestPath(
 /** JavaScript checks no types. */
 function checkedRequest(file: string, request: Partial<ApiRequest> | null | undefined): ApiRequest {
   const { path, query = {} } = request ?? {};
+  const refuse = (what: string) => definitionError(file, 'first or next', `expected ${what}`);
   if (typeof path !== 'string' || !/^\/[^\s?#]*$/.test(path)) {
-    const found = path === undefined ? 'nothing' : JSON.stringify(path);
-    throw definitionError(file, 'first or next', `expected a path that begins with / and has no ? in it, got ${found}`);
+    throw refuse(`a path that begins with / and has no ? in it, got ${JSON.stringify(path) ?? 'nothing'}`);
   }
-  const odd = Object.entries(query).find(
-    ([, value]) => !['string', 'undefined'].includes(typeof value) && !Number.isFinite(value),
-  );
-  if (odd === undefined) return { path, query };
-  const [name, value] = odd;
-  throw definitionError(file, 'first or next', `expected query.${name} to be a text or a number, got ${typeof value}`);
+  for (const [name, value] of Object.entries(query)) {
+    if (['string', 'undefined'].includes(typeof value) || Number.isFinite(value)) continue;
+    throw refuse(`query.${name} to be a text or a number, got ${typeof value}`);
+  }
+  return { path, query };
 }
 
-const causes: Readonly<Record<RefusalCause, Cause>> = {
-  throttled: 'throttled',
-  fault: 'fault',
-  invalid: 'invalid',
-  'too-large': 'too-large',
-  'cursor-expired': 'cursor-expired',
-  denied: 'denied',
-  mistake: 'mistake',
-};
+const refusalCauses = ['throttled', 'fault', 'invalid', 'too-large', 'cursor-expired', 'denied', 'mistake'] as const;
 
 const remedies: Readonly<Partial<Record<Cause, string>>> = {
   throttled: 'The quota is used up: try again later, or lower api.quota',
@@ -180,11 +164,11 @@ function customRefusal({ file, definition: { name, api } }: LoadedDefinition, an
   const json = jsonOf(body);
   const header = (of: string): string | undefined => headers.get(of.toLowerCase());
   const given = callDefinition(file, 'api.causeOf', () => api.causeOf?.({ status, body: json, header }));
-  if (given !== undefined && !Object.hasOwn(causes, given)) {
-    const known = Object.keys(causes).join(', ');
+  if (given !== undefined && !refusalCauses.includes(given)) {
+    const known = refusalCauses.join(', ');
     throw definitionError(file, 'api.causeOf', `expected one of ${known}, got ${JSON.stringify(given)}`);
   }
-  const stands = given === undefined ? usualCause(status, body) : causes[given];
+  const stands = given ?? usualCause(status, body);
   const said = json && callDefinition(file, 'api.messageOf', () => api.messageOf?.(json));
   const text = excerpt(said ?? new TextDecoder().decode(body.subarray(0, 2048)), 500).replace(/\.$/, '');
   const remedy = remedies[stands] ?? 'Check what the definition asks for';
@@ -201,26 +185,18 @@ function usualCause(status: number, body: Uint8Array): Cause {
 }
 
 function jsonOf(body: Uint8Array): JsonNode | undefined {
-  const tape = new Tape();
   try {
-    scan(body, tape);
+    return scanned(body);
   } catch {
     // Not JSON: the message quotes the text itself.
     return undefined;
   }
-  return new JsonNode(tape);
 }
 
-/** Where an API is, and what its requests carry. */
-export interface ApiAddress {
-  /** `https://host:port`. */
-  readonly origin: string;
+/** An API's address as its definition has it. */
+export interface CustomAddress extends ApiAddress {
   /** Path before that of the requests, without a slash at its end; often empty. */
   readonly prefix: string;
-  /** Headers of every request by name; those from the environment are secrets. */
-  readonly headers: ReadonlyMap<string, string | Secret>;
-  /** What of them comes from the environment, without what stands before it. */
-  readonly secrets: readonly Secret[];
 }
 
 /**
@@ -230,7 +206,7 @@ export interface ApiAddress {
  * @throws LedgerlakeError USAGE for a variable that isn't set, an address that is none, and where a secret would cross the
  * network in the clear
  */
-export function readApiAddress({ address, headers = {} }: Api, file: string, environment: Environment): ApiAddress {
+export function readApiAddress({ address, headers = {} }: Api, file: string, environment: Environment): CustomAddress {
   const read = (place: string, name: string): string => {
     const text = variableOf(environment, name);
     if (text !== undefined) return text;
@@ -248,20 +224,21 @@ export function readApiAddress({ address, headers = {} }: Api, file: string, env
       `${file}: api.address: expected no user and password in it: put them into a header from the environment`,
     );
   }
-  const secrets: Secret[] = [];
-  const all = new Map<string, string | Secret>([['accept', 'application/json']]);
+  const secrets: string[] = [];
+  const sent: Record<string, string> = { accept: 'application/json' };
   for (const [name, value] of Object.entries(headers)) {
     if (typeof value === 'string') {
-      all.set(name.toLowerCase(), value);
+      sent[name.toLowerCase()] = value;
       if (credentialHeaders.has(name.toLowerCase())) refuseInTheClear(url, file, `the header ${name}`);
       continue;
     }
     refuseInTheClear(url, file, value.env);
     const secret = read(`api.headers.${name}`, value.env);
-    secrets.push(new Secret(secret));
-    all.set(name.toLowerCase(), new Secret((value.before ?? '') + secret));
+    secrets.push(secret);
+    sent[name.toLowerCase()] = (value.before ?? '') + secret;
   }
-  return { origin: url.origin, prefix: url.pathname.replace(/\/+$/, ''), headers: all, secrets };
+  const prefix = url.pathname.replace(/\/+$/, '');
+  return { origin: url.origin, prefix, headers: sent, secrets, setting: 'api.address' };
 }
 
 /** Headers that sign in, wherever their text comes from. */

@@ -91,24 +91,13 @@ function refuseTaken(
   taken: TakenNames,
   others: readonly LoadedDefinition[],
 ): void {
-  const sameName = others.find(({ definition }) => definition.name === name);
-  const sameTable = others.find(({ definition }) => definition.table.name === table.name);
-  if (taken.pipelines.includes(name)) {
-    throw usageError(
-      `${file}: name: expected another name than those of this program's pipelines, got ${JSON.stringify(name)}`,
-    );
-  }
-  if (taken.tables.includes(table.name)) {
-    throw usageError(
-      `${file}: table.name: expected another name than those of this program's tables, got ${JSON.stringify(table.name)}`,
-    );
-  }
-  if (sameName !== undefined)
-    throw usageError(`${file}: name: expected another name than in ${sameName.file}, got ${JSON.stringify(name)}`);
-  if (sameTable !== undefined) {
-    throw usageError(
-      `${file}: table.name: expected another name than in ${sameTable.file}, got ${JSON.stringify(table.name)}`,
-    );
+  const refuse = (field: string, other: string, got: string) =>
+    usageError(`${file}: ${field}: expected another name than ${other}, got ${JSON.stringify(got)}`);
+  if (taken.pipelines.includes(name)) throw refuse('name', "those of this program's pipelines", name);
+  if (taken.tables.includes(table.name)) throw refuse('table.name', "those of this program's tables", table.name);
+  for (const { file: otherFile, definition } of others) {
+    if (definition.name === name) throw refuse('name', `in ${otherFile}`, name);
+    if (definition.table.name === table.name) throw refuse('table.name', `in ${otherFile}`, table.name);
   }
 }
 

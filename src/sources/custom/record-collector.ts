@@ -11,7 +11,7 @@ import {
   dateArray,
 } from '../../core/columns/arrays.js';
 import { Dictionary } from '../../core/columns/dictionary.js';
-import { digitsOf, recordBatch, type Column } from '../../core/columns/table.js';
+import { digitsOf, recordBatch, type Column, type ColumnType } from '../../core/columns/table.js';
 import type { Collector } from '../../engine/run/pipeline.js';
 import { monthOf, type Window } from '../../core/windows.js';
 import { callDefinition, definitionError, type LoadedDefinition } from './load-definitions.js';
@@ -39,7 +39,7 @@ export function recordCollector(loaded: LoadedDefinition, window: Window): Colle
 
   const take = (record: Json): void => {
     const given = callDefinition(loaded.file, 'rows', () => definition.rows(record));
-    for (const row of isList(given) ? given : [given]) {
+    for (const row of [given].flat()) {
       refuseUnknown(loaded, row);
       for (const column of columns) {
         const value = readCell(column, row[column.name]);
@@ -66,7 +66,7 @@ export function recordCollector(loaded: LoadedDefinition, window: Window): Colle
     },
     finish: () => {
       if (rows.length === 0) return [];
-      const order = sorted(rows, columns, table.sort ?? []);
+      const order = sorted(rows, table.sort ?? []);
       const { length } = order;
       const instant = (ms: number) => instantArray(length, () => BigInt(ms) * 1000n);
       const arrays: Record<string, Data> = {
@@ -89,12 +89,6 @@ export function recordCollector(loaded: LoadedDefinition, window: Window): Colle
       return [{ table, month: monthOf(window.start), rows: recordBatch(table, length, arrays), tags: {} }];
     },
   };
-}
-
-type Given = ReturnType<LoadedDefinition['definition']['rows']>;
-
-function isList(given: Given): given is Extract<Given, readonly unknown[]> {
-  return Array.isArray(given);
 }
 
 function refuseUnknown({ file, definition, table }: LoadedDefinition, row: unknown): void {
@@ -122,14 +116,10 @@ function hashOf(raw: string): string {
 }
 
 /** The numbers of the rows by the sort columns, nulls last, then by order of receipt: as DuckDB sorts them. */
-function sorted({ values, length }: Rows, columns: readonly Column[], sort: readonly string[]): number[] {
-  const keys = sort.map((name) => {
-    const own = values.get(name) ?? [];
-    // By bytes: JavaScript compares the halves of what lies beyond 16 bits.
-    return columns.find((column) => column.name === name)?.type === 'text'
-      ? own.map((value) => (value === undefined ? undefined : Buffer.from(String(value))))
-      : own;
-  });
+function sorted({ values, length }: Rows, sort: readonly string[]): number[] {
+  // By bytes: JavaScript compares the halves of what lies beyond 16 bits.
+  const keyOf = (value: Value) => (typeof value === 'string' ? Buffer.from(value) : value);
+  const keys = sort.map((name) => values.get(name)?.map(keyOf) ?? []);
   return Array.from({ length }, (_, row) => row).toSorted((a, b) => {
     for (const key of keys) {
       const order = compare(key[a], key[b]);
@@ -145,47 +135,14 @@ function compare(a: Value | Buffer, b: Value | Buffer): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function arrayOf(column: Column, values: readonly Value[]): Data {
-  const { length } = values;
-  switch (column.type) {
-    case 'text': {
-      const dictionary = new Dictionary();
-      return dictionaryArray(dictionary, length, (row) => {
-        const value = values[row];
-        return typeof value === 'string' ? dictionary.addString(value) : -1;
-      });
-    }
-    case 'instant':
-      return instantArray(length, (row) => ofBigint(values[row]));
-    case 'bigint':
-      return bigintArray(length, (row) => ofBigint(values[row]));
-    case 'decimal':
-      return decimalArray(length, digitsOf(column), (row) => ofBigint(values[row]));
-    case 'integer':
-      return integerArray(length, (row) => ofNumber(values[row]));
-    case 'date':
-      return dateArray(length, (row) => ofNumber(values[row]));
-    case 'boolean':
-      return booleanArray(length, (row) => ofBoolean(values[row]));
-  }
-}
-
-function ofBigint(value: Value): bigint | undefined {
-  return typeof value === 'bigint' ? value : undefined;
-}
-
-function ofNumber(value: Value): number | undefined {
-  return typeof value === 'number' ? value : undefined;
-}
-
 /**
  * A value as its column holds it: texts; microseconds since 1970 of instants, days of dates; decimals as whole numbers of
  * their last digit. Undefined is null.
  */
-export type Value = string | bigint | number | boolean | undefined;
+type Value = string | bigint | number | boolean | undefined;
 
 /** What can't stand in the column: a value of another type, or one that it can't hold exactly. */
-export class Unfit {
+class Unfit {
   readonly why: 'type' | 'size';
 
   constructor(why: Unfit['why']) {
@@ -195,28 +152,83 @@ export class Unfit {
 
 const ofAnotherType = new Unfit('type');
 const tooLarge = new Unfit('size');
-const numberText = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-const day = 86_400_000_000n;
 
 /** Reads what a definition gave for a column, exactly or not at all. */
-export function readCell(column: Column, cell: Cell): Value | Unfit {
+function readCell(column: Column, cell: Cell): Value | Unfit {
   if (cell === null || cell === undefined || (cell instanceof JsonNode && cell.kind === 'null')) return undefined;
-  switch (column.type) {
-    case 'text':
-      return textOf(cell) ?? ofAnotherType;
-    case 'boolean':
-      return booleanOf(cell) ?? ofAnotherType;
-    case 'instant':
-      return instantOf(cell) ?? ofAnotherType;
-    case 'date':
-      return dateOf(cell) ?? ofAnotherType;
-    case 'decimal':
-    case 'bigint':
-    case 'integer': {
-      const text = numberOf(cell);
-      return text === undefined ? ofAnotherType : (exact(column, text) ?? tooLarge);
-    }
-  }
+  return columnKinds[column.type].read(cell, column) ?? ofAnotherType;
+}
+
+function arrayOf(column: Column, values: readonly Value[]): Data {
+  return columnKinds[column.type].array(values, column);
+}
+
+/** How values of a column's type are read, and come to Arrow; `read` gives undefined for a value of another type. */
+interface ColumnKind {
+  read(cell: Cell, column: Column): Value | Unfit;
+  array(values: readonly Value[], column: Column): Data;
+}
+
+const columnKinds: Readonly<Record<ColumnType, ColumnKind>> = {
+  text: {
+    read: textOf,
+    array: (values) => {
+      const dictionary = new Dictionary();
+      return dictionaryArray(dictionary, values.length, (row) => {
+        const value = values[row];
+        return typeof value === 'string' ? dictionary.addString(value) : -1;
+      });
+    },
+  },
+  instant: {
+    read: (cell) => {
+      if (cell instanceof Date) return Number.isNaN(cell.getTime()) ? undefined : BigInt(cell.getTime()) * 1000n;
+      return readInstant(stringOf(cell) ?? '');
+    },
+    array: (values) => instantArray(values.length, (row) => ofBigint(values[row])),
+  },
+  date: {
+    read: (cell) => {
+      const text = stringOf(cell) ?? '';
+      const micros = /^\d{4}-\d{2}-\d{2}$/.test(text) ? readInstant(text) : undefined;
+      return micros === undefined ? undefined : Number(micros / 86_400_000_000n);
+    },
+    array: (values) => dateArray(values.length, (row) => ofNumber(values[row])),
+  },
+  boolean: {
+    read: (cell) => {
+      if (typeof cell === 'boolean') return cell;
+      return cell instanceof JsonNode && cell.kind === 'boolean' ? cell.text === 'true' : undefined;
+    },
+    array: (values) => booleanArray(values.length, (row) => ofBoolean(values[row])),
+  },
+  decimal: {
+    read: (cell, column) => {
+      const { precision, scale } = digitsOf(column);
+      return exactNumber(cell, (text) => readScaled(text, precision, scale));
+    },
+    array: (values, column) => decimalArray(values.length, digitsOf(column), (row) => ofBigint(values[row])),
+  },
+  bigint: {
+    read: (cell) => exactNumber(cell, readInteger),
+    array: (values) => bigintArray(values.length, (row) => ofBigint(values[row])),
+  },
+  integer: {
+    read: (cell) =>
+      exactNumber(cell, (text) => {
+        const value = readInteger(text);
+        return value !== undefined && value === BigInt.asIntN(32, value) ? Number(value) : undefined;
+      }),
+    array: (values) => integerArray(values.length, (row) => ofNumber(values[row])),
+  },
+};
+
+function ofBigint(value: Value): bigint | undefined {
+  return typeof value === 'bigint' ? value : undefined;
+}
+
+function ofNumber(value: Value): number | undefined {
+  return typeof value === 'number' ? value : undefined;
 }
 
 function textOf(cell: Cell): string | undefined {
@@ -224,44 +236,19 @@ function textOf(cell: Cell): string | undefined {
   return typeof cell === 'string' || typeof cell === 'bigint' || typeof cell === 'boolean' ? String(cell) : undefined;
 }
 
-function booleanOf(cell: Cell): boolean | undefined {
-  if (typeof cell === 'boolean') return cell;
-  return cell instanceof JsonNode && cell.kind === 'boolean' ? cell.text === 'true' : undefined;
-}
-
-function instantOf(cell: Cell): bigint | undefined {
-  if (cell instanceof Date) return Number.isNaN(cell.getTime()) ? undefined : BigInt(cell.getTime()) * 1000n;
-  const text = stringOf(cell);
-  return text === undefined ? undefined : readInstant(text);
-}
-
-function dateOf(cell: Cell): number | undefined {
-  const text = stringOf(cell);
-  const micros = text === undefined || !/^\d{4}-\d{2}-\d{2}$/.test(text) ? undefined : readInstant(text);
-  return micros === undefined ? undefined : Number(micros / day);
-}
-
 function stringOf(cell: Cell): string | undefined {
   if (typeof cell === 'string') return cell;
   return cell instanceof JsonNode && cell.kind === 'string' ? cell.text : undefined;
 }
 
-/** The text of a number. One of JavaScript's own may have lost digits unless it is whole and small enough. */
-function numberOf(cell: Cell): string | undefined {
-  if (typeof cell === 'bigint' || (typeof cell === 'number' && Number.isSafeInteger(cell))) return String(cell);
-  const text =
-    typeof cell === 'string' || (cell instanceof JsonNode && cell.kind !== 'boolean') ? textOf(cell) : undefined;
-  return text !== undefined && numberText.test(text) ? text : undefined;
-}
+const numberText = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-function exact(column: Column, text: string): bigint | number | undefined {
-  if (column.type === 'decimal') {
-    const { precision, scale } = digitsOf(column);
-    return readScaled(text, precision, scale);
-  }
-  const value = readInteger(text);
-  if (column.type === 'bigint' || value === undefined) return value;
-  return value >= -(2n ** 31n) && value < 2n ** 31n ? Number(value) : undefined;
+/** Reads a number from its text. One of JavaScript's own may have lost digits unless it is whole and small enough. */
+function exactNumber(cell: Cell, read: (text: string) => bigint | number | undefined): Value | Unfit {
+  const isWhole = typeof cell === 'bigint' || (typeof cell === 'number' && Number.isSafeInteger(cell));
+  const isText = typeof cell === 'string' || (cell instanceof JsonNode && cell.kind !== 'boolean');
+  const text = isWhole ? String(cell) : isText ? textOf(cell) : undefined;
+  return text === undefined || !numberText.test(text) ? undefined : (read(text) ?? tooLarge);
 }
 
 function ofBoolean(value: Value): boolean | undefined {

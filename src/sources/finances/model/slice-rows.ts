@@ -81,30 +81,19 @@ export class EntryRows {
   }
 
   #shift(index: number): void {
-    const { path, item, name, currency, low, high, exact, text, holder } = this;
-    for (const column of [path, item, name, currency, low, high, exact, text, holder]) {
-      column.copyWithin(index + 1, index, this.length);
-    }
+    for (const name of entryColumns) this[name].copyWithin(index + 1, index, this.length);
   }
 
   #grow(): void {
-    this.path = grown(this.path);
-    this.item = grown(this.item);
-    this.name = grown(this.name);
-    this.currency = grown(this.currency);
-    this.low = grown(this.low);
-    this.high = grown(this.high);
-    this.exact = grown(this.exact);
-    this.text = grown(this.text);
-    this.holder = grown(this.holder);
+    for (const name of entryColumns) {
+      const larger = new Int32Array(this.length * 2);
+      larger.set(this[name]);
+      this[name] = larger;
+    }
   }
 }
 
-function grown(column: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
-  const larger = new Int32Array(column.length * 2);
-  larger.set(column);
-  return larger;
-}
+const entryColumns = ['path', 'item', 'name', 'currency', 'low', 'high', 'exact', 'text', 'holder'] as const;
 
 /** One row per event, in order of receipt. */
 export class EventRows extends AttributeRows {
