@@ -8,7 +8,7 @@ import {
 import type { Configuration } from '../configuration/configuration.js';
 import type { Environment } from '../../core/environment.js';
 import { configurationFile } from '../configuration/read-configuration.js';
-import { readEndpoint } from '../../sources/finances/api-v0/endpoint.js';
+import { readEndpoint } from '../../engine/http/address.js';
 import { chunksOf, writeRows } from '../../core/text/formats.js';
 import type { Column } from '../../core/text/rows.js';
 import { writeText } from '../../core/text/sink.js';

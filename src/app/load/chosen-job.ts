@@ -1,5 +1,5 @@
 import { isCustom, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
-import { readEndpoint } from '../../sources/finances/api-v0/endpoint.js';
+import { readEndpoint } from '../../engine/http/address.js';
 import type { FinancesPipeline } from '../../sources/finances/api-v0/finances-api.js';
 import { readAccount, readOwnAccount } from '../configuration/account.js';
 import { areOwn, choosePipelines, readOrders } from '../configuration/chosen-pipelines.js';

@@ -1,7 +1,7 @@
 import { excerpt } from '../../engine/retry/api-refusal.js';
 import { messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
-import { readEndpoint } from '../../sources/finances/api-v0/endpoint.js';
+import { readEndpoint } from '../../engine/http/address.js';
 import { writeLastRun, type LastPipeline } from '../../lake/upkeep/last-run.js';
 import type { Store } from '../../lake/store/store.js';
 import { shellWord } from '../status/command-text.js';

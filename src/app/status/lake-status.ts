@@ -1,7 +1,7 @@
 import { defaultPipelines } from '../../../pipelines/all-pipelines.js';
 import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
 import { groupSlices, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
-import { settlementHoles, type SettlementHole } from '../../sources/finances/api-v0/settlement-rows.js';
+import { settlementBreaks, type SettlementHole } from '../../sources/finances/api-v0/settlement-rows.js';
 import type { Lake } from '../../lake/lake.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { demoAccount } from '../configuration/account.js';
@@ -100,10 +100,10 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
       : defaults.filter((pipeline) => !used.some((main) => main.pipeline === pipeline)),
     openGroups: listed.flatMap(({ group }) => (group.end === null ? [group] : [])),
     groupsToLoad: isListed ? toLoad.filter(({ opened }) => isWithin(opened, range)).map(({ group }) => group) : [],
-    holes: settlementHoles(
+    holes: settlementBreaks(
       listed.map(({ group }) => group),
       loadedWindows(lake, listing.pipeline, listing.table, account),
-    ).filter(({ at }) => isWithin(at, range)),
+    ).holes.filter(({ at }) => isWithin(at, range)),
     tables: tableStatuses(lake, account),
     command: gaps.length === 0 ? undefined : backfillCommand(command),
     lackingCustom,

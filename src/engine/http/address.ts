@@ -1,3 +1,5 @@
+import { usageError } from '../../core/errors.js';
+
 /**
  * Whether what is sent to an address can't be read on its way: https, or a loopback address of this machine.
  * `localhost` counts as one.
@@ -27,4 +29,55 @@ export function isBaseAddress(address: string): boolean {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) return false;
   return url.search === '' && url.hash === '';
+}
+
+/** An upstream's base address, taken apart. */
+export interface Endpoint {
+  /** `https://host:port`, without user and password: fit for messages. */
+  readonly origin: string;
+  /** Path before that of the operations, without a slash at its end; often empty. */
+  readonly prefix: string;
+  /** Basic authorization for the user and password of the address, if it has any. Never for messages. */
+  readonly authorization: string | undefined;
+  /** What of it is secret, in all forms that it is sent in. */
+  readonly login: readonly string[];
+}
+
+/**
+ * Reads a base address: `http://` or `https://`, with a path before that of the operations if need be.
+ *
+ * @throws LedgerlakeError USAGE for anything else. The address itself isn't in the message: it may hold a password.
+ */
+export function readEndpoint(address: string | URL): Endpoint {
+  const refuse = (got: string) =>
+    usageError(
+      `Expected the endpoint to be a base address such as https://host or http://127.0.0.1:8080/prefix, got ${got}.`,
+    );
+  if (!URL.canParse(String(address))) throw refuse('text that is no URL: check --endpoint');
+  const url = new URL(address);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw refuse(`one that begins with \`${url.protocol}\`: check --endpoint`);
+  }
+  if (url.search !== '' || url.hash !== '') throw refuse('one with `?` or `#` behind it: leave that out');
+  const { origin, username, password } = url;
+  const prefix = url.pathname.replace(/\/+$/, '');
+  if (username === '' && password === '') return { origin, prefix, authorization: undefined, login: [] };
+  const [user = '', secret = ''] = [username, password].map(decoded);
+  if (!isSecure(url)) {
+    throw usageError(
+      'Expected an endpoint with a user and a password to begin with https://, got one with http://: they would cross the ' +
+        'network in the clear (http:// is for loopback).',
+    );
+  }
+  const login = `${user}:${secret}`;
+  const authorization = `Basic ${Buffer.from(login).toString('base64')}`;
+  return { origin, prefix, authorization, login: [login, secret] };
+}
+
+function decoded(encoded: string): string {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    throw usageError('Expected the user and password of the endpoint to be percent-encoded, got a stray `%` in them.');
+  }
 }

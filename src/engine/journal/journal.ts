@@ -84,7 +84,7 @@ export async function openJournal({ folder, clock, cursorLifeMs, warn }: Journal
       const found = left.get(query);
       if (found === undefined) return [];
       left.delete(query);
-      const target = join(folder, `${hashOf(query)}.${name()}`);
+      const target = join(folder, `${sha256(query).slice(0, 16)}.${name()}`);
       // Another run may have been faster, and deleted it is nobody's loss either.
       const isOurs = await rename(found.folder, target).then(
         () => true,
@@ -96,7 +96,7 @@ export async function openJournal({ folder, clock, cursorLifeMs, warn }: Journal
     },
     add: (query, page) =>
       attempt(async () => {
-        const entry = own.get(query) ?? { folder: join(folder, `${hashOf(query)}.${name()}`), pages: 0 };
+        const entry = own.get(query) ?? { folder: join(folder, `${sha256(query).slice(0, 16)}.${name()}`), pages: 0 };
         if (!own.has(query)) {
           await mkdir(entry.folder, { recursive: true, mode: 0o700 });
           own.set(query, entry);
@@ -200,10 +200,6 @@ function decoded(bytes: Uint8Array): (JournalPage & { readonly query: string }) 
   return { query, cursor: cursor ?? undefined, receivedAt, pageSize, headers: new Map(headers), body };
 }
 
-function sha256(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
-}
-
-function hashOf(query: string): string {
-  return createHash('sha256').update(query).digest('hex').slice(0, 16);
+function sha256(of: Uint8Array | string): string {
+  return createHash('sha256').update(of).digest('hex');
 }

@@ -133,11 +133,6 @@ describe('what can not be sent', () => {
       { eventGroupId: '\ud800' },
       'Expected eventGroupId to be text that can be encoded',
     ],
-    ['ListFinancialEvents', { PostedAfter: NaN }, 'Expected PostedAfter to be an instant in whole milliseconds'],
-    ['ListFinancialEvents', { PostedAfter: 1e17 }, 'Expected PostedAfter to be an instant in whole milliseconds'],
-    ['ListFinancialEvents', { PostedAfter: '2025-01-01' }, 'got `2025-01-01` (string)'],
-    ['ListFinancialEvents', { postedAfter: 1 }, 'Expected a parameter that ListFinancialEvents has, got `postedAfter`'],
-    ['ListFinancialEventGroups', { PostedAfter: 1 }, 'has, got `PostedAfter`: names are case-sensitive'],
   ])('%s refuses %j before anything is sent', async (name, parameters, message) => {
     const server = await emptyPages();
     await expect(client(server.origin)(name, parameters)).rejects.toMatchObject({
@@ -147,18 +142,17 @@ describe('what can not be sent', () => {
     expect(server.requests).toEqual([]);
   });
 
-  test.each<[Place, string]>([
-    [{ cursor: 'a\udfff' }, 'Expected NextToken to be text that can be encoded'],
-    [{ pageSize: 0 }, 'Expected MaxResultsPerPage to be a whole number from 1 and up'],
-    [{ pageSize: 2.5 }, 'got `2.5` (number)'],
-  ])('a page at %j is refused before anything is sent', async (place, message) => {
-    const server = await emptyPages();
-    await expect(client(server.origin)('ListFinancialEvents', {}, place)).rejects.toMatchObject({
-      code: 'USAGE',
-      message: expect.stringContaining(message) as string,
-    });
-    expect(server.requests).toEqual([]);
-  });
+  test.each<[Place, string]>([[{ cursor: 'a\udfff' }, 'Expected NextToken to be text that can be encoded']])(
+    'a page at %j is refused before anything is sent',
+    async (place, message) => {
+      const server = await emptyPages();
+      await expect(client(server.origin)('ListFinancialEvents', {}, place)).rejects.toMatchObject({
+        code: 'USAGE',
+        message: expect.stringContaining(message) as string,
+      });
+      expect(server.requests).toEqual([]);
+    },
+  );
 
   test.each([
     'not a url',

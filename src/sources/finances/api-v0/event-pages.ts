@@ -12,40 +12,24 @@ import { ReadFailure } from '../../../engine/retry/read-failure.js';
 import { unaskable } from './request-path.js';
 import { isoDate } from '../../../core/numeric/instant.js';
 
-/** Events of a window of dates. */
-export function windowSource({ start, end }: Window): RowSource {
-  return {
-    windowStart: start,
-    windowEnd: end,
-    fallback: start,
-    clamp: true,
-    groupId: undefined,
-    requestedOrderId: undefined,
-  };
-}
-
-/** Events of a settlement, whose start and end are the window. */
-export function groupSource({ group, opened }: GroupSlice): RowSource {
-  return {
-    windowStart: group.start ?? undefined,
-    windowEnd: group.end ?? undefined,
-    fallback: opened,
-    clamp: false,
-    groupId: group.id,
-    requestedOrderId: undefined,
-  };
-}
-
 /** Events of an order, which has no window. */
 function orderSource(order: string): RowSource {
   return {
-    windowStart: undefined,
-    windowEnd: undefined,
-    fallback: undefined,
-    clamp: false,
-    groupId: undefined,
-    requestedOrderId: order,
+    ...{ windowStart: undefined, windowEnd: undefined, fallback: undefined, clamp: false },
+    ...{ groupId: undefined, requestedOrderId: order },
   };
+}
+
+/** Events of a window of dates. */
+export function windowSource({ start, end }: Window): RowSource {
+  const span = { windowStart: start, windowEnd: end, fallback: start, clamp: true };
+  return { ...span, groupId: undefined, requestedOrderId: undefined };
+}
+
+/** Events of a settlement, whose start and end are the window. */
+export function groupSource({ group: { id, start, end }, opened }: GroupSlice): RowSource {
+  const span = { windowStart: start ?? undefined, windowEnd: end ?? undefined, fallback: opened, clamp: false };
+  return { ...span, groupId: id, requestedOrderId: undefined };
 }
 
 /** Pages with what they answer. */

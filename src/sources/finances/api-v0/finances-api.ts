@@ -9,7 +9,7 @@ import type { PagedApi } from '../../../engine/paging/paged-api.js';
 import { connectApi, type PagedClient, type PagedClientOptions } from '../../../engine/paging/paged-client.js';
 import type { Pace, Reading, Verdict } from '../../../engine/run/pipeline.js';
 import { DateRecovery } from './cursor-recovery.js';
-import { readEndpoint } from './endpoint.js';
+import { readEndpoint } from '../../../engine/http/address.js';
 import { eachResult, readFinancesPage, resultText, type FinancesPage } from './finances-page.js';
 import type { LargeGroups } from './large-groups.js';
 import { limits, operations, type OperationName } from './operations.js';

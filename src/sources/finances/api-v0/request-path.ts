@@ -18,7 +18,7 @@ export interface FinancesQuery extends Query {
  * dates are ISO 8601 with milliseconds and `Z`.
  *
  * @throws LedgerlakeError MISSING_PARAMETER, status 400, where the path parameter is missing or empty (section 7); USAGE
- *   for a parameter that the operation doesn't have or a value that can't be sent
+ *   for an id or a token that can't be sent
  */
 export function requestPath(name: OperationName, parameters: RequestParameters): string {
   const operation: Operation = operations[name];
@@ -26,7 +26,9 @@ export function requestPath(name: OperationName, parameters: RequestParameters):
   const query = Object.entries(parameters).flatMap(([parameter, value]) =>
     value === undefined || parameter === operation.pathParameter?.name
       ? []
-      : [`${parameter}=${encoded(parameter, queryText(operation, parameter, value))}`],
+      : [
+          `${parameter}=${encoded(parameter, isDate(operation, parameter) ? isoInstant(Number(value)) : String(value))}`,
+        ],
   );
   return query.length === 0 ? path : `${path}?${query.join('&')}`;
 }
@@ -42,8 +44,7 @@ export function pageParameters(
 ): RequestParameters {
   const sized = { ...parameters, MaxResultsPerPage: pageSize };
   if (cursor === undefined) return sized;
-  const { range }: Operation = operations[operation];
-  const kept = Object.entries(sized).filter(([name]) => name !== range?.after && name !== range?.before);
+  const kept = Object.entries(sized).filter(([name]) => !isDate(operations[operation], name));
   return { ...Object.fromEntries(kept), NextToken: cursor };
 }
 
@@ -71,24 +72,8 @@ function filledPath({ name, path, pathParameter }: Operation, parameters: Reques
   return path.replace(`{${pathParameter.name}}`, () => segment);
 }
 
-function queryText({ name, range }: Operation, parameter: string, value: string | number): string {
-  switch (parameter) {
-    case 'NextToken':
-      return String(value);
-    case 'MaxResultsPerPage':
-      if (!(Number.isSafeInteger(value) && Number(value) >= 1)) {
-        throw unsendable(parameter, 'a whole number from 1 and up', value);
-      }
-      return String(value);
-    case range?.after:
-    case range?.before:
-      if (!(typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= 8.64e15)) {
-        throw unsendable(parameter, 'an instant in whole milliseconds since 1970', value);
-      }
-      return isoInstant(value);
-    default:
-      throw usageError(`Expected a parameter that ${name} has, got \`${parameter}\`: names are case-sensitive.`);
-  }
+function isDate({ range }: Operation, parameter: string): boolean {
+  return parameter === range?.after || parameter === range?.before;
 }
 
 function encoded(parameter: string, value: string): string {

@@ -14,20 +14,6 @@ export interface SettlementHole {
 /** How far a settlement may begin from where the one before ended. */
 const slackMs = 36 * 3_600_000;
 
-/**
- * Where settlements seem to be missing: one follows the other, each begins where the one before ended. An account has
- * several rows of them (currencies, kinds of orders), and a listing doesn't say which one a settlement belongs to, so ends
- * and beginnings are counted against each other.
- *
- * A row also breaks off where an account pauses, and begins where it is new: a hole is a reason to list that time again,
- * and no proof. Before the first settlement of all nothing is missed.
- *
- * @param loaded windows whose settlements were listed
- */
-export function settlementHoles(groups: readonly GroupSpan[], loaded: readonly Window[]): readonly SettlementHole[] {
-  return settlementBreaks(groups, loaded).holes;
-}
-
 /** Where rows of settlements break off or begin. */
 export interface SettlementBreaks {
   readonly holes: readonly SettlementHole[];
@@ -38,7 +24,16 @@ export interface SettlementBreaks {
   readonly beginnings: readonly SettlementHole[];
 }
 
-/** As `settlementHoles`, with what may be missing before them all. */
+/**
+ * Where settlements seem to be missing: one follows the other, each begins where the one before ended. An account has
+ * several rows of them (currencies, kinds of orders), and a listing doesn't say which one a settlement belongs to, so ends
+ * and beginnings are counted against each other.
+ *
+ * A row also breaks off where an account pauses, and begins where it is new: a hole is a reason to list that time again,
+ * and no proof. Before the first settlement of all nothing is missed.
+ *
+ * @param loaded windows whose settlements were listed
+ */
 export function settlementBreaks(groups: readonly GroupSpan[], loaded: readonly Window[]): SettlementBreaks {
   const dated = groups.flatMap((group) => (group.start === null ? [] : [{ ...group, start: group.start }]));
   const closed = dated.flatMap((group) =>

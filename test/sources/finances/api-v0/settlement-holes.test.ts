@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { GroupSpan } from '../../../../src/sources/finances/api-v0/collectors.js';
-import { settlementBreaks, settlementHoles } from '../../../../src/sources/finances/api-v0/settlement-rows.js';
+import { settlementBreaks } from '../../../../src/sources/finances/api-v0/settlement-rows.js';
 
 const day = 86_400_000;
 const loaded = [
@@ -20,7 +20,7 @@ function row(name: string, begin: number, days: number, until = 90): GroupSpan[]
 }
 
 const found = (groups: readonly GroupSpan[]) =>
-  settlementHoles(groups, loaded).map(({ at, side, beside }) => [at / day, side, beside.id]);
+  settlementBreaks(groups, loaded).holes.map(({ at, side, beside }) => [at / day, side, beside.id]);
 
 test('rows of any length, side by side, have no hole, wherever they begin and whether or not they meet at an instant', () => {
   const rows = fc.array(
@@ -43,7 +43,7 @@ test('of a row any one but its first is missed, where it should have opened, and
       const own = row('a', 3, 14);
       const other = hasOther ? row('b', 3, 14) : [];
       const at = (3 + gone * 14) * day;
-      const holes = settlementHoles([...own.filter((_, index) => index !== gone), ...other], loaded);
+      const { holes } = settlementBreaks([...own.filter((_, index) => index !== gone), ...other], loaded);
       expect(holes.length).toBeGreaterThan(0);
       expect(new Set(holes.map((hole) => hole.at))).toEqual(new Set([at]));
     }),
@@ -73,10 +73,10 @@ test('what nobody has listed is not missed, nor what has only just ended, nor wh
   expect(found(row('a', 5, 14).slice(1))).toEqual([]);
   const lacking = row('a', 0, 10).filter((_, index) => index !== 4);
   expect(
-    settlementHoles(lacking, [
+    settlementBreaks(lacking, [
       { start: 0, end: 40 * day },
       { start: 50 * day, end: 90 * day },
-    ]),
+    ]).holes,
   ).toEqual([]);
   expect(
     found(
