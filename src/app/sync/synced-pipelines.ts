@@ -1,6 +1,6 @@
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import { dayMs } from '../../core/windows.js';
-import { loadedWindows, unitOf } from '../../engine/slicing/window-slices.js';
+import { loadedWindows, windowKey } from '../../engine/slicing/window-slices.js';
 import { mainTable, type SyncJob } from '../../engine/slicing/slicing.js';
 import type { Tabled } from '../../core/columns/table.js';
 import type { Lake } from '../../lake/lake.js';
@@ -73,7 +73,7 @@ export function daysBack(lake: Lake, account: string, pipeline: Tabled, plan: Sy
     const from = plan.end - days * dayMs;
     const times = loadedWindows(lake, name, table, account)
       .filter(({ end }) => end > from)
-      .map((window) => read.get(unitOf(window))?.lastUpdated ?? 0);
+      .map((window) => read.get(windowKey(window))?.lastUpdated ?? 0);
     // The log tells when each window changed last: all of them were read since the oldest of these instants.
     const changed = times.length === 0 ? undefined : Math.min(...times);
     const told = noted?.get(days);

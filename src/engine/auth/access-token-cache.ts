@@ -28,7 +28,7 @@ export interface AccessTokensOptions extends SignIn {
 
 /** A token is not handed out any more so long before it expires, or a tenth of its life, whichever is less. */
 const spareMs = 60_000;
-const sparePart = 0.1;
+const spareShare = 0.1;
 
 /** So often the token endpoint is tried, with these waits between: half a second, one, two, four. */
 const tries = 5;
@@ -80,7 +80,7 @@ async function issue(
     const answer = await requestToken(signIn, transport, signal);
     if (!('error' in answer)) {
       const { token, lifeMs } = answer;
-      return { token, renewAt: asked + lifeMs - Math.min(spareMs, lifeMs * sparePart) };
+      return { token, renewAt: asked + lifeMs - Math.min(spareMs, lifeMs * spareShare) };
     }
     if (!answer.error.retryable || number === tries) throw answer.error;
     const wait = firstWaitMs * 2 ** (number - 1) * (0.5 + random() / 2);
@@ -97,8 +97,8 @@ class SharedPromise<T> {
   readonly #result: Promise<T>;
   #waiting = 0;
 
-  constructor(work: (signal: AbortSignal) => Promise<T>) {
-    this.#result = work(this.#stop.signal);
+  constructor(task: (signal: AbortSignal) => Promise<T>) {
+    this.#result = task(this.#stop.signal);
     // Each waiter gets the failure; without any left nobody needs it.
     this.#result.catch(() => undefined);
   }

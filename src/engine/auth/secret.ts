@@ -88,8 +88,8 @@ function encodedForms(secret: string): string[] {
       .replace(/=+$/, '');
     // The first and the last characters hold bits of what stands beside it.
     const shared = (before + bytes.length) % 3 === 0 ? 0 : 1;
-    const own = text.slice(Math.ceil((before * 8) / 6), text.length - shared);
-    return [own, own.replaceAll('+', '-').replaceAll('/', '_')];
+    const inner = text.slice(Math.ceil((before * 8) / 6), text.length - shared);
+    return [inner, inner.replaceAll('+', '-').replaceAll('/', '_')];
   });
   const hex = bytes.toString('hex');
   return [...new Set([secret, hex, hex.toUpperCase(), ...base64])].filter((form) => form !== '');

@@ -116,9 +116,9 @@ export async function requestToken(
   }
   const refusal = errorShape.safeParse(body);
   const code = refusal.success ? refusal.data.error : undefined;
-  const told = code === undefined ? '' : ` (${code})`;
+  const codeText = code === undefined ? '' : ` (${code})`;
   const todo = status < 400 ? 'check the token endpoint: redirects are not followed' : (checks[code ?? ''] ?? checkAll);
-  const error = new LedgerlakeError('SIGN_IN_REFUSED', `${expected}, got status ${status}${told}: ${todo}`, {
+  const error = new LedgerlakeError('SIGN_IN_REFUSED', `${expected}, got status ${status}${codeText}: ${todo}`, {
     status,
     details,
   });

@@ -64,7 +64,7 @@ export interface Journal {
  */
 export async function openJournal({ folder, clock, cursorLifeMs, warn }: JournalOptions): Promise<Journal> {
   const name = temporaryNames(await thisWriter());
-  const own = new Map<string, { readonly folder: string; pages: number }>();
+  const entries = new Map<string, { readonly folder: string; pages: number }>();
   let isBroken = false;
   const attempt = async <T>(what: () => Promise<T>, otherwise: T): Promise<T> => {
     if (isBroken) return otherwise;
@@ -91,15 +91,18 @@ export async function openJournal({ folder, clock, cursorLifeMs, warn }: Journal
         () => false,
       );
       if (!isOurs) return [];
-      own.set(query, { folder: target, pages: found.pages.length });
+      entries.set(query, { folder: target, pages: found.pages.length });
       return found.pages;
     },
     add: (query, page) =>
       attempt(async () => {
-        const entry = own.get(query) ?? { folder: join(folder, `${sha256(query).slice(0, 16)}.${name()}`), pages: 0 };
-        if (!own.has(query)) {
+        const entry = entries.get(query) ?? {
+          folder: join(folder, `${sha256(query).slice(0, 16)}.${name()}`),
+          pages: 0,
+        };
+        if (!entries.has(query)) {
           await mkdir(entry.folder, { recursive: true, mode: 0o700 });
-          own.set(query, entry);
+          entries.set(query, entry);
         }
         const path = join(entry.folder, `${String(entry.pages).padStart(5, '0')}.page`);
         entry.pages++;
@@ -107,8 +110,8 @@ export async function openJournal({ folder, clock, cursorLifeMs, warn }: Journal
       }, undefined),
     drop: (query) =>
       attempt(async () => {
-        const entry = own.get(query);
-        own.delete(query);
+        const entry = entries.get(query);
+        entries.delete(query);
         if (entry !== undefined) await rm(entry.folder, { recursive: true, force: true });
       }, undefined),
     sweep: (isOver) =>

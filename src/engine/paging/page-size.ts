@@ -23,7 +23,7 @@ export class FoundSize {
   }
 
   /** A page of this size came; returns the size to continue with. */
-  came(size: number, full: number): number {
+  received(size: number, full: number): number {
     if (size === this.#tried) {
       this.#tried = undefined;
       this.#patience = goodPagesBeforeLarger;
@@ -77,7 +77,7 @@ export class PageSize {
   grow(): void {
     if (this.#refused !== undefined) this.#found.refused(this.#refused, this.#now);
     this.#refused = undefined;
-    if (!this.#isFixed && this.#now < this.#full) this.#now = this.#found.came(this.#now, this.#full);
+    if (!this.#isFixed && this.#now < this.#full) this.#now = this.#found.received(this.#now, this.#full);
   }
 
   /** Stays at this size to the last page, but for smaller sizes. */

@@ -39,7 +39,7 @@ export class TokenBucket {
   #named: number;
   #rate: number;
   /** Before it no token is handed out, whatever the bucket holds. */
-  #heldUntil = -Infinity;
+  #pausedUntil = -Infinity;
   /** Refusals in a row, those of one spell of waiting counted once. */
   #refusals = 0;
   #isProbing = false;
@@ -80,7 +80,7 @@ export class TokenBucket {
   /** When a token is there: now, or the first whole millisecond (since 1970) after it. */
   nextTokenAt(): number {
     const now = this.#refill();
-    return Math.max(now, this.#heldUntil, this.#origin + this.#msFor(this.#spent + 1 - this.burst));
+    return Math.max(now, this.#pausedUntil, this.#origin + this.#msFor(this.#spent + 1 - this.burst));
   }
 
   /**
@@ -103,22 +103,22 @@ export class TokenBucket {
    */
   refused(waitMs: number): void {
     const now = this.#refill();
-    const isHeld = now < this.#heldUntil;
-    this.#heldUntil = Math.max(this.#heldUntil, now + Math.ceil(waitMs));
-    if (!isHeld) this.#refusals++;
+    const isPaused = now < this.#pausedUntil;
+    this.#pausedUntil = Math.max(this.#pausedUntil, now + Math.ceil(waitMs));
+    if (!isPaused) this.#refusals++;
     this.#isProbing = false;
     let rate = this.#rate;
     if (this.#refusals > 1) {
       this.#origin = now;
       this.#spent = this.burst;
-      if (!isHeld) rate = Math.max(this.#named * slowing.least, rate * slowing.factor);
+      if (!isPaused) rate = Math.max(this.#named * slowing.least, rate * slowing.factor);
     }
     this.#handOut(rate);
   }
 
   /** The upstream took a request: after refusals, tokens come a little faster again, until it is the rate that was named. */
   granted(): void {
-    if (this.clock.now() >= this.#heldUntil) this.#refusals = 0;
+    if (this.clock.now() >= this.#pausedUntil) this.#refusals = 0;
     this.#isProbing = false;
     if (this.#rate < this.#named) this.#handOut(Math.min(this.#named, this.#rate * slowing.recovery));
   }

@@ -13,7 +13,7 @@ export interface Job {
   readonly lake: Lake;
   /** Read again what the lake holds. */
   readonly refresh: boolean;
-  /** Units that are read again, and nothing else is; left out: what the rest says. */
+  /** Load keys that are read again, and nothing else is; left out: what the rest says. */
   readonly onlyLoadKeys?: ReadonlySet<string> | undefined;
   /** Order ids, for the pipelines that read by order. */
   readonly orders: readonly string[];
@@ -104,7 +104,7 @@ export interface Pipeline<Upstream, S extends Slice = Slice, Page = unknown> {
   readonly about: string;
   /** Those derived from the main table first, the main table last. */
   readonly tables: readonly Table[];
-  /** Results on a full page; left out: `pageSize` of `work.ts`. */
+  /** Results on a full page; left out: `pageSize` of `slice-queue.ts`. */
   readonly perPage?: number;
   /** Pipelines whose slices must be loaded for the same range first. */
   readonly needs?: readonly Pipeline<Upstream>[];
@@ -114,7 +114,7 @@ export interface Pipeline<Upstream, S extends Slice = Slice, Page = unknown> {
   pace(upstream: Upstream): Pace | undefined;
   /** Windows that a stopped run had begun to read, and that can be gone on with. */
   begun?(upstream: Upstream): readonly Window[];
-  /** What is to be told of what the lake holds once a run has read some of it. `now`: milliseconds since 1970. */
+  /** What the lake's data lacks or has oddly, once a run has read some of it. `now`: milliseconds since 1970. */
   warnings?(job: Job, now: number): Warnings;
   /** The slice's pages in order, until there are no more. */
   pages(slice: S, reading: Reading<Upstream>): AsyncIterable<Page>;

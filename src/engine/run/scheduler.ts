@@ -76,9 +76,9 @@ export class Scheduler<S extends Slice> {
         if (slice !== undefined) yield this.#opened(slice);
         else if (this.#open.size > 0) await this.#change();
         else {
-          const again = this.#queue.missed?.() ?? [];
-          if (again.length === 0) return;
-          for (const missed of again) yield this.#opened(missed);
+          const missing = this.#queue.missed?.() ?? [];
+          if (missing.length === 0) return;
+          for (const missed of missing) yield this.#opened(missed);
         }
       }
     } catch (error) {

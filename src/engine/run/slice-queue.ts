@@ -10,16 +10,16 @@ export interface Slice {
   readonly label: string;
   /** What counts as loaded once it is committed: `window/…`, `group/…`, `order/…`. */
   readonly loadKeys: readonly string[];
-  /** Units that count as loaded no longer, as these hold all that they held. */
+  /** Load keys that count as loaded no longer, as these hold all that they held. */
   readonly retires?: readonly string[];
   /** It is read though the lake holds it, and takes the place of what is there. */
   readonly isReread?: boolean;
   /** That it was read is to be noted also where nothing of it has changed. */
   readonly noted?: boolean;
-  /** Units of others that can't stand beside these in the lake, as they hold some of the same. */
-  readonly excludes?: (unit: string) => boolean;
-  /** What it takes of units that nobody has read; see `SliceUnits`. */
-  readonly splits?: (unit: string) => KeySplit | undefined;
+  /** Load keys of others that can't stand beside these in the lake, as they hold some of the same. */
+  readonly excludes?: (loadKey: string) => boolean;
+  /** What it takes of keys that nobody has read; see `SliceLoads`. */
+  readonly splits?: (loadKey: string) => KeySplit | undefined;
 }
 
 /** Results on a full page. */
@@ -69,7 +69,7 @@ export interface SliceQueue<S extends Slice = Slice> {
 const guessedPages = 2;
 
 /** How far a slice must have been read to tell from that how long it is. */
-const leastPart = 0.02;
+const leastShare = 0.02;
 
 /** Slices that are what they are, such as groups. `spanOf`: the time that a slice's results lie in, as far as it is known. */
 export function listQueue<S extends Slice>(
@@ -93,9 +93,9 @@ export function listQueue<S extends Slice>(
     expected: (slice) => found.get(slice) ?? average(),
     learn: (slice, { pages, reach, isWhole }) => {
       const span = spanOf(slice);
-      const part =
+      const share =
         isWhole || span === undefined || reach === undefined ? 1 : (reach - span.start) / (span.end - span.start);
-      found.set(slice, pages / Math.min(1, Math.max(part, leastPart)));
+      found.set(slice, pages / Math.min(1, Math.max(share, leastShare)));
     },
     split: () => false,
   };

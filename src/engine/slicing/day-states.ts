@@ -14,13 +14,13 @@ export interface Day {
 }
 
 /**
- * The days that a range touches, in order. `gaps` is what of it isn't loaded, `held` the times that files have rows of,
+ * The days that a range touches, in order. `gaps` is what of it isn't loaded, `filled` the times that files have rows of,
  * `imported` the days that imports have filled.
  */
 export function dayStates(
   range: Window,
   gaps: readonly Window[],
-  held: readonly Window[],
+  filled: readonly Window[],
   imported: readonly Window[] = [],
 ): Day[] {
   const first = dayStart(range.start);
@@ -28,7 +28,7 @@ export function dayStates(
   const missing = new Float64Array(count);
   const hasRows = new Uint8Array(count);
   eachDay(gaps, first, count, (day, ms) => (missing[day] = (missing[day] ?? 0) + ms));
-  eachDay(held, first, count, (day) => (hasRows[day] = 1));
+  eachDay(filled, first, count, (day) => (hasRows[day] = 1));
   const isImported = new Uint8Array(count);
   eachDay(imported, first, count, (day) => (isImported[day] = 1));
   return Array.from({ length: count }, (_, day) => {

@@ -99,7 +99,6 @@ export interface Definition<Upstream, S extends Slice = Slice, Page = unknown>
   readonly result: string;
   /** What a report calls the data; left out: the pipeline's name. */
   readonly title?: string;
-  work(job: Job): SliceQueue<S>;
   /** What a plan may ask the service where the lake can't tell; left out: nothing. */
   probes?(job: Job): readonly Probe<Upstream>[];
 }

@@ -1,7 +1,7 @@
 import { Density, type Sample } from './volume-estimate.js';
 import { maxPages, pieces, type Stretch } from '../run/concurrency-plan.js';
 import type { Job } from '../run/pipeline.js';
-import { loadedSamples, loadedWindows, unitOf, windowSlice, type WindowSlice } from './window-slices.js';
+import { loadedSamples, loadedWindows, windowKey, windowSlice, type WindowSlice } from './window-slices.js';
 import { cut, dayMs, dayStart, months, overlap, uncovered, type Window } from '../../core/windows.js';
 import { pageSize, type SliceQueue } from '../run/slice-queue.js';
 
@@ -33,20 +33,20 @@ export function windowQueue(
 ): SliceQueue<WindowSlice> {
   const { lake, account, range } = job;
   const loaded = loadedWindows(lake, pipeline, table, account);
-  const isWanted = (window: Window): boolean => job.onlyLoadKeys?.has(unitOf(window)) ?? overlap(window, range);
-  const again = job.refresh ? loaded.filter(isWanted) : [];
+  const isWanted = (window: Window): boolean => job.onlyLoadKeys?.has(windowKey(window)) ?? overlap(window, range);
+  const reread = job.refresh ? loaded.filter(isWanted) : [];
   const missing = job.onlyLoadKeys === undefined ? uncovered(range, loaded) : [];
   const begun = (job.begun ?? []).filter((window) => missing.some((gap) => isWithin(window, gap)));
   const density = new Density(loadedSamples(lake, pipeline, table, account));
   /** To be read as they are, and to be cut; each in order. */
-  const fixed = inOrder([...again, ...(job.isPaced ? apart(begun) : missing.flatMap((gap) => cut(gap, gridDays)))]);
+  const fixed = inOrder([...reread, ...(job.isPaced ? apart(begun) : missing.flatMap((gap) => cut(gap, gridDays)))]);
   let open = missing.flatMap((gap) => uncovered(gap, fixed)).flatMap(months);
   let longestMs = Infinity;
   /** How far slices that are being read were, and what they held up to there. */
   const reached = new Map<string, Sample>();
 
   // What replaces a loaded window is that window.
-  const isAgain = (window: Window): boolean => again.some(({ start }) => start === window.start);
+  const isReread = (window: Window): boolean => reread.some(({ start }) => start === window.start);
   const pagesOf = (window: Window): number | undefined => {
     const guess = guessPerDay && guessPerDay * ((window.end - window.start) / dayMs);
     const results = density.expected(window) ?? guess;
@@ -56,10 +56,10 @@ export function windowQueue(
     const expected = pagesOf(stretch);
     const days = (stretch.end - dayStart(stretch.start)) / dayMs;
     // Alike as far as may be, not as many as fit and a rest.
-    const own = Math.ceil(
+    const wanted = Math.ceil(
       days / (expected === undefined ? pieces(days, probeDays) : pieces(expected, Math.min(pages, maxPages))).length,
     );
-    const length = Math.min(own, Math.ceil(days / Math.ceil(days / Math.max(1, Math.floor(longestMs / dayMs)))));
+    const length = Math.min(wanted, Math.ceil(days / Math.ceil(days / Math.max(1, Math.floor(longestMs / dayMs)))));
     const end = Math.min(stretch.end, dayStart(stretch.start) + Math.max(1, length) * dayMs);
     return { start: stretch.start, end: longestMs < dayMs ? Math.min(end, stretch.start + longestMs) : end };
   };
@@ -109,13 +109,13 @@ export function windowQueue(
       else reached.set(name, read);
     },
     putBack: ({ name, window }) => {
-      if (job.isPaced !== true || isAgain(window) || window.end - window.start <= dayMs) return false;
+      if (job.isPaced !== true || isReread(window) || window.end - window.start <= dayMs) return false;
       reached.delete(name);
       open = inOrder([...open, window]);
       return true;
     },
     split: ({ name, window }, isTooLong) => {
-      if (isAgain(window)) return false;
+      if (isReread(window)) return false;
       reached.delete(name);
       const halves = halvesOf(window, isTooLong ? dayMs : leastMs);
       if (halves === undefined) return false;

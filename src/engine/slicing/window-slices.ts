@@ -21,10 +21,10 @@ export function loadedWindows(lake: Lake, pipeline: string, table: string, accou
 
 const windows = new LoadKeyWindows(readWindow);
 
-/** The window that a unit names; undefined for a unit of another kind. */
-export function readWindow(unit: string): Window | undefined {
-  if (!unit.startsWith(prefix)) return undefined;
-  const [start = '', end = ''] = unit.slice(prefix.length).split('/');
+/** The window that a load key names; undefined for a key of another kind. */
+export function readWindow(loadKey: string): Window | undefined {
+  if (!loadKey.startsWith(prefix)) return undefined;
+  const [start = '', end = ''] = loadKey.slice(prefix.length).split('/');
   return { start: Date.parse(start), end: Date.parse(end) };
 }
 
@@ -32,19 +32,19 @@ export function readWindow(unit: string): Window | undefined {
 export function loadedSamples(lake: Lake, pipeline: string, table: string, account: string): Sample[] {
   const empty = new Set(lake.loadKeys(pipeline, table, account).keys());
   const samples = lake.files(pipeline, table, account).flatMap((add): Sample[] => {
-    const units = loadKeysOf(add);
-    for (const unit of units) empty.delete(unit);
-    const windows = units.flatMap((unit) => readWindow(unit) ?? []);
+    const keys = loadKeysOf(add);
+    for (const loadKey of keys) empty.delete(loadKey);
+    const windows = keys.flatMap((loadKey) => readWindow(loadKey) ?? []);
     const results = Number(add.tags?.['rows'] ?? NaN);
     if (windows.length === 0 || !Number.isFinite(results)) return [];
     // A merged file may hold imported days beside them.
-    const spans = [...windows, ...units.flatMap((unit) => parseImportedKey(unit) ?? [])];
+    const spans = [...windows, ...keys.flatMap((loadKey) => parseImportedKey(loadKey) ?? [])];
     const covered = spans.reduce((sum, { start, end }) => sum + end - start, 0);
     return windows.map((window) => ({ window, results: (results * (window.end - window.start)) / covered }));
   });
   return [
     ...samples,
-    ...[...empty].flatMap((unit) => readWindow(unit) ?? []).map((window) => ({ window, results: 0 })),
+    ...[...empty].flatMap((loadKey) => readWindow(loadKey) ?? []).map((window) => ({ window, results: 0 })),
   ];
 }
 
@@ -52,24 +52,24 @@ export function loadedSamples(lake: Lake, pipeline: string, table: string, accou
 export function windowSlice(window: Window, retires: readonly Window[] = []): WindowSlice {
   const start = isoInstant(window.start);
   const end = isoInstant(window.end);
-  const own = unitOf(window);
-  const replaced = retires.map(unitOf);
+  const key = windowKey(window);
+  const replaced = retires.map(windowKey);
   return {
     window,
     name: `${compact(start)}-${compact(end)}`,
     label: `${start}/${end}`,
-    loadKeys: [own],
+    loadKeys: [key],
     ...(replaced.length > 0 && { retires: replaced }),
-    excludes: (unit) => {
-      const other = unit === own || replaced.includes(unit) ? undefined : readWindow(unit);
+    excludes: (loadKey) => {
+      const other = loadKey === key || replaced.includes(loadKey) ? undefined : readWindow(loadKey);
       return other !== undefined && overlap(other, window);
     },
-    splits: (unit) => splitImportedKey(unit, window),
+    splits: (loadKey) => splitImportedKey(loadKey, window),
   };
 }
 
-/** The unit of a window. */
-export function unitOf({ start, end }: Window): string {
+/** The load key of a window. */
+export function windowKey({ start, end }: Window): string {
   return `${prefix}${isoInstant(start)}/${isoInstant(end)}`;
 }
 

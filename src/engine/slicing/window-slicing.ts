@@ -137,7 +137,7 @@ export function sampleOf({ window, results, isWhole }: ProbedPage, reach: number
 }
 
 function windowsIn(add: Add): Window[] {
-  return loadKeysOf(add).flatMap((unit) => readWindow(unit) ?? []);
+  return loadKeysOf(add).flatMap((loadKey) => readWindow(loadKey) ?? []);
 }
 
 /** The time between the first and the last instant of a column; the log's own statistics, checked by `verify`. */

@@ -76,10 +76,10 @@ export function refuseChanged(
   kept: readonly Table[],
   lake: string,
 ): void {
-  const held = kept.find(({ name }) => name === table.name);
+  const stored = kept.find(({ name }) => name === table.name);
   const former = kept.find(({ ownPipeline }) => ownPipeline === table.ownPipeline);
-  if (held !== undefined && held.ownPipeline !== table.ownPipeline) {
-    const by = held.ownPipeline ?? 'another pipeline';
+  if (stored !== undefined && stored.ownPipeline !== table.ownPipeline) {
+    const by = stored.ownPipeline ?? 'another pipeline';
     throw usageError(`${file}: table.name: expected another name than ${table.name}, which ${by} fills in ${lake}`);
   }
   if (former !== undefined && former.name !== table.name) {
@@ -88,7 +88,7 @@ export function refuseChanged(
         'a pipeline with another table needs another name',
     );
   }
-  const what = held && difference(held, table);
+  const what = stored && difference(stored, table);
   if (what === undefined) return;
   throw usageError(
     `${file}: table: expected ${what}, as ${table.name} has it in ${lake}: give the pipeline and its table other names, or ` +
@@ -96,15 +96,15 @@ export function refuseChanged(
   );
 }
 
-function difference(held: Table, table: Table): string | undefined {
-  const [was, is] = [shapeOf(held), shapeOf(table)];
+function difference(stored: Table, table: Table): string | undefined {
+  const [was, is] = [shapeOf(stored), shapeOf(table)];
   for (const name of new Set([...was.keys(), ...is.keys()])) {
     const [before, now] = [was.get(name), is.get(name)];
     if (before === undefined) return `no column ${name}`;
     if (before !== now) return `the column ${name} as ${before}, got ${now ?? 'none'}`;
   }
   if ([...was.keys()].join() !== [...is.keys()].join()) return `columns in the order ${[...was.keys()].join(', ')}`;
-  const [sort = [], sorted = []] = [held.sort, table.sort];
+  const [sort = [], sorted = []] = [stored.sort, table.sort];
   return sort.join() === sorted.join() ? undefined : `sort to be [${sort.join(', ')}], got [${sorted.join(', ')}]`;
 }
 

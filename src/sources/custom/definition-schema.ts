@@ -4,7 +4,7 @@ import { columnName, mostDigits, pipelineName, reservedColumns, tableName } from
 import { object, text } from '../../core/text/schema-nodes.js';
 
 const columnType = `one of varchar, timestamp, date, boolean, bigint, integer, decimal(p,s) with s <= p <= ${mostDigits}`;
-const ownColumnName = `a name of small letters, digits and _ other than ${reservedColumns.join(', ')}`;
+const customColumnName = `a name of small letters, digits and _ other than ${reservedColumns.join(', ')}`;
 const variable = 'a text or {"env": "NAME"}';
 const headerName = 'the name of a header';
 const base = 'a base address such as "https://host/prefix", or {"env": "NAME"}';
@@ -37,7 +37,7 @@ const table = object('an object with `name`, `about` and `columns`', {
   columns: z
     .record(
       z.string().refine((name) => columnName.safeParse(name).success && !reservedColumns.includes(name), {
-        error: ownColumnName,
+        error: customColumnName,
       }),
       column,
       'an object of columns by name',

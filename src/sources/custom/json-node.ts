@@ -68,6 +68,6 @@ export class JsonNode implements Json {
 
 function noArray(names: readonly string[], found: JsonNode | undefined): LedgerlakeError {
   const where = names.length === 0 ? '' : ` at ${names.join('.')}`;
-  const came = found === undefined ? 'nothing' : found.raw.slice(0, 80);
-  return new LedgerlakeError('UPSTREAM_BODY', `expected an array${where}, found ${came}`);
+  const got = found === undefined ? 'nothing' : found.raw.slice(0, 80);
+  return new LedgerlakeError('UPSTREAM_BODY', `expected an array${where}, found ${got}`);
 }

@@ -107,9 +107,9 @@ function eventsByMonth(
 /**
  * Collects the groups of a window. The log keeps what other pipelines need of them: their ids and when they opened and closed.
  *
- * @param isListedAgain of a group that comes more than once, what came last counts
+ * @param isRelisted of a group that comes more than once, what came last counts
  */
-export function groupCollector(window: Window, isListedAgain = false): Collector<ScannedPage> {
+export function groupCollector(window: Window, isRelisted = false): Collector<ScannedPage> {
   const rows: GroupRow[] = [];
   const keys: string[] = [];
   const warnings = newWarnings();
@@ -123,7 +123,7 @@ export function groupCollector(window: Window, isListedAgain = false): Collector
       eachGroup(page, (group) => {
         const row = readGroup(page.tape, group, warnings);
         rows.push(row);
-        keys.push(isListedAgain ? keyOf(row, times) : '');
+        keys.push(isRelisted ? keyOf(row, times) : '');
       });
       // The first page is what the lake holds: what was read begins behind it.
       if (before === 0) times = new Map();
@@ -131,7 +131,7 @@ export function groupCollector(window: Window, isListedAgain = false): Collector
     },
     finish: () => {
       if (rows.length === 0) return [];
-      const kept = isListedAgain ? [...new Map(rows.map((row, at) => [keys[at], row])).values()] : rows;
+      const kept = isRelisted ? [...new Map(rows.map((row, at) => [keys[at], row])).values()] : rows;
       const tags = { groups: JSON.stringify(kept.map(groupSpan)) };
       return [{ table: groups, month: monthOf(window.start), rows: groupBatch(kept, window), tags }];
     },

@@ -18,10 +18,12 @@ export function groupSlices(job: Job, pipeline: string, table: string, listing: 
   const loaded = job.lake.loadKeys(pipeline, table, job.account);
   return listedGroups(job.lake, listing, job.account)
     .map(groupSlice)
-    .filter(({ opened, loadKeys: [unit = ''] }) =>
-      job.onlyLoadKeys === undefined ? opened >= job.range.start && opened < job.range.end : job.onlyLoadKeys.has(unit),
+    .filter(({ opened, loadKeys: [loadKey = ''] }) =>
+      job.onlyLoadKeys === undefined
+        ? opened >= job.range.start && opened < job.range.end
+        : job.onlyLoadKeys.has(loadKey),
     )
-    .filter(({ loadKeys }) => job.refresh || !loadKeys.some((unit) => loaded.has(unit)));
+    .filter(({ loadKeys }) => job.refresh || !loadKeys.some((loadKey) => loaded.has(loadKey)));
 }
 
 /** When the events of a group lie; undefined while it is open. */

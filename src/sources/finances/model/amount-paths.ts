@@ -19,7 +19,7 @@ const sellerOrderFields = ['SellerOrderId', 'MerchantOrderId'];
 /** Attributes of an event or of an item that become columns, each with its fields in the order of preference, for one list. */
 function attributeFields(list: string) {
   const record = recordOf(list);
-  const own = record?.date === undefined ? [] : [record.date];
+  const recordDate = record?.date === undefined ? [] : [record.date];
   const orderFields = (record?.orderIds ?? ['OrderId']).filter((field) => !sellerOrderFields.includes(field));
   return {
     sku: ['SellerSKU', 'SKU'],
@@ -34,7 +34,7 @@ function attributeFields(list: string) {
     marketplace: ['MarketplaceName', 'MarketplaceId'],
     store: ['StoreName', 'SellerStoreName'],
     quantity: ['QuantityShipped', 'Quantity', 'AdjustedQuantity', 'quantity'],
-    date: [...own, ...dateFields.filter((field) => !own.includes(field))],
+    date: [...recordDate, ...dateFields.filter((field) => !recordDate.includes(field))],
   };
 }
 
@@ -134,9 +134,9 @@ export class PathNode {
         return child;
       }
     }
-    const own = Buffer.from(bytes.subarray(start, end));
+    const keyBytes = Buffer.from(bytes.subarray(start, end));
     const name = tape.stringValue(key);
-    const child = new PathNode(this.list, this === this.list.root ? name : `${this.path}.${name}`, name, own);
+    const child = new PathNode(this.list, this === this.list.root ? name : `${this.path}.${name}`, name, keyBytes);
     children.push(child);
     this.#next = children.length;
     return child;

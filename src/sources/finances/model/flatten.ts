@@ -195,12 +195,12 @@ export class Flattener {
     const { entries, amountPaths, names } = this.#rows;
     for (let row = start; row < entries.length; row++) {
       if (entries.holder[row] !== holder) continue;
-      let own = first;
+      let chosen = first;
       if (further !== undefined) {
         const stem = amountPaths[entries.path[row] ?? none]?.stem;
-        own = further.find((type) => type.stem === stem)?.value ?? first;
+        chosen = further.find((type) => type.stem === stem)?.value ?? first;
       }
-      entries.name[row] = add(tape, own, names);
+      entries.name[row] = add(tape, chosen, names);
     }
   }
 

@@ -34,7 +34,7 @@ export function groupSlicing({ pipeline, table, listing, byDate }: GroupSlicingO
       const { lake, account, refresh, range, requestedLookBackFrom } = job;
       const loaded = lake.loadKeys(pipeline, table, account);
       const listed = listedSettlements(lake, listing.name, account);
-      const isLoaded = ({ loadKeys }: GroupSlice) => loadKeys.some((unit) => loaded.has(unit));
+      const isLoaded = ({ loadKeys }: GroupSlice) => loadKeys.some((loadKey) => loaded.has(loadKey));
       const from = syncedFrom(listed.filter(isLoaded), range.end);
       const slices = groupsToRead({ listed, loaded, from, lookBackFrom: requestedLookBackFrom });
       const wanted = refresh ? slices : slices.filter((slice) => !isLoaded(slice));
@@ -68,7 +68,7 @@ export function groupSlicing({ pipeline, table, listing, byDate }: GroupSlicingO
     coverage: (lake, account, range) => {
       const listed = listedSettlements(lake, listing.name, account);
       const loaded = lake.loadKeys(pipeline, table, account);
-      const missing = listed.filter(({ loadKeys }) => !loadKeys.some((unit) => loaded.has(unit)));
+      const missing = listed.filter(({ loadKeys }) => !loadKeys.some((loadKey) => loaded.has(loadKey)));
       const unlisted = uncovered(range, loadedWindows(lake, listing.name, mainTable(listing).name, account));
       return groupCoverage(range, listed, missing, unlisted);
     },
@@ -135,7 +135,7 @@ interface GroupsQuestion {
  */
 function groupsToRead({ listed, loaded, from, lookBackFrom }: GroupsQuestion): GroupSlice[] {
   return listed.flatMap((slice): GroupSlice[] => {
-    const read = slice.loadKeys.map((unit) => loaded.get(unit)).find((txn) => txn !== undefined);
+    const read = slice.loadKeys.map((loadKey) => loaded.get(loadKey)).find((txn) => txn !== undefined);
     if (read === undefined) return slice.opened >= from ? [slice] : [];
     if (isOpen(slice)) return [slice];
     const end = slice.group.end ?? 0;
@@ -161,21 +161,21 @@ function loadedSettlements(
   const lengths = new Map(
     listed.flatMap((slice) => {
       const { start, end } = spanOf(slice, now);
-      return slice.loadKeys.map((unit): [string, number] => [unit, Math.max(1, end - start)]);
+      return slice.loadKeys.map((loadKey): [string, number] => [loadKey, Math.max(1, end - start)]);
     }),
   );
   const events = new Map<string, number>();
   for (const add of lake.files(pipeline, table, account)) {
     const loadKeys = loadKeysOf(add);
-    const all = loadKeys.reduce((sum, unit) => sum + (lengths.get(unit) ?? 1), 0);
+    const all = loadKeys.reduce((sum, loadKey) => sum + (lengths.get(loadKey) ?? 1), 0);
     const rows = Number(add.tags?.['rows'] ?? 0);
     // A merged file holds several, and the log doesn't say which has how many.
-    for (const unit of loadKeys) events.set(unit, (rows * (lengths.get(unit) ?? 1)) / all);
+    for (const loadKey of loadKeys) events.set(loadKey, (rows * (lengths.get(loadKey) ?? 1)) / all);
   }
   const read = lake.loadKeys(pipeline, table, account);
   return listed.flatMap((slice) => {
-    const unit = slice.loadKeys.find((one) => read.has(one));
-    return unit === undefined ? [] : [{ slice, events: events.get(unit) ?? 0 }];
+    const loadKey = slice.loadKeys.find((one) => read.has(one));
+    return loadKey === undefined ? [] : [{ slice, events: events.get(loadKey) ?? 0 }];
   });
 }
 

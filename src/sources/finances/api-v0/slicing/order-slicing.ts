@@ -54,22 +54,22 @@ export function orderExpectation(perOrder: number | undefined): Expectation<Orde
 /** The job's orders that the lake lacks, in batches of `batch` at the most; to refresh, all of them. */
 function orderWork(job: Job, pipeline: string, table: string, batch: number): SliceQueue<OrderSlice> {
   const loaded = job.lake.loadKeys(pipeline, table, job.account);
-  const again = job.onlyLoadKeys && [...job.onlyLoadKeys].map((unit) => unit.slice(prefix.length));
-  const waiting = [...new Set(again ?? job.orders)].filter((order) => job.refresh || !loaded.has(prefix + order));
-  const parts: OrderSlice[] = [];
+  const requested = job.onlyLoadKeys && [...job.onlyLoadKeys].map((loadKey) => loadKey.slice(prefix.length));
+  const waiting = [...new Set(requested ?? job.orders)].filter((order) => job.refresh || !loaded.has(prefix + order));
+  const halves: OrderSlice[] = [];
   return {
     get left() {
-      const count = waiting.length + parts.reduce((sum, { orders }) => sum + orders.length, 0);
+      const count = waiting.length + halves.reduce((sum, { orders }) => sum + orders.length, 0);
       return count === 0 ? '' : `${count} order${count === 1 ? '' : 's'}`;
     },
     // Few orders have more than a page.
     stretches: () => [
-      ...parts.map(({ orders }) => ({ pages: orders.length, isCuttable: false })),
+      ...halves.map(({ orders }) => ({ pages: orders.length, isCuttable: false })),
       ...(waiting.length === 0 ? [] : [{ pages: waiting.length, isCuttable: true }]),
     ],
     next: (pages) => {
-      const part = parts.shift();
-      if (part !== undefined) return part;
+      const half = halves.shift();
+      if (half !== undefined) return half;
       const count = Math.ceil(waiting.length / pieces(waiting.length, Math.min(pages, batch)).length);
       return waiting.length === 0 ? undefined : orderSlice(waiting.splice(0, count));
     },
@@ -77,8 +77,8 @@ function orderWork(job: Job, pipeline: string, table: string, batch: number): Sl
     learn: () => undefined,
     split: ({ orders }) => {
       if (orders.length === 1) return false;
-      const half = Math.ceil(orders.length / 2);
-      parts.push(orderSlice(orders.slice(0, half)), orderSlice(orders.slice(half)));
+      const middle = Math.ceil(orders.length / 2);
+      halves.push(orderSlice(orders.slice(0, middle)), orderSlice(orders.slice(middle)));
       return true;
     },
   };
