@@ -136,7 +136,8 @@ function checkedRequest(file: string, request: Partial<ApiRequest> | null | unde
   const { path, query = {} } = request ?? {};
   const refuse = (what: string) => definitionError(file, 'first or next', `expected ${what}`);
   if (typeof path !== 'string' || !/^\/[^\s?#]*$/.test(path)) {
-    throw refuse(`a path that begins with / and has no ? in it, got ${JSON.stringify(path) ?? 'nothing'}`);
+    const found = path === undefined ? 'nothing' : JSON.stringify(path);
+    throw refuse(`a path that begins with / and has no ? in it, got ${found}`);
   }
   for (const [name, value] of Object.entries(query)) {
     if (['string', 'undefined'].includes(typeof value) || Number.isFinite(value)) continue;
