@@ -163,7 +163,12 @@ export function customAddress({ loaded: { definition, file } }: CustomPipeline):
 }
 
 /** Where the level of a custom pipeline's quota is kept. */
-export function customQuotaFile(location: StateLocation, account: string, name: string, address: CustomAddress): string {
+export function customQuotaFile(
+  location: StateLocation,
+  account: string,
+  name: string,
+  address: CustomAddress,
+): string {
   return quotaFile(location, account, quotaName(name, address));
 }
 

@@ -3,7 +3,7 @@ import { identifier, literal } from '../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Cell } from '../../core/text/rows.js';
 import { monthOf } from '../../core/windows.js';
-import { unitOf } from '../../engine/slicing/window-slices.js';
+import { windowKey } from '../../engine/slicing/window-slices.js';
 import { instantColumn, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import { parseImportedKey } from '../../lake/loads/imported-days.js';
@@ -128,7 +128,7 @@ async function checkPartition(
 function windowFault(start: Cell, end: Cell, loadKeys: ReadonlySet<string>, month: string): string | undefined {
   if (start === null || end === null) return 'rows without a window';
   const window = { start: Number(start), end: Number(end) };
-  const loadKey = unitOf(window);
+  const loadKey = windowKey(window);
   // What loaded windows have left of an imported day lies in the day that its rows tell.
   const isImported = [...loadKeys].some((key) => {
     const day = parseImportedKey(key);
