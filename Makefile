@@ -1,6 +1,6 @@
 # Ledgerlake: a marketplace seller's financial events as partitioned Parquet.
 .DEFAULT_GOAL := help
-.PHONY: help install build backfill check test test-s3 test-clients test-browser test-fleet test-package test-readers torture attack test-all docs-api bench bench-queries bench-fleet bench-lake clean
+.PHONY: help install build backfill check types lint test test-slow test-s3 test-clients test-browser test-fleet test-package test-readers torture attack test-all docs-api bench bench-queries bench-fleet bench-lake clean
 
 LAKE ?= data/lake
 # Of `make bench`: megabytes of input, rounds that the medians are of, and which ways take part (all).
@@ -48,12 +48,21 @@ backfill: build ## Load a date range (without ENDPOINT: a made-up seller) into d
 		$(if $(FROM),--from "$(FROM)") $(if $(TO),--to "$(TO)") \
 		$(if $(ENDPOINT),--endpoint "$(ENDPOINT)") $(if $(ACCOUNT),--account "$(ACCOUNT)")
 
+# Each takes one core.
 check: build ## Types and lint
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target types lint
+
+types: $(INSTALLED)
 	npm run --silent types
+
+lint: $(INSTALLED)
 	npm run --silent lint
 
 test: check ## Types, lint and the tests: some minutes, with nothing but Node
-	npm test --silent
+	npm run --silent test:built
+
+test-slow: build ## The tests that kill, race and repeat: some minutes
+	npx vitest run .slow.test
 
 test-s3: build ## The lake on a real S3 server (Ceph's, from Debian's packages)
 	bash test/s3-real/run.sh
@@ -79,7 +88,7 @@ torture: build ## Kill runs and fail store calls, everywhere: some minutes
 attack: build ## Damage lakes and send hostile input: some minutes
 	npx vitest run --passWithNoTests --config test/attack/vitest.config.ts
 
-test-all: test test-s3 test-clients test-browser test-fleet test-package test-readers torture attack ## Everything that this machine can run
+test-all: test test-slow test-s3 test-clients test-browser test-fleet test-package test-readers torture attack ## Everything that this machine can run
 
 docs-api: $(INSTALLED) ## Pages on the types that pipelines of one's own are written against, in docs/api
 	npm run --silent docs:api
