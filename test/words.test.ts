@@ -69,3 +69,36 @@ test('a refused word is found in names of either form', () => {
     expect.arrayContaining(['tell', 'reach', 'told']),
   );
 });
+
+/** The beginning and the end of a message, where the code says them. */
+function endsOf(message: ts.Node | undefined): [string, string] {
+  if (message === undefined) return ['', ''];
+  if (ts.isStringLiteralLike(message)) return [message.text, message.text];
+  if (ts.isTemplateExpression(message)) return [message.head.text, message.templateSpans.at(-1)?.literal.text ?? ''];
+  if (ts.isBinaryExpression(message)) return [endsOf(message.left)[0], endsOf(message.right)[1]];
+  return ['', ''];
+}
+
+/** Messages of the errors that users meet: of `usageError` and `LedgerlakeError`. */
+function messagesOf(path: string, source: string): [string, string][] {
+  const messages: [string, string][] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isCallExpression(node) && node.expression.getText() === 'usageError')
+      messages.push(endsOf(node.arguments[0]));
+    if (ts.isNewExpression(node) && node.expression.getText() === 'LedgerlakeError')
+      messages.push(endsOf(node.arguments?.[1]));
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile(path, source, ts.ScriptTarget.Latest, true));
+  return messages;
+}
+
+test('errors begin with a small letter and end without a full stop', async () => {
+  const messages: [string, string, string][] = [];
+  for (const file of await sourceFiles()) {
+    for (const [start, end] of messagesOf(file, await readFile(file, 'utf8'))) messages.push([file, start, end]);
+  }
+  expect(messages.length).toBeGreaterThan(150);
+  // A name such as DuckDB stays as it is.
+  expect(messages.filter(([, start, end]) => /^[A-Z][a-z]+\b/.test(start) || end.endsWith('.'))).toEqual([]);
+});

@@ -17,7 +17,7 @@ export class HandClock implements Clock {
   /** `start`: milliseconds since 1970, or an ISO 8601 text. */
   constructor(start: number | string = 0) {
     this.#now = typeof start === 'number' ? start : Date.parse(start);
-    if (!Number.isFinite(this.#now)) throw new TypeError(`Expected an instant to start at, got \`${start}\``);
+    if (!Number.isFinite(this.#now)) throw new TypeError(`expected an instant to start at, got \`${start}\``);
   }
 
   now(): number {
@@ -64,7 +64,7 @@ export class HandClock implements Clock {
    * on it settle before the next one does: a sleeper that lies down again on the way wakes again on the way.
    */
   async advance(ms: number): Promise<void> {
-    if (!(ms >= 0)) throw new TypeError(`Expected \`ms\` to be 0 or more, got \`${ms}\`; \`jump\` goes back`);
+    if (!(ms >= 0)) throw new TypeError(`expected \`ms\` to be 0 or more, got \`${ms}\`; \`jump\` goes back`);
     const target = this.#now + ms;
     await settled();
     for (let next = this.#sleepers[0]; next !== undefined && next.due <= target; next = this.#sleepers[0]) {

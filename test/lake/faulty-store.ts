@@ -25,7 +25,7 @@ export function faultyStore(store: Store, at: number, fault: Fault): FaultyStore
   let calls = 0;
   let hit: string | undefined;
   const failed = (call: string, code: 'LAKE_STORE' | 'LAKE_UNCLEAR' = 'LAKE_STORE') =>
-    new LedgerlakeError(code, `Can't ${call}: the test makes this call fail (${fault})`);
+    new LedgerlakeError(code, `cannot ${call}: the test makes this call fail (${fault})`);
   const call = async <T>(name: string, path: string, work: () => Promise<T>): Promise<T> => {
     if (++calls !== at) return work();
     hit = `${name} ${path}`;

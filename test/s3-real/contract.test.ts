@@ -6,7 +6,7 @@ import { HandClock } from '../core/clock.js';
 import { pathsOf, storeContract } from '../lake/store-contract.js';
 
 const bucket = process.env['LEDGERLAKE_S3_BUCKET'];
-if (bucket === undefined) throw new Error('Expected LEDGERLAKE_S3_BUCKET: run test/s3-real/run.sh');
+if (bucket === undefined) throw new Error('expected LEDGERLAKE_S3_BUCKET: run test/s3-real/run.sh');
 const bytes = Buffer.from('bytes');
 
 // Nothing but the environment says where it is, as with the command.

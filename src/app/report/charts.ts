@@ -20,7 +20,7 @@ interface Drawn {
  * hundredth, one label for all of it.
  */
 function markupOf(chart: unknown, label: string, fits: Fit): Html {
-  if (!isDrawn(chart)) throw new TypeError('Expected the chart library to draw an element');
+  if (!isDrawn(chart)) throw new TypeError('expected the chart library to draw an element');
   for (const style of Array.from(chart.querySelectorAll('style'))) if (isDrawn(style)) style.remove();
   for (const element of [chart, ...Array.from(chart.querySelectorAll('*'))]) {
     if (isDrawn(element)) tidy(element);

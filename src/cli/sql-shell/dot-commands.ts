@@ -49,12 +49,12 @@ export async function dotCommand(context: DotCommandContext, name: string, argum
     case 'format':
       if (argument === '') return writeText(output, [`${session.format}\n`]);
       if (!isFormat(argument)) {
-        throw new LedgerlakeError('SQL', `Expected a format (${formats.join(', ')}), got "${argument}".`);
+        throw new LedgerlakeError('SQL', `expected a format (${formats.join(', ')}), got "${argument}"`);
       }
       session.format = argument;
       return true;
     default:
-      throw new LedgerlakeError('SQL', `There is no command ".${name}": .help lists those there are.`);
+      throw new LedgerlakeError('SQL', `expected a command, got ".${name}"; .help lists them`);
   }
 }
 

@@ -30,7 +30,9 @@ export async function runSql(options: SqlOptions): Promise<0 | 1> {
   const statements = query === undefined ? undefined : statementsOf(query);
   const last = statements?.at(-1);
   if (statements !== undefined && last === undefined) {
-    throw usageError('Expected a query such as "SELECT count(*) FROM events", got none: leave it out for a shell.');
+    throw usageError(
+      'expected a query such as "SELECT count(*) FROM events", got an empty one; leave it out for the shell',
+    );
   }
 
   const database = await openDatabase();

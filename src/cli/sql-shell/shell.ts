@@ -95,7 +95,7 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
   });
   lines.on('SIGINT', () => {
     if (waiting > 0 && !cancel.signal.aborted) {
-      cancel.abort(new LedgerlakeError('SQL', 'The statement was cancelled.'));
+      cancel.abort(new LedgerlakeError('SQL', 'the statement was cancelled'));
     } else if (waiting === 0 && (reader.pending || lines.line !== '')) {
       // To the end of the line, and what stands before it away.
       lines.write(null, { ctrl: true, name: 'e' });
@@ -146,7 +146,7 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
       ask();
     }
     if (signal?.aborted === true)
-      throw new LedgerlakeError('STOPPED', 'The shell was stopped.', { cause: signal.reason });
+      throw new LedgerlakeError('STOPPED', 'the shell was stopped', { cause: signal.reason });
     if (interactive) await writeText(screen, ['\n']);
     const rest = interactive ? undefined : reader.rest();
     if (rest !== undefined && !(await attempt(() => run(rest)))) return 0;

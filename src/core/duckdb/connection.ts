@@ -140,7 +140,7 @@ async function connected(instance: DuckDBInstance, takesSeveral: boolean, closed
     isOneOnly = true,
   ): Promise<QueryResult> => {
     // DuckDB itself has no words for it.
-    if (statementsOf(sql).length === 0) throw new LedgerlakeError('SQL', 'Expected a statement, got none.');
+    if (statementsOf(sql).length === 0) throw new LedgerlakeError('SQL', 'expected a statement, got none');
     const result = await interruptible(connection, signal, async () => {
       if (isOneOnly) await refuseSeveral(connection, sql);
       return connection.stream(sql, parameters && [...parameters]);
@@ -180,7 +180,7 @@ async function connected(instance: DuckDBInstance, takesSeveral: boolean, closed
 /** A statement that text from outside has broken in two is none of ours. */
 async function refuseSeveral(connection: DuckDBConnection, sql: string): Promise<void> {
   const { count } = await connection.extractStatements(sql);
-  if (count !== 1) throw new LedgerlakeError('SQL', `Expected one statement, got ${count}: nothing was run.`);
+  if (count !== 1) throw new LedgerlakeError('SQL', `expected one statement, got ${count}: nothing was run`);
 }
 
 async function* chunksOf(
@@ -238,7 +238,7 @@ async function interruptible<T>(
 function throwIfStopped(signal: AbortSignal | undefined): void {
   if (signal?.aborted !== true) return;
   if (signal.reason instanceof LedgerlakeError) throw signal.reason;
-  throw new LedgerlakeError('STOPPED', 'The query was stopped before its end.', { cause: signal.reason });
+  throw new LedgerlakeError('STOPPED', 'the query was stopped before its end', { cause: signal.reason });
 }
 
 function sqlError(error: unknown): LedgerlakeError {

@@ -103,7 +103,7 @@ async function loadHttpfs(database: Database, address: string): Promise<void> {
     throw new LedgerlakeError(
       'SQL',
       `DuckDB needs its extension httpfs to read ${address} and it is not installed: ` +
-        'run `ledgerlake sql --lake "$(mktemp -d)" "INSTALL httpfs"` once where extensions.duckdb.org can be reached.',
+        'run `ledgerlake sql --lake "$(mktemp -d)" "INSTALL httpfs"` once where extensions.duckdb.org can be reached',
       { cause },
     );
   }

@@ -25,18 +25,18 @@ export interface FaultSettings {
 export type Faults = Readonly<Partial<Record<FaultKind | 'all', FaultSettings | undefined>>>;
 
 function checkKind(kind: string, settings: FaultSettings): void {
-  if (kind !== 'all' && !isFaultKind(kind)) throw usageError(`There is no fault "${kind}"`);
+  if (kind !== 'all' && !isFaultKind(kind)) throw usageError(`expected a fault that exists, got "${kind}"`);
   const { shareOf, amount: known } =
     kind === 'all' ? { shareOf: 'requests' as const, amount: undefined } : faultRules[kind];
   const { share, when, times, forMs, amount } = settings;
   if (share !== undefined && !(share >= 0 && share <= 1)) {
-    throw usageError(`The share of ${kind} must be a number from 0 to 1, not ${share}`);
+    throw usageError(`expected a share of ${kind} from 0 to 1, got ${share}`);
   }
   if (times !== undefined && !(Number.isSafeInteger(times) && times >= 0)) {
-    throw usageError(`The times of ${kind} must be a whole number from 0 on, not ${times}`);
+    throw usageError(`expected a whole number from 0 as times of ${kind}, got ${times}`);
   }
   if (forMs !== undefined && !(forMs > 0)) {
-    throw usageError(`The spell of ${kind} must be above 0 milliseconds, not ${forMs}`);
+    throw usageError(`expected a spell of ${kind} longer than 0 ms, got ${forMs}`);
   }
   if (shareOf === 'none' && share !== undefined) {
     throw usageError(`${kind} holds for the whole service and takes no share`);
@@ -48,7 +48,7 @@ function checkKind(kind: string, settings: FaultSettings): void {
   if (known === undefined) throw usageError(`${kind} takes no amount`);
   if (!(Number.isFinite(amount) && amount > 0 && (!known.whole || Number.isSafeInteger(amount)))) {
     const expected = known.whole ? 'a whole number from 1 on' : 'a number above 0';
-    throw usageError(`The amount of ${kind} (${known.unit}) must be ${expected}, not ${amount}`);
+    throw usageError(`expected the amount of ${kind} (${known.unit}) to be ${expected}, got ${amount}`);
   }
 }
 

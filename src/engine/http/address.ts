@@ -51,22 +51,22 @@ export interface Endpoint {
 export function readEndpoint(address: string | URL): Endpoint {
   const refuse = (got: string) =>
     usageError(
-      `Expected the endpoint to be a base address such as https://host or http://127.0.0.1:8080/prefix, got ${got}.`,
+      `expected the endpoint to be a base address such as https://host or http://127.0.0.1:8080/prefix, got ${got}`,
     );
-  if (!URL.canParse(String(address))) throw refuse('text that is no URL: check --endpoint');
+  if (!URL.canParse(String(address))) throw refuse('text that is not a URL; check --endpoint');
   const url = new URL(address);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw refuse(`one that begins with \`${url.protocol}\`: check --endpoint`);
+    throw refuse(`one that begins with \`${url.protocol}\`; check --endpoint`);
   }
-  if (url.search !== '' || url.hash !== '') throw refuse('one with `?` or `#` behind it: leave that out');
+  if (url.search !== '' || url.hash !== '') throw refuse('one with `?` or `#` behind it; leave that out');
   const { origin, username, password } = url;
   const prefix = url.pathname.replace(/\/+$/, '');
   if (username === '' && password === '') return { origin, prefix, authorization: undefined, login: [] };
   const [user = '', secret = ''] = [username, password].map(decoded);
   if (!isSecure(url)) {
     throw usageError(
-      'Expected an endpoint with a user and a password to begin with https://, got one with http://: they would cross the ' +
-        'network in the clear (http:// is for loopback).',
+      'expected an endpoint with a user and a password to begin with https://, got one with http://: they would cross the ' +
+        'network in the clear (http:// is for loopback)',
     );
   }
   const login = `${user}:${secret}`;
@@ -78,6 +78,6 @@ function decoded(encoded: string): string {
   try {
     return decodeURIComponent(encoded);
   } catch {
-    throw usageError('Expected the user and password of the endpoint to be percent-encoded, got a stray `%` in them.');
+    throw usageError('expected the user and password of the endpoint to be percent-encoded, got a stray `%` in them');
   }
 }

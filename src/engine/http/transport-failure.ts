@@ -42,7 +42,7 @@ export function failureOf(error: unknown, { origin, path, method, addressOf }: F
   // Codes come from anywhere: `valueOf` is none of these.
   const known = Object.hasOwn(failures, code) ? failures[code] : undefined;
   const [what, todo] = known ?? unknownFailure(code, error);
-  const message = `Could not read from ${host}: ${what}. Please ${todo.replace('--endpoint', addressOf)}.`;
+  const message = `cannot read from ${host}: ${what}; ${todo.replace('--endpoint', addressOf)}`;
   const details = `${method} ${path}\n${code}: ${messageOf(error)}`;
   return new LedgerlakeError('UPSTREAM_UNREACHABLE', message, { cause: error, details });
 }

@@ -126,7 +126,7 @@ function encoded(encoding: string, host: string): LedgerlakeError {
   const found = /^[\w, -]{1,40}$/.test(encoding) ? encoding : 'another one';
   return new LedgerlakeError(
     'UPSTREAM_BODY',
-    `Expected an answer without content-encoding from ${host}, got ${found}: check the proxy in between.`,
+    `expected an answer without content-encoding from ${host}, got ${found}; check the proxy`,
   );
 }
 
@@ -179,7 +179,7 @@ async function bytesOf(body: AsyncIterable<Buffer>, { mostBytes, isCut, host, ch
     if (end > mostBytes) {
       throw new LedgerlakeError(
         'TOO_LARGE',
-        `Expected an answer of at most ${mostBytes / megabyte} MB from ${host}, got a larger one: smaller pages or shorter ranges are needed.`,
+        `expected an answer of at most ${mostBytes / megabyte} MB from ${host}, got a larger one; use smaller pages or shorter ranges`,
       );
     }
     if (end > bytes.length) {

@@ -106,7 +106,7 @@ export function apiClient<Q extends Query, P extends ApiPage>(options: ApiClient
       if (!(error instanceof LedgerlakeError) || (error.code !== 'JSON_SYNTAX' && error.code !== 'UPSTREAM_BODY'))
         throw error;
       const details = `request id: ${requestId ?? 'none'}\n${answer.body.length} bytes received`;
-      throw new LedgerlakeError(error.code, `${operation}: ${error.message}.`, { cause: error, details });
+      throw new LedgerlakeError(error.code, `${operation}: ${error.message}`, { cause: error, details });
     }
   };
 
@@ -122,7 +122,7 @@ export function apiClient<Q extends Query, P extends ApiPage>(options: ApiClient
 function repeatedSecret(operation: string, setting: string): LedgerlakeError {
   return new LedgerlakeError(
     'UPSTREAM_BODY',
-    `Expected a page from ${operation}, got an answer that repeats our own credentials: this is not the API. Check ${setting}.`,
+    `expected a page from ${operation}, got an answer that repeats our own credentials, so this is not the API; check ${setting}`,
     { status: 200 },
   );
 }

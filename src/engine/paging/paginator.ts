@@ -71,7 +71,7 @@ function refuseLongWindow<Q extends Query, P extends ApiPage>(api: PagedApi<Q, P
   if (end - start <= longestWindowMs) return;
   const [most, days] = [longestWindowMs / dayMs, Math.ceil((end - start) / dayMs)];
   const { code, message } = usageError(
-    `Expected dates of ${query.operation} that are at most ${most} days apart, got ${days} days: the API returns nothing for them. Ask for shorter ranges.`,
+    `expected dates of ${query.operation} that are at most ${most} days apart, got ${days} days: the API returns nothing for them; use a shorter range`,
   );
   throw new ReadFailure('mistake', code, message);
 }
@@ -229,8 +229,8 @@ class Paginator<Q extends Query, P extends ApiPage> {
     const got =
       before === undefined ? `${this.#emptyPages} empty pages in a row` : `the cursor of page ${before} again`;
     const message =
-      `Expected page ${this.#pages} of ${this.#query.operation} to end the list or to lead to a new page, got ${got}: ` +
-      `the API runs in a circle. Try again later${this.#orShorter()}.`;
+      `expected page ${this.#pages} of ${this.#query.operation} to end the list or to lead to a new page, got ${got}: ` +
+      `the API repeats its pages; try again later${this.#orShorter()}`;
     throw new ReadFailure('loop', 'UPSTREAM_BODY', message, { pages: this.#pages });
   }
 
@@ -247,8 +247,8 @@ class Paginator<Q extends Query, P extends ApiPage> {
 
   #lost(failure: ReadFailure | undefined): ReadFailure {
     const message =
-      `Expected ${this.#query.operation} to continue after page ${this.#pages}, but its cursor has expired, ` +
-      `and where the pages end can't be found again for certain. Run it again${this.#orShorter()}.`;
+      `expected ${this.#query.operation} to continue after page ${this.#pages}, but its cursor has expired, ` +
+      `and the rest of the pages cannot be found with certainty; run it again${this.#orShorter()}`;
     const { code = 'UPSTREAM_STATUS', tries = 0, status, details } = failure ?? {};
     return new ReadFailure('cursor-expired', code, message, {
       cause: failure,

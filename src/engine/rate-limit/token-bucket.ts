@@ -187,5 +187,5 @@ function checkedRate(rate: number): number {
 }
 
 function unexpected(option: string, expected: string, got: unknown): Error {
-  return usageError(`Expected \`${option}\` to be ${expected}, got \`${String(got)}\` (${typeof got})`);
+  return usageError(`expected \`${option}\` to be ${expected}, got \`${String(got)}\` (${typeof got})`);
 }

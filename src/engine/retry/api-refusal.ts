@@ -101,7 +101,7 @@ export class WebPage extends LedgerlakeError {
     const found = excerpt(new TextDecoder().decode(body.subarray(0, 2048)));
     super(
       'UPSTREAM_BODY',
-      `Expected JSON from ${operation}, got a web page (HTML): ${found}. Check ${addressOf}, and for a proxy in between.`,
+      `expected JSON from ${operation}, got a web page (HTML): ${found}; check ${addressOf}, and whether a proxy answers`,
       { status: 200 },
     );
   }

@@ -32,7 +32,7 @@ export function diskFailure(verb: 'read' | 'write' | 'list' | 'remove', path: st
   if (error instanceof LedgerlakeError) return error;
   const code = codeOf(error);
   const what = (code === undefined ? undefined : advice[code]) ?? messageOf(error);
-  return new LedgerlakeError('LAKE_STORE', `Can't ${verb} ${path}: ${what}${code === undefined ? '' : ` (${code})`}`, {
+  return new LedgerlakeError('LAKE_STORE', `cannot ${verb} ${path}: ${what}${code === undefined ? '' : ` (${code})`}`, {
     cause: error,
     details: messageOf(error),
   });

@@ -22,7 +22,7 @@ export function openStore(location: string, options: StoreOptions = {}): Store {
   const timed = clock === undefined ? {} : { clock };
   if (isOnS3(location)) return s3Store(location, { ...s3, ...timed });
   if (location === '' || location.includes('\0') || /^[a-z][a-z0-9+.-]*:\/\//i.test(location)) {
-    throw usageError(`Expected the lake as a folder's path or as s3://BUCKET/PREFIX, got ${JSON.stringify(location)}`);
+    throw usageError(`expected the lake as a folder's path or as s3://BUCKET/PREFIX, got ${JSON.stringify(location)}`);
   }
   return diskStore(location, timed);
 }

@@ -66,7 +66,7 @@ export interface S3Target {
 export function s3Failure(verb: string, address: string, error: unknown, target: S3Target): LedgerlakeError {
   if (error instanceof LedgerlakeError) return error;
   const answer = answerOf(error);
-  return new LedgerlakeError('LAKE_STORE', `Can't ${verb} ${address}: ${reasonOf(answer, error, target)}`, {
+  return new LedgerlakeError('LAKE_STORE', `cannot ${verb} ${address}: ${reasonOf(answer, error, target)}`, {
     cause: causeOf(error),
     details: `${answer.name}: ${messageOf(error)}`,
     ...(answer.status === undefined ? {} : { status: answer.status }),
@@ -77,7 +77,7 @@ export function s3Failure(verb: string, address: string, error: unknown, target:
 export function s3Unclear(address: string, error: unknown): LedgerlakeError {
   return new LedgerlakeError(
     'LAKE_UNCLEAR',
-    `Can't tell whether ${address} was written: S3 broke off before it said so; run again, what was written is found then`,
+    `cannot tell whether ${address} was written: S3 closed the connection before it answered; run the command again, it finds out`,
     { cause: causeOf(error), details: `${answerOf(error).name}: ${messageOf(error)}` },
   );
 }

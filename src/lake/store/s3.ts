@@ -342,7 +342,7 @@ export function parseS3Location(location: string): S3Location {
   const prefix = names[0] === '' && names.length === 1 ? '' : `${names.join('/')}/`;
   const bad = names.some((name) => name === '.' || name === '..' || (name === '' && prefix !== ''));
   if (bucket === undefined || !/^[A-Za-z0-9][A-Za-z0-9._-]+$/.test(bucket) || bad || /[\p{Cc}\\?#]/u.test(prefix)) {
-    throw usageError(`Expected a lake on S3 as s3://BUCKET or s3://BUCKET/PREFIX, got ${JSON.stringify(location)}`);
+    throw usageError(`expected a lake on S3 as s3://BUCKET or s3://BUCKET/PREFIX, got ${JSON.stringify(location)}`);
   }
   return { bucket, prefix };
 }
@@ -360,7 +360,7 @@ export function endpointOf(endpoint: string | undefined): URL | undefined {
   if (given === undefined) return undefined;
   // The text itself may hold a password, so it isn't repeated.
   if (!/^https?:\/\//.test(given) || !URL.canParse(given)) {
-    throw usageError('Expected a URL such as http://localhost:9000 as S3 endpoint: check AWS_ENDPOINT_URL_S3');
+    throw usageError('expected a URL such as http://localhost:9000 as S3 endpoint: check AWS_ENDPOINT_URL_S3');
   }
   return new URL(given);
 }

@@ -76,7 +76,7 @@ export function checkPath(path: string): void {
   if (fault !== undefined) {
     throw new LedgerlakeError(
       'LAKE_STORE',
-      `Expected a path within the lake such as \`entries/_delta_log/x.json\`, got ${JSON.stringify(path)}: ${fault}`,
+      `expected a path within the lake such as \`entries/_delta_log/x.json\`, got ${JSON.stringify(path)}: ${fault}`,
     );
   }
 }
@@ -119,6 +119,6 @@ export function sliceOf(size: number, start: number, length: number): { readonly
 /** Throws a RangeError for anything but a whole start and a whole length of 0 or more. */
 export function checkRange(start: number, length: number): void {
   if (!Number.isSafeInteger(start) || !Number.isSafeInteger(length) || length < 0) {
-    throw new RangeError(`Expected a whole start and a length of 0 or more, got ${start} and ${length}`);
+    throw new RangeError(`expected a whole start and a length of 0 or more, got ${start} and ${length}`);
   }
 }

@@ -181,7 +181,7 @@ export function createAnswers(
 ): (method: string, target: string, exchange?: Exchange) => Promise<Answer> {
   const { tokenLifeMs, onFault, sidePages, quotaOf = 'account', seed = 1 } = options;
   if (tokenLifeMs !== undefined && !(tokenLifeMs > 0)) {
-    throw usageError(`The life of tokens must be above 0 milliseconds, not ${tokenLifeMs}`);
+    throw usageError(`expected cursors to live longer than 0 ms, got ${tokenLifeMs}`);
   }
   const quotas = new Quotas(options.quota);
   const signIn = options.signIn && createSignIn(options.signIn, options.clock, options.tokenKey);

@@ -121,7 +121,7 @@ export function createLatency(
 ): (number: number, signal: AbortSignal) => Promise<void> {
   const { least, most } = typeof latency === 'number' ? { least: latency, most: latency } : latency;
   if (!(least >= 0 && most >= least && Number.isFinite(most))) {
-    throw usageError(`The latency must be milliseconds from 0 on, the least before the most, not ${least} to ${most}`);
+    throw usageError(`expected a latency in milliseconds from 0, the shortest first, got ${least} to ${most}`);
   }
   return async (number, signal) => {
     const ms = least + (most > least ? draw(seed, 'latency', number) * (most - least) : 0);

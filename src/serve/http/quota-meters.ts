@@ -13,7 +13,7 @@ const grain = 1e-3;
 
 function msPerTokenAt(rate: number): number {
   if (rate > 0 && Number.isFinite(rate)) return 1000 / rate;
-  throw usageError(`The rate must be a number of requests a second above 0, not ${rate}`);
+  throw usageError(`expected a rate above 0 requests a second, got ${rate}`);
 }
 
 /**
@@ -31,7 +31,7 @@ export class Meter {
   constructor({ rate, burst }: Quota) {
     this.#msPerToken = msPerTokenAt(rate);
     if (!(Number.isSafeInteger(burst) && burst >= 1)) {
-      throw usageError(`The burst must be a whole number of requests from 1 on, not ${burst}`);
+      throw usageError(`expected a burst of 1 request or more, a whole number, got ${burst}`);
     }
     this.#burst = burst;
   }

@@ -34,7 +34,7 @@ const originalNames = /^(?:[a-z0-9-]+\.)*amazon\.com$/;
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   const { host = '127.0.0.1', port = 0, allowedHosts, limits, onAccess, onFault, clock } = options;
   if (!(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
-    throw usageError(`The port must be a whole number from 0 (a free one) to 65535, not ${port}`);
+    throw usageError(`expected a port from 0 (any free port) to 65535, got ${port}`);
   }
   const tally = new Tally();
   const answerTo = createAnswers(options, tally);
@@ -58,7 +58,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
       },
     },
   }).catch((error: unknown) => {
-    throw usageError(`Can't listen on ${host}, port ${port}: ${messageOf(error)}; choose another host or port`);
+    throw usageError(`cannot listen on ${host}, port ${port}: ${messageOf(error)}; choose another host or port`);
   });
   return { ...server, counts: tally };
 }

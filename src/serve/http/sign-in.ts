@@ -149,9 +149,10 @@ function headerOf({ headers }: HttpRequest, name: string): string {
 /** Throws a USAGE error for options that can't be. `tokenKey` signs the access tokens. */
 export function createSignIn(options: SignInOptions, clock: Clock, tokenKey: string | Uint8Array | undefined): SignIn {
   const { clientId, clientSecret, accessTokenLifeMs: lifeMs = usualLifeMs, refreshTokens } = options;
-  if (clientId === '' || clientSecret === '') throw usageError('The sign-in needs a client id and a client secret');
+  if (clientId === '' || clientSecret === '')
+    throw usageError('expected a client id and a client secret for the sign-in, got an empty one');
   if (!(lifeMs > 0 && Number.isFinite(lifeMs))) {
-    throw usageError(`The life of access tokens must be above 0 milliseconds, not ${lifeMs}`);
+    throw usageError(`expected access tokens to live longer than 0 ms, got ${lifeMs}`);
   }
   const tokens = new IssuedAccessTokens(lifeMs, tokenKey);
   const delay = new GuessDelay(clock);

@@ -37,7 +37,7 @@ test.each([
   [['plan', '--rate', '0'], '--rate'],
   [['plan', '--burst', '1.5'], '--burst'],
   [['plan', '--format', 'xml'], 'format'],
-  [['plan', '--lake', 'ftp://there'], 'Expected the lake'],
+  [['plan', '--lake', 'ftp://there'], 'expected the lake'],
 ])('%j is refused', async (words, message) => {
   const folder = await temporaryFolder();
   const { code, out, err } = await builtCommand(words, { folder });

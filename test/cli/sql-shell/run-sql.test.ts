@@ -239,7 +239,7 @@ describe('the shell', () => {
   test('knows what it doesn’t know', async () => {
     const { err, code } = await sql({ typed: '.format xml\n.foo' });
     expect(err).toBe(
-      'Expected a format (table, json, csv, csv-safe, ndjson), got "xml".\nThere is no command ".foo": .help lists those there are.\n',
+      'expected a format (table, json, csv, csv-safe, ndjson), got "xml"\nexpected a command, got ".foo"; .help lists them\n',
     );
     expect(code).toBe(1);
   });

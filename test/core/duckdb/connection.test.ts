@@ -153,7 +153,7 @@ describe('errors', () => {
   });
 
   test('say so when there is no statement', async () => {
-    expect((await failure(database.query(' -- nothing'))).message).toBe('Expected a statement, got none.');
+    expect((await failure(database.query(' -- nothing'))).message).toBe('expected a statement, got none');
   });
 });
 
@@ -251,7 +251,7 @@ describe('confined to folders', () => {
 
   test('two statements are none', async () => {
     const error = await failure(confined.execute('CREATE TABLE t (i INTEGER); SELECT 1'));
-    expect(error.message).toBe('Expected one statement, got 2: nothing was run.');
+    expect(error.message).toBe('expected one statement, got 2: nothing was run');
     expect((await failure(confined.execute('FROM t'))).message).toMatch(/does not exist/);
   });
 });

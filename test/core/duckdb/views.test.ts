@@ -48,7 +48,7 @@ test('a view is one statement, whatever breaks out of it, also where the user’
   const type = `VARCHAR); COPY (SELECT 1) TO '${target}'; SELECT CAST(NULL AS VARCHAR`;
   const columns = [{ name: 'a', type }];
   await expect(createViews(database, [{ name: 'broken', columns }], new Map())).rejects.toThrow(
-    'Expected one statement, got 3: nothing was run.',
+    'expected one statement, got 3: nothing was run',
   );
   expect(existsSync(target)).toBe(false);
 });

@@ -133,7 +133,7 @@ describe('settings', () => {
   });
 
   test.each<[Faults, RegExp]>([
-    [{ throttled: { share: 2 } }, /share of throttled must be a number from 0 to 1/],
+    [{ throttled: { share: 2 } }, /expected a share of throttled from 0 to 1, got 2/],
     [{ throttled: { share: NaN } }, /share of throttled/],
     [{ throttled: { times: 1.5 } }, /times of throttled/],
     [{ throttled: { forMs: 0 } }, /spell of throttled/],
@@ -143,7 +143,7 @@ describe('settings', () => {
     [{ 'clock-fast': { share: 1 } }, /takes no share/],
     [{ 'clock-fast': { times: 1 } }, /single requests/],
     [{ 'deferred-events': { when: () => true } }, /single requests/],
-    [{ unheard: {} } as Faults, /no fault "unheard"/],
+    [{ unheard: {} } as Faults, /expected a fault that exists, got "unheard"/],
   ])('%j can not be', async (faults, message) => {
     const starting = startEmulator({ ledger: arrayLedger([]), clock: handClock(start), faults });
     await expect(starting).rejects.toMatchObject({ code: 'USAGE', message: expect.stringMatching(message) as string });

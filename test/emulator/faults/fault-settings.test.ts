@@ -25,7 +25,7 @@ test.each([
   ['all', 'all needs a share'],
   ['all:5=1', 'takes no amount'],
   ['throttled,throttled=1', 'given twice'],
-  ['throttled=1.01', 'must be a number from 0 to 1'],
+  ['throttled=1.01', 'expected a share of throttled from 0 to 1'],
   ['throttled:5', 'takes no amount'],
   ['page-limit:0', 'whole number from 1'],
   ['page-limit:1.5', 'whole number from 1'],

@@ -102,7 +102,7 @@ describe('answers', () => {
     const error = await failureOf(get(server.origin));
     expect(error.code).toBe('UPSTREAM_BODY');
     expect(error.message).toBe(
-      `Expected an answer without content-encoding from 127.0.0.1:${server.port}, got gzip: check the proxy in between.`,
+      `expected an answer without content-encoding from 127.0.0.1:${server.port}, got gzip; check the proxy`,
     );
   });
 });
@@ -114,7 +114,7 @@ describe('failures', () => {
     const error = await failureOf(get(origin));
     expect(error).toMatchObject({ code: 'UPSTREAM_UNREACHABLE', retryable: true, exitCode: 1 });
     expect(error.message).toBe(
-      `Could not read from ${new URL(origin).host}: it refuses connections. Please check --endpoint, and that the service runs there.`,
+      `cannot read from ${new URL(origin).host}: it refuses connections; check --endpoint, and that the service runs there`,
     );
     expect(error.details).toContain('GET /finances?a=1');
   });
@@ -122,7 +122,7 @@ describe('failures', () => {
   test('a host that does not exist is named with the port of its scheme', async () => {
     const error = await failureOf(get('https://no-such-host.invalid'));
     expect(error.code).toBe('UPSTREAM_UNREACHABLE');
-    expect(error.message).toMatch(/^Could not read from no-such-host\.invalid:443: .*DNS/);
+    expect(error.message).toMatch(/^cannot read from no-such-host\.invalid:443: .*DNS/);
   });
 
   test('a body that is shorter than its content-length is an error, not a short body', async () => {
@@ -224,7 +224,7 @@ test('close waits for what is under way and lets go of the connections', async (
   expect((await answer).status).toBe(200);
   await closed;
   await expect(made.get({ origin: server.origin, path: '/', headers: {}, signal: never })).rejects.toThrow(
-    'Could not read from',
+    'cannot read from',
   );
   expect(server.requests).toHaveLength(1);
 });

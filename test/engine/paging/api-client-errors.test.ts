@@ -123,7 +123,7 @@ describe('a web page', () => {
       code: 'UPSTREAM_BODY',
       status: 200,
       message: expect.stringMatching(
-        /^Expected JSON from ListFinancialEventsByGroupId, got a web page.*--endpoint/,
+        /^expected JSON from ListFinancialEventsByGroupId, got a web page.*--endpoint/,
       ) as string,
     });
   });
@@ -192,7 +192,7 @@ test.each(['http://user:secret@host.example', 'http://user:secret@10.0.0.1:8080/
   'a password is not sent in the clear: %s',
   (endpoint) => {
     const made = (): unknown => sender(endpoint);
-    expect(made).toThrow(/^Expected an endpoint with a user and a password to begin with https:/);
+    expect(made).toThrow(/^expected an endpoint with a user and a password to begin with https:/);
     expect(made).not.toThrow(/secret/);
   },
 );

@@ -127,11 +127,11 @@ describe('what can not be sent', () => {
   });
 
   test.each<[OperationName, RequestParameters, string]>([
-    ['ListFinancialEventsByGroupId', { eventGroupId: '..' }, 'Expected eventGroupId to be an event group id, got `..`'],
+    ['ListFinancialEventsByGroupId', { eventGroupId: '..' }, 'expected eventGroupId to be an event group id, got `..`'],
     [
       'ListFinancialEventsByGroupId',
       { eventGroupId: '\ud800' },
-      'Expected eventGroupId to be text that can be encoded',
+      'expected eventGroupId to be text that can be encoded',
     ],
   ])('%s refuses %j before anything is sent', async (name, parameters, message) => {
     const server = await emptyPages();
@@ -142,7 +142,7 @@ describe('what can not be sent', () => {
     expect(server.requests).toEqual([]);
   });
 
-  test.each<[Place, string]>([[{ cursor: 'a\udfff' }, 'Expected NextToken to be text that can be encoded']])(
+  test.each<[Place, string]>([[{ cursor: 'a\udfff' }, 'expected NextToken to be text that can be encoded']])(
     'a page at %j is refused before anything is sent',
     async (place, message) => {
       const server = await emptyPages();

@@ -427,14 +427,14 @@ describe('options', () => {
   const good = { rate: 0.5, burst: 30, clock };
 
   test.each([
-    [{ rate: 0 }, 'Expected `rate` to be a finite number of tokens a second above 0, got `0` (number)'],
+    [{ rate: 0 }, 'expected `rate` to be a finite number of tokens a second above 0, got `0` (number)'],
     [{ rate: -1 }, 'got `-1` (number)'],
     [{ rate: NaN }, 'got `NaN` (number)'],
     [{ rate: Infinity }, 'got `Infinity` (number)'],
-    [{ burst: 0 }, 'Expected `burst` to be a whole number from 1 and up, got `0` (number)'],
+    [{ burst: 0 }, 'expected `burst` to be a whole number from 1 and up, got `0` (number)'],
     [{ burst: 1.5 }, 'got `1.5` (number)'],
     [{ burst: Infinity }, 'got `Infinity` (number)'],
-    [{ state: NaN }, 'Expected `state` to be a finite number, got `NaN` (number)'],
+    [{ state: NaN }, 'expected `state` to be a finite number, got `NaN` (number)'],
   ])('%j is refused with what was expected and what came', (wrong, message) => {
     expect(() => new TokenBucket({ ...good, ...wrong })).toThrow(
       expect.objectContaining({ code: 'USAGE', message: expect.stringContaining(message) as string }) as Error,
@@ -445,7 +445,7 @@ describe('options', () => {
     const bucket = new TokenBucket(good);
     expect(() => {
       bucket.setRate(0);
-    }).toThrow('Expected `rate`');
+    }).toThrow('expected `rate`');
     expect(bucket.level()).toBe(30);
   });
 });

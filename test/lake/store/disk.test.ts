@@ -163,7 +163,7 @@ describe('A lake on disk', () => {
   });
 
   test.each(['../canary', 'events/../../canary', '/etc/passwd', 'events//x'])('has no address for %j', (path) => {
-    expect(() => diskStore(lake).address(path)).toThrow(/Expected a path within the lake/);
+    expect(() => diskStore(lake).address(path)).toThrow(/expected a path within the lake/);
   });
 
   test('names a FIFO instead of waiting for it', async () => {
@@ -317,14 +317,14 @@ describe('A lake on disk', () => {
       await expect(diskStore('/sys/ledgerlake').write('a', bytes)).rejects.toMatchObject({
         code: 'LAKE_STORE',
         message: expect.stringMatching(
-          /^Can't write \/sys\/ledgerlake\/a: .*(permi|read-only).*--lake.* \(E[A-Z]+\)$/,
+          /^cannot write \/sys\/ledgerlake\/a: .*(permi|read-only).*--lake.* \(E[A-Z]+\)$/,
         ) as unknown,
       });
     });
 
     test('is named when a link on its way leads nowhere', async () => {
       await symlink(join(lake, 'nowhere'), join(lake, 'link'));
-      const message = expect.stringMatching(/^Can't write .*link.*--lake.* \(E[A-Z]+\)$/) as unknown;
+      const message = expect.stringMatching(/^cannot write .*link.*--lake.* \(E[A-Z]+\)$/) as unknown;
       await expect(diskStore(join(lake, 'link')).write('a', bytes)).rejects.toMatchObject({
         code: 'LAKE_STORE',
         message,
@@ -339,13 +339,13 @@ describe('A lake on disk', () => {
     test.runIf(process.platform === 'linux')('says what to do when the disk is full', async () => {
       const full: unknown = await writeFile('/dev/full', 'x').catch((error: unknown) => error);
       expect(diskFailure('write', '/lake/a', full).message).toBe(
-        "Can't write /lake/a: the disk is full: free space and run again, what was committed stays (ENOSPC)",
+        'cannot write /lake/a: the disk is full: free space and run again, what was committed stays (ENOSPC)',
       );
     });
 
     test.each(['EACCES', 'EROFS', 'EDQUOT', 'EIO'])('says what to do on %s', (code) => {
       expect(diskFailure('read', '/lake/a', systemError(code)).message).toMatch(
-        new RegExp(`^Can't read /lake/a: .{20,} \\(${code}\\)$`),
+        new RegExp(`^cannot read /lake/a: .{20,} \\(${code}\\)$`),
       );
     });
   });

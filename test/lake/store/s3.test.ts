@@ -272,7 +272,7 @@ describe('A lake on S3', () => {
   describe('that can not be used', () => {
     const messageOf = async (work: Promise<unknown>): Promise<string> => {
       const error: unknown = await work.catch((thrown: unknown) => thrown);
-      if (!(error instanceof LedgerlakeError)) throw new Error(`Expected a LedgerlakeError, got ${String(error)}`);
+      if (!(error instanceof LedgerlakeError)) throw new Error(`expected a LedgerlakeError, got ${String(error)}`);
       expect(error.code).toBe('LAKE_STORE');
       expect(error.message).not.toContain('\n');
       expect(`${error.message}${error.details ?? ''}`).not.toContain(server.credentials.secretAccessKey);
@@ -357,7 +357,7 @@ describe('The place of a lake', () => {
       await openStore('s3://bucket/lake').write('a', bytes);
       expect(server.bucket('bucket').objects.has('lake/a')).toBe(true);
       vi.stubEnv('AWS_ENDPOINT_URL_S3', 'user:secret@host');
-      expect(() => openStore('s3://bucket/lake')).toThrow(/^Expected a URL such as (?!.*secret)/);
+      expect(() => openStore('s3://bucket/lake')).toThrow(/^expected a URL such as (?!.*secret)/);
     } finally {
       vi.unstubAllEnvs();
       await server.close();

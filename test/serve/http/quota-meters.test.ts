@@ -47,7 +47,7 @@ test.each([
   { rate: 0.5, burst: 1.5 },
   { rate: 0.5, burst: NaN },
 ])('refuses $rate a second with a burst of $burst', (quota) => {
-  expect(() => new Meter(quota)).toThrow(/must be a/);
+  expect(() => new Meter(quota)).toThrow(/expected a (rate|burst)/);
 });
 
 test('agrees with a bucket that counts in whole fractions of a token', () => {
@@ -109,6 +109,6 @@ describe('another rate', () => {
   test('of 0 is refused', () => {
     expect(() => {
       new Meter({ rate: 1, burst: 1 }).setRate(0, 0);
-    }).toThrow(/must be a number/);
+    }).toThrow(/expected a rate above 0/);
   });
 });

@@ -82,12 +82,12 @@ describe('where it listens', () => {
     const { service } = await startClient(items);
     await expect(startService({ ...options, port: service.port })).rejects.toMatchObject({ code: 'USAGE' });
     await expect(startService({ ...options, port: service.port })).rejects.toThrow(
-      `Can't listen on 127.0.0.1, port ${service.port}`,
+      `cannot listen on 127.0.0.1, port ${service.port}`,
     );
   });
 
   test.each([-1, 65_536, 1.5, NaN])('port %d is refused', async (port) => {
-    await expect(startService({ ...options, port })).rejects.toThrow(/port must be a whole number from 0/);
+    await expect(startService({ ...options, port })).rejects.toThrow(/expected a port from 0/);
   });
 });
 

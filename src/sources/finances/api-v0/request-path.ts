@@ -83,7 +83,7 @@ function encoded(parameter: string, value: string): string {
 }
 
 function unsendable(parameter: string, expected: string, got: unknown): LedgerlakeError {
-  return usageError(`Expected ${parameter} to be ${expected}, got \`${String(got)}\` (${typeof got})`);
+  return usageError(`expected ${parameter} to be ${expected}, got \`${String(got)}\` (${typeof got})`);
 }
 
 /**
