@@ -21,11 +21,12 @@ export function loadedWindows(lake: Lake, pipeline: string, table: string, accou
 
 const windows = new LoadKeyWindows(readWindow);
 
-/** The window that a load key names; undefined for a key of another kind. */
+/** The window that a load key names; undefined for a key of another kind, and for one that names no two instants. */
 export function readWindow(loadKey: string): Window | undefined {
   if (!loadKey.startsWith(prefix)) return undefined;
-  const [start = '', end = ''] = loadKey.slice(prefix.length).split('/');
-  return { start: Date.parse(start), end: Date.parse(end) };
+  const [start = '', end = '', ...more] = loadKey.slice(prefix.length).split('/');
+  const window = { start: Date.parse(start), end: Date.parse(end) };
+  return more.length > 0 || !(window.start < window.end) ? undefined : window;
 }
 
 /** What the windows that a pipeline has loaded for an account were found to hold. */
