@@ -5,7 +5,7 @@ import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
 import type { DeltaTable } from '../../lake/delta/delta-table.js';
 import { loadKeysOf, parseAppId } from '../../lake/delta/file-tags.js';
-import { localFile, defaultLimits, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
+import { localFile, defaultLimits, makeLakeFolder, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { expectRows } from '../../lake/files/local-parquet.js';
 import type { Lake } from '../../lake/lake.js';
 import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
@@ -77,7 +77,7 @@ export async function removeAged(
 ): Promise<(load: Load) => boolean> {
   const noted = new Set((await notedLoads(lake, account)).map(keyOf));
   await unpinLasting(lake, clock.now());
-  return withWorkspace(defaultLimits, lake.store, async (workspace) => {
+  const remove = async (workspace: Workspace): Promise<(load: Load) => boolean> => {
     const retention: Retention = { lake, clock, workspace, account, before };
     const listed = listedGroups(lake.table(groups.name), retention);
     const aged: { table: DeltaTable; rule: AgingRule; files: AgedFile[] }[] = [];
@@ -99,7 +99,9 @@ export async function removeAged(
     await writeForgetNote(lake, { account, loads: [...gone.values()] });
     for (const { table, rule, files } of aged) await removeRows(retention, table, rule, files, gone);
     return (load) => gone.has(keyOf(load));
-  });
+  };
+  // Copies of the rows to be forgotten don't outlive the next run, even where this one is killed.
+  return withWorkspace(defaultLimits, lake.store, remove, () => makeLakeFolder(lake.store));
 }
 
 /** Load keys of the groups that stay in the listing. */

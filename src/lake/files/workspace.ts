@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,13 +41,16 @@ export interface Workspace {
 /**
  * Uses a workspace for a lake's files and removes it. Its DuckDB reaches the lake, where it is on the local disk, and the
  * workspace, and nothing else. Throws what `use` throws.
+ *
+ * @param makeFolder makes the folder for it; by default a new one
  */
 export async function withWorkspace<T>(
   limits: Limits,
   store: Pick<Store, 'localPath'>,
   use: (workspace: Workspace) => Promise<T>,
+  makeFolder: () => Promise<string> = () => mkdtemp(join(tmpdir(), 'ledgerlake-files-')),
 ): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-files-'));
+  const folder = await makeFolder();
   const files = join(folder, 'files');
   let count = 0;
   const fresh = () => join(files, `${count++}.parquet`);
@@ -78,6 +82,20 @@ export async function withWorkspace<T>(
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * Makes a lake's own folder on the local disk, for a run that is alone on the lake. What a run that was killed left in it is
+ * removed first.
+ *
+ * @throws the file system's error, also where somebody else has just made a folder of that name
+ */
+export async function makeLakeFolder(store: Store): Promise<string> {
+  const hash = createHash('sha256').update(store.address('x')).digest('hex').slice(0, 16);
+  const folder = join(tmpdir(), `ledgerlake-${hash}`);
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { mode: 0o700 });
+  return folder;
 }
 
 function keeping(fresh: () => string): Workspace['keep'] {

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, relative } from 'node:path';
@@ -8,6 +9,7 @@ import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { literal } from '../../../src/core/duckdb/literals.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import { tables } from '../../../src/sources/finances/model/tables.js';
+import { makeLakeFolder } from '../../../src/lake/files/workspace.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
 import { loadKeysOf } from '../../../src/lake/delta/file-tags.js';
 import { Lake } from '../../../src/lake/lake.js';
@@ -300,6 +302,15 @@ describe('rows before a date', () => {
     }
     // Orders with a row left, and the open group.
     for (const trace of [orderId('shop-a', 0), orderId('shop-a', 3), 'GROUP-A2']) expect(text).toContain(trace);
+  });
+
+  test('are gone from the local disk, too, where a run that was killed left copies', async () => {
+    const { lake } = await shops.copy();
+    const folder = await makeLakeFolder(diskStore(lake));
+    await mkdir(join(folder, 'files'));
+    await writeFile(join(folder, 'files', '0.parquet'), 'rows of shop-a');
+    await forgot({ lake, before });
+    expect(existsSync(folder)).toBe(false);
   });
 
   test('aren’t asked for again, but for the orders that went with their rows', async () => {
