@@ -37,7 +37,7 @@ async function instants({ tokenMs, burst, fullAt }: Bucket, reading: Reading) {
   const chain = async (): Promise<void> => {
     while (left > 0) {
       left--;
-      await bucket.take();
+      while (!bucket.take()) await clock.sleep(bucket.nextTokenAt() - clock.now());
       sent.push(clock.now());
       await clock.sleep(reading.latencyMs);
     }
