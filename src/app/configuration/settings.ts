@@ -4,6 +4,7 @@ import { usageError } from '../../core/errors.js';
 import { lakeFolder } from '../../lake/store/open-store.js';
 import { logFormats, type LogFormat } from '../../observe/log/plain-log.js';
 import { limits } from '../../sources/finances/api-v0/operations.js';
+import { defaultLookBack } from '../sync/look-back.js';
 import type { Configuration, LookBack } from './configuration.js';
 
 /** What runs go by. */
@@ -38,13 +39,6 @@ export interface LogSettings {
 
 /** Options of the command line by their names (`log-format`), as they were given. */
 type GivenOptions = Readonly<Record<string, string | undefined>>;
-
-/** The last two days on each run, the last two weeks weekly, the last 35 days monthly. */
-const defaultLookBack: readonly LookBack[] = [
-  { days: 2, everyDays: 0 },
-  { days: 14, everyDays: 7 },
-  { days: 35, everyDays: 30 },
-];
 
 type Reader<T> = (name: string, text: string) => T;
 

@@ -21,15 +21,19 @@ export function openStore(location: string, options: StoreOptions = {}): Store {
   const { clock, s3 } = options;
   const timed = clock === undefined ? {} : { clock };
   if (isOnS3(location)) return s3Store(location, { ...s3, ...timed });
-  if (location === '' || location.includes('\0') || /^[a-z][a-z0-9+.-]*:\/\//i.test(location)) {
+  if (location === '' || location.includes('\0') || isUrl(location)) {
     throw usageError(`expected the lake as a folder's path or as s3://BUCKET/PREFIX, got ${JSON.stringify(location)}`);
   }
   return diskStore(location, timed);
 }
 
-/** The absolute name of a lake's folder, as seen from another one; undefined where the lake is no folder. */
+/** The absolute name of a lake's folder, as seen from another one; undefined for a URL, which is no folder. */
 export function lakeFolder(location: string, from = ''): string | undefined {
-  return isOnS3(location) ? undefined : resolve(from, location);
+  return isUrl(location) ? undefined : resolve(from, location);
+}
+
+function isUrl(location: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(location);
 }
 
 function isOnS3(location: string): boolean {

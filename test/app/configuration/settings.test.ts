@@ -60,8 +60,8 @@ test('the command line goes before the environment, that before the file, that b
   expect(resolveSettings({}, empty, config)).toEqual(resolveSettings({}, {}, config));
 });
 
-test('a lake on S3 is no path', () => {
-  expect(resolveSettings({}, {}, { ...none, settings: { lake: 's3://b/p' } }).lake).toBe('s3://b/p');
+test.each(['s3://b/p', 'S3://b/p', 'gs://b/p'])('a URL as the lake (%s) is no path', (lake) => {
+  expect(resolveSettings({}, {}, { ...none, settings: { lake } }).lake).toBe(lake);
 });
 
 test.each([
