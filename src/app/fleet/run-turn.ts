@@ -176,12 +176,16 @@ async function takeAccount({ redis, keys }: Fleet, account: string): Promise<Fen
   const turn = Number(await redis.eval(take, 2, keys.turns, keys.holders, account, name));
   const lost = new AbortController();
   const check = async (): Promise<void> => {
-    const holder = await redis.hget(keys.holders, account);
-    if (holder === `${turn}-${name}`) return;
-    const message = `the account ${account} is in the hands of another turn (${holder ?? 'none'}): this one commits nothing more`;
-    const error = new LedgerlakeError('STOPPED', message);
-    lost.abort(error);
-    throw error;
+    try {
+      const holder = await redis.hget(keys.holders, account);
+      if (holder === `${turn}-${name}`) return;
+      const message = `the account ${account} is in the hands of another turn (${holder ?? 'none'}): this one commits nothing more`;
+      throw new LedgerlakeError('STOPPED', message);
+    } catch (error) {
+      // Also where the queue doesn't say: that is no failure of the account.
+      lost.abort(error);
+      throw error;
+    }
   };
   const holds = (store: Store): Store => ({
     ...store,

@@ -6,7 +6,7 @@ import type { Add } from '../../lake/delta/actions.js';
 import type { DeltaTable } from '../../lake/delta/delta-table.js';
 import { loadKeysOf, parseAppId } from '../../lake/delta/file-tags.js';
 import { localFile, defaultLimits, makeLakeFolder, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
-import { expectRows } from '../../lake/files/local-parquet.js';
+import { countRows, expectRows } from '../../lake/files/local-parquet.js';
 import type { Lake } from '../../lake/lake.js';
 import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
 import { mainFiles, notedLoads, writeForgetNote, type Load } from '../../lake/upkeep/erasure.js';
@@ -203,7 +203,10 @@ async function rewritten(
     table: table.schema,
     write: async (metadata: ReadonlyMap<string, string>) => {
       const source = await fetched(lake, path, workspace.fresh);
-      return writeFiltered(workspace, table.schema, [source], staying(rule, before), metadata);
+      const local = await writeFiltered(workspace, table.schema, [source], staying(rule, before), metadata);
+      // The source is deleted for good.
+      expectRows(table.schema, await countRows(workspace.database, source, staying(rule, before)), local.rows);
+      return local;
     },
   }));
   const target = { family, account: account ?? '', month: month ?? '', loadKeys };

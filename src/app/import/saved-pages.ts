@@ -89,6 +89,9 @@ const mark = Buffer.of(0xef, 0xbb, 0xbf);
 /** A line is held in memory; one that never ends is no file of bodies. */
 export const longestLine = 32 * 1024 * 1024;
 
+/** A piece of a line that is smaller is joined with the next one. */
+const joinedBytes = 64 * 1024;
+
 /** A line that isn't blank. */
 export interface Line {
   /** From 1, blank lines counted. */
@@ -114,7 +117,10 @@ export async function* linesOf(chunks: AsyncIterable<Buffer>, longest = longestL
   let length = 0;
   const begin = (piece: Buffer): void => {
     length += piece.length;
+    const last = begun.at(-1);
     if (length > longest) begun = [];
+    // A line may come in as many pieces as it has bytes.
+    else if (last !== undefined && last.length < joinedBytes) begun[begun.length - 1] = Buffer.concat([last, piece]);
     else begun.push(Buffer.from(piece));
   };
   const line = (rest: Buffer): Line | undefined => {

@@ -207,9 +207,9 @@ export async function noteRun(
       { slices, requests, files, bytes, rows: Object.fromEntries(rows), warnings: keptWarnings(warnings) },
     ]),
   );
-  // As it may be shown: without user and password.
-  const address = endpoint === undefined ? undefined : readEndpoint(endpoint);
   try {
+    // As it may be shown: without user and password. An import takes it from the lake's own note.
+    const address = endpoint === undefined ? undefined : readEndpoint(endpoint);
     await writeLastRun(store, {
       command,
       status: failure === undefined ? 'done' : 'failed',

@@ -29,14 +29,16 @@ export const forgetCommand: CommandDefinition = {
       json: given.flag('json'),
     };
     const { forget } = await import('../../app/forget/forget.js');
-    const terminal = process.stdin.isTTY ? askOnTerminal(context.signal) : undefined;
-    const confirm = async (question: string): Promise<boolean> =>
-      /^y(es)?$/i.test((await terminal?.ask(`${question} [y/N] `))?.trim() ?? '');
-    try {
-      await forget(options, { ...context, confirm: terminal && confirm });
-    } finally {
-      terminal?.close();
-    }
+    const confirm = async (question: string): Promise<boolean> => {
+      // Open for the answer alone: a job in the background that reads the terminal is stopped.
+      const terminal = askOnTerminal(context.signal);
+      try {
+        return /^y(es)?$/i.test((await terminal.ask(`${question} [y/N] `))?.trim() ?? '');
+      } finally {
+        terminal.close();
+      }
+    };
+    await forget(options, { ...context, confirm: process.stdin.isTTY ? confirm : undefined });
     return 0;
   },
 };

@@ -43,7 +43,7 @@ export function keptState<T>(
 ): KeptState<T> {
   const values = new Map(Object.entries(before));
   let isDirty = false;
-  let isBroken = false;
+  let isWarned = false;
   let writing: Promise<void> | undefined;
 
   const write = async (): Promise<void> => {
@@ -53,8 +53,9 @@ export function keptState<T>(
         await save(Object.fromEntries(values));
       }
     } catch (error) {
-      isBroken = true;
-      warn(error);
+      // Later values are tried as well, each with all that are known by then.
+      if (!isWarned) warn(error);
+      isWarned = true;
     } finally {
       writing = undefined;
     }
@@ -64,7 +65,7 @@ export function keptState<T>(
     keep: (name, value) => {
       values.set(name, value);
       isDirty = true;
-      if (!isBroken) writing ??= write();
+      writing ??= write();
     },
     flush: async () => {
       await writing;

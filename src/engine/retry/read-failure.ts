@@ -69,7 +69,7 @@ export class ReadFailure extends LedgerlakeError {
   /** The same failure, of another kind, after other pages, or with a message that goes on. */
   with({ kind = this.kind, more = '', pages = this.pages }: { kind?: FailureKind; more?: string; pages?: number }) {
     const { code, message, cause, status, details, tries } = this;
-    const text = more === '' ? message : `${message} ${more}`;
+    const text = more === '' ? message : `${message}${message.endsWith('.') ? '' : '.'} ${more}`;
     return new ReadFailure(kind, code, text, { cause, status, details, tries, pages });
   }
 }
@@ -78,7 +78,9 @@ export class ReadFailure extends LedgerlakeError {
 export function failureFrom(kind: FailureKind, error: LedgerlakeError, tries: number, advice: string): ReadFailure {
   const { code, status, details } = error;
   const tried = tries > 1 ? ` Tried ${tries} times.` : '';
-  const message = `${excerpt(withCutToken(error.message), 1000)}${tried}${advice === '' ? '' : ` ${advice}`}`;
+  const more = `${tried}${advice === '' ? '' : ` ${advice}`}`;
+  const said = excerpt(withCutToken(error.message), 1000);
+  const message = more === '' || said.endsWith('.') ? `${said}${more}` : `${said}.${more}`;
   return new ReadFailure(kind, code, message, { cause: error, status, details, tries });
 }
 

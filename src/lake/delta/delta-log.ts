@@ -240,12 +240,13 @@ export class DeltaLog {
     return (await this.#files('json')).map(({ version }) => version);
   }
 
-  /** Files of the log that are of a version, the oldest first: all, or those whose names end so. */
+  /** Files of the log that are of a version, the oldest first: all, or those whose names end so. A folder within may be a copy. */
   async #files(ending?: string, after?: string): Promise<LogFile[]> {
     const files: LogFile[] = [];
     for await (const { path, modifiedAt } of this.#store.list(this.#folder, after)) {
       const [, version, found] = /\/(\d{20})\.([^/]*)$/.exec(path) ?? [];
-      if (version !== undefined && (ending ?? found) === found)
+      const isWithin = path.lastIndexOf('/') === this.#folder.length;
+      if (isWithin && version !== undefined && (ending ?? found) === found)
         files.push({ path, version: Number(version), modifiedAt });
     }
     return files;
@@ -331,7 +332,7 @@ export class DeltaLog {
    */
   async #commitsBehind(version: number, upTo = version): Promise<(readonly Action[])[]> {
     const listed = await this.#files('json', version < 0 ? undefined : this.commitPath(version));
-    const newest = Math.max(version, upTo, listed.at(-1)?.version ?? -1);
+    const newest = listed.reduce((most, file) => Math.max(most, file.version), Math.max(version, upTo));
     const commits: (readonly Action[])[] = [];
     for (let next = version + 1; next <= newest; next += readAhead) {
       // Every one up to the newest, listed or not: a folder that others write to may be listed with one and without the one before.

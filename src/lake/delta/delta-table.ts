@@ -216,8 +216,10 @@ export class DeltaTable {
   /** What is wrong with the files beside the commits, which repeat what these say. */
   async logFaults(): Promise<readonly SkippedCheckpoint[]> {
     const hint = await this.#log.hintFault();
+    const skipped = this.damagedCheckpoints;
     const changed = await this.#log.changedCheckpoints();
-    return hint === undefined ? changed : [hint, ...changed];
+    const others = changed.filter(({ path }) => skipped.every((one) => one.path !== path));
+    return [...(hint === undefined ? [] : [hint]), ...skipped, ...others];
   }
 
   /** Compares the checkpoint that the table was read from with the commits that it stands for. */

@@ -30,11 +30,11 @@ export interface Lease {
   readonly startedAt: number;
   readonly renewedAt: number;
   /** Set where no other run may work on the lake meanwhile. */
-  readonly alone?: true;
+  readonly alone?: boolean;
   /** Set where the run writes no files any more and only clears up. */
-  readonly clearing?: true;
+  readonly clearing?: boolean;
   /** Set where the run has ended before it had cleared up: what it left waits for a vacuum. */
-  readonly ended?: true;
+  readonly ended?: boolean;
 }
 
 /** This run's lease: other runs leave alone what was written since it began. */
@@ -179,9 +179,9 @@ const leaseSchema = z.object({
   start: z.string().max(1000),
   startedAt: instant,
   renewedAt: instant,
-  alone: z.literal(true).exactOptional(),
-  clearing: z.literal(true).exactOptional(),
-  ended: z.literal(true).exactOptional(),
+  alone: z.boolean().exactOptional(),
+  clearing: z.boolean().exactOptional(),
+  ended: z.boolean().exactOptional(),
 });
 
 async function isAlive({ machine, pid, start, renewedAt, ended }: Lease, now: number): Promise<boolean> {

@@ -36,7 +36,7 @@ function unknownParameter(operation: Operation, name: string): Error {
         `${operation.name} has no parameter ${quoted(name, 50)}; it has ${namesOf(operation).join(', ')}.`,
         name,
       )
-    : invalidInput(`${name} must be written ${meant}: parameter names are case-sensitive`, name);
+    : invalidInput(`${name} must be written ${meant}: parameter names are case-sensitive.`, name);
 }
 
 function decoded(text: string): string {

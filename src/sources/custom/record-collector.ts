@@ -39,7 +39,7 @@ export function recordCollector(loaded: LoadedDefinition, window: Window): Colle
 
   const take = (record: Json): void => {
     const given = callDefinition(loaded.file, 'rows', () => definition.rows(record));
-    for (const row of [given].flat()) {
+    for (const row of isList(given) ? given : [given]) {
       refuseUnknown(loaded, row);
       for (const column of columns) {
         const value = readCell(column, row[column.name]);
@@ -253,4 +253,10 @@ function exactNumber(cell: Cell, read: (text: string) => bigint | number | undef
 
 function ofBoolean(value: Value): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined;
+}
+
+type Given = ReturnType<LoadedDefinition['definition']['rows']>;
+
+function isList(given: Given): given is Extract<Given, readonly unknown[]> {
+  return Array.isArray(given);
 }

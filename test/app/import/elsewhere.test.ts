@@ -6,6 +6,8 @@ import { expect, test, vi } from 'vitest';
 import { importLimits } from '../../../src/app/import/imported-day-files.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { clockAt, database, fileHashes, ran, serving, temporaryFolder } from '../lake-run.js';
+import { diskStore } from '../../../src/lake/store/disk.js';
+import { readLastRun, writeLastRun } from '../../../src/lake/upkeep/last-run.js';
 import { copied } from '../../lake/s3-run.js';
 import { builtThread } from '../../core/parquet/built-thread.js';
 import { servedBucket } from '../../s3-server/served-bucket.js';
@@ -87,4 +89,18 @@ test('an import beside a running backfill: each day is of one of them, and nothi
   const dated = 'SELECT raw FROM events WHERE posted_at IS NOT NULL ORDER BY raw';
   expect(await (await database(root, clock)).rows(dated)).toEqual(await (await database(alone, clock)).rows(dated));
   expect(found(await verified({ root, clock }))).toEqual([]);
+});
+
+test('a lake whose last run is said to have read from nowhere is imported into all the same', async () => {
+  const url = await serving({ ledger: createSeller({ seed: 7, events: 300, profile: 'edge-cases' }, clock), clock });
+  const file = await fileOf(await fetchedBodies(url, '/finances/v0/financialEvents', days));
+  const root = await temporaryFolder();
+  await imported({ root, clock }, [file]);
+  const store = diskStore(root);
+  const last = await readLastRun(store);
+  if (last === undefined) throw new Error('expected the note of a run');
+  await writeLastRun(store, { ...last, endpoint: 'httpq://host' });
+  const { failure, logged, summary } = await imported({ root, clock }, [file]);
+  expect([failure, summary.status]).toEqual([undefined, 'done']);
+  expect(logged).toContain('the note for `ledgerlake status` could not be written');
 });

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { TokenBucket } from '../../../src/engine/rate-limit/token-bucket.js';
@@ -55,4 +55,8 @@ test('where it can not be written that is told once', async () => {
   await kept.flush();
   expect(told).toHaveLength(1);
   expect(await readFile(path, 'utf8')).toBe('in the way');
+  await rm(path);
+  kept.keep('groups', 3);
+  await kept.flush();
+  expect(JSON.parse(await readFile(join(path, 'quota.json'), 'utf8'))).toEqual({ events: 2, groups: 3 });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { checksumOf } from '../../../src/lake/delta/checkpoint.js';
-import { encodeCheckpoint } from '../../../src/lake/delta/checkpoint.js';
+import { checksumOf, encodeCheckpoint, withChecksum } from '../../../src/lake/delta/checkpoint.js';
+import type { Add } from '../../../src/lake/delta/actions.js';
 import { restoreSwapped } from '../../../src/lake/transaction/references.js';
 import { memoryStore, type MemoryStore } from '../memory-store.js';
 import { adding, checkpointFile, commitFile, contents, file, hintFile, opened } from '../small-table.js';
@@ -19,13 +19,13 @@ function bytesOf(store: MemoryStore, path: string): Buffer {
 const names = (count: number) => Array.from({ length: count }, (_, at) => `f${at}`).toSorted();
 
 /** A checkpoint as versions without checksums wrote it, of these files. */
-async function withoutChecksum(files: readonly string[]): Promise<Uint8Array> {
+async function withoutChecksum(files: readonly string[], entry = file): Promise<Uint8Array> {
   const metaData = {
     ...{ id: 'i', format: { provider: 'parquet', options: {} }, schemaString: '{}' },
     ...{ partitionColumns: ['account', 'month'], configuration: {} },
   };
   const txns = files.map((name) => ({ appId: `ledgerlake/p/a/${name}`, version: 1 }));
-  const state = { protocol: { minReaderVersion: 1, minWriterVersion: 2 }, metaData, files: files.map(file), txns };
+  const state = { protocol: { minReaderVersion: 1, minWriterVersion: 2 }, metaData, files: files.map(entry), txns };
   return (await encodeCheckpoint(state)).bytes;
 }
 
@@ -105,6 +105,29 @@ describe('a checkpoint', () => {
       ) as string,
     });
   });
+});
+
+test('a copy of a log in a folder within it is no part of it', async () => {
+  const store = await logOf(45);
+  const within = (path: string) => path.replace('_delta_log/', '_delta_log/backup/');
+  for (const path of [commitFile(3), checkpointFile(20)])
+    store.files.set(within(path), bytesOf(store, path).subarray(9));
+  const table = await opened(store);
+  expect(contents(table).files).toEqual(names(45));
+  expect(await table.logFaults()).toEqual([]);
+  await table.repairCheckpoints(true);
+  await table.dropOldCheckpoints(true);
+  expect(store.files.has(within(checkpointFile(20)))).toBe(true);
+});
+
+const nameless = (name: string): Add => ({ ...file(name), path: null as unknown as string });
+
+test('a checkpoint with a right checksum that no reader understands is told', async () => {
+  const store = await logOf(45);
+  store.files.set(checkpointFile(41), withChecksum(await withoutChecksum(['f0'], nameless), 'things/41'));
+  const table = await opened(store);
+  expect(contents(table).files).toEqual(names(45));
+  expect(await table.logFaults()).toMatchObject([{ path: checkpointFile(41) }]);
 });
 
 test('a file that a commit adds and none removes is refused to whoever is about to delete it', async () => {
