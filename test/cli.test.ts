@@ -6,7 +6,9 @@ import { describe, expect, test } from 'vitest';
 import { version } from '../src/core/version.js';
 import packageJson from '../package.json' with { type: 'json' };
 import { summaryFields } from './app/built-command.js';
-import { temporaryFolder } from './app/lake-run.js';
+import { createSeller } from '../src/emulator/seller/seller.js';
+import { encodeCheckpoint, withChecksum } from '../src/lake/delta/checkpoint.js';
+import { clockAt, ran, serving, temporaryFolder } from './app/lake-run.js';
 import { freePort } from './free-port.js';
 
 interface Ended {
@@ -160,4 +162,28 @@ describe('a first run', () => {
       expect(Object.keys(summary.pipelines[pipeline] ?? {})).toEqual(expect.arrayContaining(summaryFields));
     }
   });
+});
+
+test('a file that makes the Parquet reader panic ends a command in one line', async () => {
+  const lake = join(await temporaryFolder(), 'lake');
+  const clock = clockAt('2025-06-01T00:05:00Z');
+  const ledger = createSeller({ seed: 7, events: 200, profile: 'plausible' }, clock);
+  const range = { from: '2025-05-01', to: '2025-05-20', account: 'shop' };
+  await ran({ lake, endpoint: await serving({ ledger, clock }), ...range }, { clock });
+  const log = join(lake, 'events', '_delta_log');
+  const metaData = {
+    ...{ id: 'i', format: { provider: 'parquet', options: {} }, schemaString: '{}' },
+    ...{ partitionColumns: ['account', 'month'], configuration: {} },
+  };
+  const state = { protocol: { minReaderVersion: 1, minWriterVersion: 2 }, metaData, files: [], txns: [] };
+  const bytes = Buffer.from((await encodeCheckpoint(state)).bytes);
+  bytes.fill(0xff, 4, 60);
+  // Whoever hands over a lake may have computed the checksum.
+  await writeFile(join(log, `${'0'.repeat(20)}.checkpoint.parquet`), withChecksum(bytes, 'events/0'));
+  await writeFile(join(log, '_last_checkpoint'), '{"version":0,"size":2}');
+  const { code, err } = await ledgerlake(['status', '--lake', lake]);
+  expect([code, err.trimEnd().split('\n')]).toEqual([
+    1,
+    [expect.stringMatching(/^ledgerlake: expected Parquet bytes/)],
+  ]);
 });

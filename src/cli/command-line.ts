@@ -7,7 +7,7 @@ import { watchOutput } from './options/terminal.js';
 import type { Stopping } from './options/stop-signals.js';
 import { systemClock } from '../core/clock.js';
 import type { CommandContext } from '../app/context.js';
-import { usageError } from '../core/errors.js';
+import { LedgerlakeError, usageError } from '../core/errors.js';
 import { printableLines } from '../core/printable.js';
 import { version } from '../core/version.js';
 
@@ -66,12 +66,18 @@ function define(parser: Argv, command: CommandDefinition, surroundings: Surround
         emit({ event: 'message', message });
       };
       const print = (text: string) => process.stdout.write(`${printableLines(text)}\n`);
+      const crash = (error: unknown): void => {
+        process.exitCode = failed(faultOf(error), listener);
+        void listener.close().finally(() => process.exit());
+      };
+      process.once('uncaughtException', crash);
       try {
         process.exitCode = await command.run(given, { ...surroundings, print, log, emit, printCompletion });
       } catch (error) {
         process.exitCode = failed(error, listener);
       } finally {
         await listener.close();
+        process.off('uncaughtException', crash);
       }
     },
   );
@@ -124,6 +130,20 @@ async function helpFor(words: readonly string[]): Promise<string | undefined> {
   const named = read.find((word) => commands.some(({ name }) => name === word));
   const command = commands.find(({ name }) => name === named);
   return command === undefined ? overallHelp(commands, width) : commandHelp(command, width);
+}
+
+/**
+ * What was thrown outside of every promise, as an error for the user: the Parquet reader does that where bytes are damaged and
+ * their checksum says otherwise. The lake survives it as any crash.
+ */
+function faultOf(error: unknown): unknown {
+  if (!(error instanceof Error && error.name === 'RuntimeError')) return error;
+  return new LedgerlakeError(
+    'LAKE_STORE',
+    `expected Parquet bytes that can be read, the reader failed (${error.message}): a file of the lake is damaged, or ` +
+      'memory ran out; restore the file from a copy, what was committed stays',
+    { cause: error },
+  );
 }
 
 /** Tells what went wrong; the exit code. */
