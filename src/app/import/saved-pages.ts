@@ -89,8 +89,8 @@ const mark = Buffer.of(0xef, 0xbb, 0xbf);
 /** A line is held in memory; one that never ends is no file of bodies. */
 export const longestLine = 32 * 1024 * 1024;
 
-/** A piece of a line that is smaller is joined with the next one. */
-const joinedBytes = 64 * 1024;
+/** Memory for a line that was begun is kept for the next one, where it isn't more than this. */
+const keptBytes = 16 * 1024 * 1024;
 
 /** A line that isn't blank. */
 export interface Line {
@@ -112,21 +112,23 @@ export interface Line {
  */
 export async function* linesOf(chunks: AsyncIterable<Buffer>, longest = longestLine): AsyncGenerator<Line> {
   let number = 1;
-  /** Copies of what earlier chunks have of a line: of one that is too long none are kept. */
-  let begun: Buffer[] = [];
+  /** Begins with what earlier chunks have of a line: one piece of memory, as a line may come in as many pieces as it has bytes. */
+  let begun = Buffer.alloc(0);
+  /** Bytes of the line so far: of one that is too long none are kept. */
   let length = 0;
   const begin = (piece: Buffer): void => {
-    length += piece.length;
-    const last = begun.at(-1);
-    if (length > longest) begun = [];
-    // A line may come in as many pieces as it has bytes.
-    else if (last !== undefined && last.length < joinedBytes) begun[begun.length - 1] = Buffer.concat([last, piece]);
-    else begun.push(Buffer.from(piece));
+    const end = length + piece.length;
+    if (end > longest) begun = Buffer.alloc(0);
+    else {
+      if (end > begun.length) begun = Buffer.concat([begun.subarray(0, length)], Math.min(2 * end, longest));
+      begun.set(piece, length);
+    }
+    length = end;
   };
   const line = (rest: Buffer): Line | undefined => {
-    const isKept = length + rest.length <= longest;
-    const bytes = isKept ? withoutMark(length > 0 ? Buffer.concat([...begun, rest]) : rest) : undefined;
-    begun = [];
+    if (length > 0) begin(rest);
+    const isKept = Math.max(length, rest.length) <= longest;
+    const bytes = isKept ? withoutMark(length > 0 ? begun.subarray(0, length) : rest) : undefined;
     length = 0;
     return bytes !== undefined && isBlank(bytes) ? undefined : { number, bytes };
   };
@@ -145,6 +147,7 @@ export async function* linesOf(chunks: AsyncIterable<Buffer>, longest = longestL
     for (let end = chunk.indexOf(newline, start); end >= 0; end = chunk.indexOf(newline, start)) {
       const whole = line(chunk.subarray(start, end));
       if (whole !== undefined) yield whole;
+      if (begun.length > keptBytes) begun = Buffer.alloc(0);
       number++;
       start = end + 1;
       passEmpty();
