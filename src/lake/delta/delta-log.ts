@@ -332,7 +332,7 @@ export class DeltaLog {
    */
   async #commitsBehind(version: number, upTo = version): Promise<(readonly Action[])[]> {
     const listed = await this.#files('json', version < 0 ? undefined : this.commitPath(version));
-    const newest = listed.reduce((most, file) => Math.max(most, file.version), Math.max(version, upTo));
+    const newest = Math.max(version, upTo, listed.at(-1)?.version ?? -1);
     const commits: (readonly Action[])[] = [];
     for (let next = version + 1; next <= newest; next += readAhead) {
       // Every one up to the newest, listed or not: a folder that others write to may be listed with one and without the one before.
