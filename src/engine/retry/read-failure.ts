@@ -69,19 +69,23 @@ export class ReadFailure extends LedgerlakeError {
   /** The same failure, of another kind, after other pages, or with a message that goes on. */
   with({ kind = this.kind, more = '', pages = this.pages }: { kind?: FailureKind; more?: string; pages?: number }) {
     const { code, message, cause, status, details, tries } = this;
-    const text = more === '' ? message : `${message}${message.endsWith('.') ? '' : '.'} ${more}`;
-    return new ReadFailure(kind, code, text, { cause, status, details, tries, pages });
+    return new ReadFailure(kind, code, sentences(message, more), { cause, status, details, tries, pages });
   }
 }
 
 /** The failure that the last attempt's error leads to. `advice`: a sentence that its message ends with. */
 export function failureFrom(kind: FailureKind, error: LedgerlakeError, tries: number, advice: string): ReadFailure {
   const { code, status, details } = error;
-  const tried = tries > 1 ? ` Tried ${tries} times.` : '';
-  const more = `${tried}${advice === '' ? '' : ` ${advice}`}`;
-  const said = excerpt(withCutToken(error.message), 1000);
-  const message = more === '' || said.endsWith('.') ? `${said}${more}` : `${said}.${more}`;
+  const tried = tries > 1 ? `Tried ${tries} times.` : '';
+  const message = sentences(excerpt(withCutToken(error.message), 1000), tried, advice);
   return new ReadFailure(kind, code, message, { cause: error, status, details, tries });
+}
+
+/** A message, which has no full stop of its own, and the sentences behind it that aren't empty. */
+function sentences(message: string, ...more: readonly string[]): string {
+  const others = more.filter((sentence) => sentence !== '');
+  if (others.length === 0) return message;
+  return [message.endsWith('.') ? message : `${message}.`, ...others].join(' ');
 }
 
 /**
