@@ -6,7 +6,8 @@ export default defineConfig({
     include: ['test/attack/*.attack.ts'],
     // Trials start processes of their own: more at once would only wait for each other.
     maxWorkers: 2,
-    testTimeout: 1_800_000,
+    // A whole campaign takes an hour and more.
+    testTimeout: 10_800_000,
     hookTimeout: 600_000,
   },
 });
