@@ -1,4 +1,4 @@
-import type { FinancesPipeline } from '../src/sources/finances/api-v0/finances-api.js';
+import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 import { financialEventGroups } from './financial-event-groups.js';
 import { financialEvents } from './financial-events.js';
 import { groupEventsPipeline } from './group-events.js';

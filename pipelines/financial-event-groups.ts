@@ -9,7 +9,7 @@ import {
 } from '../src/sources/finances/api-v0/slicing/listing-slicing.js';
 import { heldAndRead } from '../src/sources/finances/api-v0/event-pages.js';
 import { groups } from '../src/sources/finances/model/tables.js';
-import type { FinancesPipeline } from '../src/sources/finances/api-v0/finances-api.js';
+import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 
 const name = 'financial-event-groups';
 const operation = 'ListFinancialEventGroups';
@@ -25,12 +25,12 @@ export const financialEventGroups: FinancesPipeline<ListingSlice, ScannedPage> =
   // Groups are few: a month of them is one page or two.
   ...listingSlicing({ pipeline: name, table: groups.name, gridDays: 31, probeDays: 31, guessPerDay: 1 }),
   probes: (job) => listingProbes(financialEventGroups, job),
-  pace: (upstream) => upstream.pace(operation),
-  begun: (upstream) => upstream.begun(operation),
+  pace: (upstream) => upstream.v0.pace(operation),
+  begun: (upstream) => upstream.v0.begun(operation),
   warnings: (job, now) => ({ ...listingWarnings(job, name), ...historyWarnings(job, name, groups.name, now) }),
   pages: ({ window: { start, end }, held }, reading) => {
     const opened = { FinancialEventGroupStartedAfter: start, FinancialEventGroupStartedBefore: end };
-    return heldAndRead(held, reading.upstream.pages(operation, opened, reading));
+    return heldAndRead(held, reading.upstream.v0.pages({ operation, parameters: opened }, reading));
   },
   collect: ({ window, held }) => groupCollector(window, held !== undefined),
 };

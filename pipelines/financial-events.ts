@@ -4,7 +4,7 @@ import { windowProbes, windowSlicing } from '../src/engine/slicing/window-slicin
 import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/collectors.js';
 import { historyWarnings } from '../src/sources/finances/api-v0/history-limit.js';
 import { answering, windowSource } from '../src/sources/finances/api-v0/event-pages.js';
-import type { FinancesPipeline } from '../src/sources/finances/api-v0/finances-api.js';
+import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 import { entries, events } from '../src/sources/finances/model/tables.js';
 
 const name = 'financial-events';
@@ -20,12 +20,12 @@ export const financialEvents: FinancesPipeline<WindowSlice, EventsPage> = {
   tables: [entries, events],
   ...windowSlicing({ pipeline: name, table: events.name, instants: 'effective_at', gridDays: 7, probeDays: 10 }),
   probes: (job) => windowProbes(financialEvents, job),
-  pace: (upstream) => upstream.pace(operation),
-  begun: (upstream) => upstream.begun(operation),
+  pace: (upstream) => upstream.v0.pace(operation),
+  begun: (upstream) => upstream.v0.begun(operation),
   warnings: (job, now) => historyWarnings(job, name, events.name, now),
   pages: ({ window }, reading) => {
     const posted = { PostedAfter: window.start, PostedBefore: window.end };
-    return answering(windowSource(window), reading.upstream.pages(operation, posted, reading));
+    return answering(windowSource(window), reading.upstream.v0.pages({ operation, parameters: posted }, reading));
   },
   collect: ({ window }) => eventCollector({ events, entries }, () => monthOf(window.start)),
 };

@@ -5,7 +5,7 @@ import { groupPages, answering, groupSource } from '../src/sources/finances/api-
 import type { GroupSlice } from '../src/sources/finances/api-v0/group-slices.js';
 import { groupSlicing, hasLoadedGroups } from '../src/sources/finances/api-v0/slicing/group-slicing.js';
 import { listingProbes } from '../src/sources/finances/api-v0/slicing/listing-slicing.js';
-import type { FinancesPipeline } from '../src/sources/finances/api-v0/finances-api.js';
+import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 import { groupEntries, groupEvents } from '../src/sources/finances/model/tables.js';
 import { financialEventGroups } from './financial-event-groups.js';
 import { financialEvents } from './financial-events.js';
@@ -28,7 +28,7 @@ export const groupEventsPipeline: FinancesPipeline<GroupSlice, EventsPage> = {
     ...listingProbes(financialEventGroups, job),
     ...(hasLoadedGroups(job, name, groupEvents.name) ? [] : windowProbes(financialEvents, job)),
   ],
-  pace: (upstream) => upstream.pace(operation),
+  pace: (upstream) => upstream.v0.pace(operation),
   pages: (slice, reading) => answering(groupSource(slice), groupPages(slice, reading)),
   collect: ({ opened }) => eventCollector({ events: groupEvents, entries: groupEntries }, () => monthOf(opened)),
 };

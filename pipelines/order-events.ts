@@ -1,7 +1,7 @@
 import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/collectors.js';
 import { orderSlicing, type OrderSlice } from '../src/sources/finances/api-v0/slicing/order-slicing.js';
 import { firstMonth, orderPages } from '../src/sources/finances/api-v0/event-pages.js';
-import type { FinancesPipeline } from '../src/sources/finances/api-v0/finances-api.js';
+import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 import { orderEntries, orderEvents } from '../src/sources/finances/model/tables.js';
 
 const name = 'order-events';
@@ -15,7 +15,7 @@ export const orderEventsPipeline: FinancesPipeline<OrderSlice, EventsPage> = {
   operation,
   tables: [orderEntries, orderEvents],
   ...orderSlicing({ pipeline: name, table: orderEvents.name, batch: 100 }),
-  pace: (upstream) => upstream.pace(operation),
+  pace: (upstream) => upstream.v0.pace(operation),
   pages: ({ orders }, reading) => orderPages(orders, reading),
   collect: () => eventCollector({ events: orderEvents, entries: orderEntries }, (_source, dates) => firstMonth(dates)),
 };

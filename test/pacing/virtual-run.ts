@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../src/core/clock.js';
-import { connectFinances, verdictOn } from '../../src/sources/finances/api-v0/finances-api.js';
+import { connectFinances, verdictOn } from '../../src/sources/finances/connect-finances.js';
 import { plainLog } from '../../src/observe/log/plain-log.js';
 import { tables } from '../../src/sources/finances/model/tables.js';
 import { Lake } from '../../src/lake/lake.js';

@@ -1,7 +1,7 @@
 import { defaultPipelines, pipelines } from '../../../pipelines/all-pipelines.js';
 import { usageError } from '../../core/errors.js';
 import { isCustom, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
-import type { FinancesPipeline } from '../../sources/finances/api-v0/finances-api.js';
+import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import { orderIdPattern } from '../../sources/finances/api-v0/operations.js';
 
 /**

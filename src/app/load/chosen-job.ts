@@ -1,6 +1,6 @@
 import { isCustom, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { readEndpoint } from '../../engine/http/address.js';
-import type { FinancesPipeline } from '../../sources/finances/api-v0/finances-api.js';
+import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import { readAccount, readOwnAccount } from '../configuration/account.js';
 import { areOwn, choosePipelines, readOrders } from '../configuration/chosen-pipelines.js';
 

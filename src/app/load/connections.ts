@@ -17,7 +17,7 @@ import {
   connectFinances,
   type FinancesPipeline,
   type FinancesUpstream,
-} from '../../sources/finances/api-v0/finances-api.js';
+} from '../../sources/finances/connect-finances.js';
 import { openLargeGroups } from '../../sources/finances/api-v0/large-groups.js';
 import { largeGroupsFile, openQuota, pagesFolder, quotaFile, stateFolder, type StateLocation } from './state-folder.js';
 
@@ -79,15 +79,6 @@ export async function withUpstream<T>(
   const connection = connectFinances({ ...common, endpoint, signIn, quota: { rate, burst }, ...state, largeGroups });
   return use(connection.upstream, () => connection.sweep()).finally(() => connection.close());
 }
-
-/** For runs that ask nothing of the finances. */
-export const noUpstream: FinancesUpstream = {
-  pages: () => {
-    throw new Error('nothing is asked of the finances');
-  },
-  pace: () => undefined,
-  begun: () => [],
-};
 
 /**
  * Runs with custom pipelines connected to their APIs; the others are as they were.

@@ -2,7 +2,12 @@ import { emitDamagedCheckpoints, type RunContext } from '../context.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { tables } from '../../sources/finances/model/tables.js';
-import { verdictOn, type FinancesPipeline, type FinancesUpstream } from '../../sources/finances/api-v0/finances-api.js';
+import {
+  noUpstream,
+  verdictOn,
+  type FinancesPipeline,
+  type FinancesUpstream,
+} from '../../sources/finances/connect-finances.js';
 import { type Findings, emptyFailure } from '../reconcile/findings.js';
 import { EventRevisions } from '../reconcile/reconcile-slice.js';
 import { describeTables, describedTables } from '../../lake/table-descriptions.js';
@@ -21,7 +26,7 @@ import { runPipelines } from '../../engine/run/runner.js';
 import type { Window } from '../../core/windows.js';
 import { emittingWatermarks } from '../sync/freshness.js';
 import { windowedOf } from '../sync/synced-pipelines.js';
-import { customAddress, noUpstream, withCustomConnections, withUpstream, type UpstreamOptions } from './connections.js';
+import { customAddress, withCustomConnections, withUpstream, type UpstreamOptions } from './connections.js';
 import type { ChosenJob, JobOptions } from './chosen-job.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 

@@ -3,7 +3,7 @@ import { TokenBucket } from '../../engine/rate-limit/token-bucket.js';
 import { planConcurrency, maxPages, type Quota } from '../../engine/run/concurrency-plan.js';
 import type { Job } from '../../engine/run/pipeline.js';
 import { mainTable, type Forecast, type Holding, type ProbedPage } from '../../engine/slicing/slicing.js';
-import type { FinancesPipeline } from '../../sources/finances/api-v0/finances-api.js';
+import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { fileSizes, pageBytes, rawSize, type FilesOfSlice } from './file-estimate.js';
 

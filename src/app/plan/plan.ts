@@ -2,7 +2,7 @@ import type { Job, Reading, RequestCounts } from '../../engine/run/pipeline.js';
 import { windowSlice } from '../../engine/slicing/window-slices.js';
 import { pageSize } from '../../engine/run/slice-queue.js';
 import type { Probe, ProbedPage } from '../../engine/slicing/slicing.js';
-import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/api-v0/finances-api.js';
+import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/connect-finances.js';
 import { tables } from '../../sources/finances/model/tables.js';
 import { describedTables } from '../../lake/table-descriptions.js';
 import { Lake } from '../../lake/lake.js';

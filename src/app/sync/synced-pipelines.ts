@@ -5,7 +5,7 @@ import { mainTable, type SyncJob } from '../../engine/slicing/slicing.js';
 import type { Tabled } from '../../core/columns/table.js';
 import type { Lake } from '../../lake/lake.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';
-import type { FinancesPipeline } from '../../sources/finances/api-v0/finances-api.js';
+import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import { lookBackDays, type LookBackRule, type LookBacks } from './look-back.js';
 
 /** A sync that is done in several runs, each of which goes on where the one before it left off. */

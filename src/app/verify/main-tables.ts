@@ -7,7 +7,7 @@ import { type Coverage, mainTable as mainTableOf } from '../../engine/slicing/sl
 import { windowSlicing } from '../../engine/slicing/window-slicing.js';
 import type { Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
-import type { FinancesPipeline } from '../../sources/finances/api-v0/finances-api.js';
+import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 
 /** A main table, what reads into it, and what a load key of it stands for. */
 export interface MainTable {

@@ -7,6 +7,7 @@ import { scanPage } from '../../../src/sources/finances/api-v0/finances-page.js'
 import { windowSource } from '../../../src/sources/finances/api-v0/event-pages.js';
 import { tables } from '../../../src/sources/finances/model/tables.js';
 import { Lake, type Split } from '../../../src/lake/lake.js';
+import { noUpstream } from '../../../src/sources/finances/connect-finances.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import type { Store } from '../../../src/lake/store/store.js';
 import { runPipelines } from '../../../src/engine/run/runner.js';
@@ -53,11 +54,7 @@ export async function load(
   };
   const { failure } = await runPipelines([pipeline], {
     job: { account: 'shop', range: slice.window, lake, refresh, orders: [] },
-    upstream: {
-      pages: () => Promise.reject(new Error('not asked')) as never,
-      pace: () => undefined,
-      begun: () => [],
-    },
+    upstream: noUpstream,
     clock: systemClock,
     signal: new AbortController().signal,
     emit: () => undefined,

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { connectFinances, verdictOn } from '../../../src/sources/finances/api-v0/finances-api.js';
+import { connectFinances, verdictOn } from '../../../src/sources/finances/connect-finances.js';
 import { tables } from '../../../src/sources/finances/model/tables.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';

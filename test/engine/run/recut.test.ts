@@ -31,8 +31,7 @@ test('a first slice that holds far more than a chain of pages may have is given 
       orders: [],
     },
     upstream: {
-      ...upstreamOf(seller),
-      pace: () => ({ rate: 50, burst: 1000, level: 500, latency: 0.01 }),
+      v0: { ...upstreamOf(seller).v0, pace: () => ({ rate: 50, burst: 1000, level: 500, latency: 0.01 }) },
     },
     clock,
     signal: new AbortController().signal,

@@ -21,10 +21,10 @@ async function folder(): Promise<string> {
 
 /** Loads events by date on a store, as fast as a service of one request a second and slice allows. */
 async function loaded(store: Store, tell: (event: RunEvent) => void, signal = new AbortController().signal) {
-  const upstream = upstreamOf(smallSeller());
+  const { v0 } = upstreamOf(smallSeller());
   return runPipelines(choosePipelines(['financial-events'], false), {
     job: { account: 'shop', range, lake: await Lake.open(store, tables, clock), refresh: false, orders: [] },
-    upstream: { ...upstream, pace: () => ({ rate: 1, burst: 10, level: 5, latency: 0.1 }) },
+    upstream: { v0: { ...v0, pace: () => ({ rate: 1, burst: 10, level: 5, latency: 0.1 }) } },
     clock: systemClock,
     signal,
     emit: tell,

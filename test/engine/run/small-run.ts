@@ -2,7 +2,8 @@ import type { Clock } from '../../../src/core/clock.js';
 import { readPages } from '../../../src/engine/paging/paginator.js';
 import { readFinancesPage } from '../../../src/sources/finances/api-v0/finances-page.js';
 import { tables } from '../../../src/sources/finances/model/tables.js';
-import { financesApi, type FinancesUpstream } from '../../../src/sources/finances/api-v0/finances-api.js';
+import { financesApi } from '../../../src/sources/finances/api-v0/finances-api.js';
+import type { FinancesUpstream } from '../../../src/sources/finances/connect-finances.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { acquireLease } from '../../../src/lake/upkeep/leases.js';
 import type { Store } from '../../../src/lake/store/store.js';
@@ -54,12 +55,11 @@ export function upstreamOf(ledger: Ledger): FinancesUpstream {
   const bodies = new Map<string, Promise<Uint8Array>>();
   const body = async (path: string): Promise<Uint8Array> => Buffer.from((await answer('GET', path)).body);
   return {
-    pace: () => undefined,
-    begun: () => [],
-    pages: (operation, parameters, reading) =>
-      readPages(
-        { operation, parameters },
-        {
+    v0: {
+      pace: () => undefined,
+      begun: () => [],
+      pages: (asked, reading) =>
+        readPages(asked, {
           asking: reading,
           api,
           clock,
@@ -72,8 +72,8 @@ export function upstreamOf(ledger: Ledger): FinancesUpstream {
             const page = readFinancesPage(await received);
             return { page, headers: new Map(), body: await received, requestId: undefined };
           },
-        },
-      ),
+        }),
+    },
   };
 }
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { FinancesUpstream } from '../../../src/sources/finances/api-v0/finances-api.js';
+import type { FinancesUpstream } from '../../../src/sources/finances/connect-finances.js';
 import { faultyStore, type Fault } from '../../lake/faulty-store.js';
 import { contents, globbed, truthOf } from '../../lake/lake-truth.js';
 import { memoryStore } from '../../lake/memory-store.js';

@@ -5,11 +5,11 @@ import type { EventsPage } from './collectors.js';
 import type { GroupSlice } from './group-slices.js';
 import { scanPage, type ScannedPage, type FinancesPage } from './finances-page.js';
 import type { RowSource } from '../model/slice-rows.js';
-import type { FinancesUpstream } from './finances-api.js';
+import type { WithFinancesV0 } from './finances-api.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import { patienceMs, type LargeGroup } from './large-groups.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
-import { unaskable } from './request-path.js';
+import { unaskable, type FinancesQuery } from './request-path.js';
 import { isoDate } from '../../../core/numeric/instant.js';
 
 /** Events of an order, which has no window. */
@@ -46,15 +46,25 @@ export async function* heldAndRead(
   yield* pages;
 }
 
+const orderQuery = (orderId: string): FinancesQuery => ({
+  operation: 'ListFinancialEventsByOrderId',
+  parameters: { orderId },
+});
+
+const groupQuery = (eventGroupId: string): FinancesQuery => ({
+  operation: 'ListFinancialEventsByGroupId',
+  parameters: { eventGroupId },
+});
+
 /** The pages of several orders, one order after the other. */
 export async function* orderPages(
   orders: readonly string[],
-  reading: Reading<FinancesUpstream>,
+  reading: Reading<WithFinancesV0>,
 ): AsyncGenerator<EventsPage> {
   for (const orderId of orders) {
     const source = orderSource(orderId);
     try {
-      yield* answering(source, reading.upstream.pages('ListFinancialEventsByOrderId', { orderId }, reading));
+      yield* answering(source, reading.upstream.v0.pages(orderQuery(orderId), reading));
     } catch (error) {
       // One id that the service doesn't know, mistyped perhaps, is no reason to leave out the others.
       if (!(error instanceof LedgerlakeError) || error.status !== 404) throw error;
@@ -81,16 +91,16 @@ const manyEvents = 10_000;
  */
 export async function* groupPages(
   { group }: GroupSlice,
-  reading: Reading<FinancesUpstream>,
+  reading: Reading<WithFinancesV0>,
 ): AsyncGenerator<FinancesPage> {
-  const { upstream } = reading;
+  const { v0 } = reading.upstream;
   const why = unaskable(group.id);
   if (why !== undefined) throw new ReadFailure('unaskable', 'UPSTREAM_BODY', unaskableText(why));
-  const known = upstream.largeGroups?.find(group);
+  const known = v0.largeGroups?.find(group);
   if (known !== undefined) throw new ReadFailure('known', 'UPSTREAM_STATUS', knownText(known));
   let events = 0;
   try {
-    for await (const page of upstream.pages('ListFinancialEventsByGroupId', { eventGroupId: group.id }, reading)) {
+    for await (const page of v0.pages(groupQuery(group.id), reading)) {
       events += page.results;
       yield page;
     }
@@ -100,7 +110,7 @@ export async function* groupPages(
     }
     // A page that is refused though those before it came: nothing else about it is different.
     if (!(error instanceof ReadFailure) || error.kind !== 'invalid' || events === 0) throw error;
-    if (events >= manyEvents) await upstream.largeGroups?.add(group, events);
+    if (events >= manyEvents) await v0.largeGroups?.add(group, events);
     throw error.with({ more: sizeText(events) });
   }
 }
