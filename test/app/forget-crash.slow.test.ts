@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { forgetIn } from '../../src/app/forget/forget.js';
-import { tables } from '../../src/sources/finances/model/tables.js';
+import { tables } from '../../src/sources/finances/lake-tables.js';
 import { Lake } from '../../src/lake/lake.js';
 import type { Store } from '../../src/lake/store/store.js';
 import { memoryStore, watched, type MemoryStore, type StoreCall } from '../lake/memory-store.js';

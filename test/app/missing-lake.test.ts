@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.js';
-import { tables } from '../../src/sources/finances/model/tables.js';
+import { tables } from '../../src/sources/finances/lake-tables.js';
 import { existingLake } from '../../src/lake/existing-lake.js';
 import { everyHash } from './maintenance/kept-lake.js';
 import { builtCommand } from './built-command.js';

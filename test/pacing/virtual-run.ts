@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Clock } from '../../src/core/clock.js';
 import { connectFinances, verdictOn } from '../../src/sources/finances/connect-finances.js';
 import { plainLog } from '../../src/observe/log/plain-log.js';
-import { tables } from '../../src/sources/finances/model/tables.js';
+import { tables } from '../../src/sources/finances/lake-tables.js';
 import { Lake } from '../../src/lake/lake.js';
 import { openStore } from '../../src/lake/store/open-store.js';
 import { choosePipelines } from '../../src/app/configuration/chosen-pipelines.js';

@@ -6,7 +6,7 @@ import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { grid } from '../../core/text/width.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { readInstant, isoInstant } from '../../core/numeric/instant.js';
-import { tables } from '../../sources/finances/model/tables.js';
+import { tables } from '../../sources/finances/lake-tables.js';
 import {
   accountFiles,
   eraseTraces,

@@ -12,6 +12,12 @@ import { commitTransaction, type NewFile } from '../../lake/transaction/transact
 import { mainFiles, notedLoads, writeForgetNote, type Load } from '../../lake/upkeep/erasure.js';
 import { unpinLasting } from '../../lake/transaction/references.js';
 import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
+import {
+  orderTransactions,
+  payouts,
+  settlementSummaries,
+  transactions,
+} from '../../sources/finances/api-2024-06-19/transaction-tables.js';
 import { eventHistory, events, groupEvents, groups, orderEvents } from '../../sources/finances/model/tables.js';
 import { writeBundle, writeFiltered } from '../maintenance/file-bundles.js';
 
@@ -24,14 +30,18 @@ interface AgingRule {
 }
 
 /**
- * Events, with their entries, count by `effective_at`, groups by their end: one that is open stays, and so does an order's
- * event where the order has no date at all.
+ * Events and transactions, with their entries, count by `effective_at`, groups and summaries of settlements by their end,
+ * payouts by their creation: one that is open stays, and so does an order's event where the order has no date at all.
  */
 const rules: ReadonlyMap<string, AgingRule> = new Map([
   [groups.name, { instant: 'ended_at' }],
   [events.name, { instant: 'effective_at' }],
   [groupEvents.name, { instant: 'effective_at', loadKey: "'group/' || group_id" }],
   [orderEvents.name, { instant: 'effective_at', loadKey: "'order/' || requested_order_id" }],
+  [transactions.name, { instant: 'effective_at' }],
+  [orderTransactions.name, { instant: 'effective_at', loadKey: "'order/' || requested_order_id" }],
+  [settlementSummaries.name, { instant: 'period_end' }],
+  [payouts.name, { instant: 'created_at' }],
   [eventHistory.name, { instant: 'effective_at' }],
 ]);
 

@@ -1,6 +1,6 @@
 import { emitDamagedCheckpoints, type RunContext } from '../context.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import { tables } from '../../sources/finances/model/tables.js';
+import { tables } from '../../sources/finances/lake-tables.js';
 import { importedPipelines, importInputs } from './import-inputs.js';
 import { importLimits, type ImportLimits } from './imported-day-files.js';
 import { inputsOf } from './input-bytes.js';

@@ -1,7 +1,7 @@
 import { emitDamagedCheckpoints, type RunContext } from '../context.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
-import { tables } from '../../sources/finances/model/tables.js';
+import { tables } from '../../sources/finances/lake-tables.js';
 import {
   noUpstream,
   verdictOn,

@@ -2,7 +2,7 @@ import { plainLog } from '../../observe/log/plain-log.js';
 import { emitDamagedCheckpoints } from '../context.js';
 import type { Clock } from '../../core/clock.js';
 import { sqlType } from '../../core/columns/table.js';
-import { tables } from '../../sources/finances/model/tables.js';
+import { tables } from '../../sources/finances/lake-tables.js';
 import type { LogColumn } from '../../lake/delta/table-metadata.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';

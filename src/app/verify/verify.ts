@@ -1,5 +1,5 @@
 import type { ReadingContext } from '../context.js';
-import { tables } from '../../sources/finances/model/tables.js';
+import { tables } from '../../sources/finances/lake-tables.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';

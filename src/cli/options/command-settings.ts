@@ -98,7 +98,7 @@ async function loadOwn(folder: string): Promise<readonly CustomPipeline[]> {
     import('../../sources/custom/custom-pipeline.js'),
     import('../../../pipelines/all-pipelines.js'),
     import('../../app/reconcile/event-history.js'),
-    import('../../sources/finances/model/tables.js'),
+    import('../../sources/finances/lake-tables.js'),
   ]);
   const taken = [...pipelines, historyFamily].map(({ name }) => name);
   const definitions = await loadDefinitions(folder, { pipelines: taken, tables: tables.map(({ name }) => name) });

@@ -2,7 +2,7 @@ import { plainLog } from '../../observe/log/plain-log.js';
 import { emitDamagedCheckpoints } from '../../app/context.js';
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
-import { tables as allTables } from '../../sources/finances/model/tables.js';
+import { tables as allTables } from '../../sources/finances/lake-tables.js';
 import { Lake } from '../../lake/lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import { readAccountName } from '../../app/configuration/account.js';

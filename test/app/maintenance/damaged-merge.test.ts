@@ -1,7 +1,7 @@
 import { readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { tables } from '../../../src/sources/finances/model/tables.js';
+import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import { DeltaTable } from '../../../src/lake/delta/delta-table.js';
 import { Lake } from '../../../src/lake/lake.js';

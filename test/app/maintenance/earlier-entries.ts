@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Clock } from '../../../src/core/clock.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { statistics } from '../../../src/lake/files/local-parquet.js';
-import { tables } from '../../../src/sources/finances/model/tables.js';
+import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { commitTransaction } from '../../../src/lake/transaction/transaction.js';
 import { derivedOf } from '../../../src/lake/delta/file-tags.js';
 import { open } from './small-lake.js';

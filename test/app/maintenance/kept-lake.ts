@@ -8,7 +8,7 @@ import { rebuild, type RebuildOptions } from '../../../src/app/maintenance/rebui
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { lakeTables } from '../../../src/app/query/lake-files.js';
 import { createViews } from '../../../src/core/duckdb/views.js';
-import { tables } from '../../../src/sources/finances/model/tables.js';
+import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import type { Store } from '../../../src/lake/store/store.js';

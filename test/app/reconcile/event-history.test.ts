@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
-import { tables } from '../../../src/sources/finances/model/tables.js';
+import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { emptyFailure } from '../../../src/app/reconcile/findings.js';
 import { failingStore, interruptedStore } from '../maintenance/failing-store.js';
 import { compacted, copied, dataFiles, everyHash, steppingClock } from '../maintenance/kept-lake.js';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../src/core/clock.js';
-import { tables } from '../../../src/sources/finances/model/tables.js';
+import { tables } from '../../../src/sources/finances/lake-tables.js';
 import type { Findings } from '../../../src/app/reconcile/findings.js';
 import { EventRevisions } from '../../../src/app/reconcile/reconcile-slice.js';
 import { Lake } from '../../../src/lake/lake.js';

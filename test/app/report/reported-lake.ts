@@ -1,5 +1,5 @@
 import domino from '@mixmark-io/domino';
-import { tables } from '../../../src/sources/finances/model/tables.js';
+import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { lakeReport, type Report, type ReportQuestion } from '../../../src/app/report/report.js';

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { tables } from '../../../src/sources/finances/model/tables.js';
+import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
 import { Lake } from '../../../src/lake/lake.js';
 import type { Store } from '../../../src/lake/store/store.js';

@@ -6,7 +6,7 @@ import { withChecksum } from '../../../src/lake/delta/checkpoint.js';
 import { encodeCheckpoint } from '../../../src/lake/delta/checkpoint.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
-import { tables } from '../../../src/sources/finances/model/tables.js';
+import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { compacted } from '../maintenance/kept-lake.js';
 import { addsOf } from './damage.js';
 import { loadedLake } from './loaded-lake.js';

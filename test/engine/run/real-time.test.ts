@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { connectFinances, verdictOn } from '../../../src/sources/finances/connect-finances.js';
-import { tables } from '../../../src/sources/finances/model/tables.js';
+import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { choosePipelines } from '../../../src/app/configuration/chosen-pipelines.js';

@@ -10,7 +10,7 @@ import { runPipelines } from '../../../src/engine/run/runner.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import type { Store } from '../../../src/lake/store/store.js';
-import { tables } from '../../../src/sources/finances/model/tables.js';
+import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { clock, range, smallSeller, upstreamOf } from './small-run.js';
 
 async function folder(): Promise<string> {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../src/core/clock.js';
 import { readPages } from '../../../src/engine/paging/paginator.js';
 import { readFinancesPage } from '../../../src/sources/finances/api-v0/finances-page.js';
-import { tables } from '../../../src/sources/finances/model/tables.js';
+import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { financesApi } from '../../../src/sources/finances/api-v0/finances-api.js';
 import type { FinancesUpstream } from '../../../src/sources/finances/connect-finances.js';
 import { Lake } from '../../../src/lake/lake.js';

@@ -1,11 +1,12 @@
 import type { Column, ColumnType, Encoding, Table } from '../../../core/columns/table.js';
 
-function column(name: string, type: ColumnType, encoding: Encoding, about: string): Column {
+/** A column that is never null. */
+export function column(name: string, type: ColumnType, encoding: Encoding, about: string): Column {
   return { name, type, encoding, nullable: false, about };
 }
 
 /** A column that people filter by. */
-function filtered(of: Column): Column {
+export function filtered(of: Column): Column {
   return { ...of, filtered: true };
 }
 
@@ -14,15 +15,18 @@ function later(of: Column): Column {
   return { ...of, later: true };
 }
 
-function nullable(name: string, type: ColumnType, encoding: Encoding, about: string): Column {
+/** The same for a column that may be null. */
+export function nullable(name: string, type: ColumnType, encoding: Encoding, about: string): Column {
   return { ...column(name, type, encoding, about), nullable: true };
 }
 
 const eventList = filtered(
   column('event_list', 'text', 'dictionary', 'The list that the event came in, as upstream names it.'),
 );
-const postedAt = filtered(nullable('posted_at', 'instant', 'delta', "The event's own date; null where it has none."));
-const effectiveAt = filtered(
+export const postedAt = filtered(
+  nullable('posted_at', 'instant', 'delta', "The event's own date; null where it has none."),
+);
+export const effectiveAt = filtered(
   column(
     'effective_at',
     'instant',
@@ -30,7 +34,7 @@ const effectiveAt = filtered(
     '`posted_at`, or for an event without a date the nearest instant that the order of pages allows.',
   ),
 );
-const amazonOrderId = filtered(
+export const amazonOrderId = filtered(
   nullable('amazon_order_id', 'text', 'delta-length', 'The order, as the marketplace numbers it.'),
 );
 
@@ -45,8 +49,12 @@ const unbounded: ReadonlySet<string> = new Set([
   'currency',
 ]);
 
+export function withoutBounds(of: Column): Column {
+  return unbounded.has(of.name) ? { ...of, unbounded: true } : of;
+}
+
 /** What an event has once and its entries often: DuckDB computes with each value of a dictionary once. */
-function repeated(of: Column): Column {
+export function repeated(of: Column): Column {
   return { ...of, encoding: 'dictionary' };
 }
 
@@ -101,10 +109,10 @@ function entryColumns(effective: Column): Column[] {
     nullable('amount', 'decimal', 'dictionary', 'Exact, to a millionth.'),
     nullable('amount_text', 'text', 'dictionary', 'Only where `amount` cannot hold it: the number as received.'),
     nullable('currency', 'text', 'dictionary', 'ISO 4217 code as received.'),
-  ].map((of) => (unbounded.has(of.name) ? { ...of, unbounded: true } : of));
+  ].map(withoutBounds);
 }
 
-const maybeEffectiveAt: Column = { ...effectiveAt, nullable: true };
+export const maybeEffectiveAt: Column = { ...effectiveAt, nullable: true };
 
 export const events: Table = {
   name: 'events',
@@ -178,15 +186,3 @@ export const eventHistory: Table = {
   ],
   lasting: true,
 };
-
-/** Every table that a pipeline of this package fills. */
-export const tables: readonly Table[] = [
-  events,
-  entries,
-  groups,
-  groupEvents,
-  groupEntries,
-  orderEvents,
-  orderEntries,
-  eventHistory,
-];
