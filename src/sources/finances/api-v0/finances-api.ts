@@ -4,8 +4,8 @@ import { DateRecovery } from './cursor-recovery.js';
 import { readEndpoint } from '../../../engine/http/address.js';
 import { eachResult, readFinancesPage, resultText, type FinancesPage } from './finances-page.js';
 import type { LargeGroups } from './large-groups.js';
-import { limits, operations } from './operations.js';
-import { financesRefusal } from './refusals.js';
+import { limits, operations, type Operation } from './operations.js';
+import { financesRefusal, type AskedFor } from '../refusals.js';
 import { pageParameters, requestPath, windowOf, type FinancesQuery } from './request-path.js';
 
 /** Page sizes that are tried one after the other where a page is too large for the service. */
@@ -50,13 +50,31 @@ export function financesApi({
       prefix + requestPath(query.operation, pageParameters(query, cursor, pageSize)),
     windowOf,
     readPage: (_query, { body }) => readFinancesPage(body),
-    refusal: financesRefusal,
+    refusal: (query, answer) => financesRefusal(askedFor(query), answer),
     resultTexts: (page) => {
       const texts: string[] = [];
       eachResult(page, (list, node) => texts.push(resultText(page, list, node)));
       return texts;
     },
     recovery: (query) => new DateRecovery(query),
+  };
+}
+
+function askedFor({ operation, parameters }: FinancesQuery): AskedFor {
+  const { pathParameter, range }: Operation = operations[operation];
+  const dates = range === undefined ? [] : [range.after, range.before];
+  const bounds = dates.flatMap((name) => parameters[name] ?? []).filter((bound) => typeof bound === 'number');
+  return {
+    operation,
+    parameters: [
+      'MaxResultsPerPage',
+      'NextToken',
+      ...(pathParameter === undefined ? [] : [pathParameter.name]),
+      ...dates,
+    ],
+    hasSubject: pathParameter !== undefined,
+    bounds,
+    marginMs: limits.marginMs,
   };
 }
 

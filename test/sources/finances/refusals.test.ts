@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { LedgerlakeError } from '../../../../src/core/errors.js';
-import { WebPage, type ApiRefusal, type Cause } from '../../../../src/engine/retry/api-refusal.js';
-import { ReadFailure } from '../../../../src/engine/retry/read-failure.js';
-import { causeOf, retryRules } from '../../../../src/engine/retry/retry-policy.js';
-import { failureOf } from '../../../../src/engine/http/transport-failure.js';
-import { operations, type OperationName } from '../../../../src/sources/finances/api-v0/operations.js';
-import { financesRefusal } from '../../../../src/sources/finances/api-v0/refusals.js';
+import { LedgerlakeError } from '../../../src/core/errors.js';
+import { WebPage, type ApiRefusal, type Cause } from '../../../src/engine/retry/api-refusal.js';
+import { ReadFailure } from '../../../src/engine/retry/read-failure.js';
+import { causeOf, retryRules } from '../../../src/engine/retry/retry-policy.js';
+import { failureOf } from '../../../src/engine/http/transport-failure.js';
+import { operations, type OperationName } from '../../../src/sources/finances/api-v0/operations.js';
+import { financesApi } from '../../../src/sources/finances/api-v0/finances-api.js';
 
 interface Told {
   readonly status?: number;
@@ -19,11 +19,13 @@ interface Told {
   readonly signedIn?: boolean;
 }
 
+const api = financesApi({ endpoint: 'http://127.0.0.1', quota: undefined, cursorLifeMs: 180_000 });
+
 function refusal({ status = 400, code = 'InvalidInput', message = '', details = '', ...more }: Told): ApiRefusal {
   const { operation = 'ListFinancialEvents', hadCursor = true, signedIn = false } = more;
   const body = Buffer.from(more.body ?? JSON.stringify({ errors: [{ code, message, details }] }));
   const rest = { headers: new Map<string, string>(), path: '/finances', requestId: undefined, skewMs: undefined };
-  return financesRefusal({ operation, parameters: {} }, { status, body, hadCursor, signedIn, receivedAt: 0, ...rest });
+  return api.refusal({ operation, parameters: {} }, { status, body, hadCursor, signedIn, receivedAt: 0, ...rest });
 }
 
 const first = { hadCursor: false };

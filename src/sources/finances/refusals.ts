@@ -1,6 +1,4 @@
-import { ApiRefusal, type RefusedAnswer, type Cause, excerpt } from '../../../engine/retry/api-refusal.js';
-import { limits, operations, type Operation } from './operations.js';
-import type { FinancesQuery } from './request-path.js';
+import { ApiRefusal, type RefusedAnswer, type Cause, excerpt } from '../../engine/retry/api-refusal.js';
 
 /** The first error of an error body. */
 interface Reason {
@@ -10,14 +8,26 @@ interface Reason {
   readonly details: string | undefined;
 }
 
-/** What the service's answer with another status than 200 stands for. */
-export function financesRefusal(query: FinancesQuery, answer: RefusedAnswer): ApiRefusal {
+/** What was asked for, as far as what a refusal stands for depends on it. */
+export interface AskedFor {
+  readonly operation: string;
+  /** Names of the operation's parameters. */
+  readonly parameters: readonly string[];
+  /** Whether it was a group or an order, which may not exist. */
+  readonly hasSubject: boolean;
+  /** Date bounds in milliseconds since 1970, and how long before the request the latest may be. */
+  readonly bounds: readonly number[];
+  readonly marginMs: number;
+}
+
+/** What an answer with another status than 200 stands for: both APIs refuse alike. */
+export function financesRefusal(asked: AskedFor, answer: RefusedAnswer): ApiRefusal {
   const { status, body, receivedAt, skewMs } = answer;
   const text = new TextDecoder().decode(body);
   const reason = reasonOf(text);
-  const stands = causeOf(operations[query.operation], answer, reason, text);
-  const leastPauseMs = stands === 'bound-too-late' ? untilBoundsAreAccepted(query, receivedAt) : 0;
-  const message = `${query.operation} got status ${status}: ${reasonText(reason, text)}. ${remedy(status)}`;
+  const stands = causeOf(asked, answer, reason, text);
+  const leastPauseMs = stands === 'bound-too-late' ? untilBoundsAreAccepted(asked, receivedAt) : 0;
+  const message = `${asked.operation} got status ${status}: ${reasonText(reason, text)}. ${remedy(status)}`;
   return new ApiRefusal({ stands, message, leastPauseMs, advice: adviceFor(stands, leastPauseMs, skewMs) }, answer);
 }
 
@@ -67,16 +77,16 @@ function member(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
-function causeOf(operation: Operation, answer: RefusedAnswer, reason: Reason | undefined, text: string): Cause {
+function causeOf(asked: AskedFor, answer: RefusedAnswer, reason: Reason | undefined, text: string): Cause {
   const { status } = answer;
   // 503 and 400 report a limit too.
   if (status === 429 || /^(QuotaExceeded|RequestThrottled|Throttl\w*)$/.test(reason?.code ?? '')) return 'throttled';
   if (status >= 500 || status === 408) return 'fault';
   if (status < 400 || text.trimStart().startsWith('<')) return 'stranger';
   if (status === 401 || status === 403) return causeOfDenial(answer, reason);
-  if (status === 404) return operation.pathParameter === undefined ? 'mistake' : 'unknown-subject';
+  if (status === 404) return asked.hasSubject ? 'unknown-subject' : 'mistake';
   if (status === 413) return 'too-large';
-  return status === 400 ? causeOfInvalid(operation, answer, reason) : 'mistake';
+  return status === 400 ? causeOfInvalid(asked, answer, reason) : 'mistake';
 }
 
 function causeOfDenial({ signedIn }: RefusedAnswer, reason: Reason | undefined): Cause {
@@ -101,7 +111,7 @@ const meanings: readonly (readonly [Cause, RegExp])[] = [
   ['too-large', /\b(?:reduce|lower|smaller|decrease)\b.*\b(?:page size|maxresultsperpage)\b/],
 ];
 
-function causeOfInvalid(operation: Operation, { hadCursor }: RefusedAnswer, reason: Reason | undefined): Cause {
+function causeOfInvalid(asked: AskedFor, { hadCursor }: RefusedAnswer, reason: Reason | undefined): Cause {
   if (reason === undefined) return 'invalid';
   const text = `${reason.message} ${reason.details ?? ''}`;
   const plain = text.toLowerCase();
@@ -110,26 +120,22 @@ function causeOfInvalid(operation: Operation, { hadCursor }: RefusedAnswer, reas
   if (vague.test(plain)) return 'invalid';
   const [meaning] = meanings.find(([, pattern]) => pattern.test(plain)) ?? [];
   if (meaning !== undefined && !(hadCursor && meaning === 'bound-too-late')) return meaning;
-  return namesBrokenRule(text, operation) ? 'mistake' : 'invalid';
+  return namesBrokenRule(text, asked) ? 'mistake' : 'invalid';
 }
 
 /** Whether a text says of one of the operation's parameters what it must be, or that it isn't one. */
-function namesBrokenRule(text: string, { name, pathParameter, range }: Operation): boolean {
-  const parameters = ['MaxResultsPerPage', 'NextToken', pathParameter?.name, range?.after, range?.before];
-  if (text.includes(name) && /\bhas no parameter\b/.test(text)) return true;
+function namesBrokenRule(text: string, { operation, parameters }: AskedFor): boolean {
+  if (text.includes(operation) && /\bhas no parameter\b/.test(text)) return true;
   if (!/\b(must|required|missing|malformed|more than once|has no value)\b/i.test(text)) return false;
-  return parameters.some((parameter) => parameter !== undefined && text.includes(parameter));
+  return parameters.some((parameter) => text.includes(parameter));
 }
 
 /** The service's `Date` is cut to the second, and its clock may be read a little before ours. */
 const clockGrainMs = 2000;
 
-/** Milliseconds until the query's date bounds are old enough (section 4, limits); `now` is by the service's clock. */
-function untilBoundsAreAccepted({ operation, parameters }: FinancesQuery, now: number): number {
-  const { range }: Operation = operations[operation];
-  const bounds = [range?.after, range?.before].map((bound) => (bound === undefined ? undefined : parameters[bound]));
-  const latest = Math.max(...bounds.map((bound) => (typeof bound === 'number' ? bound : -Infinity)));
-  return Math.max(0, latest + limits.marginMs + clockGrainMs - now);
+/** Milliseconds until the date bounds are old enough (section 4, limits); `now` is by the service's clock. */
+function untilBoundsAreAccepted({ bounds, marginMs }: AskedFor, now: number): number {
+  return Math.max(0, Math.max(...bounds) + marginMs + clockGrainMs - now);
 }
 
 function adviceFor(stands: Cause, leastPauseMs: number, skewMs: number | undefined): string {
