@@ -2,15 +2,15 @@ import { createAccessTokens } from '../../engine/auth/access-token-cache.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
 import { createTransport, type TransportOptions } from '../../engine/http/transport.js';
 import { connectApi, type PagedClient, type PagedClientOptions } from '../../engine/paging/paged-client.js';
-import { readVerdict, ReadFailure, type FailureKind } from '../../engine/retry/read-failure.js';
-import type { Verdict } from '../../engine/run/pipeline.js';
 import type { Slice } from '../../engine/run/slice-queue.js';
 import type { Definition } from '../../engine/slicing/slicing.js';
-import { financesApi, type FinancesApiOptions, type WithFinancesV0 } from './api-v0/finances-api.js';
+import { transactionsApi, type WithTransactions } from './api-2024-06-19/transactions-api.js';
+import type { FinancesApiOptions } from './api-options.js';
+import { financesApi, type WithFinancesV0 } from './api-v0/finances-api.js';
 import type { LargeGroups } from './api-v0/large-groups.js';
 
 /** The APIs that the finances are read from. */
-export type FinancesUpstream = WithFinancesV0;
+export interface FinancesUpstream extends WithFinancesV0, WithTransactions {}
 
 /** A pipeline that reads the finances; see `pipelines/`. */
 export type FinancesPipeline<S extends Slice = Slice, Page = unknown> = Definition<FinancesUpstream, S, Page>;
@@ -43,16 +43,24 @@ export function connectFinances({
   const { clock, random } = options;
   const transport = createTransport({ clock, ...timeouts });
   const accessTokens = signIn && createAccessTokens({ ...signIn, transport, clock, random });
-  const client = connectApi(financesApi(options), { ...options, transport, accessTokens });
+  const common = { ...options, transport, accessTokens };
+  const v0 = connectApi(financesApi(options), common);
+  const transactions = connectApi(transactionsApi(options), common);
   return {
-    sweep: () => client.sweep(),
-    close: () => client.close(),
-    upstream: { v0: { ...client, largeGroups } },
+    sweep: async () => {
+      await v0.sweep();
+      await transactions.sweep();
+    },
+    close: async () => {
+      await transport.close();
+      await options.kept?.flush();
+    },
+    upstream: { v0: { ...v0, largeGroups }, transactions },
   };
 }
 
 /** For runs that ask nothing of the finances. */
-export const noUpstream: FinancesUpstream = { v0: notAsked() };
+export const noUpstream: FinancesUpstream = { v0: notAsked(), transactions: notAsked() };
 
 function notAsked(): Pick<PagedClient<never, never>, 'pages' | 'pace' | 'begun'> {
   return {
@@ -62,22 +70,4 @@ function notAsked(): Pick<PagedClient<never, never>, 'pages' | 'pace' | 'begun'>
     pace: () => undefined,
     begun: () => [],
   };
-}
-
-/** What may help a slice that would be left open otherwise. */
-const remedies: Partial<Record<FailureKind, Verdict>> = {
-  'cursor-expired': 'retry',
-  loop: 'split',
-  invalid: 'split',
-  'window-too-long': 'shorten',
-  known: 'known',
-  unaskable: 'known',
-  'unknown-subject': 'unknown',
-};
-
-/** What becomes of a slice that fails with this. */
-export function verdictOn(error: unknown): Verdict {
-  // Without a single page it may be the window itself that isn't accepted.
-  if (error instanceof ReadFailure && error.kind === 'invalid' && error.pages === 0) return 'shorten';
-  return readVerdict(error, remedies);
 }

@@ -1,3 +1,5 @@
+import type { Verdict } from '../../engine/run/pipeline.js';
+import { readVerdict, ReadFailure, type FailureKind } from '../../engine/retry/read-failure.js';
 import { ApiRefusal, type RefusedAnswer, type Cause, excerpt } from '../../engine/retry/api-refusal.js';
 
 /** The first error of an error body. */
@@ -152,4 +154,22 @@ function adviceFor(stands: Cause, leastPauseMs: number, skewMs: number | undefin
 
 function skewText(skewMs: number): string {
   return `${Math.abs(Math.round(skewMs / 1000))} s ${skewMs < 0 ? 'behind' : 'ahead'}`;
+}
+
+/** What may help a slice that would be left open otherwise. */
+const remedies: Partial<Record<FailureKind, Verdict>> = {
+  'cursor-expired': 'retry',
+  loop: 'split',
+  invalid: 'split',
+  'window-too-long': 'shorten',
+  known: 'known',
+  unaskable: 'known',
+  'unknown-subject': 'unknown',
+};
+
+/** What becomes of a slice that fails with this. */
+export function verdictOn(error: unknown): Verdict {
+  // Without a single page it may be the window itself that isn't accepted.
+  if (error instanceof ReadFailure && error.kind === 'invalid' && error.pages === 0) return 'shorten';
+  return readVerdict(error, remedies);
 }

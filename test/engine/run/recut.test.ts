@@ -8,6 +8,7 @@ import { openStore } from '../../../src/lake/store/open-store.js';
 import { choosePipelines } from '../../../src/app/configuration/chosen-pipelines.js';
 import { runPipelines } from '../../../src/engine/run/runner.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
+import { noUpstream } from '../../../src/sources/finances/connect-finances.js';
 import { clock, upstreamOf } from './small-run.js';
 
 test('a first slice that holds far more than a chain of pages may have is given up after a page, and cut anew', async () => {
@@ -31,6 +32,7 @@ test('a first slice that holds far more than a chain of pages may have is given 
       orders: [],
     },
     upstream: {
+      ...noUpstream,
       v0: { ...upstreamOf(seller).v0, pace: () => ({ rate: 50, burst: 1000, level: 500, latency: 0.01 }) },
     },
     clock,

@@ -11,6 +11,7 @@ import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import type { Store } from '../../../src/lake/store/store.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
+import { noUpstream } from '../../../src/sources/finances/connect-finances.js';
 import { clock, range, smallSeller, upstreamOf } from './small-run.js';
 
 async function folder(): Promise<string> {
@@ -24,7 +25,7 @@ async function loaded(store: Store, tell: (event: RunEvent) => void, signal = ne
   const { v0 } = upstreamOf(smallSeller());
   return runPipelines(choosePipelines(['financial-events'], false), {
     job: { account: 'shop', range, lake: await Lake.open(store, tables, clock), refresh: false, orders: [] },
-    upstream: { v0: { ...v0, pace: () => ({ rate: 1, burst: 10, level: 5, latency: 0.1 }) } },
+    upstream: { ...noUpstream, v0: { ...v0, pace: () => ({ rate: 1, burst: 10, level: 5, latency: 0.1 }) } },
     clock: systemClock,
     signal,
     emit: tell,

@@ -3,7 +3,7 @@ import { readPages } from '../../../src/engine/paging/paginator.js';
 import { readFinancesPage } from '../../../src/sources/finances/api-v0/finances-page.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { financesApi } from '../../../src/sources/finances/api-v0/finances-api.js';
-import type { FinancesUpstream } from '../../../src/sources/finances/connect-finances.js';
+import { noUpstream, type FinancesUpstream } from '../../../src/sources/finances/connect-finances.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { acquireLease } from '../../../src/lake/upkeep/leases.js';
 import type { Store } from '../../../src/lake/store/store.js';
@@ -55,6 +55,7 @@ export function upstreamOf(ledger: Ledger): FinancesUpstream {
   const bodies = new Map<string, Promise<Uint8Array>>();
   const body = async (path: string): Promise<Uint8Array> => Buffer.from((await answer('GET', path)).body);
   return {
+    ...noUpstream,
     v0: {
       pace: () => undefined,
       begun: () => [],

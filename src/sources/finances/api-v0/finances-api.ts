@@ -5,20 +5,12 @@ import { readEndpoint } from '../../../engine/http/address.js';
 import { eachResult, readFinancesPage, resultText, type FinancesPage } from './finances-page.js';
 import type { LargeGroups } from './large-groups.js';
 import { limits, operations, type Operation } from './operations.js';
+import type { FinancesApiOptions } from '../api-options.js';
 import { financesRefusal, type AskedFor } from '../refusals.js';
 import { pageParameters, requestPath, windowOf, type FinancesQuery } from './request-path.js';
 
 /** Page sizes that are tried one after the other where a page is too large for the service. */
 const pageSizes = [limits.pageSize, 50, 25, 10, 5, 2, 1];
-
-export interface FinancesApiOptions {
-  /** Base address; a path in it comes before that of the operations. */
-  readonly endpoint: URL | string;
-  /** Of each operation, as long as the service names no other rate; undefined: not throttled. */
-  readonly quota: { readonly rate: number; readonly burst: number } | undefined;
-  /** How long a NextToken is accepted. */
-  readonly cursorLifeMs: number;
-}
 
 /**
  * Finances v0 as a paged API.

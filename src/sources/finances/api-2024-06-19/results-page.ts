@@ -1,0 +1,58 @@
+import { LedgerlakeError } from '../../../core/errors.js';
+import { scan } from '../../../core/json/scan.js';
+import { kind, Tape } from '../../../core/json/tape.js';
+import type { ApiPage } from '../../../engine/paging/paged-api.js';
+import { operations, parameters, type Operation, type OperationName } from './operations.js';
+
+/** A list of results in JSON, scanned. */
+export interface ScannedResults {
+  readonly tape: Tape;
+  /** Node of the list. */
+  readonly list: number;
+}
+
+/** A page of one of the operations. */
+export interface ResultsPage extends ScannedResults, ApiPage {}
+
+/**
+ * Reads a page: `{"payload":{"transactions":[…],"nextToken":…}}`, or its members at the top where the operation has no
+ * payload. An answer without its list is a fault, and never one without results.
+ *
+ * @throws LedgerlakeError JSON_SYNTAX or UPSTREAM_BODY
+ */
+export function readResultsPage(operation: OperationName, body: Uint8Array): ResultsPage {
+  const { hasPayload, result }: Operation = operations[operation];
+  const tape = new Tape();
+  scan(body, tape);
+  if (tape.kind(0) === kind.object) tape.shadowKeys(0);
+  const envelope = hasPayload ? tape.member(0, 'payload') : 0;
+  if (envelope === undefined || tape.kind(envelope) !== kind.object) {
+    throw unexpected(tape, hasPayload ? 'a body with a "payload" object' : 'a body that is an object');
+  }
+  if (hasPayload) tape.shadowKeys(envelope);
+  const list = tape.member(envelope, result);
+  if (list === undefined || tape.kind(list) !== kind.array) throw unexpected(tape, `a body with a list "${result}"`);
+  let results = 0;
+  eachResult({ tape, list }, () => results++);
+  return { tape, list, results, cursor: cursorOf(tape, tape.member(envelope, parameters.nextToken)) };
+}
+
+/** Calls back with every result of a page, in order. */
+export function eachResult({ tape, list }: ScannedResults, take: (result: number) => void): void {
+  const end = tape.next(list);
+  for (let at = list + 1; at < end; at = tape.next(at)) take(at);
+}
+
+/** What the next page is asked for with: null, absent and empty all stand for the last page. */
+function cursorOf(tape: Tape, token: number | undefined): string | undefined {
+  if (token === undefined || tape.kind(token) === kind.null) return undefined;
+  if (!tape.isString(token)) throw unexpected(tape, 'nextToken to be a string', token);
+  const cursor = tape.stringValue(token);
+  return cursor === '' ? undefined : cursor;
+}
+
+function unexpected(tape: Tape, expected: string, node = 0): LedgerlakeError {
+  const errors = node === 0 ? tape.member(0, 'errors') : undefined;
+  const got = errors === undefined ? tape.text(node).slice(0, 80) : `errors: ${tape.text(errors).slice(0, 200)}`;
+  return new LedgerlakeError('UPSTREAM_BODY', `expected ${expected}, got ${got}`);
+}

@@ -1,0 +1,106 @@
+import type { Window } from '../../../core/windows.js';
+import { isoDate, isoInstant } from '../../../core/numeric/instant.js';
+import { readEndpoint } from '../../../engine/http/address.js';
+import type { PagedApi, Query } from '../../../engine/paging/paged-api.js';
+import type { PagedClient } from '../../../engine/paging/paged-client.js';
+import { ReadFailure } from '../../../engine/retry/read-failure.js';
+import type { Verdict } from '../../../engine/run/pipeline.js';
+import type { FinancesApiOptions } from '../api-options.js';
+import { financesRefusal, verdictOn, type AskedFor } from '../refusals.js';
+import { limits, operations, parameters as names, type Operation, type OperationName } from './operations.js';
+import { eachResult, readResultsPage, type ResultsPage } from './results-page.js';
+
+/** What is asked for: every argument of the first request, dates in milliseconds since 1970. */
+export interface TransactionsQuery extends Query {
+  readonly operation: OperationName;
+  readonly parameters: Readonly<Record<string, string | number | undefined>>;
+}
+
+/** Finances 2024-06-19 as pipelines read it. */
+export type TransactionsClient = Pick<PagedClient<TransactionsQuery, ResultsPage>, 'pages' | 'pace' | 'begun'>;
+
+/** An upstream that has this API. */
+export interface WithTransactions {
+  readonly transactions: TransactionsClient;
+}
+
+/**
+ * Finances 2024-06-19, and the listing of payouts, as a paged API. It takes no page size, so what is too large needs a
+ * shorter window; its pages have no order, so nothing is recovered behind a lost cursor.
+ *
+ * @throws LedgerlakeError USAGE for an endpoint that isn't a base address
+ */
+export function transactionsApi({
+  endpoint,
+  quota,
+  cursorLifeMs,
+}: FinancesApiOptions): PagedApi<TransactionsQuery, ResultsPage> {
+  const { origin, prefix, authorization, login } = readEndpoint(endpoint);
+  return {
+    id: `${String(endpoint)} 2024-06-19`,
+    address: {
+      origin,
+      headers: { accept: 'application/json', ...(authorization !== undefined && { authorization }) },
+      secrets: login,
+      setting: '--endpoint',
+    },
+    operations: Object.keys(operations),
+    quota: quota && { rate: quota.rate, burst: Math.min(quota.burst, limits.burst) },
+    rateHeader: 'x-amzn-ratelimit-limit',
+    requestIdHeader: 'x-amzn-requestid',
+    cursorLifeMs,
+    pageSizes: [limits.pageSize],
+    longestWindowMs: limits.maxSpanMs,
+    isTooLargeWhereFaultLasts: true,
+    requestPath: (query, cursor) => prefix + requestPath(query, cursor),
+    windowOf,
+    readPage: ({ operation }, { body }) => readResultsPage(operation, body),
+    refusal: (query, answer) => financesRefusal(askedFor(query), answer),
+    resultTexts: (page) => {
+      const texts: string[] = [];
+      eachResult(page, (node) => texts.push(page.tape.text(node)));
+      return texts;
+    },
+  };
+}
+
+/** Path and query of a page: the token goes with all arguments of the first request, and is encoded once. */
+function requestPath({ operation, parameters }: TransactionsQuery, cursor: string | undefined): string {
+  const { path, range }: Operation = operations[operation];
+  const instant = range.bounds === 'dates' ? isoDate : isoInstant;
+  const text = (value: string | number): string => (typeof value === 'number' ? instant(value) : value);
+  const query = Object.entries({ ...parameters, [names.nextToken]: cursor }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${encodeURIComponent(text(value))}`],
+  );
+  return `${path}?${query.join('&')}`;
+}
+
+function boundsOf({ operation, parameters }: TransactionsQuery): (number | undefined)[] {
+  const { range }: Operation = operations[operation];
+  return [range.after, range.before].map((name) => {
+    const bound = parameters[name];
+    return typeof bound === 'number' ? bound : undefined;
+  });
+}
+
+function windowOf(query: TransactionsQuery, now: number): Window | undefined {
+  const [start, end = now - limits.marginMs] = boundsOf(query);
+  return start === undefined ? undefined : { start, end };
+}
+
+function askedFor(query: TransactionsQuery): AskedFor {
+  const { operation, parameters } = query;
+  const { range, filters }: Operation = operations[operation];
+  return {
+    operation,
+    parameters: [range.after, range.before, ...filters, ...Object.values(names)],
+    hasSubject: parameters[names.relatedIdentifierValue] !== undefined,
+    bounds: boundsOf(query).filter((bound) => bound !== undefined),
+    marginMs: range.marginMs ?? -Infinity,
+  };
+}
+
+/** What becomes of a slice that fails with this: without a page size, what is too large needs a shorter window. */
+export function transactionsVerdict(error: unknown): Verdict {
+  return error instanceof ReadFailure && error.kind === 'too-large' ? 'split' : verdictOn(error);
+}
