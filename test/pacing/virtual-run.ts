@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '../../src/core/clock.js';
 import { connectFinances } from '../../src/sources/finances/connect-finances.js';
-import { verdictOn } from '../../src/sources/finances/refusals.js';
+import { verdictOn } from '../../src/sources/finances/selling-partner/refusals.js';
 import { plainLog } from '../../src/observe/log/plain-log.js';
 import { tables } from '../../src/sources/finances/lake-tables.js';
 import { Lake } from '../../src/lake/lake.js';

@@ -3,7 +3,7 @@ import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { noUpstream, type FinancesPipeline, type FinancesUpstream } from '../../sources/finances/connect-finances.js';
-import { verdictOn } from '../../sources/finances/refusals.js';
+import { verdictOn } from '../../sources/finances/selling-partner/refusals.js';
 import { type Findings, emptyFailure } from '../reconcile/findings.js';
 import { EventRevisions } from '../reconcile/reconcile-slice.js';
 import { describeTables, describedTables } from '../../lake/table-descriptions.js';

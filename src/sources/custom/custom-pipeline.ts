@@ -1,9 +1,11 @@
+import { monthOf } from '../../core/windows.js';
 import { readVerdict } from '../../engine/retry/read-failure.js';
 import type { WindowSlice } from '../../engine/slicing/window-slices.js';
 import type { Definition } from '../../engine/slicing/slicing.js';
 import { windowSlicing } from '../../engine/slicing/window-slicing.js';
 import { defaultPageSize, type CustomConnection, type CustomPage } from './custom-api.js';
-import type { LoadedDefinition } from './load-definitions.js';
+import type { Json } from './definition.js';
+import { callDefinition, type LoadedDefinition } from './load-definitions.js';
 import { recordCollector } from './record-collector.js';
 
 /** A custom pipeline, with the definition that it comes from. */
@@ -35,7 +37,10 @@ export function customPipeline(loaded: LoadedDefinition, connection?: CustomConn
       if (connection === undefined) throw new Error(`${name} is not connected`);
       return connection.pages({ operation: name, window, account: reading.account }, reading);
     },
-    collect: ({ window }) => recordCollector(loaded, window),
+    collect: ({ window }) => {
+      const rows = (record: Json) => callDefinition(loaded.file, 'rows', () => definition.rows(record));
+      return recordCollector({ file: loaded.file, table, month: monthOf(window.start), rows }, window);
+    },
     // What may help a window that would be left open otherwise.
     judge: (error) => readVerdict(error, { 'cursor-expired': 'retry', 'too-large': 'split' }),
   };

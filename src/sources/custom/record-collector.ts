@@ -11,12 +11,11 @@ import {
   dateArray,
 } from '../../core/columns/arrays.js';
 import { Dictionary } from '../../core/columns/dictionary.js';
-import { digitsOf, recordBatch, type Column, type ColumnType } from '../../core/columns/table.js';
+import { digitsOf, recordBatch, type Column, type ColumnType, type Table } from '../../core/columns/table.js';
 import type { Collector } from '../../engine/run/pipeline.js';
-import { monthOf, type Window } from '../../core/windows.js';
-import { callDefinition, definitionError, type LoadedDefinition } from './load-definitions.js';
+import type { Window } from '../../core/windows.js';
+import { definitionError } from './load-definitions.js';
 import type { Json, Cell } from './definition.js';
-import type { CustomPage } from './custom-api.js';
 import { readInstant } from '../../core/numeric/instant.js';
 import { readInteger, readScaled } from '../../core/numeric/decimal.js';
 import { JsonNode } from './json-node.js';
@@ -29,22 +28,41 @@ interface Rows {
   length: number;
 }
 
-/** Collects the records of a window as rows of the definition's table, sorted as it says. */
-export function recordCollector(loaded: LoadedDefinition, window: Window): Collector<CustomPage> {
-  const { table, definition } = loaded;
-  const keepsRaw = definition.table.raw !== false;
-  const columns = table.columns.filter(({ name }) => Object.hasOwn(definition.table.columns, name));
+/** Values of a row by column; what is left out is null. */
+type Row = Readonly<Record<string, Cell>>;
+
+/** A table whose rows are records, and how a record becomes rows. */
+export interface RecordTable {
+  /** The file of the definition, for messages. */
+  readonly file: string;
+  readonly table: Table;
+  /** The partition of the slice's rows. */
+  readonly month: string;
+  /** @throws LedgerlakeError USAGE where the definition fails */
+  rows(record: Json): Row | readonly Row[];
+}
+
+/** Columns that no record gives. */
+const commonColumns: ReadonlySet<string> = new Set(['window_start', 'window_end', 'position', 'content_hash', 'raw']);
+
+/** Collects the records of a slice as rows of a table, sorted as it says. `window`: undefined where the slice has none. */
+export function recordCollector(of: RecordTable, window?: Window): Collector<{ readonly records: readonly Json[] }> {
+  const { table } = of;
+  const has = (column: string) => table.columns.some(({ name }) => name === column);
+  const keepsRaw = has('raw');
+  const keepsHash = has('content_hash');
+  const columns = table.columns.filter(({ name }) => !commonColumns.has(name));
   const rows: Rows = { values: new Map(columns.map(({ name }) => [name, []])), raw: [], length: 0 };
   const warnings = { oddFields: new Map<string, number>(), unfitValues: new Map<string, number>() };
 
   const take = (record: Json): void => {
-    const given = callDefinition(loaded.file, 'rows', () => definition.rows(record));
+    const given = of.rows(record);
     for (const row of isList(given) ? given : [given]) {
-      refuseUnknown(loaded, row);
+      refuseUnknown(of, columns, row);
       for (const column of columns) {
         const value = readCell(column, row[column.name]);
         if (value instanceof Unfit) {
-          if (!keepsRaw) throw lost(loaded, column, value, record);
+          if (!keepsRaw) throw lost(of, column, value, record);
           const places = value.why === 'type' ? warnings.oddFields : warnings.unfitValues;
           const place = `${table.name}.${column.name}`;
           places.set(place, (places.get(place) ?? 0) + 1);
@@ -68,10 +86,10 @@ export function recordCollector(loaded: LoadedDefinition, window: Window): Colle
       if (rows.length === 0) return [];
       const order = sorted(rows, table.sort ?? []);
       const { length } = order;
-      const instant = (ms: number) => instantArray(length, () => BigInt(ms) * 1000n);
+      const instant = (ms?: number) => instantArray(length, () => (ms === undefined ? undefined : BigInt(ms) * 1000n));
       const arrays: Record<string, Data> = {
-        window_start: instant(window.start),
-        window_end: instant(window.end),
+        window_start: instant(window?.start),
+        window_end: instant(window?.end),
         position: bigintArray(length, (row) => BigInt(order[row] ?? 0)),
       };
       for (const column of columns) {
@@ -84,23 +102,23 @@ export function recordCollector(loaded: LoadedDefinition, window: Window): Colle
       if (keepsRaw) {
         const raw = order.map((row) => rows.raw[row] ?? '');
         arrays['raw'] = textArray(length, (row) => raw[row] ?? '');
-        arrays['content_hash'] = textArray(length, (row) => hashOf(raw[row] ?? ''));
+        if (keepsHash) arrays['content_hash'] = textArray(length, (row) => hashOf(raw[row] ?? ''));
       }
-      return [{ table, month: monthOf(window.start), rows: recordBatch(table, length, arrays), tags: {} }];
+      return [{ table, month: of.month, rows: recordBatch(table, length, arrays), tags: {} }];
     },
   };
 }
 
-function refuseUnknown({ file, definition, table }: LoadedDefinition, row: unknown): void {
+function refuseUnknown({ file, table }: RecordTable, columns: readonly Column[], row: unknown): void {
   if (typeof row !== 'object' || row === null) {
     throw definitionError(file, 'rows', `expected an object of values by column, or a list of them, got ${typeof row}`);
   }
-  const unknown = Object.keys(row).find((name) => !Object.hasOwn(definition.table.columns, name));
+  const unknown = Object.keys(row).find((name) => !columns.some((column) => column.name === name));
   if (unknown !== undefined)
     throw definitionError(file, 'rows', `${table.name} has no column ${JSON.stringify(unknown)}`);
 }
 
-function lost({ file, table }: LoadedDefinition, column: Column, { why }: Unfit, record: Json) {
+function lost({ file, table }: RecordTable, column: Column, { why }: Unfit, record: Json) {
   const place = `${table.name}.${column.name}`;
   const what =
     why === 'type' ? `got a value of another type for ${place}` : `got a value that ${place} can't hold exactly`;
@@ -255,7 +273,7 @@ function ofBoolean(value: Value): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined;
 }
 
-type Given = ReturnType<LoadedDefinition['definition']['rows']>;
+type Given = ReturnType<RecordTable['rows']>;
 
 function isList(given: Given): given is Extract<Given, readonly unknown[]> {
   return Array.isArray(given);

@@ -5,7 +5,7 @@ import { connectApi, type PagedClient, type PagedClientOptions } from '../../eng
 import type { Slice } from '../../engine/run/slice-queue.js';
 import type { Definition } from '../../engine/slicing/slicing.js';
 import { transactionsApi, type WithTransactions } from './api-2024-06-19/transactions-api.js';
-import type { FinancesApiOptions } from './api-options.js';
+import type { FinancesApiOptions } from './selling-partner/api-options.js';
 import { financesApi, type WithFinancesV0 } from './api-v0/finances-api.js';
 import type { LargeGroups } from './api-v0/large-groups.js';
 

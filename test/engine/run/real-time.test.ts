@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { connectFinances } from '../../../src/sources/finances/connect-finances.js';
-import { verdictOn } from '../../../src/sources/finances/refusals.js';
+import { verdictOn } from '../../../src/sources/finances/selling-partner/refusals.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';

@@ -5,8 +5,8 @@ import type { PagedApi, Query } from '../../../engine/paging/paged-api.js';
 import type { PagedClient } from '../../../engine/paging/paged-client.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
 import type { Verdict } from '../../../engine/run/pipeline.js';
-import type { FinancesApiOptions } from '../api-options.js';
-import { financesRefusal, verdictOn, type AskedFor } from '../refusals.js';
+import type { FinancesApiOptions } from '../selling-partner/api-options.js';
+import { financesRefusal, verdictOn, type AskedFor } from '../selling-partner/refusals.js';
 import { limits, operations, parameters as names, type Operation, type OperationName } from './operations.js';
 import { eachResult, readResultsPage, type ResultsPage } from './results-page.js';
 

@@ -5,8 +5,8 @@ import { readEndpoint } from '../../../engine/http/address.js';
 import { eachResult, readFinancesPage, resultText, type FinancesPage } from './finances-page.js';
 import type { LargeGroups } from './large-groups.js';
 import { limits, operations, type Operation } from './operations.js';
-import type { FinancesApiOptions } from '../api-options.js';
-import { financesRefusal, type AskedFor } from '../refusals.js';
+import type { FinancesApiOptions } from '../selling-partner/api-options.js';
+import { financesRefusal, type AskedFor } from '../selling-partner/refusals.js';
 import { pageParameters, requestPath, windowOf, type FinancesQuery } from './request-path.js';
 
 /** Page sizes that are tried one after the other where a page is too large for the service. */

@@ -1,6 +1,6 @@
-import type { Verdict } from '../../engine/run/pipeline.js';
-import { readVerdict, ReadFailure, type FailureKind } from '../../engine/retry/read-failure.js';
-import { ApiRefusal, type RefusedAnswer, type Cause, excerpt } from '../../engine/retry/api-refusal.js';
+import type { Verdict } from '../../../engine/run/pipeline.js';
+import { readVerdict, ReadFailure, type FailureKind } from '../../../engine/retry/read-failure.js';
+import { ApiRefusal, type RefusedAnswer, type Cause, excerpt } from '../../../engine/retry/api-refusal.js';
 
 /** The first error of an error body. */
 interface Reason {

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { LedgerlakeError } from '../../../src/core/errors.js';
-import { WebPage, type ApiRefusal, type Cause } from '../../../src/engine/retry/api-refusal.js';
-import { ReadFailure } from '../../../src/engine/retry/read-failure.js';
-import { causeOf, retryRules } from '../../../src/engine/retry/retry-policy.js';
-import { failureOf } from '../../../src/engine/http/transport-failure.js';
-import { operations, type OperationName } from '../../../src/sources/finances/api-v0/operations.js';
-import { financesApi } from '../../../src/sources/finances/api-v0/finances-api.js';
+import { LedgerlakeError } from '../../../../src/core/errors.js';
+import { WebPage, type ApiRefusal, type Cause } from '../../../../src/engine/retry/api-refusal.js';
+import { ReadFailure } from '../../../../src/engine/retry/read-failure.js';
+import { causeOf, retryRules } from '../../../../src/engine/retry/retry-policy.js';
+import { failureOf } from '../../../../src/engine/http/transport-failure.js';
+import { operations, type OperationName } from '../../../../src/sources/finances/api-v0/operations.js';
+import { financesApi } from '../../../../src/sources/finances/api-v0/finances-api.js';
 
 interface Told {
   readonly status?: number;
