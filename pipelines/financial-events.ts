@@ -3,7 +3,8 @@ import type { WindowSlice } from '../src/engine/slicing/window-slices.js';
 import { windowProbes, windowSlicing } from '../src/engine/slicing/window-slicing.js';
 import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/collectors.js';
 import { historyWarnings } from '../src/sources/finances/api-v0/history-limit.js';
-import { answering, windowSource } from '../src/sources/finances/api-v0/event-pages.js';
+import { answering } from '../src/sources/finances/api-v0/event-pages.js';
+import { windowSource } from '../src/sources/finances/model/slice-rows.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 import { entries, events } from '../src/sources/finances/model/tables.js';
 

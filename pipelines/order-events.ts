@@ -1,6 +1,7 @@
 import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/collectors.js';
-import { orderSlicing, type OrderSlice } from '../src/sources/finances/api-v0/slicing/order-slicing.js';
-import { firstMonth, orderPages } from '../src/sources/finances/api-v0/event-pages.js';
+import { orderSlicing, type OrderSlice } from '../src/engine/slicing/order-slicing.js';
+import { orderPages } from '../src/sources/finances/api-v0/event-pages.js';
+import { firstMonth } from '../src/sources/finances/model/slice-rows.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 import { orderEntries, orderEvents } from '../src/sources/finances/model/tables.js';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { deltaStatistics } from '../../src/core/columns/statistics.js';
 import { eventCollector } from '../../src/sources/finances/api-v0/collectors.js';
 import { scanPage } from '../../src/sources/finances/api-v0/finances-page.js';
-import { windowSource } from '../../src/sources/finances/api-v0/event-pages.js';
+import { windowSource } from '../../src/sources/finances/model/slice-rows.js';
 import { entries, events } from '../../src/sources/finances/model/tables.js';
 import { Tape } from '../../src/core/json/tape.js';
 import { parquetFile } from '../../src/core/parquet/wasm.js';

@@ -9,7 +9,7 @@ import { metadataOf } from '../../lake/files/new-file.js';
 import { handled, keptFile, type Workspace } from '../../lake/files/workspace.js';
 import { eventBatches } from '../../sources/finances/api-v0/collectors.js';
 import { eachEvent, type ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
-import { windowSource } from '../../sources/finances/api-v0/event-pages.js';
+import { windowSource } from '../../sources/finances/model/slice-rows.js';
 import { numberedId, sharedEventIds } from '../../sources/finances/model/event-ids.js';
 import { Flattener } from '../../sources/finances/model/flatten.js';
 import { SliceRows, type KeepRaw, count, newWarnings } from '../../sources/finances/model/slice-rows.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { financialEvents } from '../../../pipelines/financial-events.js';
 import { systemClock, type Clock } from '../../../src/core/clock.js';
 import { scanPage } from '../../../src/sources/finances/api-v0/finances-page.js';
-import { windowSource } from '../../../src/sources/finances/api-v0/event-pages.js';
+import { windowSource } from '../../../src/sources/finances/model/slice-rows.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { Lake, type Split } from '../../../src/lake/lake.js';
 import { noUpstream } from '../../../src/sources/finances/connect-finances.js';

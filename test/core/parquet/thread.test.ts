@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Table } from '../../../src/core/columns/table.js';
 import { eventCollector } from '../../../src/sources/finances/api-v0/collectors.js';
 import { scanPage } from '../../../src/sources/finances/api-v0/finances-page.js';
-import { windowSource } from '../../../src/sources/finances/api-v0/event-pages.js';
+import { windowSource } from '../../../src/sources/finances/model/slice-rows.js';
 import { entries, events } from '../../../src/sources/finances/model/tables.js';
 import { ParquetThread, sameThread } from '../../../src/core/parquet/thread.js';
 import type { Batch } from '../../../src/engine/run/pipeline.js';

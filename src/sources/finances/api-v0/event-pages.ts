@@ -1,30 +1,15 @@
 import { LedgerlakeError } from '../../../core/errors.js';
 import type { Reading } from '../../../engine/run/pipeline.js';
-import { type Window, monthOf } from '../../../core/windows.js';
 import type { EventsPage } from './collectors.js';
 import type { GroupSlice } from './group-slices.js';
 import { scanPage, type ScannedPage, type FinancesPage } from './finances-page.js';
-import type { RowSource } from '../model/slice-rows.js';
+import { orderSource, type RowSource } from '../model/slice-rows.js';
 import type { WithFinancesV0 } from './finances-api.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import { patienceMs, type LargeGroup } from './large-groups.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
 import { unaskable, type FinancesQuery } from './request-path.js';
 import { isoDate } from '../../../core/numeric/instant.js';
-
-/** Events of an order, which has no window. */
-function orderSource(order: string): RowSource {
-  return {
-    ...{ windowStart: undefined, windowEnd: undefined, fallback: undefined, clamp: false },
-    ...{ groupId: undefined, requestedOrderId: order },
-  };
-}
-
-/** Events of a window of dates. */
-export function windowSource({ start, end }: Window): RowSource {
-  const span = { windowStart: start, windowEnd: end, fallback: start, clamp: true };
-  return { ...span, groupId: undefined, requestedOrderId: undefined };
-}
 
 /** Events of a settlement, whose start and end are the window. */
 export function groupSource({ group: { id, start, end }, opened }: GroupSlice): RowSource {
@@ -71,12 +56,6 @@ export async function* orderPages(
       yield { page: undefined, source };
     }
   }
-}
-
-/** The month of the first of an order's dates, in microseconds since 1970; `unknown` where there is none. */
-export function firstMonth(dates: readonly bigint[]): string {
-  const [first] = dates.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0));
-  return first === undefined ? 'unknown' : monthOf(Number(first / 1000n));
 }
 
 /** Events from which on a settlement that is refused isn't asked for again at once. */

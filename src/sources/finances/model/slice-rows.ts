@@ -1,3 +1,4 @@
+import { monthOf, type Window } from '../../../core/windows.js';
 import { Int32List } from '../../../core/columns/memory.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
 
@@ -140,6 +141,26 @@ export interface RowSource {
   readonly clamp: boolean;
   readonly groupId: string | undefined;
   readonly requestedOrderId: string | undefined;
+}
+
+/** Rows of an order, which has no window. */
+export function orderSource(order: string): RowSource {
+  return {
+    ...{ windowStart: undefined, windowEnd: undefined, fallback: undefined, clamp: false },
+    ...{ groupId: undefined, requestedOrderId: order },
+  };
+}
+
+/** Rows of a window of dates. */
+export function windowSource({ start, end }: Window): RowSource {
+  const span = { windowStart: start, windowEnd: end, fallback: start, clamp: true };
+  return { ...span, groupId: undefined, requestedOrderId: undefined };
+}
+
+/** The month of the first of an order's dates, in microseconds since 1970; `unknown` where there is none. */
+export function firstMonth(dates: readonly bigint[]): string {
+  const [first] = dates.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+  return first === undefined ? 'unknown' : monthOf(Number(first / 1000n));
 }
 
 /** What one slice has brought so far: rows in order of receipt, strings as numbers in dictionaries. */

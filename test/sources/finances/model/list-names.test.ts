@@ -3,7 +3,7 @@ import { scan } from '../../../../src/core/json/scan.js';
 import { Tape } from '../../../../src/core/json/tape.js';
 import { Flattener } from '../../../../src/sources/finances/model/flatten.js';
 import { newWarnings, SliceRows } from '../../../../src/sources/finances/model/slice-rows.js';
-import { windowSource } from '../../../../src/sources/finances/api-v0/event-pages.js';
+import { windowSource } from '../../../../src/sources/finances/model/slice-rows.js';
 
 test('of 5,000 lists that nobody knows a thousand are named, and every event is counted', () => {
   const rows = new SliceRows();

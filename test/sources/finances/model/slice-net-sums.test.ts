@@ -4,7 +4,7 @@ import { Flattener } from '../../../../src/sources/finances/model/flatten.js';
 import { decimalScale, decimalText } from '../../../../src/core/numeric/decimal.js';
 import { netSums } from '../../../../src/sources/finances/model/event-batches.js';
 import { newWarnings, SliceRows } from '../../../../src/sources/finances/model/slice-rows.js';
-import { windowSource } from '../../../../src/sources/finances/api-v0/event-pages.js';
+import { windowSource } from '../../../../src/sources/finances/model/slice-rows.js';
 import { scan } from '../../../../src/core/json/scan.js';
 import { Tape } from '../../../../src/core/json/tape.js';
 

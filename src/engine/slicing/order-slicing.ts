@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { pieces } from '../../../../engine/run/concurrency-plan.js';
-import type { Job } from '../../../../engine/run/pipeline.js';
-import { type Slice, pageSize, type SliceQueue } from '../../../../engine/run/slice-queue.js';
-import type { Slicing } from '../../../../engine/slicing/slicing.js';
-import type { Expectation } from '../../../../engine/slicing/volume-estimate.js';
+import { pieces } from '../run/concurrency-plan.js';
+import type { Job } from '../run/pipeline.js';
+import { type Slice, pageSize, type SliceQueue } from '../run/slice-queue.js';
+import type { Slicing } from './slicing.js';
+import type { Expectation } from './volume-estimate.js';
 
 /** A slice that reads several orders, one by one. */
 export interface OrderSlice extends Slice {

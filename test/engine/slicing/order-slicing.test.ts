@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { orderExpectation } from '../../../../../src/sources/finances/api-v0/slicing/order-slicing.js';
+import { orderExpectation } from '../../../src/engine/slicing/order-slicing.js';
 
 test('orders take a request each', () => {
   const order = { orders: ['a', 'b', 'c'], name: 'o', label: 'o', loadKeys: [] };
