@@ -1,4 +1,5 @@
 import { LedgerlakeError } from '../errors.js';
+import { wholeCharacters } from '../printable.js';
 import type { Database } from './connection.js';
 import { fileLiteral, identifier, literal } from './literals.js';
 
@@ -122,6 +123,9 @@ export function lostFile(error: unknown): boolean {
   );
 }
 
+/** Characters of DuckDB's own words that are quoted: it may quote the bytes that are damaged. */
+const mostQuoted = 200;
+
 /**
  * Of what DuckDB has against a file of the lake one line: which file, what it holds, what to do; any other error as it is.
  * `sliceOf` says what the file at an address holds, undefined for a file that isn't the lake's.
@@ -132,7 +136,7 @@ export function fileFault(error: unknown, sliceOf: ((address: string) => string 
     const slice = sliceOf?.(address);
     if (slice === undefined) continue;
     const [words = ''] = error.message.replace(address, 'it').split('\n');
-    const found = lostFile(error) ? 'it is missing' : `it is damaged (${words})`;
+    const found = lostFile(error) ? 'it is missing' : `it is damaged (${wholeCharacters(words, mostQuoted)})`;
     const advice =
       '`ledgerlake verify` tells what else is, `ledgerlake backfill --refresh` of its dates writes it again';
     return new LedgerlakeError('SQL', `expected the file ${address} (${slice}), ${found}: ${advice}`, { cause: error });
