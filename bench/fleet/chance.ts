@@ -1,4 +1,4 @@
-import { Draw, keyOf } from '../../src/emulator/seller/seeded-random.js';
+import { Draw, keyOf } from '../../src/emulator/profiles/seeded-random.js';
 
 /** What a seed decides: equal seeds, equal draws. */
 export class Chance {

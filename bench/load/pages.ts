@@ -3,7 +3,7 @@ import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { createSeller } from '../../src/emulator/seller/seller.js';
-import { pageBody } from '../../src/serve/http/answers.js';
+import { pageBody } from '../../src/serve/http/event-operations.js';
 
 export const dayMs = 86_400_000;
 /** The first day of the input; the seller's history ends a month behind the last one. */

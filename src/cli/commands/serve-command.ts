@@ -122,7 +122,10 @@ export const serveCommand: CommandDefinition = {
         '[default: plausible]',
     },
     rate: { type: 'text', default: '0.5', about: 'Requests a second for each operation' },
-    burst: { type: 'text', default: '30', about: 'Requests at once for each operation' },
+    burst: {
+      type: 'text',
+      about: 'Requests at once for each operation [default: 30; 10 for operations of 2024-06-19, and for payouts]',
+    },
     'token-life': { type: 'text', about: 'Minutes for which a NextToken is taken; left out: for ever' },
     latency: { type: 'text', about: 'Milliseconds that an answer takes: MS, or MIN-MAX; left out: none' },
     faults: { type: 'text', about: 'Faults of the live service to show, as above' },
@@ -143,7 +146,10 @@ export const serveCommand: CommandDefinition = {
       seed,
       host: given.required('host'),
       port: whole('--port', given.required('port'), 0),
-      quota: { rate: amount('--rate', given.required('rate')), burst: whole('--burst', given.required('burst'), 1) },
+      quota: {
+        rate: amount('--rate', given.required('rate')),
+        burst: optional(given.text('burst'), (text) => whole('--burst', text, 1)),
+      },
       tokenLifeMs: optional(given.text('token-life'), (text) => amount('--token-life', text) * 60_000),
       latencyMs: optional(given.text('latency'), latencyOf),
       injectFaults: await injectionOf(given.text('faults')),

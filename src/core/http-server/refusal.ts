@@ -7,6 +7,7 @@ const codes = {
   404: 'ResourceNotFound',
   405: 'MethodNotAllowed',
   408: 'InvalidInput',
+  413: 'InvalidInput',
   414: 'InvalidInput',
   421: 'InvalidInput',
   429: 'QuotaExceeded',

@@ -49,6 +49,7 @@ export class FaultInjector {
     const { faults, hit } = this.#options;
     const rule = faultRules[kind];
     if (request.operation === 'SignIn' && rule.signIn !== true) return false;
+    if (rule.only?.includes(request.operation) === false) return false;
     const settings = faults[kind];
     const spell = rule.spellMs?.(this.amount(kind));
     const struck =

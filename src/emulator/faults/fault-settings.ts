@@ -1,5 +1,6 @@
 import { usageError } from '../../core/errors.js';
 import type { FaultRequest } from '../../serve/http/fault-injection.js';
+import { operations, type OperationName } from '../../sources/finances/api-2024-06-19/operations.js';
 
 /** When a fault hits. What is left out doesn't narrow it. */
 export interface FaultSettings {
@@ -58,7 +59,7 @@ export function checkFaults(faults: Faults): void {
 }
 
 const decimal = String.raw`\d{1,15}(?:\.\d{1,15})?`;
-const shape = new RegExp(`^(?<kind>[a-z-]+)(?::(?<amount>${decimal}))?(?:=(?<share>${decimal}))?$`);
+const shape = new RegExp(`^(?<kind>[a-z\\d-]+)(?::(?<amount>${decimal}))?(?:=(?<share>${decimal}))?$`);
 
 function wrong(entry: string, why: string): Error {
   return usageError(
@@ -97,7 +98,7 @@ interface FaultRule {
   /** What a client sees, in one line for the help; `N` stands for the amount. */
   readonly about: string;
   /** What a share is a share of; `none`: it holds for the whole service, and there is nothing to choose. */
-  readonly shareOf: 'requests' | 'events' | 'groups' | 'none';
+  readonly shareOf: 'requests' | 'events' | 'groups' | 'transactions' | 'none';
   /** The share where none is given. */
   readonly share: number;
   readonly amount?: FaultAmount;
@@ -107,6 +108,8 @@ interface FaultRule {
   readonly passing?: true;
   /** Whether it can hit the sign-in too. */
   readonly signIn?: true;
+  /** The only operations that it can hit; left out: any. */
+  readonly only?: readonly FaultRequest['operation'][];
 }
 
 interface FaultAmount {
@@ -124,6 +127,9 @@ const some = (usual: number, unit: string): FaultAmount => ({ usual, unit, whole
 const passing = { shareOf: 'requests', share: 1, passing: true } as const;
 const requests = { shareOf: 'requests', share: 1 } as const;
 const service = { shareOf: 'none', share: 1 } as const;
+const transactions = { shareOf: 'transactions', share: 1 } as const;
+/** Hits requests to Finances 2024-06-19. */
+const newer = { ...requests, only: Object.keys(operations) as OperationName[] };
 
 const table = {
   throttled: { ...passing, about: '429 under the quota, without Retry-After' },
@@ -218,6 +224,23 @@ const table = {
     share: 0,
     about: 'PerformanceBondRefundEventList in every body, empty or with a SHARE of events',
   },
+  'page-twice': { ...newer, share: 0.2, about: '2024-06-19: a page that comes once more with its NextToken' },
+  'null-token': { ...newer, about: '2024-06-19: a last page with "nextToken":null' },
+  'no-list': { ...newer, about: '2024-06-19: 200 without the list of results' },
+  'deep-500': {
+    ...newer,
+    only: ['listTransactions'],
+    amount: some(14, 'days'),
+    about: '2024-06-19: 500 on each later page of more than N days',
+  },
+  'token-without-arguments': {
+    ...newer,
+    about: '2024-06-19: a nextToken that is taken without the parameters of the first request',
+  },
+  'null-lists': { ...transactions, about: '2024-06-19: lists that are null or absent where they are empty' },
+  'breakdown-object': { ...transactions, about: '2024-06-19: breakdowns as an object {"breakdowns":[…]}' },
+  'status-case': { ...transactions, about: '2024-06-19: a status such as Deferred or Deferred_Released' },
+  'no-transactions': { ...service, about: '2024-06-19: an account that all of it answers nothing for' },
   'history-limit': { ...service, amount: some(730, 'days'), about: 'nothing that is older than N days' },
 } as const satisfies Record<string, FaultRule>;
 

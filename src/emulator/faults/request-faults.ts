@@ -1,4 +1,4 @@
-import { limits, operations } from '../../sources/finances/api-v0/operations.js';
+import { limits } from '../../sources/finances/api-v0/operations.js';
 import type { Delivery } from '../../core/http-server/answer.js';
 import {
   type Outcome,
@@ -8,7 +8,7 @@ import {
   overQuota,
   tokenExpired,
 } from '../../serve/http/outcome.js';
-import type { PageRequest } from '../../serve/http/service-requests.js';
+import type { PageRequest } from '../../serve/http/served-operation.js';
 import type { LedgerItem } from '../../serve/http/ledger.js';
 import { Refusal } from '../../core/http-server/refusal.js';
 import {
@@ -50,6 +50,11 @@ function isLongWindow({ chain }: PageRequest, days: number): boolean {
     after !== undefined &&
     (before ?? asOf - limits.marginMs) - after > days * day
   );
+}
+
+/** Whether a range of posted dates is longer than so many days; without an upper bound it ends as late as it may. */
+function isLongPosted({ chain: { after, before, asOf } }: PageRequest, days: number): boolean {
+  return after !== undefined && (before ?? asOf) - after > days * day;
 }
 
 /**
@@ -117,20 +122,28 @@ export function createRequestFaults(
         if (hits('access-denied')) return refused(denied());
         return passingRefusal() ? refused(unexplained()) : undefined;
       },
+      isTokenEnough: () => hits('token-without-arguments'),
       check: (checked) => {
         if (isTokenDead(checked.token)) throw tokenExpired(injector.amount('token-expired'));
         limit('page-limit', checked.chain.pageSize);
         limit('chain-limit', checked.pages + 1);
         if (isLongWindow(checked, injector.amount('window-limit')) && hits('window-limit')) throw unexplained();
+        if (checked.pages > 0 && isLongPosted(checked, injector.amount('deep-500')) && hits('deep-500')) throw failed();
       },
       page: (checked, page) => {
         const { chain, cursor, token, results } = checked;
         if (chain.operation === 'ListFinancialEventsByGroupId') limit('group-limit', results + page.items.length);
         if (hits('empty-page')) return { items: [], next: { cursor } };
-        const isListing = operations[chain.operation].result === 'FinancialEventGroupList';
+        if (hits('page-twice')) return { items: page.items, next: { cursor } };
+        const isListing = chain.operation === 'ListFinancialEventGroups';
         const isCut = isListing && page.items.length > 0 && hits('groups-missing');
         const shown = shownPage(isCut ? { ...page, items: someLeftOut(page.items) } : page);
-        return token !== undefined && hits('token-loop') ? { ...shown, next: { token } } : shown;
+        if (token !== undefined && hits('token-loop')) return { ...shown, next: { token } };
+        return {
+          ...shown,
+          ...(shown.next === undefined && hits('null-token') && { lastToken: null }),
+          ...(hits('no-list') && { hasList: false }),
+        };
       },
       checkBody: (body) => {
         limit('body-limit', Buffer.byteLength(body));

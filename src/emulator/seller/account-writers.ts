@@ -13,7 +13,7 @@ import {
   share,
   type EventWriter,
 } from './event-writer.js';
-import type { NonEmpty } from './seeded-random.js';
+import type { NonEmpty } from '../profiles/seeded-random.js';
 
 const adjustmentTypes = [
   'FBAInventoryReimbursement',

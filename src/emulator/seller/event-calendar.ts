@@ -1,20 +1,8 @@
 import { dayMs } from '../../core/windows.js';
 import type { EventMix } from './event-mix.js';
-import { hash } from './seeded-random.js';
+import { hash } from '../profiles/seeded-random.js';
 import { createHash } from 'node:crypto';
-import type { Density, Marketplace, Profile } from './seller-profile.js';
-
-/**
- * The same number of events every day: day d has floor(N(d+1)/days) - floor(N·d/days) events, so that any `days` whole days in a row have exactly N and no
- * day depends on where one begins to count. Products stay below 2^53 for up to 10^9 events.
- */
-export function createEvenDensity(events: number, days: number): Density {
-  return {
-    perDay: events / days,
-    firstOf: (day) => Math.floor((events * day) / days),
-    dayOf: (ordinal) => Math.ceil(((ordinal + 1) * days) / events) - 1,
-  };
-}
+import type { Density, Marketplace, Profile } from '../profiles/seller-profile.js';
 
 const salt = { tie: 31, position: 32, precision: 33, start: 51, balance: 52 };
 

@@ -1,19 +1,5 @@
-import { eventLists, type EventListName } from '../../sources/finances/model/records.js';
-import { Draw, hash } from './seeded-random.js';
-
-const repeatedLists: readonly EventListName[] = [
-  'ShipmentEventList',
-  'RefundEventList',
-  'ServiceFeeEventList',
-  'AdjustmentEventList',
-  'ProductAdsPaymentEventList',
-  'CouponPaymentEventList',
-];
-
-/** The lists with one event in each block, whatever the profile: a claim, a loan, a fee that one rarely pays. */
-export const onceEach: readonly (readonly [EventListName, number])[] = (Object.keys(eventLists) as EventListName[])
-  .filter((list) => !repeatedLists.includes(list))
-  .map((list) => [list, 1]);
+import type { EventListName } from '../../sources/finances/model/records.js';
+import { Draw, hash } from '../profiles/seeded-random.js';
 
 /** The lists whose events follow an earlier order, and how many days later; undefined: this one has no order. */
 const followUps: Partial<Record<EventListName, readonly (number | undefined)[]>> = {

@@ -6,8 +6,8 @@ import { createCalendar, createPeriods, type Period, type Periods } from './even
 import { createEventMix, createFollowUps } from './event-mix.js';
 import type { EventContext, EventSink, EventWriter } from './event-writer.js';
 import { orderWriters } from './order-writers.js';
-import { createOrderIds, Draw, hash, keyOf, type OrderIds } from './seeded-random.js';
-import type { Density, Marketplace, Profile } from './seller-profile.js';
+import { createOrderIds, Draw, hash, keyOf, type OrderIds } from '../profiles/seeded-random.js';
+import type { Density, Marketplace, Profile } from '../profiles/seller-profile.js';
 import { shipmentWriters } from './shipment-writers.js';
 
 const salt = { marketplace: 61, contents: 62, order: 64, variety: 66 };
@@ -119,7 +119,11 @@ export interface History {
   readonly until: number;
   /** The periods that have begun, by their start. */
   readonly periods: readonly Period[];
+  /** Its first instant, of whatever marketplace. */
+  readonly begin: number;
   has: (event: EventFacts) => boolean;
+  /** Whether an event is within it or still to come. */
+  reaches: (event: EventFacts) => boolean;
   /** Its events within the range, in their order, only those of a marketplace where one is given, and behind `after`. */
   events(range: InstantRange, marketplace?: Marketplace, after?: number): Generator<EventFacts>;
 }
@@ -141,7 +145,8 @@ export function historyAt(events: EventStream, days: number, instant: number): H
       return Array.from({ length: last - index + 1 }, (_, n) => events.periods.of(marketplace, index + n));
     })
     .sort((a, b) => a.start - b.start || a.marketplace.index - b.marketplace.index);
-  const has = ({ at, marketplace }: EventFacts) => at <= until && at >= (begins[marketplace.index] ?? Infinity);
+  const reaches = ({ at, marketplace }: EventFacts) => at >= (begins[marketplace.index] ?? Infinity);
+  const has = (event: EventFacts) => event.at <= until && reaches(event);
 
   function* within(range: InstantRange, marketplace?: Marketplace, after = -Infinity): Generator<EventFacts> {
     const from = Math.max(range.from, begin);
@@ -153,5 +158,5 @@ export function historyAt(events: EventStream, days: number, instant: number): H
       if ((marketplace === undefined || marketplace === event.marketplace) && has(event)) yield event;
     }
   }
-  return { until, periods, has, events: within };
+  return { until, periods, begin, has, reaches, events: within };
 }

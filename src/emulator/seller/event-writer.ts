@@ -1,5 +1,5 @@
-import { type Draw, inTurn, type NonEmpty } from './seeded-random.js';
-import { prices, type Marketplace, type Order, type Profile, type Spellings } from './seller-profile.js';
+import { type Draw, inTurn, type NonEmpty } from '../profiles/seeded-random.js';
+import { prices, type Marketplace, type Order, type Profile, type Spellings } from '../profiles/seller-profile.js';
 import type { Period } from './event-calendar.js';
 
 /**

@@ -1,7 +1,7 @@
 import { shortInstant } from '../../core/numeric/instant.js';
 import type { EventSink, LineKind } from './event-writer.js';
-import type { OrderIds } from './seeded-random.js';
-import type { Marketplace, Profile, Spellings } from './seller-profile.js';
+import type { OrderIds } from '../profiles/seeded-random.js';
+import type { Marketplace, Profile, Spellings } from '../profiles/seller-profile.js';
 
 /** The ways to write a number, of 32: most are what one expects, all are legal JSON. */
 const ways = 32;

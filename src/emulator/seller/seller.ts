@@ -3,12 +3,13 @@ import { usageError } from '../../core/errors.js';
 import type { InstantRange, Ledger, LedgerItem, LedgerPage, LedgerQuery } from '../../serve/http/ledger.js';
 import { createEventStream, type EventFacts, type EventStream, type History, historyAt } from './event-stream.js';
 import { JsonSink } from './json-sink.js';
-import { edgeCases } from './edge-cases-profile.js';
-import { plausible } from './plausible-profile.js';
-import { keyOf } from './seeded-random.js';
-import type { Profile } from './seller-profile.js';
+import { edgeCases } from '../profiles/edge-cases-profile.js';
+import { plausible } from '../profiles/plausible-profile.js';
+import { keyOf } from '../profiles/seeded-random.js';
+import type { Profile } from '../profiles/seller-profile.js';
 import { createPeriodSums, groupJson } from './settlement-groups.js';
 import type { Period } from './event-calendar.js';
+import { createTransactionBooks } from './transaction-books.js';
 
 export interface SellerOptions {
   /** Decides everything: a whole number from 0. */
@@ -99,12 +100,15 @@ export function createSeller(options: SellerOptions, clock: Clock): Seller {
     const { shown, last } = cut(found, limit);
     return { items: shown.map(itemOf), next: last === undefined ? undefined : String(last.ordinal) };
   }
-  async function groupItem(period: Period, { until }: History): Promise<LedgerItem> {
+  async function balancesOf(period: Period, until: number) {
     const netOf = async (one: Period) => (count === 0 ? 0n : periodSums.netOf(one, until));
     const previous = events.periods.of(period.marketplace, period.index - 1);
     const carried = profile.isCarriedOver(period.marketplace, previous.index) ? await netOf(previous) : 0n;
     const beginningBalance = events.periods.openingBalanceOf(period) + carried;
-    const total = beginningBalance + (await netOf(period));
+    return { beginningBalance, total: beginningBalance + (await netOf(period)) };
+  }
+  async function groupItem(period: Period, { until }: History): Promise<LedgerItem> {
+    const { beginningBalance, total } = await balancesOf(period, until);
     const facts = { id: events.periods.idOf(period), period, isOpen: period.end > until, beginningBalance, total };
     return { list: '', json: groupJson(key, profile, facts) };
   }
@@ -121,8 +125,15 @@ export function createSeller(options: SellerOptions, clock: Clock): Seller {
     return { items, next: last === undefined ? undefined : events.periods.idOf(last) };
   }
 
+  const byTransaction = createTransactionBooks({
+    ...{ seed, key, events, historyOf },
+    sums: { netOf: (span, until) => (count === 0 ? Promise.resolve(0n) : periodSums.netOf(span, until)) },
+    totalOf: async (period, until) => (await balancesOf(period, until)).total,
+  });
+
   return {
     stream: events,
+    byTransaction,
     history: () => historyAt(events, days, clock.now()),
     groups,
     events: (range, query) =>

@@ -5,8 +5,8 @@ import type { Period } from './event-calendar.js';
 import type { EventStream } from './event-stream.js';
 import { shortInstant } from '../../core/numeric/instant.js';
 import { numberText, usualChoice } from './json-sink.js';
-import { hash } from './seeded-random.js';
-import type { Marketplace, Profile } from './seller-profile.js';
+import { hash } from '../profiles/seeded-random.js';
+import type { Marketplace, Profile } from '../profiles/seller-profile.js';
 
 /** What the service reports of a group; amounts in millionths. */
 interface GroupFacts {
@@ -33,9 +33,32 @@ function converted(millionths: bigint, marketplace: Marketplace, home: Marketpla
   return ((millionths * marketplace.dollars) / 1_000_000n / cent) * cent;
 }
 
-function statusOf({ oddities, isCarriedOver }: Profile, { marketplace, index }: Period, bits: number): string {
+/** How the transfer of a closed settlement ended. */
+function statusOf({ oddities, isCarriedOver }: Profile, { marketplace, index }: Period, bits: number) {
   if (oddities) return statuses[bits % statuses.length] ?? statuses[0];
   return isCarriedOver(marketplace, index) ? 'Failed' : 'Succeeded';
+}
+
+/** What becomes of a settlement's money once it is closed. */
+export interface FundTransfer {
+  readonly status: (typeof statuses)[number];
+  readonly traceId: string;
+  /** The last digits of the bank account. */
+  readonly accountTail: string;
+}
+
+/** The transfer at the end of a settlement period. */
+export function fundTransferOf(key: number, profile: Profile, period: Period): FundTransfer {
+  const { marketplaces } = profile;
+  const { marketplace, index } = period;
+  const number = index * marketplaces.length + marketplace.index;
+  const trace = hash(key, number, salt.trace);
+  const bits = hash(key, number, salt.variety);
+  return {
+    status: statusOf(profile, period, trace),
+    traceId: `${String(trace).padStart(10, '0')}${String(bits % 1e5).padStart(5, '0')}`,
+    accountTail: String(hash(key, marketplace.index, salt.trace) % 1e4).padStart(4, '0'),
+  };
 }
 
 /** The JSON of a financial event group. */
@@ -47,22 +70,18 @@ export function groupJson(key: number, profile: Profile, facts: GroupFacts): str
   const number = index * marketplaces.length + marketplace.index;
   const bits = hash(key, number, salt.variety);
   const choice = oddities ? bits : usualChoice;
-  const trace = hash(key, number, salt.trace);
+  const { status, traceId, accountTail } = fundTransferOf(key, profile, period);
   const members = [
     `"FinancialEventGroupId":"${id}"`,
     `"ProcessingStatus":"${isOpen ? 'Open' : 'Closed'}"`,
-    ...(isOpen ? [] : [`"FundTransferStatus":"${statusOf(profile, period, trace)}"`]),
+    ...(isOpen ? [] : [`"FundTransferStatus":"${status}"`]),
     money('OriginalTotal', marketplace, total, choice),
     ...(!isOpen && marketplace !== home && (!oddities || index % 3 !== 0)
       ? [money('ConvertedTotal', home, converted(total, marketplace, home), choice >>> 5)]
       : []),
     ...(isOpen
       ? []
-      : [
-          `"FundTransferDate":"${shortInstant(end)}"`,
-          `"TraceId":"${String(trace).padStart(10, '0')}${String(bits % 1e5).padStart(5, '0')}"`,
-          `"AccountTail":"${String(hash(key, marketplace.index, salt.trace) % 1e4).padStart(4, '0')}"`,
-        ]),
+      : [`"FundTransferDate":"${shortInstant(end)}"`, `"TraceId":"${traceId}"`, `"AccountTail":"${accountTail}"`]),
     money('BeginningBalance', marketplace, beginningBalance, choice >>> 10),
     `"FinancialEventGroupStart":"${shortInstant(start)}"`,
     ...(isOpen ? [] : [`"FinancialEventGroupEnd":"${shortInstant(end)}"`]),
@@ -111,9 +130,12 @@ interface DaySums {
   readonly from: readonly bigint[];
 }
 
-interface PeriodSums {
-  /** Net millionths of a period's events up to `until`, an instant included. Lets others run between two days. */
-  netOf(period: Period, until: number): Promise<bigint>;
+export interface PeriodSums {
+  /**
+   * Net millionths of a marketplace's events up to `until`, an instant included. Lets others run between two days. `span`: a
+   * settlement period, or one that begins with a period or a UTC day and ends likewise.
+   */
+  netOf(span: Omit<Period, 'index'>, until: number): Promise<bigint>;
 }
 
 /** Adds periods up day by day, without holding their events; a day is added up once for all currencies. */

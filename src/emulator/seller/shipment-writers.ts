@@ -11,7 +11,7 @@ import {
   millionthsOf,
   taxWithheld,
 } from './event-writer.js';
-import type { Order, OrderItem } from './seller-profile.js';
+import type { Order, OrderItem } from '../profiles/seller-profile.js';
 
 function head(context: EventContext, sink: EventSink, order: Order): void {
   const { draw, marketplace, profile } = context;

@@ -2,16 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
 import { type Answer, answerHeaders, type Exchange, type HttpRequest } from '../../core/http-server/answer.js';
-import { type Outcome, invalidInput, overQuota, refused, requestRefusal, type SidePage } from './outcome.js';
-import {
-  readRequest,
-  type TokenRules,
-  type PageRequest,
-  rangeOf,
-  type Route,
-  routeOf,
-  percentDecoded,
-} from './service-requests.js';
+import { type Outcome, overQuota, refused, requestRefusal, type SidePage } from './outcome.js';
+import { eventOperations } from './event-operations.js';
+import { percentDecoded } from './query-parameters.js';
+import { createRoutes, type Route, type ServedOperation } from './served-operation.js';
+import { transactionOperations } from './transaction-operations.js';
 import { type Counted, Tally } from './counts.js';
 import {
   type FaultInjection,
@@ -22,45 +17,21 @@ import {
   createLatency,
   type Latency,
 } from './fault-injection.js';
-import type { Ledger, LedgerItem, InstantRange, LedgerPage, LedgerQuery } from './ledger.js';
+import type { Ledger } from './ledger.js';
 import { type Quota, Quotas } from './quota-meters.js';
 import { failure, Refusal } from '../../core/http-server/refusal.js';
 import { targetOf } from '../../core/http-server/host-rule.js';
 import { createSignIn, signInPath, type SignInOptions } from './sign-in.js';
 import { NextTokens } from './signed-tokens.js';
-import { type Operation, limits, operations } from '../../sources/finances/api-v0/operations.js';
-import { eventLists } from '../../sources/finances/model/records.js';
 
-/** A range that no event lies in. */
-const nothing: InstantRange = { from: 0, to: 0 };
+/** Every operation of the service, API by API. */
+export const servedOperations: readonly ServedOperation[] = [...eventOperations, ...transactionOperations];
 
-/** The ledger's page for a checked request. Throws a Refusal (404) for a group or an order that the ledger hasn't. */
-async function ledgerPage(ledger: Ledger, { chain, cursor }: PageRequest): Promise<LedgerPage> {
-  const query: LedgerQuery = { cursor, limit: chain.pageSize, asOf: chain.asOf };
-  const { subject = '' } = chain;
-  switch (chain.operation) {
-    case 'ListFinancialEventGroups':
-    case 'ListFinancialEvents': {
-      const { name, range: rules } = operations[chain.operation];
-      const range = rangeOf(chain, rules);
-      if (range === undefined) return { items: [], next: undefined };
-      return name === 'ListFinancialEvents' ? ledger.events(range, query) : ledger.groups(range, query);
-    }
-    case 'ListFinancialEventsByGroupId': {
-      // Without a bound it is all of the group, its newest events too.
-      const isBounded = chain.after !== undefined;
-      const range = isBounded ? (rangeOf(chain, operations[chain.operation].range) ?? nothing) : undefined;
-      const page = await ledger.eventsOfGroup(subject, query, range);
-      if (page === undefined) throw requestRefusal(404, 'There is no resource with this eventGroupId.', subject);
-      return page;
-    }
-    case 'ListFinancialEventsByOrderId': {
-      const page = await ledger.eventsOfOrder(subject, query);
-      if (page === undefined) throw requestRefusal(404, 'There is no resource with this orderId.', subject);
-      return page;
-    }
-  }
-}
+const operationNamed = new Map<FaultRequest['operation'], ServedOperation>(
+  servedOperations.map((operation) => [operation.name, operation]),
+);
+
+const routeOf = createRoutes(servedOperations);
 
 function parametersOf(query: string): Record<string, string> {
   const pairs = query
@@ -81,6 +52,7 @@ export class Arrivals {
 
   /** The next request. `query`: percent-encoded. */
   next(operation: FaultRequest['operation'], query: string): FaultRequest {
+    const served = operationNamed.get(operation);
     const numberInOperation = (this.#inOperation.get(operation) ?? 0) + 1;
     this.#inOperation.set(operation, numberInOperation);
     this.#number += 1;
@@ -89,38 +61,11 @@ export class Arrivals {
       operation,
       number: this.#number,
       numberInOperation,
-      hasToken: Object.hasOwn(parameters, 'NextToken'),
-      pageSize: Number(parameters['MaxResultsPerPage'] ?? limits.pageSize),
+      hasToken: served !== undefined && Object.hasOwn(parameters, served.tokenParameter),
+      pageSize: Number(parameters[served?.sizeParameter ?? ''] ?? served?.pageSize),
       parameters,
     };
   }
-}
-
-/** `{"list":[event,…],…}`: every list of the model in its order, then the lists that it doesn't know. */
-function eventsJson(items: readonly LedgerItem[], more: readonly string[]): string {
-  const lists = new Map<string, string[]>([...Object.keys(eventLists), ...more].map((list) => [list, []]));
-  for (const { list, json } of items) {
-    const events = lists.get(list);
-    if (events === undefined) lists.set(list, [json]);
-    else events.push(json);
-  }
-  return `{${[...lists].map(([list, events]) => `${JSON.stringify(list)}:[${events.join(',')}]`).join(',')}}`;
-}
-
-/**
- * The body of a page: `{"payload":{"NextToken"?,…}}`. Each item's JSON goes out as the ledger has it, byte for byte, in
- * the ledger's order. `more`: lists that stand in the body of events even when they are empty.
- */
-export function pageBody(
-  result: Operation['result'],
-  items: readonly LedgerItem[],
-  nextToken: string | undefined,
-  more: readonly string[] = [],
-): string {
-  const token = nextToken === undefined ? '' : `"NextToken":${JSON.stringify(nextToken)},`;
-  const results =
-    result === 'FinancialEvents' ? eventsJson(items, more) : `[${items.map(({ json }) => json).join(',')}]`;
-  return `{"payload":{${token}"${result}":${results}}}`;
 }
 
 export interface AnswerOptions {
@@ -191,7 +136,7 @@ export function createAnswers(
   const { clock, ledger } = faults;
   const wait = createLatency(options.latencyMs ?? 0, seed, clock);
   const arrivals = new Arrivals();
-  const rules: TokenRules = { tokens: new NextTokens(options.tokenKey), tokenLifeMs };
+  const tokens = new NextTokens(options.tokenKey);
 
   function enter(visit: Visit, request: HttpRequest, operation: FaultRequest['operation'], query: string): number {
     const { 'x-amz-access-token': accessToken } = request.headers;
@@ -211,28 +156,27 @@ export function createAnswers(
     const throttled = visit.faults.throttled();
     if (throttled !== undefined) return throttled;
     visit.rate = visit.faults.rate() ?? quotas.rate;
-    if (!quotas.admit(operation.name, now, visit.rate, quotaOf === 'account' ? signIn?.accountOf(request) : undefined))
+    if (!quotas.admit(operation, now, visit.rate, quotaOf === 'account' ? signIn?.accountOf(request) : undefined))
       return refused(overQuota());
     return visit.faults.instead();
   }
 
   async function page(visit: Visit, route: Route, query: string, now: number): Promise<Outcome> {
-    const request = readRequest(route, query, rules, now);
+    const { operation, rawSubject } = route;
+    const rules = { tokens, tokenLifeMs, isTokenEnough: () => visit.faults.isTokenEnough() };
+    const request = operation.read({ rawSubject, query, rules, now });
     visit.faults.check(request);
-    const { items, next } = visit.faults.page(request, await ledgerPage(ledger, request));
+    const shown = visit.faults.page(request, await operation.pageOf(ledger, request));
+    const { items, next, lastToken, hasList = true } = shown;
     const issue = (cursor: string | undefined) => {
       const place = { pages: request.pages + 1, results: request.results + items.length, issuedAt: clock.now() };
-      return rules.tokens.issue({ chain: request.chain, cursor, ...place });
+      return tokens.issue({ chain: request.chain, cursor, ...place });
     };
-    const token = next === undefined || 'token' in next ? next?.token : issue(next.cursor);
-    const body = pageBody(route.operation.result, items, token, faults.lists);
+    const nextToken = next === undefined ? lastToken : 'token' in next ? next.token : issue(next.cursor);
+    const body = operation.bodyOf({ items: hasList ? items : undefined, nextToken }, faults.lists);
     visit.faults.checkBody(body);
     // One result can't be asked for in smaller pages: it goes out whatever its size.
-    if (items.length > 1 && Buffer.byteLength(body) > mostBytes)
-      throw invalidInput(
-        'The page exceeds 10 MB; ask for fewer results with MaxResultsPerPage.',
-        `${items.length} results`,
-      );
+    if (items.length > 1 && Buffer.byteLength(body) > mostBytes) throw operation.tooLarge(items.length);
     return { status: 200, body };
   }
 

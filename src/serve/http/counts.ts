@@ -1,4 +1,8 @@
-import type { OperationName } from '../../sources/finances/api-v0/operations.js';
+import type { OperationName as TransactionOperation } from '../../sources/finances/api-2024-06-19/operations.js';
+import type { OperationName as EventOperation } from '../../sources/finances/api-v0/operations.js';
+
+/** An operation that the service has. */
+export type OperationName = EventOperation | TransactionOperation;
 
 /** An operation, the sign-in, or `none` for a path that is neither. */
 export type Counted = OperationName | 'SignIn' | 'none';

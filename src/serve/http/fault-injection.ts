@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/clock.js';
-import type { OperationName } from '../../sources/finances/api-v0/operations.js';
+import type { OperationName } from './counts.js';
 import type { Answer } from '../../core/http-server/answer.js';
 import type { Outcome } from './outcome.js';
-import type { PageRequest } from './service-requests.js';
+import type { PageRequest } from './served-operation.js';
 import type { Ledger, LedgerItem, LedgerPage } from './ledger.js';
 import { usageError } from '../../core/errors.js';
 import { createHash } from 'node:crypto';
@@ -14,7 +14,7 @@ export interface FaultRequest {
   readonly number: number;
   /** The same within its operation. */
   readonly numberInOperation: number;
-  /** Whether it carries a NextToken. */
+  /** Whether it carries the token of an earlier page. */
   readonly hasToken: boolean;
   /** What it asks for, or the default; NaN where that is no number. */
   readonly pageSize: number;
@@ -27,6 +27,10 @@ interface ShownPage {
   readonly items: readonly LedgerItem[];
   /** Where the next page begins: a place for which a token is issued, or a token that was issued before. */
   readonly next: { readonly cursor: string | undefined } | { readonly token: string } | undefined;
+  /** Stands for the token where nothing comes next; default: no token. */
+  readonly lastToken?: null;
+  /** Whether the body has a list of results at all; default: true. */
+  readonly hasList?: boolean;
 }
 
 /** What goes wrong with one request, asked step by step; each step is asked once at most. */
@@ -37,7 +41,9 @@ export interface RequestFaults {
   rate(): number | undefined;
   /** Comes in place of the answer once the quota has counted the request. */
   instead(): Outcome | undefined;
-  /** Throws a Refusal (400) for a checked request that the specification allows. */
+  /** Whether a token that comes without the parameters that must come with it is taken. */
+  isTokenEnough(): boolean;
+  /** Throws a Refusal (400, 500) for a checked request that the specification allows. */
   check(request: PageRequest): void;
   /** The page as it is shown. Throws a Refusal (400) for one that the specification allows. */
   page(request: PageRequest, page: LedgerPage): ShownPage;
@@ -63,6 +69,7 @@ export const noFaults: RequestFaults = {
   throttled: () => undefined,
   rate: () => undefined,
   instead: () => undefined,
+  isTokenEnough: () => false,
   check: () => undefined,
   page: (_request, page) => shownPage(page),
   checkBody: () => undefined,

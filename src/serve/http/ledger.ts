@@ -1,4 +1,4 @@
-/** One result as it goes over the wire: an event with the name of its list, or a group (whose `list` is empty). */
+/** One result as it goes over the wire: an event with the name of its list, or what comes in one list only (whose `list` is empty). */
 export interface LedgerItem {
   /** `ShipmentEventList` and so on. */
   readonly list: string;
@@ -18,7 +18,7 @@ export interface LedgerPage {
 export interface LedgerQuery {
   /** Where to go on, from an earlier page of the same question. */
   readonly cursor: string | undefined;
-  /** At most this many items, 1 to 100. */
+  /** At most this many items, 1 to 500. */
   readonly limit: number;
   /** The instant of the first request of the chain: milliseconds since 1970. What happens after it stays out. */
   readonly asOf: number;
@@ -28,6 +28,49 @@ export interface LedgerQuery {
 export interface InstantRange {
   readonly from: number;
   readonly to: number;
+}
+
+/** Which transactions are asked for; what is undefined narrows nothing. */
+export interface TransactionQuestion {
+  /** Instants of posting. */
+  readonly range: InstantRange;
+  /** `DEFERRED`, `RELEASED` or `DEFERRED_RELEASED`. */
+  readonly status: string | undefined;
+  /** Those of one marketplace, and those that belong to none. */
+  readonly marketplaceId: string | undefined;
+  readonly orderId: string | undefined;
+  readonly groupId: string | undefined;
+}
+
+/** Which settlement accounts are asked for: each marketplace has one of one type. */
+interface AccountQuestion {
+  readonly marketplaceIds: readonly string[] | undefined;
+  readonly accountType: string | undefined;
+}
+
+/** Which summaries are asked for: those of one settlement, or of so many days, which become one for each account. */
+export interface SummaryQuestion extends AccountQuestion {
+  readonly settlementId: string | undefined;
+  /** UTC days since 1970-01-01, both included; without a last one all to now. */
+  readonly days: { readonly first: number; readonly last: number | undefined } | undefined;
+}
+
+export interface PayoutQuestion extends AccountQuestion {
+  /** Instants of creation. */
+  readonly range: InstantRange;
+  readonly payoutId: string | undefined;
+}
+
+/**
+ * The same money as transactions (Finances 2024-06-19). Each item comes exactly once over the pages of one question; a page may
+ * have none and still not be the last one. What isn't known is answered with no items.
+ */
+export interface TransactionLedger {
+  /** In no order. */
+  transactions(question: TransactionQuestion, query: LedgerQuery): Promise<LedgerPage>;
+  summaries(question: SummaryQuestion, query: LedgerQuery): Promise<LedgerPage>;
+  /** The newest first. */
+  payouts(question: PayoutQuestion, query: LedgerQuery): Promise<LedgerPage>;
 }
 
 /**
@@ -46,4 +89,6 @@ export interface Ledger {
   eventsOfGroup(groupId: string, query: LedgerQuery, range?: InstantRange): Promise<LedgerPage | undefined>;
   /** Events of one order, or undefined where there is no such order. */
   eventsOfOrder(orderId: string, query: LedgerQuery): Promise<LedgerPage | undefined>;
+  /** undefined: it has no transactions, as an account that the newer API answers nothing. */
+  readonly byTransaction?: TransactionLedger | undefined;
 }

@@ -29,6 +29,11 @@ export function invalidInput(message: string, came: string): Refusal {
   return requestRefusal(400, message, came);
 }
 
+/** A page that is larger than the service sends (413), where no request can ask for fewer results. */
+export function pageTooLarge(results: number): Refusal {
+  return new Refusal(413, 'The page exceeds 10 MB; ask for a shorter range.', `Received: ${results} results`);
+}
+
 /** A NextToken that came too late (400). */
 export function tokenExpired(minutes: number): Refusal {
   return new Refusal(400, `Token is not valid, token duration is ${minutes} minutes.`);

@@ -1,10 +1,24 @@
 import { usageError } from '../../core/errors.js';
-import { limits, type OperationName } from '../../sources/finances/api-v0/operations.js';
+import type { OperationName } from './counts.js';
 
-export interface Quota {
+/** How many requests a token bucket lets through. */
+interface BucketSize {
   /** Requests a second. */
   readonly rate: number;
   /** Requests at once. */
+  readonly burst: number;
+}
+
+export interface Quota {
+  /** Requests a second, for each operation. */
+  readonly rate: number;
+  /** Requests at once, for each operation; undefined: as many as the operation has by itself. */
+  readonly burst?: number | undefined;
+}
+
+/** An operation, and how many requests at once it has by itself. */
+interface MeteredOperation {
+  readonly name: OperationName;
   readonly burst: number;
 }
 
@@ -28,7 +42,7 @@ export class Meter {
   #taken = 0;
 
   /** Throws a USAGE error for a rate that isn't above 0 or a burst that isn't a whole number from 1 on. */
-  constructor({ rate, burst }: Quota) {
+  constructor({ rate, burst }: BucketSize) {
     this.#msPerToken = msPerTokenAt(rate);
     if (!(Number.isSafeInteger(burst) && burst >= 1)) {
       throw usageError(`expected a burst of 1 request or more, a whole number, got ${burst}`);
@@ -71,7 +85,7 @@ export class Quotas {
   /** Without a quota nothing is throttled. Throws a USAGE error for one that can't be. */
   constructor(quota: Quota | undefined) {
     this.#quota = quota;
-    if (quota !== undefined) new Meter(quota);
+    if (quota !== undefined) new Meter({ rate: quota.rate, burst: quota.burst ?? 1 });
   }
 
   /** The rate that is announced where no other one is in force; undefined: none. */
@@ -83,14 +97,15 @@ export class Quotas {
    * Takes a token of an operation if there is one. `rate`: at which its meter runs from now on. `account`: whose request it
    * is, where there is a sign-in.
    */
-  admit(operation: OperationName, now: number, rate: number | undefined = this.rate, account = ''): boolean {
-    const key = `${operation} ${account}`;
+  admit({ name, burst }: MeteredOperation, now: number, rate: number | undefined = this.rate, account = ''): boolean {
+    const key = `${name} ${account}`;
     // Not throttled so far, or again: the meter that another rate brought is of no use then.
     if (rate === undefined) {
       this.#meters.delete(key);
       return true;
     }
-    const meter = this.#meters.get(key) ?? new Meter(this.#quota ?? { rate, burst: limits.burst });
+    const meter =
+      this.#meters.get(key) ?? new Meter({ rate: this.#quota?.rate ?? rate, burst: this.#quota?.burst ?? burst });
     this.#meters.delete(key);
     this.#meters.set(key, meter);
     // Refresh tokens cost nothing, so there may be any number of accounts.

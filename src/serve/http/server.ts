@@ -3,6 +3,7 @@ import type { Access, HttpRequest } from '../../core/http-server/answer.js';
 import { type RunningHttpServer, type ServerLimits, startHttpServer } from '../../core/http-server/http-server.js';
 import { type AnswerOptions, createAnswers } from './answers.js';
 import { type Counts, Tally } from './counts.js';
+import { operations as transactionOperations, parameters } from '../../sources/finances/api-2024-06-19/operations.js';
 import { operations } from '../../sources/finances/api-v0/operations.js';
 import { targetOf } from '../../core/http-server/host-rule.js';
 import { isoInstant } from '../../core/numeric/instant.js';
@@ -64,12 +65,11 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
 }
 
 /** Parameters whose values tell nothing that must stay secret. */
-const shownParameters = new Set(
-  Object.values(operations).flatMap(({ range }) => [
-    'MaxResultsPerPage',
-    ...(range === undefined ? [] : [range.after, range.before]),
-  ]),
-);
+const shownParameters = new Set<string>([
+  ...['MaxResultsPerPage', parameters.relatedIdentifierName, parameters.relatedIdentifierValue],
+  ...Object.values(operations).flatMap(({ range }) => (range === undefined ? [] : [range.after, range.before])),
+  ...Object.values(transactionOperations).flatMap(({ range, filters }) => [range.after, range.before, ...filters]),
+]);
 
 /** Longer targets are cut. */
 const longestTarget = 300;

@@ -1,3 +1,4 @@
+import { operations as transactionOperations } from '../../sources/finances/api-2024-06-19/operations.js';
 import { operations } from '../../sources/finances/api-v0/operations.js';
 import { version } from '../../core/version.js';
 import type { Outcome, SidePage } from './outcome.js';
@@ -26,7 +27,7 @@ export function healthPage(look: () => Promise<Health>, onFault: (fault: unknown
 
 /** `/`: what answers here. It says nothing of any event: it is shown without a sign-in. */
 export function frontPage(what: string, more = ''): SidePage {
-  const paths = Object.values(operations).map(({ path }) => `GET ${path}\n`);
+  const paths = Object.values({ ...operations, ...transactionOperations }).map(({ path }) => `GET ${path}\n`);
   const body = `Ledgerlake ${version}: the Financial Events Service over ${what}.\n\n${paths.join('')}GET /healthz\n${more}`;
   return () => Promise.resolve({ status: 200, body, headers: { 'Content-Type': 'text/plain; charset=utf-8' } });
 }

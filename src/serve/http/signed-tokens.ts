@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { OperationName } from '../../sources/finances/api-v0/operations.js';
+import type { OperationName } from './counts.js';
 
 /** Signs the tokens of one service. Left out: a random key, so that the tokens end with the process. */
 type TokenKey = string | Uint8Array | undefined;
@@ -44,6 +44,8 @@ export interface Chain {
   readonly pageSize: number;
   /** When the first request came, milliseconds since 1970. */
   readonly asOf: number;
+  /** All parameters of the first request as they came, where each later one must repeat them. */
+  readonly parameters?: Readonly<Record<string, string>>;
 }
 
 /** A position in a chain of pages: what a NextToken stands for. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createOrderIds } from '../../../src/emulator/seller/seeded-random.js';
+import { createOrderIds } from '../../../src/emulator/profiles/seeded-random.js';
 import type { LedgerItem } from '../../../src/serve/http/ledger.js';
 import {
   dateOf,

@@ -42,7 +42,7 @@ export type JsonObject = Readonly<Record<string, Json>>;
 
 /** The JSON with the text of each amount in place of its number. */
 export function parse(json: string): JsonObject {
-  return JSON.parse(json.replaceAll(/"CurrencyAmount":([-+.\deE]+)/g, '"CurrencyAmount":"$1"')) as JsonObject;
+  return JSON.parse(json.replaceAll(/"([Cc])urrencyAmount":([-+.\deE]+)/g, '"$1urrencyAmount":"$2"')) as JsonObject;
 }
 
 export function isObject(value: Json | undefined): value is JsonObject {
@@ -82,6 +82,11 @@ export interface ReadAmount {
 
 /** The amounts in an event's JSON, in its order, with their roles from the table of records. */
 export function amountsOf({ list, json }: LedgerItem): ReadAmount[] {
+  return amountsIn(list, parse(json));
+}
+
+/** The same of an event whose JSON was read by `parse`. */
+export function amountsIn(list: string, event: JsonObject): ReadAmount[] {
   const roles = new Map(recordOf(list)?.amounts.map(({ path, role }) => [path, role]));
   const found: ReadAmount[] = [];
   function walk(value: Json, path: string): void {
@@ -92,7 +97,7 @@ export function amountsOf({ list, json }: LedgerItem): ReadAmount[] {
       for (const [key, member] of Object.entries(value)) walk(member, path === '' ? key : `${path}.${key}`);
     }
   }
-  walk(parse(json), '');
+  walk(event, '');
   return found;
 }
 

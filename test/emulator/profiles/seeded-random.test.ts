@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Draw, hash, keyOf } from '../../../src/emulator/seller/seeded-random.js';
+import { Draw, hash, keyOf } from '../../../src/emulator/profiles/seeded-random.js';
 
 const numbers = fc.integer({ min: -Number.MAX_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER });
 

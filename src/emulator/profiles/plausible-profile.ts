@@ -1,8 +1,8 @@
 import { dayMs } from '../../core/windows.js';
 import type { EventListName } from '../../sources/finances/model/records.js';
-import { onceEach } from './event-mix.js';
 import { type Draw, inTurn, type NonEmpty } from './seeded-random.js';
 import {
+  onceEach,
   marketplaceIn,
   percent,
   type Density,

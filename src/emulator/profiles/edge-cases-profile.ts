@@ -1,8 +1,8 @@
 import type { EventListName } from '../../sources/finances/model/records.js';
-import { createEvenDensity } from './event-calendar.js';
-import { onceEach } from './event-mix.js';
 import { type Draw, inTurn, type NonEmpty } from './seeded-random.js';
 import {
+  createEvenDensity,
+  onceEach,
   marketplaceIn,
   percent,
   type LoanEvent,

@@ -1,4 +1,4 @@
-import type { EventListName } from '../../sources/finances/model/records.js';
+import { eventLists, type EventListName } from '../../sources/finances/model/records.js';
 import type { Draw, NonEmpty } from './seeded-random.js';
 
 /** One string in several spellings of JSON, quotes included: they differ in their escapes and mean the same. */
@@ -276,4 +276,30 @@ export interface Profile {
   isCarriedOver: (marketplace: Marketplace, period: number) => boolean;
   /** The balance, in dollar cents, that a period begins with where none was carried over, by 32 random bits. */
   openingCents(bits: number): number;
+}
+
+const repeatedLists: readonly EventListName[] = [
+  'ShipmentEventList',
+  'RefundEventList',
+  'ServiceFeeEventList',
+  'AdjustmentEventList',
+  'ProductAdsPaymentEventList',
+  'CouponPaymentEventList',
+];
+
+/** The lists with one event in each block, whatever the profile: a claim, a loan, a fee that one rarely pays. */
+export const onceEach: readonly (readonly [EventListName, number])[] = (Object.keys(eventLists) as EventListName[])
+  .filter((list) => !repeatedLists.includes(list))
+  .map((list) => [list, 1]);
+
+/**
+ * The same number of events every day: day d has floor(N(d+1)/days) - floor(N·d/days) events, so that any `days` whole days in a row have exactly N and no
+ * day depends on where one begins to count. Products stay below 2^53 for up to 10^9 events.
+ */
+export function createEvenDensity(events: number, days: number): Density {
+  return {
+    perDay: events / days,
+    firstOf: (day) => Math.floor((events * day) / days),
+    dayOf: (ordinal) => Math.ceil(((ordinal + 1) * days) / events) - 1,
+  };
 }

@@ -4,7 +4,7 @@ import type { Database } from '../../../src/core/duckdb/connection.js';
 import { createSeller, type Seller } from '../../../src/emulator/seller/seller.js';
 import { eventLists } from '../../../src/sources/finances/model/records.js';
 import { clockAt, database, ran, serving, temporaryFolder } from '../../app/lake-run.js';
-import { booksOf } from './seller-books.js';
+import { booksOf } from '../seller/seller-books.js';
 
 /** What is loaded ends an hour before now. */
 const endOf = (clock: Clock) => clock.now() - 3_600_000;

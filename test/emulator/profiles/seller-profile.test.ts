@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createEvenDensity } from '../../../src/emulator/seller/event-calendar.js';
+import { createEvenDensity } from '../../../src/emulator/profiles/seller-profile.js';
 
 const amounts = fc.oneof(fc.integer({ min: 1, max: 5000 }), fc.integer({ min: 1, max: 1e9 }));
 const spans = fc.integer({ min: 1, max: 3650 });

@@ -1,0 +1,234 @@
+import { shortInstant } from '../../core/numeric/instant.js';
+import type { Marketplace } from '../profiles/seller-profile.js';
+import { numberText, usualChoice } from './json-sink.js';
+import type { CountedAmount, SoldItem } from './transaction-sink.js';
+
+/** A node of a tree of amounts; millionths. */
+export interface BreakdownNode {
+  readonly type: string;
+  readonly amount: number;
+  readonly children: readonly BreakdownNode[];
+}
+
+export function totalOf(amounts: readonly { readonly millionths: number }[]): number {
+  return amounts.reduce((sum, { millionths }) => sum + millionths, 0);
+}
+
+const leaf = (type: string, amount: number): BreakdownNode => ({ type, amount, children: [] });
+
+/** A node whose amount its children add up to. */
+export function sumNode(type: string, children: readonly BreakdownNode[]): BreakdownNode {
+  return { type, amount: children.reduce((sum, { amount }) => sum + amount, 0), children };
+}
+
+function grouped<T>(things: readonly T[], nameOf: (thing: T) => string): readonly (readonly [string, readonly T[]])[] {
+  const groups = new Map<string, T[]>();
+  for (const thing of things) {
+    const known = groups.get(nameOf(thing));
+    if (known === undefined) groups.set(nameOf(thing), [thing]);
+    else known.push(thing);
+  }
+  return [...groups];
+}
+
+/** Per cent of a fee that are tax, where a marketplace has fees with tax. */
+const feeTaxes: Readonly<Record<string, number>> = { GBP: 20, EUR: 19, MXN: 16 };
+
+/** A fee as the parts that it is made of: `Base`, and `Tax` or `Promo`. It is gross: they add up to it. */
+function feeNode(type: string, amount: number, { currency, unit }: Marketplace): BreakdownNode {
+  const percent = feeTaxes[currency];
+  const net = percent === undefined ? amount : Math.trunc((amount * 100) / (100 + percent) / unit) * unit;
+  if (net !== amount) return { type, amount, children: [leaf('Base', net), leaf('Tax', amount - net)] };
+  // One commission in so many is reduced.
+  const promo =
+    type === 'Commission' && Math.round(amount / unit) % 16 === 0 ? -Math.trunc(amount / unit / 10) * unit : 0;
+  const parts = promo === 0 ? [leaf('Base', amount)] : [leaf('Base', amount - promo), leaf('Promo', promo)];
+  return { type, amount, children: parts };
+}
+
+/** The tree of an item, down to the last amount. */
+export function fineTree(amounts: readonly CountedAmount[], marketplace: Marketplace): readonly BreakdownNode[] {
+  return grouped(amounts, ({ path: [top = ''] }) => top).map(([top, within]) => {
+    const named = grouped(within, ({ path }) => path[1] ?? '').map(([name, same]) => {
+      const amount = totalOf(same);
+      return same[0]?.isFee === true ? feeNode(name, amount, marketplace) : leaf(name, amount);
+    });
+    return named.length === 1 && named[0]?.type === '' ? leaf(top, totalOf(within)) : sumNode(top, named);
+  });
+}
+
+/** How a transaction's tree calls its wrappers. */
+export interface Wrappers {
+  readonly sales: string;
+  readonly expenses: string;
+}
+
+/**
+ * The tree of a transaction: everything in two wrappers. `isCoarse`: the items have the details. `hasBoth`: a wrapper without
+ * amounts stands there as 0.
+ */
+export function wrappedTree(
+  amounts: readonly CountedAmount[],
+  marketplace: Marketplace,
+  wrappers: Wrappers,
+  { isCoarse, hasBoth }: { readonly isCoarse: boolean; readonly hasBoth: boolean },
+): readonly BreakdownNode[] {
+  const wrap = (type: string, within: readonly CountedAmount[]) => {
+    const nodes = fineTree(within, marketplace);
+    return sumNode(type, isCoarse ? nodes.map(({ type: group, amount }) => leaf(group, amount)) : nodes);
+  };
+  const wrapped = [
+    wrap(
+      wrappers.sales,
+      amounts.filter(({ isSale }) => isSale),
+    ),
+    wrap(
+      wrappers.expenses,
+      amounts.filter(({ isSale }) => !isSale),
+    ),
+  ];
+  return hasBoth ? wrapped : wrapped.filter(({ children }) => children.length > 0);
+}
+
+/** What a transaction says. Amounts are millionths, instants milliseconds since 1970. */
+export interface TransactionFacts {
+  readonly id: string;
+  readonly type: string;
+  readonly status: 'DEFERRED' | 'RELEASED' | 'DEFERRED_RELEASED';
+  readonly description: string;
+  readonly postedAt: number;
+  readonly total: number | bigint;
+  readonly sellerId: string;
+  readonly marketplace: Marketplace;
+  /** Whether it belongs to the account and to no marketplace. */
+  readonly isOfAccount: boolean;
+  readonly identifiers: readonly (readonly [name: string, value: string])[];
+  readonly items: readonly SoldItem[];
+  readonly breakdowns: readonly BreakdownNode[];
+  /** Why it was deferred and until when. */
+  readonly deferral: { readonly reason: string; readonly maturesAt: number } | undefined;
+  /** Random bits that choose among spellings that mean the same; undefined: the usual ones. */
+  readonly variety: number | undefined;
+}
+
+/** The one type of account that the seller has. */
+export const accountType = 'Standard Orders';
+
+function quotedPairs(name: string, pairs: TransactionFacts['identifiers']): string {
+  return pairs.map(([key, value]) => `{"${name}Name":"${key}","${name}Value":"${value}"}`).join(',');
+}
+
+export function relatedIdentifiersJson(pairs: TransactionFacts['identifiers']): string {
+  return `[${quotedPairs('relatedIdentifier', pairs)}]`;
+}
+
+export function moneyJson({ currency, scale }: Marketplace, millionths: number | bigint, choice = usualChoice): string {
+  return `{"currencyCode":"${currency}","currencyAmount":${numberText(millionths, scale, choice)}}`;
+}
+
+/** Writes transactions as JSON. */
+class TransactionWriter {
+  readonly #facts: TransactionFacts;
+  #variety: number;
+
+  constructor(facts: TransactionFacts) {
+    this.#facts = facts;
+    this.#variety = facts.variety ?? 0;
+  }
+
+  write(): string {
+    const { id, type, status, description, postedAt, total, sellerId, marketplace, items, breakdowns } = this.#facts;
+    const { name, id: marketplaceId } = marketplace;
+    return this.#object([
+      `"sellingPartnerMetadata":{"sellingPartnerId":"${sellerId}","accountType":"${accountType}","marketplaceId":"${marketplaceId}"}`,
+      `"relatedIdentifiers":${relatedIdentifiersJson(this.#facts.identifiers)}`,
+      `"transactionType":"${type}"`,
+      `"transactionId":"${id}"`,
+      `"transactionStatus":"${status}"`,
+      `"description":"${description}"`,
+      `"postedDate":"${shortInstant(postedAt)}"`,
+      `"totalAmount":${this.#money(total)}`,
+      this.#facts.isOfAccount
+        ? undefined
+        : `"marketplaceDetails":{"marketplaceId":"${marketplaceId}","marketplaceName":"${name}"}`,
+      this.#list(
+        'items',
+        items.map((item) => this.#item(item)),
+      ),
+      this.#list('contexts', this.#contexts()),
+      this.#list(
+        'breakdowns',
+        breakdowns.map((node) => this.#node(node)),
+      ),
+    ]);
+  }
+
+  #contexts(): string[] {
+    const { deferral } = this.#facts;
+    if (deferral === undefined) return [];
+    const maturity = shortInstant(deferral.maturesAt);
+    return [`{"contextType":"DeferredContext","deferralReason":"${deferral.reason}","maturityDate":"${maturity}"}`];
+  }
+
+  #item({ sku, asin, quantity, id, stated, amounts }: SoldItem): string {
+    const { marketplace } = this.#facts;
+    const product = [
+      '"contextType":"ProductContext"',
+      ...(asin === undefined ? [] : [`"asin":"${asin}"`]),
+      ...(sku === undefined ? [] : [`"sku":${sku}`]),
+      ...(quantity === undefined ? [] : [`"quantityShipped":${quantity}`]),
+      ...(sku === undefined ? [] : [`"fulfillmentNetwork":"${isFulfilled(amounts) ? 'AFN' : 'MFN'}"`]),
+    ];
+    return this.#object([
+      this.#list('relatedIdentifiers', id === undefined ? [] : [quotedPairs('itemRelatedIdentifier', [id])]),
+      `"totalAmount":${this.#money(amounts.length === 0 ? (stated ?? 0) : totalOf(amounts))}`,
+      this.#list(
+        'breakdowns',
+        fineTree(amounts, marketplace).map((node) => this.#node(node)),
+      ),
+      this.#list('contexts', product.length === 1 ? [] : [`{${product.join(',')}}`]),
+    ]);
+  }
+
+  #node({ type, amount, children }: BreakdownNode): string {
+    return this.#object([
+      `"breakdownType":"${type}"`,
+      `"breakdownAmount":${this.#money(amount)}`,
+      this.#list(
+        'breakdowns',
+        children.map((child) => this.#node(child)),
+      ),
+    ]);
+  }
+
+  /** A list that is empty is at times null, and at times not there. */
+  #list(name: string, elements: readonly string[]): string | undefined {
+    if (elements.length > 0) return `"${name}":[${elements.join(',')}]`;
+    const way = this.#choice() % 8;
+    return way === 0 ? `"${name}":null` : way === 1 ? undefined : `"${name}":[]`;
+  }
+
+  #object(parts: readonly (string | undefined)[]): string {
+    return `{${parts.filter((part) => part !== undefined).join(',')}}`;
+  }
+
+  #money(millionths: number | bigint): string {
+    return moneyJson(this.#facts.marketplace, millionths, this.#choice());
+  }
+
+  #choice(): number {
+    if (this.#facts.variety === undefined) return usualChoice;
+    this.#variety = (Math.imul(this.#variety, 1_664_525) + 1_013_904_223) | 0;
+    return this.#variety >>> 16;
+  }
+}
+
+/** Whether the marketplace stores and sends it: it takes a fee for that. */
+function isFulfilled(amounts: readonly CountedAmount[]): boolean {
+  return amounts.some(({ path: [, name = ''] }) => name.startsWith('FBA'));
+}
+
+/** The JSON of a transaction. */
+export function transactionJson(facts: TransactionFacts): string {
+  return new TransactionWriter(facts).write();
+}

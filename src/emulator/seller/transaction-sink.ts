@@ -1,0 +1,224 @@
+import type { EventSink, LineKind, Weight } from './event-writer.js';
+import type { Profile, Spellings } from '../profiles/seller-profile.js';
+
+/** An amount that counts. */
+export interface CountedAmount {
+  /** Where it belongs: the top breakdown types under which it stands, and its own. */
+  readonly path: readonly string[];
+  /** Whether it is what the seller earns rather than what it costs. */
+  readonly isSale: boolean;
+  /** Whether it is a fee, which is gross. */
+  readonly isFee: boolean;
+  readonly millionths: number;
+}
+
+/** An item of an event. */
+export interface SoldItem {
+  /** As JSON, quotes included. */
+  sku: string | undefined;
+  asin: string | undefined;
+  quantity: number | undefined;
+  /** Name and value of its own id. */
+  id: readonly [name: string, value: string] | undefined;
+  /** What it says that it adds up to, millionths; counts only where it has no amounts. */
+  stated: number | undefined;
+  readonly amounts: CountedAmount[];
+}
+
+const emptyItem = (): SoldItem => ({
+  ...{ sku: undefined, asin: undefined, quantity: undefined, id: undefined, stated: undefined },
+  amounts: [],
+});
+
+/** The breakdown types of v0's charges. */
+const charges: Readonly<Record<string, readonly string[]>> = {
+  Principal: ['ProductCharges', 'OurPricePrincipal'],
+  Goodwill: ['ProductCharges', 'GoodwillPrincipal'],
+  RestockingFee: ['ProductCharges', 'RestockingDeductionPrincipal'],
+  ShippingCharge: ['Shipping', 'ShippingPrincipal'],
+  GiftWrap: ['Giftwrap', 'GiftwrapPrincipal'],
+  Tax: ['Tax', 'OurPriceTax'],
+  ShippingTax: ['Tax', 'ShippingTax'],
+  GiftWrapTax: ['Tax', 'GiftwrapTax'],
+  SubscriptionFee: ['AmazonFees', 'Subscription'],
+};
+
+/** The breakdown types of v0's other members. */
+const members: Readonly<Record<string, readonly string[]>> = {
+  CostOfPointsGranted: ['PromoRebates', 'CostOfPointsGranted'],
+  CostOfPointsReturned: ['PromoRebates', 'CostOfPointsReturned'],
+  PromotionAmount: ['PromoRebates'],
+  BaseTax: ['BaseTax'],
+  ShippingTax: ['Tax', 'ShippingTax'],
+  taxValue: ['Tax'],
+  taxAmount: ['Tax'],
+  TaxAmount: ['Tax'],
+  TaxAmountAdjustment: ['Tax'],
+  TaxWithheld: ['MarketplaceFacilitatorTax-Other'],
+  TaxWithheldAdjustment: ['MarketplaceFacilitatorTax-Other'],
+  WithheldAmount: ['TaxWithheld'],
+  feeAmount: ['AmazonFees', 'RunLightningDealFee'],
+  FeeAmount: ['AmazonFees', 'LiquidationFee'],
+  LiquidationFeeAmount: ['AmazonFees', 'LiquidationFee'],
+  LiquidationProceedsAmount: ['RecommerceLiquidation'],
+  Amount: ['Reimbursement'],
+  Revenue: ['RecommerceLiquidation'],
+  RevenueAdjustment: ['RecommerceLiquidation'],
+  ReimbursedAmount: ['Reimbursement'],
+  RentalReimbursement: ['RentalReimbursement'],
+};
+
+/** The breakdown types of amounts that v0 names by the event's type alone. */
+const typeNames: Readonly<Record<string, string>> = {
+  'Disbursed to Amazon Gift Card balance': 'Disbursement',
+  'FBA Inventory Fee': 'FBAInventoryFee',
+  'Other Support Service fees': 'OtherSupportServiceFees',
+  ReimbursementClawback: 'FBAReversedReimbursement',
+  ReserveEvent: 'ReserveDebit',
+};
+
+/** Top breakdown types that stand among the expenses whatever their sign. */
+const costs = new Set(['AmazonFees', 'PromoRebates', 'MarketplaceFacilitatorTax', 'TaxWithheld']);
+
+/**
+ * Takes an event's money apart, item by item, into what a transaction breaks down: the same calls that write v0's JSON give
+ * the same amounts, so that both services show the same money.
+ */
+export class TransactionSink implements EventSink {
+  /** What the event says of its own type. */
+  type = '';
+  /** The ordinal of the event that began the order which it names. */
+  orderOrdinal: number | undefined;
+  invoice: string | undefined;
+  /** Amounts that stand beside the items. */
+  loose: CountedAmount[] = [];
+  items: SoldItem[] = [];
+  /** What describes the event where it has no items. */
+  whole: SoldItem = emptyItem();
+  #item: SoldItem | undefined;
+  /** Lists and objects around the next member, the outermost first. */
+  readonly #around: string[] = [];
+  #componentType = '';
+  readonly #asinOf: ReadonlyMap<Spellings, string>;
+
+  constructor({ products }: Profile) {
+    this.#asinOf = new Map(products.map(({ sku, asin }) => [sku, asin]));
+  }
+
+  begin(): void {
+    this.type = '';
+    this.orderOrdinal = undefined;
+    this.invoice = undefined;
+    this.loose = [];
+    this.items = [];
+    this.whole = emptyItem();
+    this.#item = undefined;
+    this.#around.length = 0;
+  }
+
+  text(key: string, value: string): void {
+    const item = this.#item ?? this.whole;
+    if (key === 'ASIN') item.asin = value;
+    else if (key === 'Quantity') item.quantity = Number(value);
+    else if (key === 'OrderAdjustmentItemId') item.id = ['ORDER_ADJUSTMENT_ITEM_ID', value];
+    else if (key === 'RemovalShipmentItemId') item.id = ['REMOVAL_SHIPMENT_ITEM_ID', value];
+    else if (key === 'invoiceId') this.invoice = value;
+    else if (key.endsWith('Type')) {
+      this.#componentType = value;
+      if (this.#around.length === 0) this.type = value;
+    }
+  }
+
+  words(key: string, value: Spellings): void {
+    if (key !== 'SellerSKU' && key !== 'SKU') return;
+    const item = this.#item ?? this.whole;
+    [item.sku] = value;
+    item.asin ??= this.#asinOf.get(value);
+  }
+
+  number(key: string, value: string | number): void {
+    if (key.includes('Quantity')) (this.#item ?? this.whole).quantity = Number(value);
+  }
+
+  instant(): void {
+    // A transaction has the date of its posting only.
+  }
+
+  order(key: string, ordinal: number): void {
+    if (key !== 'SellerOrderId') this.orderOrdinal = ordinal;
+  }
+
+  net(key: string, millionths: number): void {
+    const component = this.#componentType;
+    if (key === 'ChargeAmount') this.#charge(component, millionths);
+    else if (key === 'FeeAmount' && component !== '') this.#fee(component, millionths);
+    else if (key === 'DirectPaymentAmount') this.#add([component], millionths, millionths > 0);
+    else {
+      const path = members[key] ?? [this.#plainName(key)];
+      this.#add(path, millionths, millionths > 0 && !costs.has(path[0] ?? ''));
+    }
+  }
+
+  memo(key: string, millionths: number): void {
+    if (this.#item !== undefined && key === 'TotalAmount') this.#item.stated = millionths;
+  }
+
+  line(kind: LineKind, type: string, millionths: number, weight: Weight): void {
+    if (weight === 'memo') return;
+    if (kind === 'Fee') this.#fee(type, millionths);
+    else this.#charge(type, millionths);
+  }
+
+  beginObject(key: string): void {
+    this.#around.push(key);
+    this.#componentType = '';
+  }
+
+  endObject(): void {
+    this.#around.pop();
+  }
+
+  beginList(key: string): void {
+    this.#around.push(key);
+  }
+
+  beginElement(): void {
+    this.#componentType = '';
+    if (this.#around.length === 1 && this.#around[0]?.includes('Item') === true) this.#item = emptyItem();
+  }
+
+  endElement(): void {
+    if (this.#around.length !== 1 || this.#item === undefined) return;
+    if (this.#item.amounts.length > 0 || this.#item.stated !== undefined) this.items.push(this.#item);
+    this.#item = undefined;
+  }
+
+  endList(): void {
+    this.#around.pop();
+  }
+
+  /** What an amount is called that no component names: by the event's own type, or by its member. */
+  #plainName(key: string): string {
+    const name = key.replace(/Amount$/, '');
+    if (this.type !== '' && ['Adjustment', 'Transaction', 'Recovery'].includes(name)) {
+      return typeNames[this.type] ?? this.type.replaceAll(/[^A-Za-z0-9]/g, '');
+    }
+    return name.charAt(0).toUpperCase() + name.slice(1);
+  }
+
+  #charge(type: string, millionths: number): void {
+    if (type.startsWith('MarketplaceFacilitator')) this.#add(['MarketplaceFacilitatorTax', type], millionths, false);
+    else this.#add(charges[type] ?? ['ProductCharges', type], millionths, true);
+  }
+
+  #fee(type: string, millionths: number): void {
+    this.#add(['AmazonFees', type], millionths, false);
+  }
+
+  #add(path: readonly string[], millionths: number, isSale: boolean): void {
+    // What is 0 says nothing, and the newer API leaves it out.
+    if (millionths === 0) return;
+    const amounts = this.#item?.amounts ?? this.loose;
+    amounts.push({ path, isFee: path[0] === 'AmazonFees', isSale, millionths });
+  }
+}

@@ -1,0 +1,71 @@
+import { parseInstant } from '../../core/numeric/instant.js';
+import { quoted } from '../../core/http-server/refusal.js';
+import { invalidInput } from './outcome.js';
+
+/** A bound of a range of dates. */
+export interface Bound {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** As it came. */
+  readonly text: string;
+}
+
+/** An operation and the query parameters that it has. */
+export interface ParameterNames {
+  readonly operation: string;
+  readonly names: readonly string[];
+}
+
+function unknownParameter({ operation, names }: ParameterNames, name: string): Error {
+  const meant = names.find((known) => known.toLowerCase() === name.toLowerCase());
+  return meant === undefined
+    ? invalidInput(`${operation} has no parameter ${quoted(name, 50)}; it has ${names.join(', ')}.`, name)
+    : invalidInput(`${name} must be written ${meant}: parameter names are case-sensitive.`, name);
+}
+
+/** Text without its percent-encoding, or undefined where that isn't valid UTF-8. */
+export function percentDecoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function decoded(text: string): string {
+  const plain = percentDecoded(text);
+  if (plain === undefined) throw invalidInput('The query is not percent-encoded UTF-8.', text);
+  return plain;
+}
+
+/**
+ * Reads an operation's query string: name and value pairs. Names are case-sensitive.
+ * Throws a Refusal (400) for a name that is unknown, wrongly cased or repeated and for a value that is empty.
+ */
+export function pairsOf(known: ParameterNames, query: string): ReadonlyMap<string, string> {
+  const pairs = new Map<string, string>();
+  for (const pair of query.split('&')) {
+    if (pair === '') continue;
+    const equals = pair.indexOf('=');
+    // A plus stays a plus: no parameter can hold a space, but an offset such as +01:00 may come unencoded.
+    const name = decoded(equals < 0 ? pair : pair.slice(0, equals));
+    const value = equals < 0 ? '' : decoded(pair.slice(equals + 1));
+    if (!known.names.includes(name)) throw unknownParameter(known, name);
+    if (pairs.has(name)) throw invalidInput(`${name} is given more than once.`, value);
+    if (value === '') throw invalidInput(`${name} has no value; leave it out instead.`, pair);
+    pairs.set(name, value);
+  }
+  return pairs;
+}
+
+/** Throws a Refusal (400) for a text that is no date-time. */
+export function boundOf(name: string, text: string | undefined): Bound | undefined {
+  if (text === undefined) return undefined;
+  // Events are dated to the millisecond, so rounding up keeps the lower bound inclusive and the upper one exclusive.
+  const at = parseInstant(text, 'up');
+  if (at !== undefined) return { at, text };
+  throw invalidInput(
+    `${name} must be an ISO 8601 date-time with Z or an offset, such as 2025-01-31T00:00:00Z, or a date.`,
+    text,
+  );
+}

@@ -1,0 +1,212 @@
+import {
+  limits,
+  type Operation,
+  type OperationName,
+  operations,
+  parameters,
+  transactionStatuses,
+} from '../../sources/finances/api-2024-06-19/operations.js';
+import { Refusal } from '../../core/http-server/refusal.js';
+import { dayMs } from '../../core/windows.js';
+import type { InstantRange, LedgerPage, LedgerQuery, TransactionLedger } from './ledger.js';
+import { invalidInput, pageTooLarge } from './outcome.js';
+import { type Bound, boundOf, pairsOf } from './query-parameters.js';
+import {
+  type AskedPage,
+  type PageContents,
+  type PageRequest,
+  positionOf,
+  type ServedOperation,
+} from './served-operation.js';
+import type { Chain, ChainPosition } from './signed-tokens.js';
+
+type Pairs = ReadonlyMap<string, string>;
+
+function namesOf({ range, relatedIdentifiers, filters }: Operation): readonly string[] {
+  const { relatedIdentifierName, relatedIdentifierValue, nextToken } = parameters;
+  const related = relatedIdentifiers.length === 0 ? [] : [relatedIdentifierName, relatedIdentifierValue];
+  return [range.after, range.before, ...related, ...filters, nextToken];
+}
+
+/** A date without a time, as an instant: its midnight in UTC. */
+function dateOf(name: string, text: string | undefined): Bound | undefined {
+  const bound = text !== undefined && /^\d{4}-\d\d-\d\d$/.test(text) ? boundOf(name, text) : undefined;
+  if (bound !== undefined || text === undefined) return bound;
+  throw invalidInput(`${name} must be an ISO 8601 date, such as 2025-01-31.`, text);
+}
+
+/** Throws a Refusal for a bound that is too late, or bounds the wrong way round. */
+function checkBounds({ range }: Operation, after: Bound | undefined, before: Bound | undefined, now: number): void {
+  const { marginMs } = range;
+  for (const [name, bound] of [
+    [range.after, after],
+    [range.before, before],
+  ] as const) {
+    if (marginMs !== undefined && bound !== undefined && bound.at >= now - marginMs) {
+      throw invalidInput(`${name} must be more than ${marginMs / 60_000} minutes before now.`, bound.text);
+    }
+  }
+  if (after === undefined || before === undefined) return;
+  const isEmpty = range.bounds === 'dates' ? before.at < after.at : before.at <= after.at;
+  if (!isEmpty) return;
+  const order = range.bounds === 'dates' ? 'must not be earlier than' : 'must be later than';
+  throw invalidInput(`${range.before} ${order} ${range.after}.`, `${after.text} and ${before.text}`);
+}
+
+/** Throws a Refusal for a related identifier that isn't one, or where one or a range must be given and neither is. */
+function checkSelection({ range, relatedIdentifiers }: Operation, pairs: Pairs): void {
+  if (relatedIdentifiers.length === 0) return;
+  const { relatedIdentifierName, relatedIdentifierValue } = parameters;
+  const name = pairs.get(relatedIdentifierName);
+  const value = pairs.get(relatedIdentifierValue);
+  if ((name === undefined) !== (value === undefined)) {
+    throw invalidInput(`${relatedIdentifierName} and ${relatedIdentifierValue} go together.`, name ?? value ?? '');
+  }
+  if (name !== undefined && !relatedIdentifiers.includes(name)) {
+    throw invalidInput(`${relatedIdentifierName} must be ${relatedIdentifiers.join(' or ')}.`, name);
+  }
+  if (name === undefined && !pairs.has(range.after)) {
+    throw invalidInput(`Either ${range.after} or ${relatedIdentifierName} must be specified.`, '');
+  }
+}
+
+function checkStatus(pairs: Pairs): void {
+  const status = pairs.get(parameters.transactionStatus);
+  if (status === undefined || transactionStatuses.some((known) => known === status)) return;
+  throw invalidInput(`${parameters.transactionStatus} must be one of ${transactionStatuses.join(', ')}.`, status);
+}
+
+/** The position of a token, which comes with all parameters of the first request, and no others. */
+function continued(token: string, operation: OperationName, pairs: Pairs, { rules, now }: AskedPage): ChainPosition {
+  // What is encoded twice is still encoded: the live service fails then.
+  if (token.includes('%')) throw new Refusal(500, 'We encountered an internal error. Please try again.');
+  const parameter = parameters.nextToken;
+  const signed = token.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
+  const position = positionOf(signed, { parameter, operation, subject: undefined }, rules, now);
+  if (tokenText(signed) !== token) throw invalidInput(`${parameter} must come unchanged.`, token);
+  const first = position.chain.parameters ?? {};
+  const [other] = [...pairs].find(([name, value]) => name !== parameter && first[name] !== value) ?? [];
+  if (other !== undefined) {
+    throw invalidInput(
+      `${parameter} must be sent with the same ${other} as the first request.`,
+      pairs.get(other) ?? '',
+    );
+  }
+  const missing = Object.keys(first).find((name) => !pairs.has(name));
+  if (missing !== undefined && !rules.isTokenEnough()) {
+    throw invalidInput(
+      `${parameter} must be sent with all parameters of the first request: ${missing} is missing.`,
+      token,
+    );
+  }
+  return position;
+}
+
+/** A token as this API spells it: with characters that a client must encode. */
+function tokenText(signed: string): string {
+  const text = signed.replaceAll('-', '+').replaceAll('_', '/');
+  return text + '='.repeat((4 - (text.length % 4)) % 4);
+}
+
+function read(operation: Operation, asked: AskedPage): PageRequest {
+  const { name, range } = operation;
+  const pairs = pairsOf({ operation: name, names: namesOf(operation) }, asked.query);
+  const token = pairs.get(parameters.nextToken);
+  if (token !== undefined) {
+    const { chain, cursor, pages, results } = continued(token, name, pairs, asked);
+    return { chain, cursor, token, pages, results };
+  }
+  const bound = range.bounds === 'dates' ? dateOf : boundOf;
+  const after = bound(range.after, pairs.get(range.after));
+  const before = bound(range.before, pairs.get(range.before));
+  checkSelection(operation, pairs);
+  checkStatus(pairs);
+  checkBounds(operation, after, before, asked.now);
+  const chain: Chain = {
+    operation: name,
+    subject: undefined,
+    after: after?.at,
+    before: before?.at,
+    pageSize: limits.pageSize,
+    asOf: asked.now,
+    parameters: Object.fromEntries(pairs),
+  };
+  return { chain, cursor: undefined, token: undefined, pages: 0, results: 0 };
+}
+
+/** The instants that a chain asks for; undefined: its bounds are too far apart, or the default of the upper one is too early. */
+function rangeOf({ after, before, asOf }: Chain, { range }: Operation): InstantRange | undefined {
+  const upper = before ?? (range.beforeDefaultsToNow ? asOf - (range.marginMs ?? 0) : Infinity);
+  const from = after ?? -Infinity;
+  if (after !== undefined && upper - after > range.maxSpanMs && upper !== Infinity) return undefined;
+  return from < upper ? { from, to: upper } : undefined;
+}
+
+const none: LedgerPage = { items: [], next: undefined };
+
+type Ask = (ledger: TransactionLedger, chain: Chain, query: LedgerQuery) => Promise<LedgerPage>;
+
+function accountsIn({ parameters: given = {} }: Chain) {
+  return { marketplaceIds: given['marketplaceIds']?.split(','), accountType: given['accountType'] };
+}
+
+/** Which question to the ledger each operation is. */
+const questions: Readonly<Record<OperationName, Ask>> = {
+  listTransactions: async (ledger, chain, query) => {
+    const { parameters: given = {} } = chain;
+    const related = (name: (typeof operations.listTransactions.relatedIdentifiers)[number]) =>
+      given[parameters.relatedIdentifierName] === name ? given[parameters.relatedIdentifierValue] : undefined;
+    const range = rangeOf(chain, operations.listTransactions);
+    if (range === undefined) return none;
+    const question = {
+      range,
+      status: given[parameters.transactionStatus],
+      marketplaceId: given['marketplaceId'],
+      orderId: related('ORDER_ID'),
+      groupId: related('FINANCIAL_EVENT_GROUP_ID'),
+    };
+    return ledger.transactions(question, query);
+  },
+  listSummary: (ledger, chain, query) => {
+    const { parameters: given = {}, after, before } = chain;
+    const dayOf = (midnight: number | undefined) => (midnight === undefined ? undefined : midnight / dayMs);
+    const first = dayOf(after ?? before);
+    const question = {
+      ...accountsIn(chain),
+      settlementId: given[parameters.relatedIdentifierValue],
+      days: first === undefined ? undefined : { first, last: dayOf(before) },
+    };
+    return ledger.summaries(question, query);
+  },
+  listPayouts: async (ledger, chain, query) => {
+    const range = rangeOf(chain, operations.listPayouts);
+    if (range === undefined) return none;
+    return ledger.payouts({ ...accountsIn(chain), range, payoutId: chain.parameters?.['payoutId'] }, query);
+  },
+};
+
+function bodyOf({ hasPayload, result }: Operation, { items, nextToken }: PageContents): string {
+  const list = items === undefined ? [] : [`"${result}":[${items.map(({ json }) => json).join(',')}]`];
+  const token = nextToken === undefined ? [] : [`"nextToken":${JSON.stringify(nextToken && tokenText(nextToken))}`];
+  const page = `{${[...list, ...token].join(',')}}`;
+  return hasPayload ? `{"payload":${page}}` : page;
+}
+
+/** The operations of Finances 2024-06-19, and the listing of payouts. */
+export const transactionOperations: readonly ServedOperation[] = Object.values<Operation>(operations).map(
+  (operation) => ({
+    name: operation.name,
+    path: operation.path,
+    tokenParameter: parameters.nextToken,
+    sizeParameter: undefined,
+    pageSize: limits.pageSize,
+    burst: limits.burst,
+    read: (asked) => read(operation, asked),
+    pageOf: async ({ byTransaction: ledger }, { chain, cursor }) => {
+      const query = { cursor, limit: chain.pageSize, asOf: chain.asOf };
+      return ledger === undefined ? none : questions[operation.name](ledger, chain, query);
+    },
+    bodyOf: (contents) => bodyOf(operation, contents),
+    tooLarge: pageTooLarge,
+  }),
+);
