@@ -3,6 +3,7 @@ import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
 import type { InstantRange, Ledger, LedgerItem, LedgerPage } from '../../serve/http/ledger.js';
 import type { FaultInjector } from './fault-injector.js';
+import { faultyTransactions } from './faulty-transactions.js';
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -47,7 +48,8 @@ export function faultyLedger(ledger: Ledger, injector: FaultInjector): Ledger {
     list: injector.has('unknown-list'),
     history: injector.has('history-limit'),
   };
-  if (!Object.values(on).includes(true)) return ledger;
+  const byTransaction = ledger.byTransaction && faultyTransactions(ledger.byTransaction, injector);
+  if (!Object.values(on).includes(true) && byTransaction === ledger.byTransaction) return ledger;
   const oldest = (asOf: number) => (on.history ? asOf - injector.amount('history-limit') * day : -Infinity);
 
   function isHidden({ list, json }: LedgerItem, asOf: number): boolean {
@@ -104,6 +106,7 @@ export function faultyLedger(ledger: Ledger, injector: FaultInjector): Ledger {
   }
 
   return {
+    byTransaction,
     groups: async (range, query) => {
       const page = await within(range, query.asOf, (left) => ledger.groups(left, query));
       return { ...page, items: page.items.map((item) => shownGroup(item, query.asOf)) };

@@ -1,0 +1,116 @@
+import { scan } from '../../core/json/scan.js';
+import { Tape } from '../../core/json/tape.js';
+import { parseInstant } from '../../core/numeric/instant.js';
+import type { LedgerItem, LedgerPage, TransactionLedger } from '../../serve/http/ledger.js';
+import type { FaultInjector } from './fault-injector.js';
+import type { FaultKind } from './fault-settings.js';
+
+const hour = 3_600_000;
+const day = 24 * hour;
+
+/** A member's value as it is written instead; undefined: it is left out. */
+type Rewriting = (name: string, json: string) => string | undefined;
+
+/** A JSON text with other members, whatever object they stand in; the numbers and texts as they are, byte for byte. */
+export function rewritten(json: string, change: Rewriting): string {
+  const tape = new Tape();
+  scan(Buffer.from(json), tape);
+  function textOf(node: number): string {
+    const text = tape.text(node);
+    if (text.startsWith('{')) {
+      const members = [...tape.keys(node)].flatMap((key) => {
+        const value = change(tape.stringValue(key), textOf(key + 1));
+        return value === undefined ? [] : [`${tape.text(key)}:${value}`];
+      });
+      return `{${members.join(',')}}`;
+    }
+    if (!text.startsWith('[')) return text;
+    const elements: string[] = [];
+    for (let at = node + 1; at < tape.next(node); at = tape.next(at)) elements.push(textOf(at));
+    return `[${elements.join(',')}]`;
+  }
+  return textOf(0);
+}
+
+/** Lists that are empty are null and absent by turns. */
+function nullLists(): Rewriting {
+  let turn = 0;
+  return (_name, json) => {
+    if (json !== '[]') return json;
+    turn += 1;
+    return turn % 2 === 0 ? undefined : 'null';
+  };
+}
+
+const breakdownObject: Rewriting = (name, json) =>
+  name === 'breakdowns' && json.startsWith('[{') ? `{"breakdowns":${json}}` : json;
+
+const statusCase: Rewriting = (name, json) =>
+  name === 'transactionStatus'
+    ? json.toLowerCase().replaceAll(/[a-z]+/g, (word) => word.charAt(0).toUpperCase() + word.slice(1))
+    : json;
+
+/** How a transaction that a fault hits is written. */
+const rewritings: readonly (readonly [FaultKind, () => Rewriting])[] = [
+  ['null-lists', nullLists],
+  ['breakdown-object', () => breakdownObject],
+  ['status-case', () => statusCase],
+];
+
+/** The faults that show in transactions. */
+const shownFaults: readonly FaultKind[] = [
+  ...rewritings.map(([kind]) => kind),
+  ...(['recent-incomplete', 'history-limit', 'no-transactions'] as const),
+];
+
+const empty: LedgerPage = { items: [], next: undefined };
+
+/**
+ * The transactions as the live service shows them at its worst: in shapes that its model doesn't have, those of the last hours
+ * late, those of long ago not at all, or none. What is hidden is hidden by the chain's own instant and by the transaction's id.
+ */
+export function faultyTransactions(ledger: TransactionLedger, injector: FaultInjector): TransactionLedger {
+  if (!shownFaults.some((kind) => injector.has(kind))) return ledger;
+  const rewriting = rewritings.filter(([kind]) => injector.has(kind));
+  const isRecentIncomplete = injector.has('recent-incomplete');
+  const isHistoryLimited = injector.has('history-limit');
+
+  function isHidden({ json }: LedgerItem, asOf: number): boolean {
+    if (!isRecentIncomplete && !isHistoryLimited) return false;
+    const { transactionId, postedDate } = JSON.parse(json) as Readonly<Record<string, unknown>>;
+    const posted = typeof postedDate === 'string' ? parseInstant(postedDate) : undefined;
+    if (posted === undefined) return false;
+    if (isHistoryLimited && posted < asOf - injector.amount('history-limit') * day) {
+      injector.count('history-limit');
+      return true;
+    }
+    const id = String(transactionId);
+    const arrives =
+      posted + injector.chance('recent-incomplete', id, 'arrival') * injector.amount('recent-incomplete') * hour;
+    const isLate = isRecentIncomplete && asOf < arrives && injector.hitsItem('recent-incomplete', id);
+    if (isLate) injector.count('recent-incomplete');
+    return isLate;
+  }
+
+  function shown(item: LedgerItem): LedgerItem {
+    const hits = rewriting.filter(([kind]) => injector.hitsItem(kind, item.json));
+    for (const [kind] of hits) injector.count(kind);
+    return { ...item, json: hits.reduce((json, [, change]) => rewritten(json, change()), item.json) };
+  }
+
+  async function unless(ask: () => Promise<LedgerPage>): Promise<LedgerPage> {
+    if (!injector.has('no-transactions')) return ask();
+    injector.count('no-transactions');
+    return empty;
+  }
+
+  return {
+    transactions: (question, query) =>
+      unless(async () => {
+        const { items, next } = await ledger.transactions(question, query);
+        return { items: items.filter((item) => !isHidden(item, query.asOf)).map(shown), next };
+      }),
+    summaries: (question, query) => unless(() => ledger.summaries(question, query)),
+    payouts: (question, query) => unless(() => ledger.payouts(question, query)),
+  };
+}

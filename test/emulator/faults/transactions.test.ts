@@ -1,0 +1,149 @@
+import { describe, expect, test } from 'vitest';
+import { rewritten } from '../../../src/emulator/faults/faulty-transactions.js';
+import type { Faults } from '../../../src/emulator/faults/fault-settings.js';
+import { isObject, type JsonObject, textOf } from '../seller/reading.js';
+import {
+  day,
+  idOf,
+  iso,
+  listIn,
+  pages,
+  paths,
+  payloadOf,
+  start,
+  startSeller,
+  statusOf,
+  transactionsOf,
+} from '../../serve/transactions/seller-service.js';
+
+const week = { postedAfter: iso(start - 40 * day), postedBefore: iso(start - 33 * day) };
+const month = { ...week, postedBefore: iso(start - 10 * day) };
+
+const faulty = (faults: Faults) => startSeller({ events: 3000, faults });
+
+/** What a service without faults answers. */
+const plain = async (query = week) => transactionsOf(await startSeller({ events: 3000 }), query);
+
+/** Every object in a transaction, from the top. */
+function* objectsIn(value: unknown): Generator<JsonObject> {
+  if (Array.isArray(value)) for (const element of value as unknown[]) yield* objectsIn(element);
+  else if (typeof value === 'object' && value !== null) {
+    yield value as JsonObject;
+    for (const member of Object.values(value)) yield* objectsIn(member);
+  }
+}
+
+test('other members are written and all else stays byte for byte', () => {
+  const json = '{"a":[{"b":1.50,"c":"\\u00e4[]"},[],{}],"b":[],"d":null}';
+  expect(rewritten(json, (_name, value) => value)).toBe(json);
+  expect(rewritten(json, (name, value) => (name === 'b' ? undefined : value))).toBe(
+    '{"a":[{"c":"\\u00e4[]"},[],{}],"d":null}',
+  );
+});
+
+test('null-lists: no list is empty, some are null and some absent', async () => {
+  const service = await faulty({ 'null-lists': {} });
+  const answers = await pages(service, paths.transactions, week);
+  const text = answers.map((answer) => answer.text).join('');
+  expect(text).not.toContain('":[]');
+  expect(text).toContain('"breakdowns":null');
+  const nodes = [...objectsIn(answers.map(({ body }) => body))].filter((one) => 'breakdownType' in one);
+  expect(nodes.some((node) => !('breakdowns' in node))).toBe(true);
+  const ids = answers.flatMap((answer) => listIn(payloadOf(answer), 'transactions')).map(idOf);
+  expect(ids).toEqual((await plain()).map(idOf));
+  expect(service.service.counts.faults('null-lists')).toBe(ids.length);
+});
+
+test('breakdown-object: a share of the transactions has its lists in objects', async () => {
+  const transactions = await transactionsOf(await faulty({ 'breakdown-object': { share: 0.5 } }), week);
+  const isHit = ({ breakdowns }: JsonObject) => isObject(breakdowns) && Array.isArray(breakdowns['breakdowns']);
+  const hit = transactions.filter(isHit);
+  expect(hit.length / transactions.length).toBeGreaterThan(0.3);
+  expect(hit.length / transactions.length).toBeLessThan(0.7);
+});
+
+test('status-case: the words are the same without case', async () => {
+  const shown = (await transactionsOf(await faulty({ 'status-case': {} }), week)).map(statusOf);
+  expect(new Set(shown)).toEqual(new Set(['Released', 'Deferred_Released']));
+  expect(shown.map((status) => status.toUpperCase())).toEqual((await plain()).map(statusOf));
+});
+
+test('no-transactions: all of the newer API answers nothing, v0 what it has', async () => {
+  const service = await faulty({ 'no-transactions': {} });
+  expect(await transactionsOf(service, week)).toEqual([]);
+  expect((await service.get(paths.payouts)).text).toBe('{"payouts":[]}');
+  expect((await service.get(paths.summary, { periodStart: '2025-05-01' })).text).toBe('{"summaries":[]}');
+  const v0 = await service.get('/finances/v0/financialEvents', { PostedAfter: iso(start - 10 * day) });
+  expect(v0.text).toContain('"PostedDate"');
+});
+
+test('no-list: 200 without a list', async () => {
+  const service = await faulty({ 'no-list': { times: 1 } });
+  const first = await service.get(paths.transactions, week);
+  expect([first.status, first.text]).toEqual([200, '{"payload":{}}']);
+  expect(payloadOf(await service.get(paths.transactions, week))).toHaveProperty('transactions');
+});
+
+test('null-token: the last page says so', async () => {
+  const answer = await (await faulty({ 'null-token': {} })).get(paths.transactions, week);
+  expect(answer.text).toMatch(/"nextToken":null\}\}$/);
+});
+
+describe('deep-500', () => {
+  test('fails each later page of a long range, again and again', async () => {
+    const service = await faulty({ 'deep-500': {} });
+    const first = await service.get(paths.transactions, month);
+    const nextToken = textOf(payloadOf(first)['nextToken']);
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const later = await service.get(paths.transactions, { ...month, nextToken });
+      expect([later.status, later.text]).toEqual([500, expect.stringContaining('InternalFailure')]);
+    }
+  });
+
+  test('lets short ranges pass', async () => {
+    const service = await faulty({ 'deep-500': { amount: 8 } });
+    const long = await service.get(paths.transactions, month);
+    expect(payloadOf(long)).toHaveProperty('nextToken');
+    const parts = { postedAfter: month.postedAfter, postedBefore: iso(start - 32 * day) };
+    expect(await transactionsOf(service, parts)).toEqual(await plain(parts));
+  });
+});
+
+test('page-twice: a page comes once more', async () => {
+  const service = await faulty({ 'page-twice': { share: 1, times: 1 } });
+  const answers = await pages(service, paths.transactions, month);
+  const [first = [], second = [], ...rest] = answers.map((answer) => listIn(payloadOf(answer), 'transactions'));
+  expect(second).toEqual(first);
+  expect([...first, ...rest.flat()]).toEqual(await plain(month));
+});
+
+test('empty-page: a page without results has a token', async () => {
+  const service = await faulty({ 'empty-page': { times: 1 } });
+  const answers = await pages(service, paths.transactions, week);
+  expect(listIn(payloadOf(answers[0] ?? expect.fail()), 'transactions')).toEqual([]);
+  expect(answers.flatMap((answer) => listIn(payloadOf(answer), 'transactions'))).toEqual(await plain());
+});
+
+test('token-without-arguments: a token is taken alone, and refused with others', async () => {
+  const service = await faulty({ 'token-without-arguments': {} });
+  const first = await service.get(paths.transactions, month);
+  const nextToken = textOf(payloadOf(first)['nextToken']);
+  const alone = await service.get(paths.transactions, { nextToken });
+  const together = await service.get(paths.transactions, { ...month, nextToken });
+  expect(listIn(payloadOf(alone), 'transactions')).toEqual(listIn(payloadOf(together), 'transactions'));
+  expect((await service.get(paths.transactions, { ...week, nextToken })).status).toBe(400);
+});
+
+test('recent-incomplete and history-limit hide transactions too', async () => {
+  const range = { postedAfter: iso(start - 60 * day) };
+  const service = await faulty({ 'history-limit': { amount: 20 }, 'recent-incomplete': { share: 1 } });
+  const all = await plain(range as typeof week);
+  const shown = await transactionsOf(service, range);
+  const postedAt = (one: JsonObject) => Date.parse(textOf(one['postedDate']));
+  const between = (list: readonly JsonObject[]) => list.filter((one) => postedAt(one) < start - 2 * day).map(idOf);
+  expect(Math.min(...shown.map(postedAt))).toBeGreaterThanOrEqual(start - 20 * day);
+  expect(between(shown)).toEqual(between(all.filter((one) => postedAt(one) >= start - 20 * day)));
+  expect(shown.length - between(shown).length).toBeLessThan(
+    all.filter((one) => postedAt(one) >= start - 2 * day).length,
+  );
+});
