@@ -33,9 +33,14 @@ async function run(): Promise<void> {
           rate: 10_000,
           burst: 10_000,
           orders: undefined,
-          json: true,
         },
-        { clock, signal: new AbortController().signal, print: (text) => printed.push(text), emit: () => undefined },
+        {
+          clock,
+          signal: new AbortController().signal,
+          print: (text) => printed.push(text),
+          printJson: (summary) => printed.push(JSON.stringify(summary)),
+          emit: () => undefined,
+        },
       );
       const last = printed.join('\n').trimEnd().split('\n').at(-1) ?? '{}';
       const { pipelines } = JSON.parse(last) as { pipelines: Record<string, { slices: number }> };

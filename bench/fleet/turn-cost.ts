@@ -31,13 +31,13 @@ async function run(turns: number): Promise<void> {
         endpoint,
         rate: 10_000,
         burst: 10_000,
-        json: true,
       };
       let printed = '';
       const context = {
         clock: systemClock,
         signal: new AbortController().signal,
-        print: (text: string) => (printed = text),
+        print: () => undefined,
+        printJson: (summary: object) => (printed = JSON.stringify(summary)),
         emit: () => undefined,
       };
       const from = new Date(Date.now() - 90 * 86_400_000).toISOString().slice(0, 10);

@@ -55,9 +55,9 @@ export async function fill(fleet: Fleet, share: Share, done: () => void): Promis
   await eachAccount(fleet, fleet.accounts, share, context.clock, async (given, seller, number) => {
     const { lake, account } = given;
     const stdin = () => savedPages(seller, { from: to - historyDays * dayMs, to }, firstDay);
-    await importPages({ lake, account, files: ['-'], stdin, skipBroken: false, json: false }, context);
+    await importPages({ lake, account, files: ['-'], stdin, skipBroken: false }, context);
     const from = new Date(to - readDays * dayMs).toISOString();
-    const rest = { to: undefined, refresh: false, pipelines: [], orders: undefined, json: false };
+    const rest = { to: undefined, refresh: false, pipelines: [], orders: undefined };
     if (number <= fleet.nightly) await backfill({ ...given, ...rest, from }, context);
     done();
   });
@@ -66,7 +66,7 @@ export async function fill(fleet: Fleet, share: Share, done: () => void): Promis
 /** The nightly sync of the accounts, `night` days after the lake was filled. */
 export async function syncAll(fleet: Fleet, share: Share, night: number, done: () => void): Promise<void> {
   const context = contextAt(night);
-  const rest = { pipelines: [], orders: undefined, lookBack: undefined, maxLag: undefined, json: false };
+  const rest = { pipelines: [], orders: undefined, lookBack: undefined, maxLag: undefined };
   await eachAccount(fleet, fleet.nightly, share, context.clock, async (given) => {
     await sync({ ...given, ...rest }, context);
     done();
@@ -74,7 +74,7 @@ export async function syncAll(fleet: Fleet, share: Share, night: number, done: (
 }
 
 export async function compactAll(fleet: Fleet, night: number): Promise<void> {
-  await compact({ lake: lakeOf(fleet), pipelines: [], account: undefined, json: false }, contextAt(night));
+  await compact({ lake: lakeOf(fleet), pipelines: [], account: undefined }, contextAt(night));
 }
 
 interface Given {
@@ -124,5 +124,11 @@ function contextAt(night: number): RunContext {
   const began = Date.now();
   // It goes on, as leases are told apart by their instants.
   const clock: Clock = { ...systemClock, now: () => firstDay + night * dayMs + Date.now() - began };
-  return { clock, signal: new AbortController().signal, print: () => undefined, emit: () => undefined };
+  return {
+    clock,
+    signal: new AbortController().signal,
+    print: () => undefined,
+    printJson: () => undefined,
+    emit: () => undefined,
+  };
 }

@@ -17,6 +17,7 @@ const context: RunContext = {
   clock,
   signal: new AbortController().signal,
   print: () => undefined,
+  printJson: () => undefined,
   emit: () => undefined,
 };
 
@@ -25,14 +26,14 @@ export async function landedLake(lake: string, events: number, seed: number): Pr
   const service = await startService({ ledger: createSeller({ seed, events, profile: 'edge-cases' }, clock), clock });
   const range = { from: undefined, to: undefined, refresh: false, pipelines: [], orders: undefined };
   const upstream = { endpoint: service.url, account: 'shop', rate: 1e6, burst: 1e6 };
-  await backfill({ lake, ...range, ...upstream, json: false }, context);
+  await backfill({ lake, ...range, ...upstream }, context);
   await service.close();
 }
 
 /** A copy of a lake, compacted. */
 export async function compactedLake(landed: string, lake: string): Promise<void> {
   await cp(landed, lake, { recursive: true });
-  await compact({ lake, pipelines: [], account: undefined, json: false }, context);
+  await compact({ lake, pipelines: [], account: undefined }, context);
 }
 
 /** The files of a lake by table. */

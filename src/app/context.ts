@@ -8,8 +8,10 @@ import type { DeltaTable } from '../lake/delta/delta-table.js';
 export interface CommandContext {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Takes results: a line, or several. */
+  /** Takes results for people: a line, or several. */
   readonly print: (text: string) => void;
+  /** Takes the summary for programs, which `--json` asks for in the place of text. */
+  readonly printJson: (summary: Readonly<Record<string, unknown>>) => void;
   /** Takes progress: a line. */
   readonly log: (line: string) => void;
 }
@@ -22,7 +24,7 @@ export interface RunContext extends Omit<CommandContext, 'log'> {
 }
 
 /** The same for a command that writes its results piece by piece. */
-export interface ReadingContext extends Omit<CommandContext, 'print'> {
+export interface ReadingContext extends Omit<CommandContext, 'print' | 'printJson'> {
   readonly output: Output;
 }
 

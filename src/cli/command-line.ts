@@ -1,14 +1,21 @@
 import { basename } from 'node:path';
 import yargs, { type Argv } from 'yargs';
 import { commands } from './commands.js';
-import { commandShape, everyOption, Given, keptWords, type CommandDefinition } from './options/command-definition.js';
+import {
+  commandShape,
+  everyOption,
+  Given,
+  keptWords,
+  printResult,
+  type CommandDefinition,
+} from './options/command-definition.js';
 import { failureOf, fallbackListener, openListener, type Listener } from './listener.js';
 import { watchOutput } from './options/terminal.js';
 import type { Stopping } from './options/stop-signals.js';
 import { systemClock } from '../core/clock.js';
 import type { CommandContext } from '../app/context.js';
 import { LedgerlakeError, usageError } from '../core/errors.js';
-import { printableLines } from '../core/printable.js';
+import { nearestName } from '../core/text/fault-line.js';
 import { version } from '../core/version.js';
 
 type Surroundings = Pick<CommandContext, 'clock' | 'signal'> & Pick<Stopping, 'allow'>;
@@ -32,8 +39,9 @@ function parserOf(words: readonly string[], surroundings: Surroundings, offered?
     .strict()
     .demandCommand(1, 1, 'expected a command, got none', 'expected one command, got several')
     .fail((message: string | null, error: Error | undefined) => {
-      const line = (message ?? 'the command line is wrong').replaceAll(/\s*\n\s*/g, ' ');
-      throw error ?? usageError(`${line}; see ledgerlake --help`);
+      // The parser's own errors come as such too: an option without its value.
+      if (error !== undefined && error.name !== 'YError') throw error;
+      throw usageError(parserFault((message ?? 'the command line is wrong').replaceAll(/\s*\n\s*/g, ' '), words));
     });
   for (const command of commands) define(parser, command, surroundings, offered);
   return parser;
@@ -65,16 +73,23 @@ function define(parser: Argv, command: CommandDefinition, surroundings: Surround
       const log = (message: string): void => {
         emit({ event: 'message', message });
       };
-      const print = (text: string) => process.stdout.write(`${printableLines(text)}\n`);
+      const summary = summaryOf(given);
+      const fail = (error: unknown): void => {
+        const failure = failed(error, listener);
+        summary.fail(failure);
+        process.exitCode = failure.exitCode;
+      };
       const crash = (error: unknown): void => {
-        process.exitCode = failed(faultOf(error), listener);
+        fail(faultOf(error));
         void listener.close().finally(() => process.exit());
       };
       process.once('uncaughtException', crash);
       try {
-        process.exitCode = await command.run(given, { ...surroundings, print, log, emit, printCompletion });
+        const { print, printJson } = summary;
+        process.exitCode = await command.run(given, { ...surroundings, print, printJson, log, emit, printCompletion });
+        summary.end();
       } catch (error) {
-        process.exitCode = failed(error, listener);
+        fail(error);
       } finally {
         await listener.close();
         process.off('uncaughtException', crash);
@@ -82,6 +97,26 @@ function define(parser: Argv, command: CommandDefinition, surroundings: Surround
     },
   );
 }
+
+/** What the parser found, in the words of every other error. */
+function parserFault(message: string, words: readonly string[]): string {
+  const command = commands.find(({ name }) => words.includes(name));
+  const help = `see ledgerlake ${command === undefined ? '' : `${command.name} `}--help`;
+  const [, unknown] = /^Unknown arguments?: ([^,]*)/.exec(message) ?? [];
+  if (unknown !== undefined) {
+    const isOption = words.some((word) => word.startsWith('-') && word.includes(unknown));
+    if (!isOption && command !== undefined) return `expected no further argument, got ${unknown}; ${help}`;
+    const names = isOption ? Object.keys({ ...command?.options, ...everyOption }) : commandNames;
+    const dashes = isOption ? (unknown.length === 1 ? '-' : '--') : '';
+    const nearest = nearestName(unknown, names);
+    const hint = nearest === undefined ? '' : `did you mean ${isOption ? '--' : ''}${nearest}? `;
+    return `expected ${isOption ? 'an option' : 'a command'}, got ${dashes}${unknown}; ${hint}${help}`;
+  }
+  const [, option] = /^Not enough arguments following: (.*)$/.exec(message) ?? [];
+  return option === undefined ? `${message}; ${help}` : `expected a value behind --${option}, got none; ${help}`;
+}
+
+const commandNames = [...commands.map(({ name }) => name), 'help', 'version'];
 
 /** yargs chooses the script and the form of what is offered by SHELL alone. */
 function printCompletion(shell: string): void {
@@ -120,11 +155,19 @@ async function pipelineNames(): Promise<readonly string[]> {
   return pipelines.map(({ name }) => name);
 }
 
-/** The help, of the first command that is named or of all, or the version that is asked for; undefined where neither is. */
+/**
+ * The help, of the first command that is named or of all, or the version that is asked for; undefined where neither is. Throws
+ * a USAGE error where help is asked for what is no command
+ */
 async function helpFor(words: readonly string[]): Promise<string | undefined> {
   const end = words.indexOf('--');
   const read = end === -1 ? words : words.slice(0, end);
-  if (!read.some((word) => word === '--help' || word === '-h')) return read.includes('--version') ? version : undefined;
+  const [first, second] = read;
+  const isHelp = first === 'help' || read.some((word) => word === '--help' || word === '-h');
+  if (!isHelp) return first === 'version' || first === '-v' || read.includes('--version') ? version : undefined;
+  if (first === 'help' && second !== undefined && !second.startsWith('-') && !commandNames.includes(second)) {
+    throw usageError(parserFault(`Unknown argument: ${second}`, words));
+  }
   const { commandHelp, overallHelp } = await import('./help.js');
   const width = Math.min(widest, process.stdout.columns || widest);
   const named = read.find((word) => commands.some(({ name }) => name === word));
@@ -146,11 +189,40 @@ function faultOf(error: unknown): unknown {
   );
 }
 
-/** Tells what went wrong; the exit code. */
-function failed(error: unknown, { emit }: Listener): number {
+/** Tells what went wrong. */
+function failed(error: unknown, { emit }: Listener): Failure {
   const failure = failureOf(error);
   emit(failure);
-  return failure.exitCode;
+  return failure;
+}
+
+type Failure = ReturnType<typeof failureOf>;
+
+/** What a command prints of its end: text for people, or one JSON object, which has the failure too. */
+interface Summary extends Pick<CommandContext, 'print' | 'printJson'> {
+  /** Prints the object, if there is one. */
+  end(): void;
+  /** The same for a command that failed; nothing for one that the command line stopped before it began. */
+  fail(failure: Failure): void;
+}
+
+function summaryOf(given: Given): Summary {
+  const isJson = given.flag('json');
+  let object: Readonly<Record<string, unknown>> | undefined;
+  const end = (): void => {
+    if (isJson && object !== undefined) printResult(JSON.stringify(object));
+  };
+  return {
+    print: isJson || given.flag('quiet') ? () => undefined : printResult,
+    printJson: (summary) => {
+      object = summary;
+    },
+    end,
+    fail: ({ code, message, exitCode }) => {
+      if (exitCode !== 2) object = { ...(object ?? { pipelines: {} }), status: 'failed', error: { code, message } };
+      end();
+    },
+  };
 }
 
 /**
@@ -175,6 +247,6 @@ export async function runCommandLine(words: readonly string[], { signal, allow }
     // A command that has failed has said why.
     if (failure !== undefined && (process.exitCode ?? 0) === 0) throw failure;
   } catch (error) {
-    process.exitCode = failed(error, await fallbackListener(words, systemClock));
+    process.exitCode = failed(error, await fallbackListener(words, systemClock)).exitCode;
   }
 }

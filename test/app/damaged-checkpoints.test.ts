@@ -46,9 +46,9 @@ test('a damaged checkpoint is said once by each command that opens the lake, unt
     serve: async (log) => (await openServedLake(root, undefined, clock, log)).ledger.close(),
     forget: (log) =>
       forget(
-        { lake: root, account: 'shop', before: undefined, yes: false, json: false },
+        { lake: root, account: 'shop', before: undefined, yes: true },
         {
-          ...{ clock, signal, print: () => undefined, log },
+          ...{ clock, signal, print: () => undefined, printJson: () => undefined, log },
           confirm: () => Promise.resolve(false),
         },
       ).catch((error: unknown) => error),

@@ -54,7 +54,6 @@ export const defaults: BackfillOptions = {
   rate: 1000,
   burst: 1000,
   orders: undefined,
-  json: true,
 };
 
 export interface Ran {
@@ -83,7 +82,16 @@ export async function ran(
     emitted.push(event);
     log(event);
   };
-  await backfill({ ...defaults, ...options }, { clock, signal, print: (text) => printed.push(text), emit });
+  await backfill(
+    { ...defaults, ...options },
+    {
+      clock,
+      signal,
+      print: (text) => printed.push(text),
+      printJson: (summary) => printed.push(JSON.stringify(summary)),
+      emit,
+    },
+  );
   const last = printed.join('\n').trimEnd().split('\n').at(-1) ?? '';
   return { printed: printed.join('\n'), logged: logged.join('\n'), summary: JSON.parse(last) as Ran['summary'] };
 }

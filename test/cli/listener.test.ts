@@ -70,7 +70,7 @@ test('a paced run tells everything as JSON, and its metrics end as its summary d
   const child = childRun(words);
   const [scrapes, ended] = await Promise.all([scraped(child), child.ended]);
   expect(ended.code, ended.errors).toBe(0);
-  const { pipelines } = JSON.parse(ended.output.trimEnd().split('\n').at(-1) ?? '') as Ran['summary'];
+  const { pipelines } = JSON.parse(ended.output) as Ran['summary'];
 
   // Each line is an event with the fields that it is said to have.
   const documented = await documentedEvents();
@@ -135,7 +135,7 @@ test('a port that is taken, or a folder that is not there, ends a run before any
   const taken = await builtCommand(['backfill', '--metrics-port', String(port)], { folder });
   expect(taken).toMatchObject({ code: 2, out: '' });
   expect(taken.err).toBe(
-    `ledgerlake: expected an address on which metrics can be served, port ${port} of 127.0.0.1 is taken: ` +
+    `ledgerlake: USAGE: expected an address on which metrics can be served, port ${port} of 127.0.0.1 is taken: ` +
       'choose another one with --metrics-port, 0 for any\n',
   );
   const nowhere = await builtCommand(['sync', '--metrics-file', 'nowhere/m.prom'], {

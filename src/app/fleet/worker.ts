@@ -17,7 +17,7 @@ import type { LoadOptions } from '../load/load.js';
 import { sync } from '../load/sync.js';
 
 /** What the runs of an account go by. */
-export type AccountSettings = Settings & Omit<LoadOptions, 'json' | 'store' | 'pipelines' | 'orders'>;
+export type AccountSettings = Settings & Omit<LoadOptions, 'store' | 'pipelines' | 'orders'>;
 
 export interface WorkerOptions extends FleetAddress {
   /** Turns at once. */
@@ -148,7 +148,6 @@ async function runOnce(
   );
   const options = {
     ...settings,
-    json: false,
     store: holds(openStore(settings.lake, { clock })),
     quotas: (name: string) =>
       openSharedQuota(fleet.redis, fleet.keys, { account, name }, (reason) => {
@@ -160,6 +159,7 @@ async function runOnce(
   const context = {
     ...{ clock, signal, closing },
     print: () => undefined,
+    printJson: () => undefined,
     emit: (event: Parameters<Emit>[0]) => {
       emit(event);
       warned(event);

@@ -32,11 +32,10 @@ export interface ForgetOptions extends StateLocation {
   readonly before: string | undefined;
   /** Don't ask. */
   readonly yes: boolean;
-  readonly json: boolean;
 }
 
 export interface ForgetContext extends CommandContext {
-  /** Asks the user; undefined where nobody can be asked, as standard input is no terminal: then it is done. */
+  /** Asks the user; undefined where nobody can be asked, as standard input is no terminal: then it takes `yes`. */
   readonly confirm: ((question: string) => Promise<boolean>) | undefined;
 }
 
@@ -64,8 +63,8 @@ export async function forget(options: ForgetOptions, context: ForgetContext): Pr
 export async function forgetIn(
   lake: Lake,
   before: number | undefined,
-  { lake: address, journal, account, yes, json }: Omit<ForgetOptions, 'before'>,
-  { clock, signal, print, log, confirm }: ForgetContext,
+  { lake: address, journal, account, yes }: Omit<ForgetOptions, 'before'>,
+  { clock, signal, print, printJson, log, confirm }: ForgetContext,
 ): Promise<void> {
   const { store } = lake;
   emitDamagedCheckpoints(lake.tables, plainLog(log));
@@ -105,8 +104,7 @@ export async function forgetIn(
     };
     await store.remove(forgetNotePath(account));
     print(forgottenText(forgotten));
-    if (json)
-      print(JSON.stringify({ status: 'done', ...forgotten, before: before === undefined ? null : isoInstant(before) }));
+    printJson({ status: 'done', ...forgotten, before: before === undefined ? null : isoInstant(before) });
   } finally {
     await lease.release();
   }
@@ -155,9 +153,10 @@ async function ask(
   before: number | undefined,
   confirm: ForgetContext['confirm'],
 ): Promise<void> {
-  // A script that names the account has said what it wants.
-  if (confirm === undefined) return;
   const what = before === undefined ? 'everything' : `everything before ${isoInstant(before)}`;
+  if (confirm === undefined) {
+    throw usageError(`expected --yes or a terminal, got neither; --yes removes ${what} of ${account} for good`);
+  }
   if (await confirm(`Remove ${what} of ${account} from ${location} for good?`)) return;
   throw new LedgerlakeError('STOPPED', 'not confirmed; nothing was removed');
 }

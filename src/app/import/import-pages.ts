@@ -4,7 +4,7 @@ import { tables } from '../../sources/finances/lake-tables.js';
 import { importedPipelines, importInputs } from './import-inputs.js';
 import { importLimits, type ImportLimits } from './imported-day-files.js';
 import { inputsOf } from './input-bytes.js';
-import { ImportSummaries, importJson, importText } from './import-summary.js';
+import { ImportSummaries, importObject, importText } from './import-summary.js';
 import { Lake } from '../../lake/lake.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
@@ -21,7 +21,6 @@ export interface ImportPagesOptions {
   readonly files: readonly string[];
   readonly stdin: () => AsyncIterable<Buffer>;
   readonly skipBroken: boolean;
-  readonly json: boolean;
   /** In the place of the one that `lake` names. */
   readonly store?: Store;
   /** What the import may hold in memory, where it isn't the default. */
@@ -88,7 +87,7 @@ function leftOut(failures: ReadonlyMap<string, LedgerlakeError>, inputs: number)
 /** Notes the run in the lake, and prints its summary. */
 async function report(
   options: ImportPagesOptions,
-  { clock, print, emit }: RunContext,
+  { clock, print, printJson, emit }: RunContext,
   run: {
     readonly store: Store;
     readonly summaries: ImportSummaries;
@@ -118,5 +117,5 @@ async function report(
   await noteRun(store, summary, { command: 'import', startedAt: began, endedAt, endpoint }, emit);
   emit({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds: summary.seconds });
   print(importText(summary, summaries));
-  if (options.json) print(importJson(summary, summaries));
+  printJson(importObject(summary, summaries));
 }

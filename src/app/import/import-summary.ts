@@ -1,6 +1,6 @@
 import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { warningLines, summaryGrid, summaryJson, type RunReport } from '../load/run-summary.js';
+import { warningLines, summaryGrid, summaryObject, type RunReport } from '../load/run-summary.js';
 import { printable } from '../../core/printable.js';
 import { type EventWarnings, count } from '../../sources/finances/model/slice-rows.js';
 import type { PipelineSummary } from '../../engine/run/pipeline-summary.js';
@@ -42,13 +42,13 @@ function keptOut({ pipeline, known, leftOut, leftOutDays }: ImportSummary): stri
   ];
 }
 
-/** The same for programs, on one line: the keys of every run's, and what an import leaves out. */
-export function importJson(report: RunReport, summaries: ImportSummaries): string {
+/** The same for programs: the keys of every run's, and what an import leaves out. */
+export function importObject(report: RunReport, summaries: ImportSummaries): Readonly<Record<string, unknown>> {
   const left = summaries.all.map(({ pipeline, known, leftOut, leftOutDays }): [string, unknown] => [
     pipeline,
     { known, left_out: leftOut, left_out_days: leftOutDays.size },
   ]);
-  return summaryJson(report, {
+  return summaryObject(report, {
     skipped_lines: summaries.skippedLines,
     undecided: summaries.undecided,
     imported: Object.fromEntries(left),

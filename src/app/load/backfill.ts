@@ -1,6 +1,6 @@
 import { findingsObject, findingsText } from '../reconcile/findings.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';
-import { nextSteps, nothingCame, summaryJson, summaryText } from './run-summary.js';
+import { nextSteps, nothingCame, summaryObject, summaryText } from './run-summary.js';
 import type { RunContext } from '../context.js';
 import { readJob } from './chosen-job.js';
 import { load, type LoadOptions } from './load.js';
@@ -15,7 +15,7 @@ export interface BackfillOptions extends RangeOptions, LoadOptions {
  * @throws LedgerlakeError USAGE before anything is touched, or the failure that ended the run, its summary printed
  */
 export async function backfill(options: BackfillOptions, context: RunContext): Promise<void> {
-  const { clock, print } = context;
+  const { clock, print, printJson } = context;
   const { refresh } = options;
   const job = readJob(options);
   const range = readRange(options, clock.now());
@@ -34,7 +34,7 @@ export async function backfill(options: BackfillOptions, context: RunContext): P
         const nothing = isEmpty ? nothingCame(report) : '';
         if (nothing !== '') print(nothing);
         else if (report.failure === undefined) print(nextSteps(report));
-        if (options.json) print(summaryJson(report, refresh ? findingsObject(findings) : {}));
+        printJson(summaryObject(report, refresh ? findingsObject(findings) : {}));
       },
     },
     context,

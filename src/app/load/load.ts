@@ -30,7 +30,6 @@ import { isoInstant } from '../../core/numeric/instant.js';
 export interface LoadOptions extends UpstreamOptions, JobOptions {
   /** Takes it that what held rows is empty now. */
   readonly acceptEmpty?: boolean;
-  readonly json: boolean;
   /** Files with secrets that everybody on this machine can read. */
   readonly exposed?: readonly string[] | undefined;
   /** In the place of the one that `lake` names. */

@@ -83,12 +83,12 @@ export function nextSteps({ lake, summaries }: RunReport): string {
   ].join('\n');
 }
 
-/** The summary for programs, on one line; `more` stands behind what every run tells. */
-export function summaryJson(
+/** The summary for programs; `more` stands behind what every run tells. */
+export function summaryObject(
   { account, range, lake, seconds, summaries, failure }: RunReport,
   more: Readonly<Record<string, unknown>> = {},
-): string {
-  return JSON.stringify({
+): Readonly<Record<string, unknown>> {
+  return {
     status: failure === undefined ? 'done' : 'failed',
     account,
     lake,
@@ -118,7 +118,7 @@ export function summaryJson(
       ),
     ),
     ...more,
-  });
+  };
 }
 
 /** Rows of the tables that hold events, or of those that hold entries: `group_events` is one of the former. */

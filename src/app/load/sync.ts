@@ -3,7 +3,7 @@ import type { Lake } from '../../lake/lake.js';
 import { messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { latestBound } from '../configuration/range.js';
-import { summaryJson, summaryText } from './run-summary.js';
+import { summaryObject, summaryText } from './run-summary.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import type { Window } from '../../core/windows.js';
 import { instantText } from '../status/command-text.js';
@@ -36,7 +36,7 @@ export interface SyncOptions extends LoadOptions {
  * LAKE_LAG where the lake is older than it may be, or the failure that ended the run, its summary printed
  */
 export async function sync(options: SyncOptions, context: RunContext): Promise<void> {
-  const { clock, print, emit } = context;
+  const { clock, print, printJson, emit } = context;
   const { inTurns } = options;
   const job = readJob(options);
   const { account, pipelines: chosen } = job;
@@ -97,9 +97,8 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
         // Of a run that came to its end the failure itself says so.
         const late = isBroken(report.failure) ? lagFailure(at, maxLagMs, clock.now()) : undefined;
         if (late !== undefined) emit({ event: 'lake-lags', reason: late.message });
-        if (!options.json) return;
         const lagSeconds = at === undefined ? null : Math.round((clock.now() - at) / 1000);
-        print(summaryJson(report, { ...findingsObject(findings), lag_seconds: lagSeconds }));
+        printJson(summaryObject(report, { ...findingsObject(findings), lag_seconds: lagSeconds }));
       },
     },
     inTurns === undefined ? context : { ...context, emit: noting(read, emit) },

@@ -19,7 +19,6 @@ export interface MaintenanceOptions {
   readonly pipelines: readonly string[];
   /** Undefined: every account of the lake. */
   readonly account: string | undefined;
-  readonly json: boolean;
   /** In the place of the one that `lake` names. */
   readonly store?: Store;
   /** What the command may hold in memory, where it isn't its default. */
@@ -75,7 +74,7 @@ interface MaintenanceCommand {
  */
 export async function maintain(
   options: MaintenanceOptions,
-  { clock, print, emit, signal }: RunContext,
+  { clock, print, printJson, emit, signal }: RunContext,
   { command, pipelines, limits, title, nothing, slices, run }: MaintenanceCommand,
 ): Promise<void> {
   const { account } = options;
@@ -114,8 +113,7 @@ export async function maintain(
           : `Not done: ${printable(options.lake)}; what is listed here is in the lake and stays`;
       print(['', heading, '', ...summaryGrid(written, slices), ''].join('\n'));
     }
-    if (options.json)
-      print(JSON.stringify({ status, lake: options.lake, seconds, pipelines: summaryObject(summaries) }));
+    printJson({ status, lake: options.lake, seconds, pipelines: summaryObject(summaries) });
   };
   if (accounts.size === 0) {
     end('done');

@@ -29,7 +29,7 @@ export interface PlanOptions extends RangeOptions, UpstreamOptions, JobOptions {
   /** Ask the service for a page where the lake can't tell. */
   readonly probe: boolean;
   readonly format: Format;
-  /** End a table with one JSON object on a line, in the shape of a backfill's summary (`planSummary`). */
+  /** Write one JSON object in the shape of a backfill's summary (`planSummary`), whatever the format is. */
   readonly json?: boolean;
 }
 
@@ -99,9 +99,13 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
     range,
     probed: options.probe ? probed.requests : undefined,
   };
+  if (options.json === true) {
+    await writeText(output, [`${JSON.stringify(planSummary(report))}\n`]);
+    return;
+  }
   switch (options.format) {
     case 'table':
-      await writeText(output, [planText(report), options.json ? `${JSON.stringify(planSummary(report))}\n` : '']);
+      await writeText(output, [planText(report)]);
       return;
     case 'json':
       await writeText(output, [`${JSON.stringify(planObject(report), undefined, 2)}\n`]);

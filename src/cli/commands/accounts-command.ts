@@ -28,11 +28,11 @@ export const accountsCommand: CommandDefinition = {
     const format = given.required('format') === 'json' ? 'json' : 'table';
     if (action === undefined) {
       const { accounts: list } = await import('../../app/accounts/accounts.js');
-      await list({ config, environment: process.env, format }, readingContext(context));
+      await list({ config, environment: process.env, format }, readingContext(given, context));
       return 0;
     }
     const { checkAccounts } = await import('../../app/accounts/accounts.js');
     const options = { config, environment: process.env, accounts, format, verbose: given.flag('verbose') } as const;
-    return (await checkAccounts(options, readingContext(context))) ? 0 : 1;
+    return (await checkAccounts(options, readingContext(given, context))) ? 0 : 1;
   },
 };

@@ -67,6 +67,6 @@ export const enqueueCommand: CommandDefinition = {
       night: readNight(given.required('sync-at')),
       format: given.required('format') === 'json' ? ('json' as const) : ('table' as const),
     };
-    return (await enqueue(options, { ...readingContext(context), emit: context.emit })) ? 0 : 1;
+    return (await enqueue(options, { ...readingContext(given, context), emit: context.emit })) ? 0 : 1;
   },
 };

@@ -14,7 +14,7 @@ export const forgetCommand: CommandDefinition = {
     account: { type: 'text', about: 'Whose data' },
     ...shared('journal'),
     before: { type: 'text', about: 'ISO 8601 date or instant in UTC [default: everything]' },
-    yes: { type: 'flag', about: "Don't ask; without a terminal nothing is asked" },
+    yes: { type: 'flag', about: "Don't ask; required without a terminal" },
     ...shared('json'),
   },
   examples: [['forget --account my-shop --before 2024-01-01 --yes', 'what is older than 2024']],
@@ -26,7 +26,6 @@ export const forgetCommand: CommandDefinition = {
       account,
       before: given.text('before'),
       yes: given.flag('yes'),
-      json: given.flag('json'),
     };
     const { forget } = await import('../../app/forget/forget.js');
     const confirm = async (question: string): Promise<boolean> => {

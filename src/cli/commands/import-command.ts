@@ -30,7 +30,6 @@ export const importCommand: CommandDefinition = {
         ...(await readImportSettings(given)),
         files: given.all('FILE'),
         skipBroken: given.flag('skip-broken'),
-        json: given.flag('json'),
         stdin: () => process.stdin,
       },
       context,

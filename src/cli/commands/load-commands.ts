@@ -52,15 +52,17 @@ export const backfillCommand: CommandDefinition = {
     ['backfill financial-events --from 2025-01-01 --to 2025-02-01', 'one pipeline, one month'],
   ],
   run: async (given, context) => {
-    const json = given.flag('json');
     const options = await readBackfill(given);
     if (given.flag('dry-run')) {
       const { plan } = await import('../../app/plan/plan.js');
-      await plan({ ...options, probe: false, format: 'table', json }, readingContext(context));
+      await plan(
+        { ...options, probe: false, format: 'table', json: given.flag('json') },
+        readingContext(given, context),
+      );
       return 0;
     }
     const { backfill } = await import('../../app/load/backfill.js');
-    await backfill({ ...options, json, acceptEmpty: given.flag('accept-empty') }, context);
+    await backfill({ ...options, acceptEmpty: given.flag('accept-empty') }, context);
     return 0;
   },
 };
@@ -108,7 +110,7 @@ export const planCommand: CommandDefinition = {
   run: async (given, context) => {
     const { plan } = await import('../../app/plan/plan.js');
     const options = { ...(await readBackfill(given)), probe: given.flag('probe'), format: readFormat(given) };
-    await plan(options, readingContext(context));
+    await plan(options, readingContext(given, context));
     return 0;
   },
 };
@@ -147,7 +149,6 @@ export const syncCommand: CommandDefinition = {
       maxLag: given.text('max-lag'),
       acceptEmpty: given.flag('accept-empty'),
       orders: await readOrdersFile(given),
-      json: given.flag('json'),
     };
     const { sync } = await import('../../app/load/sync.js');
     await sync(options, context);

@@ -14,7 +14,6 @@ async function readOptions(given: Given) {
     lake: await readLake(given),
     pipelines: given.all('PIPELINE'),
     account: given.text('account'),
-    json: given.flag('json'),
   };
 }
 

@@ -33,7 +33,8 @@ export const reportCommand: CommandDefinition = {
       output: given.required('output'),
     };
     const { report } = await import('../../app/report/report.js');
-    await report(options, readingContext(context));
+    const reading = readingContext(given, context);
+    await report(options, options.output === '-' ? { ...reading, output: process.stdout } : reading);
     return 0;
   },
 };

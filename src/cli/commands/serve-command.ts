@@ -5,7 +5,7 @@ import { amount, whole } from '../../app/configuration/settings.js';
 import { isLoopback } from '../../core/http-server/host-rule.js';
 import { quoted } from '../../core/http-server/refusal.js';
 import type { SignInOptions } from '../../serve/http/sign-in.js';
-import type { CommandDefinition, Given } from '../options/command-definition.js';
+import { printResult, type CommandDefinition, type Given } from '../options/command-definition.js';
 
 const idName = 'LEDGERLAKE_SERVE_CLIENT_ID';
 const secretName = 'LEDGERLAKE_SERVE_CLIENT_SECRET';
@@ -135,7 +135,7 @@ export const serveCommand: CommandDefinition = {
     ['serve --port 0 --seed 7 --events 1000', 'a small seller on a free port'],
     ['serve --token-life 3 --latency 400 --faults all=0.1,window-limit:14', 'the same on a bad day'],
   ],
-  run: async (given, { clock, signal, print, log }) => {
+  run: async (given, { clock, signal, log }) => {
     const lake = given.text('lake');
     refuseOthers(given, lake === undefined ? 'seller' : 'lake');
     const seed = whole('--seed', given.required('seed'), 0);
@@ -158,7 +158,7 @@ export const serveCommand: CommandDefinition = {
     };
     refuseOpen(service.host, service.signIn !== undefined || given.flag('allow-open'));
     const { serve } = await import('../serve/run-service.js');
-    const serving = { service, signal, print, log };
+    const serving = { service, signal, print: printResult, log };
     if (lake === undefined) {
       const { createSeller } = await import('../../emulator/seller/seller.js');
       const ledger = createSeller({ seed, events, profile }, clock);

@@ -27,7 +27,7 @@ export const statusCommand: CommandDefinition = {
       format: readFormat(given),
       color: isColoured(process.env, process.stdout.isTTY),
     };
-    await status(options, readingContext(context));
+    await status(options, readingContext(given, context));
     return 0;
   },
 };

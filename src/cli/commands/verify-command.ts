@@ -24,6 +24,6 @@ export const verifyCommand: CommandDefinition = {
       format: readFormat(given),
     };
     const { verify } = await import('../../app/verify/verify.js');
-    return verify(options, readingContext(context));
+    return verify(options, readingContext(given, context));
   },
 };

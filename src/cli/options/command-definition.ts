@@ -1,7 +1,9 @@
+import { Writable } from 'node:stream';
 import type { CommandContext, ReadingContext, RunContext } from '../../app/context.js';
 import { logFormats } from '../../observe/log/plain-log.js';
 import type { Stopping } from './stop-signals.js';
 import { isFormat, type Format } from '../../core/text/formats.js';
+import { printableLines } from '../../core/printable.js';
 
 /** An option of the command line. All values come as text: the command reads numbers and dates itself, and says what is wrong. */
 export interface OptionDefinition {
@@ -100,7 +102,7 @@ export interface CommandDefinition {
 /** Options of every command. */
 export const everyOption = {
   verbose: { type: 'flag', about: 'Log more, and every detail of an error' },
-  quiet: { type: 'flag', about: 'Log errors only' },
+  quiet: { type: 'flag', about: 'Print errors only, and what is asked for: by sql, --json, --format json' },
   'log-format': { type: 'text', choices: logFormats, about: 'Format of the log [default: text]' },
   help: { type: 'flag', short: 'h', about: 'Show help' },
 } as const satisfies Record<string, OptionDefinition>;
@@ -133,7 +135,7 @@ const sharedOptions = {
   pipelines: { type: 'text', about: 'Folder with definitions of custom pipelines' },
   redis: { type: 'text', about: 'Address of Redis or Valkey, without a password [default: REDIS_URL]' },
   fleet: { type: 'text', default: 'ledgerlake', about: 'Name of the fleet; several fleets can share a Redis' },
-  json: { type: 'flag', about: 'Print the summary to standard output as one JSON object' },
+  json: { type: 'flag', about: 'Print one JSON object to standard output in the place of text' },
 } as const satisfies Record<string, OptionDefinition>;
 
 /** Shared options by their names. */
@@ -147,7 +149,18 @@ export function readFormat(given: Given): Format {
   return isFormat(format) ? format : 'table';
 }
 
-/** For commands that write to standard output piece by piece. */
-export function readingContext({ clock, signal, log }: CommandContext): ReadingContext {
-  return { clock, signal, log, output: process.stdout };
+/** Writes a line or several to standard output. */
+export function printResult(text: string): void {
+  process.stdout.write(`${printableLines(text)}\n`);
+}
+
+/** For commands that write to standard output piece by piece; `--quiet` leaves out text for people. */
+export function readingContext(given: Given, { clock, signal, log }: CommandContext): ReadingContext {
+  const isText = !given.flag('json') && (given.text('format') ?? 'table') === 'table';
+  const output = given.flag('quiet') && isText ? new Writable({ write: ignored }) : process.stdout;
+  return { clock, signal, log, output };
+}
+
+function ignored(_chunk: unknown, _encoding: string, done: () => void): void {
+  done();
 }

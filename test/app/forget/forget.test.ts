@@ -28,11 +28,12 @@ afterAll(() => shops.close());
 async function forgot(options: Partial<ForgetOptions>, context: Partial<ForgetContext> = {}): Promise<string> {
   const printed: string[] = [];
   await forget(
-    { lake: '', account: 'shop-a', before: undefined, yes: true, json: false, ...options },
+    { lake: '', account: 'shop-a', before: undefined, yes: true, ...options },
     {
       clock,
       signal: new AbortController().signal,
       print: (text) => printed.push(text),
+      printJson: (summary) => printed.push(JSON.stringify(summary)),
       log: () => undefined,
       confirm: undefined,
       ...context,
@@ -132,7 +133,7 @@ describe('an account that is forgotten', () => {
     const hashes = await fileHashes(lake);
     expect(await everything(lake)).toMatch(/901-0000000/);
 
-    const printed = await forgot({ lake, json: true });
+    const printed = await forgot({ lake });
     const text = await everything(lake);
     // Of an order id more than its first digits: a file's random id may hold "901-" as well.
     for (const trace of [/shop-a/, /901-\d{7}/, /GROUP-A/, /SKU-A/]) expect(text).not.toMatch(trace);
@@ -408,7 +409,7 @@ describe('nothing is touched', () => {
     expect(hashesOf(await filesBelow(lake))).toEqual(files);
   });
 
-  test('when the answer is no; when it is yes, or nobody can be asked, the account goes', async () => {
+  test('when the answer is no, and when nobody can be asked; when it is yes, the account goes', async () => {
     const { lake } = await shops.copy();
     const questions: string[] = [];
     const answering = (answer: boolean) => ({
@@ -420,12 +421,14 @@ describe('nothing is touched', () => {
     const files = hashesOf(await filesBelow(lake));
     expect((await failure(forgot({ lake, yes: false }, answering(false)))).code).toBe('STOPPED');
     expect(hashesOf(await filesBelow(lake))).toEqual(files);
+    expect((await failure(forgot({ lake, yes: false }))).exitCode).toBe(2);
+    expect(hashesOf(await filesBelow(lake))).toEqual(files);
     await forgot({ lake, yes: false, before: '2025-05-01' }, answering(true));
     expect(questions).toEqual([
       `Remove everything of shop-a from ${lake} for good?`,
       `Remove everything before 2025-05-01T00:00:00.000Z of shop-a from ${lake} for good?`,
     ]);
-    await forgot({ lake, yes: false });
+    await forgot({ lake, yes: false }, answering(true));
     expect([...(await filesBelow(lake)).keys()].join()).not.toContain('shop-a');
   });
 

@@ -81,13 +81,13 @@ export async function imported(
           throw new Error('nothing on standard input');
         },
         skipBroken: false,
-        json: true,
         ...options,
       },
       {
         clock,
         signal,
         print: (text) => printed.push(text),
+        printJson: (summary) => printed.push(JSON.stringify(summary)),
         emit: plainLog((line) => logged.push(line), { verbose: true }),
       },
     );

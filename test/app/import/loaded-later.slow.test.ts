@@ -72,8 +72,14 @@ async function states(lake: Lake): Promise<string> {
   return events?.days.map(({ state }) => state.slice(0, 1)).join('') ?? '';
 }
 
-const work = { pipelines: [], account: undefined, json: false };
-const context = { clock, signal: new AbortController().signal, print: () => undefined, emit: () => undefined };
+const work = { pipelines: [], account: undefined };
+const context = {
+  clock,
+  signal: new AbortController().signal,
+  print: () => undefined,
+  printJson: () => undefined,
+  emit: () => undefined,
+};
 
 async function expectWhole(lake: Lake): Promise<void> {
   expect(found(await verified(lake))).toEqual([]);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { cp, readdir, readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
+import type { RunContext } from '../../../src/app/context.js';
 import type { Clock } from '../../../src/core/clock.js';
 import { compact, type CompactOptions } from '../../../src/app/maintenance/compact-lake.js';
 import { rebuild, type RebuildOptions } from '../../../src/app/maintenance/rebuild-lake.js';
@@ -53,11 +54,16 @@ export interface Kept {
   readonly summary: { status: string; pipelines: Record<string, Record<string, number>> };
 }
 
-const defaults = { pipelines: [], account: undefined, json: true };
+const defaults = { pipelines: [], account: undefined };
 
-async function printedBy(run: (print: (text: string) => void) => Promise<void>): Promise<Kept> {
+type Printing = Pick<RunContext, 'print' | 'printJson'>;
+
+async function printedBy(run: (printing: Printing) => Promise<void>): Promise<Kept> {
   const printed: string[] = [];
-  await run((text) => printed.push(text));
+  await run({
+    print: (text) => printed.push(text),
+    printJson: (summary) => printed.push(JSON.stringify(summary)),
+  });
   const last = printed.join('\n').trimEnd().split('\n').at(-1) ?? '';
   return { printed: printed.join('\n'), summary: JSON.parse(last) as Kept['summary'] };
 }
@@ -73,8 +79,8 @@ export function compacted(
   options: Partial<CompactOptions> & { lake: string },
   { clock, signal = new AbortController().signal, log = () => undefined }: RunWith,
 ): Promise<Kept> {
-  return printedBy((print) =>
-    compact({ ...defaults, ...options }, { clock, signal, print, emit: plainLog(log, { verbose: true }) }),
+  return printedBy((printing) =>
+    compact({ ...defaults, ...options }, { clock, signal, ...printing, emit: plainLog(log, { verbose: true }) }),
   );
 }
 
@@ -83,8 +89,8 @@ export function rebuilt(
   options: Partial<RebuildOptions> & { lake: string },
   { clock, signal = new AbortController().signal, log = () => undefined }: RunWith,
 ): Promise<Kept> {
-  return printedBy((print) =>
-    rebuild({ ...defaults, ...options }, { clock, signal, print, emit: plainLog(log, { verbose: true }) }),
+  return printedBy((printing) =>
+    rebuild({ ...defaults, ...options }, { clock, signal, ...printing, emit: plainLog(log, { verbose: true }) }),
   );
 }
 

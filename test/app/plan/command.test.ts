@@ -14,9 +14,8 @@ test('a dry run tells what a plan tells, and leaves nothing behind', async () =>
   expect(plan.out).toContain('Loading 2025-01-01 to 2025-03-01 for demo into data/lake would be\n');
   expect(plan.out).toContain('without a quota it takes as long as the answers do');
   const json = await builtCommand(['backfill', '--dry-run', '--json', ...range], { folder });
-  const last = json.out.trimEnd().split('\n').at(-1) ?? '';
   const object = await builtCommand(['plan', '--format', 'json', ...range], { folder });
-  const summary = JSON.parse(last) as { status: string; pipelines: Record<string, object> };
+  const summary = JSON.parse(json.out) as { status: string; pipelines: Record<string, object> };
   const planned = JSON.parse(object.out) as { pipelines: { pipeline: string }[] };
   expect(summary).toMatchObject({ status: 'planned', known: false, account: 'demo', lake: 'data/lake' });
   expect(Object.keys(summary.pipelines)).toEqual(planned.pipelines.map(({ pipeline }) => pipeline));

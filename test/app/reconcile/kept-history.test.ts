@@ -39,8 +39,15 @@ async function lakeWithHistory(): Promise<string> {
 
 async function forgot(lake: string, before: string | undefined): Promise<void> {
   const silent = () => undefined;
-  const context = { clock, signal: new AbortController().signal, print: silent, log: silent, confirm: undefined };
-  await forget({ lake, account: 'shop-a', before, yes: true, json: false }, context);
+  const context = {
+    clock,
+    signal: new AbortController().signal,
+    print: silent,
+    printJson: silent,
+    log: silent,
+    confirm: undefined,
+  };
+  await forget({ lake, account: 'shop-a', before, yes: true }, context);
 }
 
 async function history(lake: string): Promise<string[]> {

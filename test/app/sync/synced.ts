@@ -37,7 +37,6 @@ const defaults: SyncOptions = {
   orders: undefined,
   lookBack: undefined,
   maxLag: undefined,
-  json: true,
 };
 
 export interface Synced {
@@ -73,6 +72,7 @@ export async function synced(
     signal,
     closing,
     print: (text: string) => printed.push(text),
+    printJson: (summary: object) => printed.push(JSON.stringify(summary)),
     emit: plainLog((line) => logged.push(line)),
   };
   const failure: unknown = await sync({ ...defaults, ...options }, context).then(

@@ -14,11 +14,12 @@ afterEach(() => {
   lake.remove();
 });
 
-const maintained = () => ({ lake: lake.root, pipelines: [], account: undefined, json: false });
+const maintained = () => ({ lake: lake.root, pipelines: [], account: undefined });
 const context = () => ({
   clock: lake.clock,
   signal: new AbortController().signal,
   print: () => undefined,
+  printJson: () => undefined,
   log: () => undefined,
   emit: () => undefined,
   confirm: undefined,
@@ -55,7 +56,7 @@ test('an event that two windows hold stays upstream’s fault when their files a
 
 test('a group of which events were forgotten is not compared', async () => {
   lake = await loadedLake();
-  const options = { lake: lake.root, account: 'shop', before: '2025-03-01', yes: true, json: false };
+  const options = { lake: lake.root, account: 'shop', before: '2025-03-01', yes: true };
   await forget(options, context());
   const result = await verified(lake, true);
   expect(found(result)).toEqual(['group-totals note']);
@@ -65,7 +66,7 @@ test('a group of which events were forgotten is not compared', async () => {
 
 test('a lake that has forgotten all is whole', async () => {
   lake = await loadedLake();
-  const options = { lake: lake.root, account: 'shop', before: undefined, yes: true, json: false };
+  const options = { lake: lake.root, account: 'shop', before: undefined, yes: true };
   await forget(options, context());
   expect(await verified(lake, true)).toMatchObject({ code: 0, verdict: 'whole', problems: [] });
 });

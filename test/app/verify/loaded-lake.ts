@@ -53,11 +53,16 @@ export async function loadedLake(
           rate: 1000,
           burst: 1000,
           orders: undefined,
-          json: false,
           ...range,
           ...run,
         },
-        { clock, signal: new AbortController().signal, print: () => undefined, emit: () => undefined },
+        {
+          clock,
+          signal: new AbortController().signal,
+          print: () => undefined,
+          printJson: () => undefined,
+          emit: () => undefined,
+        },
       );
     }
   } finally {

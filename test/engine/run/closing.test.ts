@@ -28,7 +28,7 @@ test('a run that is to begin nothing further ends with what is open in the lake,
       const context = { clock, signal: new AbortController().signal, closing: closing.signal };
       const running = backfill(
         { ...defaults, ...range, lake },
-        { ...context, print: () => undefined, emit: () => undefined },
+        { ...context, print: () => undefined, printJson: () => undefined, emit: () => undefined },
       );
       isDone = await running.then(
         () => true,

@@ -18,7 +18,16 @@ function quietly() {
   const output = new Kept();
   const signal = new AbortController().signal;
   const print = (text: string) => output.write(`${text}\n`);
-  return { clock, signal, output, confirm, print, log: () => undefined, emit: () => undefined };
+  return {
+    clock,
+    signal,
+    output,
+    confirm,
+    print,
+    printJson: () => undefined,
+    log: () => undefined,
+    emit: () => undefined,
+  };
 }
 
 async function loadedTwice() {
@@ -58,7 +67,7 @@ test('verify counts and hashes a table of one’s own, and finds what was change
 
 test('compact merges it, a refresh parts what was merged, and what is the same writes nothing', async () => {
   const { lake, service, own } = await loadedTwice();
-  await compact({ lake, pipelines: ['shipments'], account: undefined, json: false }, quietly());
+  await compact({ lake, pipelines: ['shipments'], account: undefined }, quietly());
   expect([...(await fileHashes(lake)).keys()].filter((path) => path.includes('month=2025-01'))).toHaveLength(1);
   expect(await verified({ root: lake, clock })).toMatchObject(isWhole);
 
@@ -70,7 +79,7 @@ test('compact merges it, a refresh parts what was merged, and what is the same w
   expect(await rowOf(lake, late)).toEqual({ late: 1n, n: BigInt(14 * perDay + 1) });
   expect(await verified({ root: lake, clock })).toMatchObject(isWhole);
 
-  await compact({ lake, pipelines: [], account: 'depot', json: false }, quietly());
+  await compact({ lake, pipelines: [], account: 'depot' }, quietly());
   const held = await fileHashes(lake);
   await loaded(own, day);
   expect(await fileHashes(lake)).toEqual(held);
@@ -78,12 +87,12 @@ test('compact merges it, a refresh parts what was merged, and what is the same w
 
 test('forget takes it by whole windows, and keeps what describes the table', async () => {
   const { lake } = await loadedTwice();
-  await forget({ lake, account: 'depot', before: '2025-01-29', yes: true, json: false }, quietly());
+  await forget({ lake, account: 'depot', before: '2025-01-29', yes: true }, quietly());
   expect(await rowOf(lake, 'SELECT count(*) AS n, min(window_start)::DATE AS first FROM shipments')).toMatchObject({
     n: BigInt(7 * perDay),
   });
   expect(await verified({ root: lake, clock })).toMatchObject(isWhole);
-  await forget({ lake, account: 'depot', before: undefined, yes: true, json: false }, quietly());
+  await forget({ lake, account: 'depot', before: undefined, yes: true }, quietly());
   expect(await rowOf(lake, 'SELECT count(*) AS n FROM shipments')).toEqual({ n: 0n });
 });
 

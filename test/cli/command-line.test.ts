@@ -1,0 +1,128 @@
+import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { builtCommand, summaryFields, type Ended } from '../app/built-command.js';
+import { temporaryFolder } from '../app/lake-run.js';
+
+/** A sync goes on from here to now. */
+const range = ['--from', new Date(Date.now() - 3 * 86_400_000).toISOString().slice(0, 10)];
+
+interface Summary {
+  readonly status: string;
+  readonly pipelines: Readonly<Record<string, object>>;
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+/** The whole of standard output as one object: a text before or after it would be a syntax error. */
+function onlyObject(out: string): Summary {
+  expect(out.endsWith('}\n')).toBe(true);
+  return JSON.parse(out) as Summary;
+}
+
+/** A lake of the made-up seller; a test that changes it takes a copy. */
+const shared = await mkdtemp(join(tmpdir(), 'ledgerlake-test-'));
+let loaded: Ended;
+
+beforeAll(async () => {
+  loaded = await builtCommand(['backfill', ...range, '--json'], { folder: shared });
+});
+afterAll(() => rm(shared, { recursive: true }));
+
+async function loadedFolder(): Promise<string> {
+  const folder = await temporaryFolder();
+  await cp(shared, folder, { recursive: true });
+  return folder;
+}
+
+describe('--json prints one object and nothing else', () => {
+  test('for backfill', () => {
+    expect(loaded.code).toBe(0);
+    const { status, pipelines } = onlyObject(loaded.out);
+    expect(status).toBe('done');
+    for (const pipeline of ['financial-event-groups', 'financial-events', 'group-events']) {
+      expect(Object.keys(pipelines[pipeline] ?? {})).toEqual(expect.arrayContaining(summaryFields));
+    }
+  });
+
+  test.each([
+    [['sync']],
+    [['import', 'pages.ndjson']],
+    [['compact']],
+    [['rebuild']],
+    [['forget', '--account', 'demo', '--before', '2025-01-01', '--yes']],
+  ])('for %j', async (words) => {
+    const folder = await loadedFolder();
+    await writeFile(join(folder, 'pages.ndjson'), '{"payload":{"FinancialEvents":{}}}\n');
+    const { code, out } = await builtCommand([...words, '--json'], { folder });
+    expect(code).toBe(0);
+    expect(onlyObject(out).status).toBe('done');
+  });
+
+  test('also of a run that fails, with its error', async () => {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, 'broken.ndjson'), 'no body\n');
+    const imported = await builtCommand(['import', 'broken.ndjson', '--json'], { folder });
+    expect(imported.code).toBe(1);
+    const failed = onlyObject(imported.out);
+    expect(failed).toMatchObject({ status: 'failed', account: 'demo', error: { code: 'BROKEN_LINE' } });
+    expect(imported.err).toContain(failed.error?.message);
+  });
+
+  test('also of a run that fails before it has read anything', async () => {
+    const folder = await loadedFolder();
+    await writeFile(join(folder, 'data/lake/events/_delta_log/00000000000000000000.json'), 'damaged');
+    const stopped = await builtCommand(['sync', '--json'], { folder });
+    expect(stopped.code).toBe(1);
+    expect(onlyObject(stopped.out)).toMatchObject({ status: 'failed', pipelines: {}, error: { code: 'LAKE_LOG' } });
+  });
+
+  test('and none for a command line that is wrong', async () => {
+    const folder = await temporaryFolder();
+    expect(await builtCommand(['backfill', '--from', 'x', '--json'], { folder })).toMatchObject({ code: 2, out: '' });
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+describe('--quiet', () => {
+  test.each([
+    [['plan', ...range]],
+    [['backfill', '--refresh', ...range]],
+    [['sync']],
+    [['compact']],
+    [['status']],
+    [['verify']],
+    [['report', '-o', 'report.html']],
+  ])('prints nothing of %j', async (words) => {
+    const folder = await loadedFolder();
+    expect(await builtCommand([...words, '--quiet'], { folder })).toMatchObject({ code: 0, out: '', err: '' });
+  });
+
+  test('prints what is asked for as data', async () => {
+    const run = async (...words: string[]) => {
+      const { code, out, err } = await builtCommand([...words, '--quiet'], { folder: shared });
+      expect({ code, err }).toEqual({ code: 0, err: '' });
+      return out;
+    };
+    expect(await run('sql', '--format', 'csv', 'SELECT 1 AS one')).toBe('one\n1\n');
+    expect(JSON.parse(await run('verify', '--format', 'json'))).toMatchObject({ verdict: 'whole' });
+    expect(onlyObject(await run('backfill', ...range, '--json')).status).toBe('done');
+  });
+
+  test('prints an error', async () => {
+    const folder = await temporaryFolder();
+    const { code, out, err } = await builtCommand(['status', '--quiet'], { folder });
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err.trimEnd().split('\n')).toHaveLength(1);
+  });
+});
+
+test('forget without a terminal and without --yes is refused, and forgets nothing', async () => {
+  const folder = shared;
+  const counted = () => builtCommand(['sql', '--format', 'csv', 'SELECT count(*) FROM events'], { folder });
+  const before = await counted();
+  const refused = await builtCommand(['forget', '--account', 'demo'], { folder });
+  expect(refused).toMatchObject({ code: 2, out: '' });
+  expect(refused.err).toContain('expected --yes or a terminal, got neither');
+  expect(await counted()).toMatchObject({ code: 0, out: before.out });
+});
