@@ -5,7 +5,6 @@ import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { version } from '../src/core/version.js';
 import packageJson from '../package.json' with { type: 'json' };
-import { summaryFields } from './app/built-command.js';
 import { createSeller } from '../src/emulator/seller/seller.js';
 import { encodeCheckpoint, withChecksum } from '../src/lake/delta/checkpoint.js';
 import { clockAt, ran, serving, temporaryFolder } from './app/lake-run.js';
@@ -31,7 +30,9 @@ async function ledgerlake(words: readonly string[], input = ''): Promise<Ended> 
 
 test('the version is the package’s', async () => {
   expect(version).toBe(packageJson.version);
-  expect(await ledgerlake(['--version'])).toMatchObject({ code: 0, out: `${version}\n` });
+  for (const word of ['--version', '-v', 'version']) {
+    expect(await ledgerlake([word])).toMatchObject({ code: 0, out: `${version}\n` });
+  }
 });
 
 describe('help', () => {
@@ -45,6 +46,7 @@ describe('help', () => {
     const { code, out, err } = await ledgerlake([command, '--help']);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toContain('--verbose');
+    expect(await ledgerlake(['help', command])).toEqual({ code, out, err });
   });
 });
 
@@ -54,8 +56,24 @@ describe('bad input is one line, with the right exit code, and nothing is touche
 
   test.each<[string, number, string[], RegExp]>([
     ['no command', 2, [], /expected a command/],
-    ['an unknown command', 2, ['backfil'], /backfil/],
-    ['an unknown option', 2, backfill('--form', '2025-01-01'), /form/],
+    ['an unknown command', 2, ['backfil'], /USAGE: expected a command, got backfil; did you mean backfill\?/],
+    ['a command like no other', 2, ['nonsense'], /USAGE: expected a command, got nonsense; see ledgerlake --help/],
+    ['help of an unknown command', 2, ['help', 'vrify'], /got vrify; did you mean verify\?/],
+    [
+      'an unknown option',
+      2,
+      backfill('--form', '2025-01-01'),
+      /got --form; did you mean --from\? see .* backfill --help/,
+    ],
+    ['an unknown letter', 2, backfill('-x'), /expected an option, got -x; see/],
+    [
+      'an argument too many',
+      2,
+      ['status', 'lake'],
+      /expected no further argument, got lake; see ledgerlake status --help/,
+    ],
+    ['an option without its value', 2, ['status', '--lake'], /expected a value behind --lake, got none/],
+    ['an option before another', 2, ['status', '--lake', '--format', 'json'], /expected a value behind --lake/],
     ['an unknown pipeline', 2, backfill('financial-event'), /expected a pipeline \(.*got "financial-event"/],
     [
       'a range the wrong way round',
@@ -146,21 +164,13 @@ describe('bad input is one line, with the right exit code, and nothing is touche
 describe('a first run', () => {
   test('loads a made-up seller, prints a summary and what to try next, and answers it', async () => {
     const lake = join(await temporaryFolder(), 'lake');
-    const ran = await ledgerlake(['backfill', '--lake', lake, '--json']);
+    const ran = await ledgerlake(['backfill', '--lake', lake]);
     expect(ran.code).toBe(0);
     const [next] = /npx ledgerlake (sql .*)/.exec(ran.out)?.slice(1) ?? [];
     const [, query = ''] = /"(.*)"/.exec(next ?? '') ?? [];
     const answered = await ledgerlake(['sql', '--lake', lake, '--format', 'ndjson', query]);
     expect(answered.code).toBe(0);
     expect(answered.out.trim().split('\n').length).toBeGreaterThan(10);
-    const summary = JSON.parse(ran.out.trimEnd().split('\n').at(-1) ?? '') as {
-      status: string;
-      pipelines: Record<string, object>;
-    };
-    expect(summary.status).toBe('done');
-    for (const pipeline of ['financial-event-groups', 'financial-events', 'group-events']) {
-      expect(Object.keys(summary.pipelines[pipeline] ?? {})).toEqual(expect.arrayContaining(summaryFields));
-    }
   });
 });
 
@@ -184,6 +194,6 @@ test('a file that makes the Parquet reader panic ends a command in one line', as
   const { code, err } = await ledgerlake(['status', '--lake', lake]);
   expect([code, err.trimEnd().split('\n')]).toEqual([
     1,
-    [expect.stringMatching(/^ledgerlake: expected Parquet bytes/)],
+    [expect.stringMatching(/^ledgerlake: LAKE_STORE: expected Parquet bytes/)],
   ]);
 });

@@ -25,9 +25,9 @@ export function overallHelp(commands: readonly CommandDefinition[], width: numbe
     ),
     '',
     'Options:',
-    ...columns([...optionRows(everyOption), ['--version', 'Show the version']], width),
+    ...columns([...optionRows(everyOption), ['-v, --version', 'Show the version']], width),
     '',
-    ...wrapped('`ledgerlake COMMAND --help` describes a command. Start with `ledgerlake backfill`.', width),
+    ...wrapped('`ledgerlake help COMMAND` describes a command. Start with `ledgerlake backfill`.', width),
   ].join('\n');
 }
 

@@ -32,7 +32,7 @@ test.each([
     const { code, out, err } = await builtCommand([...words, '--lake', lake], { folder });
     expect({ code, out }).toEqual({ code: 2, out: '' });
     const what = `expected a lake at ${lake}, ${found}: check --lake, or load one with \`ledgerlake backfill\``;
-    expect(err).toBe(`ledgerlake: ${what}\n`);
+    expect(err).toBe(`ledgerlake: USAGE: ${what}\n`);
   };
   await Promise.all([
     refused('missing', 'there is none'),

@@ -139,7 +139,7 @@ test('asking for completions runs no command', async () => {
 test('a shell that is none is the user’s mistake', async () => {
   const ended = await builtCommand(['completion', 'cmd'], { folder: await temporaryFolder() });
   expect(ended).toMatchObject({ code: 2, out: '' });
-  expect(ended.err).toMatch(/^ledgerlake: expected a shell \(bash, zsh, fish\), got "cmd".*\n$/);
+  expect(ended.err).toMatch(/^ledgerlake: USAGE: expected a shell \(bash, zsh, fish\), got "cmd".*\n$/);
 });
 
 test('a configuration that can’t be read has no accounts, and nothing of it is shown', async () => {

@@ -16,7 +16,7 @@ test('a Redis that evicts is refused, before anything is done', async () => {
   for (const words of [['worker'], ['enqueue']]) {
     const { code, out, err } = await command(redis.url, ...words);
     expect([code, out]).toEqual([2, '']);
-    expect(err).toMatch(/^ledgerlake: expected maxmemory-policy noeviction .* got allkeys-lru: .*\n$/);
+    expect(err).toMatch(/^ledgerlake: QUEUE_UNFIT: expected maxmemory-policy noeviction .* got allkeys-lru: .*\n$/);
   }
 });
 
@@ -34,7 +34,9 @@ test('a fleet that another version has set up is left alone', async () => {
   await fleet.close();
   const { code, err } = await command(redis.url, 'worker');
   expect(code).toBe(2);
-  expect(err).toMatch(/^ledgerlake: expected the fleet ledgerlake to be of protocol \d+, got "\d+": .*\n$/);
+  expect(err).toMatch(
+    /^ledgerlake: QUEUE_UNFIT: expected the fleet ledgerlake to be of protocol \d+, got "\d+": .*\n$/,
+  );
   expect((await command(redis.url, 'enqueue', '--fleet', 'another')).code).toBe(0);
 });
 
@@ -42,7 +44,9 @@ test('a wrong password is told without the right or the wrong one', async () => 
   const redis = await redisServer(['--requirepass', 'open-sesame']);
   const { code, err } = await command(redis.url.replace('//', '//:abracadabra@'), 'worker');
   expect(code).toBe(1);
-  expect(err).toMatch(/^ledgerlake: expected Redis or Valkey at redis:\/\/127\.0\.0\.1:\d+, got no connection .*\n$/);
+  expect(err).toMatch(
+    /^ledgerlake: QUEUE_UNREACHABLE: expected Redis or Valkey at redis:\/\/127\.0\.0\.1:\d+, got no connection .*\n$/,
+  );
   expect(err).not.toMatch(/sesame|abracadabra/);
 });
 

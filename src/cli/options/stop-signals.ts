@@ -24,7 +24,7 @@ export function stopOnSignals(): Stopping {
       const message = `stopped by ${signal}; what was committed stays, and the same command goes on from there`;
       stop.abort(new LedgerlakeError('STOPPED', message));
       setTimeout(() => {
-        process.stderr.write(`ledgerlake: ${message}; what was open did not come to its end in time\n`);
+        process.stderr.write(`ledgerlake: STOPPED: ${message}; what was open did not come to its end in time\n`);
         process.exit(1);
       }, graceMs).unref();
     });

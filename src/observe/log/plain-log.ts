@@ -141,7 +141,7 @@ function lineOf(event: RunEvent, verbose: boolean): string | undefined {
   if (event.event === 'failed') {
     // DuckDB points at a place of the query, on lines of its own.
     const message = event.code === 'SQL' ? printableLines(event.message) : printable(event.message);
-    return `ledgerlake: ${message}${verbose && event.details !== null ? `\n${printableLines(event.details)}` : ''}`;
+    return `ledgerlake: ${event.code}: ${message}${verbose && event.details !== null ? `\n${printableLines(event.details)}` : ''}`;
   }
   const line = handled(lines, event) ?? (verbose ? handled(moreLines, event) : undefined);
   return line === undefined ? undefined : printable(line);

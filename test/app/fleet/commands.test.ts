@@ -12,7 +12,7 @@ test.each([[['worker']], [['enqueue']]])(
     const { code, out, err } = await builtCommand(words, { folder, environment: { REDIS_URL: url } });
     expect([code, out]).toEqual([1, '']);
     expect(err).toMatch(
-      /^ledgerlake: expected Redis or Valkey at redis:\/\/127\.0\.0\.1:\d+, got no connection \(.*ECONNREFUSED.*\n$/,
+      /^ledgerlake: QUEUE_UNREACHABLE: expected Redis or Valkey at redis:\/\/127\.0\.0\.1:\d+, got no connection \(.*ECONNREFUSED.*\n$/,
     );
     expect(err).not.toContain('hunter2');
     expect(await readdir(folder)).toEqual([]);
@@ -32,7 +32,7 @@ test.each([
 ])('%j exits with 2', async (words, message) => {
   const { code, out, err } = await builtCommand(words, { folder: await temporaryFolder() });
   expect([code, out]).toEqual([2, '']);
-  expect(err).toContain(`ledgerlake: ${message}`);
+  expect(err).toContain(`ledgerlake: USAGE: ${message}`);
   expect(err.trimEnd().split('\n')).toHaveLength(1);
 });
 
@@ -56,7 +56,7 @@ test('a single process runs without the packages of a fleet, and a fleet says th
     const { code, err } = await builtCommand(words, { folder, environment });
     expect(code).toBe(2);
     expect(err).toMatch(
-      /^ledgerlake: expected the package ioredis, .* isn't installed: npm install --include=optional\n$/,
+      /^ledgerlake: USAGE: expected the package ioredis, .* isn't installed: npm install --include=optional\n$/,
     );
   }
 });

@@ -196,7 +196,7 @@ describe('serve', () => {
       for (const words of [[], ['--account', 'shop-c']]) {
         const { code, out, err } = await ended(['--lake', lake, ...words]);
         expect({ code, out }).toEqual({ code: 2, out: '' });
-        expect(err).toMatch(/^ledgerlake: expected --account to say .* holds shop-a, shop-b\n$/);
+        expect(err).toMatch(/^ledgerlake: USAGE: expected --account to say .* holds shop-a, shop-b\n$/);
       }
     });
 
@@ -204,7 +204,7 @@ describe('serve', () => {
       const { code, err } = await ended(['--lake', await temporaryFolder()]);
       expect([code, err]).toEqual([
         2,
-        expect.stringMatching(/^ledgerlake: expected a lake with events .*backfill.*\n$/),
+        expect.stringMatching(/^ledgerlake: USAGE: expected a lake with events .*backfill.*\n$/),
       ]);
     });
   });

@@ -21,6 +21,6 @@ test.each(
   const environment = { NODE_OPTIONS: struckBy(signal) };
   const { code, out, err } = await builtCommand([...words], { folder, environment });
   expect({ code, out }).toEqual({ code: 1, out: '' });
-  expect(err).toMatch(new RegExp(`^ledgerlake: stopped by ${signal}; what was committed stays, .*\n$`));
+  expect(err).toMatch(new RegExp(`^ledgerlake: STOPPED: stopped by ${signal}; what was committed stays, .*\n$`));
   expect(await readdir(folder)).toEqual([]);
 });

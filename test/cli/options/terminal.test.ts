@@ -56,7 +56,7 @@ test('an output on a full disk is one line and exit code 1, and what was committ
     await once(child, 'close');
     expect([words[0], child.exitCode]).toEqual([words[0], 1]);
     expect(err).toMatch(
-      /^ledgerlake: expected the output to take what is written, got ENOSPC.*; send it elsewhere\n$/m,
+      /^ledgerlake: OUTPUT: expected the output to take what is written, got ENOSPC.*; send it elsewhere\n$/m,
     );
     expect(err).not.toContain('\n    at ');
   }
@@ -82,5 +82,5 @@ test('a terminal that is closed stops a run in good order', async () => {
   });
   await once(child, 'close');
   expect([child.exitCode, child.signalCode]).toEqual([1, null]);
-  expect(err).toContain('ledgerlake: stopped by SIGHUP; what was committed stays');
+  expect(err).toContain('ledgerlake: STOPPED: stopped by SIGHUP; what was committed stays');
 });

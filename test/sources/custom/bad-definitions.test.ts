@@ -155,12 +155,15 @@ test('the command exits with 2 and touches nothing', async () => {
   const account = ['--account', 'depot'];
   const environment = { PARCELS_URL: 'http://127.0.0.1:9' };
   for (const [more, expected] of [
-    [[...words], /^ledgerlake: expected --account beside pipelines of your own/],
+    [[...words], /^ledgerlake: USAGE: expected --account beside pipelines of your own/],
     [
       [...words, ...account],
-      /^ledgerlake: mine\/shipments\.mjs: api\.headers\.authorization: expected the environment variable PARCELS_TOKEN/,
+      /^ledgerlake: USAGE: mine\/shipments\.mjs: api\.headers\.authorization: expected the environment variable PARCELS_TOKEN/,
     ],
-    [['backfill', 'shipmets', ...words.slice(2)], /^ledgerlake: expected a pipeline \(.*, shipments\), got "shipmets"/],
+    [
+      ['backfill', 'shipmets', ...words.slice(2)],
+      /^ledgerlake: USAGE: expected a pipeline \(.*, shipments\), got "shipmets"/,
+    ],
   ] as const) {
     const ended = await builtCommand(more, { folder, environment });
     expect([ended.code, ended.err.trimEnd().split('\n')]).toEqual([2, [expect.stringMatching(expected)]]);
