@@ -152,12 +152,13 @@ export function summaryGrid(summaries: readonly PipelineSummary[]): string[] {
 /** What each kind of thing that a run noticed is, behind its number. */
 export const warningTexts: Readonly<Record<string, string>> = {
   unknownLists: 'events in lists that the model does not know',
-  unknownPaths: 'amounts at paths that the model does not know (role unknown)',
+  unknownPaths: 'amounts at paths that the model does not know (kind unknown)',
   unfitValues: 'values that their column cannot hold exactly (null there, whole in raw)',
   oddFields: 'values of an unexpected type (null in their column, whole in raw)',
   unknownOrders: 'orders that the service does not know',
   beyondHistory: 'ranges older than two years that came back empty (the service keeps about two years)',
   missingSettlements: 'places where the listing seems to leave settlements out, also when it was asked again',
+  unreconciled: 'transactions whose breakdowns do not add up to their total (the total itself is net)',
   inexactAmounts: 'amounts that DECIMAL(18,6) cannot hold (see amount_text)',
 };
 

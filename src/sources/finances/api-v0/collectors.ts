@@ -3,7 +3,14 @@ import type { Table } from '../../../core/columns/table.js';
 import type { Batch, Collector } from '../../../engine/run/pipeline.js';
 import { type Window, monthOf } from '../../../core/windows.js';
 import { effectiveInstants, eventIds } from '../model/event-ids.js';
-import { entryBatch, eventBatch, sortedEvents, type FinishedEvents, netSums } from '../model/event-batches.js';
+import {
+  entryBatch,
+  eventBatch,
+  eventsByMonth,
+  sortedEvents,
+  type FinishedEvents,
+  netSums,
+} from '../model/event-batches.js';
 import { Flattener } from '../model/flatten.js';
 import { groupBatch, readGroup, type GroupRow } from '../model/group-rows.js';
 import { count, newWarnings, SliceRows, type RowSource } from '../model/slice-rows.js';
@@ -80,28 +87,6 @@ export function* eventBatches(
   const rows = entryBatch(entries, of, order, memory);
   if (rows.numRows > 0) yield { table: entries, month, rows, tags };
   yield { table: events, month, rows: eventBatch(events, of, order, memory), tags };
-}
-
-function eventsByMonth(
-  rows: SliceRows,
-  monthOfSource: (source: RowSource, dates: readonly bigint[]) => string,
-): Map<string, number[]> {
-  const bySource = new Map<number, number[]>();
-  for (let event = 0; event < rows.events.length; event++) {
-    const source = rows.events.source.get(event);
-    const events = bySource.get(source) ?? [];
-    events.push(event);
-    bySource.set(source, events);
-  }
-  const byMonth = new Map<string, number[]>();
-  for (const [number, events] of bySource) {
-    const source = rows.sources[number];
-    if (source === undefined) continue;
-    const dates = events.flatMap((event) => rows.events.postedAt[event] ?? []);
-    const month = monthOfSource(source, dates);
-    byMonth.set(month, [...(byMonth.get(month) ?? []), ...events]);
-  }
-  return byMonth;
 }
 
 /**

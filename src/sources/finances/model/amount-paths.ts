@@ -1,4 +1,4 @@
-import { type Tape, kind as nodeKind } from '../../../core/json/tape.js';
+import { KeyNode } from '../../../core/json/key-node.js';
 import { type Role, recordOf } from './records.js';
 
 /** What a key says about the object it stands in, where it is no attribute: nothing, or a part of money. */
@@ -73,7 +73,7 @@ const moneyFields: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** A place in the events of one list: the list itself, a member, or the elements of an array. */
-export class PathNode {
+export class PathNode extends KeyNode<PathNode> {
   readonly list: ListPaths;
   /** As in the `path` column: relative to the event, `[]` for elements. */
   readonly path: string;
@@ -91,22 +91,12 @@ export class PathNode {
   amountPath = -1;
   /** The object in which the key was met last, to notice one that comes twice. */
   metIn = -1;
-  /** The key's bytes, four in each integer, the last one padded with zeros. */
-  readonly #words: Int32Array;
-  /** Bits of the last word that are the key's. */
-  readonly #lastMask: number;
-  readonly #length: number;
-  readonly #children: PathNode[] = [];
-  #next = 0;
   #element: PathNode | undefined;
 
-  constructor(list: ListPaths, path: string, name = '', key = Buffer.alloc(0)) {
+  constructor(list: ListPaths, path: string, name = '', key: Uint8Array = new Uint8Array()) {
+    super(key);
     this.list = list;
     this.path = path;
-    this.#length = key.length;
-    this.#words = new Int32Array((key.length + 3) >> 2);
-    new Uint8Array(this.#words.buffer).set(key);
-    this.#lastMask = key.length % 4 === 0 ? -1 : (1 << ((key.length % 4) * 8)) - 1;
     const amount = list.amounts.get(path);
     this.role = amount?.role ?? 'unknown';
     this.kind = amount?.kind ?? 'unknown';
@@ -118,28 +108,8 @@ export class PathNode {
     this.stem = path.endsWith('[]') && name === '' ? '[]' : name.replace(/(?:Type|Amount)$/, '').toLowerCase();
   }
 
-  /** The member that a key of the tape names. Keys mostly come in the same order, so the last one's neighbour is tried first. */
-  member(tape: Tape, key: number): PathNode {
-    const children = this.#children;
-    const plain = tape.kind(key) === nodeKind.string;
-    const bytes = plain ? tape.bytes : padded(tape.keyBytes(key));
-    const view = plain ? tape.view : new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    const start = plain ? tape.start(key) + 1 : 0;
-    const end = plain ? tape.end(key) - 1 : bytes.length - padding;
-    for (let tried = 0, at = this.#next; tried < children.length; tried++, at++) {
-      if (at >= children.length) at = 0;
-      const child = children[at];
-      if (child?.isNamed(view, start, end) === true) {
-        this.#next = at + 1;
-        return child;
-      }
-    }
-    const keyBytes = Buffer.from(bytes.subarray(start, end));
-    const name = tape.stringValue(key);
-    const child = new PathNode(this.list, this === this.list.root ? name : `${this.path}.${name}`, name, keyBytes);
-    children.push(child);
-    this.#next = children.length;
-    return child;
+  protected override child(name: string, key: Uint8Array): PathNode {
+    return new PathNode(this.list, this === this.list.root ? name : `${this.path}.${name}`, name, key);
   }
 
   /** The elements of the array that stands here. */
@@ -147,22 +117,6 @@ export class PathNode {
     this.#element ??= new PathNode(this.list, `${this.path}[]`);
     return this.#element;
   }
-
-  /** Whether the bytes from `start` to before `end` are the key; at least three more must lie behind them. */
-  isNamed(view: DataView, start: number, end: number): boolean {
-    if (this.#length !== end - start) return false;
-    const words = this.#words;
-    const last = words.length - 1;
-    for (let at = 0; at < last; at++) if (view.getInt32(start + at * 4, true) !== words[at]) return false;
-    return last < 0 || (view.getInt32(start + last * 4, true) & this.#lastMask) === words[last];
-  }
-}
-
-/** Behind a key of a page there always are its quote, a colon and a value. */
-const padding = 3;
-
-function padded(key: Uint8Array): Buffer {
-  return Buffer.concat([key, Buffer.alloc(padding)]);
 }
 
 /** The paths met so far in one list of events. */

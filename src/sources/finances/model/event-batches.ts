@@ -27,6 +27,29 @@ export function sortedEvents(effective: readonly (bigint | undefined)[], chosen:
   });
 }
 
+/** Numbers of the events, in order of receipt, by the month of their partition. */
+export function eventsByMonth(
+  rows: SliceRows,
+  monthOfSource: (source: RowSource, dates: readonly bigint[]) => string,
+): Map<string, number[]> {
+  const bySource = new Map<number, number[]>();
+  for (let event = 0; event < rows.events.length; event++) {
+    const source = rows.events.source.get(event);
+    const events = bySource.get(source) ?? [];
+    events.push(event);
+    bySource.set(source, events);
+  }
+  const byMonth = new Map<string, number[]>();
+  for (const [number, events] of bySource) {
+    const source = rows.sources[number];
+    if (source === undefined) continue;
+    const dates = events.flatMap((event) => rows.events.postedAt[event] ?? []);
+    const month = monthOfSource(source, dates);
+    byMonth.set(month, [...(byMonth.get(month) ?? []), ...events]);
+  }
+  return byMonth;
+}
+
 /** The events with the given numbers, in that order, as a batch of an events table. */
 export function eventBatch(
   table: Table,
@@ -122,7 +145,7 @@ export function entryBatch(
  * The amounts of the given events, event by event: a row's number in `rows.entries`, the place of its event in the order,
  * its event, its place in the event.
  */
-function entriesOf(
+export function entriesOf(
   rows: SliceRows,
   order: readonly number[],
   memory: ColumnMemory,
@@ -149,7 +172,7 @@ function entriesOf(
 }
 
 /** The first ones, and where there is none the others. */
-function firstOf(numbers: Int32Array, others: Int32Array): Int32Array {
+export function firstOf(numbers: Int32Array, others: Int32Array): Int32Array {
   for (let row = 0; row < numbers.length; row++) if (numbers[row] === none) numbers[row] = others[row] ?? none;
   return numbers;
 }
@@ -168,7 +191,7 @@ function placeDictionaries({ amountPaths }: SliceRows): Record<'paths' | 'kinds'
   return { paths: texts(({ path }) => path), kinds: texts(({ kind }) => kind), roles: texts(({ role }) => role) };
 }
 
-function numberOf(dictionary: Dictionary, value: string | undefined): number {
+export function numberOf(dictionary: Dictionary, value: string | undefined): number {
   return value === undefined ? none : dictionary.addString(value);
 }
 

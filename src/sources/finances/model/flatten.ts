@@ -1,6 +1,6 @@
-import { type Int64Halves, readDecimal, readInteger } from '../../../core/numeric/decimal.js';
-import { readInstant, readInstantBytes } from '../../../core/numeric/instant.js';
+import { type Int64Halves, readDecimal } from '../../../core/numeric/decimal.js';
 import type { Dictionary } from '../../../core/columns/dictionary.js';
+import { addText, instantOf, integerOf } from '../../../core/json/node-values.js';
 import type { Tape } from '../../../core/json/tape.js';
 import { kind } from '../../../core/json/tape.js';
 import { type EventWarnings, countPlace, none, type AttributeRows, type SliceRows } from './slice-rows.js';
@@ -164,7 +164,7 @@ export class Flattener {
     entries.item[row] = this.#item;
     entries.holder[row] = holder;
     if (path.role === 'unknown') this.#isNotable = true;
-    if (tape.isString(currency)) entries.currency[row] = add(tape, currency, this.#rows.currencies);
+    if (tape.isString(currency)) entries.currency[row] = addText(tape, currency, this.#rows.currencies);
     else this.#odd(path, 'CurrencyCode');
     if (tape.kind(amount) !== kind.number) {
       this.#odd(path, 'CurrencyAmount');
@@ -200,7 +200,7 @@ export class Flattener {
         const stem = amountPaths[entries.path[row] ?? none]?.stem;
         chosen = further.find((type) => type.stem === stem)?.value ?? first;
       }
-      entries.name[row] = add(tape, chosen, names);
+      entries.name[row] = addText(tape, chosen, names);
     }
   }
 
@@ -241,10 +241,7 @@ export class Flattener {
     for (let slot = slots.date.first; slot < slots.date.end; slot++) {
       const node = eventFields[slot] ?? none;
       if (node === none) continue;
-      const instant =
-        tape.kind(node) === kind.string
-          ? readInstantBytes(tape.bytes, tape.start(node) + 1, tape.end(node) - 1)
-          : readInstant(tape.stringValue(node));
+      const instant = instantOf(tape, node);
       if (instant !== undefined) return instant;
       this.#odd(root, 'date');
     }
@@ -276,27 +273,5 @@ function bestNode(fields: Int32Array, { first, end }: Slots): number {
 
 function best(tape: Tape, fields: Int32Array, of: Slots, dictionary: Dictionary): number {
   const node = bestNode(fields, of);
-  return node === none ? none : add(tape, node, dictionary);
-}
-
-function add(tape: Tape, string: number, dictionary: Dictionary): number {
-  if (tape.kind(string) === kind.string)
-    return dictionary.add(tape.bytes, tape.start(string) + 1, tape.end(string) - 1);
-  const bytes = tape.stringBytes(string);
-  return dictionary.add(bytes, 0, bytes.length);
-}
-
-const smallIntegers = Array.from({ length: 10 }, (_, value) => BigInt(value));
-
-/** A whole number as JSON has it, or as a string of digits, as two records of the model have it. */
-function integerOf(tape: Tape, node: number): bigint | undefined {
-  if (tape.kind(node) === kind.number) {
-    const start = tape.start(node);
-    const digit = (tape.bytes[start] ?? 0) - 0x30;
-    // Most quantities have one digit.
-    return tape.end(node) - start === 1 ? smallIntegers[digit] : readInteger(tape.text(node));
-  }
-  if (!tape.isString(node)) return undefined;
-  const text = tape.stringValue(node);
-  return /^-?\d+$/.test(text) ? readInteger(text) : undefined;
+  return node === none ? none : addText(tape, node, dictionary);
 }

@@ -220,10 +220,12 @@ export class SliceRows {
  * - `oddFields`: values of a type that their field can't have, by `list: path`
  * - `inexactAmounts`: amounts that DECIMAL(18,6) can't hold exactly, by `list: path`
  * - `unknownOrders`: orders that the service doesn't know, by their id
+ * - `unreconciled`: transactions whose breakdowns don't add up to their total, by type
  */
 export type EventWarnings = Readonly<Record<WarningKind, Map<string, number>>>;
 
-export type WarningKind = 'unknownLists' | 'unknownPaths' | 'oddFields' | 'inexactAmounts' | 'unknownOrders';
+export type WarningKind =
+  'unknownLists' | 'unknownPaths' | 'oddFields' | 'inexactAmounts' | 'unknownOrders' | 'unreconciled';
 
 export function newWarnings(): EventWarnings {
   return {
@@ -232,6 +234,7 @@ export function newWarnings(): EventWarnings {
     oddFields: new Map(),
     inexactAmounts: new Map(),
     unknownOrders: new Map(),
+    unreconciled: new Map(),
   };
 }
 

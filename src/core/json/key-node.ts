@@ -1,0 +1,82 @@
+import { kind, type Tape } from './tape.js';
+
+/** Behind a key of a text there always are its quote, a colon and a value. */
+const padding = 3;
+
+function padded(key: Uint8Array): Buffer {
+  return Buffer.concat([key, Buffer.alloc(padding)]);
+}
+
+/** Children that are compared one by one; more of them are looked up. */
+const mostCompared = 64;
+
+/** What a key of an object leads to, found by the key's bytes: a tree that grows with the keys that come. */
+export abstract class KeyNode<Child extends KeyNode<Child>> {
+  /** The key's bytes, four in each integer, the last one padded with zeros. */
+  readonly #words: Int32Array;
+  /** Bits of the last word that are the key's. */
+  readonly #lastMask: number;
+  readonly #length: number;
+  readonly #children: Child[] = [];
+  #next = 0;
+  #byKey: Map<string, Child> | undefined;
+
+  constructor(key: Uint8Array) {
+    this.#length = key.length;
+    this.#words = new Int32Array((key.length + 3) >> 2);
+    new Uint8Array(this.#words.buffer).set(key);
+    this.#lastMask = key.length % 4 === 0 ? -1 : (1 << ((key.length % 4) * 8)) - 1;
+  }
+
+  /** A child that a key names for the first time. */
+  protected abstract child(name: string, key: Uint8Array): Child;
+
+  /** The child that a key of the tape names. Keys mostly come in the same order, so the last one's neighbour is tried first. */
+  member(tape: Tape, key: number): Child {
+    const children = this.#children;
+    const plain = tape.kind(key) === kind.string;
+    const bytes = plain ? tape.bytes : padded(tape.keyBytes(key));
+    const view = plain ? tape.view : new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const start = plain ? tape.start(key) + 1 : 0;
+    const end = plain ? tape.end(key) - 1 : bytes.length - padding;
+    const compared = Math.min(children.length, mostCompared);
+    for (let tried = 0, at = this.#next; tried < compared; tried++, at++) {
+      if (at >= children.length) at = 0;
+      const child = children[at];
+      if (child?.isNamed(view, start, end) === true) {
+        this.#next = at + 1;
+        return child;
+      }
+    }
+    const keyBytes = Buffer.from(bytes.subarray(start, end));
+    return this.#lookedUp(keyBytes) ?? this.#added(tape.stringValue(key), keyBytes);
+  }
+
+  /** Undefined where all children were compared, or none of them has the key. */
+  #lookedUp(key: Buffer): Child | undefined {
+    return this.#byKey?.get(key.toString('latin1'));
+  }
+
+  #added(name: string, key: Buffer): Child {
+    const child = this.child(name, key);
+    this.#next = this.#children.push(child);
+    if (this.#children.length > mostCompared) {
+      this.#byKey ??= new Map(this.#children.map((each) => [each.#text, each]));
+      this.#byKey.set(child.#text, child);
+    }
+    return child;
+  }
+
+  get #text(): string {
+    return Buffer.from(this.#words.buffer, 0, this.#length).toString('latin1');
+  }
+
+  /** Whether the bytes from `start` to before `end` are the key; at least three more must lie behind them. */
+  isNamed(view: DataView, start: number, end: number): boolean {
+    if (this.#length !== end - start) return false;
+    const words = this.#words;
+    const last = words.length - 1;
+    for (let at = 0; at < last; at++) if (view.getInt32(start + at * 4, true) !== words[at]) return false;
+    return last < 0 || (view.getInt32(start + last * 4, true) & this.#lastMask) === words[last];
+  }
+}

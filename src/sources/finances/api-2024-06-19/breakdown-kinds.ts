@@ -1,0 +1,89 @@
+/** What the amounts of a breakdown are, if its rule is the first that matches. */
+interface KindRule {
+  /** Matches the type of the transaction. */
+  readonly transactionType?: RegExp;
+  /** Matches one of the breakdown types from the top, wrappers left out. */
+  readonly segment?: RegExp;
+  readonly kind: string;
+  /** Whether none of these amounts counts. */
+  readonly isMemo?: true;
+}
+
+/** Breakdown types that say nothing of an amount but its direction. */
+const wrappers: ReadonlySet<string> = new Set([
+  'Sales',
+  'Expenses',
+  'Refunded Sales',
+  'Refunded Expenses',
+  'Refund Sales',
+  'RefundExpenses',
+]);
+
+const rules: readonly KindRule[] = [
+  { transactionType: /^Transfer$/, kind: 'disbursement', isMemo: true },
+  { segment: /^(?:MarketplaceFacilitator(?:Tax|VAT)|LowValueGoodsTax|TaxWithheld)/, kind: 'tax_withheld' },
+  { segment: /Fees?$|^(?:Commission|RefundCommission|Subscription)$|Chargeback$/, kind: 'fee' },
+  { segment: /^(?:PromoRebates|Promo)$|Discount$/, kind: 'promotion' },
+  { segment: /Reimbursement$|^FBAReversedReimbursement$/, kind: 'reimbursement' },
+  { segment: /^(?:ReserveCredit|ReserveDebit|RetrochargeReversal)$/, kind: 'adjustment' },
+  { segment: /^(?:BaseTax|TaxOnRevenue)$/, kind: 'tax' },
+  {
+    segment: /^(?:ProductCharges|Shipping|Gift[wW]rap|Tax|RecommerceLiquidation)$|(?:Principal|Tax)$/,
+    kind: 'charge',
+  },
+  { transactionType: /^(?:ServiceFee|ProductAdsPayment|AmazonFees)$/, kind: 'fee' },
+  { transactionType: /Reimbursement/, kind: 'reimbursement' },
+  { transactionType: /^(?:Adjustment|MiscellaneousLedgerAdjustment|RemovalShipment)$/, kind: 'adjustment' },
+  { transactionType: /^(?:Retrocharge|ChargeRefund)$/, kind: 'tax' },
+];
+
+const noRule: KindRule = { kind: 'unknown' };
+
+/** The types of an amount's breakdown, from the top: one node for each that came below the same others. */
+export class BreakdownChain {
+  /** The types, joined by `/`; undefined for an amount outside of breakdowns. */
+  readonly text: string | undefined;
+  /** The last type. */
+  readonly name: string | undefined;
+  readonly kind: string;
+  readonly isMemo: boolean;
+  /** Whether a type was given that is no wrapper. */
+  readonly isTyped: boolean;
+  /** Numbers of the amounts' places by whatever else tells them apart. */
+  readonly places = new Map<number, number>();
+  readonly #transactionType: string;
+  readonly rule: KindRule;
+  readonly #children = new Map<number, BreakdownChain>();
+
+  /** @param parent left out: the transaction itself */
+  constructor(transactionType: string, type?: string, parent?: BreakdownChain) {
+    this.#transactionType = transactionType;
+    this.text = parent?.text === undefined ? type : `${parent.text}/${type ?? ''}`;
+    this.name = type;
+    const isWrapper = type === undefined || wrappers.has(type);
+    this.isTyped = !isWrapper || parent?.isTyped === true;
+    this.rule = ruleOf(transactionType, isWrapper ? undefined : type, parent?.rule);
+    this.kind = this.rule.kind;
+    this.isMemo = this.rule.isMemo === true;
+  }
+
+  /** The chain with one type more. `number` is the type's in a dictionary. */
+  child(number: number, type: () => string): BreakdownChain {
+    let child = this.#children.get(number);
+    if (child === undefined) {
+      child = new BreakdownChain(this.#transactionType, type(), this);
+      this.#children.set(number, child);
+    }
+    return child;
+  }
+}
+
+/** The first rule that matches: the one of the types above, unless one before it matches the type. */
+function ruleOf(transactionType: string, segment: string | undefined, above: KindRule | undefined): KindRule {
+  for (const rule of rules) {
+    if (rule === above) return rule;
+    if (rule.transactionType?.test(transactionType) === true) return rule;
+    if (segment !== undefined && rule.segment?.test(segment) === true) return rule;
+  }
+  return noRule;
+}

@@ -1,0 +1,141 @@
+import type { RecordBatch } from 'apache-arrow';
+import { bigintArray, bytesArray, GatheredArrays, Int64Values, textArray } from '../../../core/columns/arrays.js';
+import { Dictionary } from '../../../core/columns/dictionary.js';
+import { type ColumnMemory, type Int32List, ownMemory } from '../../../core/columns/memory.js';
+import { recordBatch, type Table } from '../../../core/columns/table.js';
+import { entriesOf, firstOf, numberOf } from '../model/event-batches.js';
+import { eventIds, micros, type EventIds } from '../model/event-ids.js';
+import { none, type RowSource } from '../model/slice-rows.js';
+import { type TextName, textColumns, type TransactionPlace, type TransactionRows } from './transaction-rows.js';
+
+/** What is known of a slice's transactions once all of its pages are there, in order of receipt. */
+export interface FinishedTransactions {
+  readonly rows: TransactionRows;
+  readonly ids: EventIds;
+  /** Microseconds since 1970. */
+  readonly effective: readonly (bigint | undefined)[];
+}
+
+/**
+ * The ids and instants of a slice's transactions. One without a readable date counts at the start of its window: the answer is
+ * in no order, so that its neighbours say nothing.
+ */
+export function finishedTransactions(rows: TransactionRows): FinishedTransactions {
+  const { events, sources } = rows.slice;
+  const fallbacks = sources.map(({ windowStart }) => micros(windowStart));
+  const effective = events.postedAt.map((posted, row) => posted ?? fallbacks[events.source.get(row)]);
+  return { rows, ids: eventIds(rows.slice), effective };
+}
+
+/** The transactions with the given numbers, in that order, as a batch of a table of transactions. */
+export function transactionBatch(
+  table: Table,
+  { rows, ids, effective }: FinishedTransactions,
+  order: readonly number[],
+  memory: ColumnMemory = ownMemory,
+): RecordBatch {
+  const arrays = new GatheredArrays(memory);
+  const { slice, texts, total } = rows;
+  const { events, entries, sources } = slice;
+  const chosen = Int32Array.from(order);
+  const { length } = chosen;
+  const at = (row: number): number => chosen[row] ?? none;
+  const source = arrays.gathered(events.source.values, chosen);
+  const totals = arrays.gathered(total.values, chosen);
+  const text = (values: Dictionary, numbers: Int32List) =>
+    arrays.numbered(values, arrays.gathered(numbers.values, chosen));
+  const columns = Object.fromEntries(
+    textColumns.map((name: TextName) => [name, text(texts[name].values, texts[name].numbers)]),
+  );
+  const ofSource = (of: (source: RowSource) => number | undefined) =>
+    arrays.instants(new Int64Values(sources.map((each) => micros(of(each)))), source);
+  const orders = new Dictionary();
+  const requested = Int32Array.from(sources, ({ requestedOrderId }) => numberOf(orders, requestedOrderId));
+  return recordBatch(table, length, {
+    ...columns,
+    content_hash: textArray(length, (row) => ids.contentHashes[at(row)] ?? ''),
+    event_id: textArray(length, (row) => ids.eventIds[at(row)] ?? ''),
+    posted_at: arrays.instants(new Int64Values(events.postedAt), chosen),
+    effective_at: arrays.instants(new Int64Values(effective), chosen),
+    total_amount: arrays.decimals(entries, totals),
+    total_text: arrays.numbered(slice.amountTexts, arrays.gathered(entries.text, totals)),
+    currency: arrays.numbered(slice.currencies, arrays.gathered(entries.currency, totals)),
+    maturity_at: arrays.instants(new Int64Values(rows.maturityAt), chosen),
+    window_start: ofSource(({ windowStart }) => windowStart),
+    window_end: ofSource(({ windowEnd }) => windowEnd),
+    requested_order_id: arrays.numbered(orders, arrays.gathered(requested, source)),
+    position: bigintArray(length, (row) => BigInt(events.position.get(at(row)))),
+    raw: bytesArray(length, (row) => events.raw[at(row)] ?? { page: Buffer.alloc(0), start: 0, end: 0 }, memory),
+  });
+}
+
+/** The columns that amounts share with their transaction. */
+const sharedColumns = [
+  'transaction_id',
+  'transaction_type',
+  'status',
+  'deferred_transaction_id',
+  'amazon_order_id',
+  'marketplace',
+  'group_id',
+] as const satisfies readonly TextName[];
+
+/** The amounts of the transactions with the given numbers, one transaction after the other, as a batch of an entries table. */
+export function transactionEntryBatch(
+  table: Table,
+  { rows, ids, effective }: FinishedTransactions,
+  order: readonly number[],
+  memory: ColumnMemory = ownMemory,
+): RecordBatch {
+  const arrays = new GatheredArrays(memory);
+  const { slice, texts, items, products, places } = rows;
+  const { entries, events } = slice;
+  const { chosen, place, event, entry } = entriesOf(slice, order, memory);
+  const { length } = chosen;
+  const item = arrays.gathered(entries.item, chosen);
+  const placeNumbers = arrays.gathered(entries.path, chosen);
+  const ofPlace = (of: (place: TransactionPlace) => string | undefined) => {
+    const values = new Dictionary();
+    const numbers = Int32Array.from(places, (each) => numberOf(values, of(each)));
+    return arrays.numbered(values, arrays.gathered(numbers, placeNumbers));
+  };
+  const product = (values: Dictionary, name: 'sku' | 'asin' | 'network') =>
+    arrays.numbered(
+      values,
+      firstOf(arrays.gathered(items[name].values, item), arrays.gathered(products[name].values, event)),
+    );
+  const quantities = [...items.quantity, ...products.quantity];
+  const known = Int32Array.from(quantities, (quantity, at) => (quantity === undefined ? none : at));
+  const quantity = firstOf(
+    arrays.gathered(known.subarray(0, items.length), item),
+    arrays.gathered(known.subarray(items.length), event),
+  );
+  const shared = Object.fromEntries(
+    sharedColumns.map((name) => {
+      const { values, numbers } = texts[name];
+      return [name, arrays.numbered(values, arrays.gathered(numbers.values, event))];
+    }),
+  );
+  // No two are equal, so there is nothing to look up.
+  const eventIdValues = { data: () => textArray(order.length, (row) => ids.eventIds[order[row] ?? none] ?? '') };
+  return recordBatch(table, length, {
+    ...shared,
+    event_id: arrays.numbered(eventIdValues, place),
+    posted_at: arrays.instants(new Int64Values(events.postedAt), event),
+    effective_at: arrays.instants(new Int64Values(effective), event),
+    entry: arrays.integers(entry),
+    path: ofPlace(({ path }) => path),
+    breakdown: ofPlace(({ breakdown }) => breakdown),
+    item: arrays.integers(arrays.gathered(rows.indexes.values, chosen)),
+    sku: product(rows.skus, 'sku'),
+    asin: product(rows.asins, 'asin'),
+    quantity: arrays.bigints(new Int64Values(quantities), quantity),
+    fulfillment_network: product(rows.networks, 'network'),
+    kind: ofPlace(({ kind }) => kind),
+    name: ofPlace(({ name }) => name),
+    role: ofPlace(({ role }) => role),
+    amount: arrays.decimals(entries, chosen),
+    amount_text: arrays.numbered(slice.amountTexts, arrays.gathered(entries.text, chosen)),
+    currency: arrays.numbered(slice.currencies, arrays.gathered(entries.currency, chosen)),
+  });
+}

@@ -1,0 +1,86 @@
+import type { ColumnMemory } from '../../../core/columns/memory.js';
+import type { Table } from '../../../core/columns/table.js';
+import type { Batch, Collector } from '../../../engine/run/pipeline.js';
+import { eventsByMonth, netSums, sortedEvents } from '../model/event-batches.js';
+import { count, newWarnings, type RowSource } from '../model/slice-rows.js';
+import { eachResult, type ScannedResults } from './results-page.js';
+import {
+  finishedTransactions,
+  transactionBatch,
+  transactionEntryBatch,
+  type FinishedTransactions,
+} from './transaction-batches.js';
+import { TransactionReader } from './transaction-reader.js';
+import { TransactionRows } from './transaction-rows.js';
+
+/** A page of transactions with what it answers: the pages of one source follow each other. */
+export interface TransactionsPage {
+  /** Undefined where the service doesn't know the source. */
+  readonly page: ScannedResults | undefined;
+  readonly source: RowSource;
+}
+
+/** The two tables that transactions fill. */
+export interface TransactionTables {
+  readonly transactions: Table;
+  readonly entries: Table;
+}
+
+/**
+ * Collects the transactions of a slice. `monthOfSource` names the partition of one source's rows, given their dates in
+ * microseconds since 1970.
+ */
+export function transactionCollector(
+  tables: TransactionTables,
+  monthOfSource: (source: RowSource, dates: readonly bigint[]) => string,
+): Collector<TransactionsPage> {
+  const rows = new TransactionRows();
+  const { slice } = rows;
+  const warnings = newWarnings();
+  const reader = new TransactionReader(rows, warnings);
+  let reach: bigint | undefined;
+  return {
+    warnings,
+    get reach() {
+      return reach === undefined ? undefined : Number(reach / 1000n);
+    },
+    add: ({ page, source }) => {
+      if (slice.sources.at(-1) !== source) slice.begin(source);
+      if (page === undefined) {
+        count(warnings.unknownOrders, source.requestedOrderId ?? '');
+        return 0;
+      }
+      const before = slice.events.length;
+      slice.pages++;
+      eachResult(page, (node) => {
+        reader.add(page.tape, node);
+      });
+      for (const posted of slice.events.postedAt.slice(before)) {
+        if (posted !== undefined && (reach === undefined || posted > reach)) reach = posted;
+      }
+      return slice.events.length - before;
+    },
+    finish: () => {
+      const finished = finishedTransactions(rows);
+      return [...eventsByMonth(slice, monthOfSource)].flatMap(([month, chosen]) => [
+        ...transactionBatches(tables, finished, month, chosen),
+      ]);
+    },
+  };
+}
+
+/** The chosen transactions of one month as batches: entries first, as transactions name them. Each is built when it is asked for. */
+export function* transactionBatches(
+  { transactions, entries }: TransactionTables,
+  of: FinishedTransactions,
+  month: string,
+  chosen: number[],
+  memory?: ColumnMemory,
+): Generator<Batch> {
+  const order = sortedEvents(of.effective, chosen);
+  const tags = { net: JSON.stringify(netSums(of.rows.slice, chosen)) };
+  // Transactions without any amount give no entries, and no file without a row.
+  const rows = transactionEntryBatch(entries, of, order, memory);
+  if (rows.numRows > 0) yield { table: entries, month, rows, tags };
+  yield { table: transactions, month, rows: transactionBatch(transactions, of, order, memory), tags };
+}

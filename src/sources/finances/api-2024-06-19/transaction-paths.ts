@@ -1,0 +1,134 @@
+import { KeyNode } from '../../../core/json/key-node.js';
+
+/** What the value at a path is. */
+export type Part =
+  | 'transaction'
+  | 'items'
+  | 'breakdowns'
+  | 'contexts'
+  | 'identifiers'
+  | 'marketplace'
+  | 'seller'
+  /** The amount of the object that it belongs to: of the transaction, an item or a breakdown. */
+  | 'total'
+  | 'currencyCode'
+  | 'currencyAmount'
+  | Field
+  | 'other';
+
+/** The values that become columns, or decide of them. */
+export const fields = [
+  'transactionId',
+  'transactionType',
+  'transactionStatus',
+  'description',
+  'postedDate',
+  'marketplaceId',
+  'marketplaceName',
+  'sellerAccountType',
+  'sellerMarketplaceId',
+  // Of the object that is being read: a breakdown, a context or an identifier.
+  'breakdownType',
+  'contextType',
+  'sku',
+  'asin',
+  'quantityShipped',
+  'fulfillmentNetwork',
+  'deferralReason',
+  'maturityDate',
+  'identifierName',
+  'identifierValue',
+] as const;
+
+export type Field = (typeof fields)[number];
+
+/** The members that count of each part. A list that came as an object may hold itself: `{"breakdowns":[…]}`. */
+const members: Readonly<Partial<Record<Part, Readonly<Record<string, Part>>>>> = {
+  transaction: {
+    transactionId: 'transactionId',
+    transactionType: 'transactionType',
+    transactionStatus: 'transactionStatus',
+    description: 'description',
+    postedDate: 'postedDate',
+    totalAmount: 'total',
+    items: 'items',
+    breakdowns: 'breakdowns',
+    contexts: 'contexts',
+    relatedIdentifiers: 'identifiers',
+    marketplaceDetails: 'marketplace',
+    sellingPartnerMetadata: 'seller',
+  },
+  items: { items: 'items', totalAmount: 'total', breakdowns: 'breakdowns', contexts: 'contexts' },
+  breakdowns: { breakdowns: 'breakdowns', breakdownAmount: 'total', breakdownType: 'breakdownType' },
+  contexts: {
+    contexts: 'contexts',
+    contextType: 'contextType',
+    sku: 'sku',
+    asin: 'asin',
+    quantityShipped: 'quantityShipped',
+    fulfillmentNetwork: 'fulfillmentNetwork',
+    deferralReason: 'deferralReason',
+    maturityDate: 'maturityDate',
+  },
+  identifiers: {
+    relatedIdentifiers: 'identifiers',
+    relatedIdentifierName: 'identifierName',
+    relatedIdentifierValue: 'identifierValue',
+  },
+  marketplace: { marketplaceId: 'marketplaceId', marketplaceName: 'marketplaceName' },
+  seller: { accountType: 'sellerAccountType', marketplaceId: 'sellerMarketplaceId' },
+};
+
+/** What comes as a list: its elements are what it is. */
+const lists: ReadonlySet<Part> = new Set(['items', 'breakdowns', 'contexts', 'identifiers']);
+
+const containers: ReadonlySet<Part> = new Set([...lists, 'transaction', 'marketplace', 'seller', 'total']);
+
+const money: Readonly<Record<string, Part>> = { currencyCode: 'currencyCode', currencyAmount: 'currencyAmount' };
+
+function partOf(part: Part, name: string): Part {
+  const known = members[part];
+  if (known !== undefined && Object.hasOwn(known, name)) return known[name] ?? 'other';
+  return Object.hasOwn(money, name) ? (money[name] ?? 'other') : 'other';
+}
+
+/** A path in transactions: the transaction itself, a member, or the elements of an array. */
+export class TransactionPath extends KeyNode<TransactionPath> {
+  /** As in the `path` column: relative to the transaction, `[]` for elements. */
+  readonly path: string;
+  readonly part: Part;
+  /** Place of a field's value among `fields`; -1 where it is none. */
+  readonly field: number;
+  /** Whether an array is of an expected type. */
+  readonly isList: boolean;
+  /** Whether anything but an object, or the array of a list, is of an unexpected type. */
+  readonly isContainer: boolean;
+  /** Number among the paths of its root. */
+  readonly number: number;
+  /** The object in which the key was met last, to notice one that comes twice. */
+  metIn = -1;
+  readonly #all: TransactionPath[];
+  #element: TransactionPath | undefined;
+
+  constructor(part: Part, path = '', key: Uint8Array = new Uint8Array(), all: TransactionPath[] = []) {
+    super(key);
+    this.part = part;
+    this.path = path;
+    this.field = (fields as readonly string[]).indexOf(part);
+    this.isList = lists.has(part);
+    this.isContainer = containers.has(part);
+    this.#all = all;
+    this.number = all.push(this) - 1;
+  }
+
+  protected override child(name: string, key: Uint8Array): TransactionPath {
+    const path = this.number === 0 ? name : `${this.path}.${name}`;
+    return new TransactionPath(partOf(this.part, name), path, key, this.#all);
+  }
+
+  /** The elements of the array at this path: a list's are what the list is. */
+  element(): TransactionPath {
+    const part = this.isList ? this.part : 'other';
+    return (this.#element ??= new TransactionPath(part, `${this.path}[]`, undefined, this.#all));
+  }
+}

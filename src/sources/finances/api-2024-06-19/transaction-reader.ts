@@ -1,0 +1,387 @@
+import { addText, instantOf, integerOf } from '../../../core/json/node-values.js';
+import { kind, type Tape } from '../../../core/json/tape.js';
+import { type Int64Halves, readDecimal } from '../../../core/numeric/decimal.js';
+import { countPlace, none, type EventWarnings } from '../model/slice-rows.js';
+import { AmountTree } from './amount-cut.js';
+import { BreakdownChain } from './breakdown-kinds.js';
+import { type Field, fields, TransactionPath } from './transaction-paths.js';
+import { type TextName, textColumns, type TransactionRows } from './transaction-rows.js';
+
+/** The list name that ids are hashes of. */
+const listName = 'transactions';
+
+/** Identifiers that become columns. */
+const identifierColumns: ReadonlyMap<string, TextName> = new Map([
+  ['ORDER_ID', 'amazon_order_id'],
+  ['SHIPMENT_ID', 'shipment_id'],
+  ['FINANCIAL_EVENT_GROUP_ID', 'group_id'],
+  ['SETTLEMENT_ID', 'settlement_id'],
+  ['REFUND_ID', 'refund_id'],
+  ['INVOICE_ID', 'invoice_id'],
+  ['DISBURSEMENT_ID', 'disbursement_id'],
+  ['TRANSFER_ID', 'transfer_id'],
+  ['DEFERRED_TRANSACTION_ID', 'deferred_transaction_id'],
+  ['RELEASE_TRANSACTION_ID', 'release_transaction_id'],
+]);
+
+/** Columns that a field of the transaction gives, the best field first. */
+const fieldColumns: readonly (readonly [TextName, readonly Field[]])[] = [
+  ['transaction_id', ['transactionId']],
+  ['transaction_type', ['transactionType']],
+  ['description', ['description']],
+  ['account_type', ['sellerAccountType']],
+  ['marketplace_id', ['marketplaceId', 'sellerMarketplaceId']],
+  ['marketplace', ['marketplaceName']],
+];
+
+/** Fields from this one on belong to the object that is being read. */
+const firstLocal = fields.indexOf('breakdownType' satisfies Field);
+
+function numbered<Name extends string>(names: readonly Name[]): Readonly<Record<Name, number>> {
+  return Object.fromEntries(names.map((name, at) => [name, at])) as Record<Name, number>;
+}
+
+const fieldNumbers = numbered(fields);
+const columnNumbers = numbered(textColumns);
+
+/** An amount of the transaction that is being read: what its place depends on. */
+interface Amount {
+  readonly path: TransactionPath;
+  readonly chain: BreakdownChain;
+  isNet: boolean;
+}
+
+/**
+ * Reads transactions into rows: one per transaction, one per amount (tables `transactions` and `transaction_entries`), off
+ * the tape of their page. Nothing throws for a field of an unexpected type: its column is null, and a warning counts it.
+ */
+export class TransactionReader {
+  readonly #rows: TransactionRows;
+  readonly #warnings: EventWarnings;
+  readonly #root = new TransactionPath('transaction');
+  /** Of each type of transaction. */
+  readonly #chains = new Map<string, BreakdownChain>();
+  readonly #tree = new AmountTree();
+  readonly #amount: Int64Halves = { low: 0, high: 0 };
+  /** Nodes of the fields' values. */
+  readonly #fields = new Int32Array(fields.length);
+  readonly #texts = new Int32Array(textColumns.length);
+  /** Of the transaction that is being read, its rows in `slice.entries` from the first one on. */
+  #amounts: Amount[] = [];
+  #items: { readonly item: number; readonly node: number }[] = [];
+  #oddFields: string[] = [];
+  #maturityAt: bigint | undefined;
+  #total: number = none;
+  #objects = 0;
+  #product = 0;
+  /** Row of the item that is being read. */
+  #item: number = none;
+  /** Which element of the outermost array is being read. */
+  #index: number = none;
+  #isDuplicate = false;
+
+  constructor(rows: TransactionRows, warnings: EventWarnings) {
+    this.#rows = rows;
+    this.#warnings = warnings;
+  }
+
+  /** Adds one transaction: `node` is its value on the page's tape. */
+  add(tape: Tape, node: number): void {
+    const { slice, items, indexes } = this.#rows;
+    const { events, entries } = slice;
+    const firstEntry = entries.length;
+    const firstItem = items.length;
+    this.#product = this.#rows.products.add();
+    this.#walk(tape, node);
+    if (this.#isDuplicate) {
+      // Rare: some object has a key twice. The last one counts, which the walk can't know in advance: mark and walk again.
+      entries.truncate(firstEntry);
+      indexes.truncate(firstEntry);
+      items.truncate(firstItem);
+      this.#rows.products.truncate(this.#product);
+      this.#product = this.#rows.products.add();
+      tape.shadowDuplicates(node);
+      this.#walk(tape, node);
+    }
+    this.#addColumns(tape);
+    this.#setPlaces(firstEntry);
+    events.list.push(slice.lists.addString(listName));
+    events.source.push(slice.sources.length - 1);
+    events.position.push(slice.position);
+    events.page.push(slice.pages);
+    events.firstEntry.push(firstEntry);
+    events.postedAt.push(this.#instant(tape, 'postedDate'));
+    slice.addRaw(tape.bytes, tape.start(node), tape.end(node));
+    for (const path of this.#oddFields) countPlace(this.#warnings.oddFields, `${listName}: ${path}`);
+  }
+
+  #walk(tape: Tape, node: number): void {
+    this.#fields.fill(none);
+    this.#texts.fill(none);
+    this.#amounts = [];
+    this.#items = [];
+    this.#oddFields = [];
+    this.#maturityAt = undefined;
+    this.#total = none;
+    this.#item = none;
+    this.#index = none;
+    this.#isDuplicate = false;
+    this.#tree.begin();
+    if (tape.kind(node) === kind.null) this.#odd(this.#root);
+    this.#value(tape, node, this.#root, undefined, none);
+  }
+
+  /** @param owner the tree's node that breakdowns belong to; `none` for the transaction */
+  #value(tape: Tape, node: number, path: TransactionPath, chain: BreakdownChain | undefined, owner: number): void {
+    const valueKind = tape.kind(node);
+    if (valueKind === kind.object) this.#object(tape, node, path, chain, owner);
+    else {
+      if (path.isContainer && valueKind !== kind.null && !(path.isList && valueKind === kind.array)) this.#odd(path);
+      if (valueKind === kind.array) this.#array(tape, node, path, chain, owner);
+    }
+  }
+
+  #array(tape: Tape, node: number, path: TransactionPath, chain: BreakdownChain | undefined, owner: number): void {
+    const element = path.element();
+    const end = tape.next(node);
+    const isOutermost = this.#index === none;
+    for (let at = node + 1, index = 0; at < end; at = tape.next(at), index++) {
+      if (isOutermost) this.#index = index;
+      this.#value(tape, at, element, chain, owner);
+    }
+    if (isOutermost) this.#index = none;
+  }
+
+  #object(tape: Tape, node: number, path: TransactionPath, above: BreakdownChain | undefined, owner: number): void {
+    const { part } = path;
+    const id = ++this.#objects;
+    const end = tape.next(node);
+    let code: number = none;
+    let amount: number = none;
+    let hasContainers = false;
+    let isList = false;
+    if (part !== 'transaction') this.#fields.fill(none, firstLocal);
+    for (let key = node + 1; key < end; key = tape.next(key + 1)) {
+      if (tape.kind(key) === kind.shadowed) continue;
+      const child = path.member(tape, key);
+      if (child.metIn === id) this.#isDuplicate = true;
+      child.metIn = id;
+      const value = key + 1;
+      const valueKind = tape.kind(value);
+      if (child.field >= 0) this.#field(tape, value, child);
+      else if (child.part === 'currencyCode') code = value;
+      else if (child.part === 'currencyAmount') amount = value;
+      if (child.isContainer || valueKind === kind.object || valueKind === kind.array) hasContainers = true;
+      if (child.part === 'items' && valueKind !== kind.null) isList = true;
+    }
+
+    let chain = above ?? this.#chainOf(tape);
+    let tree = owner;
+    const outerItem = this.#item;
+    if (part === 'items') {
+      tree = this.#tree.add(owner === none ? this.#tree.items : owner);
+      this.#item = this.#rows.items.add();
+      // A list of items that came as an object is no item itself.
+      if (!isList) this.#items.push({ item: this.#item, node: tree });
+    } else if (part === 'breakdowns') {
+      tree = this.#tree.add(owner === none ? this.#tree.breakdowns : owner);
+      const type = this.#node('breakdownType');
+      if (type !== none) chain = chain.child(this.#number(tape, type), () => tape.stringValue(type));
+    } else if (part === 'contexts') this.#context(tape, path);
+    else if (part === 'identifiers') this.#identifier(tape);
+
+    const isMoney = code !== none && amount !== none;
+    if (isMoney) {
+      const row = this.#addEntry(tape, path, chain, code, amount);
+      if (part === 'total') this.#setTotal(tree, row);
+    } else if (part === 'total') this.#odd(path);
+
+    if (hasContainers) {
+      for (let key = node + 1; key < end; key = tape.next(key + 1)) {
+        if (tape.kind(key) !== kind.shadowed) this.#value(tape, key + 1, path.member(tape, key), chain, tree);
+      }
+    }
+    this.#item = outerItem;
+  }
+
+  /** Keeps a field's value, unless it is null or of an unexpected type. */
+  #field(tape: Tape, value: number, path: TransactionPath): void {
+    if (tape.kind(value) === kind.null) return;
+    if (path.part === 'quantityShipped' || tape.isString(value)) this.#fields[path.field] = value;
+    else this.#odd(path);
+  }
+
+  #node(field: Field): number {
+    return this.#fields[fieldNumbers[field]] ?? none;
+  }
+
+  /** The chain of an amount outside of breakdowns. */
+  #chainOf(tape: Tape): BreakdownChain {
+    const node = this.#node('transactionType');
+    const type = node === none ? '' : tape.stringValue(node);
+    let chain = this.#chains.get(type);
+    if (chain === undefined) this.#chains.set(type, (chain = new BreakdownChain(type)));
+    return chain;
+  }
+
+  /** Number of a breakdown's type. */
+  #number(tape: Tape, type: number): number {
+    return addText(tape, type, this.#rows.slice.names);
+  }
+
+  #setTotal(owner: number, row: number): void {
+    if (owner !== none) {
+      this.#tree.setRow(owner, row);
+      return;
+    }
+    this.#total = row;
+    this.#tree.setRow(this.#tree.items, row);
+    this.#tree.setRow(this.#tree.breakdowns, row);
+  }
+
+  /** A context says what it is about: the product of an item or of the transaction, or why that is deferred. */
+  #context(tape: Tape, path: TransactionPath): void {
+    const node = this.#node('contextType');
+    const type = node === none ? '' : tape.stringValue(node);
+    if (type === 'ProductContext') this.#productContext(tape, path);
+    if (type !== 'DeferredContext') return;
+    this.#setText('deferral_reason', tape, this.#node('deferralReason'));
+    this.#maturityAt ??= this.#instant(tape, 'maturityDate');
+  }
+
+  #productContext(tape: Tape, path: TransactionPath): void {
+    const { products, items, skus, asins, networks } = this.#rows;
+    const rows = this.#item === none ? products : items;
+    const row = this.#item === none ? this.#product : this.#item;
+    for (const [field, column, values] of [
+      ['sku', rows.sku, skus],
+      ['asin', rows.asin, asins],
+      ['fulfillmentNetwork', rows.network, networks],
+    ] as const) {
+      const node = this.#node(field);
+      if (node !== none && column.get(row) === none) column.set(row, addText(tape, node, values));
+    }
+    const quantity = this.#node('quantityShipped');
+    if (quantity === none) return;
+    const units = integerOf(tape, quantity);
+    if (units === undefined) this.#odd(path, 'quantityShipped');
+    rows.quantity[row] ??= units;
+  }
+
+  #identifier(tape: Tape): void {
+    const node = this.#node('identifierName');
+    const column = node === none ? undefined : identifierColumns.get(tape.stringValue(node));
+    if (column !== undefined) this.#setText(column, tape, this.#node('identifierValue'));
+  }
+
+  /** Sets a column of the transaction to a text; the first one counts. */
+  #setText(column: TextName, tape: Tape, node: number): void {
+    const at = columnNumbers[column];
+    if (node === none || this.#texts[at] !== none) return;
+    this.#texts[at] = addText(tape, node, this.#rows.texts[column].values);
+  }
+
+  #instant(tape: Tape, field: Field): bigint | undefined {
+    const node = this.#node(field);
+    const instant = node === none ? undefined : instantOf(tape, node);
+    if (node !== none && instant === undefined) this.#odd(this.#root, field);
+    return instant;
+  }
+
+  #addEntry(tape: Tape, path: TransactionPath, chain: BreakdownChain, code: number, amount: number): number {
+    const { indexes, slice } = this.#rows;
+    const { entries, currencies, amountTexts } = slice;
+    const row = entries.length;
+    entries.insert(row);
+    indexes.push(this.#index);
+    entries.item[row] = this.#item;
+    this.#amounts.push({ path, chain, isNet: false });
+    if (tape.isString(code)) entries.currency[row] = addText(tape, code, currencies);
+    else this.#odd(path, 'currencyCode');
+    if (tape.kind(amount) !== kind.number) {
+      this.#odd(path, 'currencyAmount');
+      return row;
+    }
+    const start = tape.start(amount);
+    const end = tape.end(amount);
+    if (readDecimal(tape.bytes, start, end, this.#amount)) {
+      entries.exact[row] = 1;
+      entries.low[row] = this.#amount.low;
+      entries.high[row] = this.#amount.high;
+    } else {
+      entries.text[row] = amountTexts.add(tape.bytes, start, end);
+    }
+    return row;
+  }
+
+  #addColumns(tape: Tape): void {
+    const { texts, total, maturityAt } = this.#rows;
+    for (const [column, candidates] of fieldColumns) {
+      for (const field of candidates) this.#setText(column, tape, this.#node(field));
+    }
+    const status = this.#node('transactionStatus');
+    for (const [at, name] of textColumns.entries()) texts[name].numbers.push(this.#texts[at] ?? none);
+    if (status !== none) {
+      const { values, numbers } = texts.status;
+      numbers.set(numbers.length - 1, values.addString(tape.stringValue(status).toUpperCase()));
+    }
+    total.push(this.#total);
+    maturityAt.push(this.#maturityAt);
+  }
+
+  /** Decides which amounts count, and gives each its place. */
+  #setPlaces(firstEntry: number): void {
+    const { entries } = this.#rows.slice;
+    if (this.#amounts[0]?.chain.isMemo === false) this.#markNet(firstEntry);
+    for (const [at, { path, chain, isNet }] of this.#amounts.entries()) {
+      const row = firstEntry + at;
+      entries.path[row] = this.#place(path, chain, isNet);
+      if (chain.kind === 'unknown' && (isNet || chain.isTyped)) {
+        countPlace(this.#warnings.unknownPaths, `${listName}: ${chain.text ?? path.path}`);
+      }
+      if (entries.text[row] !== none) countPlace(this.#warnings.inexactAmounts, `${listName}: ${path.path}`);
+    }
+  }
+
+  /** Marks the amounts that count: they add up to the total. */
+  #markNet(firstEntry: number): void {
+    const { entries } = this.#rows.slice;
+    const tree = this.#tree;
+    tree.addUp(entries);
+    const [item, ...others] = this.#items;
+    const isByItem = tree.addsUp(tree.items);
+    // One item that doesn't break down itself: the transaction's breakdowns are its.
+    const isBare = item !== undefined && others.length === 0 && !tree.hasChildren(item.node);
+    const isShared = isByItem && isBare && tree.addsUp(tree.breakdowns);
+    const root = isByItem && !isShared ? tree.items : tree.breakdowns;
+    tree.cut(root, (row) => {
+      const amount = this.#amounts[row - firstEntry];
+      if (amount !== undefined) amount.isNet = true;
+      if (isShared) entries.item[row] = item.item;
+    });
+    if (!tree.addsUp(root)) countPlace(this.#warnings.unreconciled, this.#typeText());
+  }
+
+  #typeText(): string {
+    const { values, numbers } = this.#rows.texts.transaction_type;
+    const number = numbers.get(numbers.length - 1);
+    return number === none ? 'no type' : values.value(number);
+  }
+
+  #place(path: TransactionPath, chain: BreakdownChain, isNet: boolean): number {
+    const key = path.number * 2 + Number(isNet);
+    let place = chain.places.get(key);
+    if (place === undefined) {
+      const { text: breakdown, name } = chain;
+      const role = isNet ? 'net' : 'memo';
+      place = this.#rows.addPlace({ path: path.path, stem: '', kind: chain.kind, role, breakdown, name });
+      chain.places.set(key, place);
+    }
+    return place;
+  }
+
+  #odd(path: TransactionPath, field?: string): void {
+    const text = [path.path, field].filter(Boolean).join('.');
+    this.#oddFields.push(text === '' ? 'the transaction itself' : text);
+  }
+}

@@ -1,0 +1,101 @@
+import { Dictionary } from '../../../core/columns/dictionary.js';
+import { Int32List } from '../../../core/columns/memory.js';
+import { none, SliceRows, type AmountPlace, type KeepRaw } from '../model/slice-rows.js';
+
+/** The columns of `transactions` that hold a text of the transaction's. */
+export const textColumns = [
+  'transaction_id',
+  'transaction_type',
+  'status',
+  'description',
+  'account_type',
+  'marketplace_id',
+  'marketplace',
+  'amazon_order_id',
+  'shipment_id',
+  'group_id',
+  'settlement_id',
+  'refund_id',
+  'invoice_id',
+  'disbursement_id',
+  'transfer_id',
+  'deferred_transaction_id',
+  'release_transaction_id',
+  'deferral_reason',
+] as const;
+
+export type TextName = (typeof textColumns)[number];
+
+/** A column of texts: the distinct ones, and for each row the number of its text, `none` for null. */
+export class TextColumn {
+  readonly values = new Dictionary();
+  readonly numbers = new Int32List();
+}
+
+/** The product of a transaction, or of an item: numbers in the dictionaries of `TransactionRows`. */
+export class ProductRows {
+  readonly sku = new Int32List();
+  readonly asin = new Int32List();
+  readonly network = new Int32List();
+  readonly quantity: (bigint | undefined)[] = [];
+
+  get length(): number {
+    return this.quantity.length;
+  }
+
+  /** Adds one of which nothing is known yet; its number. */
+  add(): number {
+    this.sku.push(none);
+    this.asin.push(none);
+    this.network.push(none);
+    return this.quantity.push(undefined) - 1;
+  }
+
+  truncate(length: number): void {
+    for (const column of [this.sku, this.asin, this.network]) column.truncate(length);
+    this.quantity.length = length;
+  }
+}
+
+/** What amounts have in common, beside their number: what decides of `path`, `breakdown`, `kind`, `name` and `role`. */
+export interface TransactionPlace extends AmountPlace {
+  readonly breakdown: string | undefined;
+  readonly name: string | undefined;
+}
+
+/** What one slice has received so far: rows in order of receipt, strings as numbers in dictionaries. */
+export class TransactionRows {
+  /** What transactions have as events do: sources, raw bytes, dates and amounts. */
+  readonly slice: SliceRows;
+  readonly texts: Readonly<Record<TextName, TextColumn>>;
+  /** Number of the row in `slice.entries` that has the total; `none` where there is no total. */
+  readonly total = new Int32List();
+  /** Microseconds since 1970. */
+  readonly maturityAt: (bigint | undefined)[] = [];
+  /** One row per transaction. */
+  readonly products = new ProductRows();
+  /** One row per item. */
+  readonly items = new ProductRows();
+  /** Of each row in `slice.entries`: which element of the outermost array it is in; `none` where there is no array. */
+  readonly indexes = new Int32List();
+  readonly skus = new Dictionary();
+  readonly asins = new Dictionary();
+  readonly networks = new Dictionary();
+  /** As `slice.amountPaths`. */
+  readonly places: TransactionPlace[] = [];
+
+  /** @param keep left out: the transactions' pages stay in memory */
+  constructor(keep?: KeepRaw) {
+    this.slice = new SliceRows(keep);
+    this.texts = Object.fromEntries(textColumns.map((name) => [name, new TextColumn()])) as Record<
+      TextName,
+      TextColumn
+    >;
+  }
+
+  /** Number of a place that no amount had so far. */
+  addPlace(place: TransactionPlace): number {
+    this.slice.amountPaths.push(place);
+    return this.places.push(place) - 1;
+  }
+}

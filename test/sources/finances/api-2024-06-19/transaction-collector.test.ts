@@ -1,0 +1,254 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { sqlType, type Table } from '../../../../src/core/columns/table.js';
+import { openDatabase } from '../../../../src/core/duckdb/connection.js';
+import { fileLiteral } from '../../../../src/core/duckdb/literals.js';
+import { parquetFile } from '../../../../src/core/parquet/wasm.js';
+import { readResultsPage } from '../../../../src/sources/finances/api-2024-06-19/results-page.js';
+import {
+  transactionCollector,
+  type TransactionTables,
+} from '../../../../src/sources/finances/api-2024-06-19/transaction-collector.js';
+import {
+  orderTransactionEntries,
+  orderTransactions,
+  transactionEntries,
+  transactions,
+} from '../../../../src/sources/finances/api-2024-06-19/transaction-tables.js';
+import type { RowSource } from '../../../../src/sources/finances/model/slice-rows.js';
+import { temporaryFolder } from '../../../app/lake-run.js';
+import { rowsOf, type Row } from '../../../arrow-rows.js';
+import { transactionsPage } from '../../../reference/transaction-pages.js';
+import { referenceTransactions, type ReferenceSource } from '../../../reference/transactions.js';
+
+interface Case {
+  readonly tables: TransactionTables;
+  readonly source: RowSource;
+  readonly reference: ReferenceSource;
+}
+
+const start = Date.parse('2024-03-01T00:00:00Z');
+const end = Date.parse('2024-03-08T00:00:00Z');
+
+const byDate: Case = {
+  tables: { transactions, entries: transactionEntries },
+  source: {
+    ...{ windowStart: start, windowEnd: end, fallback: start, clamp: false },
+    ...{ groupId: undefined, requestedOrderId: undefined },
+  },
+  reference: { windowStart: BigInt(start) * 1000n, windowEnd: BigInt(end) * 1000n, requestedOrderId: null },
+};
+const order = '902-1845936-5435065';
+const byOrder: Case = {
+  tables: { transactions: orderTransactions, entries: orderTransactionEntries },
+  source: {
+    ...{ windowStart: undefined, windowEnd: undefined, fallback: undefined, clamp: false },
+    ...{ groupId: undefined, requestedOrderId: order },
+  },
+  reference: { windowStart: null, windowEnd: null, requestedOrderId: order },
+};
+
+interface Collected {
+  readonly transactions: Row[];
+  readonly entries: Row[];
+  readonly unreconciled: number;
+}
+
+function collect({ tables, source }: Case, pages: readonly string[]) {
+  const collector = transactionCollector(tables, () => '2024-03');
+  for (const page of pages) {
+    collector.add({ page: readResultsPage('listTransactions', Buffer.from(page)), source });
+  }
+  return { batches: [...collector.finish()], warnings: collector.warnings };
+}
+
+function collected(asked: Case, pages: readonly string[]): Collected {
+  const { batches, warnings } = collect(asked, pages);
+  const of = (table: Table): Row[] =>
+    batches.filter((batch) => batch.table === table).flatMap((batch) => rowsOf(table, batch.rows));
+  const unreconciled = [...(warnings['unreconciled'] ?? new Map<string, number>()).values()];
+  return {
+    transactions: of(asked.tables.transactions),
+    entries: of(asked.tables.entries),
+    unreconciled: unreconciled.reduce((sum, times) => sum + times, 0),
+  };
+}
+
+/** The reference's rows in the tables' order: by `effective_at`, those without one last, then by receipt. */
+function expected({ reference }: Case, pages: readonly string[]): Collected {
+  const rows = referenceTransactions(pages, reference);
+  const instant = (row: Row): bigint => (typeof row['effective_at'] === 'bigint' ? row['effective_at'] : 2n ** 63n);
+  // Sorting is stable: rows come in order of receipt.
+  const sorted = rows.transactions.toSorted(
+    (a, b) => Number(instant(a) > instant(b)) - Number(instant(a) < instant(b)),
+  );
+  return {
+    transactions: sorted,
+    entries: sorted.flatMap(({ event_id: id }) => rows.entries.filter(({ event_id: of }) => of === id)),
+    unreconciled: rows.unreconciled,
+  };
+}
+
+describe.each([
+  ['by date', byDate],
+  ['by order', byOrder],
+])('transactions received %s', (_, asked) => {
+  test('become the rows that the slow reference reads from the same bytes', () => {
+    fc.assert(
+      fc.property(fc.gen(), (draw) => {
+        const pages = [transactionsPage(draw), transactionsPage(draw)];
+        expect(collected(asked, pages)).toEqual(expected(asked, pages));
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test('have net amounts that add up to their total, whatever is in them', () => {
+    fc.assert(
+      fc.property(fc.gen(), (draw) => {
+        const { transactions, entries } = collected(asked, [transactionsPage(draw)]);
+        for (const { event_id: id, transaction_type: type, total_amount: total, currency } of transactions) {
+          if (total === null || type === 'Transfer') continue;
+          const net = entries.filter((entry) => entry['event_id'] === id && entry['role'] === 'net');
+          expect(net.map((entry) => entry['currency'])).toEqual(net.map(() => currency));
+          expect(net.reduce((sum, { amount }) => sum + BigInt(String(amount)), 0n)).toBe(total);
+        }
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+const usd = (amount: string): string => `{"currencyCode":"USD","currencyAmount":${amount}}`;
+const node = (type: string, amount: string, ...children: string[]): string =>
+  `{"breakdownType":"${type}","breakdownAmount":${usd(amount)},"breakdowns":${children.length > 0 ? `[${children.join(',')}]` : 'null'}}`;
+const product = '"contexts":[{"contextType":"ProductContext","sku":"S","asin":"A","quantityShipped":2}]';
+
+/** What counts of one transaction: path, types, name, kind, sku and hundredths of each amount. */
+function netOf(transaction: string): unknown[] {
+  const { entries } = collected(byDate, [`{"payload":{"transactions":[${transaction}]}}`]);
+  return entries
+    .filter(({ role }) => role === 'net')
+    .map(({ path, breakdown, kind, sku, amount }) => [path, breakdown, kind, sku, Number(amount) / 1e6]);
+}
+
+describe('what counts', () => {
+  test('are the deepest breakdowns of the items that add up', () => {
+    const fees = node('AmazonFees', '-3', node('Commission', '-3', node('Base', '-2.5'), node('Promo', '-0.5')));
+    const charges = node('ProductCharges', '13.00', node('OurPricePrincipal', '12'), node('Lost', '0.5'));
+    const tree = `"breakdowns":[${(node('Sales', '13'), node('Expenses', '-3'))}]`;
+    const item = `{"totalAmount":${usd('10')},${product},"breakdowns":[${charges},${fees}]}`;
+    const below = 'items[].breakdowns[]';
+    expect(netOf(`{"transactionType":"Shipment","totalAmount":${usd('10')},"items":[${item}],${tree}}`)).toEqual([
+      [`${below}.breakdownAmount`, 'ProductCharges', 'charge', 'S', 13],
+      [`${below}.breakdowns[].breakdowns[].breakdownAmount`, 'AmazonFees/Commission/Base', 'fee', 'S', -2.5],
+      [`${below}.breakdowns[].breakdowns[].breakdownAmount`, 'AmazonFees/Commission/Promo', 'fee', 'S', -0.5],
+    ]);
+  });
+
+  test('are the breakdowns of the transaction where its only item has none, with its sku', () => {
+    const tree = `"breakdowns":{"breakdowns":[${node('Sales', '4', node('FBAInventoryReimbursement', '4'))}]}`;
+    const item = `"items":[{"totalAmount":${usd('4')},${product},"breakdowns":[]}]`;
+    const type = '"transactionType":"FBAInventoryReimbursement"';
+    expect(netOf(`{${type},"totalAmount":${usd('4')},${item},${tree}}`)).toEqual([
+      [
+        'breakdowns.breakdowns[].breakdowns[].breakdownAmount',
+        'Sales/FBAInventoryReimbursement',
+        'reimbursement',
+        'S',
+        4,
+      ],
+    ]);
+    expect(netOf(`{${type},"totalAmount":${usd('4')},${item}}`)).toEqual([
+      ['items[].totalAmount', null, 'reimbursement', 'S', 4],
+    ]);
+  });
+
+  test('is the total where nothing adds up to it, which is counted', () => {
+    const page = `{"payload":{"transactions":[{"transactionType":"Refund","totalAmount":${usd('5')},"breakdowns":[${node('Tax', '4.99')}]}]}}`;
+    const { batches, warnings } = collect(byDate, [page]);
+    expect(batches.map(({ tags }) => tags)).toEqual([{ net: '{"USD":"5.000000"}' }, { net: '{"USD":"5.000000"}' }]);
+    expect(warnings['unreconciled']).toEqual(new Map([['Refund', 1]]));
+  });
+
+  test('is nothing of a transfer to the bank', () => {
+    expect(netOf(`{"transactionType":"Transfer","totalAmount":${usd('-500')},"items":null}`)).toEqual([]);
+  });
+
+  test('is what is exact: amounts beyond DECIMAL(18,6) and other currencies never add up', () => {
+    const eur = node('Tax', '5').replace('USD', 'EUR');
+    const total = ['totalAmount', null, 'unknown', null];
+    expect(netOf(`{"totalAmount":${usd('5')},"breakdowns":[${eur}]}`)).toEqual([[...total, 5]]);
+    expect(netOf(`{"totalAmount":${usd('1e13')},"breakdowns":[${node('Tax', '1e13')}]}`)).toEqual([[...total, 0]]);
+    const most = '999999999999.999999';
+    expect(netOf(`{"totalAmount":${usd(most)},"breakdowns":[${node('Tax', most)}]}`)).toHaveLength(1);
+  });
+
+  test('is found in time among many breakdowns, deep ones, and many keys', () => {
+    const wide = Array.from({ length: 50_000 }, () => node('Tax', '1'));
+    let deep = node('Base', '1');
+    for (let level = 0; level < 200; level++) deep = node('Tax', '1', deep);
+    const keys = Array.from({ length: 50_000 }, (_, at) => `"k${at}":0`);
+    const many = [
+      `{"totalAmount":${usd('50000')},"breakdowns":[${wide.join(',')}]}`,
+      `{"totalAmount":${usd('1')},"breakdowns":[${deep}]}`,
+      `{"totalAmount":${usd('1')},${keys.join(',')}}`,
+    ];
+    const began = performance.now();
+    const { batches } = collect(byDate, [`{"payload":{"transactions":[${many.join(',')}]}}`]);
+    expect(performance.now() - began).toBeLessThan(15_000);
+    expect(batches.map(({ rows }) => rows.numRows)).toEqual([50_001 + 202 + 1, 3]);
+    expect(batches[0]?.tags).toEqual({ net: '{"USD":"50002.000000"}' });
+  });
+});
+
+test('rows are in Parquet what they are in memory', async () => {
+  const tree = `"breakdowns":[${node('Sales', '13.5', node('ProductCharges', '12'), node('Tax', '1.5'))}]`;
+  const item = `{"totalAmount":${usd('13.5')},${product},${tree}}`;
+  const whole = `{"transactionId":"t","transactionType":"Shipment","transactionStatus":"Deferred","postedDate":"2024-03-02T00:00:00Z","totalAmount":${usd('13.50')},"items":[${item}],${tree},"contexts":[{"contextType":"DeferredContext","deferralReason":"DD7","maturityDate":"2024-03-20T00:00:00Z"}],"relatedIdentifiers":[{"relatedIdentifierName":"ORDER_ID","relatedIdentifierValue":"o"}]}`;
+  const { batches } = collect(byDate, [`{"payload":{"transactions":[${whole},{"totalAmount":${usd('1e15')}}]}}`]);
+  const folder = await temporaryFolder();
+  const database = await openDatabase();
+  for (const { table, rows } of batches) {
+    await writeFile(join(folder, `${table.name}.parquet`), await parquetFile(table, [rows], new Map()));
+  }
+  const from = (table: Table): string => fileLiteral(join(folder, `${table.name}.parquet`));
+  const described = await database.rows(`DESCRIBE SELECT * FROM ${from(transactions)}`);
+  expect(described.map((column) => [column['column_name'], column['column_type']])).toEqual(
+    transactions.columns.map((column) => [column.name, sqlType(column)]),
+  );
+  expect(
+    await database.rows(
+      `SELECT transaction_id, status, total_amount::VARCHAR AS total, total_text, amazon_order_id, deferral_reason,
+        maturity_at = TIMESTAMPTZ '2024-03-20T00:00:00Z' AS matures, posted_at IS NULL AS undated FROM ${from(transactions)} ORDER BY position`,
+    ),
+  ).toEqual([
+    {
+      ...{ transaction_id: 't', status: 'DEFERRED', total: '13.500000', total_text: null, amazon_order_id: 'o' },
+      ...{ deferral_reason: 'DD7', matures: true, undated: false },
+    },
+    {
+      ...{ transaction_id: null, status: null, total: null, total_text: '1e15', amazon_order_id: null },
+      ...{ deferral_reason: null, matures: null, undated: true },
+    },
+  ]);
+  expect(
+    await database.rows(
+      `SELECT breakdown, name, sku, quantity::INTEGER AS quantity, kind, amount::VARCHAR AS amount FROM ${from(transactionEntries)}
+        WHERE role = 'net' AND transaction_id = 't' ORDER BY entry`,
+    ),
+  ).toEqual([
+    {
+      breakdown: 'Sales/ProductCharges',
+      name: 'ProductCharges',
+      sku: 'S',
+      quantity: 2,
+      kind: 'charge',
+      amount: '12.000000',
+    },
+    { breakdown: 'Sales/Tax', name: 'Tax', sku: 'S', quantity: 2, kind: 'charge', amount: '1.500000' },
+  ]);
+  database.close();
+});
