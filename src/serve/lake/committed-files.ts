@@ -2,6 +2,11 @@ import type { Add } from '../../lake/delta/actions.js';
 import { DeltaTable } from '../../lake/delta/delta-table.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Clock } from '../../core/clock.js';
+import {
+  payouts,
+  settlementSummaries,
+  transactions,
+} from '../../sources/finances/api-2024-06-19/transaction-tables.js';
 import { events, groupEvents, groups, orderEvents } from '../../sources/finances/model/tables.js';
 import type { Snapshot } from '../../lake/delta/snapshot.js';
 import type { Store } from '../../lake/store/store.js';
@@ -137,7 +142,10 @@ function compare(a: bigint, b: bigint): number {
 }
 
 /** The tables that hold what was received. */
-const schemas = { events, groups, group_events: groupEvents, order_events: orderEvents };
+const schemas = {
+  ...{ events, groups, group_events: groupEvents, order_events: orderEvents },
+  ...{ transactions, payouts, settlement_summaries: settlementSummaries },
+};
 
 export type MainTable = keyof typeof schemas;
 
@@ -167,6 +175,9 @@ export class MainTables {
       groups: table('groups'),
       group_events: table('group_events'),
       order_events: table('order_events'),
+      transactions: table('transactions'),
+      payouts: table('payouts'),
+      settlement_summaries: table('settlement_summaries'),
     };
     this.#freshMs = freshMs;
   }

@@ -2,7 +2,7 @@ import { groupEventsPipeline } from '../../../pipelines/group-events.js';
 import { orderEventsPipeline } from '../../../pipelines/order-events.js';
 import { lostFile } from '../../core/duckdb/views.js';
 import { loadVersion } from '../../lake/loads/load-keys.js';
-import type { InstantRange, Ledger, LedgerPage, LedgerQuery } from '../http/ledger.js';
+import type { InstantRange, Ledger, LedgerPage, LedgerQuery, TransactionLedger } from '../http/ledger.js';
 import {
   CommittedFiles,
   nearestFiles,
@@ -13,6 +13,7 @@ import {
 import { localCopies, MissingFile, type LocalCopies } from './local-copies.js';
 import { OrderFiles } from './order-files.js';
 import * as stored from './stored-rows.js';
+import { payoutsByDate, summariesOf, transactionsByDate } from './stored-transactions.js';
 import { placeOfLast, placeText, readPlace, rowsBehind, type Place, type StoredRow } from './stored-rows.js';
 import { Readers } from './readers.js';
 
@@ -27,6 +28,9 @@ const aheadRoom = 32_000_000;
 
 /** Bytes of the local disk for copies of files of a lake that is elsewhere. */
 const copyRoom = 4_000_000_000;
+
+/** Milliseconds since 1970 that no record is dated after. */
+const latestMs = Date.parse('9999-12-31');
 
 /** Times that a question is asked again because a commit has replaced files while they were read. */
 const mostAttempts = 5;
@@ -63,6 +67,9 @@ export class LakeLedger implements Ledger {
       groups: files('groups', 'started_at'),
       group_events: files('group_events'),
       order_events: files('order_events'),
+      transactions: files('transactions'),
+      payouts: files('payouts', 'created_at'),
+      settlement_summaries: files('settlement_summaries', 'period_start'),
     };
     this.#readers = readers;
     this.#copies = copies;
@@ -115,6 +122,33 @@ export class LakeLedger implements Ledger {
     return isKnown || this.#isRead('order_events', orderEventsPipeline, unit) ? page : undefined;
   }
 
+  /** The tables of Finances 2024-06-19 and of payouts. A summary of a period isn't stored: it is answered with none. */
+  readonly byTransaction: TransactionLedger = {
+    transactions: ({ range, ...filters }, query) =>
+      this.#page(query, () =>
+        this.#byDate('transactions', (rows) => transactionsByDate(rows, filters), storable(range), filters),
+      ),
+    summaries: (question, query) =>
+      this.#page(query, () => {
+        const files = this.#files.settlement_summaries.all;
+        return this.#whole(JSON.stringify(question), ['settlement_summaries'], files, async (after, count) => {
+          const addresses = await this.#addresses(files);
+          return this.#rows(addresses, summariesOf(question, addresses, { after, count }));
+        });
+      }),
+    payouts: (question, query) =>
+      this.#page(query, () => {
+        const files = this.#files.payouts.all;
+        const range = storable(question.range);
+        const name = JSON.stringify(['payouts', { ...question, range }]);
+        return this.#whole(name, ['payouts'], files, async (after, count) => {
+          const addresses = await this.#addresses(files);
+          const within = { from: micros(range.from), to: micros(range.to) };
+          return this.#rows(addresses, payoutsByDate(question, addresses, within, { after, count }));
+        });
+      }),
+  };
+
   /** Frees what it holds; to be called once no question is open. */
   async close(): Promise<void> {
     this.#readers.close();
@@ -155,11 +189,17 @@ export class LakeLedger implements Ledger {
     return { items, next: placeText(last) };
   }
 
-  #byDate(table: 'events' | 'groups', query: typeof stored.eventsByDate, range: InstantRange): Question {
+  /** `filters`: what the query asks for beside the range. */
+  #byDate(
+    table: 'events' | 'groups' | 'transactions',
+    query: typeof stored.eventsByDate,
+    range: InstantRange,
+    filters: object = {},
+  ): Question {
     const [from, to] = [micros(range.from), micros(range.to)];
     const { all } = this.#files[table];
     return {
-      name: JSON.stringify([table, String(from), String(to), this.#tables.snapshot(table).version]),
+      name: JSON.stringify([table, String(from), String(to), this.#tables.snapshot(table).version, filters]),
       rowsAtOnce: rowsOf(all),
       read: async (after, count) => {
         const wanted = count + (after?.copies ?? 0);
@@ -210,6 +250,11 @@ export class LakeLedger implements Ledger {
 function rowsOf(files: readonly CommittedFile[]): number {
   const largest = files.reduce((most, { size, rows }) => (rows > 0 ? Math.max(most, size / rows) : most), 1);
   return Math.floor(bytesAtOnce / largest);
+}
+
+/** A range without an end, as far as a table can hold instants. */
+function storable({ from, to }: InstantRange): InstantRange {
+  return { from: Math.max(from, 0), to: Math.min(to, latestMs) };
 }
 
 /** The first microsecond that isn't before an instant in milliseconds. */

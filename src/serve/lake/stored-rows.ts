@@ -45,17 +45,17 @@ export interface RowRange extends InstantBounds {
   readonly count: number;
 }
 
-function eventColumns(instant = 'epoch_us(effective_at)'): string {
+function eventColumns(instant = 'epoch_us(effective_at)', list = 'event_list'): string {
   const window = 'coalesce(epoch_us(window_start), -1)';
-  return `${instant} AS instant, content_hash AS key, event_list AS list, ${window} AS "window", position, raw`;
+  return `${instant} AS instant, content_hash AS key, ${list} AS list, ${window} AS "window", position, raw`;
 }
 
 /** Events whose instant lies in the range. */
 export function eventsByDate({ files, from, to, after, count }: RowRange): Query {
-  return eventsInOrder(files, inRange({ from, to }), [], after, count);
+  return rowsInOrder(files, inRange({ from, to }), [], after, count);
 }
 
-function inRange({ from, to }: InstantBounds): string {
+export function inRange({ from, to }: InstantBounds): string {
   return `effective_at >= ${instant(from)} AND effective_at < ${instant(to)}`;
 }
 
@@ -65,19 +65,20 @@ export function eventsOfGroup(
   { files, within, after, count }: Omit<RowRange, 'from' | 'to'> & { readonly within: InstantBounds | undefined },
 ): Query {
   const where = within === undefined ? '' : ` AND ${inRange(within)}`;
-  return eventsInOrder(files, `group_id = $1${where}`, [groupId], after, count);
+  return rowsInOrder(files, `group_id = $1${where}`, [groupId], after, count);
 }
 
-/** Events that have an instant, from a place on: bounds and order on the column itself let DuckDB skip row groups. */
-function eventsInOrder(
+/** Events or transactions that have an instant, from a place on: bounds and order on the column itself let DuckDB skip row groups. */
+export function rowsInOrder(
   files: readonly string[],
   where: string,
   parameters: readonly Cell[],
   after: Place | undefined,
   count: number,
+  list?: string,
 ): Query {
   const order = `ORDER BY effective_at, content_hash LIMIT ${count}`;
-  const rows = `SELECT ${eventColumns()} FROM ${read(files)} WHERE ${where}`;
+  const rows = `SELECT ${eventColumns(undefined, list)} FROM ${read(files)} WHERE ${where}`;
   if (after === undefined) return { sql: `${rows} ${order}`, parameters };
   const at = instant(after.at);
   const behind = `effective_at >= ${at} AND (effective_at > ${at} OR content_hash >= $${parameters.length + 1})`;
@@ -124,7 +125,7 @@ export function eventsOfOrder(
 }
 
 /** The rows of a statement from a place on, in order. */
-function behind(sql: string, parameters: readonly Cell[], after: Place | undefined, count: number): Query {
+export function behind(sql: string, parameters: readonly Cell[], after: Place | undefined, count: number): Query {
   const key = `$${parameters.length + 1}`;
   const where = after === undefined ? '' : `WHERE instant > ${after.at} OR (instant = ${after.at} AND key >= ${key}) `;
   return {

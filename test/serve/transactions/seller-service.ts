@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { startEmulator, type EmulatorOptions } from '../../../src/emulator/emulator.js';
 import { createSeller, type SellerOptions } from '../../../src/emulator/seller/seller.js';
+import type { Ledger } from '../../../src/serve/http/ledger.js';
 import type { RunningService } from '../../../src/serve/http/server.js';
 import {
   amountsIn,
@@ -48,8 +49,16 @@ export const start = Date.parse('2025-06-15T12:34:56Z');
 /** A real service over a made-up seller, whose clock is moved by hand, until the test is over. */
 export async function startSeller(options: Options = {}, clock = handClock(start)): Promise<SellerService> {
   const { seed = 1, events = 1500, profile = 'plausible' as const, ...rest } = options;
-  const ledger = createSeller({ seed, events, profile }, clock);
-  const service = await startEmulator({ ...rest, ledger, clock });
+  return startOver(createSeller({ seed, events, profile }, clock), clock, rest);
+}
+
+/** A real service over a ledger, until the test is over. */
+export async function startOver(
+  ledger: Ledger,
+  clock: HandClock,
+  options: Partial<Omit<EmulatorOptions, 'ledger' | 'clock'>> = {},
+): Promise<SellerService> {
+  const service = await startEmulator({ ...options, ledger, clock });
   onTestFinished(() => service.close());
   async function raw(target: string, init?: RequestInit): Promise<Answer> {
     const response = await fetch(service.url + target, init);

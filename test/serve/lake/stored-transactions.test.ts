@@ -1,0 +1,164 @@
+import { onTestFinished, expect, test } from 'vitest';
+import type { Table } from '../../../src/core/columns/table.js';
+import { createSeller } from '../../../src/emulator/seller/seller.js';
+import { DeltaTable } from '../../../src/lake/delta/delta-table.js';
+import { diskStore } from '../../../src/lake/store/disk.js';
+import type { LedgerItem } from '../../../src/serve/http/ledger.js';
+import {
+  payouts,
+  settlementSummaries,
+  transactions,
+} from '../../../src/sources/finances/api-2024-06-19/transaction-tables.js';
+import { lakeFolder } from '../../core/duckdb/lake-fixture.js';
+import { isObject, type JsonObject, parse, readAll, textOf } from '../../emulator/seller/reading.js';
+import { handClock } from '../http/hand-clock.js';
+import {
+  day,
+  identifier,
+  idOf,
+  iso,
+  listIn,
+  pages,
+  paths,
+  payloadOf,
+  type Query,
+  type SellerService,
+  start,
+  startOver,
+  statusOf,
+} from '../transactions/seller-service.js';
+import { lakeLedger } from './served-lake.js';
+
+const range = { from: start - 60 * day, to: start };
+const month = { postedAfter: iso(range.from), postedBefore: iso(start - day) };
+
+const quoted = (text: string | undefined) => (text === undefined ? 'NULL' : `'${text.replaceAll("'", "''")}'`);
+const instant = (text: string | undefined) => `${quoted(text)}::TIMESTAMPTZ`;
+
+function marketplaceOf({ marketplaceDetails, partnerMetadata }: JsonObject): string | undefined {
+  const details = marketplaceDetails ?? partnerMetadata;
+  return isObject(details) ? textOf(details['marketplaceId']) : undefined;
+}
+
+/** Rows as a pipeline would write them, as far as they are asked for. */
+function transactionRow({ json }: LedgerItem, position: number): string {
+  const one = parse(json);
+  const columns = {
+    content_hash: quoted(idOf(one)),
+    effective_at: instant(textOf(one['postedDate'])),
+    status: quoted(statusOf(one)),
+    marketplace_id: quoted(marketplaceOf(one)),
+    amazon_order_id: quoted(identifier(one, 'ORDER_ID')),
+    group_id: quoted(identifier(one, 'FINANCIAL_EVENT_GROUP_ID')),
+    window_start: instant(iso(range.from)),
+    position: `${position}::BIGINT`,
+    raw: quoted(json),
+  };
+  return `SELECT ${Object.entries(columns)
+    .map(([name, value]) => `${value} AS ${name}`)
+    .join(', ')}`;
+}
+
+function payoutRow({ json }: LedgerItem): string {
+  const one = parse(json);
+  return (
+    `SELECT ${quoted(textOf(one['id']))} AS payout_id, 'Standard Orders' AS account_type, ${quoted(marketplaceOf(one))} AS ` +
+    `marketplace_id, ${instant(textOf(one['creationDate']))} AS created_at, ${quoted(json)} AS raw, NULL::TIMESTAMPTZ AS window_start`
+  );
+}
+
+function summaryRow({ json }: LedgerItem): string {
+  const one = parse(json);
+  return (
+    `SELECT ${quoted(identifier(one, 'SETTLEMENT_ID'))} AS settlement_id, 'Standard Orders' AS account_type, ` +
+    `${quoted(marketplaceOf(one))} AS marketplace_id, ${instant(textOf(one['periodStart']))} AS period_start, 0::BIGINT AS position, ${quoted(json)} AS raw`
+  );
+}
+
+/** A service over a lake that has a seller's transactions, payouts and summaries, and what it should answer. */
+async function lakeOfTransactions() {
+  const clock = handClock(start);
+  const folder = lakeFolder();
+  onTestFinished(() => {
+    folder.remove();
+  });
+  const { byTransaction } = createSeller({ seed: 5, events: 900, profile: 'plausible' }, clock);
+  if (byTransaction === undefined) throw new Error('expected a seller with transactions');
+  const everything = { ...{ status: undefined, marketplaceId: undefined }, orderId: undefined, groupId: undefined };
+  const accounts = { marketplaceIds: undefined, accountType: undefined };
+  const read = (ask: Parameters<typeof readAll>[0]) => readAll(ask, { asOf: start });
+  const all = await read((query) => byTransaction.transactions({ range, ...everything }, query));
+  const paid = await read((query) => byTransaction.payouts({ range, payoutId: undefined, ...accounts }, query));
+  const settlementId = all.map(({ json }) => identifier(parse(json), 'SETTLEMENT_ID')).find((id) => id !== undefined);
+  const summaries = await read((query) =>
+    byTransaction.summaries({ settlementId, days: undefined, ...accounts }, query),
+  );
+
+  const store = diskStore(folder.root);
+  async function commit(schema: Table, name: string, rows: readonly string[]): Promise<void> {
+    const path = `account=demo/month=2025-05/${name}.parquet`;
+    await folder.write(`${schema.name}/${path}`, rows.join(' UNION ALL '));
+    const table = new DeltaTable(schema, store, clock);
+    await table.refresh();
+    const partitionValues = { account: 'demo', month: '2025-05' };
+    await table.commit('WRITE', () => [
+      { add: { path, partitionValues, size: 1, modificationTime: 0, dataChange: true } },
+      { txn: { appId: `ledgerlake/${schema.name}/demo/${name}`, version: 1 } },
+    ]);
+  }
+  const rows = all.map(transactionRow);
+  await commit(transactions, 'first', rows.slice(0, 200));
+  await commit(transactions, 'second', rows.slice(200));
+  await commit(payouts, 'payouts', paid.map(payoutRow));
+  await commit(settlementSummaries, 'summaries', summaries.map(summaryRow));
+  const service = await startOver(await lakeLedger(folder.root, clock), clock);
+  return { service, all, paid, summaries, settlementId };
+}
+
+/** The results of all pages, byte for byte. */
+async function resultsOf(service: SellerService, query: Query): Promise<string[]> {
+  const answers = await pages(service, paths.transactions, query);
+  return answers.map(({ text }) => text);
+}
+
+test('a lake answers the operations from its stored bytes', async () => {
+  const { service, all, paid, summaries, settlementId } = await lakeOfTransactions();
+  const posted = ({ json }: LedgerItem) => Date.parse(textOf(parse(json)['postedDate']));
+  const expected = all.filter((item) => posted(item) < start - day);
+  expect(expected.length).toBeGreaterThan(500);
+
+  const check = async (query: Query, keeps: (one: JsonObject) => boolean) => {
+    const texts = await resultsOf(service, query);
+    const kept = expected.filter(({ json }) => keeps(parse(json)));
+    expect(kept.length).toBeGreaterThan(0);
+    expect(
+      texts.reduce(
+        (count, text) => count + listIn(payloadOf({ ...empty, body: parse(text) }), 'transactions').length,
+        0,
+      ),
+    ).toBe(kept.length);
+    for (const { json } of kept) expect(texts.some((text) => text.includes(json))).toBe(true);
+  };
+  await check(month, () => true);
+  await check({ ...month, transactionStatus: 'DEFERRED_RELEASED' }, (one) => statusOf(one) === 'DEFERRED_RELEASED');
+  await check(
+    { ...month, marketplaceId: 'A1PA6795UKMFR9' },
+    (one) => (marketplaceOf(one) ?? 'A1PA6795UKMFR9') === 'A1PA6795UKMFR9',
+  );
+  for (const name of ['ORDER_ID', 'FINANCIAL_EVENT_GROUP_ID']) {
+    const relatedIdentifierValue = identifier(parse(expected[40]?.json ?? ''), name) ?? expect.fail(name);
+    await check(
+      { ...month, relatedIdentifierName: name, relatedIdentifierValue },
+      (one) => identifier(one, name) === relatedIdentifierValue,
+    );
+  }
+
+  expect(paid.length).toBeGreaterThan(10);
+  const payoutsText = `{"payouts":[${paid.map(({ json }) => json).join(',')}]}`;
+  expect((await service.get(paths.payouts, { createdAfter: iso(range.from) })).text).toBe(payoutsText);
+  const byId = { relatedIdentifierName: 'SETTLEMENT_ID', relatedIdentifierValue: settlementId };
+  expect((await service.get(paths.summary, byId)).text).toBe(`{"summaries":[${summaries[0]?.json ?? ''}]}`);
+  expect((await service.get(paths.summary, { periodStart: '2025-05-01' })).text).toBe('{"summaries":[]}');
+});
+
+const empty = { status: 200, headers: new Headers(), text: '', message: undefined };
