@@ -28,11 +28,11 @@ function namesOf({ range, relatedIdentifiers, filters }: Operation): readonly st
   return [range.after, range.before, ...related, ...filters, nextToken];
 }
 
-/** A date without a time, as an instant: its midnight in UTC. */
+/** A date as an instant: its midnight in UTC, which Amazon's own SDK sends for it. */
 function dateOf(name: string, text: string | undefined): Bound | undefined {
-  const bound = text !== undefined && /^\d{4}-\d\d-\d\d$/.test(text) ? boundOf(name, text) : undefined;
-  if (bound !== undefined || text === undefined) return bound;
-  throw invalidInput(`${name} must be an ISO 8601 date, such as 2025-01-31.`, text);
+  const bound = boundOf(name, text);
+  if (bound === undefined || bound.at % dayMs === 0) return bound;
+  throw invalidInput(`${name} must be an ISO 8601 date, such as 2025-01-31.`, bound.text);
 }
 
 /** Throws a Refusal for a bound that is too late, or bounds the wrong way round. */

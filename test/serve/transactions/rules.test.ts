@@ -226,7 +226,7 @@ describe('a filter', () => {
 describe('a summary', () => {
   test.each<readonly [name: string, query: Query, message: string]>([
     ['of nothing', {}, 'Either periodStart or relatedIdentifierName must be specified.'],
-    ['of an instant', { periodStart: '2025-05-01T00:00:00Z' }, 'must be an ISO 8601 date, such as'],
+    ['of an instant', { periodStart: '2025-05-01T12:00:00Z' }, 'must be an ISO 8601 date, such as'],
     [
       'of a period that ends before it begins',
       { periodStart: '2025-05-02', periodEnd: '2025-05-01' },
