@@ -1,6 +1,10 @@
 import { usageError } from '../../core/errors.js';
 import type { FaultRequest } from '../../serve/http/fault-injection.js';
 import { operations, type OperationName } from '../../sources/finances/api-2024-06-19/operations.js';
+import {
+  operations as eventOperations,
+  type OperationName as EventOperation,
+} from '../../sources/finances/api-v0/operations.js';
 
 /** When a fault hits. What is left out doesn't narrow it. */
 export interface FaultSettings {
@@ -154,6 +158,8 @@ const table = {
   'invalid-input': { ...passing, about: '400 InvalidInput; the identical request then succeeds' },
   'page-limit': {
     ...requests,
+    // The others have no parameter for it.
+    only: Object.keys(eventOperations) as EventOperation[],
     amount: whole(50, 'results'),
     about: '400 InvalidInput where the page asked for is larger than N results',
   },

@@ -147,3 +147,19 @@ test('recent-incomplete and history-limit hide transactions too', async () => {
     all.filter((one) => postedAt(one) >= start - 2 * day).length,
   );
 });
+
+test('token-loop: a page comes with the token that asked for it', async () => {
+  const service = await faulty({ 'token-loop': { when: ({ hasToken }) => hasToken, times: 1 } });
+  const answers = await pages(service, paths.transactions, month);
+  const [, second = [], third = []] = answers.map((answer) => listIn(payloadOf(answer), 'transactions'));
+  expect(third).toEqual(second);
+  expect(new Set(answers.flatMap((answer) => listIn(payloadOf(answer), 'transactions')).map(idOf)).size).toBe(
+    (await plain(month)).length,
+  );
+});
+
+test('page-limit leaves alone what has no parameter for the size of a page', async () => {
+  const service = await faulty({ 'page-limit': {} });
+  expect((await service.get(paths.transactions, week)).status).toBe(200);
+  expect((await service.get('/finances/v0/financialEvents', { PostedAfter: iso(start - day) })).status).toBe(400);
+});
