@@ -11,6 +11,7 @@ import { openLakeReader } from '../../src/app/query/lake-files.js';
 import type { RunEvent, Emit } from '../../src/core/events/run-event.js';
 import { createViews } from '../../src/core/duckdb/views.js';
 import { asKnownMacros } from '../../src/app/query/as-known.js';
+import { viewStatements } from '../../src/app/query/transaction-views.js';
 import { plainLog } from '../../src/observe/log/plain-log.js';
 
 /** A clock that stands still at an instant: who sleeps on it sleeps until it is woken by its signal. */
@@ -122,6 +123,6 @@ export async function database(lake: string, clock: Clock, query?: string): Prom
   const named = tables.filter(({ name }) => query === undefined || new RegExp(`\\b${name}\\b`).test(query));
   await createViews(opened, named, await lakeFiles());
   if (query !== undefined) return opened;
-  for (const macro of asKnownMacros) await opened.execute(macro);
+  for (const macro of [...asKnownMacros, ...viewStatements(tables)]) await opened.execute(macro);
   return opened;
 }

@@ -21,18 +21,20 @@ export const sqlCommand: CommandDefinition = {
   run: async (given, { clock, signal, log }) => {
     const format = readFormat(given);
     const lake = await readLake(given);
-    const [{ runSql }, { openLakeReader }, { asKnownMacros }, { historyPath }] = await Promise.all([
+    const [{ runSql }, { openLakeReader }, { asKnownMacros }, { viewStatements }, { historyPath }] = await Promise.all([
       import('../sql-shell/run-sql.js'),
       import('../../app/query/lake-files.js'),
       import('../../app/query/as-known.js'),
+      import('../../app/query/transaction-views.js'),
       import('../sql-shell/history-file.js'),
     ]);
+    const reader = await openLakeReader(lake, clock, log);
     return runSql({
       query: given.text('QUERY'),
       format,
       location: lake,
-      ...(await openLakeReader(lake, clock, log)),
-      macros: asKnownMacros,
+      ...reader,
+      macros: [...asKnownMacros, ...viewStatements(reader.tables)],
       input: process.stdin,
       output: process.stdout,
       errorOutput: process.stderr,

@@ -93,14 +93,17 @@ async function configured(given: Given) {
 
 /** The pipelines that a folder defines. Throws as `loadDefinitions` does. */
 async function loadOwn(folder: string): Promise<readonly CustomPipeline[]> {
-  const [{ loadDefinitions }, { customPipeline }, { pipelines }, { historyFamily }, { tables }] = await Promise.all([
-    import('../../sources/custom/load-definitions.js'),
-    import('../../sources/custom/custom-pipeline.js'),
-    import('../../../pipelines/all-pipelines.js'),
-    import('../../app/reconcile/event-history.js'),
-    import('../../sources/finances/lake-tables.js'),
-  ]);
+  const [{ loadDefinitions }, { customPipeline }, { pipelines }, { historyFamily }, { tables }, { transactionViews }] =
+    await Promise.all([
+      import('../../sources/custom/load-definitions.js'),
+      import('../../sources/custom/custom-pipeline.js'),
+      import('../../../pipelines/all-pipelines.js'),
+      import('../../app/reconcile/event-history.js'),
+      import('../../sources/finances/lake-tables.js'),
+      import('../../app/query/transaction-views.js'),
+    ]);
   const taken = [...pipelines, historyFamily].map(({ name }) => name);
-  const definitions = await loadDefinitions(folder, { pipelines: taken, tables: tables.map(({ name }) => name) });
+  const names = [...tables, ...transactionViews].map(({ name }) => name);
+  const definitions = await loadDefinitions(folder, { pipelines: taken, tables: names });
   return definitions.map((definition) => customPipeline(definition));
 }

@@ -18,7 +18,7 @@ export interface SessionOptions {
   readonly output: Output;
   readonly errorOutput: Writable;
   readonly signal?: AbortSignal | undefined;
-  /** Statements that make macros over the views. */
+  /** Statements that create macros and further views over the views. */
   readonly macros?: readonly string[];
 }
 

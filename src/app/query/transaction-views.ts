@@ -1,0 +1,104 @@
+import { identifier } from '../../core/duckdb/literals.js';
+
+/** A view over the views of a lake's tables. */
+interface QueryView {
+  readonly name: string;
+  readonly select: string;
+}
+
+/** Rows of the earned basis: what happened, when it happened. A release is the second record of a deferred sale. */
+const isEarned = "status IS DISTINCT FROM 'RELEASED' OR deferred_transaction_id IS NULL";
+
+/** Rows of the paid basis: what counts for settlements, when it is released, as v0 has it. */
+const isPaid = "status = 'RELEASED'";
+
+/** Each account's first instant of loaded transactions. */
+const switches = 'SELECT account, min(window_start) AS since_ FROM transactions GROUP BY account';
+
+/** Columns of `ledger` that both services have under one name. */
+const ledgerColumns = [
+  ...['account', 'month', 'event_id', 'entry', 'effective_at', 'amazon_order_id', 'sku', 'kind', 'name'],
+  ...['amount', 'amount_text', 'currency', 'group_id'],
+]
+  .map(identifier)
+  .join(', ');
+
+const ledger =
+  `WITH switches_ AS (${switches}) ` +
+  `SELECT 'v0' AS source, ${ledgerColumns} FROM entries LEFT JOIN switches_ USING (account) ` +
+  "WHERE role = 'net' AND (since_ IS NULL OR effective_at < since_) " +
+  `UNION ALL SELECT '2024-06-19' AS source, ${ledgerColumns} FROM transaction_entries_paid WHERE role = 'net'`;
+
+/** The time that both services were loaded for. */
+const spans =
+  'SELECT account, greatest(v0_.first_, later_.first_) AS first_, least(v0_.last_, later_.last_) AS last_ FROM ' +
+  '(SELECT account, min(window_start) AS first_, max(window_end) AS last_ FROM events GROUP BY account) AS v0_ JOIN ' +
+  '(SELECT account, min(window_start) AS first_, max(window_end) AS last_ FROM transactions GROUP BY account) AS later_ ' +
+  'USING (account)';
+
+/** Sums of each order in one service: of the shared time, and of everything that is loaded. */
+function orderSums(from: string): string {
+  return (
+    'SELECT account, amazon_order_id AS id_, currency, ' +
+    'sum(amount) FILTER (effective_at >= first_ AND effective_at < last_) AS sum_, sum(amount) AS all_, ' +
+    'max(effective_at) AS newest_ ' +
+    `FROM ${from} JOIN spans_ USING (account) WHERE role = 'net' AND amazon_order_id IS NOT NULL ` +
+    'GROUP BY account, amazon_order_id, currency'
+  );
+}
+
+const zero = 'CAST(0 AS DECIMAL(38,6))';
+const sums = `coalesce(v0_.sum_, ${zero}) AS v0, coalesce(later_.sum_, ${zero}) AS transactions`;
+
+/** Settlements that lie in the shared time as a whole. */
+const settlements =
+  'SELECT account, group_id AS id_, original_currency AS currency, ' +
+  'CAST(original_total - coalesce(beginning_balance, 0) AS DECIMAL(38,6)) AS sum_, ended_at AS newest_ ' +
+  "FROM groups JOIN spans_ USING (account) WHERE processing_status = 'Closed' " +
+  'AND original_total IS NOT NULL AND started_at >= first_ AND ended_at <= last_';
+
+/** The likely reason of a difference. The newest two days of a service may be incomplete. */
+function reason(deferred: string, absent: string, isEqual: string): string {
+  return (
+    `CASE WHEN ${deferred} THEN 'deferred' WHEN ${isEqual} OR newest > last_ - INTERVAL '48 hours' THEN 'late' ` +
+    `WHEN ${absent} THEN 'not there at all' ELSE 'other' END`
+  );
+}
+
+const differences =
+  `WITH spans_ AS (${spans}), ` +
+  `v0_orders_ AS (${orderSums('entries')}), later_orders_ AS (${orderSums('transaction_entries_paid')}), ` +
+  'orders_ AS (SELECT account, id_ AS id, currency, ' +
+  `${sums}, v0_.all_ IS NOT DISTINCT FROM later_.all_ AS is_equal_, v0_.id_ IS NULL OR later_.id_ IS NULL AS is_absent_, ` +
+  'greatest(v0_.newest_, later_.newest_) AS newest ' +
+  'FROM v0_orders_ AS v0_ FULL JOIN later_orders_ AS later_ USING (account, id_, currency)), ' +
+  "deferred_ AS (SELECT DISTINCT account, amazon_order_id AS id FROM transactions WHERE status = 'DEFERRED'), " +
+  `settlements_ AS (${settlements}), ` +
+  'paid_ AS (SELECT account, group_id AS id_, currency, sum(amount) AS sum_ FROM transaction_entries_paid ' +
+  "WHERE role = 'net' GROUP BY account, group_id, currency) " +
+  "SELECT account, 'order' AS subject, id, currency, v0, transactions, transactions - v0 AS difference, " +
+  `${reason('deferred_.id IS NOT NULL', 'is_absent_', 'is_equal_')} AS reason ` +
+  'FROM orders_ JOIN spans_ USING (account) LEFT JOIN deferred_ USING (account, id) WHERE v0 <> transactions ' +
+  "UNION ALL SELECT account, 'settlement', id, currency, v0, transactions, transactions - v0, " +
+  `${reason('is_deferred_', 'is_absent_', 'false')} FROM (` +
+  `SELECT account, id_ AS id, currency, v0_.newest_ AS newest, ${sums}, later_.id_ IS NULL AS is_absent_, ` +
+  "EXISTS (SELECT 1 FROM transactions AS of_ WHERE of_.account = v0_.account AND of_.group_id = v0_.id_ AND of_.status = 'DEFERRED') AS is_deferred_ " +
+  'FROM settlements_ AS v0_ LEFT JOIN paid_ AS later_ USING (account, id_, currency)) JOIN spans_ USING (account) ' +
+  'WHERE v0 <> transactions';
+
+/** The views of the two bases of deferred money, and what compares both services; each may read those before it. */
+export const transactionViews: readonly QueryView[] = [
+  { name: 'transactions_earned', select: `SELECT * FROM transactions WHERE ${isEarned}` },
+  { name: 'transaction_entries_earned', select: `SELECT * FROM transaction_entries WHERE ${isEarned}` },
+  { name: 'transactions_paid', select: `SELECT * FROM transactions WHERE ${isPaid}` },
+  { name: 'transaction_entries_paid', select: `SELECT * FROM transaction_entries WHERE ${isPaid}` },
+  { name: 'ledger', select: ledger },
+  { name: 'api_differences', select: differences },
+];
+
+/** Statements that create the views, but for those whose name one of the lake's tables has. */
+export function viewStatements(tables: readonly { readonly name: string }[]): readonly string[] {
+  return transactionViews
+    .filter(({ name }) => !tables.some((table) => table.name === name))
+    .map(({ name, select }) => `CREATE OR REPLACE VIEW ${identifier(name)} AS ${select}`);
+}

@@ -1,0 +1,168 @@
+import { expect, test, beforeEach, afterEach } from 'vitest';
+import { lakeTables } from '../../../src/app/query/lake-files.js';
+import { viewStatements } from '../../../src/app/query/transaction-views.js';
+import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
+import { createViews } from '../../../src/core/duckdb/views.js';
+
+type Values = Readonly<Record<string, string | number>>;
+
+let database: Database;
+beforeEach(async () => {
+  database = await openDatabase();
+  for (const { name, columns } of lakeTables) {
+    const folders = ['account', 'month'].map((folder) => ({ name: folder, type: 'VARCHAR' }));
+    const declared = [...columns, ...folders].map((column) => `"${column.name}" ${column.type}`);
+    await database.execute(`CREATE TABLE ${name} (${declared.join(', ')})`);
+  }
+  for (const statement of viewStatements(lakeTables)) await database.execute(statement);
+});
+afterEach(() => {
+  database.close();
+});
+
+async function insert(table: string, rows: readonly Values[]): Promise<void> {
+  for (const row of rows) {
+    const values = { account: 'shop', month: '2026-03', ...row };
+    const selected = Object.entries(values).map(([name, value]) => `'${value}' AS "${name}"`);
+    await database.execute(`INSERT INTO ${table} BY NAME SELECT ${selected.join(', ')}`);
+  }
+}
+
+const march = (day: number): string => `2026-03-${String(day).padStart(2, '0')}T00:00:00Z`;
+const window = { window_start: march(1), window_end: march(31) };
+
+/** One order's net amount in v0. */
+async function v0Sale(order: string, day: number, amount: string): Promise<void> {
+  const at = { effective_at: march(day), amazon_order_id: order };
+  await insert('events', [{ event_id: `v-${order}`, ...at, ...window }]);
+  await insert('entries', [{ event_id: `v-${order}`, ...at, role: 'net', kind: 'charge', amount, currency: 'USD' }]);
+}
+
+interface Sale {
+  readonly status: string;
+  readonly defers?: string;
+  readonly group?: string;
+}
+
+/** One transaction of an order, with its total as memo beside the net amount. */
+async function transaction(id: string, order: string, day: number, amount: string, of: Sale): Promise<void> {
+  const shared = {
+    ...{ event_id: id, transaction_id: id, effective_at: march(day), amazon_order_id: order, status: of.status },
+    ...(of.defers !== undefined && { deferred_transaction_id: of.defers }),
+    ...(of.group !== undefined && { group_id: of.group }),
+  };
+  await insert('transactions', [{ ...shared, total_amount: amount, currency: 'USD', ...window }]);
+  await insert('transaction_entries', [
+    { ...shared, entry: 0, role: 'memo', kind: 'unknown', amount, currency: 'USD' },
+    { ...shared, entry: 1, role: 'net', kind: 'charge', sku: 'S', amount, currency: 'USD' },
+  ]);
+}
+
+async function deferredSale(): Promise<void> {
+  await transaction('sale', 'o-1', 2, '10.00', { status: 'DEFERRED_RELEASED' });
+  await transaction('release', 'o-1', 9, '10.00', { status: 'RELEASED', defers: 'sale' });
+  await transaction('open', 'o-2', 10, '5.00', { status: 'DEFERRED' });
+  await transaction('fee', 'o-3', 11, '-1.00', { status: 'RELEASED' });
+  await transaction('odd', 'o-4', 12, '0.25', { status: 'RELEASED' });
+  await database.execute("UPDATE transactions SET status = NULL WHERE event_id = 'odd'");
+  await database.execute("UPDATE transaction_entries SET status = NULL WHERE event_id = 'odd'");
+}
+
+test('a deferred sale counts once on each basis', async () => {
+  await deferredSale();
+  const ids = async (view: string) =>
+    (await database.rows(`SELECT event_id FROM ${view} ORDER BY effective_at`)).map(({ event_id: id }) => id);
+  expect(await ids('transactions_earned')).toEqual(['sale', 'open', 'fee', 'odd']);
+  expect(await ids('transactions_paid')).toEqual(['release', 'fee']);
+  const sum = async (view: string) =>
+    (await database.rows(`SELECT sum(amount)::VARCHAR AS net FROM ${view} WHERE role = 'net'`))[0]?.['net'];
+  expect(await sum('transaction_entries_earned')).toBe('14.250000');
+  expect(await sum('transaction_entries_paid')).toBe('9.000000');
+});
+
+test('the ledger has v0 before the first loaded transactions, and the paid basis from then on', async () => {
+  await deferredSale();
+  await database.execute(`UPDATE transactions SET window_start = TIMESTAMPTZ '${march(9)}'`);
+  await v0Sale('o-0', 8, '3.00');
+  await v0Sale('o-1', 9, '10.00');
+  await insert('entries', [{ account: 'other', event_id: 'x', effective_at: march(20), role: 'net', amount: '7' }]);
+  await insert('entries', [{ event_id: 'memo', effective_at: march(1), role: 'memo', amount: '9' }]);
+  const rows = await database.rows(
+    'SELECT account, source, amazon_order_id, sku, kind, amount::VARCHAR AS amount FROM ledger ORDER BY effective_at',
+  );
+  expect(rows.map((row) => Object.values(row))).toEqual([
+    ['shop', 'v0', 'o-0', null, 'charge', '3.000000'],
+    ['shop', '2024-06-19', 'o-1', 'S', 'charge', '10.000000'],
+    ['shop', '2024-06-19', 'o-3', 'S', 'charge', '-1.000000'],
+    ['other', 'v0', null, null, null, '7.000000'],
+  ]);
+  const described = (await database.rows('DESCRIBE ledger')).map(({ column_name: name }) => name);
+  expect(described).toEqual(
+    expect.arrayContaining([
+      'source',
+      'effective_at',
+      'amazon_order_id',
+      'sku',
+      'kind',
+      'name',
+      'amount',
+      'currency',
+      'group_id',
+    ]),
+  );
+});
+
+test('differences between both services have their likely reason', async () => {
+  const differences = async () =>
+    (
+      await database.rows(
+        'SELECT subject, id, v0::VARCHAR, transactions::VARCHAR, difference::VARCHAR, reason FROM api_differences ORDER BY ALL',
+      )
+    ).map((row) => Object.values(row));
+  await v0Sale('same', 5, '10.00');
+  expect(await differences()).toEqual([]);
+  await transaction('t-same', 'same', 6, '10.00', { status: 'RELEASED' });
+  await v0Sale('waits', 5, '4.00');
+  await transaction('t-waits', 'waits', 5, '4.00', { status: 'DEFERRED' });
+  await v0Sale('lacks', 5, '2.00');
+  await transaction('t-more', 'more', 5, '8.00', { status: 'RELEASED' });
+  await v0Sale('newest', 30, '1.00');
+  await v0Sale('cents', 5, '1.00');
+  await transaction('t-cents', 'cents', 5, '1.01', { status: 'RELEASED' });
+  // Loaded on both sides, but outside of the days that both have.
+  await v0Sale('edge', 5, '6.00');
+  await transaction('t-edge', 'edge', 5, '6.00', { status: 'RELEASED' });
+  await database.execute(`UPDATE entries SET effective_at = TIMESTAMPTZ '2026-02-27' WHERE amazon_order_id = 'edge'`);
+  const closed = { processing_status: 'Closed', original_currency: 'USD', started_at: march(2), ended_at: march(16) };
+  await insert('groups', [
+    { group_id: 'G-1', original_total: '30.00', beginning_balance: '2.00', ...closed },
+    { group_id: 'G-2', original_total: '9.00', ...closed },
+    { group_id: 'G-3', original_total: '5.00', ...closed },
+    { group_id: 'open', original_total: '5.00', ...closed, processing_status: 'Open' },
+    { group_id: 'before', original_total: '5.00', ...closed, started_at: '2026-02-20' },
+  ]);
+  await transaction('g-1', 'more-1', 6, '28.00', { status: 'RELEASED', group: 'G-1' });
+  await v0Sale('more-1', 6, '28.00');
+  await transaction('g-3', 'more-3', 6, '4.00', { status: 'RELEASED', group: 'G-3' });
+  await v0Sale('more-3', 6, '4.00');
+  expect(await differences()).toEqual([
+    ['order', 'cents', '1.000000', '1.010000', '0.010000', 'other'],
+    ['order', 'edge', '0.000000', '6.000000', '6.000000', 'late'],
+    ['order', 'lacks', '2.000000', '0.000000', '-2.000000', 'not there at all'],
+    ['order', 'more', '0.000000', '8.000000', '8.000000', 'not there at all'],
+    ['order', 'newest', '1.000000', '0.000000', '-1.000000', 'late'],
+    ['order', 'waits', '4.000000', '0.000000', '-4.000000', 'deferred'],
+    ['settlement', 'G-2', '9.000000', '0.000000', '-9.000000', 'not there at all'],
+    ['settlement', 'G-3', '5.000000', '4.000000', '-1.000000', 'other'],
+  ]);
+});
+
+test('the views are there over a lake without transactions, and leave tables of their names alone', async () => {
+  const empty = await openDatabase();
+  await createViews(empty, lakeTables, new Map());
+  for (const statement of viewStatements(lakeTables)) await empty.execute(statement);
+  expect(await empty.rows('SELECT count(*)::INTEGER AS n FROM ledger')).toEqual([{ n: 0 }]);
+  expect(await empty.rows('SELECT count(*)::INTEGER AS n FROM api_differences')).toEqual([{ n: 0 }]);
+  empty.close();
+  expect(viewStatements([...lakeTables, { name: 'ledger' }]).join()).not.toContain('"ledger"');
+});
