@@ -1,26 +1,14 @@
 import { createHash } from 'node:crypto';
 import { usageError } from '../../core/errors.js';
-import { shortInstant } from '../../core/numeric/instant.js';
-import { dayMs } from '../../core/windows.js';
-import type {
-  LedgerPage,
-  LedgerQuery,
-  PayoutQuestion,
-  SummaryQuestion,
-  TransactionLedger,
-  TransactionQuestion,
-} from '../../serve/http/ledger.js';
+import type { TransactionLedger, TransactionQuestion } from '../../serve/http/ledger.js';
 import type { EventListName } from '../../sources/finances/model/records.js';
 import { hash } from '../profiles/seeded-random.js';
-import type { Marketplace } from '../profiles/seller-profile.js';
 import { deferralReason, deferredSince, longestDeferral } from './deferrals.js';
 import type { Period } from './event-calendar.js';
-import type { EventFacts, EventStream, History } from './event-stream.js';
-import { fundTransferOf, type PeriodSums } from './settlement-groups.js';
+import type { EventFacts, History } from './event-stream.js';
+import { behind, createSettlementBooks, type Found, pageOf, type SellerBooks } from './settlement-books.js';
+import { fundTransferOf } from './settlement-groups.js';
 import {
-  accountType,
-  moneyJson,
-  relatedIdentifiersJson,
   sumNode,
   transactionJson,
   type TransactionFacts,
@@ -30,18 +18,7 @@ import {
 } from './transaction-json.js';
 import { TransactionSink } from './transaction-sink.js';
 
-const salt = { settlement: 83, payout: 84, shipment: 85, variety: 86 };
-
-/** What the books of transactions are about: the seller's events and settlements. */
-interface SellerBooks {
-  readonly seed: number;
-  readonly key: number;
-  readonly events: EventStream;
-  readonly sums: PeriodSums;
-  readonly historyOf: (query: LedgerQuery) => History;
-  /** What a settlement adds up to with its beginning balance, millionths. */
-  readonly totalOf: (period: Period, until: number) => Promise<bigint>;
-}
+const salt = { shipment: 85, variety: 86 };
 
 /** A list's events as transactions. */
 interface TransactionKind {
@@ -90,72 +67,21 @@ interface Posting {
   readonly postedAt: number;
 }
 
-/** Something that is found, the cursor behind it, and how it is written. */
-interface Found {
-  readonly cursor: string;
-  readonly write: () => string | Promise<string>;
-}
-
-async function pageOf(found: AsyncIterable<Found>, limit: number): Promise<LedgerPage> {
-  const items: { list: string; json: string }[] = [];
-  let last = '';
-  for await (const { cursor, write } of found) {
-    if (items.length === limit) return { items, next: last };
-    items.push({ list: '', json: await write() });
-    last = cursor;
-  }
-  return { items, next: undefined };
-}
-
-/** What comes behind a cursor; each thing's cursor is its own. */
-async function* behind(
-  found: Iterable<Found> | AsyncIterable<Found>,
-  cursor: string | undefined,
-): AsyncGenerator<Found> {
-  let isBehind = cursor === undefined;
-  for await (const one of found) {
-    if (isBehind) yield one;
-    else isBehind = one.cursor === cursor;
-  }
-}
-
 const eventCursor = /^E(?<ordinal>-?\d+)(?<stage>[dc])$/;
 
 /**
  * The seller's events as transactions: the same money, each event once, and a sale that was deferred once more under the id and
  * the date that it had then. What is deferred, released or paid follows from the seed and the instant that is asked about.
  */
-export function createTransactionBooks({
-  seed,
-  key,
-  events,
-  sums,
-  historyOf,
-  totalOf: settled,
-}: SellerBooks): TransactionLedger {
+export function createTransactionBooks(books: SellerBooks): TransactionLedger {
+  const { seed, key, events, historyOf, totalOf: settled } = books;
   const { profile, periods } = events;
   const sink = new TransactionSink(profile);
   const idOf = (...thing: readonly (string | number)[]) =>
     createHash('sha256')
       .update([seed, 'transaction', ...thing].join('/'))
       .digest('base64url');
-  const sellerId = `A${idOf('seller')
-    .replaceAll(/[^A-Za-z0-9]/g, '')
-    .slice(0, 13)
-    .toUpperCase()}`;
-  const numberOf = ({ marketplace, index }: Period) => index * profile.marketplaces.length + marketplace.index;
-  const numbered = (period: Period, use: number) =>
-    String(10_000 + (hash(key, numberOf(period), use) % 90_000)) +
-    String(Math.abs(numberOf(period)) % 1e6).padStart(6, '0');
-  const settlementIdOf = (period: Period) => numbered(period, salt.settlement);
-  const payoutIdOf = (period: Period) => numbered(period, salt.payout);
-  const settlementOf = (period: Period) =>
-    [
-      ['FINANCIAL_EVENT_GROUP_ID', periods.idOf(period)],
-      ['SETTLEMENT_ID', settlementIdOf(period)],
-    ] as const;
-  const partner = ({ id }: Marketplace) =>
-    `"partnerMetadata":{"partnerId":"${sellerId}","accountType":"${accountType}","marketplaceId":"${id}"}`;
+  const { sellerId, identifiersOf: settlementOf, payoutIdOf, closedIn, ...settlements } = createSettlementBooks(books);
 
   function eventJson({ event, stage, postedAt }: Posting, until: number): string {
     const { ordinal, at, list, marketplace, source } = event;
@@ -205,11 +131,6 @@ export function createTransactionBooks({
         deferredAt === undefined ? undefined : { reason: deferralReason, maturesAt: Math.floor(at / 1000) * 1000 },
       variety: profile.oddities ? hash(key, source, salt.variety) : undefined,
     });
-  }
-
-  /** The settlements that were closed by the end of a history, with what they paid. */
-  function closedIn({ periods: begun, until }: History): readonly Period[] {
-    return begun.filter(({ end }) => end <= until);
   }
 
   async function transferJson(period: Period, until: number): Promise<string | undefined> {
@@ -325,88 +246,8 @@ export function createTransactionBooks({
     yield* postingsFor(question, history, isAtEvents ? cursor : undefined);
   }
 
-  function isAsked(
-    { marketplaceIds, accountType: type = accountType }: SummaryQuestion | PayoutQuestion,
-    { id }: Marketplace,
-  ) {
-    return type === accountType && marketplaceIds?.includes(id) !== false;
-  }
-
-  function summaryJson(
-    marketplace: Marketplace,
-    net: bigint,
-    ids: readonly (readonly [string, string])[],
-    more: string,
-  ) {
-    return `{${partner(marketplace)},"netProceeds":${moneyJson(marketplace, net)},"relatedIdentifiers":${relatedIdentifiersJson(ids)},"breakdowns":[],${more}}`;
-  }
-
-  function* summariesFor(question: SummaryQuestion, history: History): Generator<Found> {
-    const { settlementId, days } = question;
-    const { until } = history;
-    for (const period of history.periods) {
-      const { marketplace, start, end } = period;
-      if (settlementId !== settlementIdOf(period) || !isAsked(question, marketplace)) continue;
-      const ended = end > until ? '' : `,"periodEnd":"${shortInstant(end)}"`;
-      const span = `"periodStart":"${shortInstant(start)}"${ended}`;
-      const ids = [['SETTLEMENT_ID', settlementId]] as const;
-      const net = () => sums.netOf(period, until);
-      yield { cursor: settlementId, write: async () => summaryJson(marketplace, await net(), ids, span) };
-    }
-    if (settlementId !== undefined || days === undefined) return;
-    for (const marketplace of profile.marketplaces) {
-      const begun = history.periods.find((period) => period.marketplace === marketplace)?.start ?? Infinity;
-      const from = days.first * dayMs;
-      const to = ((days.last ?? Math.floor(until / dayMs)) + 1) * dayMs;
-      if (!isAsked(question, marketplace) || Math.max(from, begun) >= to) continue;
-      const span = `"periodStart":"${shortInstant(from)}","periodEnd":"${shortInstant(to - 1000)}"`;
-      const net = () => sums.netOf({ marketplace, start: Math.max(from, begun), end: to }, until);
-      yield { cursor: marketplace.id, write: async () => summaryJson(marketplace, await net(), [], span) };
-    }
-  }
-
-  async function payoutJson(period: Period, until: number): Promise<string> {
-    const { marketplace, start, end } = period;
-    const total = await settled(period, until);
-    const { status, traceId, accountTail } = fundTransferOf(key, profile, period);
-    const reached =
-      total <= 0n ? 'NO_PAYOUT' : { Succeeded: 'PAID', Processing: 'IN_TRANSIT', Failed: 'FAILED' }[status];
-    const at = shortInstant(end);
-    const failure = reached === 'FAILED' ? ',"failureReason":"The bank refused the transfer"' : '';
-    return `{${[
-      `"id":"${payoutIdOf(period)}"`,
-      partner(marketplace),
-      `"currentStatus":"${reached}"`,
-      `"statusHistory":[{"status":"STARTED","lastUpdatedDate":"${at}"},{"status":"${reached}","lastUpdatedDate":"${at}"${failure}}]`,
-      ...(total <= 0n ? [] : ['"type":"SCHEDULED"', `"amount":${moneyJson(marketplace, total)}`]),
-      `"accountTail":"${accountTail}"`,
-      '"paymentMethod":"BANK_ACCOUNT"',
-      `"creationDate":"${at}"`,
-      `"traceId":"${traceId}"`,
-      `"period":{"startDate":"${shortInstant(start)}","endDate":"${at}"}`,
-      `"relatedIdentifiers":${relatedIdentifiersJson([['SETTLEMENT_ID', settlementIdOf(period)]])}`,
-    ].join(',')}}`;
-  }
-
-  function payoutsFor(question: PayoutQuestion, history: History): readonly Found[] {
-    const { range, payoutId } = question;
-    const wanted = closedIn(history).filter(
-      (period) =>
-        period.end >= range.from &&
-        period.end < range.to &&
-        (payoutId ?? payoutIdOf(period)) === payoutIdOf(period) &&
-        isAsked(question, period.marketplace),
-    );
-    const newestFirst = wanted.toSorted((a, b) => b.end - a.end || a.marketplace.index - b.marketplace.index);
-    return newestFirst.map((period) => ({
-      cursor: payoutIdOf(period),
-      write: () => payoutJson(period, history.until),
-    }));
-  }
-
   return {
     transactions: (question, query) => pageOf(transactionsFor(question, historyOf(query), query.cursor), query.limit),
-    summaries: (question, query) => pageOf(behind(summariesFor(question, historyOf(query)), query.cursor), query.limit),
-    payouts: (question, query) => pageOf(behind(payoutsFor(question, historyOf(query)), query.cursor), query.limit),
+    ...settlements,
   };
 }

@@ -203,6 +203,8 @@ export class TransactionSink implements EventSink {
     if (this.type !== '' && ['Adjustment', 'Transaction', 'Recovery'].includes(name)) {
       return typeNames[this.type] ?? this.type.replaceAll(/[^A-Za-z0-9]/g, '');
     }
+    // Only a provider's credit may come without a type.
+    if (name === 'Transaction') return 'SolutionProviderCredit';
     return name.charAt(0).toUpperCase() + name.slice(1);
   }
 

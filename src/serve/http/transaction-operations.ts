@@ -81,7 +81,7 @@ function continued(token: string, operation: OperationName, pairs: Pairs, { rule
   // What is encoded twice is still encoded: the live service fails then.
   if (token.includes('%')) throw new Refusal(500, 'We encountered an internal error. Please try again.');
   const parameter = parameters.nextToken;
-  const signed = token.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
+  const signed = token.replaceAll('+', '-').replaceAll('/', '_').replace(/=$/, '');
   const position = positionOf(signed, { parameter, operation, subject: undefined }, rules, now);
   if (tokenText(signed) !== token) throw invalidInput(`${parameter} must come unchanged.`, token);
   const first = position.chain.parameters ?? {};
@@ -102,10 +102,9 @@ function continued(token: string, operation: OperationName, pairs: Pairs, { rule
   return position;
 }
 
-/** A token as this API spells it: with characters that a client must encode. */
+/** A token as this API spells it: with a character at least that a client must encode. */
 function tokenText(signed: string): string {
-  const text = signed.replaceAll('-', '+').replaceAll('_', '/');
-  return text + '='.repeat((4 - (text.length % 4)) % 4);
+  return `${signed.replace(/=$/, '').replaceAll('-', '+').replaceAll('_', '/')}=`;
 }
 
 function read(operation: Operation, asked: AskedPage): PageRequest {
