@@ -3,6 +3,7 @@ import type { Clock } from '../core/clock.js';
 import type { Emit } from '../core/events/run-event.js';
 import type { Output } from '../core/text/sink.js';
 import type { DeltaTable } from '../lake/delta/delta-table.js';
+import { leaseText, type RunLease } from '../lake/upkeep/leases.js';
 
 /** Where a command reads the time, writes, and is told to stop. */
 export interface CommandContext {
@@ -37,5 +38,16 @@ export async function untilAborted(signal: AbortSignal): Promise<void> {
 export function emitDamagedCheckpoints(tables: readonly DeltaTable[], emit: Emit): void {
   for (const { path, fault = '' } of tables.flatMap(({ damagedCheckpoints }) => damagedCheckpoints)) {
     emit({ event: 'checkpoint-damaged', file: path, reason: fault });
+  }
+}
+
+/** Reports the runs that are at work on the lake already; of those that say so only runs of the same account. */
+export function emitOtherRuns({ others }: RunLease, account: string | undefined, emit: Emit): void {
+  for (const other of others) {
+    const whose = other.purpose?.account;
+    // Workers load many accounts into one lake side by side.
+    if (whose !== undefined && account !== undefined && whose !== account) continue;
+    const message = `another run is at work on the lake (${leaseText(other)}): both go on, and what both load counts once`;
+    emit({ event: 'message', message });
   }
 }

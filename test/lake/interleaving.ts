@@ -99,7 +99,7 @@ function sliceOf({ from, to, refresh, content, derived: rows }: Load): SliceComm
 
 const lease = (id: string): RunLease => {
   const done = () => Promise.resolve();
-  return { id, startedAt: 0, clearUp: done, cleared: () => undefined, release: done };
+  return { id, startedAt: 0, others: [], clearUp: done, cleared: () => undefined, release: done };
 };
 
 async function merge(lake: Lake): Promise<void> {

@@ -73,7 +73,7 @@ export async function forgetIn(
   readAccountName(account);
   if (!yes) await ask(store, account, before, confirm);
 
-  const lease = await acquireExclusiveLease(store, clock);
+  const lease = await acquireExclusiveLease(store, clock, { command: 'forget', account, pipelines: [] });
   try {
     await lake.refresh();
     // What a run that died took out of a derived table, and that still counts, must not pass for a leftover.

@@ -43,7 +43,7 @@ export async function importPages(options: ImportPagesOptions, context: RunConte
 
   const began = clock.now();
   const summaries = new ImportSummaries();
-  const lease = await acquireLease(store, clock);
+  const lease = await acquireLease(store, clock, { command: 'import', account: options.account, pipelines: [] });
   try {
     // Once the lease is held nothing is forgotten any more: what was until then must be known.
     await lake.refresh();
@@ -114,7 +114,7 @@ async function report(
   // Where the account's events are read from stays known.
   const last = await readLastRun(store);
   const endpoint = last?.account === account ? (last.endpoint ?? undefined) : undefined;
-  await noteRun(store, summary, { command: 'import', startedAt: began, endedAt, endpoint }, emit);
+  await noteRun(store, summary, { command: 'import', startedAt: began, endedAt, endpoint, asked: [] }, emit);
   emit({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds: summary.seconds });
   print(importText(summary, summaries));
   printJson(importObject(summary, summaries));

@@ -1,4 +1,4 @@
-import { emitDamagedCheckpoints, type RunContext } from '../context.js';
+import { emitDamagedCheckpoints, emitOtherRuns, type RunContext } from '../context.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { tables } from '../../sources/finances/lake-tables.js';
@@ -89,8 +89,10 @@ export async function load(
   await withRevisions(comparing, async (revisions) => {
     const lake = await Lake.open(store, [...tables, ...customTables], clock, revisions, kept);
     refuseMixing(account, lake.accounts(), options.lake);
-    const lease = await acquireLease(lake.store, clock);
+    const asked = withNeeds(job.pipelines).map(({ name }) => name);
+    const lease = await acquireLease(lake.store, clock, { command, account, pipelines: asked });
     try {
+      emitOtherRuns(lease, account, emit);
       // Once the lease is held nothing is forgotten any more: what was until then, the plan must know.
       await lake.refresh();
       // What a run that died has committed is noted nowhere yet.
@@ -135,7 +137,7 @@ export async function load(
       const failure = broken ?? emptyFailure(findings) ?? judge?.(lake);
       const seconds = (clock.now() - began) / 1000;
       const report: RunReport = { account, range, lake: options.lake, seconds, summaries, failure };
-      const note = { command, startedAt: began, endedAt: clock.now(), endpoint: options.endpoint };
+      const note = { command, startedAt: began, endedAt: clock.now(), endpoint: options.endpoint, asked };
       await noteRun(lake.store, report, note, emit);
       emit({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds });
       await present({ lake, report, findings });

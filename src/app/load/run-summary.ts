@@ -190,6 +190,8 @@ interface RunNote {
   readonly startedAt: number;
   readonly endedAt: number;
   readonly endpoint: string | undefined;
+  /** The pipelines that were asked for. */
+  readonly asked: readonly string[];
 }
 
 /**
@@ -199,7 +201,7 @@ interface RunNote {
 export async function noteRun(
   store: Store,
   { account, range, summaries, failure }: RunReport,
-  { command, startedAt, endedAt, endpoint }: RunNote,
+  { command, startedAt, endedAt, endpoint, asked }: RunNote,
   emit: Emit,
 ): Promise<void> {
   const pipelines = Object.fromEntries(
@@ -222,6 +224,7 @@ export async function noteRun(
       endpoint: address === undefined ? null : address.origin + address.prefix,
       failure: failure === undefined ? null : messageOf(failure),
       pipelines,
+      asked: [...asked],
     });
   } catch (error) {
     emit({ event: 'note-not-written', note: 'last-run', reason: messageOf(error) });

@@ -1,4 +1,4 @@
-import { emitDamagedCheckpoints, type RunContext } from '../context.js';
+import { emitDamagedCheckpoints, emitOtherRuns, type RunContext } from '../context.js';
 import { usageError } from '../../core/errors.js';
 import { printable } from '../../core/printable.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
@@ -120,8 +120,10 @@ export async function maintain(
     return;
   }
 
-  const lease = await acquireLease(lake.store, clock);
+  const names = families.map(({ pipeline }) => pipeline);
+  const lease = await acquireLease(lake.store, clock, { command, account, pipelines: names });
   try {
+    emitOtherRuns(lease, account, emit);
     for (const table of lake.tables) await table.dropWrongCheckpoints();
     // What a dead run left half-done is in the way of what it was about to replace.
     await vacuumLake(lake, lease, clock);

@@ -1,13 +1,15 @@
-import { defaultPipelines } from '../../../pipelines/all-pipelines.js';
+import { defaultPipelines, pipelines as allPipelines } from '../../../pipelines/all-pipelines.js';
 import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
 import { groupSlices, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
 import { settlementBreaks, type SettlementHole } from '../../sources/finances/api-v0/settlement-rows.js';
 import type { Lake } from '../../lake/lake.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
+import type { Lease } from '../../lake/upkeep/leases.js';
 import { demoAccount } from '../configuration/account.js';
 import { rangeMarginMs, readRange, type RangeOptions } from '../configuration/range.js';
 import { importedWindows } from '../../lake/loads/imported-days.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
+import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { byGroup, listing, mainTablesOf, type MainTable } from '../verify/main-tables.js';
@@ -41,6 +43,10 @@ export interface AccountStatus {
   /** Pipelines that have read something, and those of the default set that haven't. */
   readonly pipelines: readonly PipelineStatus[];
   readonly unused: readonly string[];
+  /** Those of which nothing is loaded although a run that did not come to its end was asked for them. */
+  readonly unfinished: readonly string[];
+  /** Up to which instant everything is loaded, milliseconds since 1970; undefined where nothing has a date. */
+  readonly coveredTo: number | undefined;
   /** Groups that were open when they were listed last. */
   readonly openGroups: readonly GroupSpan[];
   /** Groups of the range that are listed and whose events aren't loaded by group. */
@@ -63,19 +69,28 @@ export interface StatusQuestion {
   /** From the first loaded instant on; `start` or `end` undefined: as said there. */
   readonly range: Window;
   readonly lastRun: LastRun | undefined;
+  /** Runs that died. */
+  readonly died?: readonly Lease[];
   /** Where the user's own pipelines are defined, if that was said. */
   readonly pipelineFolder?: string | undefined;
 }
 
 /** What a lake holds for an account and what of a range it lacks, from the logs alone. */
 export function accountStatus(question: StatusQuestion): AccountStatus {
-  const { lake, location, account, range, lastRun } = question;
+  const { lake, location, account, range, lastRun, died = [] } = question;
   const used = mainTablesOf(lake).filter(({ pipeline, table }) => lake.loadKeys(pipeline, table, account).size > 0);
   const pipelines = used.map((main) => pipelineStatus(main, question));
   const lacking = pipelines.filter(({ gaps }) => gaps.length > 0);
   const gaps = lacking.flatMap((status) => status.gaps);
   const defaults = defaultPipelines.map(({ name }) => name);
-  const named = lacking.map(({ pipeline }) => pipeline);
+  const isBroken = lastRun?.status === 'failed' && lastRun.account === account;
+  const asked = new Set([
+    ...(isBroken ? (lastRun.asked ?? []) : []),
+    ...died.flatMap(({ purpose }) => (purpose?.account === account ? purpose.pipelines : [])),
+  ]);
+  const unfinished = pipelineNames.filter((name) => asked.has(name) && !used.some((main) => main.pipeline === name));
+  const named = [...lacking.map(({ pipeline }) => pipeline), ...unfinished];
+  const spans = [...gaps, ...(unfinished.length === 0 ? [] : [isBroken ? rangeOf(lastRun) : range])];
   const own = new Set(used.filter(({ isOwn }) => isOwn).map(({ pipeline }) => pipeline));
   const lackingCustom = named.filter((pipeline) => own.has(pipeline));
   const isDefault = lackingCustom.length === 0 && defaults.every((pipeline) => named.includes(pipeline));
@@ -84,7 +99,7 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
     pipelines: isDefault ? [] : named,
     lake: location,
     account,
-    range: { start: Math.min(...gaps.map(({ start }) => start)), end: Math.max(...gaps.map(({ end }) => end)) },
+    range: { start: Math.min(...spans.map(({ start }) => start)), end: Math.max(...spans.map(({ end }) => end)) },
     endpoint: known,
     pipelineFolder: question.pipelineFolder,
   };
@@ -97,7 +112,11 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
     // Who loads nothing but pipelines of their own has no use for these.
     unused: used.every(({ isOwn }) => isOwn)
       ? []
-      : defaults.filter((pipeline) => !used.some((main) => main.pipeline === pipeline)),
+      : defaults.filter(
+          (pipeline) => !used.some((main) => main.pipeline === pipeline) && !unfinished.includes(pipeline),
+        ),
+    unfinished,
+    coveredTo: coveredBy(used, question),
     openGroups: listed.flatMap(({ group }) => (group.end === null ? [group] : [])),
     groupsToLoad: isListed ? toLoad.filter(({ opened }) => isWithin(opened, range)).map(({ group }) => group) : [],
     holes: settlementBreaks(
@@ -105,10 +124,29 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
       loadedWindows(lake, listing.pipeline, listing.table, account),
     ).holes.filter(({ at }) => isWithin(at, range)),
     tables: tableStatuses(lake, account),
-    command: gaps.length === 0 ? undefined : backfillCommand(command),
+    command: spans.length === 0 ? undefined : backfillCommand(command),
     lackingCustom,
     isCustomOnly: lackingCustom.length === named.length,
   };
+}
+
+const pipelineNames = allPipelines.map(({ name }) => name);
+
+/** The range that a run was asked for. */
+function rangeOf({ from, to }: LastRun): Window {
+  return { start: Date.parse(from), end: Date.parse(to) };
+}
+
+/** Up to which instant all that loads windows has loaded them, as a sync has it. */
+function coveredBy(used: readonly MainTable[], { lake, account, range }: StatusQuestion): number | undefined {
+  const covered = used
+    .filter(({ loadKey }) => loadKey === 'window')
+    .map(({ pipeline, table }) => {
+      const loaded = loadedWindows(lake, pipeline, table, account);
+      return coveredTo(loaded, syncRange(loaded, range.end)) ?? -Infinity;
+    });
+  const least = Math.min(...covered);
+  return Number.isFinite(least) ? least : undefined;
 }
 
 /** The first instant that any pipeline (of the user's own only where no others have) has loaded or that was imported for an account, and the end of the last one. */

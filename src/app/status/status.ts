@@ -1,5 +1,5 @@
 import { isoInstant } from '../../core/numeric/instant.js';
-import { printable } from '../../core/printable.js';
+import { printable, printableLines } from '../../core/printable.js';
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import { grid } from '../../core/text/width.js';
@@ -7,9 +7,13 @@ import type { Column, Rows } from '../../core/text/rows.js';
 import { terminalWidth, writeText } from '../../core/text/sink.js';
 import type { Window } from '../../core/windows.js';
 import { readLastRun, type LastRun } from '../../lake/upkeep/last-run.js';
+import { leaseText, otherLeases, type Lease } from '../../lake/upkeep/leases.js';
+import type { Store } from '../../lake/store/store.js';
+import type { Clock } from '../../core/clock.js';
 import { holeText } from '../../sources/finances/api-v0/settlement-rows.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
+import { lagFailure, readDuration } from '../sync/freshness.js';
 import { openExistingLake } from '../query/lake-files.js';
 import { instantText, shellWord } from './command-text.js';
 import { calendarLines, legendLines, type CalendarOptions } from './calendar.js';
@@ -30,6 +34,8 @@ export interface StatusOptions extends RangeOptions {
   readonly account: string | undefined;
   /** Where the user's own pipelines are defined, if that was said. */
   readonly pipelineFolder?: string | undefined;
+  /** How old the lake may be, such as `2h`; undefined: as old as it is. */
+  readonly maxLag?: string | undefined;
   readonly format: Format;
   /** Whether a terminal is shown colours; without them it says the same. */
   readonly color: boolean;
@@ -43,27 +49,31 @@ const defaultWidth = 80;
  * and nothing else. The range is from the first loaded instant to now less the margin, unless it is given; where less than
  * a day has gone by since the last loaded instant it ends there, as what a lake can't hold yet is no gap.
  *
- * `table` is for people. `json` is one object: `lake`, `at`, `last_run` (as in `_last-run.json`, or null), `command` (null
+ * `table` is for people. `json` is one object: `lake`, `at`, `runs` (at work or died: `state`, `command`, `account`, `pipelines`,
+ * `host`, `pid`, `started_at`, `renewed_at`), `last_run` (as in `_last-run.json`, or null), `command` (null
  * unless nothing is loaded) and `accounts`, each with `account`, `from`, `to`, `command` (null without gaps), `pipelines`
  * (`pipeline`, `unit`, `loaded`, `gaps` as `{from, to}`, `days` as `{day, state}` with `full`, `empty`, `partial`,
- * `imported` or `missing`), `not_loaded`, `open_groups` and `groups_to_load` (`group_id`, `started_at`, `ended_at`),
+ * `imported` or `missing`), `not_loaded`, `unfinished`, `lag_seconds` (null: nothing has a date), `open_groups` and `groups_to_load` (`group_id`, `started_at`, `ended_at`),
  * `missing_settlements` (`at`, `side`: `after` or `before`, `group_id`) and `tables` (`table`,
  * `files`, `bytes`, `rows`). `csv` and `ndjson` have a row for each account, pipeline and day: `account`, `pipeline`, `day`,
  * `state`.
  *
- * @throws LedgerlakeError USAGE for a range that is none and where there is no lake, LAKE_STORE and LAKE_LOG where the lake can't be read
+ * @throws LedgerlakeError USAGE for a range that is none and where there is no lake, LAKE_STORE and LAKE_LOG where the lake can't be read,
+ * LAKE_LAG after all is written where an account's data is older than `maxLag`
  */
 export async function status(options: StatusOptions, { clock, output, log }: ReadingContext): Promise<void> {
   const now = clock.now();
   // Given or not, it must be a range before anything is read.
   if (options.from !== undefined) readRange(options, now);
+  const maxLagMs = options.maxLag === undefined ? undefined : readDuration('--max-lag', options.maxLag);
   const lake = await openExistingLake(options.lake, clock, log);
   const lastRun = await readLastRun(lake.store);
+  const runs = await readRuns(lake.store, clock);
   const accounts = [...lake.accounts()].filter((name) => options.account === undefined || name === options.account);
   const statuses = accounts.toSorted().map((account) => {
     const range = reportedRange(options, loadedRange(lake, account), now);
     const { lake: location, pipelineFolder } = options;
-    return accountStatus({ lake, location, account, range, lastRun, pipelineFolder });
+    return accountStatus({ lake, location, account, range, lastRun, died: runs.died, pipelineFolder });
   });
   const first = statuses.length > 0 ? undefined : firstCommand(options);
   switch (options.format) {
@@ -72,26 +82,70 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
       const text = (of: AccountStatus) => `${accountText(of, style)}\n${commandText(of, options, lastRun, now)}\n`;
       const held = `${options.lake} holds nothing${options.account === undefined ? '' : ` of ${options.account}`} yet.`;
       const emptyText = `${printable(held)} Load it with\n  ${printable(first ?? '')}\n\n`;
-      const texts = [...(first === undefined ? statuses.map(text) : [emptyText]), lastRunText(lastRun)];
+      const texts = [...(first === undefined ? statuses.map(text) : [emptyText]), runsText(runs), lastRunText(lastRun)];
       await writeText(output, texts, { isColoured: options.color });
-      return;
+      break;
     }
     case 'json': {
       const object = {
         lake: options.lake,
         at: isoInstant(now),
+        runs: [...runs.active.map(runObject('active')), ...runs.died.map(runObject('died'))],
         last_run: lastRun ?? null,
         command: first ?? null,
-        accounts: statuses.map(accountObject),
+        accounts: statuses.map((of) => accountObject(of, now)),
       };
       await writeText(output, [`${JSON.stringify(object, undefined, 2)}\n`]);
-      return;
+      break;
     }
     case 'csv':
     case 'csv-safe':
     case 'ndjson':
       await writeRows(output, options.format, dayColumns, chunksOf(...statuses.map(dayRows)));
   }
+  for (const { account, coveredTo } of statuses) {
+    const failure = lagFailure(coveredTo, maxLagMs, now, `account ${account}`);
+    if (failure !== undefined) throw failure;
+  }
+  const failure = statuses.length === 0 ? lagFailure(undefined, maxLagMs, now) : undefined;
+  if (failure !== undefined) throw failure;
+}
+
+/** The runs that are at work on a lake, and those that died. */
+interface Runs {
+  readonly active: readonly Lease[];
+  readonly died: readonly Lease[];
+}
+
+async function readRuns(store: Store, clock: Clock): Promise<Runs> {
+  const { living, dead } = await otherLeases(store, undefined, clock);
+  const expired = dead.flatMap(({ lease }) => lease ?? []);
+  // One that has ended left word of that.
+  return { active: living, died: expired.filter(({ ended }) => ended !== true) };
+}
+
+function runsText({ active, died }: Runs): string {
+  const lines = [
+    ...active.map((lease) => `At work: ${leaseText(lease)}\n`),
+    ...died.map(
+      (lease) =>
+        `Died: ${leaseText(lease)}, no word after ${isoInstant(lease.renewedAt)}; what it committed stays, and the next run clears the rest\n`,
+    ),
+  ];
+  return lines.map((line) => printableLines(line)).join('');
+}
+
+function runObject(state: 'active' | 'died'): (lease: Lease) => unknown {
+  return ({ host, pid, startedAt, renewedAt, purpose }) => ({
+    state,
+    command: purpose?.command ?? null,
+    account: purpose?.account ?? null,
+    pipelines: purpose?.pipelines ?? [],
+    host,
+    pid,
+    started_at: isoInstant(startedAt),
+    renewed_at: isoInstant(renewedAt),
+  });
 }
 
 function firstCommand({ lake, account }: StatusOptions): string {
@@ -100,7 +154,7 @@ function firstCommand({ lake, account }: StatusOptions): string {
 }
 
 function commandText(
-  { command, account, range, lackingCustom, isCustomOnly, unused }: AccountStatus,
+  { command, account, range, lackingCustom, isCustomOnly, unused, unfinished }: AccountStatus,
   { pipelineFolder }: StatusOptions,
   lastRun: LastRun | undefined,
   now: number,
@@ -116,10 +170,10 @@ function commandText(
       : []),
   ];
   const hint = lines.map((line) => `\n${printable(line)}`).join('');
-  return `To load the gaps:\n  ${printable(command)}${hint}\n`;
+  return `To load ${unfinished.length > 0 ? 'the rest' : 'the gaps'}:\n  ${printable(command)}${hint}\n`;
 }
 
-function accountObject(of: AccountStatus): unknown {
+function accountObject(of: AccountStatus, now: number): unknown {
   const group = ({ id, start, end }: AccountStatus['openGroups'][number]) => ({
     group_id: id,
     started_at: start === null ? null : isoInstant(start),
@@ -138,6 +192,8 @@ function accountObject(of: AccountStatus): unknown {
       days: days.map(({ start, state }) => ({ day: instantText(start), state })),
     })),
     not_loaded: of.unused,
+    unfinished: of.unfinished,
+    lag_seconds: of.coveredTo === undefined ? null : Math.round((now - of.coveredTo) / 1000),
     open_groups: of.openGroups.map(group),
     groups_to_load: of.groupsToLoad.map(group),
     missing_settlements: of.holes.map(({ at, side, beside }) => ({ at: isoInstant(at), side, group_id: beside.id })),
@@ -163,11 +219,14 @@ const mostListed = 10;
 
 /** What an account holds, for people. */
 function accountText(status: AccountStatus, options: CalendarOptions): string {
-  const { account, range, pipelines, unused, openGroups, groupsToLoad, holes, tables } = status;
+  const { account, range, pipelines, unused, unfinished, openGroups, groupsToLoad, holes, tables } = status;
   const lines = [`${printable(account)}, ${rangeText(range)}`, ''];
   for (const pipeline of pipelines) lines.push(...pipelineLines(pipeline, options), '');
   const isImporting = pipelines.some(({ days }) => days.some(({ state }) => state === 'imported'));
   if (pipelines.some(({ days }) => days.length > 0)) lines.push(...legendLines(options, isImporting), '');
+  if (unfinished.length > 0) {
+    lines.push(`Asked for and not begun, as the run ended early: ${printable(unfinished.join(', '))}`, '');
+  }
   if (unused.length > 0) lines.push(`Nothing loaded yet of: ${printable(unused.join(', '))}`, '');
   const opened = ({ id, start }: { id: string; start: number | null }) =>
     `${printable(id)}${start === null ? '' : `, since ${instantText(start)}`}`;
@@ -219,7 +278,7 @@ function pipelineLines({ pipeline, loadKey, loaded, days, gaps }: PipelineStatus
 
 function listLines(title: string, items: readonly string[], spaced = true): string[] {
   if (items.length === 0) return [];
-  const more = items.length > mostListed ? [`  and ${formatCount(items.length - mostListed, 'more')}`] : [];
+  const more = items.length > mostListed ? [`  and ${formatCount(items.length - mostListed)} more`] : [];
   const end = spaced ? [''] : [];
   return [`${title}:`, ...items.slice(0, mostListed).map((item) => `  ${item}`), ...more, ...end];
 }

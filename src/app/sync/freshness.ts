@@ -52,12 +52,13 @@ export function lagFailure(
   covered: number | undefined,
   maxLagMs: number | undefined,
   now: number,
+  whose = 'it',
 ): LedgerlakeError | undefined {
   if (maxLagMs === undefined || (covered !== undefined && now - covered <= maxLagMs)) return undefined;
   const found =
     covered === undefined
-      ? 'it holds nothing with a date'
-      : `it is ${formatSpan(now - covered)} old: it holds everything up to ${shortInstant(covered)}`;
+      ? `${whose} holds nothing with a date`
+      : `${whose} is ${formatSpan(now - covered)} old: it holds everything up to ${shortInstant(covered)}`;
   return new LedgerlakeError(
     'LAKE_LAG',
     `expected the lake to be at most ${formatSpan(maxLagMs)} old, ${found}; run again, or allow more with --max-lag`,

@@ -35,6 +35,8 @@ const lastRun = z.object({
   /** Why it failed; null where it didn't. */
   failure: z.string().nullable(),
   pipelines: z.record(z.string(), lastPipeline),
+  /** The pipelines that were asked for, also those that the run did not come to. */
+  asked: z.array(z.string()).exactOptional(),
 });
 
 export type LastPipeline = Readonly<z.infer<typeof lastPipeline>>;

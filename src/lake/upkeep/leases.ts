@@ -18,6 +18,14 @@ const deadAfterMs = 10 * 60_000;
 /** … and so is one whose clock is further ahead than any that runs: it would live for ever. */
 const mostAheadMs = dayMs;
 
+/** What a run does, for `status` and for other runs. */
+export interface RunPurpose {
+  readonly command: string;
+  /** Undefined: every account. */
+  readonly account?: string | undefined;
+  readonly pipelines: readonly string[];
+}
+
 /** Says that a run is at work on the lake, and since when. */
 export interface Lease {
   readonly host: string;
@@ -35,12 +43,15 @@ export interface Lease {
   readonly clearing?: boolean;
   /** Set where the run has ended before it had cleared up: what it left waits for a vacuum. */
   readonly ended?: boolean;
+  readonly purpose?: RunPurpose;
 }
 
 /** This run's lease: other runs leave alone what was written since it began. */
 export interface RunLease {
   readonly id: string;
   readonly startedAt: number;
+  /** The runs that were at work when it began. */
+  readonly others: readonly Lease[];
   /** Says that this run writes no files any more: what is left then is nobody's, also where two clear up at once. */
   clearUp(): Promise<void>;
   /** Notes that nothing is left of this run. */
@@ -60,8 +71,8 @@ export function leasePath(id: string): string {
  * @throws LedgerlakeError LAKE_STORE where the lake can't be written: known before the first request is sent;
  * LAKE_CONFLICT where a run works on it that must be alone
  */
-export async function acquireLease(store: Store, clock: Clock): Promise<RunLease> {
-  return hold(store, clock, { alone: false });
+export async function acquireLease(store: Store, clock: Clock, purpose?: RunPurpose): Promise<RunLease> {
+  return hold(store, clock, { alone: false, purpose });
 }
 
 /**
@@ -69,11 +80,15 @@ export async function acquireLease(store: Store, clock: Clock): Promise<RunLease
  *
  * @throws LedgerlakeError LAKE_STORE where the lake can't be written, LAKE_CONFLICT where another run is at work on it
  */
-export async function acquireExclusiveLease(store: Store, clock: Clock): Promise<RunLease> {
-  return hold(store, clock, { alone: true });
+export async function acquireExclusiveLease(store: Store, clock: Clock, purpose?: RunPurpose): Promise<RunLease> {
+  return hold(store, clock, { alone: true, purpose });
 }
 
-async function hold(store: Store, clock: Clock, { alone }: { alone: boolean }): Promise<RunLease> {
+async function hold(
+  store: Store,
+  clock: Clock,
+  { alone, purpose }: { readonly alone: boolean; readonly purpose?: RunPurpose | undefined },
+): Promise<RunLease> {
   const id = randomUUID();
   const path = leasePath(id);
   const startedAt = clock.now();
@@ -82,7 +97,7 @@ async function hold(store: Store, clock: Clock, { alone }: { alone: boolean }): 
   let isClear = false;
   const renew = () => {
     const times = { startedAt, renewedAt: clock.now() };
-    const lease: Lease = { host: hostname(), machine, pid, start, ...times, ...state };
+    const lease: Lease = { host: hostname(), machine, pid, start, ...times, ...state, ...(purpose && { purpose }) };
     return store.write(path, Buffer.from(JSON.stringify(lease)));
   };
   await renew();
@@ -101,6 +116,7 @@ async function hold(store: Store, clock: Clock, { alone }: { alone: boolean }): 
   return {
     id,
     startedAt,
+    others,
     clearUp: () => {
       state = { ...state, clearing: true };
       return renew();
@@ -117,13 +133,20 @@ async function hold(store: Store, clock: Clock, { alone }: { alone: boolean }): 
   };
 }
 
-function conflict(store: Store, { host, pid, startedAt, alone }: Lease): LedgerlakeError {
-  const since = isoInstant(startedAt);
+/** What a lease says, for people: `backfill of shop, process 12 on host, since 2025-01-01T00:00:00.000Z`. */
+export function leaseText({ host, pid, startedAt, purpose }: Lease): string {
+  const whose = purpose?.account === undefined ? '' : ` of ${purpose.account}`;
+  const what = purpose === undefined ? '' : `${purpose.command}${whose}, `;
+  return `${what}process ${pid} on ${host}, since ${isoInstant(startedAt)}`;
+}
+
+function conflict(store: Store, lease: Lease): LedgerlakeError {
+  const { alone } = lease;
   return new LedgerlakeError(
     'LAKE_CONFLICT',
     alone === true
-      ? `expected ${store.location} to be free, a run that must be alone on it is at work (host ${host}, process ${pid}, since ${since}); run again when it is done`
-      : `expected no other run on ${store.location}, one is at work (host ${host}, process ${pid}, since ${since}); run again when it is done`,
+      ? `expected ${store.location} to be free, a run that must be alone on it is at work (${leaseText(lease)}); run again when it is done`
+      : `expected no other run on ${store.location}, one is at work (${leaseText(lease)}); run again when it is done`,
   );
 }
 
@@ -148,6 +171,8 @@ export interface ExpiredLease {
   readonly path: string;
   /** What the run wrote it wrote before this; Infinity where the lease can't be read. */
   readonly wroteBefore: number;
+  /** Undefined where it can't be read. */
+  readonly lease: Lease | undefined;
 }
 
 /** The other runs that are at work on the lake, and those that were and have left their lease. */
@@ -166,7 +191,9 @@ export async function otherLeases(
     // One that can't be read nobody who lives has written: leases are written whole.
     const lease = parseNote(bytes, (value): Lease => leaseSchema.parse(value));
     if (lease !== undefined && (await isAlive(lease, clock.now()))) living.push(lease);
-    else dead.push({ path, wroteBefore: lease === undefined ? Infinity : lease.renewedAt + deadAfterMs });
+    else {
+      dead.push({ path, wroteBefore: lease === undefined ? Infinity : lease.renewedAt + deadAfterMs, lease });
+    }
   }
   return { living, dead };
 }
@@ -182,6 +209,13 @@ const leaseSchema = z.object({
   alone: z.boolean().exactOptional(),
   clearing: z.boolean().exactOptional(),
   ended: z.boolean().exactOptional(),
+  purpose: z
+    .object({
+      command: z.string().max(100),
+      account: z.string().max(1000).optional(),
+      pipelines: z.array(z.string().max(1000)).max(1000),
+    })
+    .exactOptional(),
 });
 
 async function isAlive({ machine, pid, start, renewedAt, ended }: Lease, now: number): Promise<boolean> {

@@ -453,7 +453,7 @@ describe('nothing is touched', () => {
     const files = hashesOf(await filesBelow(lake));
     const error = await failure(forgot({ lake }));
     expect([error.code, error.exitCode]).toEqual(['LAKE_CONFLICT', 1]);
-    expect(error.message).toContain(`one is at work (host ${hostname()}, process ${child.pid}`);
+    expect(error.message).toContain(`one is at work (process ${child.pid} on ${hostname()}`);
     expect(hashesOf(await filesBelow(lake))).toEqual(files);
 
     const ended = new Promise((resolve) => child.once('exit', resolve));

@@ -1,8 +1,11 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { status, type StatusOptions } from '../../../src/app/status/status.js';
 import { isFormat } from '../../../src/core/text/formats.js';
+import { diskStore } from '../../../src/lake/store/disk.js';
+import { acquireLease, leasePath } from '../../../src/lake/upkeep/leases.js';
 import { HandClock } from '../../core/clock.js';
 import { Kept } from '../../core/text/streams.js';
 import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
@@ -204,6 +207,63 @@ test('a note of the last run that cannot be understood is as good as none', asyn
   const text = await shown(extra);
   expect(text).toContain('Last run: no word of one\n');
   expect(text).toContain('beside the --endpoint that serves the account\n');
+});
+
+describe('runs', () => {
+  const purpose = { command: 'backfill', account: 'shop', pipelines: ['financial-events', 'group-events'] };
+
+  test('that are at work, or died, are shown; one that has ended is not', async () => {
+    extra = gaps.copy();
+    const store = diskStore(extra.root);
+    const running = await acquireLease(store, extra.clock, purpose);
+    const died = { ...purpose, account: 'other' };
+    const ended = await acquireLease(store, extra.clock, died);
+    const path = join(extra.root, leasePath(ended.id));
+    const lease = JSON.parse(readFileSync(path, 'utf8')) as object;
+    await ended.release();
+    expect(await shown(extra)).not.toContain('Died');
+    writeFileSync(path, JSON.stringify({ ...lease, pid: 0x7fff_fff0 }));
+    const text = await shown(extra);
+    expect(text).toContain(`At work: backfill of shop, process ${process.pid} on ${hostname()}, since 2025-03-08T`);
+    expect(text).toMatch(/^Died: backfill of other, process 2147483632 on .*; what it committed stays, and the next run clears the rest$/m);
+    const json = JSON.parse(await shown(extra, { format: 'json' })) as { runs: object[] };
+    expect(json.runs).toMatchObject([
+      { state: 'active', ...purpose, pid: process.pid },
+      { state: 'died', ...died, pid: 0x7fff_fff0 },
+    ]);
+    await running.release();
+  });
+
+  test('that ended early leave no word of "no gap": the command has every pipeline that was asked for', async () => {
+    extra = await loadedLake(smallLedger(), [{ pipelines: ['financial-events'] }]);
+    expect(await shown(extra)).toContain('No gap: what it has begun with is loaded');
+    const path = join(extra.root, '_last-run.json');
+    const run = JSON.parse(readFileSync(path, 'utf8')) as object;
+    const asked = ['financial-event-groups', 'financial-events', 'group-events'];
+    writeFileSync(path, JSON.stringify({ ...run, status: 'failed', failure: 'stopped', asked }));
+    const text = await shown(extra);
+    expect(text).not.toContain('No gap:');
+    expect(text).toContain('Asked for and not begun, as the run ended early: financial-event-groups, group-events\n');
+    expect(text).toMatch(/^ {2}ledgerlake backfill financial-event-groups group-events --lake .* --from 2025-02-20 /m);
+    // A run that was killed leaves no word but its lease.
+    writeFileSync(path, JSON.stringify(run));
+    const lease = await acquireLease(diskStore(extra.root), extra.clock, purpose);
+    await lease.release();
+    const killed = { host: 'h', machine: 'm', pid: 1, start: '0', startedAt: 0, renewedAt: 0, purpose };
+    writeFileSync(join(extra.root, leasePath(lease.id)), JSON.stringify(killed));
+    expect(await shown(extra)).toMatch(/^ {2}ledgerlake backfill group-events --lake /m);
+  });
+});
+
+test('--max-lag fails where an account has nothing that new, when all is written', async () => {
+  await expect(shown(gaps, { maxLag: '1h' })).rejects.toMatchObject({
+    ...{ code: 'LAKE_LAG', exitCode: 1 },
+    message: expect.stringMatching(/at most 1 h.* old, account shop is .* up to 2025-02-25/) as string,
+  });
+  expect(await shown(gaps, { maxLag: '100d' })).toContain('shop, 2025-02-20');
+  await expect(shown(gaps, { maxLag: 'soon' })).rejects.toMatchObject({ code: 'USAGE' });
+  const { accounts } = JSON.parse(await shown(gaps, { format: 'json' })) as { accounts: { lag_seconds: number }[] };
+  expect(accounts[0]?.lag_seconds).toBe(Math.round((gaps.clock.now() - Date.UTC(2025, 1, 25)) / 1000));
 });
 
 test('reads nothing but the logs and the note', async () => {
