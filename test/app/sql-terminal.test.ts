@@ -41,6 +41,15 @@ describe.runIf(hasTerminal)('the shell on a terminal', () => {
     first.type(ctrlC);
     await first.shows(/the statement was cancelled/);
 
+    first.type('SELECT 40\r');
+    await first.shows(/\.\.\.> /);
+    first.type('  + 2 AS sum;\r');
+    await first.shows(/sum\s+42\s/);
+    first.type(up);
+    await first.shows(/SELECT 40 \+ 2 AS sum;/);
+    first.type(ctrlC);
+    await first.shows(/\^C\s.*ledgerlake> /s);
+
     first.type('SELECT\r');
     await first.shows(/\.\.\.> /);
     first.type(`half a statement${ctrlC}`);
@@ -61,6 +70,7 @@ describe.runIf(hasTerminal)('the shell on a terminal', () => {
     expect(await first.ended()).toBe(0);
     const typed = await readFile(history, 'utf8');
     expect(typed).toContain('SELECT count(*) > 99 AS many FROM entries;\nSELEC;\n');
+    expect(typed).toContain('\nSELECT 40 + 2 AS sum;\n');
     expect(typed).not.toContain('half a statement');
     expect((await stat(history)).mode & 0o777).toBe(0o600);
 

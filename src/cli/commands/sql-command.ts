@@ -8,7 +8,8 @@ export const sqlCommand: CommandDefinition = {
   about: 'Query the lake with DuckDB, or open a shell',
   more:
     'Runs DuckDB over the committed files of the lake: a view for each table. Without a query it is a shell, with history,\n' +
-    'completion of tables, columns and keywords on Tab, and Ctrl-C to cancel a statement; .help lists its commands.',
+    'completion of tables, columns and keywords on Tab, and Ctrl-C to cancel a statement; .help lists its commands.\n' +
+    'On a terminal a table ends after 500 rows; a pipe, -o and every other format have all of them.',
   options: {
     ...shared('lake', 'config'),
     format: { type: 'text', default: 'table', choices: formats, about: 'Format of the results' },

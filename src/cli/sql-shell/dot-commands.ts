@@ -16,8 +16,8 @@ const help = `Statements end with a semicolon and may take several lines. Comman
 .quit             leaves, as Ctrl-D does
 .schema [TABLE]   columns and their types
 .tables           the tables
-On a terminal Tab completes names, the arrows bring back what was typed (but for lines that begin with a blank, and
-secrets), and Ctrl-C cancels the statement that runs or is typed, and leaves where there is none.
+On a terminal Tab completes names, the arrows bring back whole statements (but for those that begin with a blank, and
+secrets), a table ends after 500 rows, and Ctrl-C cancels the statement that runs or is typed, and leaves where there is none.
 `;
 
 interface DotCommandContext {

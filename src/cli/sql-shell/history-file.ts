@@ -20,8 +20,11 @@ export function historyPath(environment: Readonly<Record<string, string | undefi
 interface History {
   /** What earlier shells left. */
   readonly newestFirst: string[];
-  /** Takes a line; with `ended` it is the last one of its statement, whose lines are kept then. */
-  add(line: string, ended: boolean): Promise<void>;
+  /**
+   * Takes a line; with `ended` it is the last one of its statement, which is kept then. What is to be recalled of the statement,
+   * in the place of its lines: the whole of it where it can be written on one line.
+   */
+  add(line: string, ended: boolean): Promise<readonly string[]>;
   /** Drops the lines of a statement that hasn't ended. */
   forget(): void;
 }
@@ -48,15 +51,25 @@ export async function openHistory(path: string | undefined, warn: (line: string)
     newestFirst: earlier.toReversed(),
     add: async (line, ended) => {
       typed.push(line);
-      if (!ended) return;
-      const lines = typed;
+      if (!ended) return [];
+      const lines = recalled(typed);
       typed = [];
       await orWarn((file) => append(file, lines));
+      return lines;
     },
     forget: () => {
       typed = [];
     },
   };
+}
+
+/** A statement on one line, or its lines where one ends in a comment or within quotes: joined they would mean something else. */
+function recalled(lines: readonly string[]): readonly string[] {
+  const isBroken = (line: string) =>
+    line.includes('--') || [`'`, '"', '$$'].some((quote) => line.split(quote).length % 2 === 0);
+  if (lines.length === 1 || lines.some(isBroken)) return lines;
+  const [first = '', ...rest] = lines;
+  return [[first.trimEnd(), ...rest.map((line) => line.trim())].filter((line) => line !== '').join(' ')];
 }
 
 /** The lines, oldest first. */

@@ -1,4 +1,5 @@
-import { writeRows, type Format } from '../../core/text/formats.js';
+import { formatCount } from '../../core/text/amounts.js';
+import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import { writeText, type Output } from '../../core/text/sink.js';
 import { fileFault, lostFile } from '../../core/duckdb/views.js';
 import { createViews, type LakeFiles, type LakeTable } from '../../core/duckdb/views.js';
@@ -81,7 +82,15 @@ export class Session {
     const { output } = this;
     const { errorOutput } = this.#options;
     if (gives === 'rows' && plan && this.format === 'table') return writeText(output, planText(chunks));
-    if (gives === 'rows') return writeRows(output, this.format, columns, chunks);
+    if (gives === 'rows') {
+      if (output.isTTY !== true || this.format !== 'table') return writeRows(output, this.format, columns, chunks);
+      const { rows, isCut } = await firstRows(chunks);
+      const isRead = await writeRows(output, 'table', columns, chunksOf(rows), { footer: !isCut });
+      if (!isRead || !isCut) return isRead;
+      return writeText(errorOutput, [
+        `the first ${formatCount(mostOnTerminal, 'row')}: a LIMIT chooses others, a pipe, -o FILE or another format has all\n`,
+      ]);
+    }
     let count: unknown;
     for await (const rows of chunks) count = rows[0]?.[0];
     // Not a result: stdout stays empty, so that `--format json` never holds anything else.
@@ -89,6 +98,19 @@ export class Session {
       await writeText(errorOutput, [`${String(count)} ${count === 1n ? 'row' : 'rows'} written\n`]);
     return true;
   }
+}
+
+/** Rows of a table that a terminal is shown: more scroll away unread. */
+const mostOnTerminal = 500;
+
+/** The rows that a terminal is shown, and whether there are more, which are not asked for. */
+async function firstRows(chunks: AsyncIterable<Rows>): Promise<{ readonly rows: Rows; readonly isCut: boolean }> {
+  const rows: Rows[number][] = [];
+  for await (const chunk of chunks) {
+    rows.push(...chunk);
+    if (rows.length > mostOnTerminal) return { rows: rows.slice(0, mostOnTerminal), isCut: true };
+  }
+  return { rows, isCut: false };
 }
 
 /** The result with its first rows already read: most queries have opened all of their files by then. */

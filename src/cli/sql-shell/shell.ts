@@ -79,6 +79,24 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
       : { terminal: false, crlfDelay: Infinity }),
     ...(signal && { signal }),
   });
+  let recallable: string[] = [];
+  /** Lines of the statement that is typed, the newest first. */
+  let typed: string[] = [];
+  lines.on('history', (entries) => {
+    recallable = entries;
+  });
+  /** Puts a statement in the place of its lines, the newest of what the arrows bring back. */
+  const remember = async (line: string, ended: boolean): Promise<void> => {
+    if (line.trim() !== '') typed.unshift(line);
+    const [whole, ...others] = (await history?.add(line, ended)) ?? [];
+    if (!ended) return;
+    const parts = typed;
+    typed = [];
+    // What was typed ahead stands before them.
+    const at = recallable.indexOf(parts[0] ?? '');
+    const isThere = parts.every((part, index) => recallable[at + index] === part);
+    if (whole !== undefined && others.length === 0 && isThere) recallable.splice(at, parts.length, whole);
+  };
   // A terminal that was closed is an end of the input.
   input.on('error', () => {
     lines.close();
@@ -102,6 +120,7 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
       lines.write(null, { ctrl: true, name: 'u' });
       reader.rest();
       history?.forget();
+      typed = [];
       screen.write('^C\n');
       ask();
     } else lines.close();
@@ -133,10 +152,10 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
       const command = reader.pending ? undefined : /^\s*\.(.*)$/.exec(line)?.[1];
       if (command === undefined) {
         const statements = reader.push(line);
-        await history?.add(line, !reader.pending);
+        await remember(line, !reader.pending);
         for (const statement of statements) if (!(await attempt(() => run(statement)))) return 0;
       } else {
-        await history?.add(line, true);
+        await remember(line, true);
         const [, name = '', argument = ''] = /^(\S*)\s*(.*)$/.exec(command.replace(/[\s;]+$/, '')) ?? [];
         if (name === 'quit' || name === 'exit') return failures > 0 && !interactive ? 1 : 0;
         if (!(await attempt(() => dotCommand({ ...options, run }, name, argument)))) return 0;

@@ -30,10 +30,20 @@ test('keeps whole statements for the next shell, newest first, for nobody else',
   await history.add("KEY_ID 'hush');", true);
   await history.add('', true);
   await history.add('x'.repeat(20_000), true);
-  expect(await readFile(path, 'utf8')).toBe('SELECT 1;\nSELECT\n  2;\n');
+  expect(await readFile(path, 'utf8')).toBe('SELECT 1;\nSELECT 2;\n');
   expect((await stat(path)).mode & 0o777).toBe(0o600);
-  expect((await openHistory(path, unheard)).newestFirst).toEqual(['  2;', 'SELECT', 'SELECT 1;']);
+  expect((await openHistory(path, unheard)).newestFirst).toEqual(['SELECT 2;', 'SELECT 1;']);
 });
+
+test.each([[['SELECT 1 -- one', ';']], [["SELECT 'a", "b';"]], [['SELECT "a', 'b";']], [['SELECT $$a', 'b$$;']]])(
+  'keeps the lines of %j, which would mean something else on one line',
+  async (lines) => {
+    const path = join(await temporaryFolder(), 'sql_history');
+    const history = await openHistory(path, unheard);
+    for (const [at, line] of lines.entries()) await history.add(line, at === lines.length - 1);
+    expect(await readFile(path, 'utf8')).toBe(`${lines.join('\n')}\n`);
+  },
+);
 
 test('is cut to its last lines, and an old file is closed to others', async () => {
   const path = join(await temporaryFolder(), 'sql_history');

@@ -56,6 +56,23 @@ async function failure(work: Promise<unknown>): Promise<LedgerlakeError> {
 }
 
 describe('a query', () => {
+  test('on a terminal stops after some hundred rows and says so; elsewhere, and in another format, it does not', async () => {
+    const rows = (count: number) => `SELECT * FROM range(${count})`;
+    const lines = ({ text }: Kept) => text.trimEnd().split('\n').length;
+    const output = new Kept(80);
+    const { err } = await sql({ query: rows(100_000), format: 'table', output });
+    expect(lines(output)).toBe(500 + 4);
+    expect(output.text).not.toContain('rows');
+    expect(err).toMatch(/^the first 500 rows: .*\n$/);
+    const few = new Kept(80);
+    expect((await sql({ query: rows(500), format: 'table', output: few })).err).toBe('');
+    expect(few.text).toMatch(/\n500 rows\n$/);
+    const csv = new Kept(80);
+    await sql({ query: rows(2000), format: 'csv', output: csv });
+    expect(lines(csv)).toBe(2001);
+    expect((await sql({ query: rows(2000), format: 'table' })).out).toMatch(/\n2,000 rows\n$/);
+  });
+
   test('is answered from the lake, exactly', async () => {
     const query = 'SELECT account, month, sum(amount) AS total, max(quantity) AS most FROM entries GROUP BY ALL';
     expect(await sql({ query })).toEqual({
