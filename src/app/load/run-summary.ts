@@ -179,7 +179,10 @@ export function warningLines(summaries: readonly PipelineSummary[]): string[] {
       .map((place) => excerpt(place))
       .join('; ');
     const more = places.size > 3 ? ` and ${places.size - 3} more` : '';
-    return [`Noticed: ${formatCount(all)} ${warningTexts[kind] ?? printable(kind)}: ${named}${more}`];
+    const text = warningTexts[kind] ?? printable(kind);
+    // Each begins with a plural.
+    const counted = all === 1 ? text.replace(/^(\w+)s\b/, '$1') : text;
+    return [`Noticed: ${formatCount(all)} ${counted}: ${named}${more}`];
   });
 }
 

@@ -87,7 +87,7 @@ export function findingsText({ changes, emptied, uncompared }: Findings): string
     for (const change of own.slice(0, mostListed)) {
       lines.push(`  ${unitsText(change.units)}: ${countsText(change)}`, ...change.examples.map(exampleText));
     }
-    if (own.length > mostListed) lines.push(`  and ${formatCount(own.length - mostListed, 'more')}`);
+    if (own.length > mostListed) lines.push(`  and ${formatCount(own.length - mostListed)} more`);
   }
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }

@@ -1,6 +1,7 @@
 import { sqlType } from '../../core/columns/table.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../core/errors.js';
+import { formatCount } from '../../core/text/amounts.js';
 import type { Cell } from '../../core/text/rows.js';
 import { monthOf } from '../../core/windows.js';
 import { windowKey } from '../../engine/slicing/window-slices.js';
@@ -78,11 +79,12 @@ async function checkStatistics({ file, path }: ReadableFile, context: CheckConte
   const [row] = await events.rows(`SELECT ${columns.join(', ')} FROM ${parquet(path)}`, { signal });
   const found = Number(row?.['found']);
   certificate.count('row-counts', found);
-  if (found !== file.rows) certificate.add('row-counts', 'lake', file, `expected ${file.rows} rows, found ${found}`);
+  if (found !== file.rows)
+    certificate.add('row-counts', 'lake', file, `expected ${formatCount(file.rows, 'row')}, found ${found}`);
   certificate.count('statistics');
   const wrong = tests.filter((_, index) => row?.[`t${index}`] !== true);
   const faults = [
-    ...(found === numRecords ? [] : [`numRecords says ${numRecords}, the file has ${found} rows`]),
+    ...(found === numRecords ? [] : [`numRecords says ${numRecords}, the file has ${formatCount(found, 'row')}`]),
     ...wrong.map(({ what }) => `the ${what} does not hold`),
   ];
   if (faults.length > 0) certificate.add('statistics', 'lake', file, faults.join('; '));
@@ -120,7 +122,7 @@ async function checkPartition(
     const sql = `SELECT count(*) AS found FROM ${parquet(path)} WHERE NOT ${condition}`;
     const [row] = await events.rows(sql, { signal });
     const found = Number(row?.['found']);
-    if (found > 0) faults.add('partitions', file, `${found} rows of no day that the file names`);
+    if (found > 0) faults.add('partitions', file, `${formatCount(found, 'row')} of no day that the file names`);
   }
   faults.addTo(certificate);
 }

@@ -176,7 +176,7 @@ export function totalFault(
   const net = millionths(nets.find((sum) => sum.currency === currency)?.net ?? '0');
   const foreign = nets.filter((sum) => sum.currency !== currency && millionths(sum.net ?? '0') !== 0n);
   const unknown = nets.reduce((sum, { unknown: more }) => sum + more, 0);
-  const hint = unknown === 0 ? '' : `; ${unknown} amounts are at paths of unknown role`;
+  const hint = unknown === 0 ? '' : `; ${formatCount(unknown, 'amount')} at paths of unknown role`;
   const of = currency ?? 'no currency';
   if (net !== expected) {
     const [found, wanted, apart] = [net, expected, net - expected].map(millionthsText);

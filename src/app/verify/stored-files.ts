@@ -76,7 +76,8 @@ async function readWhole(
 }
 
 const maybeRunning = 'the log does not name it; it may belong to a running run';
-const leftBehind = 'the log does not name it: left by a dead run, the next one clears it';
+const leftBehind =
+  'the log does not name it: left by a dead run, the next one clears it (`ledgerlake compact` does so now)';
 const foreign =
   "a foreign file: the log does not name it, and by its name it is none of Ledgerlake's, so no run deletes it; move it " +
   "away, as whoever reads the folders takes its rows for the lake's";
@@ -106,7 +107,8 @@ export async function checkUnreferenced(
     for (const file of listed) {
       if (named.has(file)) continue;
       const problem = !isDataFile(file) ? foreign : isRunning ? maybeRunning : leftBehind;
-      const kind = problem === maybeRunning ? 'note' : 'lake';
+      // What the next run clears is in nobody's way but that of readers who pass the log by.
+      const kind = problem === foreign ? 'lake' : 'note';
       certificate.add('unnamed-files', kind, { table: name, file, slice: '' }, problem);
     }
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { LedgerlakeError } from '../../../src/core/errors.js';
-import { summaryGrid, summaryObject } from '../../../src/app/load/run-summary.js';
+import { summaryGrid, summaryObject, warningLines, warningTexts } from '../../../src/app/load/run-summary.js';
 import type { PipelineSummary } from '../../../src/engine/run/pipeline-summary.js';
 
 const summary: PipelineSummary = {
@@ -31,6 +31,13 @@ test('the summary for programs has all that the contract names, and says which s
       },
     },
   });
+});
+
+test.each(Object.keys(warningTexts))('what was noticed once is one: %s', (kind) => {
+  const noticed = (times: number) =>
+    warningLines([{ ...summary, warnings: new Map([[kind, new Map([['x', times]])]]) }]);
+  expect(noticed(1)[0]).toMatch(/^Noticed: 1 (?:event|amount|value|order|range|place) /);
+  expect(noticed(2)[0]).toMatch(/^Noticed: 2 (?:event|amount|value|order|range|place)s /);
 });
 
 test('the summary for people fits 80 columns', () => {
