@@ -225,7 +225,9 @@ describe('runs', () => {
     writeFileSync(path, JSON.stringify({ ...lease, pid: 0x7fff_fff0 }));
     const text = await shown(extra);
     expect(text).toContain(`At work: backfill of shop, process ${process.pid} on ${hostname()}, since 2025-03-08T`);
-    expect(text).toMatch(/^Died: backfill of other, process 2147483632 on .*; what it committed stays, and the next run clears the rest$/m);
+    expect(text).toMatch(
+      /^Died: backfill of other, process 2147483632 on .*; what it committed stays, and the next run clears the rest$/m,
+    );
     const json = JSON.parse(await shown(extra, { format: 'json' })) as { runs: object[] };
     expect(json.runs).toMatchObject([
       { state: 'active', ...purpose, pid: process.pid },
