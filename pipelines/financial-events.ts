@@ -6,6 +6,7 @@ import { historyWarnings } from '../src/sources/finances/api-v0/history-limit.js
 import { answering } from '../src/sources/finances/api-v0/event-pages.js';
 import { windowSource } from '../src/sources/finances/model/slice-rows.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
+import { eventDerivation } from '../src/sources/finances/model/stored-events.js';
 import { entries, events } from '../src/sources/finances/model/tables.js';
 
 const name = 'financial-events';
@@ -19,6 +20,7 @@ export const financialEvents: FinancesPipeline<WindowSlice, EventsPage> = {
   result: 'event',
   operation,
   tables: [entries, events],
+  derivation: eventDerivation,
   ...windowSlicing({ pipeline: name, table: events.name, instants: 'effective_at', gridDays: 7, probeDays: 10 }),
   probes: (job) => windowProbes(financialEvents, job),
   pace: (upstream) => upstream.v0.pace(operation),

@@ -6,6 +6,7 @@ import type { GroupSlice } from '../src/sources/finances/api-v0/group-slices.js'
 import { groupSlicing, hasLoadedGroups } from '../src/sources/finances/api-v0/slicing/group-slicing.js';
 import { listingProbes } from '../src/sources/finances/api-v0/slicing/listing-slicing.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
+import { eventDerivation } from '../src/sources/finances/model/stored-events.js';
 import { groupEntries, groupEvents } from '../src/sources/finances/model/tables.js';
 import { financialEventGroups } from './financial-event-groups.js';
 import { financialEvents } from './financial-events.js';
@@ -21,6 +22,7 @@ export const groupEventsPipeline: FinancesPipeline<GroupSlice, EventsPage> = {
   result: 'event',
   operation,
   tables: [groupEntries, groupEvents],
+  derivation: eventDerivation,
   needs: [financialEventGroups],
   ...groupSlicing({ pipeline: name, table: groupEvents.name, listing: financialEventGroups, byDate: financialEvents }),
   // Settlements need no page of their own: what is known by date is theirs.

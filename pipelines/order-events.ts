@@ -3,6 +3,7 @@ import { orderSlicing, type OrderSlice } from '../src/engine/slicing/order-slici
 import { orderPages } from '../src/sources/finances/api-v0/event-pages.js';
 import { firstMonth } from '../src/sources/finances/model/slice-rows.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
+import { eventDerivation } from '../src/sources/finances/model/stored-events.js';
 import { orderEntries, orderEvents } from '../src/sources/finances/model/tables.js';
 
 const name = 'order-events';
@@ -15,6 +16,7 @@ export const orderEventsPipeline: FinancesPipeline<OrderSlice, EventsPage> = {
   result: 'event',
   operation,
   tables: [orderEntries, orderEvents],
+  derivation: eventDerivation,
   ...orderSlicing({ pipeline: name, table: orderEvents.name, batch: 100 }),
   pace: (upstream) => upstream.v0.pace(operation),
   pages: ({ orders }, reading) => orderPages(orders, reading),

@@ -3,8 +3,8 @@ import type { Table, Family } from '../../core/columns/table.js';
 import type { ParquetSource } from '../../core/parquet/wasm.js';
 import { withWriter, type SizedWriter } from '../../core/parquet/thread.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { entries, groupEntries, orderEntries } from '../../sources/finances/model/tables.js';
-import { pipelines } from '../../../pipelines/all-pipelines.js';
+import type { Derivation } from '../../engine/run/derivation.js';
+import { pipelineNamed, pipelines } from '../../../pipelines/all-pipelines.js';
 import type { RunContext } from '../context.js';
 import { DamagedFile, addOf, contentOf, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Add } from '../../lake/delta/actions.js';
@@ -15,9 +15,6 @@ import { defaultLimits, ownFiles, withWorkspace, type Limits, type Workspace } f
 import { maintain, type FamilySummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
 import { addSize, bundlesOf, bytesOf, replacing, whileLive, type Bundle } from './file-bundles.js';
 import { pageBytes, rederive, storedSums, type RederivedEntries, type Rederiving } from './rederived-entries.js';
-
-/** Tables whose rows are derived from the `raw` of a main table's rows. */
-const entryTables: ReadonlySet<Table> = new Set([entries, groupEntries, orderEntries]);
 
 /** Entries are narrow: less is enough than for files of events. */
 const rebuildLimits: Limits = { ...defaultLimits, memory: '256MB' };
@@ -45,15 +42,16 @@ export async function rebuild(options: RebuildOptions, context: RunContext): Pro
     run: async (run) => {
       const { lake, account, families, limits, signal } = run;
       const rebuilt = families.flatMap((family) => {
-        const table = family.derived.find((derived) => entryTables.has(derived));
-        return table === undefined ? [] : [{ family, table }];
+        const derivation = pipelineNamed(family.pipeline)?.derivation;
+        const [table] = family.derived;
+        return table === undefined || derivation === undefined ? [] : [{ family, table, derivation }];
       });
       await withWorkspace(limits, lake.store, (workspace) =>
         withWriter(limits.thread, signal, async (writer) => {
           const bundles = rebuilt.flatMap(({ family }) => bundlesOf(lake, family, account));
           writer.expect(bundles.reduce((sum, { main }) => sum + pageBytes(main), 0));
-          for (const { family, table } of rebuilt) {
-            await new FamilyRebuild({ run, workspace, writer, family, table, summary: run.begin(family) }).rebuild();
+          for (const of of rebuilt) {
+            await new FamilyRebuild({ run, workspace, writer, ...of, summary: run.begin(of.family) }).rebuild();
           }
         }),
       );
@@ -78,6 +76,7 @@ interface RebuildContext {
   readonly family: Family;
   /** Of the family's entries. */
   readonly table: Table;
+  readonly derivation: Derivation;
   readonly summary: FamilySummary;
 }
 
@@ -127,13 +126,13 @@ class FamilyRebuild {
 
   /** Throws LAKE_STORE where the file of events is missing or was changed; undefined where another run has replaced it meanwhile. */
   async #begin(bundle: Bundle): Promise<Begun | undefined> {
-    const { run, family, table, writer } = this.#context;
+    const { run, family, table, derivation, writer } = this.#context;
     const { lake, signal } = run;
     const workspace = ownFiles(this.#context.workspace);
     const begun = await whileLive(lake, family, [bundle], async () => {
       const file = await checkedSource(lake.store, lake.table(family.main.name), bundle.main, workspace);
       const stored = await this.#storedEntries(bundle, workspace);
-      const rederiving = await rederive(workspace, writer, table, bundle.main, file, signal);
+      const rederiving = await rederive(workspace, writer, { table, derivation }, bundle.main, file, signal);
       return { bundle, workspace, stored, rederiving };
     });
     if (begun === undefined) await workspace.clear();

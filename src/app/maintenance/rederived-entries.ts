@@ -1,15 +1,9 @@
 import type { RecordBatch } from 'apache-arrow';
-import type { ByteRange } from '../../core/columns/arrays.js';
 import { instantCells, textCells } from '../../core/columns/column-data.js';
-import type { Dictionary } from '../../core/columns/dictionary.js';
 import type { ColumnMemory } from '../../core/columns/memory.js';
 import { RowSums } from '../../core/columns/row-sums.js';
 import type { Table } from '../../core/columns/table.js';
-import { entryBatch, netSums } from '../../sources/finances/model/event-batches.js';
-import { Flattener } from '../../sources/finances/model/flatten.js';
-import { newWarnings, none, SliceRows, type RawEvent } from '../../sources/finances/model/slice-rows.js';
-import { scan } from '../../core/json/scan.js';
-import { Tape } from '../../core/json/tape.js';
+import type { Derivation, DerivedBatch, StoredCells } from '../../engine/run/derivation.js';
 import type { SizedWriter } from '../../core/parquet/thread.js';
 import { type ParquetSource, keyValueMetadata, parquetBatches } from '../../core/parquet/wasm.js';
 import type { Add } from '../../lake/delta/actions.js';
@@ -20,22 +14,8 @@ import { addNets, type NetSums, fileMetadata } from '../../lake/files/new-file.j
 import { sortedFile } from '../../lake/files/sorted-file.js';
 import { handled, keptFile, type Workspace } from '../../lake/files/workspace.js';
 
-/** What entries take of their events as they are stored, and the bytes that the rest is made from. */
-const textColumns = ['event_id', 'event_list', 'amazon_order_id', 'marketplace', 'group_id', 'raw'] as const;
-const instantColumns = ['posted_at', 'effective_at'] as const;
-
 /** Bytes that are read at once: WASM holds them several times over, and never gives memory back. */
 const readBytes = 1_000_000;
-
-type Cells = Record<(typeof textColumns)[number], (row: number) => ByteRange | undefined> &
-  Record<(typeof instantColumns)[number], (row: number) => bigint | undefined>;
-
-/** The entries of some events, and what they come to. */
-interface EntryBatch {
-  readonly rows: RecordBatch;
-  readonly net: NetSums;
-  readonly events: number;
-}
 
 /**
  * Derives the entries of a file of events again from `raw`, in the order of the events, as they were derived when these were
@@ -45,22 +25,22 @@ interface EntryBatch {
  * @throws Error where the bytes are no Parquet file of events
  */
 async function* rederivedBatches(
-  table: Table,
+  { table, derivation }: DerivedTable,
   file: ParquetSource,
   batchBytes: number,
   memory?: ColumnMemory,
-): AsyncGenerator<EntryBatch> {
-  let events = new StoredEvents();
-  for await (const batch of parquetBatches(file, [...textColumns, ...instantColumns], readBytes)) {
-    const cells = cellsOf(batch);
+): AsyncGenerator<DerivedBatch> {
+  let rows = derivation.begin();
+  for await (const batch of parquetBatches(file, [...derivation.texts, ...derivation.instants], readBytes)) {
+    const cells = cellsOf(batch, derivation);
     for (let row = 0; row < batch.numRows; row++) {
-      events.add(cells, row);
-      if (events.bytes < batchBytes) continue;
-      yield events.finish(table, memory);
-      events = new StoredEvents();
+      rows.add(cells, row);
+      if (rows.bytes < batchBytes) continue;
+      yield rows.finish(table, memory);
+      rows = derivation.begin();
     }
   }
-  if (events.count > 0) yield events.finish(table, memory);
+  if (rows.count > 0) yield rows.finish(table, memory);
 }
 
 /** Bytes of stored entries that are read at once; what repeats in them takes many times as much then. */
@@ -75,80 +55,19 @@ export async function storedSums(table: Table, stored: readonly ParquetSource[])
   return sums;
 }
 
-function cellsOf(batch: RecordBatch): Cells {
-  const texts = textColumns.map((column) => [column, textCells(batch, column)] as const);
-  const instants = instantColumns.map((column) => [column, instantCells(batch, column)] as const);
-  return Object.fromEntries<unknown>([...texts, ...instants]) as Cells;
+function cellsOf(batch: RecordBatch, { texts, instants }: Derivation): StoredCells {
+  const textsOf = new Map(texts.map((column) => [column, textCells(batch, column)]));
+  const instantsOf = new Map(instants.map((column) => [column, instantCells(batch, column)]));
+  return {
+    text: (column, row) => textsOf.get(column)?.(row),
+    instant: (column, row) => instantsOf.get(column)?.(row),
+  };
 }
 
-const nothing: RawEvent = { page: Buffer.alloc(0), start: 0, end: 0 };
-
-/** Events read back from the lake, on their way to entries. */
-class StoredEvents {
-  bytes = 0;
-  // The entries of an event take nothing of its bytes as they are.
-  readonly #rows = new SliceRows(() => nothing);
-  readonly #flattener = new Flattener(this.#rows, newWarnings());
-  readonly #tape = new Tape();
-  readonly #ids: string[] = [];
-  readonly #effective: (bigint | undefined)[] = [];
-  #group: string | undefined;
-
-  get count(): number {
-    return this.#ids.length;
-  }
-
-  /** Takes one event in. */
-  add(cells: Cells, row: number): void {
-    const { events, orders, places } = this.#rows;
-    this.#beginSource(text(cells.group_id(row)));
-    const raw = cells.raw(row);
-    const bytes = raw === undefined ? Buffer.from('null') : raw.page.subarray(raw.start, raw.end);
-    scan(bytes, this.#tape);
-    const own = this.count;
-    this.#flattener.add(this.#tape, text(cells.event_list(row)) ?? '', 0);
-    // An entry repeats these of its event: what the event's row says, even if it would be read otherwise today.
-    events.amazonOrderId.set(own, number(orders, cells.amazon_order_id(row)));
-    events.marketplace.set(own, number(places, cells.marketplace(row)));
-    events.postedAt[own] = cells.posted_at(row);
-    this.#effective.push(cells.effective_at(row));
-    this.#ids.push(text(cells.event_id(row)) ?? '');
-    this.bytes += bytes.length;
-  }
-
-  finish(table: Table, memory: ColumnMemory | undefined): EntryBatch {
-    const order = this.#ids.map((_, row) => row);
-    const ids = { eventIds: this.#ids, contentHashes: [] };
-    return {
-      rows: entryBatch(table, { rows: this.#rows, ids, effective: this.#effective }, order, memory),
-      net: netSums(this.#rows, order),
-      events: this.count,
-    };
-  }
-
-  /** Of what an event was received with, its entries show the group alone. */
-  #beginSource(groupId: string | undefined): void {
-    if (this.count > 0 && groupId === this.#group) return;
-    this.#group = groupId;
-    this.#rows.begin({
-      windowStart: undefined,
-      windowEnd: undefined,
-      fallback: undefined,
-      clamp: false,
-      groupId,
-      requestedOrderId: undefined,
-    });
-  }
-}
-
-function text(range: ByteRange | undefined): string | undefined {
-  if (range === undefined) return undefined;
-  const { page, start, end } = range;
-  return Buffer.from(page.buffer, page.byteOffset + start, end - start).toString();
-}
-
-function number(dictionary: Dictionary, range: ByteRange | undefined): number {
-  return range === undefined ? none : dictionary.add(range.page, range.start, range.end);
+/** A table, and how its rows follow from those of the main one. */
+export interface DerivedTable {
+  readonly table: Table;
+  readonly derivation: Derivation;
 }
 
 /** About how many bytes of pages a file of events stands for. */
@@ -182,11 +101,12 @@ export interface Rederiving {
 export async function rederive(
   workspace: Workspace,
   writer: SizedWriter,
-  table: Table,
+  derived: DerivedTable,
   main: Add,
   file: ParquetSource,
   signal: AbortSignal,
 ): Promise<Rederiving> {
+  const { table } = derived;
   const metadata = await metadataLike(main, file);
   const files: Promise<LocalParquet>[] = [];
   const nets: NetSums[] = [];
@@ -195,9 +115,9 @@ export async function rederive(
   const { rawBytes } = workspace.limits;
   // Several are in memory at once: what doesn't fit into one goes in smaller ones.
   const batchBytes = pageBytes(main) > rawBytes ? Math.ceil(rawBytes / 3) : rawBytes;
-  for await (const batch of rederivedBatches(table, file, batchBytes, writer.memory)) {
+  for await (const batch of rederivedBatches(derived, file, batchBytes, writer.memory)) {
     signal.throwIfAborted();
-    events += batch.events;
+    events += batch.sources;
     nets.push(batch.net);
     if (batch.rows.numRows === 0) continue;
     sums.add(batch.rows);

@@ -3,6 +3,7 @@ import type { Table } from '../../core/columns/table.js';
 import type { UpstreamEvent } from '../../core/events/run-event.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Quota } from './concurrency-plan.js';
+import type { Derivation } from './derivation.js';
 import type { Slice, SliceQueue } from './slice-queue.js';
 import type { Window } from '../../core/windows.js';
 
@@ -104,6 +105,8 @@ export interface Pipeline<Upstream, S extends Slice = Slice, Page = unknown> {
   readonly about: string;
   /** Those derived from the main table first, the main table last. */
   readonly tables: readonly Table[];
+  /** How its first derived table follows from the stored rows of the main one; left out: `rebuild` leaves its tables as they are. */
+  readonly derivation?: Derivation;
   /** Results on a full page; left out: `pageSize` of `slice-queue.ts`. */
   readonly perPage?: number;
   /** Pipelines whose slices must be loaded for the same range first. */

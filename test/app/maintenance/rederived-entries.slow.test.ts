@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { RowSums } from '../../../src/core/columns/row-sums.js';
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
+import { eventDerivation } from '../../../src/sources/finances/model/stored-events.js';
 import { entries } from '../../../src/sources/finances/model/tables.js';
 import { rederive, storedSums } from '../../../src/app/maintenance/rederived-entries.js';
 import { defaultLimits, withWorkspace } from '../../../src/lake/files/workspace.js';
@@ -68,13 +69,15 @@ async function sumsOf(file: Uint8Array, bytes: number): Promise<RowSums> {
   return sums;
 }
 
+const derived = { table: entries, derivation: eventDerivation };
+
 /** The rows of a file of events and of its entries, derived again; undefined where the stored entries are others. */
 async function unchangedEntries(file: Uint8Array, stored: readonly ParquetSource[], signal: AbortSignal) {
   const store = openStore(await temporaryFolder());
   return withWorkspace(defaultLimits, store, (workspace) =>
     withWriter({ from: Infinity }, signal, async (writer) => {
       const main = { path: '', partitionValues: {}, size: file.length, modificationTime: 0, dataChange: true };
-      const { events, rows, sums } = await (await rederive(workspace, writer, entries, main, file, signal)).entries;
+      const { events, rows, sums } = await (await rederive(workspace, writer, derived, main, file, signal)).entries;
       return sums.equals(await storedSums(entries, stored)) ? { events, rows } : undefined;
     }),
   );

@@ -70,7 +70,7 @@ export function transactionBatch(
 }
 
 /** The columns that amounts share with their transaction. */
-const sharedColumns = [
+export const sharedColumns = [
   'transaction_id',
   'transaction_type',
   'status',

@@ -1,0 +1,45 @@
+import type { RecordBatch } from 'apache-arrow';
+import type { ByteRange } from '../../core/columns/arrays.js';
+import type { ColumnMemory } from '../../core/columns/memory.js';
+import type { Table } from '../../core/columns/table.js';
+
+/** Rows of a derived table, and what they come to. */
+export interface DerivedBatch {
+  readonly rows: RecordBatch;
+  /** Net sum per currency, exact, as decimal text. */
+  readonly net: Readonly<Record<string, string>>;
+  /** Rows of the main table that they were derived from. */
+  readonly sources: number;
+}
+
+/** Values of stored rows by column and row; undefined is null. */
+export interface StoredCells {
+  text(column: string, row: number): ByteRange | undefined;
+  /** Microseconds since 1970. */
+  instant(column: string, row: number): bigint | undefined;
+}
+
+/** Stored rows of a main table, on their way to rows that are derived from them. */
+export interface StoredRows {
+  /** Rows taken in so far, and their bytes of `raw`. */
+  readonly count: number;
+  readonly bytes: number;
+  add(cells: StoredCells, row: number): void;
+  /** The derived rows, in the order of the stored ones. `memory` left out: each column has its own. */
+  finish(table: Table, memory: ColumnMemory | undefined): DerivedBatch;
+}
+
+/** How rows of the first derived table of a pipeline follow from the stored rows of its main table alone. */
+export interface Derivation {
+  /** The columns of the main table that are read. */
+  readonly texts: readonly string[];
+  readonly instants: readonly string[];
+  begin(): StoredRows;
+}
+
+/** A text that a cell holds. */
+export function cellText(range: ByteRange | undefined): string | undefined {
+  if (range === undefined) return undefined;
+  const { page, start, end } = range;
+  return Buffer.from(page.buffer, page.byteOffset + start, end - start).toString();
+}
