@@ -21,14 +21,17 @@ export function sumNode(type: string, children: readonly BreakdownNode[]): Break
   return { type, amount: children.reduce((sum, { amount }) => sum + amount, 0), children };
 }
 
-function grouped<T>(things: readonly T[], nameOf: (thing: T) => string): readonly (readonly [string, readonly T[]])[] {
-  const groups = new Map<string, T[]>();
-  for (const thing of things) {
-    const known = groups.get(nameOf(thing));
-    if (known === undefined) groups.set(nameOf(thing), [thing]);
-    else known.push(thing);
+/** Amounts by the type at a depth of their paths, in the order in which these appear. */
+function grouped(amounts: readonly CountedAmount[], depth: number): [type: string, amounts: CountedAmount[]][] {
+  const groups: [string, CountedAmount[]][] = [];
+  for (const amount of amounts) {
+    const type = amount.path[depth] ?? '';
+    // Rarely more than five: looking them through is faster than any index.
+    const known = groups.find(([name]) => name === type);
+    if (known === undefined) groups.push([type, [amount]]);
+    else known[1].push(amount);
   }
-  return [...groups];
+  return groups;
 }
 
 /** Per cent of a fee that are tax, where a marketplace has fees with tax. */
@@ -48,8 +51,8 @@ function feeNode(type: string, amount: number, { currency, unit }: Marketplace):
 
 /** The tree of an item, down to the last amount. */
 export function fineTree(amounts: readonly CountedAmount[], marketplace: Marketplace): readonly BreakdownNode[] {
-  return grouped(amounts, ({ path: [top = ''] }) => top).map(([top, within]) => {
-    const named = grouped(within, ({ path }) => path[1] ?? '').map(([name, same]) => {
+  return grouped(amounts, 0).map(([top, within]) => {
+    const named = grouped(within, 1).map(([name, same]) => {
       const amount = totalOf(same);
       return same[0]?.isFee === true ? feeNode(name, amount, marketplace) : leaf(name, amount);
     });
@@ -190,20 +193,22 @@ class TransactionWriter {
     ]);
   }
 
+  /** Most of all calls are this one: it puts the node together at once. */
   #node({ type, amount, children }: BreakdownNode): string {
-    return this.#object([
-      `"breakdownType":"${type}"`,
-      `"breakdownAmount":${this.#money(amount)}`,
-      this.#list(
-        'breakdowns',
-        children.map((child) => this.#node(child)),
-      ),
-    ]);
+    const money = this.#money(amount);
+    let below = '';
+    for (const child of children) below += (below === '' ? '' : ',') + this.#node(child);
+    const list = this.#listOf('breakdowns', below);
+    return `{"breakdownType":"${type}","breakdownAmount":${money}${list === undefined ? '' : `,${list}`}}`;
+  }
+
+  #list(name: string, elements: readonly string[]): string | undefined {
+    return this.#listOf(name, elements.join(','));
   }
 
   /** A list that is empty is at times null, and at times not there. */
-  #list(name: string, elements: readonly string[]): string | undefined {
-    if (elements.length > 0) return `"${name}":[${elements.join(',')}]`;
+  #listOf(name: string, elements: string): string | undefined {
+    if (elements !== '') return `"${name}":[${elements}]`;
     const way = this.#choice() % 8;
     return way === 0 ? `"${name}":null` : way === 1 ? undefined : `"${name}":[]`;
   }

@@ -26,7 +26,11 @@ export interface SoldItem {
 }
 
 const emptyItem = (): SoldItem => ({
-  ...{ sku: undefined, asin: undefined, quantity: undefined, id: undefined, stated: undefined },
+  sku: undefined,
+  asin: undefined,
+  quantity: undefined,
+  id: undefined,
+  stated: undefined,
   amounts: [],
 });
 
