@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { isoInstant } from '../../core/numeric/instant.js';
 import type { Cell } from '../../core/text/rows.js';
 import { compareBytes } from '../../lake/store/store.js';
-import { recordOf } from '../../sources/finances/model/records.js';
 import { Faults, type CheckContext, type CheckName } from './certificate.js';
 import { parquet, type ReadableFile } from './file-contents.js';
 import type { LogFile } from './log-files.js';
-import { fitsDecimal, normalised, walkMoney, type WalkedAmount } from './money-walk.js';
+import { rulesOf, type EntryRow, type EventRules } from './event-rules.js';
+import { fitsDecimal, normalised, walkMoney, type MoneyKeys, type WalkedAmount } from './money-walk.js';
 
 /** A row of an events table. */
 interface EventRow {
@@ -21,18 +21,6 @@ interface EventRow {
   readonly raw: string;
 }
 
-/** A row of an entries table. */
-interface EntryRow {
-  readonly entry: number;
-  readonly path: string;
-  readonly role: string;
-  readonly kind: string;
-  /** Decimal text. */
-  readonly amount: string | null;
-  readonly amountText: string | null;
-  readonly currency: string | null;
-}
-
 /**
  * Reads events and their entries side by side, both in the order of `event_id`, and checks each event: hash and id from
  * `raw`, and each money object of `raw` against its entry. DuckDB sorts and spills; memory holds some thousand rows.
@@ -43,12 +31,15 @@ export async function checkEvents(
   context: CheckContext,
 ): Promise<void> {
   const { certificate } = context;
+  const [first] = mains;
+  if (first === undefined) return;
+  const rules = rulesOf(first.file.delta.schema);
   const faults = new Faults('event');
   const entries = entriesByEvent(derived, context)[Symbol.asyncIterator]();
   let group = (await entries.next()).value;
   let last: string | undefined;
   let times = 0;
-  for await (const { event, file } of eventRows(mains, context)) {
+  for await (const { event, file } of eventRows(mains, rules, context)) {
     while (group !== undefined && compareBytes(group.eventId, event.eventId) < 0) {
       faults.add(...leftOver(group, last, times));
       group = (await entries.next()).value;
@@ -61,8 +52,8 @@ export async function checkEvents(
     faults.add('event-ids', file, idFault(event));
     last = event.eventId;
     const label = (fault: string | undefined) => (fault === undefined ? undefined : `${event.eventId} ${fault}`);
-    faults.add('amounts', file, label(entriesFault(event.raw, rows)));
-    faults.add('roles', file, label(rolesFault(event.list, rows)));
+    faults.add('amounts', file, label(entriesFault(event.raw, rules.money, rows)));
+    faults.add('roles', file, label(rules.rolesFault(event.list, event.raw, rows)));
   }
   for (; group !== undefined; group = (await entries.next()).value) {
     faults.add(...leftOver(group, last, times));
@@ -134,10 +125,11 @@ async function* entriesByEvent(
 
 async function* eventRows(
   mains: readonly ReadableFile[],
+  { list: listColumn, group }: EventRules,
   { events, signal }: CheckContext,
 ): AsyncGenerator<{ event: EventRow; file: LogFile }> {
   const sql =
-    'SELECT event_id, content_hash, event_list, posted_at IS NOT NULL, epoch_ms(window_start), group_id, ' +
+    `SELECT event_id, content_hash, ${listColumn}, posted_at IS NOT NULL, epoch_ms(window_start), ${group}, ` +
     `requested_order_id, raw, source FROM ${withSource(mains)} ORDER BY event_id`;
   for await (const chunk of (await events.query(sql, { signal })).chunks) {
     for (const [eventId, contentHash, list, isDated, windowStart, groupId, requestedOrderId, raw, source] of chunk) {
@@ -197,10 +189,10 @@ function suffix(text: string): number {
 }
 
 /** What is wrong with the entries of an event, or undefined: each money object of `raw` must be one, to the digit. */
-function entriesFault(raw: string, entries: readonly EntryRow[]): string | undefined {
+function entriesFault(raw: string, money: MoneyKeys, entries: readonly EntryRow[]): string | undefined {
   let walked;
   try {
-    walked = walkMoney(raw);
+    walked = walkMoney(raw, money);
   } catch (error) {
     return `raw is no JSON: ${(error as SyntaxError).message}`;
   }
@@ -232,17 +224,6 @@ function amountFault(amount: WalkedAmount, row: EntryRow | undefined): string | 
   if (Number(text) !== amount.amount) return `${amount.amount}, entry ${text}`;
   if (row.amountText !== null && fitsDecimal(row.amountText))
     return `amount_text ${row.amountText}, which amount holds`;
-  return undefined;
-}
-
-/** What is wrong with the role or kind of an event's entries, or undefined. */
-function rolesFault(list: string, entries: readonly EntryRow[]): string | undefined {
-  const known = recordOf(list)?.amounts;
-  for (const { path, role, kind } of entries) {
-    const place = known?.find((amount) => amount.path === path);
-    const expected = `${place?.role ?? 'unknown'} ${place?.kind ?? 'unknown'}`;
-    if (`${role} ${kind}` !== expected) return `${list} ${path}: expected ${expected}, found ${role} ${kind}`;
-  }
   return undefined;
 }
 

@@ -57,7 +57,7 @@ export class IndexTables {
       `INSERT INTO seen SELECT ${literal(file.table)}, ${literal(file.account)}, ${number}, event_id, ` +
         'md5_number(content_hash), epoch_ms(effective_at), posted_at IS NOT NULL, ' +
         `${isByDate ? 'posted_at IS NULL OR (posted_at >= window_start AND posted_at < window_end)' : 'true'}, ` +
-        `group_id, position, currency FROM ${parquet(path)} LEFT JOIN (${currencies}) USING (event_id)`,
+        `group_id, position, known.currency FROM ${parquet(path)} LEFT JOIN (${currencies}) AS known USING (event_id)`,
     );
   }
 

@@ -1,10 +1,19 @@
-/** A money object of an event's JSON: one with a CurrencyCode and a CurrencyAmount, whatever these hold. */
+/** The keys that make an object money. */
+export interface MoneyKeys {
+  readonly code: string;
+  readonly amount: string;
+}
+
+/** Those of Finances v0. */
+export const eventMoney: MoneyKeys = { code: 'CurrencyCode', amount: 'CurrencyAmount' };
+
+/** A money object of an event's JSON: one with a code and an amount, whatever these hold. */
 export interface WalkedAmount {
   /** As in the column `path`. */
   readonly path: string;
-  /** Null where CurrencyAmount is no number. */
+  /** Null where the amount is no number. */
   readonly amount: number | null;
-  /** Null where CurrencyCode is no string. */
+  /** Null where the code is no string. */
   readonly currency: string | null;
 }
 
@@ -22,7 +31,7 @@ export interface Walked {
  *
  * @throws SyntaxError for a text that isn't JSON
  */
-export function walkMoney(raw: string): Walked {
+export function walkMoney(raw: string, money = eventMoney): Walked {
   const amounts: WalkedAmount[] = [];
   let isOrdered = true;
   let keys = 0;
@@ -39,8 +48,8 @@ export function walkMoney(raw: string): Walked {
     const members = Object.entries(value as Readonly<Record<string, unknown>>);
     keys += members.length;
     if (members.some(([key]) => /^(0|[1-9]\d*)$/.test(key))) isOrdered = false;
-    const code = members.find(([key]) => key === 'CurrencyCode');
-    const amount = members.find(([key]) => key === 'CurrencyAmount');
+    const code = members.find(([key]) => key === money.code);
+    const amount = members.find(([key]) => key === money.amount);
     if (code !== undefined && amount !== undefined) {
       amounts.push({
         path: (path ?? '').toWellFormed(),
@@ -53,7 +62,7 @@ export function walkMoney(raw: string): Walked {
     }
   }
   if (keysIn(raw) !== keys) isOrdered = false;
-  return { amounts, isOrdered, numbers: isOrdered && bare === 0 ? numbersIn(raw, amounts) : undefined };
+  return { amounts, isOrdered, numbers: isOrdered && bare === 0 ? numbersIn(raw, amounts, money) : undefined };
 }
 
 /** How many keys the text has, those that come twice counted twice: strings that a colon follows. */
@@ -64,9 +73,9 @@ function keysIn(raw: string): number {
 }
 
 /** What a double can't carry is in the text: the numbers behind the keys, if they are as many as the walk found. */
-function numbersIn(raw: string, amounts: readonly WalkedAmount[]): readonly string[] | undefined {
-  const numbers = [...raw.matchAll(/"CurrencyAmount"\s*:\s*(-?\d[\d.eE+-]*)/g)].map(([, text = '']) =>
-    normalised(text),
+function numbersIn(raw: string, amounts: readonly WalkedAmount[], money: MoneyKeys): readonly string[] | undefined {
+  const numbers = [...raw.matchAll(new RegExp(`"${money.amount}"\\s*:\\s*(-?\\d[\\d.eE+-]*)`, 'g'))].map(
+    ([, text = '']) => normalised(text),
   );
   return numbers.length === amounts.filter(({ amount }) => amount !== null).length ? numbers.toSorted() : undefined;
 }
