@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
@@ -33,6 +33,27 @@ test('the version is the package’s', async () => {
   for (const word of ['--version', '-v', 'version']) {
     expect(await ledgerlake([word])).toMatchObject({ code: 0, out: `${version}\n` });
   }
+});
+
+test('a Node that is too old ends in one sentence, before any import', async () => {
+  expect(packageJson.engines.node).toBe('>=20.19');
+  const run = async (node: string) => {
+    const versions = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${node}' } })`;
+    const words = [`--import=data:text/javascript,${encodeURIComponent(versions)}`, 'dist/src/cli.js', '--version'];
+    const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] });
+    let text = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (part: string) => (text += part));
+    await once(child, 'close');
+    return { code: child.exitCode, text };
+  };
+  for (const old of ['20.18.3', '18.20.0', '6.17.1']) {
+    const text = `ledgerlake: USAGE: expected Node 20.19 or newer, got ${old}; install one from https://nodejs.org\n`;
+    expect(await run(old)).toEqual({ code: 2, text });
+  }
+  for (const fit of ['20.19.0', '22.0.0']) expect(await run(fit)).toEqual({ code: 0, text: `${version}\n` });
+  // Nothing is imported but by what comes after the check.
+  expect(await readFile('dist/src/cli.js', 'utf8')).not.toMatch(/^\s*import |await/m);
 });
 
 describe('help', () => {

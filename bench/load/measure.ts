@@ -30,7 +30,7 @@ async function command(words: readonly string[]): Promise<void> {
   const write = process.stdout.write.bind(process.stdout);
   process.stdout.write = process.stderr.write.bind(process.stderr);
   process.argv.splice(2, Infinity, ...words);
-  await import('../../src/cli.js');
+  await import('../../src/cli/start.js');
   process.stdout.write = write;
   if (process.exitCode !== 0) throw new Error(`${words[0] ?? ''} ended with ${String(process.exitCode)}`);
 }
