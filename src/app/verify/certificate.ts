@@ -1,3 +1,4 @@
+import { shortened } from '../../core/printable.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import type { Lake } from '../../lake/lake.js';
 
@@ -76,7 +77,10 @@ export class Certificate {
   add(check: CheckName, kind: ProblemKind, { table, file, slice }: ProblemLocation, problem: string): void {
     const { found, listed } = this.#tallyOf(check);
     found[kind]++;
-    if (listed.length < mostListed) listed.push({ check, kind, table, file, slice, problem });
+    if (listed.length < mostListed) {
+      // A damaged file may quote whatever its bytes are.
+      listed.push({ check, kind, table, file, slice, problem: shortened(problem) });
+    }
   }
 
   /** How many problems of a kind were found, over all checks. */

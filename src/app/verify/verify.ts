@@ -6,7 +6,9 @@ import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import type { Column, Rows } from '../../core/text/rows.js';
 import { writeText } from '../../core/text/sink.js';
 import type { Certificate, CheckResult, Problem } from './certificate.js';
+import { mendingCommand } from './mending.js';
 import { verifyLake } from './verify-lake.js';
+import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { printable, shortened } from '../../core/printable.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
@@ -25,7 +27,7 @@ export interface VerifyOptions {
  *
  * `table` is for people. `json` is one object: `lake`, `account` (null: all), `verified_at`, `verdict` (`whole`,
  * `findings`, `broken`), `checks` (each `check`, `about`, `checked`, `counts`, `result`, `found`) and `problems` (each
- * `check`, `kind`, `table`, `file`, `slice`, `problem`; of one check the first 200). `csv` and `ndjson` have a row for
+ * `check`, `kind`, `table`, `file`, `slice`, `problem` and `mend`, a command or null; of one check the first 200). `csv` and `ndjson` have a row for
  * each problem, and one for each check without any, whose `kind` and what follows is null.
  *
  * @throws LedgerlakeError USAGE where there is no lake, LAKE_STORE where the lake can't be read, LAKE_LOG where its log is damaged, cut off or from a
@@ -36,7 +38,8 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
   const lake = await existingLake(options.lake, tables, clock);
   const certificate = await verifyLake({ lake, account: options.account, clock, signal, log });
   const results = certificate.results();
-  const problems = certificate.problems();
+  const mended = { lake: options.lake, lastRun: await readLastRun(lake.store) };
+  const problems = certificate.problems().map((found) => ({ ...found, mend: mendingCommand(found, mended) ?? null }));
   const verdict = certificate.found('lake') > 0 ? 'broken' : certificate.found('upstream') > 0 ? 'findings' : 'whole';
 
   if (options.format === 'json') {
@@ -72,11 +75,13 @@ function checkCells({ check, about, checked, counts, result, found }: CheckResul
   return [check, about, checked, counts, words];
 }
 
+type Mended = Problem & { readonly mend: string | null };
+
 /** A paragraph for each problem: a table would cut the names of files. */
-function problemLines(problems: readonly Problem[], results: readonly CheckResult[]): string[] {
-  const lines = problems.map(({ check, kind, table, file, slice, problem }) => {
+function problemLines(problems: readonly Mended[], results: readonly CheckResult[]): string[] {
+  const lines = problems.map(({ check, kind, table, file, slice, problem, mend }) => {
     const place = [table, slice, file].filter((part) => part !== '').join('  ');
-    return `\n${kind} ${check}: ${printable(shortened(problem))}\n  ${printable(shortened(place))}\n`;
+    return `\n${kind} ${check}: ${printable(shortened(problem))}\n  ${printable(shortened(place))}\n${mend === null ? '' : `  ${printable(mend)}\n`}`;
   });
   const hidden = results.reduce((sum, { found }) => sum + found, 0) - problems.length;
   return hidden > 0 ? [...lines, `\nand ${formatCount(hidden, 'more problem')}, which are not listed\n`] : lines;

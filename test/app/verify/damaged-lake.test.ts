@@ -2,9 +2,12 @@ import { appendFileSync, copyFileSync, mkdirSync, readFileSync, rmSync, truncate
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Add } from '../../../src/lake/delta/actions.js';
+import { Certificate, type Problem } from '../../../src/app/verify/certificate.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
 import { acquireLease } from '../../../src/lake/upkeep/leases.js';
 import { addOf, addsOf, changeAdd, changeTags, commitByHand, pathOf, removeByHand, rewrite, sealed } from './damage.js';
+import { ran, serving } from '../lake-run.js';
+import { smallLedger } from './small-ledger.js';
 import { loadedLake, type LoadedLake } from './loaded-lake.js';
 import { found, verified } from './verified.js';
 
@@ -44,7 +47,7 @@ function weekOf(table: string): Add {
 async function expectFailure(check: string, table: string, file: string, slice: string, problem: RegExp) {
   const result = await verified(lake);
   expect(found(result)).toEqual([`${check} failed`]);
-  expect(result.problems.map((of) => ({ ...of, problem: '' }))).toEqual([
+  expect(result.problems.map((of) => ({ ...of, problem: '' }))).toMatchObject([
     { check, kind: 'lake', table, file, slice, problem: '' },
   ]);
   expect(result.problems[0]?.problem).toMatch(problem);
@@ -60,6 +63,29 @@ test('a lake that runs have loaded is whole, and every check has looked at somet
   const counts = Object.fromEntries(result.checks.map(({ check, checked }) => [check, checked]));
   // 16 shipments and 2 fees by date and by group, 2 shipments by order; a shipment has two amounts.
   expect(counts).toMatchObject({ 'unique-ids': 38, amounts: 72, 'group-totals': 1, 'event-dates': 16 });
+});
+
+test('a file that is gone is loaded again by the command that comes with it', async () => {
+  const add = weekOf('events');
+  rmSync(pathOf(lake.root, 'events', add));
+  const result = await verified(lake);
+  const [problem] = result.problems as readonly (Problem & { mend: string })[];
+  expect(problem?.mend).toMatch(
+    /^ledgerlake backfill financial-events --lake \S+ --account shop --endpoint \S+ --from 2025-03-01 --to 2025-03-08 --refresh$/,
+  );
+  const words = problem?.mend.split(' ') ?? [];
+  const given = (name: string): string => words[words.indexOf(`--${name}`) + 1] ?? '';
+  const { clock, root } = lake;
+  const endpoint = await serving({ ledger: smallLedger(), clock });
+  const range = { from: given('from'), to: given('to'), account: given('account') };
+  await ran({ lake: root, endpoint, pipelines: [words[2] ?? ''], refresh: true, ...range }, { clock });
+  expect(await verified(lake)).toMatchObject({ code: 0, verdict: 'whole', problems: [] });
+});
+
+test('what a damaged file quotes is cut', () => {
+  const certificate = new Certificate();
+  certificate.add('parquet', 'lake', { table: 'events', file: 'f', slice: '' }, 'word '.repeat(20_000));
+  expect(certificate.problems()[0]?.problem.length).toBeLessThan(1300);
 });
 
 describe('the bytes of a file', () => {
@@ -342,6 +368,16 @@ describe('rows that are not what was received', () => {
       result.problems.map(({ slice }) => slice).filter((slice) => slice !== week && slice !== 'group/GROUP-1'),
     ).toEqual([]);
     expect(result).toMatchObject({ code: 1, verdict: 'broken' });
+  });
+
+  test('entries that are wrong come with the command that derives them again', async () => {
+    const off = 'SELECT * REPLACE ((amount + 0.000001)::DECIMAL(18,6) AS amount) FROM rows';
+    await rewrite(lake.root, 'entries', weekOf('entries'), off);
+    const mends = (await verified(lake)).problems.map((of) => [of.check, (of as Problem & { mend: string }).mend]);
+    expect(Object.fromEntries(mends)).toEqual({
+      amounts: `ledgerlake rebuild --lake ${lake.root}`,
+      'net-sums': null,
+    });
   });
 
   test('an entry that is missing', async () => {
