@@ -1,4 +1,4 @@
-import { shellWord } from '../status/command-text.js';
+import { shellWord } from '../command-text.js';
 import { rm, writeFile } from 'node:fs/promises';
 import { nearestName } from '../../core/text/fault-line.js';
 import { regionNames, type Region, readAccountName, defaultTokenEndpoint } from '../configuration/account.js';

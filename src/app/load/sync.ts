@@ -6,7 +6,7 @@ import { latestBound } from '../configuration/range.js';
 import { summaryObject, summaryText } from './run-summary.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import type { Window } from '../../core/windows.js';
-import { instantText } from '../status/command-text.js';
+import { instantText } from '../command-text.js';
 import { mainTable } from '../../engine/slicing/slicing.js';
 import { olderGaps, syncRange } from '../../engine/slicing/sync-windows.js';
 import { lagFailure, lagText, lakeCoveredTo, readDuration } from '../sync/freshness.js';

@@ -4,7 +4,7 @@ import { printable } from '../../core/printable.js';
 import { grid, wrapped } from '../../core/text/width.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { dayMs, type Window } from '../../core/windows.js';
-import { instantText } from '../status/command-text.js';
+import { instantText } from '../command-text.js';
 import type { PipelinePlan, Plan } from './estimate.js';
 
 /** A plan with what it is of. */

@@ -1,7 +1,7 @@
 import { pipelineNamed } from '../../../pipelines/all-pipelines.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { dayMs, type Window } from '../../core/windows.js';
-import { instantText } from '../status/command-text.js';
+import { instantText } from '../command-text.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
 import { coverageText, needsEndpoint, type AccountStatus, type PipelineStatus } from '../status/lake-status.js';
 import { formatCount } from '../../core/text/amounts.js';

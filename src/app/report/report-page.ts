@@ -3,7 +3,7 @@ import { isoInstant } from '../../core/numeric/instant.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { version } from '../../core/version.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
-import { instantText, shellWord } from '../status/command-text.js';
+import { instantText, shellWord } from '../command-text.js';
 import { coverageText, type AccountStatus } from '../status/lake-status.js';
 import { categories } from './categories.js';
 import { coverageSection } from './coverage-section.js';

@@ -1,7 +1,7 @@
 import { literal } from '../../core/duckdb/literals.js';
 import { formatCount } from '../../core/text/amounts.js';
 import type { Lake } from '../../lake/lake.js';
-import { instantText } from '../status/command-text.js';
+import { instantText } from '../command-text.js';
 import { listing } from '../verify/main-tables.js';
 import { loadedSettlements, settlementsFrom, totalFault, type Settlement } from '../verify/settlements.js';
 import {

@@ -1,7 +1,7 @@
 import { formatCount } from '../../core/text/amounts.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { warningTexts } from '../load/run-summary.js';
-import { instantText } from '../status/command-text.js';
+import { instantText } from '../command-text.js';
 import {
   figureTable,
   html,

@@ -13,7 +13,7 @@ import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { byGroup, listing, mainTablesOf, type MainTable } from '../verify/main-tables.js';
-import { backfillCommand } from './command-text.js';
+import { backfillCommand } from '../command-text.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
 import { formatCount } from '../../core/text/amounts.js';
 

@@ -15,7 +15,7 @@ import { readRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
 import { lagFailure, readDuration } from '../sync/freshness.js';
 import { openExistingLake } from '../query/lake-files.js';
-import { instantText, shellWord } from './command-text.js';
+import { instantText, shellWord } from '../command-text.js';
 import { calendarLines, legendLines, type CalendarOptions } from './calendar.js';
 import {
   accountStatus,

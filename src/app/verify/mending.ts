@@ -1,7 +1,7 @@
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import { dayMs } from '../../core/windows.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
-import { backfillCommand, shellWord } from '../status/command-text.js';
+import { backfillCommand, shellWord } from '../command-text.js';
 import type { Problem } from './certificate.js';
 
 /** What is known of a lake beside its problems. */

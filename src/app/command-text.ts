@@ -1,5 +1,5 @@
-import { dayMs, type Window } from '../../core/windows.js';
-import { isoInstant } from '../../core/numeric/instant.js';
+import { dayMs, type Window } from '../core/windows.js';
+import { isoInstant } from '../core/numeric/instant.js';
 
 /** What a backfill is asked for. */
 export interface BackfillArguments {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { backfillCommand, instantText, shellWord } from '../../../src/app/status/command-text.js';
+import { backfillCommand, instantText, shellWord } from '../../src/app/command-text.js';
 
 test('a command names what is missing', () => {
   const range = { start: Date.parse('2025-03-01T00:00:00Z'), end: Date.parse('2025-03-02T03:04:05Z') };
