@@ -52,21 +52,25 @@ export async function findDiffering(database: Database, states: States): Promise
   const vanished = Number(counts?.['vanished']);
   const appeared = Number(counts?.['appeared']);
   return key === 'event_id'
-    ? { vanished, appeared, ...(await pairsOfEvents(database)) }
+    ? { vanished, appeared, ...(await pairsOfEvents(database, main)) }
     : { vanished, appeared, ...(await otherGroups(database, states)) };
 }
 
 const bothKinds =
   "SELECT 'vanished' AS change, * FROM vanished_ UNION ALL BY NAME SELECT 'appeared' AS change, * FROM appeared_";
 
-async function pairsOfEvents(database: Database): Promise<Pick<Differing, 'differ' | 'examples'>> {
+/** A transaction that changed keeps its id; an event has none, but an order and a list. */
+async function pairsOfEvents(database: Database, main: Table): Promise<Pick<Differing, 'differ' | 'examples'>> {
+  const isTransaction = hasColumn(main, 'transaction_id');
+  const subject = isTransaction ? 'transaction_id' : 'amazon_order_id';
+  const list = isTransaction ? 'transaction_type' : 'event_list';
   const [pairs] = await database.rows(
     'SELECT coalesce(sum(least(came, went)), 0)::BIGINT AS pairs FROM (' +
       "SELECT count(*) FILTER (change = 'appeared') AS came, count(*) FILTER (change = 'vanished') AS went " +
-      `FROM (${bothKinds}) WHERE amazon_order_id IS NOT NULL GROUP BY amazon_order_id, event_list)`,
+      `FROM (${bothKinds}) WHERE ${subject} IS NOT NULL GROUP BY ${subject}, ${list})`,
   );
   const examples = await database.rows(
-    `SELECT change, event_id AS id, event_list, amazon_order_id, posted_at FROM (${bothKinds}) ` +
+    `SELECT change, event_id AS id, ${list} AS event_list, amazon_order_id, posted_at FROM (${bothKinds}) ` +
       `ORDER BY effective_at NULLS LAST, id, change LIMIT ${mostExamples}`,
   );
   return { differ: Number(pairs?.['pairs']), examples: examples.map(exampleOf) };

@@ -9,12 +9,18 @@ import type { Workspace } from '../../lake/files/workspace.js';
 import { fileMetadata } from '../../lake/files/new-file.js';
 import { timestampLiteral, identifier, literal } from '../../core/duckdb/literals.js';
 
-/** Columns of the history that no event has. */
-const addedColumns: readonly string[] = ['change', 'seen_at', 'source', 'entries'];
+/** What the history can't do without of a row. */
+const neededColumns = ['event_id', 'content_hash', 'effective_at', 'position', 'raw'];
 
-/** Whether rows of a main table have what the history keeps of them. */
+/** Whether rows of a main table have what the history keeps of them: those of events and of transactions. */
 export function keepsHistory(main: Table): boolean {
-  return eventHistory.columns.every(({ name }) => addedColumns.includes(name) || hasColumn(main, name));
+  return neededColumns.every((name) => hasColumn(main, name));
+}
+
+/** In SQL: a column of the history, of a row of `main`; null where it has none. Transactions come in one list. */
+function valueOf(main: Table, name: string): string {
+  if (hasColumn(main, name)) return `rows.${identifier(name)}`;
+  return name === 'event_list' ? "'transactions'" : 'NULL';
 }
 
 /**
@@ -47,7 +53,7 @@ export async function historyFiles(
     };
     const columns = eventHistory.columns.map((column) => {
       const { name } = column;
-      const value = values[name] ?? `rows.${identifier(name)}`;
+      const value = values[name] ?? valueOf(main, name);
       return `CAST(${value} AS ${sqlType(column)}) AS ${identifier(name)}`;
     });
     const join = isGone ? ' LEFT JOIN entries_ USING (event_id)' : '';
@@ -78,13 +84,15 @@ export async function historyFiles(
 }
 
 /** Columns of an entry that aren't its event's too. */
-export const entryColumns: readonly Column[] = entries.columns.filter(
-  ({ name }) => !eventHistory.columns.some((column) => column.name === name),
-);
+export const entryColumns: readonly Column[] = entries.columns.filter(isEntryColumn);
+
+function isEntryColumn({ name }: Column): boolean {
+  return !eventHistory.columns.some((column) => column.name === name);
+}
 
 /** In SQL: `event_id` and the entries of each event as a JSON list, from a query of entries. Decimals are texts. */
 function entriesJson({ columns }: Table, select: string): string {
-  const held = entryColumns.filter(({ name }) => columns.some((column) => column.name === name));
+  const held = columns.filter(isEntryColumn);
   const members = held.map(({ name, type }) => `${identifier(name)} := ${jsonValue(name, type)}`);
   // An event that upstream gave for two windows has the same entries in both.
   return (
