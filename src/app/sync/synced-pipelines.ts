@@ -3,9 +3,10 @@ import { dayMs } from '../../core/windows.js';
 import { loadedWindows, windowKey } from '../../engine/slicing/window-slices.js';
 import { mainTable, type SyncJob } from '../../engine/slicing/slicing.js';
 import type { Tabled } from '../../core/columns/table.js';
+import type { Job, Reading } from '../../engine/run/pipeline.js';
 import type { Lake } from '../../lake/lake.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';
-import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
+import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/connect-finances.js';
 import { lookBackDays, type LookBackRule, type LookBacks } from './look-back.js';
 
 /** A sync that is done in several runs, each of which goes on where the one before it left off. */
@@ -40,21 +41,24 @@ export function windowedOf(chosen: readonly FinancesPipeline[]): readonly Financ
 export function syncedPipelines(chosen: readonly FinancesPipeline[], plan: SyncPlan): FinancesPipeline[] {
   const known = new Map<FinancesPipeline, FinancesPipeline>();
   const synced = (pipeline: FinancesPipeline): FinancesPipeline => {
+    const syncJob = (job: Job): SyncJob => {
+      const back = job.refresh ? daysBack(job.lake, job.account, pipeline, plan) : 0;
+      return {
+        ...job,
+        now: plan.now,
+        lookBackFrom: job.refresh ? plan.end - back * dayMs : Infinity,
+        requestedLookBackFrom: job.refresh && plan.lookBack !== undefined ? plan.end - back * dayMs : Infinity,
+        wasRead: (label) => plan.wasRead(pipeline.name, label),
+      };
+    };
+    const { prepareSync } = pipeline;
     const found = known.get(pipeline) ?? {
       ...pipeline,
       ...(pipeline.needs && { needs: pipeline.needs.map(synced) }),
-      work: (job) => {
-        if (job.onlyLoadKeys !== undefined) return pipeline.work(job);
-        const back = job.refresh ? daysBack(job.lake, job.account, pipeline, plan) : 0;
-        const syncJob: SyncJob = {
-          ...job,
-          now: plan.now,
-          lookBackFrom: job.refresh ? plan.end - back * dayMs : Infinity,
-          requestedLookBackFrom: job.refresh && plan.lookBack !== undefined ? plan.end - back * dayMs : Infinity,
-          wasRead: (label) => plan.wasRead(pipeline.name, label),
-        };
-        return pipeline.sync(syncJob);
-      },
+      ...(prepareSync && {
+        prepare: (job: Job, reading: Reading<FinancesUpstream>) => prepareSync(syncJob(job), reading),
+      }),
+      work: (job) => (job.onlyLoadKeys === undefined ? pipeline.sync(syncJob(job)) : pipeline.work(job)),
     };
     known.set(pipeline, found);
     return found;

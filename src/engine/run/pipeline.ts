@@ -22,6 +22,17 @@ export interface Job {
   readonly isPaced?: boolean | undefined;
   /** Windows that a run which was stopped had begun to read, and whose pages are still there. */
   readonly begun?: readonly Window[] | undefined;
+  /** Windows whose rows have changed since they were read, as the pipeline's `prepare` has found. */
+  readonly changed?: readonly Window[] | undefined;
+  /** What the pipeline reads one by one, as its `prepare` has found. */
+  readonly subjects?: readonly Subject[] | undefined;
+}
+
+/** Something that is read by its id, such as a settlement. */
+export interface Subject {
+  readonly id: string;
+  /** Where it counts by date, in milliseconds since 1970; undefined where nothing says. */
+  readonly at: number | undefined;
 }
 
 /** Counts of one pipeline's requests, kept by whoever sends them. */
@@ -111,6 +122,11 @@ export interface Pipeline<Upstream, S extends Slice = Slice, Page = unknown> {
   readonly perPage?: number;
   /** Pipelines whose slices must be loaded for the same range first. */
   readonly needs?: readonly Pipeline<Upstream>[];
+  /**
+   * The job with what must be known before slices are cut, by requests or from the lake's files; left out: there is nothing.
+   * What it throws is judged as for a slice.
+   */
+  prepare?(job: Job, reading: Reading<Upstream>): Promise<Job>;
   /** What the lake lacks of the job (or, to refresh, holds of it too). */
   work(job: Job): SliceQueue<S>;
   /** How fast the operation that it reads can be asked; undefined: as fast as it answers. */

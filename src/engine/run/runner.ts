@@ -105,10 +105,11 @@ async function runPipeline<Upstream>(
   const { upstream, clock, emit } = options;
   const began = clock.now();
   const begun = pipeline.begun?.(upstream);
-  const job: Job = { ...options.job, isPaced: pipeline.pace(upstream) !== undefined, begun };
+  const given: Job = { ...options.job, isPaced: pipeline.pace(upstream) !== undefined, begun };
   /** Slices that another run has loaded meanwhile, since this one last planned what is missing. */
   let conflicts = 0;
   try {
+    const job = await prepared(pipeline, given, options, summary);
     for (let asked: Job | undefined = job; asked !== undefined;) {
       const queue = pipeline.work(asked);
       if (queue.left !== '' || asked === job) {
@@ -132,6 +133,38 @@ async function runPipeline<Upstream>(
     if (summary.slices > 0) addWarnings(summary, pipeline.warnings?.(job, clock.now()) ?? {});
   } finally {
     summary.seconds = (clock.now() - began) / 1000;
+  }
+}
+
+/** The job with what the pipeline must know before slices are cut; where that can't be read, the job as it was. */
+async function prepared<Upstream>(
+  pipeline: Pipeline<Upstream>,
+  job: Job,
+  { upstream, signal, emit, judge }: RunOptions<Upstream>,
+  summary: PipelineSummary,
+): Promise<Job> {
+  if (pipeline.prepare === undefined) return job;
+  const place = { pipeline: pipeline.name, slice: 'what has changed' };
+  const afterwards: (() => Promise<void>)[] = [];
+  try {
+    const known = await pipeline.prepare(job, {
+      ...{ upstream, signal, account: job.account, counts: summary, priority: 0 },
+      committed: (then) => {
+        afterwards.push(then);
+      },
+      emit: (event) => {
+        emit({ ...place, ...event });
+      },
+    });
+    // Its pages are of no use to another run: what they say is of this instant.
+    for (const then of afterwards) await then();
+    return known;
+  } catch (error) {
+    if (signal.aborted || (pipeline.judge?.(error) ?? judge(error)) === 'abort') throw error;
+    const reason = messageOf(error);
+    summary.skipped.push({ label: place.slice, reason, isAlone: false });
+    emit({ event: 'slice-failed', ...place, verdict: 'skip', reason });
+    return job;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Table, Tabled } from '../../core/columns/table.js';
 import type { Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
-import type { Batch, Job, Pipeline } from '../run/pipeline.js';
+import type { Batch, Job, Pipeline, Reading } from '../run/pipeline.js';
 import type { Slice, SliceQueue } from '../run/slice-queue.js';
 import type { Day } from './day-states.js';
 import type { Expectation } from './volume-estimate.js';
@@ -77,7 +77,7 @@ export interface Slicing<S extends Slice> {
   readonly loadKey: string;
   /** What the lake lacks of a job (or, to refresh, holds of it too). */
   work(job: Job): SliceQueue<S>;
-  /** What a sync reads in the place of that. */
+  /** What a sync reads in the place of that; it gets what `prepareSync` of the definition has found. */
   sync(job: SyncJob): SliceQueue<S>;
   /** What a plan expects of a job. */
   forecast(question: ForecastQuestion): Forecast<S>;
@@ -99,6 +99,8 @@ export interface Definition<Upstream, S extends Slice = Slice, Page = unknown>
   readonly result: string;
   /** What a report calls the data; left out: the pipeline's name. */
   readonly title?: string;
+  /** `prepare` of a sync; left out: as of any run. */
+  prepareSync?(job: SyncJob, reading: Reading<Upstream>): Promise<Job>;
   /** What a plan may ask the service where the lake can't tell; left out: nothing. */
   probes?(job: Job): readonly Probe<Upstream>[];
 }

@@ -58,8 +58,10 @@ export function coveredTo(loaded: readonly Window[], { start }: Window): number 
  * the next run reads it again from its beginning to where the day, or its own range, ends, and that window replaces it, so
  * that each day becomes one window however often it is loaded. A window that keeps its start keeps the ids of its events
  * without a date, which are derived from it: so days are never joined into weeks later.
+ *
+ * @param isWanted whether a loaded window is read again whatever its age
  */
-export function dailyWindows(question: WindowsQuestion): PlannedWindow[] {
+export function dailyWindows(question: WindowsQuestion, isWanted?: (window: Window) => boolean): PlannedWindow[] {
   const { loaded, range } = question;
   const recent = dayStart(range.end) - recentDays * dayMs;
   const missing = uncovered(range, loaded).flatMap((gap) => [
@@ -71,6 +73,7 @@ export function dailyWindows(question: WindowsQuestion): PlannedWindow[] {
     question,
     missing,
     (before, next) => isOneDay(before) && isOneDay(next) && dayStart(before.start) === dayStart(next.start),
+    isWanted,
   );
 }
 

@@ -34,7 +34,10 @@ export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlic
   return {
     loadKey: 'window',
     work: (job) => windowQueue(job, options),
-    sync: (job) => syncedWindows(job, options, 1, dailyWindows),
+    sync: (job) => {
+      const hasChanged = (window: Window) => job.changed?.some((changed) => overlap(window, changed)) === true;
+      return syncedWindows(job, options, 1, (question) => dailyWindows(question, hasChanged));
+    },
     forecast: (question) => {
       const { lake, account } = question.job;
       const samples = loadedSamples(lake, pipeline, table, account);
@@ -125,10 +128,11 @@ export function windowCoverage(
 export function windowProbes<Upstream>(
   pipeline: Definition<Upstream>,
   { lake, account, range: { start, end } }: Job,
+  days = 28,
 ): Probe<Upstream>[] {
   if (loadedSamples(lake, pipeline.name, mainTable(pipeline).name, account).length > 0) return [];
   const middle = Math.max(start, dayStart((start + end) / 2));
-  return [{ pipeline, window: { start: middle, end: Math.min(end, middle + 28 * dayMs) } }];
+  return [{ pipeline, window: { start: middle, end: Math.min(end, middle + days * dayMs) } }];
 }
 
 /** What a page that was asked for tells of its window, which it holds up to `reach`. */
