@@ -46,7 +46,7 @@ build: $(BUILT) ## Compile into dist/
 backfill: build ## Load a date range (without ENDPOINT: a made-up seller) into data/lake
 	@node dist/src/cli.js backfill --lake "$(LAKE)" \
 		$(if $(FROM),--from "$(FROM)") $(if $(TO),--to "$(TO)") \
-		$(if $(ENDPOINT),--endpoint "$(ENDPOINT)") $(if $(ACCOUNT),--account "$(ACCOUNT)")
+		$(if $(ENDPOINT),--endpoint "$(ENDPOINT)") $(if $(ACCOUNT),--account "$(ACCOUNT)") $(if $(API),--api "$(API)")
 
 # Each takes one core.
 check: build ## Types and lint

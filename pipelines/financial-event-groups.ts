@@ -9,6 +9,7 @@ import {
 } from '../src/sources/finances/api-v0/slicing/listing-slicing.js';
 import { heldAndRead } from '../src/sources/finances/api-v0/event-pages.js';
 import { groups } from '../src/sources/finances/model/tables.js';
+import { limits } from '../src/sources/finances/api-v0/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 
 const name = 'financial-event-groups';
@@ -21,6 +22,7 @@ export const financialEventGroups: FinancesPipeline<ListingSlice, ScannedPage> =
   title: 'The list of settlements',
   result: 'group',
   operation,
+  burst: limits.burst,
   tables: [groups],
   // Groups are few: a month of them is one page or two.
   ...listingSlicing({ pipeline: name, table: groups.name, gridDays: 31, probeDays: 31, guessPerDay: 1 }),

@@ -5,6 +5,7 @@ import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/
 import { historyWarnings } from '../src/sources/finances/api-v0/history-limit.js';
 import { answering } from '../src/sources/finances/api-v0/event-pages.js';
 import { windowSource } from '../src/sources/finances/model/slice-rows.js';
+import { limits } from '../src/sources/finances/api-v0/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 import { eventDerivation } from '../src/sources/finances/model/stored-events.js';
 import { entries, events } from '../src/sources/finances/model/tables.js';
@@ -19,6 +20,7 @@ export const financialEvents: FinancesPipeline<WindowSlice, EventsPage> = {
   title: 'Events by date: the figures by month',
   result: 'event',
   operation,
+  burst: limits.burst,
   tables: [entries, events],
   derivation: eventDerivation,
   ...windowSlicing({ pipeline: name, table: events.name, instants: 'effective_at', gridDays: 7, probeDays: 10 }),

@@ -5,6 +5,7 @@ import { groupPages, answering, groupSource } from '../src/sources/finances/api-
 import type { GroupSlice } from '../src/sources/finances/api-v0/group-slices.js';
 import { groupSlicing, hasLoadedGroups } from '../src/sources/finances/api-v0/slicing/group-slicing.js';
 import { listingProbes } from '../src/sources/finances/api-v0/slicing/listing-slicing.js';
+import { limits } from '../src/sources/finances/api-v0/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 import { eventDerivation } from '../src/sources/finances/model/stored-events.js';
 import { groupEntries, groupEvents } from '../src/sources/finances/model/tables.js';
@@ -21,6 +22,7 @@ export const groupEventsPipeline: FinancesPipeline<GroupSlice, EventsPage> = {
   title: 'The entries of settlements',
   result: 'event',
   operation,
+  burst: limits.burst,
   tables: [groupEntries, groupEvents],
   derivation: eventDerivation,
   needs: [financialEventGroups],

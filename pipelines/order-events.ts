@@ -2,6 +2,7 @@ import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/
 import { orderSlicing, type OrderSlice } from '../src/engine/slicing/order-slicing.js';
 import { orderPages } from '../src/sources/finances/api-v0/event-pages.js';
 import { firstMonth } from '../src/sources/finances/model/slice-rows.js';
+import { limits } from '../src/sources/finances/api-v0/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 import { eventDerivation } from '../src/sources/finances/model/stored-events.js';
 import { orderEntries, orderEvents } from '../src/sources/finances/model/tables.js';
@@ -15,6 +16,7 @@ export const orderEventsPipeline: FinancesPipeline<OrderSlice, EventsPage> = {
   about: 'financial events of each order named by --orders',
   result: 'event',
   operation,
+  burst: limits.burst,
   tables: [orderEntries, orderEvents],
   derivation: eventDerivation,
   ...orderSlicing({ pipeline: name, table: orderEvents.name, batch: 100 }),

@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 import { expect, test } from 'vitest';
+import { tables } from '../src/sources/finances/lake-tables.js';
 
 /** The layers of ARCHITECTURE.md: what each folder of `src/` may import beside itself. `pipelines` is the folder beside `src/`. */
 const layers: Readonly<Record<string, readonly string[]>> = {
@@ -119,8 +120,12 @@ test('no source names a pipeline but its definition', async () => {
   const definitions = await Promise.all(
     [...imports.keys()].filter((file) => layerOf(file) === 'pipelines').map(textOf),
   );
-  const names = definitions.flatMap((text) => /^const name = '([^']+)';$/m.exec(text)?.[1] ?? []);
-  expect(names.length).toBeGreaterThan(3);
+  // A name that is a table's too, or what an answer calls its results, says nothing of the pipeline.
+  const tableNames = new Set(tables.map(({ name }) => name));
+  const names = definitions
+    .flatMap((text) => /^const name = '([^']+)';$/m.exec(text)?.[1] ?? [])
+    .filter((name) => !tableNames.has(name));
+  expect(names.length).toBeGreaterThan(5);
   for (const file of imports.keys()) {
     if (layerOf(file) === 'pipelines') continue;
     const text = await textOf(file);

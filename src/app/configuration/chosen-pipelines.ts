@@ -1,3 +1,4 @@
+import { defaultApi, type Api } from '../../sources/finances/selling-partner/apis.js';
 import { defaultPipelines, pipelines } from '../../../pipelines/all-pipelines.js';
 import { usageError } from '../../core/errors.js';
 import { isCustom, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
@@ -5,13 +6,14 @@ import type { FinancesPipeline } from '../../sources/finances/connect-finances.j
 import { orderIdPattern } from '../../sources/finances/api-v0/operations.js';
 
 /**
- * The pipelines of the given names, each once, or the default set where there is none; `own` are those of `--pipelines`.
+ * The pipelines of the given names, each once, or those of an API where there is none; `own` are those of `--pipelines`.
  * Throws a USAGE error for an unknown name, and where order ids and the pipeline that reads them don't meet
  */
 export function choosePipelines(
   names: readonly string[],
   hasOrders: boolean,
   own: readonly CustomPipeline[] = [],
+  api: Api = defaultApi,
 ): readonly FinancesPipeline[] {
   const all: readonly FinancesPipeline[] = [...pipelines, ...own];
   const chosen = names.map((name) => {
@@ -31,7 +33,7 @@ export function choosePipelines(
     const known = byOrder.map(({ name }) => name).join(' or ');
     throw usageError(`expected the pipeline ${known} beside --orders: name it in the command`);
   }
-  return chosen.length === 0 ? defaultPipelines : [...new Set(chosen)];
+  return chosen.length === 0 ? defaultPipelines[api] : [...new Set(chosen)];
 }
 
 /** Whether nothing of the finances is asked for, but users' own pipelines are. */

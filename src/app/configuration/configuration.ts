@@ -1,3 +1,4 @@
+import { apis } from '../../sources/finances/selling-partner/apis.js';
 import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
 import { scan } from '../../core/json/scan.js';
 import { kind, Tape } from '../../core/json/tape.js';
@@ -130,6 +131,9 @@ const settings = object('an object of settings', {
   tokenLifeMinutes: number(life).positive(life).describe("How long the service's NextToken is taken to live"),
   journal: text('a folder').describe('Folder for the pages of slices that are not finished'),
   pipelines: text('a folder').describe('Folder with definitions of custom pipelines'),
+  api: z
+    .enum(apis, { error: `one of ${apis.join(', ')}` })
+    .describe('Whose pipelines run where none is named: v0 unless it is set'),
   lookBack: z
     .array(lookBack, { error: 'a list of {"days", "everyDays"}' })
     .describe('What `sync` reads again, and how often'),

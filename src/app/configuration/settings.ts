@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { apis, defaultApi, type Api } from '../../sources/finances/selling-partner/apis.js';
 import { variableOf, type Environment } from '../../core/environment.js';
 import { usageError } from '../../core/errors.js';
 import { lakeFolder } from '../../lake/store/open-store.js';
@@ -14,7 +15,8 @@ export interface Settings {
   readonly from: string | undefined;
   /** Requests a second and at once, for each operation, until the service names its own rate. */
   readonly rate: number;
-  readonly burst: number;
+  /** Undefined: what each API allows. */
+  readonly burst: number | undefined;
   /** Minutes by which bounds stay behind the present. */
   readonly marginMinutes: number;
   /** Minutes that the service's NextToken is taken to live. */
@@ -23,6 +25,8 @@ export interface Settings {
   readonly journal: string | undefined;
   /** Folder with definitions of custom pipelines; undefined: there are none. */
   readonly pipelineFolder: string | undefined;
+  /** Whose pipelines run where none is named. */
+  readonly api: Api;
   /** What `sync` reads again. */
   readonly lookBack: readonly LookBack[];
 }
@@ -69,12 +73,13 @@ export function resolveSettings(
     lake: given('lake', asText) ?? seenFrom(folder, settings.lake) ?? 'data/lake',
     from: given('from', asText) ?? settings.from,
     rate: given('rate', amount) ?? settings.rate ?? limits.rate,
-    burst: given('burst', (name, text) => whole(name, text, 1)) ?? settings.burst ?? limits.burst,
+    burst: given('burst', (name, text) => whole(name, text, 1)) ?? settings.burst,
     marginMinutes: given('margin-minutes', margin) ?? settings.marginMinutes ?? 5,
     // The shortest life that the service's tokens are known for.
     tokenLifeMinutes: given('token-life-minutes', amount) ?? settings.tokenLifeMinutes ?? 3,
     journal: given('journal', asText) ?? seenFrom(folder, settings.journal),
     pipelineFolder: given('pipelines', asText) ?? seenFrom(folder, settings.pipelines),
+    api: given('api', readApi) ?? settings.api ?? defaultApi,
     lookBack: settings.lookBack ?? defaultLookBack,
   };
 }
@@ -118,6 +123,12 @@ function margin(name: string, text: string): number {
   const minutes = amount(name, text);
   if (minutes >= limits.marginMs / 60_000 && minutes <= 1440) return minutes;
   throw usageError(`expected ${name} to be a number of minutes from 2 to 1440, got ${minutes}: correct it`);
+}
+
+function readApi(name: string, text: string): Api {
+  const api = apis.find((known) => known === text);
+  if (api !== undefined) return api;
+  throw usageError(`expected ${name} to be one of ${apis.join(', ')}, got ${JSON.stringify(text)}`);
 }
 
 function logFormat(name: string, text: string): LogFormat {

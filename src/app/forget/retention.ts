@@ -40,7 +40,7 @@ const rules: ReadonlyMap<string, AgingRule> = new Map([
   [orderEvents.name, { instant: 'effective_at', loadKey: "'order/' || requested_order_id" }],
   [transactions.name, { instant: 'effective_at' }],
   [orderTransactions.name, { instant: 'effective_at', loadKey: "'order/' || requested_order_id" }],
-  [settlementSummaries.name, { instant: 'period_end' }],
+  [settlementSummaries.name, { instant: 'period_end', loadKey: "'settlement/' || settlement_id" }],
   [payouts.name, { instant: 'created_at' }],
   [eventHistory.name, { instant: 'effective_at' }],
 ]);

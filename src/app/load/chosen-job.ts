@@ -1,6 +1,7 @@
 import { isCustom, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { readEndpoint } from '../../engine/http/address.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
+import type { Api } from '../../sources/finances/selling-partner/apis.js';
 import { readAccount, readOwnAccount } from '../configuration/account.js';
 import { areOwn, choosePipelines, readOrders } from '../configuration/chosen-pipelines.js';
 
@@ -8,8 +9,10 @@ import { areOwn, choosePipelines, readOrders } from '../configuration/chosen-pip
 export interface JobOptions {
   readonly account: string | undefined;
   readonly endpoint: string | undefined;
-  /** Names; empty for the default set. */
+  /** Names; empty for those of the API. */
   readonly pipelines: readonly string[];
+  /** Whose pipelines run where none is named; left out: v0's. */
+  readonly api?: Api;
   /** The text of the file with order ids, and its name. */
   readonly orders: { readonly text: string; readonly source: string } | undefined;
   /** Custom pipelines, whether or not they are named. */
@@ -29,7 +32,7 @@ export interface ChosenJob {
 /** @throws LedgerlakeError USAGE for a job that is none */
 export function readJob(options: JobOptions): ChosenJob {
   const { endpoint, orders } = options;
-  const pipelines = choosePipelines(options.pipelines, orders !== undefined, options.own);
+  const pipelines = choosePipelines(options.pipelines, orders !== undefined, options.own, options.api);
   const ids = orders === undefined ? [] : readOrders(orders.text, orders.source);
   const isCustomOnly = areOwn(pipelines);
   const account = isCustomOnly ? readOwnAccount(options.account) : readAccount(options.account, endpoint);

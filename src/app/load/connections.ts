@@ -36,7 +36,7 @@ export interface UpstreamOptions extends StateLocation {
   readonly signIn?: SignIn | undefined;
   /** Requests a second and at once, as long as the upstream says nothing else. */
   readonly rate: number;
-  readonly burst: number;
+  readonly burst: number | undefined;
   /** Reads again what the lake holds, and tries what could not be read before however recently that was. */
   readonly refresh?: boolean;
   /** Minutes that a NextToken is taken; default 3, the shortest that is known. */

@@ -74,7 +74,12 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   for (const pipeline of withNeeds(pipelines)) {
     if (!isCustom(pipeline)) {
       if (endpoint !== undefined) {
-        quotas.set(pipeline, { rate, burst, isPaced, state: kept?.stateOf(pipeline.operation) });
+        quotas.set(pipeline, {
+          rate,
+          burst: burst ?? pipeline.burst ?? 1,
+          isPaced,
+          state: kept?.stateOf(pipeline.operation),
+        });
       }
       continue;
     }

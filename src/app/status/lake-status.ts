@@ -1,3 +1,4 @@
+import { defaultApi, type Api } from '../../sources/finances/selling-partner/apis.js';
 import { defaultPipelines, pipelines as allPipelines } from '../../../pipelines/all-pipelines.js';
 import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
 import { groupSlices, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
@@ -75,6 +76,16 @@ export interface StatusQuestion {
   readonly pipelineFolder?: string | undefined;
 }
 
+const namesOf = (api: Api): readonly string[] => defaultPipelines[api].map(({ name }) => name);
+
+/** The pipelines that a lake which uses these is expected to use: those of the API that it was loaded from. */
+function defaultsOf(used: readonly string[]): readonly string[] {
+  const isOf = (api: Api) => namesOf(api).some((name) => used.includes(name) && !namesOf(otherOf[api]).includes(name));
+  return namesOf(isOf('2024-06-19') && !isOf('v0') ? '2024-06-19' : defaultApi);
+}
+
+const otherOf: Readonly<Record<Api, Api>> = { v0: '2024-06-19', '2024-06-19': 'v0', both: 'both' };
+
 /** What a lake holds for an account and what of a range it lacks, from the logs alone. */
 export function accountStatus(question: StatusQuestion): AccountStatus {
   const { lake, location, account, range, lastRun, died = [] } = question;
@@ -82,7 +93,7 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
   const pipelines = used.map((main) => pipelineStatus(main, question));
   const lacking = pipelines.filter(({ gaps }) => gaps.length > 0);
   const gaps = lacking.flatMap((status) => status.gaps);
-  const defaults = defaultPipelines.map(({ name }) => name);
+  const defaults = defaultsOf(used.map(({ pipeline }) => pipeline));
   const isBroken = lastRun?.status === 'failed' && lastRun.account === account;
   const asked = new Set([
     ...(isBroken ? (lastRun.asked ?? []) : []),
@@ -93,7 +104,7 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
   const spans = [...gaps, ...(unfinished.length === 0 ? [] : [isBroken ? rangeOf(lastRun) : range])];
   const own = new Set(used.filter(({ isOwn }) => isOwn).map(({ pipeline }) => pipeline));
   const lackingCustom = named.filter((pipeline) => own.has(pipeline));
-  const isDefault = lackingCustom.length === 0 && defaults.every((pipeline) => named.includes(pipeline));
+  const isDefault = lackingCustom.length === 0 && namesOf(defaultApi).every((pipeline) => named.includes(pipeline));
   const known = lastRun?.account === account ? (lastRun.endpoint ?? undefined) : undefined;
   const command = {
     pipelines: isDefault ? [] : named,

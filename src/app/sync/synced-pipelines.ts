@@ -51,12 +51,12 @@ export function syncedPipelines(chosen: readonly FinancesPipeline[], plan: SyncP
         wasRead: (label) => plan.wasRead(pipeline.name, label),
       };
     };
-    const { prepareSync } = pipeline;
     const found = known.get(pipeline) ?? {
       ...pipeline,
       ...(pipeline.needs && { needs: pipeline.needs.map(synced) }),
-      ...(prepareSync && {
-        prepare: (job: Job, reading: Reading<FinancesUpstream>) => prepareSync(syncJob(job), reading),
+      ...(pipeline.prepareSync && {
+        prepare: (job: Job, reading: Reading<FinancesUpstream>) =>
+          pipeline.prepareSync?.(syncJob(job), reading) ?? Promise.resolve(job),
       }),
       work: (job) => (job.onlyLoadKeys === undefined ? pipeline.sync(syncJob(job)) : pipeline.work(job)),
     };

@@ -95,6 +95,7 @@ const slices: Readonly<Record<string, string>> = {
   window: 'SELECT DISTINCT NULL, epoch_ms(window_start), epoch_ms(window_end)',
   group: 'SELECT DISTINCT group_id, epoch_ms(window_start), NULL',
   order: 'SELECT requested_order_id, epoch_ms(min(posted_at)), NULL',
+  settlement: 'SELECT DISTINCT settlement_id, NULL, NULL',
 };
 
 /** Compares windows, groups or orders of the rows with the load keys of the file and the month of its folder. */
@@ -150,8 +151,8 @@ function ownerFault(
 ): string | undefined {
   const loadKey = `${kind}/${String(owner)}`;
   if (!loadKeys.has(loadKey)) return `rows of ${loadKey}, which the file does not name`;
-  // A group that doesn't say when it opened stands where it was listed.
-  if (instant === null && kind === 'group') return undefined;
+  // A group that doesn't say when it opened stands where it was listed, a settlement's summary where its transactions do.
+  if (instant === null && kind !== 'order') return undefined;
   const expected = instant === null ? 'unknown' : monthOf(Number(instant));
   return expected === month ? undefined : `rows of ${loadKey}, which belongs to ${expected}, in the folder of ${month}`;
 }

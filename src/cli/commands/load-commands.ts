@@ -20,7 +20,7 @@ const backfillOptions = {
   ...shared('lake'),
   from: { type: 'text', about: 'First instant, ISO 8601 in UTC [default: 90 days before --to]' },
   to: { type: 'text', about: 'End, exclusive [default: now, less five minutes]' },
-  ...shared('account', 'endpoint'),
+  ...shared('account', 'endpoint', 'api'),
   refresh: { type: 'flag', about: 'Read again what the lake holds already, and replace it' },
   orders: { type: 'text', about: 'File with order ids, one a line; - for standard input' },
   ...shared('rate', 'burst', 'journal', 'pipelines', 'config'),
@@ -33,7 +33,7 @@ export const backfillCommand: CommandDefinition = {
   more: async () => {
     const { pipelines } = await import('../../../pipelines/all-pipelines.js');
     return [
-      'Loads what the lake lacks of a date range. Without a name it runs the first three pipelines.',
+      'Loads what the lake lacks of a date range. Without a name it runs those of --api: for v0 the first three.',
       '',
       ...pipelines.map(({ name, about }) => `  ${name.padEnd(24)} ${about}`),
       '',
@@ -117,7 +117,7 @@ export const planCommand: CommandDefinition = {
 
 export const syncCommand: CommandDefinition = {
   name: 'sync',
-  positional: { name: 'PIPELINE', many: true, about: 'What to load [default: the first three]' },
+  positional: { name: 'PIPELINE', many: true, about: 'What to load [default: those of --api]' },
   about: 'Load what is new, and look back for what arrived late',
   more: [
     'Loads from the newest loaded instant to now, less five minutes; an empty lake gets the last 90 days. It reads',
@@ -125,7 +125,7 @@ export const syncCommand: CommandDefinition = {
     'have closed since. event_history keeps what changed.',
   ].join('\n'),
   options: {
-    ...shared('lake', 'account', 'endpoint'),
+    ...shared('lake', 'account', 'endpoint', 'api'),
     'look-back': { type: 'text', about: 'Read this many days again, whatever the schedule says' },
     'max-lag': { type: 'text', about: 'Exit with 1 if the lake is older than this after the run: 90m, 2h, 1d' },
     'accept-empty': { type: 'flag', about: 'Take it that what held events comes back without any' },

@@ -1,4 +1,5 @@
 import { Writable } from 'node:stream';
+import { apis } from '../../sources/finances/selling-partner/apis.js';
 import type { CommandContext, ReadingContext, RunContext } from '../../app/context.js';
 import { logFormats } from '../../observe/log/plain-log.js';
 import type { Stopping } from './stop-signals.js';
@@ -129,8 +130,9 @@ const sharedOptions = {
     about: 'Account to load [default: the only configured one, else demo, with the embedded service]',
   },
   endpoint: { type: 'text', about: "The service's base address [default: the account's, else the embedded service]" },
+  api: { type: 'text', choices: apis, about: 'Whose pipelines run where none is named [default: v0]' },
   rate: { type: 'text', about: 'Requests a second for each operation [default: 0.5]' },
-  burst: { type: 'text', about: 'Requests at once for each operation [default: 30]' },
+  burst: { type: 'text', about: 'Requests at once for each operation [default: 30; 10 for 2024-06-19]' },
   journal: { type: 'text', about: 'Folder for pages of unfinished slices [default: LAKE/_journal; on S3 your cache]' },
   pipelines: { type: 'text', about: 'Folder with definitions of custom pipelines' },
   redis: { type: 'text', about: 'Address of Redis or Valkey, without a password [default: REDIS_URL]' },

@@ -95,6 +95,8 @@ export interface Definition<Upstream, S extends Slice = Slice, Page = unknown>
   readonly needs?: readonly Definition<Upstream>[];
   /** The operation whose quota its requests take. */
   readonly operation: string;
+  /** Requests at once that the operation is known to allow. */
+  readonly burst?: number;
   /** What a result is called: `event`, `group`. */
   readonly result: string;
   /** What a report calls the data; left out: the pipeline's name. */

@@ -9,6 +9,7 @@ const columnsOf: Readonly<Record<string, readonly string[]>> = {
   imported: ['window_start', 'window_end'],
   group: ['group_id'],
   order: ['requested_order_id'],
+  settlement: ['settlement_id'],
 };
 
 interface LoadKey {

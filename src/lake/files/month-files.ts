@@ -113,16 +113,37 @@ export function replacedAdds(
  *
  * @throws LedgerlakeError LAKE_STORE for a file that is missing or isn't what its commit says
  */
-export function storedRaws(
+export async function storedRaws(
   lake: ComparedLake,
   table: Table,
   adds: readonly Add[],
   loadKeys: readonly string[],
 ): Promise<string[]> {
+  const rows = await queryFiles(
+    lake,
+    table,
+    adds,
+    loadKeyCondition(loadKeys),
+    (select) => `SELECT raw FROM (${select})`,
+  );
+  return rows.map(({ raw }) => String(raw));
+}
+
+/**
+ * The rows of a query over those of a table's files that meet a condition.
+ *
+ * @param query in SQL, of the rows in SQL
+ * @throws LedgerlakeError LAKE_STORE for a file that is missing or isn't what its commit says
+ */
+export function queryFiles(
+  lake: ComparedLake,
+  table: Table,
+  adds: readonly Add[],
+  condition: string,
+  query: (rows: string) => string,
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
   return withWorkspace(defaultLimits, lake.store, async (workspace) => {
     const files = await new HeldFiles(workspace).of(lake, table, adds);
-    const select = await selectRows(workspace.database, table, files, loadKeyCondition(loadKeys));
-    const rows = await workspace.database.rows(`SELECT raw FROM (${select})`);
-    return rows.map(({ raw }) => String(raw));
+    return workspace.database.rows(query(await selectRows(workspace.database, table, files, condition)));
   });
 }

@@ -29,7 +29,12 @@ interface Rows {
 }
 
 /** Values of a row by column; what is left out is null. */
-type Row = Readonly<Record<string, Cell>>;
+export type Row = Readonly<Record<string, Cell>>;
+
+/** Records of an answer. */
+export interface RecordPage {
+  readonly records: readonly Json[];
+}
 
 /** A table whose rows are records, and how a record becomes rows. */
 export interface RecordTable {
@@ -46,7 +51,7 @@ export interface RecordTable {
 const commonColumns: ReadonlySet<string> = new Set(['window_start', 'window_end', 'position', 'content_hash', 'raw']);
 
 /** Collects the records of a slice as rows of a table, sorted as it says. `window`: undefined where the slice has none. */
-export function recordCollector(of: RecordTable, window?: Window): Collector<{ readonly records: readonly Json[] }> {
+export function recordCollector(of: RecordTable, window?: Window): Collector<RecordPage> {
   const { table } = of;
   const has = (column: string) => table.columns.some(({ name }) => name === column);
   const keepsRaw = has('raw');

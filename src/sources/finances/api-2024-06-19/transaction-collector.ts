@@ -38,12 +38,10 @@ export function transactionCollector(
   const { slice } = rows;
   const warnings = newWarnings();
   const reader = new TransactionReader(rows, warnings);
-  let reach: bigint | undefined;
   return {
     warnings,
-    get reach() {
-      return reach === undefined ? undefined : Number(reach / 1000n);
-    },
+    // Pages have no order: what came last says nothing of how far they are.
+    reach: undefined,
     add: ({ page, source }) => {
       if (slice.sources.at(-1) !== source) slice.begin(source);
       if (page === undefined) {
@@ -55,9 +53,6 @@ export function transactionCollector(
       eachResult(page, (node) => {
         reader.add(page.tape, node);
       });
-      for (const posted of slice.events.postedAt.slice(before)) {
-        if (posted !== undefined && (reach === undefined || posted > reach)) reach = posted;
-      }
       return slice.events.length - before;
     },
     finish: () => {

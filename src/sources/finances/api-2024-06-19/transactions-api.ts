@@ -1,10 +1,15 @@
+import { LedgerlakeError } from '../../../core/errors.js';
+import { JsonNode } from '../../custom/json-node.js';
+import type { RecordPage } from '../../custom/record-collector.js';
+import { orderSource, type RowSource } from '../model/slice-rows.js';
+import type { TransactionsPage } from './transaction-collector.js';
 import type { Window } from '../../../core/windows.js';
 import { isoDate, isoInstant } from '../../../core/numeric/instant.js';
 import { readEndpoint } from '../../../engine/http/address.js';
 import type { PagedApi, Query } from '../../../engine/paging/paged-api.js';
 import type { PagedClient } from '../../../engine/paging/paged-client.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
-import type { Verdict } from '../../../engine/run/pipeline.js';
+import type { Reading, Verdict } from '../../../engine/run/pipeline.js';
 import type { FinancesApiOptions } from '../selling-partner/api-options.js';
 import { financesRefusal, verdictOn, type AskedFor } from '../selling-partner/refusals.js';
 import { limits, operations, parameters as names, type Operation, type OperationName } from './operations.js';
@@ -45,7 +50,7 @@ export function transactionsApi({
       setting: '--endpoint',
     },
     operations: Object.keys(operations),
-    quota: quota && { rate: quota.rate, burst: Math.min(quota.burst, limits.burst) },
+    quota: quota && { rate: quota.rate, burst: quota.burst ?? limits.burst },
     rateHeader: 'x-amzn-ratelimit-limit',
     requestIdHeader: 'x-amzn-requestid',
     cursorLifeMs,
@@ -103,4 +108,43 @@ function askedFor(query: TransactionsQuery): AskedFor {
 /** What becomes of a slice that fails with this: without a page size, what is too large needs a shorter window. */
 export function transactionsVerdict(error: unknown): Verdict {
   return error instanceof ReadFailure && error.kind === 'too-large' ? 'split' : verdictOn(error);
+}
+
+/** The pages of a query with what they answer. */
+export async function* answeringTransactions(
+  source: RowSource,
+  query: TransactionsQuery,
+  reading: Reading<WithTransactions>,
+): AsyncGenerator<TransactionsPage> {
+  for await (const page of reading.upstream.transactions.pages(query, reading)) yield { page, source };
+}
+
+/** The pages of several orders, one order after the other. */
+export async function* orderTransactionPages(
+  orders: readonly string[],
+  reading: Reading<WithTransactions>,
+): AsyncGenerator<TransactionsPage> {
+  for (const order of orders) {
+    const source = orderSource(order);
+    const parameters = { [names.relatedIdentifierName]: 'ORDER_ID', [names.relatedIdentifierValue]: order };
+    try {
+      yield* answeringTransactions(source, { operation: 'listTransactions', parameters }, reading);
+    } catch (error) {
+      // One id that the service doesn't know, mistyped perhaps, is no reason to leave out the others.
+      if (!(error instanceof LedgerlakeError) || error.status !== 404) throw error;
+      yield { page: undefined, source };
+    }
+  }
+}
+
+/** The pages of a query as records. */
+export async function* recordPages(
+  query: TransactionsQuery,
+  reading: Reading<WithTransactions>,
+): AsyncGenerator<RecordPage> {
+  for await (const page of reading.upstream.transactions.pages(query, reading)) {
+    const records: JsonNode[] = [];
+    eachResult(page, (node) => records.push(new JsonNode(page.tape, node)));
+    yield { records };
+  }
 }

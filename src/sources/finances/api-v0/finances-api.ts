@@ -32,7 +32,7 @@ export function financesApi({
     id: String(endpoint),
     address: { origin, headers, secrets: login, setting: '--endpoint' },
     operations: Object.keys(operations),
-    quota,
+    quota: quota && { rate: quota.rate, burst: quota.burst ?? limits.burst },
     rateHeader: 'x-amzn-ratelimit-limit',
     requestIdHeader: 'x-amzn-requestid',
     cursorLifeMs,

@@ -1,0 +1,36 @@
+import { orderSlicing, type OrderSlice } from '../src/engine/slicing/order-slicing.js';
+import {
+  transactionCollector,
+  type TransactionsPage,
+} from '../src/sources/finances/api-2024-06-19/transaction-collector.js';
+import {
+  orderTransactionEntries,
+  orderTransactions,
+} from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
+import { orderTransactionPages, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/transactions-api.js';
+import { firstMonth } from '../src/sources/finances/model/slice-rows.js';
+import { transactionDerivation } from '../src/sources/finances/api-2024-06-19/stored-transactions.js';
+import { limits } from '../src/sources/finances/api-2024-06-19/operations.js';
+import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
+
+const name = 'order-transactions';
+const operation = 'listTransactions';
+
+/** Transactions order by order, for the ids of `--orders` (Finances 2024-06-19). */
+export const orderTransactionsPipeline: FinancesPipeline<OrderSlice, TransactionsPage> = {
+  name,
+  about: 'transactions (Finances 2024-06-19) of each order named by --orders',
+  result: 'transaction',
+  operation,
+  burst: limits.burst,
+  tables: [orderTransactionEntries, orderTransactions],
+  ...orderSlicing({ pipeline: name, table: orderTransactions.name, batch: 100 }),
+  pace: (upstream) => upstream.transactions.pace(operation),
+  derivation: transactionDerivation,
+  judge: transactionsVerdict,
+  pages: ({ orders }, reading) => orderTransactionPages(orders, reading),
+  collect: () =>
+    transactionCollector({ transactions: orderTransactions, entries: orderTransactionEntries }, (_source, dates) =>
+      firstMonth(dates),
+    ),
+};

@@ -1,0 +1,34 @@
+import { monthOf } from '../src/core/windows.js';
+import type { WindowSlice } from '../src/engine/slicing/window-slices.js';
+import { windowProbes, windowSlicing } from '../src/engine/slicing/window-slicing.js';
+import { recordCollector, type RecordPage } from '../src/sources/custom/record-collector.js';
+import { payoutRow } from '../src/sources/finances/api-2024-06-19/record-rows.js';
+import { payouts } from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
+import { recordPages, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/transactions-api.js';
+import { limits } from '../src/sources/finances/api-2024-06-19/operations.js';
+import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
+
+const name = 'payouts';
+const operation = 'listPayouts';
+
+/** Payouts to the bank by the date of their creation (Transfers 2024-06-01). */
+export const payoutsPipeline: FinancesPipeline<WindowSlice, RecordPage> = {
+  name,
+  about: 'payouts to the bank (Transfers 2024-06-01) that were created in the range',
+  result: 'payout',
+  operation,
+  burst: limits.burst,
+  tables: [payouts],
+  // Payouts are few: a month of them is one page.
+  ...windowSlicing({ pipeline: name, table: payouts.name, gridDays: 31, probeDays: 31, guessPerDay: 1 }),
+  probes: (job) => windowProbes(payoutsPipeline, job),
+  pace: (upstream) => upstream.transactions.pace(operation),
+  begun: (upstream) => upstream.transactions.begun(operation),
+  judge: transactionsVerdict,
+  pages: ({ window }, reading) => {
+    const parameters = { createdAfter: window.start, createdBefore: window.end };
+    return recordPages({ operation, parameters }, reading);
+  },
+  collect: ({ window }) =>
+    recordCollector({ file: name, table: payouts, month: monthOf(window.start), rows: payoutRow }, window),
+};

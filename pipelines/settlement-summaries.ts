@@ -1,0 +1,34 @@
+import { recordCollector, type RecordPage } from '../src/sources/custom/record-collector.js';
+import { summaryRow } from '../src/sources/finances/api-2024-06-19/record-rows.js';
+import { settlementSummaries } from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
+import { recordPages, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/transactions-api.js';
+import { settlementSlicing, type SettlementSlice } from '../src/sources/finances/api-2024-06-19/settlement-slicing.js';
+import { limits } from '../src/sources/finances/api-2024-06-19/operations.js';
+import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
+import { transactionsPipeline } from './transactions.js';
+
+const name = 'settlement-summaries';
+const operation = 'listSummary';
+
+/** What each settlement that loaded transactions name adds up to, as the service says (Finances 2024-06-19). */
+export const settlementSummariesPipeline: FinancesPipeline<SettlementSlice, RecordPage> = {
+  name,
+  about: 'summaries (Finances 2024-06-19) of the settlements that transactions of the range name',
+  result: 'summary',
+  operation,
+  burst: limits.burst,
+  tables: [settlementSummaries],
+  needs: [transactionsPipeline],
+  ...settlementSlicing({ pipeline: name, table: settlementSummaries.name, transactions: transactionsPipeline }),
+  pace: (upstream) => upstream.transactions.pace(operation),
+  judge: transactionsVerdict,
+  pages: ({ settlement }, reading) => {
+    const parameters = { relatedIdentifierName: 'SETTLEMENT_ID', relatedIdentifierValue: settlement };
+    return recordPages({ operation, parameters }, reading);
+  },
+  collect: ({ settlement, month }) =>
+    recordCollector({
+      ...{ file: name, table: settlementSummaries, month },
+      rows: (record) => summaryRow(settlement, record),
+    }),
+};

@@ -1,0 +1,46 @@
+import { monthOf } from '../src/core/windows.js';
+import type { WindowSlice } from '../src/engine/slicing/window-slices.js';
+import { windowProbes, windowSlicing } from '../src/engine/slicing/window-slicing.js';
+import { limits } from '../src/sources/finances/api-2024-06-19/operations.js';
+import {
+  transactionCollector,
+  type TransactionsPage,
+} from '../src/sources/finances/api-2024-06-19/transaction-collector.js';
+import { transactionEntries, transactions } from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
+import { answeringTransactions, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/transactions-api.js';
+import { windowSource } from '../src/sources/finances/model/slice-rows.js';
+import { transactionDerivation } from '../src/sources/finances/api-2024-06-19/stored-transactions.js';
+import { withReleased } from '../src/sources/finances/api-2024-06-19/deferred-transactions.js';
+import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
+
+const name = 'transactions';
+const operation = 'listTransactions';
+
+/** Transactions by the date on which they were posted (Finances 2024-06-19). */
+export const transactionsPipeline: FinancesPipeline<WindowSlice, TransactionsPage> = {
+  name,
+  about: 'transactions (Finances 2024-06-19) that were posted in the range',
+  title: 'Transactions by date',
+  result: 'transaction',
+  operation,
+  burst: limits.burst,
+  tables: [transactionEntries, transactions],
+  perPage: limits.pageSize,
+  ...windowSlicing({
+    ...{ pipeline: name, table: transactions.name, instants: 'effective_at' },
+    ...{ gridDays: 7, probeDays: 10, perPage: limits.pageSize },
+  }),
+  // Pages have no order: only a page that holds all of its window says how much there is.
+  probes: (job) => windowProbes(transactionsPipeline, job, 1),
+  pace: (upstream) => upstream.transactions.pace(operation),
+  begun: (upstream) => upstream.transactions.begun(operation),
+  derivation: transactionDerivation,
+  prepareSync: (job, reading) => withReleased(job, name, reading),
+  judge: transactionsVerdict,
+  pages: ({ window }, reading) => {
+    const parameters = { postedAfter: window.start, postedBefore: window.end };
+    return answeringTransactions(windowSource(window), { operation, parameters }, reading);
+  },
+  collect: ({ window }) =>
+    transactionCollector({ transactions, entries: transactionEntries }, () => monthOf(window.start)),
+};

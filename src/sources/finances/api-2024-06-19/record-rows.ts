@@ -1,0 +1,52 @@
+import type { Json } from '../../custom/definition.js';
+import type { Row } from '../../custom/record-collector.js';
+
+/** A payout as a row of `payouts` (Transfers 2024-06-01, `Payout`). */
+export function payoutRow(payout: Json): Row {
+  return {
+    payout_id: payout.at('id'),
+    status: payout.at('currentStatus'),
+    payout_type: payout.at('type'),
+    ...amountOf(payout, 'amount', 'amount'),
+    ...partnerOf(payout),
+    settlement_id: relatedIdentifier(payout, 'SETTLEMENT_ID'),
+    account_tail: payout.at('accountTail'),
+    payment_method: payout.at('paymentMethod'),
+    payment_rail: payout.at('paymentRail'),
+    trace_id: payout.at('traceId'),
+    created_at: payout.at('creationDate'),
+    period_start: payout.at('period', 'startDate'),
+    period_end: payout.at('period', 'endDate'),
+  };
+}
+
+/** A summary of a settlement as a row of `settlement_summaries` (Finances 2024-06-19, `Summary`). */
+export function summaryRow(settlement: string, summary: Json): Row {
+  return {
+    settlement_id: settlement,
+    ...partnerOf(summary),
+    period_start: summary.at('periodStart'),
+    period_end: summary.at('periodEnd'),
+    ...amountOf(summary, 'netProceeds', 'net_proceeds'),
+  };
+}
+
+function amountOf(record: Json, field: string, column: string): Row {
+  return { [column]: record.at(field, 'currencyAmount'), currency: record.at(field, 'currencyCode') };
+}
+
+function partnerOf(record: Json): Row {
+  return {
+    account_type: record.at('partnerMetadata', 'accountType'),
+    marketplace_id: record.at('partnerMetadata', 'marketplaceId'),
+  };
+}
+
+function relatedIdentifier(record: Json, name: string): Json | undefined {
+  const identifiers = record.at('relatedIdentifiers');
+  if (identifiers?.kind !== 'array') return undefined;
+  return identifiers
+    .list()
+    .find((each) => each.at('relatedIdentifierName')?.text === name)
+    ?.at('relatedIdentifierValue');
+}

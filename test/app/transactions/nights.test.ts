@@ -1,0 +1,68 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { openDatabase } from '../../../src/core/duckdb/connection.js';
+import { createViews } from '../../../src/core/duckdb/views.js';
+import { lakeTables, openLakeReader } from '../../../src/app/query/lake-files.js';
+import { createSeller } from '../../../src/emulator/seller/seller.js';
+import { ran, serving, temporaryFolder } from '../lake-run.js';
+import { setClock, synced } from '../sync/synced.js';
+
+const dayMs = 86_400_000;
+const nights = Number(process.env['LEDGERLAKE_TEST_NIGHTS'] ?? 10);
+
+test(`${nights} nights over deferred sales end with the lake of a fresh backfill, and ask for little`, async () => {
+  const begin = Date.parse('2026-03-01T02:00:00Z');
+  const clock = setClock(new Date(begin).toISOString());
+  const seller = createSeller({ seed: 3, events: 4000, profile: 'plausible' }, clock);
+  const endpoint = await serving({ ledger: seller, clock });
+  const lake = await temporaryFolder();
+  const given = { lake, endpoint, account: 'shop', api: '2024-06-19' as const };
+  await ran({ ...given, from: '2026-01-01' }, { clock });
+
+  let changed = 0;
+  const requests: number[] = [];
+  for (let night = 1; night <= nights; night++) {
+    clock.set(begin + night * dayMs);
+    // Two days are what the service itself says may be incomplete.
+    const { summary, failure } = await synced({ ...given, lookBack: 2 }, { clock });
+    expect(failure).toBeUndefined();
+    requests.push(summary.pipelines['transactions']?.['requests'] ?? 0);
+    changed += summary.changes['transactions']?.vanished ?? 0;
+  }
+  expect(changed).toBeGreaterThan(nights);
+
+  const fresh = await temporaryFolder();
+  await ran({ ...given, lake: fresh, from: '2026-01-01' }, { clock });
+  const database = await openDatabase();
+  onTestFinished(() => {
+    database.close();
+  });
+  const read = async (from: string, name: string) => {
+    await createViews(database, lakeTables, await (await openLakeReader(from, clock)).lakeFiles());
+    await database.execute(`CREATE OR REPLACE TABLE ${name} AS SELECT raw, status, event_id FROM transactions`);
+    await database.execute(
+      `CREATE OR REPLACE TABLE ${name}_entries AS SELECT event_id, entry, role, amount FROM transaction_entries`,
+    );
+  };
+  await read(fresh, 'fresh');
+  await read(lake, 'nightly');
+  for (const suffix of ['', '_entries']) {
+    const [row] = await database.rows(
+      `SELECT (SELECT count(*) FROM (FROM nightly${suffix} EXCEPT ALL FROM fresh${suffix})) AS wrong, ` +
+        `(SELECT count(*) FROM (FROM fresh${suffix} EXCEPT ALL FROM nightly${suffix})) AS missing, ` +
+        `(SELECT count(*) FROM fresh${suffix}) AS rows`,
+    );
+    expect([Number(row?.['wrong']), Number(row?.['missing'])]).toEqual([0, 0]);
+    expect(Number(row?.['rows'])).toBeGreaterThan(2000);
+  }
+
+  // What was released stands in the history as it was: deferred.
+  const [history] = await database.rows(
+    'SELECT count(*) AS gone, count(*) FILTER (raw LIKE \'%"DEFERRED"%\') AS deferred FROM event_history ' +
+      "WHERE source = 'transactions' AND change = 'vanished'",
+  );
+  expect(Number(history?.['gone'])).toBe(changed);
+  expect(Number(history?.['deferred'])).toBe(changed);
+  // The list of what is deferred, the days of the look-back, and those of what was released.
+  expect(Math.max(...requests)).toBeLessThan(15);
+  console.log(requests.join(' '));
+});
