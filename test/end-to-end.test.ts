@@ -228,7 +228,7 @@ test('orders are read one by one, and stand in the month of their first date', a
   const unknown = '999-9999999-9999999';
   const text = [...ids, unknown].join('\n');
   const { lake, given, run } = await loaded({ pipelines: ['order-events'], orders: { text, source: 'ids' } });
-  expect(run.printed).toContain(`1 orders that the service does not know: ${unknown}`);
+  expect(run.printed).toContain(`1 order that the service does not know: ${unknown}`);
   const duckdb = await database(lake, clock);
   const rows = await duckdb.rows("SELECT requested_order_id || ' ' || raw AS item, month FROM order_events");
   const expected: string[] = [];

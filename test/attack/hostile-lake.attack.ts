@@ -79,7 +79,10 @@ async function seeded(): Promise<Seed> {
     other: () => 'SECRET-OTHER',
     outside: () => 'SECRET-OUTSIDE',
   };
-  const parcels = await parcelService(shipmentsOf(`${date(0)}T00:00:00Z`, 4, 9));
+  let closeParcels = (): Promise<void> => Promise.resolve();
+  const parcels = await parcelService(shipmentsOf(`${date(0)}T00:00:00Z`, 4, 9), (close) => {
+    closeParcels = close;
+  });
   const asked: string[] = [];
   const network = createServer((request, response) => {
     asked.push(request.url ?? '');
@@ -143,6 +146,7 @@ async function seeded(): Promise<Seed> {
       '/finances/v0/orders/111-0000000-0000001/financialEvents',
     ],
     close: async () => {
+      await closeParcels();
       network.closeAllConnections();
       network.close();
       for (const service of Object.values(services)) await service.close();

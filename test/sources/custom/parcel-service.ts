@@ -50,7 +50,10 @@ export function shipmentsOf(from: string, days: number, perDay: number): Shipmen
 }
 
 /** An invented API: shipments by date, paged by a cursor, with errors and a rate header in a form of its own. */
-export async function parcelService(shipments: Shipment[]): Promise<ParcelService> {
+export async function parcelService(
+  shipments: Shipment[],
+  atEnd: (close: () => Promise<void>) => void = onTestFinished,
+): Promise<ParcelService> {
   const requests: string[] = [];
   const server = createServer((request, response) => {
     const path = request.url ?? '';
@@ -62,7 +65,7 @@ export async function parcelService(shipments: Shipment[]): Promise<ParcelServic
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  onTestFinished(async () => {
+  atEnd(async () => {
     server.closeAllConnections();
     server.close();
     await once(server, 'close');
