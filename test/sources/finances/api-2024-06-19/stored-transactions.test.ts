@@ -46,7 +46,7 @@ test('entries that are derived from stored transactions are what they were when 
             true,
           );
         }),
-        { numRuns: 40 },
+        { numRuns: 40, endOnFailure: true },
       );
     }),
   );
