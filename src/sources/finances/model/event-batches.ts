@@ -229,9 +229,12 @@ export function netSums(rows: SliceRows, chosen: readonly number[]): Record<stri
       add(sum, entries.low[row] ?? 0, entries.high[row] ?? 0);
     }
   }
-  const named = [...sums].map(([currency, sum]): [string, string] => [
-    currency < 0 ? noCurrency : rows.currencies.value(currency),
-    decimalText((BigInt(sum.high) << 32n) + BigInt(sum.low), decimalScale),
-  ]);
-  return Object.fromEntries(named.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  // An empty code counts with those that have none.
+  const named = new Map<string, bigint>();
+  for (const [currency, { low, high }] of sums) {
+    const name = currency < 0 ? noCurrency : rows.currencies.value(currency);
+    named.set(name, (named.get(name) ?? 0n) + (BigInt(high) << 32n) + BigInt(low));
+  }
+  const texts = [...named].map(([name, sum]) => [name, decimalText(sum, decimalScale)] as const);
+  return Object.fromEntries(texts.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
