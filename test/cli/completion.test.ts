@@ -56,7 +56,7 @@ describe.runIf(has('bash'))('bash completes', () => {
       [ledgerlake('ba'), ['backfill']],
       [ledgerlake('--ver'), ['--verbose', '--version']],
       [ledgerlake('backfill', '--acc'), ['--account', '--accept-empty']],
-      [ledgerlake('backfill', 'or'), ['order-events']],
+      [ledgerlake('backfill', 'or'), ['order-events', 'order-transactions']],
       [ledgerlake('backfill', '--account', ''), ['shop-a', 'shop-b']],
       [ledgerlake('backfill', '--account', 'shop-b'), ['shop-b']],
       [ledgerlake('backfill', '--config', 'other.json', '--account', ''), ['elsewhere']],
@@ -91,7 +91,7 @@ describe.runIf(has('fish'))('fish', () => {
   test.each([
     ['backfill --account ', ['shop-a', 'shop-b']],
     ['sql --format ', ['csv', 'csv-safe', 'json', 'ndjson', 'table']],
-    ['backfill or', ['order-events']],
+    ['backfill or', ['order-events', 'order-transactions']],
   ])('completes %s', async (line, expected) => {
     const folder = await completionFolder();
     const script = `ledgerlake completion fish | source; complete -C 'ledgerlake ${line}'`;

@@ -120,6 +120,8 @@ export function commentedConfiguration({ account, region }: FirstAccount): strin
     // "metricsPort": 9464,
     // "metricsHost": "127.0.0.1",
     // "metricsFile": "data/ledgerlake.prom",
+    // Whose pipelines run where none is named: v0, 2024-06-19, or both (docs/transactions.md).
+    // "api": "v0",
     // What sync reads again for what arrived late: the last days, and how many days go by in between (0: on each run).
     // "lookBack": [{ "days": 2, "everyDays": 0 }, { "days": 14, "everyDays": 7 }, { "days": 35, "everyDays": 30 }],
     // Where the Delta tables are: a folder, seen from this file, or s3://BUCKET/PREFIX. Not that of the made-up seller (data/lake).

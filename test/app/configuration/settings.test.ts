@@ -10,7 +10,8 @@ test('defaults', () => {
     lake: 'data/lake',
     from: undefined,
     rate: 0.5,
-    burst: 30,
+    burst: undefined,
+    api: 'v0',
     marginMinutes: 5,
     tokenLifeMinutes: 3,
     journal: undefined,
@@ -31,6 +32,7 @@ test('the command line goes before the environment, that before the file, that b
     marginMinutes: 3,
     tokenLifeMinutes: 4,
     journal: 'j',
+    api: '2024-06-19' as const,
     lookBack: [],
   };
   const config = { ...none, file: 'c.json', settings: file };
@@ -42,8 +44,9 @@ test('the command line goes before the environment, that before the file, that b
     LEDGERLAKE_MARGIN_MINUTES: '2',
     LEDGERLAKE_TOKEN_LIFE_MINUTES: '2.5',
     LEDGERLAKE_JOURNAL: 'ej',
+    LEDGERLAKE_API: 'both',
   };
-  const given = { lake: 'g', from: '2021-01-01', rate: '1', burst: '1', journal: 'gj' };
+  const given = { lake: 'g', from: '2021-01-01', rate: '1', burst: '1', journal: 'gj', api: 'v0' };
   expect(resolveSettings({}, {}, config)).toEqual({ ...file, lake: '/srv/lakes/f', journal: '/srv/lakes/j' });
   expect(resolveSettings({}, environment, config)).toEqual({
     lake: 'e',
@@ -53,6 +56,7 @@ test('the command line goes before the environment, that before the file, that b
     marginMinutes: 2,
     tokenLifeMinutes: 2.5,
     journal: 'ej',
+    api: 'both',
     lookBack: [],
   });
   expect(resolveSettings(given, environment, config)).toMatchObject({ ...given, rate: 1, burst: 1 });
