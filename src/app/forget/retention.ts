@@ -4,7 +4,7 @@ import { readParquet, timestampLiteral } from '../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Add } from '../../lake/delta/actions.js';
 import type { DeltaTable } from '../../lake/delta/delta-table.js';
-import { loadKeysOf, parseAppId } from '../../lake/delta/file-tags.js';
+import { columnStatistics, loadKeysOf, parseAppId } from '../../lake/delta/file-tags.js';
 import { localFile, defaultLimits, makeLakeFolder, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { countRows, expectRows } from '../../lake/files/local-parquet.js';
 import type { Lake } from '../../lake/lake.js';
@@ -149,13 +149,9 @@ async function agedFiles(
 
 /** Whether the log's statistics say that all of a file's rows stay, or that all go; undefined where they don't tell. */
 function ageByStatistics(add: Add, column: string, before: number): 'new' | 'old' | undefined {
-  const stats = JSON.parse(add.stats ?? '{}') as Partial<Record<'minValues' | 'maxValues', Record<string, string>>> & {
-    nullCount?: Record<string, number>;
-  };
-  const min = Date.parse(stats.minValues?.[column] ?? '');
-  const max = Date.parse(stats.maxValues?.[column] ?? '');
-  if (min >= before) return 'new';
-  return max < before && stats.nullCount?.[column] === 0 ? 'old' : undefined;
+  const { least = '', greatest = '', hasNoNull } = columnStatistics(add, column);
+  if (Date.parse(least) >= before) return 'new';
+  return Date.parse(greatest) < before && hasNoNull ? 'old' : undefined;
 }
 
 async function removeRows(

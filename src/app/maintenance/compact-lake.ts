@@ -12,7 +12,7 @@ import { mayShareFile, isRewritten } from '../../lake/files/new-file.js';
 import { leadingColumn } from '../../lake/files/sorted-file.js';
 import { canSplitRows } from '../../lake/files/load-key-rows.js';
 import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
-import { importSpansOf, loadKeysOf } from '../../lake/delta/file-tags.js';
+import { columnStatistics, importSpansOf, loadKeysOf } from '../../lake/delta/file-tags.js';
 
 export interface CompactOptions extends MaintenanceOptions {
   /** What files are merged up to, in bytes; default 128 MB. */
@@ -154,10 +154,7 @@ function landedBytesOf({ main, derived }: Bundle): number {
 /** The least value of the column that files are sorted by; empty where the log doesn't say. */
 function firstOf({ main: table }: Family, { main }: Bundle): string {
   const column = leadingColumn(table);
-  if (main.stats === undefined || column === undefined) return '';
-  const { minValues } = JSON.parse(main.stats) as { minValues?: Record<string, unknown> };
-  const value = minValues?.[column];
-  return typeof value === 'string' ? value : '';
+  return column === undefined ? '' : (columnStatistics(main, column).least ?? '');
 }
 
 /** A thing to be merged, of a size in bytes. */

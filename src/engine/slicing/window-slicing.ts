@@ -1,6 +1,6 @@
 import { cut, dayMs, dayStart, overlap, uncovered, type Window } from '../../core/windows.js';
 import type { Add } from '../../lake/delta/actions.js';
-import { loadKeysOf } from '../../lake/delta/file-tags.js';
+import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import { importedWindows } from '../../lake/loads/imported-days.js';
 import { Density, meanPages, type Expectation, type Sample } from './volume-estimate.js';
@@ -145,13 +145,9 @@ function windowsIn(add: Add): Window[] {
 }
 
 /** The time between the first and the last instant of a column; the log's own statistics, checked by `verify`. */
-function spanIn({ stats }: Add, column: string): Window[] {
-  const { minValues, maxValues } = JSON.parse(stats ?? '{}') as {
-    readonly minValues?: Readonly<Record<string, string>>;
-    readonly maxValues?: Readonly<Record<string, string>>;
-  };
-  const start = Date.parse(minValues?.[column] ?? '');
-  const end = Date.parse(maxValues?.[column] ?? '');
+function spanIn(add: Add, column: string): Window[] {
+  const { least = '', greatest = '' } = columnStatistics(add, column);
+  const [start, end] = [Date.parse(least), Date.parse(greatest)];
   return start <= end ? [{ start, end: end + 1 }] : [];
 }
 

@@ -178,3 +178,25 @@ export function parseAppId(id: string): { pipeline: string; account: string; loa
 export function isLoaded({ version }: Txn): boolean {
   return version > 0;
 }
+
+/** What a file's statistics say of a column. */
+export interface ColumnStatistics {
+  /** The bounds of its values as texts, such as ISO 8601 instants; undefined where the log doesn't say. */
+  readonly least: string | undefined;
+  readonly greatest: string | undefined;
+  /** Whether the log says that every row has a value. */
+  readonly hasNoNull: boolean;
+}
+
+/** The log is the program's own, and `verify` compares its statistics with the file. */
+export function columnStatistics({ stats }: { readonly stats?: string | undefined }, column: string): ColumnStatistics {
+  const { minValues, maxValues, nullCount } = JSON.parse(stats ?? '{}') as Partial<
+    Record<'minValues' | 'maxValues' | 'nullCount', Readonly<Record<string, unknown>>>
+  >;
+  const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+  return {
+    least: text(minValues?.[column]),
+    greatest: text(maxValues?.[column]),
+    hasNoNull: nullCount?.[column] === 0,
+  };
+}

@@ -1,6 +1,6 @@
 import type { Add } from '../../lake/delta/actions.js';
 import { DeltaTable } from '../../lake/delta/delta-table.js';
-import { loadKeysOf } from '../../lake/delta/file-tags.js';
+import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Clock } from '../../core/clock.js';
 import {
   payouts,
@@ -89,19 +89,11 @@ function byUnit(files: readonly CommittedFile[]): Map<string, CommittedFile[]> {
   return units;
 }
 
-interface Statistics {
-  readonly minValues?: Readonly<Record<string, string>>;
-  readonly maxValues?: Readonly<Record<string, string>>;
-  readonly nullCount?: Readonly<Record<string, number>>;
-}
-
-function boundsOf({ stats }: Add, column: string): Pick<CommittedFile, 'least' | 'greatest'> {
-  // The log is checked when it is read, and its statistics are the program's own.
-  const { minValues, maxValues, nullCount } = JSON.parse(stats ?? '{}') as Statistics;
-  const least = Date.parse(minValues?.[column] ?? '');
-  const greatest = Date.parse(maxValues?.[column] ?? '');
+function boundsOf(add: Add, column: string): Pick<CommittedFile, 'least' | 'greatest'> {
+  const { least: first = '', greatest: last = '', hasNoNull } = columnStatistics(add, column);
+  const [least, greatest] = [Date.parse(first), Date.parse(last)];
   // A row without the instant stands somewhere else, so the others tell nothing of it.
-  const isKnown = nullCount?.[column] === 0 && Number.isFinite(least) && Number.isFinite(greatest);
+  const isKnown = hasNoNull && Number.isFinite(least) && Number.isFinite(greatest);
   return isKnown
     ? { least: BigInt(least) * 1000n, greatest: BigInt(greatest) * 1000n }
     : { least: earliest, greatest: latest };

@@ -1,6 +1,8 @@
 import { dayMs, dayStart, type Window } from '../../../core/windows.js';
 import type { Job, Reading } from '../../../engine/run/pipeline.js';
 import type { SyncJob } from '../../../engine/slicing/slicing.js';
+import type { Add } from '../../../lake/delta/actions.js';
+import { columnStatistics } from '../../../lake/delta/file-tags.js';
 import { limits, parameters as names } from './operations.js';
 import { eachResult } from './results-page.js';
 import { transactions } from './transaction-tables.js';
@@ -43,17 +45,17 @@ export async function withReleased(job: SyncJob, pipeline: string, reading: Read
   return { ...job, changed: [...changed.values()] };
 }
 
-/** A longer span would get an empty answer. */
+/** A longer span than the API answers would get an empty answer: they stay a day below. */
+const spanMs = limits.maxSpanMs - dayMs;
+
 function spansOf({ start, end }: Window): Window[] {
   const spans: Window[] = [];
-  for (let from = start; from < end; from += limits.maxSpanMs - dayMs) {
-    spans.push({ start: from, end: Math.min(end, from + limits.maxSpanMs - dayMs) });
-  }
+  for (let from = start; from < end; from += spanMs) spans.push({ start: from, end: Math.min(end, from + spanMs) });
   return spans;
 }
 
 async function deferredRows({ lake, account }: Job, pipeline: string): Promise<DeferredRow[]> {
-  const adds = lake.files(pipeline, transactions.name, account).filter(({ stats }) => mayBeDeferred(stats));
+  const adds = lake.files(pipeline, transactions.name, account).filter(mayBeDeferred);
   if (adds.length === 0) return [];
   // Only now: a lake without deferred transactions needs no DuckDB.
   const { queryFiles } = await import('../../../lake/files/month-files.js');
@@ -73,11 +75,7 @@ async function deferredRows({ lake, account }: Job, pipeline: string): Promise<D
 }
 
 /** Whether a file may hold a deferred row, by its statistics; where it has none, it may. */
-function mayBeDeferred(stats: string | undefined): boolean {
-  const { minValues, maxValues } = JSON.parse(stats ?? '{}') as {
-    readonly minValues?: Readonly<Record<string, string>>;
-    readonly maxValues?: Readonly<Record<string, string>>;
-  };
-  const [least, most] = [minValues?.['status'], maxValues?.['status']];
-  return (least === undefined || least <= 'DEFERRED') && (most === undefined || most >= 'DEFERRED');
+function mayBeDeferred(add: Add): boolean {
+  const { least = 'DEFERRED', greatest = 'DEFERRED' } = columnStatistics(add, 'status');
+  return least <= 'DEFERRED' && greatest >= 'DEFERRED';
 }
