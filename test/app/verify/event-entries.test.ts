@@ -63,7 +63,7 @@ test('stored transactions are found to be what their bytes say, whatever is in t
     fc.asyncProperty(fc.gen(), async (draw) => {
       expect(await problems(transactionsPage(draw))).toEqual([]);
     }),
-    { numRuns: 25 },
+    { numRuns: 60 },
   );
 }, 120_000);
 
@@ -73,6 +73,9 @@ test.each([
   ["REPLACE ('unknown' AS role)", 'expected net or memo, found unknown'],
   ['REPLACE (CASE WHEN entry = 2 THEN 3 ELSE amount END AS amount)', 'amounts: 1 event'],
   ["REPLACE ('EUR' AS currency)", 'currency USD, entry EUR'],
+  ["REPLACE (CASE WHEN entry = 0 THEN 'net' ELSE 'memo' END AS role)", 'expected memo unknown total, found net'],
+  ["REPLACE (CASE WHEN entry = 2 THEN 'charge' ELSE kind END AS kind)", 'expected net fee Fees, found net charge Fees'],
+  ["REPLACE (CASE WHEN entry = 2 THEN 'Sales' ELSE breakdown END AS breakdown)", 'Fees, found net fee Sales'],
 ])('entries that were changed are found: %s', async (change, problem) => {
   const found = await problems(`{"payload":{"transactions":[${sale}]}}`, change);
   expect(found.join('\n')).toContain(problem);
