@@ -109,6 +109,18 @@ describe('--quiet', () => {
     expect(onlyObject(await run('backfill', ...range, '--json')).status).toBe('done');
   });
 
+  test('prints what verify finds wrong with a lake', async () => {
+    const folder = await loadedFolder();
+    const files = await readdir(join(folder, 'data/lake/entries'), { recursive: true });
+    const file = files.find((path) => path.endsWith('.parquet') && !path.startsWith('_')) ?? '';
+    await writeFile(join(folder, 'data/lake/entries', file), 'damaged');
+    const { code, out, err } = await builtCommand(['verify', '--quiet'], { folder });
+    expect({ code, err }).toEqual({ code: 1, err: '' });
+    expect(out).toMatch(/^\nlake file-bytes: /);
+    expect(out).toContain(file);
+    expect(out).toMatch(/\nNOT WHOLE: data\/lake has .*\n$/);
+  });
+
   test('prints an error', async () => {
     const folder = await temporaryFolder();
     const { code, out, err } = await builtCommand(['status', '--quiet'], { folder });

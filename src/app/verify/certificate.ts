@@ -32,7 +32,7 @@ const checkNames = Object.keys(checks) as readonly CheckName[];
  * Whose problem it is: `lake` what is wrong with the lake itself, `upstream` where upstream contradicts itself, `note`
  * what may be as it should.
  */
-type ProblemKind = 'lake' | 'upstream' | 'note';
+export type ProblemKind = 'lake' | 'upstream' | 'note';
 
 /** Where a problem is; empty where it concerns no single table, file or slice. */
 export interface ProblemLocation {

@@ -5,7 +5,7 @@ import { formatCount } from '../../core/text/amounts.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import type { Column, Rows } from '../../core/text/rows.js';
 import { writeText } from '../../core/text/sink.js';
-import type { Certificate, CheckResult, Problem } from './certificate.js';
+import type { Certificate, CheckResult, Problem, ProblemKind } from './certificate.js';
 import { mendingCommand } from './mending.js';
 import { verifyLake } from './verify-lake.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
@@ -19,6 +19,8 @@ export interface VerifyOptions {
   readonly format: Format;
   /** Whether what upstream contradicts itself in is a failure too. */
   readonly strict: boolean;
+  /** Whether text for people has only what makes the exit code 1. */
+  readonly quiet?: boolean;
 }
 
 /**
@@ -39,7 +41,10 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
   const certificate = await verifyLake({ lake, account: options.account, clock, signal, log });
   const results = certificate.results();
   const mended = { lake: options.lake, lastRun: await readLastRun(lake.store) };
-  const problems = certificate.problems().map((found) => ({ ...found, mend: mendingCommand(found, mended) ?? null }));
+  const problems: Mended[] = certificate
+    .problems()
+    .map((found) => ({ ...found, mend: mendingCommand(found, mended) ?? null }));
+  const failing: readonly ProblemKind[] = options.strict ? ['lake', 'upstream'] : ['lake'];
   const verdict = certificate.found('lake') > 0 ? 'broken' : certificate.found('upstream') > 0 ? 'findings' : 'whole';
 
   if (options.format === 'json') {
@@ -53,13 +58,17 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
     };
     await writeText(output, [`${JSON.stringify(object, undefined, 2)}\n`]);
   } else if (options.format === 'table') {
-    await writeRows(output, 'table', checkColumns, chunksOf(results.map(checkCells)), { footer: false });
-    await writeText(output, problemLines(problems, results));
-    await writeText(output, [`${verdictLine(options, certificate, results)}\n`]);
+    const isQuiet = options.quiet === true;
+    const kinds: readonly ProblemKind[] = isQuiet ? failing : ['lake', 'upstream', 'note'];
+    const found = kinds.reduce((sum, kind) => sum + certificate.found(kind), 0);
+    if (!isQuiet) await writeRows(output, 'table', checkColumns, chunksOf(results.map(checkCells)), { footer: false });
+    const listed = problems.filter(({ kind }) => kinds.includes(kind));
+    await writeText(output, problemLines(listed, found - listed.length));
+    if (!isQuiet || found > 0) await writeText(output, [`${verdictLine(options, certificate, results)}\n`]);
   } else {
     await writeRows(output, options.format, flatColumns, chunksOf(flatRows(results, problems)));
   }
-  return verdict === 'broken' || (verdict === 'findings' && options.strict) ? 1 : 0;
+  return failing.some((kind) => certificate.found(kind) > 0) ? 1 : 0;
 }
 
 const checkColumns: readonly Column[] = [
@@ -78,12 +87,11 @@ function checkCells({ check, about, checked, counts, result, found }: CheckResul
 type Mended = Problem & { readonly mend: string | null };
 
 /** A paragraph for each problem: a table would cut the names of files. */
-function problemLines(problems: readonly Mended[], results: readonly CheckResult[]): string[] {
+function problemLines(problems: readonly Mended[], hidden: number): string[] {
   const lines = problems.map(({ check, kind, table, file, slice, problem, mend }) => {
     const place = [table, slice, file].filter((part) => part !== '').join('  ');
     return `\n${kind} ${check}: ${printable(shortened(problem))}\n  ${printable(shortened(place))}\n${mend === null ? '' : `  ${printable(mend)}\n`}`;
   });
-  const hidden = results.reduce((sum, { found }) => sum + found, 0) - problems.length;
   return hidden > 0 ? [...lines, `\nand ${formatCount(hidden, 'more problem')}, which are not listed\n`] : lines;
 }
 

@@ -21,9 +21,11 @@ export const verifyCommand: CommandDefinition = {
       lake: await readLake(given),
       account: given.text('account'),
       strict: given.flag('strict'),
+      quiet: given.flag('quiet'),
       format: readFormat(given),
     };
     const { verify } = await import('../../app/verify/verify.js');
-    return verify(options, readingContext(given, context));
+    // What is wrong with the lake is what `--quiet` leaves.
+    return verify(options, { ...readingContext(given, context), output: process.stdout });
   },
 };
