@@ -1,10 +1,5 @@
 import { identifier } from '../../core/duckdb/literals.js';
-
-/** A view over the views of a lake's tables. */
-interface QueryView {
-  readonly name: string;
-  readonly select: string;
-}
+import { moneyViews, type QueryView } from './money-views.js';
 
 /** Rows of the earned basis: what happened, when it happened. A release is the second record of a deferred sale. */
 const isEarned = "status IS DISTINCT FROM 'RELEASED' OR deferred_transaction_id IS NULL";
@@ -98,7 +93,7 @@ export const transactionViews: readonly QueryView[] = [
 
 /** Statements that create the views, but for those whose name one of the lake's tables has. */
 export function viewStatements(tables: readonly { readonly name: string }[]): readonly string[] {
-  return transactionViews
+  return [...transactionViews, ...moneyViews]
     .filter(({ name }) => !tables.some((table) => table.name === name))
     .map(({ name, select }) => `CREATE OR REPLACE VIEW ${identifier(name)} AS ${select}`);
 }

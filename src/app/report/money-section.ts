@@ -1,6 +1,6 @@
 import { formatCount } from '../../core/text/amounts.js';
 import { printable } from '../../core/printable.js';
-import { categories, tradeCategories, type Category, type CategoryId } from './categories.js';
+import { categories, tradeCategories, type Category, type CategoryId } from '../query/categories.js';
 import { rateChart, stackedChart, stepsChart, type Step } from './charts.js';
 import { figureTable, html, lakeText, numberColumn, textColumn, type Html } from './html.js';
 import { amountsIn, currencyText, ofHundred, signOf, sumOf } from './report-amounts.js';

@@ -5,7 +5,7 @@ import { version } from '../../core/version.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { instantText, shellWord } from '../command-text.js';
 import { coverageText, type AccountStatus } from '../status/lake-status.js';
-import { categories } from './categories.js';
+import { categories } from '../query/categories.js';
 import { coverageSection } from './coverage-section.js';
 import { figureTable, html, Html, lakeText, numberColumn, textColumn, type Part } from './html.js';
 import { lateSection, type LateFigures } from './late-section.js';

@@ -1,8 +1,7 @@
 import { eventLists } from '../../sources/finances/model/records.js';
-import { entries } from '../../sources/finances/model/tables.js';
-import { entriesOf } from '../reconcile/event-history.js';
+import { entriesType } from '../reconcile/event-history.js';
 import { haveGaps, netSums } from '../verify/index-tables.js';
-import { categories, refundLists, type CategoryId } from './categories.js';
+import { entryCategory, type CategoryId } from '../query/categories.js';
 import { timestampLiteral, literal } from '../../core/duckdb/literals.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import type { Cell } from '../../core/text/rows.js';
@@ -95,7 +94,7 @@ function statementsOf(scope: Scope) {
   return {
     /** Net amounts, summed to what every later figure needs. */
     makeTotals:
-      `CREATE OR REPLACE TEMP TABLE totals AS SELECT month, ${currency}, ${category} AS category, event_list, kind, name, ` +
+      `CREATE OR REPLACE TEMP TABLE totals AS SELECT month, ${currency}, ${entryCategory} AS category, event_list, kind, name, ` +
       'count(*) AS times, coalesce(sum(amount), CAST(0 AS DECIMAL(38,6))) AS total, ' +
       `count(*) FILTER (amount IS NULL) AS inexact FROM entries WHERE role = 'net' AND ${dated} GROUP BY ALL`,
     /** `times`: net amounts that were summed; `inexact`: those that DECIMAL(18,6) can't hold, which no sum has. */
@@ -206,7 +205,7 @@ function statementsOf(scope: Scope) {
       `WHERE ${account} AND event_id IN (SELECT event_id FROM late)), ` +
       'gone AS (SELECT event_id, entries FROM late WHERE entries IS NOT NULL AND event_id NOT IN (SELECT event_id FROM held) ' +
       'QUALIFY row_number() OVER (PARTITION BY event_id ORDER BY seen_at DESC) = 1), ' +
-      `told AS (SELECT event_id, unnest(${entriesOf(entries)}, recursive := true) FROM gone) ` +
+      `told AS (SELECT event_id, unnest(from_json(entries, ${entriesType}), recursive := true) FROM gone) ` +
       `SELECT event_id, ${currency}, sum(amount) AS net FROM (SELECT * FROM held UNION ALL ` +
       'SELECT event_id, currency, role, CAST(amount AS DECIMAL(18,6)) FROM told) ' +
       "WHERE role = 'net' GROUP BY ALL",
@@ -290,17 +289,8 @@ export const skuColumns = [
 
 const currency = "coalesce(currency, '') AS currency";
 
-/** The category of an entry. */
-const category =
-  `CASE WHEN event_list IN (${list(refundLists)}) THEN 'refunds' ` +
-  categories
-    .filter(({ id, kinds }) => id !== 'transfers' && kinds.length > 0)
-    .map(({ id, kinds }) => `WHEN kind IN (${list(kinds)}) THEN ${literal(id)} `)
-    .join('') +
-  "ELSE 'transfers' END";
-
 const skuSums = skuColumns
-  .map((id) => `coalesce(sum(amount) FILTER (${category} = ${literal(id)}), CAST(0 AS DECIMAL(38,6))) AS ${id}`)
+  .map((id) => `coalesce(sum(amount) FILTER (${entryCategory} = ${literal(id)}), CAST(0 AS DECIMAL(38,6))) AS ${id}`)
   .join(', ');
 
 function within({ account, from, to }: Scope, column: string): string {

@@ -2,8 +2,19 @@ import { hasColumn } from '../../lake/files/sorted-file.js';
 import { millionths, millionthsText } from '../../core/numeric/decimal.js';
 import type { Table } from '../../core/columns/table.js';
 import { recordOf } from '../../sources/finances/model/records.js';
-import { eventMoney, type EntryRow, type MoneyKeys, type Walked } from './money-walk.js';
-import { transactionRolesFault } from './transaction-roles.js';
+import { eventMoney, type MoneyKeys } from './money-walk.js';
+
+/** A row of an entries table. */
+export interface EntryRow {
+  readonly entry: number;
+  readonly path: string;
+  readonly role: string;
+  readonly kind: string;
+  /** Decimal text. */
+  readonly amount: string | null;
+  readonly amountText: string | null;
+  readonly currency: string | null;
+}
 
 /** What an API's stored rows are checked by. */
 export interface EventRules {
@@ -11,27 +22,18 @@ export interface EventRules {
   readonly list: string;
   /** In SQL: the settlement that was asked for, which ids begin with. */
   readonly group: string;
-  /** In SQL: the breakdown types of an entry. */
-  readonly breakdown: string;
   readonly money: MoneyKeys;
   /** What is wrong with the role or kind of the entries, or undefined. */
-  readonly rolesFault: (list: string, walked: Walked, entries: readonly EntryRow[]) => string | undefined;
+  readonly rolesFault: (list: string, raw: string, entries: readonly EntryRow[]) => string | undefined;
 }
 
-const events: EventRules = {
-  list: 'event_list',
-  group: 'group_id',
-  breakdown: 'NULL',
-  money: eventMoney,
-  rolesFault: eventRolesFault,
-};
+const events: EventRules = { list: 'event_list', group: 'group_id', money: eventMoney, rolesFault: eventRolesFault };
 
 const transactions: EventRules = {
   list: "'transactions'",
   group: 'NULL',
-  breakdown: 'breakdown',
   money: { code: 'currencyCode', amount: 'currencyAmount' },
-  rolesFault: transactionFault,
+  rolesFault: netFault,
 };
 
 /** The rules of a main table with entries: only events of Finances v0 come in lists. */
@@ -39,7 +41,7 @@ export function rulesOf(main: Table): EventRules {
   return hasColumn(main, 'event_list') ? events : transactions;
 }
 
-function eventRolesFault(list: string, _walked: Walked, entries: readonly EntryRow[]): string | undefined {
+function eventRolesFault(list: string, _raw: string, entries: readonly EntryRow[]): string | undefined {
   const known = recordOf(list)?.amounts;
   for (const { path, role, kind } of entries) {
     const place = known?.find((amount) => amount.path === path);
@@ -49,23 +51,12 @@ function eventRolesFault(list: string, _walked: Walked, entries: readonly EntryR
   return undefined;
 }
 
-function transactionFault(
-  _list: string,
-  { value, amounts, isOrdered }: Walked,
-  entries: readonly EntryRow[],
-): string | undefined {
-  // An amount without an entry is a fault of the amounts. Where an object has a key twice, or keys that are numbers, the
-  // order of the entries doesn't tell which amount is whose: only their sum is checked.
-  if (amounts.length !== entries.length) return undefined;
-  return netFault(value, entries) ?? (isOrdered ? transactionRolesFault(value, entries) : undefined);
-}
-
 /** The net amounts of a transaction add up to its total; a transfer to the bank, and one without a total, has none. */
-function netFault(transaction: unknown, entries: readonly EntryRow[]): string | undefined {
+function netFault(_list: string, raw: string, entries: readonly EntryRow[]): string | undefined {
   const odd = entries.find(({ role }) => role !== 'net' && role !== 'memo');
   if (odd !== undefined) return `${odd.path}: expected net or memo, found ${odd.role}`;
   const net = entries.filter(({ role }) => role === 'net');
-  const total = isTransfer(transaction) ? undefined : entries.find(({ path }) => path === 'totalAmount');
+  const total = isTransfer(raw) ? undefined : entries.find(({ path }) => path === 'totalAmount');
   if (total === undefined) return net.length === 0 ? undefined : `expected no net amount, found ${net.length}`;
   if (total.amount === null) {
     return net.length === 1 && net[0] === total ? undefined : 'expected the total alone to be net';
@@ -79,8 +70,12 @@ function netFault(transaction: unknown, entries: readonly EntryRow[]): string | 
     : `net amounts add up to ${millionthsText(sum)}, the total is ${total.amount}`;
 }
 
-function isTransfer(transaction: unknown): boolean {
-  return (
-    transaction instanceof Object && 'transactionType' in transaction && transaction.transactionType === 'Transfer'
-  );
+function isTransfer(raw: string): boolean {
+  try {
+    const parsed: unknown = JSON.parse(raw);
+    return parsed instanceof Object && 'transactionType' in parsed && parsed.transactionType === 'Transfer';
+  } catch {
+    // What is no JSON is a fault of its amounts.
+    return false;
+  }
 }

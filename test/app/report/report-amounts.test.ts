@@ -9,7 +9,7 @@ import {
   signOf,
   sumOf,
 } from '../../../src/app/report/report-amounts.js';
-import { categories } from '../../../src/app/report/categories.js';
+import { categories } from '../../../src/app/query/categories.js';
 import { records } from '../../../src/sources/finances/model/records.js';
 import { read } from './reported-lake.js';
 

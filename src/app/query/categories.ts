@@ -1,3 +1,5 @@
+import { literal } from '../../core/duckdb/literals.js';
+
 /** What the net amounts of a lake are told apart by: each belongs to exactly one. */
 export interface Category {
   readonly id: CategoryId;
@@ -18,7 +20,7 @@ export const categories: readonly Category[] = [
   {
     id: 'charges',
     label: 'Charges',
-    about: 'What buyers were charged: prices, shipping, gift wrap, and the tax in them.',
+    about: 'What buyers paid: prices, shipping, gift wrap, and the tax in them.',
     kinds: ['charge'],
   },
   {
@@ -61,3 +63,14 @@ export const categories: readonly Category[] = [
 
 /** What selling brought and cost: all but loans and transfers. */
 export const tradeCategories = categories.filter(({ id }) => id !== 'transfers');
+
+/** SQL for the category of a net amount; `isRefund`: SQL for whether its event gives a buyer's money back. */
+export function categorySql(isRefund: string): string {
+  const kinds = categories
+    .filter(({ id, kinds: of }) => id !== 'transfers' && of.length > 0)
+    .map(({ id, kinds: of }) => `WHEN kind IN (${of.map(literal).join(', ')}) THEN ${literal(id)} `);
+  return `CASE WHEN ${isRefund} THEN 'refunds' ${kinds.join('')}ELSE 'transfers' END`;
+}
+
+/** The same for entries of v0, which name their list. */
+export const entryCategory = categorySql(`event_list IN (${refundLists.map(literal).join(', ')})`);

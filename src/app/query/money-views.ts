@@ -1,0 +1,59 @@
+import { entryCategory, categorySql, tradeCategories } from './categories.js';
+
+/** A view over the views of a lake's tables. */
+export interface QueryView {
+  readonly name: string;
+  readonly select: string;
+}
+
+/** Types of transactions that give a buyer's money back. */
+const isRefund = "transaction_type IN ('Refund', 'GuaranteeClaim', 'Chargeback')";
+
+/** What v0 calls an amount: the last breakdown type that is no part of another (`AmazonFees/Commission/Base`: `Commission`). */
+const feeName = "regexp_extract(regexp_replace(breakdown, '(.)/(?:Base|Tax)$', '\\1'), '[^/]+$')";
+
+/**
+ * Net amounts of an account's history, each once, whichever service they came from, with their category: as `ledger`
+ * has them.
+ */
+const lines =
+  'WITH switches_ AS (SELECT account, min(window_start) AS since_ FROM transactions GROUP BY account), ' +
+  `lines_ AS (SELECT account, month, currency, kind, name, amount, ${entryCategory} AS category_ ` +
+  'FROM entries LEFT JOIN switches_ USING (account) ' +
+  "WHERE role = 'net' AND (since_ IS NULL OR effective_at < since_) " +
+  `UNION ALL SELECT account, month, currency, kind, ${feeName}, amount, ${categorySql(isRefund)} ` +
+  "FROM transaction_entries_paid WHERE role = 'net')";
+
+const zero = 'CAST(0 AS DECIMAL(38,6))';
+const sumWhere = (condition: string) => `coalesce(sum(amount) FILTER (${condition}), ${zero})`;
+
+const isEarned = `category_ <> 'transfers'`;
+const isKnown = `kind <> 'unknown'`;
+const profit =
+  `${lines} SELECT account, month, currency, ${sumWhere(isEarned)} AS earned, ` +
+  tradeCategories
+    .map(({ id }) => `${sumWhere(`category_ = '${id}'`)} AS ${id === 'charges' ? 'sales' : id}`)
+    .join(', ') +
+  `, ${sumWhere(`category_ = 'transfers' AND ${isKnown}`)} AS loans_and_transfers, ` +
+  `${sumWhere(`category_ = 'transfers' AND NOT (${isKnown})`)} AS unknown ` +
+  'FROM lines_ GROUP BY account, month, currency ORDER BY account, currency, month';
+
+const fees =
+  `${lines} SELECT account, month, currency, name AS fee, count(*) AS times, sum(amount) AS total ` +
+  "FROM lines_ WHERE category_ = 'fees' GROUP BY account, month, currency, name ORDER BY account, currency, month, total";
+
+const payoutLines =
+  'SELECT account, group_id, started_at, ended_at, line.category, line.name, line.times, line.amount, line.currency, ' +
+  'original_total, original_currency, processing_status, fund_transfer_at FROM groups JOIN (' +
+  `SELECT account, group_id, ${entryCategory} AS category, name, count(*) AS times, sum(amount) AS amount, currency ` +
+  "FROM group_entries WHERE role = 'net' GROUP BY ALL " +
+  "UNION ALL SELECT account, group_id, 'beginning balance', NULL, 1, beginning_balance, beginning_currency " +
+  'FROM groups WHERE beginning_balance <> 0) AS line USING (account, group_id) ' +
+  'ORDER BY account, started_at, group_id, currency, line.category, line.amount';
+
+/** What an accountant asks first. */
+export const moneyViews: readonly QueryView[] = [
+  { name: 'pnl_by_month', select: profit },
+  { name: 'fees_by_type', select: fees },
+  { name: 'payout_lines', select: payoutLines },
+];
