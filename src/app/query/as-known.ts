@@ -1,41 +1,71 @@
-import { events, entries } from '../../sources/finances/model/tables.js';
-import { identifier } from '../../core/duckdb/literals.js';
-import { entriesType, entryColumns } from '../reconcile/event-history.js';
+import { sqlType, type Column, type Table } from '../../core/columns/table.js';
+import { identifier, literal } from '../../core/duckdb/literals.js';
+import { transactionEntries, transactions } from '../../sources/finances/api-2024-06-19/transaction-tables.js';
+import { entries, events } from '../../sources/finances/model/tables.js';
+import { attributesOf, entriesOf, ownColumns } from '../reconcile/event-history.js';
 
 /**
  * What became of each event after the instant `known_at`: its first change tells what it was until then. An event that
  * appeared after it wasn't there, one that vanished was.
  */
-const after =
-  'SELECT account, event_id, arg_min(change, seen_at) AS change_ FROM event_history ' +
-  `WHERE source = '${events.name}' AND seen_at > CAST(known_at AS TIMESTAMPTZ) GROUP BY account, event_id`;
+function after(main: Table): string {
+  return (
+    'SELECT account, event_id, arg_min(change, seen_at) AS change_ FROM event_history ' +
+    `WHERE source = ${literal(main.name)} AND seen_at > CAST(known_at AS TIMESTAMPTZ) GROUP BY account, event_id`
+  );
+}
 
 /** Events that had vanished by now and were there then, each from its first vanishing after it. */
-const gone =
-  `SELECT * FROM event_history WHERE source = '${events.name}' AND change = 'vanished' ` +
-  'AND seen_at > CAST(known_at AS TIMESTAMPTZ) ' +
-  'AND NOT EXISTS (SELECT 1 FROM events AS now ' +
-  'WHERE now.account = event_history.account AND now.event_id = event_history.event_id) ' +
-  "AND EXISTS (SELECT 1 FROM after WHERE change_ = 'vanished' " +
-  'AND after.account = event_history.account AND after.event_id = event_history.event_id) ' +
-  'QUALIFY row_number() OVER (PARTITION BY account, event_id ORDER BY seen_at) = 1';
+function gone(main: Table): string {
+  return (
+    `SELECT * FROM event_history WHERE source = ${literal(main.name)} AND change = 'vanished' ` +
+    'AND seen_at > CAST(known_at AS TIMESTAMPTZ) ' +
+    `AND NOT EXISTS (SELECT 1 FROM ${identifier(main.name)} AS now ` +
+    'WHERE now.account = event_history.account AND now.event_id = event_history.event_id) ' +
+    "AND EXISTS (SELECT 1 FROM after WHERE change_ = 'vanished' " +
+    'AND after.account = event_history.account AND after.event_id = event_history.event_id) ' +
+    'QUALIFY row_number() OVER (PARTITION BY account, event_id ORDER BY seen_at) = 1'
+  );
+}
 
-const withParts = `WITH after AS (${after}), gone AS (${gone})`;
-const columns = (names: readonly { readonly name: string }[]) => names.map(({ name }) => identifier(name)).join(', ');
-const folders = 'account, month';
+/** In SQL: rows of `table` from `gone`; `packed` has the columns that the history has no column for. */
+function vanished(table: Table, packed: string): string {
+  const own = ownColumns(table);
+  const shared = `${table.columns
+    .filter((column) => !own.includes(column))
+    .map(identified)
+    .join(', ')}, account, month`;
+  if (own.length === 0) return `SELECT ${shared} FROM gone`;
+  const decimals = own.filter(({ type }) => type === 'decimal');
+  const casts = decimals.map((column) => `CAST(${identified(column)} AS ${sqlType(column)}) AS ${identified(column)}`);
+  return `SELECT * REPLACE (${casts.join(', ')}) FROM (SELECT ${shared}, unnest(${packed}, recursive := true) FROM gone)`;
+}
+
+function identified({ name }: Column): string {
+  return identifier(name);
+}
+
+function macro(main: Table, table: Table, packed: string): string {
+  return (
+    `CREATE OR REPLACE MACRO ${table.name}_as_known(known_at) AS TABLE ` +
+    `WITH after AS (${after(main)}), gone AS (${gone(main)}) SELECT rows.* FROM ${identifier(table.name)} AS rows ` +
+    "LEFT JOIN after USING (account, event_id) WHERE change_ IS DISTINCT FROM 'appeared' " +
+    `UNION ALL BY NAME ${vanished(table, packed)}`
+  );
+}
+
+/** For a main table and that of its entries. */
+function macrosOf(main: Table, derived: Table): readonly string[] {
+  return [macro(main, main, attributesOf(main)), macro(main, derived, entriesOf(derived))];
+}
 
 /**
- * `events_as_known(instant)` and `entries_as_known(instant)`: the rows of `events` and `entries` as the lake held them
- * then, in SQL for DuckDB over the views of the same names. What a window held when it was read first counts as known
- * from its beginning, so that windows that were first read later are there too, without what appeared in them.
+ * `events_as_known(instant)`, `entries_as_known(instant)` and their twins for transactions: the rows of the tables as the
+ * lake held them then, in SQL for DuckDB over the views of the same names. What a window held when it was read first
+ * counts as known from its beginning, so that windows that were first read later are there too, without what appeared
+ * in them.
  */
 export const asKnownMacros: readonly string[] = [
-  `CREATE OR REPLACE MACRO events_as_known(known_at) AS TABLE ${withParts} ` +
-    `SELECT events.* FROM events LEFT JOIN after USING (account, event_id) WHERE change_ IS DISTINCT FROM 'appeared' ` +
-    `UNION ALL BY NAME SELECT ${columns(events.columns)}, ${folders} FROM gone`,
-  `CREATE OR REPLACE MACRO entries_as_known(known_at) AS TABLE ${withParts} ` +
-    `SELECT entries.* FROM entries LEFT JOIN after USING (account, event_id) WHERE change_ IS DISTINCT FROM 'appeared' ` +
-    `UNION ALL BY NAME SELECT * REPLACE (CAST(amount AS DECIMAL(18,6)) AS amount) FROM (` +
-    `SELECT ${columns(entries.columns.filter(({ name }) => !entryColumns.some((own) => own.name === name)))}, ${folders}, ` +
-    `unnest(from_json(entries, ${entriesType}), recursive := true) FROM gone)`,
+  ...macrosOf(events, entries),
+  ...macrosOf(transactions, transactionEntries),
 ];

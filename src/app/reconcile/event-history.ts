@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { sqlType, type Table, type Column, type Tabled } from '../../core/columns/table.js';
-import { eventHistory, entries } from '../../sources/finances/model/tables.js';
+import { eventHistory } from '../../sources/finances/model/tables.js';
 import type { SliceCommit, SliceFile } from '../../lake/lake.js';
 import { bytesOf, writeRows, mostGroupRows } from '../../lake/files/local-parquet.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
@@ -44,10 +44,12 @@ export async function historyFiles(
   );
   const select = (change: 'appeared' | 'vanished') => {
     const isGone = change === 'vanished';
+    const attributes = ownColumns(main);
     const values: Readonly<Record<string, string>> = {
       change: literal(change),
       seen_at: timestampLiteral(seenAt),
       source: literal(main.name),
+      attributes: isGone && attributes.length > 0 ? `to_json(${packed(attributes)})` : 'NULL',
       entries: isGone ? 'entries_.entries' : 'NULL',
       ...(isGone ? {} : { raw: 'NULL' }),
     };
@@ -83,36 +85,43 @@ export async function historyFiles(
   return files;
 }
 
-/** Columns of an entry that aren't its event's too. */
-export const entryColumns: readonly Column[] = entries.columns.filter(isEntryColumn);
-
-function isEntryColumn({ name }: Column): boolean {
-  return !eventHistory.columns.some((column) => column.name === name);
+/** Columns that the history has no column for: it keeps those of a row, and of its entries, as JSON. */
+export function ownColumns({ columns }: Table): readonly Column[] {
+  return columns.filter(({ name }) => !hasColumn(eventHistory, name));
 }
 
-/** In SQL: `event_id` and the entries of each event as a JSON list, from a query of entries. Decimals are texts. */
-function entriesJson({ columns }: Table, select: string): string {
-  const held = columns.filter(isEntryColumn);
-  const members = held.map(({ name, type }) => `${identifier(name)} := ${jsonValue(name, type)}`);
+/** In SQL: `event_id` and the entries of each event as a JSON list, from a query of entries. */
+function entriesJson(entries: Table, select: string): string {
   // An event that upstream gave for two windows has the same entries in both.
   return (
-    `SELECT event_id, to_json(list(struct_pack(${members.join(', ')}) ORDER BY entry))::VARCHAR AS entries FROM ` +
+    `SELECT event_id, to_json(list(${packed(ownColumns(entries))} ORDER BY entry))::VARCHAR AS entries FROM ` +
     `(SELECT DISTINCT ON (event_id, entry) * FROM (${select})) GROUP BY event_id`
   );
 }
 
-/** In SQL: the type of such a list, for `from_json`. */
-export const entriesType = literal(
-  JSON.stringify([Object.fromEntries(entryColumns.map((column) => [column.name, jsonType(column)]))]),
-);
-
-// DuckDB's JSON goes through floating point.
-function jsonValue(name: string, type: Column['type']): string {
-  return type === 'decimal' ? `CAST(${identifier(name)} AS VARCHAR)` : identifier(name);
+/** In SQL: columns as one value that becomes a JSON object. Decimals are texts: DuckDB's JSON goes through floating point. */
+function packed(columns: readonly Column[]): string {
+  const members = columns.map((column) => {
+    const name = identifier(column.name);
+    return `${name} := ${column.type === 'decimal' ? `CAST(${name} AS VARCHAR)` : name}`;
+  });
+  return `struct_pack(${members.join(', ')})`;
 }
 
-function jsonType(column: Column): string {
-  return column.type === 'decimal' ? 'VARCHAR' : sqlType(column);
+/** In SQL: what the history keeps of a row beside its columns, as a struct with the table's own columns. */
+export function attributesOf(main: Table): string {
+  return `from_json(attributes, ${literal(JSON.stringify(packedType(main)))})`;
+}
+
+/** In SQL: the entries of a row of the history, as a list of such structs. Decimals are texts still. */
+export function entriesOf(entries: Table): string {
+  return `from_json(entries, ${literal(JSON.stringify([packedType(entries)]))})`;
+}
+
+function packedType(table: Table): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    ownColumns(table).map((column) => [column.name, column.type === 'decimal' ? 'VARCHAR' : sqlType(column)]),
+  );
 }
 
 /** What `compact` calls the history: it belongs to no pipeline alone. */

@@ -1,5 +1,6 @@
 import { eventLists } from '../../sources/finances/model/records.js';
-import { entriesType } from '../reconcile/event-history.js';
+import { entries } from '../../sources/finances/model/tables.js';
+import { entriesOf } from '../reconcile/event-history.js';
 import { haveGaps, netSums } from '../verify/index-tables.js';
 import { entryCategory, type CategoryId } from '../query/categories.js';
 import { timestampLiteral, literal } from '../../core/duckdb/literals.js';
@@ -205,7 +206,7 @@ function statementsOf(scope: Scope) {
       `WHERE ${account} AND event_id IN (SELECT event_id FROM late)), ` +
       'gone AS (SELECT event_id, entries FROM late WHERE entries IS NOT NULL AND event_id NOT IN (SELECT event_id FROM held) ' +
       'QUALIFY row_number() OVER (PARTITION BY event_id ORDER BY seen_at DESC) = 1), ' +
-      `told AS (SELECT event_id, unnest(from_json(entries, ${entriesType}), recursive := true) FROM gone) ` +
+      `told AS (SELECT event_id, unnest(${entriesOf(entries)}, recursive := true) FROM gone) ` +
       `SELECT event_id, ${currency}, sum(amount) AS net FROM (SELECT * FROM held UNION ALL ` +
       'SELECT event_id, currency, role, CAST(amount AS DECIMAL(18,6)) FROM told) ' +
       "WHERE role = 'net' GROUP BY ALL",

@@ -5,8 +5,16 @@ import { compareBytes } from '../../lake/store/store.js';
 import { Faults, type CheckContext, type CheckName } from './certificate.js';
 import { parquet, type ReadableFile } from './file-contents.js';
 import type { LogFile } from './log-files.js';
-import { rulesOf, type EntryRow, type EventRules } from './event-rules.js';
-import { fitsDecimal, normalised, walkMoney, type MoneyKeys, type WalkedAmount } from './money-walk.js';
+import { rulesOf, type EventRules } from './event-rules.js';
+import {
+  fitsDecimal,
+  normalised,
+  walkMoney,
+  type EntryRow,
+  type MoneyKeys,
+  type Walked,
+  type WalkedAmount,
+} from './money-walk.js';
 
 /** A row of an events table. */
 interface EventRow {
@@ -35,7 +43,7 @@ export async function checkEvents(
   if (first === undefined) return;
   const rules = rulesOf(first.file.delta.schema);
   const faults = new Faults('event');
-  const entries = entriesByEvent(derived, context)[Symbol.asyncIterator]();
+  const entries = entriesByEvent(derived, rules, context)[Symbol.asyncIterator]();
   let group = (await entries.next()).value;
   let last: string | undefined;
   let times = 0;
@@ -52,8 +60,9 @@ export async function checkEvents(
     faults.add('event-ids', file, idFault(event));
     last = event.eventId;
     const label = (fault: string | undefined) => (fault === undefined ? undefined : `${event.eventId} ${fault}`);
-    faults.add('amounts', file, label(entriesFault(event.raw, rules.money, rows)));
-    faults.add('roles', file, label(rules.rolesFault(event.list, event.raw, rows)));
+    const walked = walkedOf(event.raw, rules.money);
+    faults.add('amounts', file, label(typeof walked === 'string' ? walked : entriesFault(walked, rows)));
+    if (typeof walked !== 'string') faults.add('roles', file, label(rules.rolesFault(event.list, walked, rows)));
   }
   for (; group !== undefined; group = (await entries.next()).value) {
     faults.add(...leftOver(group, last, times));
@@ -84,11 +93,12 @@ function leftOver(
 /** Entries event by event, those of one event in their order. */
 async function* entriesByEvent(
   derived: readonly ReadableFile[],
+  { breakdown: breakdownColumn }: EventRules,
   { entries, signal }: CheckContext,
 ): AsyncGenerator<EventEntries, undefined> {
   if (derived.length === 0) return undefined;
   const sql =
-    'SELECT event_id, entry, path, role, kind, amount::VARCHAR, amount_text, currency, source ' +
+    `SELECT event_id, entry, path, role, kind, ${breakdownColumn}, amount::VARCHAR, amount_text, currency, source ` +
     `FROM ${withSource(derived)} ORDER BY event_id, entry`;
   let eventId: string | undefined;
   let rows: EntryRow[] = [];
@@ -97,7 +107,7 @@ async function* entriesByEvent(
   let copy = 1;
   const group = (id: string): EventEntries => ({ eventId: id, file: fileOf(derived, source), rows, copies });
   for await (const chunk of (await entries.query(sql, { signal })).chunks) {
-    for (const [id, entry, path, role, kind, amount, amountText, currency, from] of chunk) {
+    for (const [id, entry, path, role, kind, breakdown, amount, amountText, currency, from] of chunk) {
       if (eventId !== undefined && eventId !== text(id)) {
         yield group(eventId);
         rows = [];
@@ -113,6 +123,7 @@ async function* entriesByEvent(
         path: text(path),
         role: text(role),
         kind: text(kind),
+        breakdown: textOrNull(breakdown),
         amount: textOrNull(amount),
         amountText: textOrNull(amountText),
         currency: textOrNull(currency),
@@ -188,15 +199,17 @@ function suffix(text: string): number {
   return Number(/^-([1-9]\d*)$/.exec(text)?.[1] ?? Number.NaN);
 }
 
-/** What is wrong with the entries of an event, or undefined: each money object of `raw` must be one, to the digit. */
-function entriesFault(raw: string, money: MoneyKeys, entries: readonly EntryRow[]): string | undefined {
-  let walked;
+/** The money of an event; what is wrong with a text that is no JSON. */
+function walkedOf(raw: string, money: MoneyKeys): Walked | string {
   try {
-    walked = walkMoney(raw, money);
+    return walkMoney(raw, money);
   } catch (error) {
     return `raw is no JSON: ${(error as SyntaxError).message}`;
   }
-  const { amounts, isOrdered, numbers } = walked;
+}
+
+/** What is wrong with the entries of an event, or undefined: each money object of `raw` must be one, to the digit. */
+function entriesFault({ amounts, isOrdered, numbers }: Walked, entries: readonly EntryRow[]): string | undefined {
   if (amounts.length !== entries.length) return `raw has ${amounts.length} amounts, entries ${entries.length}`;
   const odd = entries.findIndex(({ entry }, index) => entry !== index);
   if (odd >= 0) return `expected entry ${odd}, found ${entries[odd]?.entry ?? 'none'}`;

@@ -2,19 +2,8 @@ import { hasColumn } from '../../lake/files/sorted-file.js';
 import { millionths, millionthsText } from '../../core/numeric/decimal.js';
 import type { Table } from '../../core/columns/table.js';
 import { recordOf } from '../../sources/finances/model/records.js';
-import { eventMoney, type MoneyKeys } from './money-walk.js';
-
-/** A row of an entries table. */
-export interface EntryRow {
-  readonly entry: number;
-  readonly path: string;
-  readonly role: string;
-  readonly kind: string;
-  /** Decimal text. */
-  readonly amount: string | null;
-  readonly amountText: string | null;
-  readonly currency: string | null;
-}
+import { eventMoney, type EntryRow, type MoneyKeys, type Walked } from './money-walk.js';
+import { transactionRolesFault } from './transaction-roles.js';
 
 /** What an API's stored rows are checked by. */
 export interface EventRules {
@@ -22,18 +11,27 @@ export interface EventRules {
   readonly list: string;
   /** In SQL: the settlement that was asked for, which ids begin with. */
   readonly group: string;
+  /** In SQL: the breakdown types of an entry. */
+  readonly breakdown: string;
   readonly money: MoneyKeys;
   /** What is wrong with the role or kind of the entries, or undefined. */
-  readonly rolesFault: (list: string, raw: string, entries: readonly EntryRow[]) => string | undefined;
+  readonly rolesFault: (list: string, walked: Walked, entries: readonly EntryRow[]) => string | undefined;
 }
 
-const events: EventRules = { list: 'event_list', group: 'group_id', money: eventMoney, rolesFault: eventRolesFault };
+const events: EventRules = {
+  list: 'event_list',
+  group: 'group_id',
+  breakdown: 'NULL',
+  money: eventMoney,
+  rolesFault: eventRolesFault,
+};
 
 const transactions: EventRules = {
   list: "'transactions'",
   group: 'NULL',
+  breakdown: 'breakdown',
   money: { code: 'currencyCode', amount: 'currencyAmount' },
-  rolesFault: netFault,
+  rolesFault: transactionFault,
 };
 
 /** The rules of a main table with entries: only events of Finances v0 come in lists. */
@@ -41,7 +39,7 @@ export function rulesOf(main: Table): EventRules {
   return hasColumn(main, 'event_list') ? events : transactions;
 }
 
-function eventRolesFault(list: string, _raw: string, entries: readonly EntryRow[]): string | undefined {
+function eventRolesFault(list: string, _walked: Walked, entries: readonly EntryRow[]): string | undefined {
   const known = recordOf(list)?.amounts;
   for (const { path, role, kind } of entries) {
     const place = known?.find((amount) => amount.path === path);
@@ -51,12 +49,23 @@ function eventRolesFault(list: string, _raw: string, entries: readonly EntryRow[
   return undefined;
 }
 
+function transactionFault(
+  _list: string,
+  { value, amounts, isOrdered }: Walked,
+  entries: readonly EntryRow[],
+): string | undefined {
+  // An amount without an entry is a fault of the amounts. Where an object has a key twice, or keys that are numbers, the
+  // order of the entries doesn't tell which amount is whose: only their sum is checked.
+  if (amounts.length !== entries.length) return undefined;
+  return netFault(value, entries) ?? (isOrdered ? transactionRolesFault(value, entries) : undefined);
+}
+
 /** The net amounts of a transaction add up to its total; a transfer to the bank, and one without a total, has none. */
-function netFault(_list: string, raw: string, entries: readonly EntryRow[]): string | undefined {
+function netFault(transaction: unknown, entries: readonly EntryRow[]): string | undefined {
   const odd = entries.find(({ role }) => role !== 'net' && role !== 'memo');
   if (odd !== undefined) return `${odd.path}: expected net or memo, found ${odd.role}`;
   const net = entries.filter(({ role }) => role === 'net');
-  const total = isTransfer(raw) ? undefined : entries.find(({ path }) => path === 'totalAmount');
+  const total = isTransfer(transaction) ? undefined : entries.find(({ path }) => path === 'totalAmount');
   if (total === undefined) return net.length === 0 ? undefined : `expected no net amount, found ${net.length}`;
   if (total.amount === null) {
     return net.length === 1 && net[0] === total ? undefined : 'expected the total alone to be net';
@@ -70,12 +79,8 @@ function netFault(_list: string, raw: string, entries: readonly EntryRow[]): str
     : `net amounts add up to ${millionthsText(sum)}, the total is ${total.amount}`;
 }
 
-function isTransfer(raw: string): boolean {
-  try {
-    const parsed: unknown = JSON.parse(raw);
-    return parsed instanceof Object && 'transactionType' in parsed && parsed.transactionType === 'Transfer';
-  } catch {
-    // What is no JSON is a fault of its amounts.
-    return false;
-  }
+function isTransfer(transaction: unknown): boolean {
+  return (
+    transaction instanceof Object && 'transactionType' in transaction && transaction.transactionType === 'Transfer'
+  );
 }

@@ -7,6 +7,20 @@ export interface MoneyKeys {
 /** Those of Finances v0. */
 export const eventMoney: MoneyKeys = { code: 'CurrencyCode', amount: 'CurrencyAmount' };
 
+/** A row of an entries table. */
+export interface EntryRow {
+  readonly entry: number;
+  readonly path: string;
+  readonly role: string;
+  readonly kind: string;
+  /** Of an entry of a transaction. */
+  readonly breakdown: string | null;
+  /** Decimal text. */
+  readonly amount: string | null;
+  readonly amountText: string | null;
+  readonly currency: string | null;
+}
+
 /** A money object of an event's JSON: one with a code and an amount, whatever these hold. */
 export interface WalkedAmount {
   /** As in the column `path`. */
@@ -18,6 +32,8 @@ export interface WalkedAmount {
 }
 
 export interface Walked {
+  /** What JSON.parse makes of the text. */
+  readonly value: unknown;
   /** Outer before inner, in the order of the text, as far as JSON.parse keeps that. */
   readonly amounts: readonly WalkedAmount[];
   /** False where JSON.parse has changed the order of keys, or dropped one that came twice. */
@@ -36,7 +52,8 @@ export function walkMoney(raw: string, money = eventMoney): Walked {
   let isOrdered = true;
   let keys = 0;
   let bare = 0;
-  const waiting: { value: unknown; path: string | undefined }[] = [{ value: JSON.parse(raw), path: undefined }];
+  const parsed: unknown = JSON.parse(raw);
+  const waiting: { value: unknown; path: string | undefined }[] = [{ value: parsed, path: undefined }];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { value, path } = next;
     if (typeof value !== 'object' || value === null) continue;
@@ -62,7 +79,8 @@ export function walkMoney(raw: string, money = eventMoney): Walked {
     }
   }
   if (keysIn(raw) !== keys) isOrdered = false;
-  return { amounts, isOrdered, numbers: isOrdered && bare === 0 ? numbersIn(raw, amounts, money) : undefined };
+  const numbers = isOrdered && bare === 0 ? numbersIn(raw, amounts, money) : undefined;
+  return { value: parsed, amounts, isOrdered, numbers };
 }
 
 /** How many keys the text has, those that come twice counted twice: strings that a colon follows. */

@@ -1,15 +1,17 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { asKnownMacros } from '../../../src/app/query/as-known.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
-import { lakeTables } from '../../../src/app/query/lake-files.js';
+import { lakeTables, openLakeReader } from '../../../src/app/query/lake-files.js';
 import { createViews } from '../../../src/core/duckdb/views.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
+import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
+import { ran, serving, temporaryFolder } from '../lake-run.js';
 import { compacted } from '../maintenance/kept-lake.js';
 import { shipment, shipments, smallLake, within } from '../maintenance/small-lake.js';
-import { setClock } from '../sync/synced.js';
+import { setClock, synced } from '../sync/synced.js';
 import { refreshed } from '../reconcile/revised-lake.js';
 
 const clock = setClock('2026-02-01T00:00:00Z');
@@ -71,6 +73,65 @@ test.each(['small files', 'merged files'])(
     database.close();
   },
 );
+
+test('transactions are as they were, each with its status and its amounts, also once what was deferred was released', async () => {
+  const begin = Date.parse('2026-03-01T02:00:00Z');
+  const moving = setClock(new Date(begin).toISOString());
+  const seller = createSeller({ seed: 5, events: 1500, profile: 'plausible' }, moving);
+  const endpoint = await serving({ ledger: seller, clock: moving });
+  const lake = await temporaryFolder();
+  const given = { lake, endpoint, account: 'shop', api: '2024-06-19' as const };
+  await ran({ ...given, from: '2026-02-01' }, { clock: moving });
+  const database = await openDatabase();
+  onTestFinished(() => {
+    database.close();
+  });
+  const read = async () => {
+    await createViews(database, lakeTables, await (await openLakeReader(lake, moving)).lakeFiles());
+  };
+  // Of the day that wasn't over more is known later.
+  const loaded = "window_end <= '2026-03-01'";
+  const events = `SELECT event_id FROM transactions WHERE ${loaded}`;
+  const deferred =
+    "SELECT account, currency, sum(total_amount) AS outstanding FROM transactions WHERE status = 'DEFERRED' GROUP BY ALL";
+  const nights = [0, 8, 16];
+  const sums: unknown[] = [];
+  for (const night of nights) {
+    moving.set(begin + night * 86_400_000);
+    if (night > 0) await synced({ ...given, lookBack: 2 }, { clock: moving });
+    await read();
+    sums.push(await database.rows(`${deferred} ORDER BY ALL`));
+    await database.execute(`CREATE TABLE t${night} AS SELECT * FROM transactions WHERE ${loaded}`);
+    await database.execute(`CREATE TABLE e${night} AS SELECT * FROM transaction_entries WHERE event_id IN (${events})`);
+  }
+  for (const macro of asKnownMacros) await database.execute(macro);
+  for (const night of nights) {
+    const known = `'${new Date(begin + night * 86_400_000 + 3_600_000).toISOString()}'`;
+    const then = `(SELECT * FROM transactions_as_known(${known}) WHERE ${loaded})`;
+    const thenEntries = `(SELECT * FROM transaction_entries_as_known(${known}) WHERE event_id IN (SELECT event_id FROM t${night}))`;
+    for (const [table, macro] of [
+      [`t${night}`, then],
+      [`e${night}`, thenEntries],
+    ] as const) {
+      expect(
+        await database.rows(
+          `(FROM ${macro} EXCEPT ALL FROM ${table}) UNION ALL BY NAME (FROM ${table} EXCEPT ALL FROM ${macro})`,
+        ),
+        table,
+      ).toEqual([]);
+    }
+  }
+  const [, query = ''] =
+    /```sql\n([^`]* AS outstanding[^`]*);\n```/.exec(await readFile('docs/transactions.md', 'utf8')) ?? [];
+  for (const [at, night] of nights.entries()) {
+    // What is younger than five minutes isn't asked for.
+    const before = new Date(begin + night * 86_400_000 - 300_000).toISOString();
+    const rows = await database.rows(`${query.replaceAll("'2026-02-01'", `'${before}'`)} ORDER BY ALL`);
+    expect(rows, `night ${night}`).toEqual(sums[at]);
+  }
+  const released = 'SELECT count(*)::INTEGER AS n FROM t0 ANTI JOIN t16 USING (event_id)';
+  expect(Number((await database.rows(released))[0]?.['n'])).toBeGreaterThan(20);
+});
 
 test('the documentation shows one', async () => {
   expect(await readFile('docs/queries.md', 'utf8')).toMatch(/```sql[^`]*entries_as_known\('/);

@@ -39,6 +39,14 @@ const rules: readonly KindRule[] = [
 
 const noRule: KindRule = { kind: 'unknown' };
 
+/** The kind of an amount; `types` are those of its breakdown, from the top. */
+export function breakdownKind(transactionType: string, types: readonly string[]): string {
+  const segments = types.filter((type) => !wrappers.has(type));
+  const matches = (rule: KindRule) =>
+    rule.transactionType?.test(transactionType) === true || segments.some((type) => rule.segment?.test(type) === true);
+  return (rules.find(matches) ?? noRule).kind;
+}
+
 /** The types of an amount's breakdown, from the top: one node for each that came below the same others. */
 export class BreakdownChain {
   /** The types, joined by `/`; undefined for an amount outside of breakdowns. */

@@ -176,13 +176,19 @@ export const eventHistory: Table = {
   columns: [
     column('change', 'text', 'dictionary', '`appeared` or `vanished`.'),
     filtered(column('seen_at', 'instant', 'dictionary', 'When the window was read again.')),
-    column('source', 'text', 'dictionary', 'The table that held the event: `events`, `group_events`, `order_events`.'),
+    column('source', 'text', 'dictionary', 'The table that held the event, such as `events` or `transactions`.'),
     ...eventColumns(maybeEffectiveAt).map((of) =>
       of.name === 'raw'
         ? nullable('raw', 'text', 'plain', "The vanished event's JSON, byte for byte; null for one that appeared.")
         : of,
     ),
     nullable('entries', 'text', 'plain', "The vanished event's entries, as a JSON list; null for one that appeared."),
+    nullable(
+      'attributes',
+      'text',
+      'plain',
+      "The vanished transaction's columns that this table lacks, as a JSON object; null for events of v0.",
+    ),
   ],
   lasting: true,
 };

@@ -1,0 +1,159 @@
+import { millionths } from '../../core/numeric/decimal.js';
+import { breakdownKind } from '../../sources/finances/api-2024-06-19/breakdown-kinds.js';
+import type { EntryRow } from './money-walk.js';
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** What a member of a transaction is. */
+type Level = 'transaction' | 'items' | 'breakdowns' | 'other';
+
+/** A node of the trees that add up: an amount, or undefined where there is none, over others. */
+interface Tree {
+  readonly amount: EntryRow | undefined;
+  readonly children: readonly Tree[];
+}
+
+/** What a tree is worth; the value is null where it can't be said exactly. */
+interface Worth {
+  readonly value: bigint | null;
+  readonly currency: string | null;
+}
+
+/**
+ * What is wrong with the breakdown, kind or role of a transaction's entries, or undefined. The cut rule by
+ * plain recursion, independently of the reader that wrote the entries.
+ *
+ * @param transaction as JSON.parse gives it
+ * @param entries in the order of its amounts
+ */
+export function transactionRolesFault(transaction: unknown, entries: readonly EntryRow[]): string | undefined {
+  const type = isObject(transaction) ? textOf(transaction['transactionType']) : null;
+  const found = amountsOf(transaction);
+  const rows = new Map(found.map(({ money }, index) => [money, entries[index]]));
+  const net = type === 'Transfer' ? new Set<EntryRow>() : netOf(transaction, rows);
+  for (const [index, { types }] of found.entries()) {
+    const row = entries[index];
+    if (row === undefined) return `expected entry ${index}, found none`;
+    const breakdown = types.length === 0 ? null : types.join('/');
+    const expected = `${net.has(row) ? 'net' : 'memo'} ${breakdownKind(type ?? '', types)} ${breakdown ?? 'total'}`;
+    const held = `${row.role} ${row.kind} ${row.breakdown ?? 'total'}`;
+    if (held !== expected) return `${row.path}: expected ${expected}, found ${held}`;
+  }
+  return undefined;
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' ? value.toWellFormed() : null;
+}
+
+function isMoney(value: unknown): value is JsonObject {
+  return isObject(value) && Object.hasOwn(value, 'currencyCode') && Object.hasOwn(value, 'currencyAmount');
+}
+
+/** Every amount with the types of its breakdown, outer before inner, in the order of the text. */
+function amountsOf(transaction: unknown): { readonly money: JsonObject; readonly types: readonly string[] }[] {
+  const found: { money: JsonObject; types: readonly string[] }[] = [];
+  const visit = (value: unknown, level: Level, above: readonly string[]): void => {
+    if (Array.isArray(value)) {
+      for (const each of value) visit(each, level === 'transaction' ? 'other' : level, above);
+    }
+    if (!isObject(value)) return;
+    const type = level === 'breakdowns' ? textOf(value['breakdownType']) : null;
+    const types = type === null ? above : [...above, type];
+    if (isMoney(value)) found.push({ money: value, types });
+    for (const [key, member] of Object.entries(value)) visit(member, levelOf(level, key), types);
+  };
+  visit(transaction, 'transaction', []);
+  return found;
+}
+
+function levelOf(level: Level, key: string): Level {
+  if (key === 'items' && (level === 'transaction' || level === 'items')) return 'items';
+  return key === 'breakdowns' && level !== 'other' ? 'breakdowns' : 'other';
+}
+
+type Rows = ReadonlyMap<JsonObject, EntryRow | undefined>;
+
+/** The entries that count: those of the items, else those of the transaction's breakdowns, else its total. */
+function netOf(transaction: unknown, rows: Rows): ReadonlySet<EntryRow> {
+  if (!isObject(transaction)) return new Set();
+  const total = rowOf(transaction['totalAmount'], rows);
+  if (total === undefined) return new Set();
+  const items = treesOf(transaction['items'], (item) => itemTree(item, rows));
+  const byItems = cutOfForest(items, total);
+  const byBreakdowns = cutOfForest(breakdownTrees(transaction['breakdowns'], rows), total);
+  // One item that doesn't break down itself: the transaction's breakdowns are its.
+  const bare = onlyItem(transaction['items']);
+  const isBare = bare !== undefined && worthOfAll(itemTree(bare, rows).children) === undefined;
+  return new Set((isBare && byItems !== undefined ? (byBreakdowns ?? byItems) : (byItems ?? byBreakdowns)) ?? [total]);
+}
+
+function rowOf(value: unknown, rows: Rows): EntryRow | undefined {
+  return isMoney(value) ? rows.get(value) : undefined;
+}
+
+/** The outermost objects of a list, as trees; a list may come as an object. */
+function treesOf(list: unknown, treeOf: (node: JsonObject) => Tree): Tree[] {
+  if (Array.isArray(list)) return list.flatMap((each) => treesOf(each, treeOf));
+  return isObject(list) ? [treeOf(list)] : [];
+}
+
+function breakdownTrees(list: unknown, rows: Rows): Tree[] {
+  return treesOf(list, (node) => ({
+    amount: rowOf(node['breakdownAmount'], rows),
+    children: breakdownTrees(node['breakdowns'], rows),
+  }));
+}
+
+function itemTree(node: JsonObject, rows: Rows): Tree {
+  const inner = treesOf(node['items'], (item) => itemTree(item, rows));
+  return {
+    amount: rowOf(node['totalAmount'], rows),
+    children: [...inner, ...breakdownTrees(node['breakdowns'], rows)],
+  };
+}
+
+/** The only item there is; undefined where there are none or several. */
+function onlyItem(list: unknown): JsonObject | undefined {
+  const items = itemsIn(list);
+  return items.length === 1 ? items[0] : undefined;
+}
+
+/** A list of items that came as an object is no item itself. */
+function itemsIn(list: unknown): JsonObject[] {
+  if (Array.isArray(list)) return list.flatMap(itemsIn);
+  if (!isObject(list)) return [];
+  return (list['items'] ?? null) === null ? [list] : itemsIn(list['items']);
+}
+
+/** Undefined for a tree without any amount. */
+function worthOf({ amount, children }: Tree): Worth | undefined {
+  if (amount === undefined) return worthOfAll(children);
+  return { value: amount.amount === null ? null : millionths(amount.amount), currency: amount.currency };
+}
+
+function worthOfAll(trees: readonly Tree[]): Worth | undefined {
+  const worths = trees.map(worthOf).filter((worth) => worth !== undefined);
+  const [first] = worths;
+  if (first === undefined) return undefined;
+  const isExact = worths.every(({ value, currency }) => value !== null && currency === first.currency);
+  const sum = worths.reduce((added, { value }) => added + (value ?? 0n), 0n);
+  return { value: isExact ? sum : null, currency: first.currency };
+}
+
+/** Undefined where the trees don't add up to the amount. */
+function cutOfForest(trees: readonly Tree[], { amount, currency }: EntryRow): EntryRow[] | undefined {
+  const worth = worthOfAll(trees);
+  if (worth === undefined || worth.value === null || amount === null) return undefined;
+  return worth.value === millionths(amount) && worth.currency === currency ? trees.flatMap(cutOf) : undefined;
+}
+
+function cutOf({ amount, children }: Tree): EntryRow[] {
+  // What has no amount is worth what is in it.
+  if (amount === undefined) return children.flatMap(cutOf);
+  return cutOfForest(children, amount) ?? [amount];
+}
