@@ -1,6 +1,6 @@
 # Ledgerlake: a marketplace seller's financial events as partitioned Parquet.
 .DEFAULT_GOAL := help
-.PHONY: help install build backfill check types lint test test-slow test-s3 test-clients test-browser test-fleet test-package test-readers torture attack test-all docs-api bench bench-queries bench-fleet bench-lake clean
+.PHONY: help install build backfill check types lint test test-slow test-s3 test-clients test-browser test-fleet test-package test-nodes test-readers torture attack test-all docs-api bench bench-queries bench-fleet bench-lake clean
 
 LAKE ?= data/lake
 # Of `make bench`: megabytes of input, rounds that the medians are of, and which ways take part (all).
@@ -32,7 +32,7 @@ help: ## List the targets
 	@echo "  make backfill FROM=2025-01-01 TO=2025-02-01 LAKE=data/lake ENDPOINT=https://… ACCOUNT=my-shop"
 
 $(INSTALLED): package.json package-lock.json
-	npm ci --no-audit --no-fund
+	npm ci --ignore-scripts --no-audit --no-fund
 	@touch $(INSTALLED)
 
 $(BUILT): $(INSTALLED) $(SOURCES)
@@ -73,6 +73,9 @@ test-clients: build ## A replica of a lake read by clients that others wrote
 test-package: build ## Pack, install in an empty folder, and use what is installed
 	bash test/installed/run.sh
 
+test-nodes: build ## Install a fresh clone by folder and by tarball on Node 20, 22, 24 and the newest
+	bash test/installed/nodes.sh
+
 test-browser: build ## The report in a real Chromium (Debian's package)
 	sh test/browser/run.sh
 
@@ -88,7 +91,7 @@ torture: build ## Kill runs and fail store calls, everywhere: some minutes
 attack: build ## Damage lakes and send hostile input: some minutes
 	npx vitest run --passWithNoTests --config test/attack/vitest.config.ts
 
-test-all: test test-slow test-s3 test-clients test-browser test-fleet test-package test-readers torture attack ## Everything that this machine can run
+test-all: test test-slow test-s3 test-clients test-browser test-fleet test-package test-nodes test-readers torture attack ## Everything that this machine can run
 
 docs-api: $(INSTALLED) ## Pages on the types that pipelines of one's own are written against, in docs/api
 	npm run --silent docs:api

@@ -1,22 +1,37 @@
 #!/usr/bin/env bash
 # Packs the package, installs it in an empty folder, and uses it there as its users do.
+#
+#   test/installed/run.sh            packs what is built
+#   test/installed/run.sh TARBALL    installs this one
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 root=$PWD
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-npm pack --silent --ignore-scripts --pack-destination "$folder" >/dev/null
-cd "$folder"
+tarball=${1:-}
+if [ -z "$tarball" ]; then
+  npm pack --silent --ignore-scripts --pack-destination "$folder" >/dev/null
+  tarball=$(echo "$folder"/ledgerlake-*.tgz)
+fi
+mkdir "$folder/shop"
+cd "$folder/shop"
 npm init --yes >/dev/null
-npm install --prefer-offline --no-audit --no-fund --silent ./ledgerlake-*.tgz
+start=$SECONDS
+npm install --prefer-offline --no-audit --no-fund --silent "$tarball"
+echo "  by tarball: $((SECONDS - start)) s, $(grep -c "^    \"node_modules/" package-lock.json) packages, $(du -sm node_modules | cut -f1) MB," \
+  "on Node $(node --version)"
 
 from=$(node -p 'new Date(Date.now() - 4 * 86400000).toISOString().slice(0, 10)')
 npx --no-install ledgerlake --help | grep -q 'ledgerlake backfill'
+npx --no-install ledgerlake --version | grep -q '^[0-9]*\.[0-9]*\.[0-9]*$'
 npx --no-install ledgerlake backfill financial-events --lake lake --from "$from" --json 2>/dev/null |
   tail -n 1 | grep -q '"status":"done"'
 rows=$(npx --no-install ledgerlake sql --lake lake --format csv 'SELECT count(*) > 0 AS n FROM entries' | tail -n 1)
 test "$rows" = true
+npx --no-install ledgerlake verify --lake lake | grep -q WHOLE
+npx --no-install ledgerlake report --lake lake --output report.html >/dev/null
+grep -q '</html>' report.html
 
 # A definition in JavaScript is loaded, and one in TypeScript finds its types.
 mkdir pipelines
