@@ -44,7 +44,8 @@ export function kindOf(path: string): FileKind {
   const table = path.slice(0, path.indexOf('/'));
   if (table === 'event_history') return 'history file';
   if (table.endsWith('entries')) return 'derived file';
-  return table === 'groups' || table.endsWith('events') ? 'main file' : 'custom file';
+  const isMain = /(events|transactions)$|^(groups|payouts|settlement_summaries)$/.test(table);
+  return isMain ? 'main file' : 'custom file';
 }
 
 /** Every file of a lake, by its path within it, in order. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/core/clock.js';
+import { createSeller } from '../../src/emulator/seller/seller.js';
 import { startService } from '../../src/serve/http/server.js';
 import { fetchedBodies } from '../app/import/imported.js';
 import { childRun } from '../engine/run/child-run.js';
@@ -119,6 +120,42 @@ export async function seedLakes(): Promise<SeedLakes> {
   await run(mixed, backfill(20, days));
   for (let day = 0; day < 24; day++) await run(mixed, ownBackfill(day, day + 1));
   await run(mixed, ['sync', ...upstream]);
+
+  const both = join(folder, 'both');
+  let sellersNow = start + 26 * dayMs;
+  const sellersClock = { ...systemClock, now: () => sellersNow };
+  const seller = createSeller({ seed: 16, events: 1000, days: 60, profile: 'plausible' }, sellersClock);
+  const successor = await startService({ ledger: seller, clock: systemClock });
+  const newer = ['--account', account, '--endpoint', successor.url, '--rate', '1000', '--burst', '1000'];
+  const read = (from: number, to: number, ...more: string[]): string[] => {
+    return ['backfill', ...more, ...newer, '--from', date(from), '--to', date(to)];
+  };
+  for (let day = 0; day < 12; day++) await run(both, read(day, day + 1, 'transactions'));
+  await run(both, read(0, 26, '--api', 'both'));
+  await run(both, read(0, 26, 'settlement-summaries', 'payouts'));
+  // What was deferred has been released since: a sync finds it, and the history keeps it.
+  sellersNow = start + days * dayMs;
+  const loadsOfBoth = [
+    read(0, days, '--api', 'both'),
+    read(0, days, 'settlement-summaries', 'payouts'),
+    ['sync', ...newer, '--api', 'both'],
+  ];
+  for (const words of [...loadsOfBoth, ['compact']]) await run(both, words);
+  await run(both, read(30, 33, 'transactions', '--refresh'));
+  const orderIds = await process.run([
+    ...['sql', '--lake', both, '--format', 'csv', 'SELECT DISTINCT amazon_order_id FROM transactions'],
+  ]);
+  const newerOrders = join(folder, 'newer-orders.txt');
+  writeFileSync(
+    newerOrders,
+    orderIds.out
+      .split('\n')
+      .filter((id) => /^[\d-]+$/.test(id))
+      .slice(0, 5)
+      .join('\n'),
+  );
+  const ordersOfBoth = read(0, days, 'order-transactions', '--orders', newerOrders);
+  await run(both, ordersOfBoth);
   process.close();
 
   const sums = 'SELECT currency, role, sum(amount) AS total FROM entries GROUP BY ALL ORDER BY ALL';
@@ -131,6 +168,15 @@ export async function seedLakes(): Promise<SeedLakes> {
     ['sql', 'SELECT count(*) FROM events_as_known(now()::TIMESTAMPTZ)'],
     ['report', '-o', '-'],
     ['plan', ...upstream, '--from', date(0), '--to', date(days)],
+  ];
+  const readersOfBoth: readonly (readonly string[])[] = [
+    ...readers.slice(0, 4),
+    ['sql', '--format', 'json', sums.replace('entries', 'transaction_entries_earned')],
+    ['sql', 'SELECT count(*) FROM transactions_as_known(now()::TIMESTAMPTZ)'],
+    ['sql', 'SELECT count(*) FROM ledger'],
+    ['sql', 'SELECT count(*) FROM api_differences'],
+    ['report', '-o', '-'],
+    ['plan', ...newer, '--from', date(0), '--to', date(days), '--api', 'both'],
   ];
   const upkeep: readonly (readonly string[])[] = [['compact'], ['compact'], ['rebuild']];
   const wholeRange = [backfill(0, days), ['sync', ...upstream]];
@@ -178,9 +224,20 @@ export async function seedLakes(): Promise<SeedLakes> {
           ownBackfill(0, 24),
         ],
       },
+      {
+        name: 'both',
+        root: both,
+        readers: readersOfBoth,
+        writers: [
+          ...[...upkeep, ...loadsOfBoth, ordersOfBoth],
+          read(20, 24, 'transactions', '--refresh'),
+          read(0, days, 'settlement-summaries', 'payouts', '--refresh'),
+        ],
+      },
     ],
     close: async () => {
       await service.close();
+      await successor.close();
       rmSync(folder, { recursive: true, force: true });
     },
   };
