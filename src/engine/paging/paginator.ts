@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
+import { formatBytes } from '../../core/text/amounts.js';
 import { dayMs } from '../../core/windows.js';
 import type { JournalPage } from '../journal/journal.js';
 import { ReadFailure } from '../retry/read-failure.js';
@@ -29,6 +30,8 @@ export interface PaginatorOptions<Q extends Query, P extends ApiPage> {
 
 /** Pages without a result are normal, but so many in a row come from an API that runs in a circle. */
 const mostEmptyPages = 1000;
+/** Bytes of a query's pages, all of which are in memory: several times what the longest chain of an API is known to hold. */
+const mostBytes = 512 * 1024 * 1024;
 /** Times in a row that the place is found again without a page that comes of it. */
 const mostRecoveries = 3;
 /** A cursor must last until its request is sent. */
@@ -41,7 +44,7 @@ const cursorMarginMs = 30_000;
  *
  * @throws ReadFailure, with the number of pages that came before: what the requests fail with; `cursor-expired` where the
  *   place can't be found again for certain; `loop` where a cursor comes a second time, also when its page is asked for
- *   again, or where more than 1,000 pages in a row are empty; `mistake`, before anything is asked, for a window that is
+ *   again, or where more than 1,000 pages in a row are empty, or all of them more than 512 MB; `mistake`, before anything is asked, for a window that is
  *   longer than the API answers. The signal's reason when it aborts. What `onPage` throws.
  */
 export async function* readPages<Q extends Query, P extends ApiPage>(
@@ -86,6 +89,7 @@ class Paginator<Q extends Query, P extends ApiPage> {
   readonly #asked = new Map<string, number>();
   #pages = 0;
   #emptyPages = 0;
+  #bytes = 0;
   #isDone = false;
   /** The page taken last, and its place. */
   #last: (PagePlace & { readonly page: P }) | undefined;
@@ -109,9 +113,10 @@ class Paginator<Q extends Query, P extends ApiPage> {
   }
 
   /** Takes in a page that is part of the answer. */
-  take({ page, cursor: asked, pageSize }: KnownPage<P>): void {
+  take({ page, cursor: asked, pageSize, body }: KnownPage<P>): void {
     const { results, cursor } = page;
     this.#pages++;
+    this.#bytes += body.length;
     if (asked !== undefined) this.#asked.set(asked, this.#pages);
     this.#last = { cursor: asked, pageSize, page };
     this.#recovery?.add(page);
@@ -210,7 +215,7 @@ class Paginator<Q extends Query, P extends ApiPage> {
   }
 
   /**
-   * Refuses pages that run in a circle. A cursor that comes a second time may have been a slip: where the same page has another
+   * Refuses pages that run in a circle, or are more than memory should hold. A cursor that comes a second time may have been a slip: where the same page has another
    * one when it is asked again, it was.
    */
   async #leaveCircle(): Promise<void> {
@@ -225,9 +230,14 @@ class Paginator<Q extends Query, P extends ApiPage> {
       }
     }
     const before = this.#pageAskedBefore();
-    if (before === undefined && this.#emptyPages <= mostEmptyPages) return;
+    const isLarge = this.#bytes > mostBytes;
+    if (before === undefined && this.#emptyPages <= mostEmptyPages && !isLarge) return;
     const got =
-      before === undefined ? `${this.#emptyPages} empty pages in a row` : `the cursor of page ${before} again`;
+      before !== undefined
+        ? `the cursor of page ${before} again`
+        : isLarge
+          ? `a cursor behind ${formatBytes(this.#bytes)}`
+          : `${this.#emptyPages} empty pages in a row`;
     const message =
       `expected page ${this.#pages} of ${this.#query.operation} to end the list or to lead to a new page, got ${got}: ` +
       `the API repeats its pages; try again later${this.#orShorter()}`;
