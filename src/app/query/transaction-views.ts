@@ -47,18 +47,31 @@ const sums = `coalesce(v0_.sum_, ${zero}) AS v0, coalesce(later_.sum_, ${zero}) 
 
 /** Settlements that lie in the shared time as a whole. */
 const settlements =
-  'SELECT account, group_id AS id_, original_currency AS currency, ' +
-  'CAST(original_total - coalesce(beginning_balance, 0) AS DECIMAL(38,6)) AS sum_, ended_at AS newest_ ' +
+  'SELECT account, group_id AS id_, original_currency AS currency, started_at, ended_at, ' +
+  'CAST(original_total - coalesce(beginning_balance, 0) AS DECIMAL(38,6)) AS sum_ ' +
   "FROM groups JOIN spans_ USING (account) WHERE processing_status = 'Closed' " +
   'AND original_total IS NOT NULL AND started_at >= first_ AND ended_at <= last_';
 
-/** The likely reason of a difference. The newest two days of a service may be incomplete. */
-function reason(deferred: string, absent: string, isEqual: string): string {
-  return (
-    `CASE WHEN ${deferred} THEN 'deferred' WHEN ${isEqual} OR newest > last_ - INTERVAL '48 hours' THEN 'late' ` +
-    `WHEN ${absent} THEN 'not there at all' ELSE 'other' END`
-  );
-}
+/** The newest two days of a service may be incomplete. */
+const isNew = (instant: string) => `${instant} > last_ - INTERVAL '48 hours'`;
+
+/** Orders whose sums differ, with the likely reason. */
+const orderDifferences =
+  'SELECT account, id, currency, v0, transactions, transactions - v0 AS difference, newest, ' +
+  `CASE WHEN deferred_.id IS NOT NULL THEN 'deferred' WHEN is_equal_ OR ${isNew('newest')} THEN 'late' ` +
+  "WHEN is_absent_ THEN 'not there at all' ELSE 'other' END AS reason " +
+  'FROM orders_ JOIN spans_ USING (account) LEFT JOIN deferred_ USING (account, id) WHERE v0 <> transactions';
+
+/** A settlement differs for the reason of that of its orders which differs most, if one does. */
+const settlementDifferences =
+  'SELECT account, id, currency, v0, transactions, transactions - v0 AS difference, ' +
+  "CASE WHEN is_absent_ THEN 'not there at all' ELSE coalesce((" +
+  'SELECT arg_max(reason, abs(difference)) FROM order_differences_ AS of_ ' +
+  'WHERE of_.account = both_.account AND of_.currency = both_.currency AND of_.newest >= started_at AND of_.newest < ended_at' +
+  `), CASE WHEN ${isNew('ended_at')} THEN 'late' ELSE 'other' END) END AS reason FROM (` +
+  `SELECT account, id_ AS id, currency, started_at, ended_at, ${sums}, later_.id_ IS NULL AS is_absent_ ` +
+  'FROM settlements_ AS v0_ LEFT JOIN paid_ AS later_ USING (account, id_, currency)) AS both_ ' +
+  'JOIN spans_ USING (account) WHERE v0 <> transactions';
 
 const differences =
   `WITH spans_ AS (${spans}), ` +
@@ -68,18 +81,11 @@ const differences =
   'greatest(v0_.newest_, later_.newest_) AS newest ' +
   'FROM v0_orders_ AS v0_ FULL JOIN later_orders_ AS later_ USING (account, id_, currency)), ' +
   "deferred_ AS (SELECT DISTINCT account, amazon_order_id AS id FROM transactions WHERE status = 'DEFERRED'), " +
-  `settlements_ AS (${settlements}), ` +
+  `order_differences_ AS (${orderDifferences}), settlements_ AS (${settlements}), ` +
   'paid_ AS (SELECT account, group_id AS id_, currency, sum(amount) AS sum_ FROM transaction_entries_paid ' +
   "WHERE role = 'net' GROUP BY account, group_id, currency) " +
-  "SELECT account, 'order' AS subject, id, currency, v0, transactions, transactions - v0 AS difference, " +
-  `${reason('deferred_.id IS NOT NULL', 'is_absent_', 'is_equal_')} AS reason ` +
-  'FROM orders_ JOIN spans_ USING (account) LEFT JOIN deferred_ USING (account, id) WHERE v0 <> transactions ' +
-  "UNION ALL SELECT account, 'settlement', id, currency, v0, transactions, transactions - v0, " +
-  `${reason('is_deferred_', 'is_absent_', 'false')} FROM (` +
-  `SELECT account, id_ AS id, currency, v0_.newest_ AS newest, ${sums}, later_.id_ IS NULL AS is_absent_, ` +
-  "EXISTS (SELECT 1 FROM transactions AS of_ WHERE of_.account = v0_.account AND of_.group_id = v0_.id_ AND of_.status = 'DEFERRED') AS is_deferred_ " +
-  'FROM settlements_ AS v0_ LEFT JOIN paid_ AS later_ USING (account, id_, currency)) JOIN spans_ USING (account) ' +
-  'WHERE v0 <> transactions';
+  "SELECT account, 'order' AS subject, * EXCLUDE (account, newest) FROM order_differences_ " +
+  `UNION ALL SELECT account, 'settlement', * EXCLUDE (account) FROM (${settlementDifferences})`;
 
 /** The views of the two bases of deferred money, and what compares both services; each may read those before it. */
 export const transactionViews: readonly QueryView[] = [

@@ -21,7 +21,10 @@ export const checks = {
   'net-sums': { about: 'net sums in the log are those of the rows', counts: 'files' },
   'event-dates': { about: 'events by date lie within the window that was asked for', counts: 'events' },
   'group-totals': { about: 'net of each closed group is its total less its beginning balance', counts: 'groups' },
+  'paid-totals': { about: 'paid transactions of each closed group make the same sum', counts: 'groups' },
+  'net-proceeds': { about: 'and those of each settlement make its net proceeds', counts: 'settlements' },
   'date-against-group': { about: 'by date and by group the same events came', counts: 'groups' },
+  'both-apis': { about: 'where v0 gave events, Finances 2024-06-19 gave transactions', counts: 'accounts' },
 } as const;
 
 export type CheckName = keyof typeof checks;

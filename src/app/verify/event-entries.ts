@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isoInstant } from '../../core/numeric/instant.js';
-import type { Cell } from '../../core/text/rows.js';
+import { textOrNull, type Cell } from '../../core/text/rows.js';
 import { compareBytes } from '../../lake/store/store.js';
 import { Faults, type CheckContext, type CheckName } from './certificate.js';
 import { parquet, type ReadableFile } from './file-contents.js';
@@ -173,10 +173,6 @@ function fileOf(files: readonly ReadableFile[], index: number): LogFile {
 
 function text(cell: Cell | undefined): string {
   return cell === null || cell === undefined ? '' : String(cell);
-}
-
-function textOrNull(cell: Cell | undefined): string | null {
-  return cell === null || cell === undefined ? null : String(cell);
 }
 
 /** What is wrong with an event's hash or id, or undefined. */

@@ -36,6 +36,10 @@ export class IndexTables {
       'CREATE TABLE nets (account VARCHAR, group_id VARCHAR, currency VARCHAR, net DECIMAL(38,6), inexact BIGINT, ' +
         'unknown BIGINT)',
     );
+    await database.execute(
+      'CREATE TABLE paid (account VARCHAR, group_id VARCHAR, settlement_id VARCHAR, currency VARCHAR, net DECIMAL(38,6), ' +
+        'inexact BIGINT, unknown BIGINT)',
+    );
     return new IndexTables(context);
   }
 
@@ -66,6 +70,16 @@ export class IndexTables {
     await this.#execute(
       `INSERT INTO nets SELECT ${literal(file.account)}, group_id, currency, ${netSums} ` +
         `FROM ${parquet(path)} GROUP BY group_id, currency`,
+    );
+  }
+
+  /** Adds what a file of transactions has paid: all that is released, but no transfer to the bank. */
+  async addPaid({ file, path }: ReadableFile): Promise<void> {
+    await this.#execute(
+      `INSERT INTO paid SELECT ${literal(file.account)}, group_id, settlement_id, currency, sum(total_amount), ` +
+        `count(total_text), 0 FROM ${parquet(path)} ` +
+        "WHERE status = 'RELEASED' AND transaction_type IS DISTINCT FROM 'Transfer' " +
+        'GROUP BY group_id, settlement_id, currency',
     );
   }
 

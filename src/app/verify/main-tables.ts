@@ -2,6 +2,8 @@ import { pipelines } from '../../../pipelines/all-pipelines.js';
 import { financialEventGroups } from '../../../pipelines/financial-event-groups.js';
 import { financialEvents } from '../../../pipelines/financial-events.js';
 import { groupEventsPipeline } from '../../../pipelines/group-events.js';
+import { settlementSummariesPipeline } from '../../../pipelines/settlement-summaries.js';
+import { transactionsPipeline } from '../../../pipelines/transactions.js';
 import type { Table } from '../../core/columns/table.js';
 import { type Coverage, mainTable as mainTableOf } from '../../engine/slicing/slicing.js';
 import { windowSlicing } from '../../engine/slicing/window-slicing.js';
@@ -40,6 +42,8 @@ function builtIn(pipeline: FinancesPipeline): MainTable {
 export const listing = builtIn(financialEventGroups);
 export const byDate = builtIn(financialEvents);
 export const byGroup = builtIn(groupEventsPipeline);
+export const byTransaction = builtIn(transactionsPipeline);
+export const summaries = builtIn(settlementSummariesPipeline);
 
 /** What a table is that files count in by themselves; undefined for a derived one. */
 export function mainTable({ name, ownPipeline }: Table): MainTable | undefined {

@@ -2,7 +2,7 @@ import type { Database } from '../../core/duckdb/connection.js';
 import { literal } from '../../core/duckdb/literals.js';
 import { millionths, millionthsText } from '../../core/numeric/decimal.js';
 import { formatCount } from '../../core/text/amounts.js';
-import type { Cell } from '../../core/text/rows.js';
+import { numberOrNull, textOrNull, type Cell } from '../../core/text/rows.js';
 import { joined, uncovered, type Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
 import type { CheckContext, ProblemLocation } from './certificate.js';
@@ -100,17 +100,17 @@ export async function wholeSettlements(
   });
 }
 
-/** What the lake holds by date, for an account: windows whose files are whole, in order. */
-function datedWindows({ lake, damaged, obscure }: Comparable, account: string): Window[] {
-  if (obscure.has(byDate.table) || obscure.has(byDate.entries ?? '')) return [];
-  const off = damagedKeys(damaged, byDate);
-  return readWindows(lake, byDate, account).flatMap((window) =>
+/** What the lake holds by date in a main table, for an account: windows whose files are whole, in order. */
+export function datedWindows({ lake, damaged, obscure }: Comparable, main: MainTable, account: string): Window[] {
+  if (obscure.has(main.table) || obscure.has(main.entries ?? '')) return [];
+  const off = damagedKeys(damaged, main);
+  return readWindows(lake, main, account).flatMap((window) =>
     typeof window === 'string' || off.has(window.loadKey) ? [] : [window],
   );
 }
 
 /** Whether windows cover all of a settlement. */
-function isCovered({ start, end }: Settlement, windows: readonly Window[]): boolean {
+export function isCovered({ start, end }: Pick<Settlement, 'start' | 'end'>, windows: readonly Window[]): boolean {
   return start !== null && end !== null && start < end && uncovered({ start, end }, windows).length === 0;
 }
 
@@ -130,29 +130,36 @@ function isAlone(settlement: Settlement, comparable: Comparable, loaded: Readonl
 }
 
 /** Compares the net sum of each loaded settlement with its total, to the millionth. */
-export async function checkTotals(
-  settlements: readonly Settlement[],
-  { events, certificate, signal }: CheckContext,
-): Promise<void> {
+export async function checkTotals(settlements: readonly Settlement[], context: CheckContext): Promise<void> {
+  const nets = await netSumsOf('nets', 'group_id', context);
+  for (const settlement of settlements) {
+    context.certificate.count('group-totals');
+    const fault = totalFault(settlement, nets.get(groupKey(settlement.account, settlement.id)) ?? []);
+    if (fault !== undefined) context.certificate.add('group-totals', 'upstream', settlement, fault);
+  }
+}
+
+/** The sums of a table of the index by `groupKey` of the account and what a column names. */
+export async function netSumsOf(
+  table: 'nets' | 'paid',
+  column: 'group_id' | 'settlement_id',
+  { events, signal }: CheckContext,
+): Promise<ReadonlyMap<string, readonly NetSum[]>> {
   const nets = new Map<string, NetSum[]>();
   const sums =
-    'SELECT account, group_id, currency, sum(net)::VARCHAR AS net, sum(inexact) AS inexact, sum(unknown) AS unknown ' +
-    'FROM nets GROUP BY account, group_id, currency ORDER BY ALL';
+    `SELECT account, ${column} AS id, currency, sum(net)::VARCHAR AS net, sum(inexact) AS inexact, sum(unknown) AS unknown ` +
+    `FROM ${table} GROUP BY account, ${column}, currency ORDER BY ALL`;
   for (const row of await events.rows(sums, { signal })) {
-    const key = groupKey(String(row['account']), String(row['group_id']));
+    const key = groupKey(String(row['account']), String(row['id']));
     const [currency, net] = [textOrNull(row['currency']), textOrNull(row['net'])];
     const sum = { currency, net, inexact: Number(row['inexact']), unknown: Number(row['unknown']) };
     nets.set(key, [...(nets.get(key) ?? []), sum]);
   }
-  for (const settlement of settlements) {
-    certificate.count('group-totals');
-    const fault = totalFault(settlement, nets.get(groupKey(settlement.account, settlement.id)) ?? []);
-    if (fault !== undefined) certificate.add('group-totals', 'upstream', settlement, fault);
-  }
+  return nets;
 }
 
-/** The entries of one settlement in one currency. */
-interface NetSum {
+/** The net amounts of one settlement in one currency. */
+export interface NetSum {
   readonly currency: string | null;
   /** Decimal text; null where there is no net amount. */
   readonly net: string | null;
@@ -199,7 +206,8 @@ export async function compareByGroup(
   { events, certificate, signal }: CheckContext,
 ): Promise<void> {
   const windows = new Map<string, readonly Window[]>();
-  for (const { account } of loaded) windows.set(account, windows.get(account) ?? datedWindows(comparable, account));
+  for (const { account } of loaded)
+    windows.set(account, windows.get(account) ?? datedWindows(comparable, byDate, account));
   const compared = loaded.filter((settlement) => isCovered(settlement, windows.get(settlement.account) ?? []));
   certificate.count('date-against-group', compared.length);
   if (compared.length === 0) return;
@@ -273,11 +281,3 @@ const lackingByGroup =
   'SELECT c.account, c.group_id, min(l.file) AS file, min(l.id) AS id, sum(l.more) AS events FROM lacking AS l ' +
   'JOIN compared AS c ON c.account = l.account AND c.currency = l.currency AND l.instant >= c.starts AND l.instant < c.ends ' +
   'WHERE c.alone GROUP BY c.account, c.group_id ORDER BY c.account, c.group_id';
-
-function textOrNull(cell: Cell | undefined): string | null {
-  return cell === null || cell === undefined ? null : String(cell);
-}
-
-function numberOrNull(cell: Cell | undefined): number | null {
-  return cell === null || cell === undefined ? null : Number(cell);
-}

@@ -12,7 +12,8 @@ import { checkContents, checkNetSums, parquet, type ReadableFile } from './file-
 import { IndexTables } from './index-tables.js';
 import { checkWindows } from './loaded-windows.js';
 import { bundlesOf, logFiles, type Bundle, type LogFile } from './log-files.js';
-import { byGroup, listing, mainTable } from './main-tables.js';
+import { byGroup, byTransaction, listing, mainTable, summaries as summaryTable } from './main-tables.js';
+import { checkPaid, summariesFrom, type SettlementSummary } from './paid-settlements.js';
 import {
   checkTotals,
   compareByGroup,
@@ -49,7 +50,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
   const certificate = new Certificate();
   const isRunning = (await activeLeases(lake.store, clock)).length > 0;
   const { files, obscure } = logFiles(lake, account, certificate);
-  const accounts = account === undefined ? lake.accounts() : [account];
+  const accounts = account === undefined ? [...lake.accounts()] : [account];
   await checkLogs(lake, certificate);
   checkWindows(lake, accounts, files, certificate);
   const bundles = bundlesOf(files, isRunning, certificate);
@@ -63,6 +64,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
   try {
     const index = await IndexTables.create(context);
     const settlements: Settlement[] = [];
+    const summaries: SettlementSummary[] = [];
     const damaged: LogFile[] = [];
     let done = 0;
     let told = clock.now();
@@ -70,6 +72,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
       signal.throwIfAborted();
       const read = await checkBundle(bundle, folder, index, context);
       settlements.push(...read.settlements);
+      summaries.push(...read.summaries);
       if (!read.isWhole) damaged.push(...bundle.mains);
       done += bundle.mains.length + bundle.derived.length;
       if (clock.now() - told >= progressMs) {
@@ -82,6 +85,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
     const loaded = await wholeSettlements(loadedSettlements(comparable), index, context);
     await checkTotals(loaded, context);
     await compareByGroup(loaded, comparable, index, context);
+    await checkPaid(comparable, summaries, accounts, context);
     return certificate;
   } finally {
     events.close();
@@ -112,6 +116,14 @@ async function checkLogs(lake: Lake, certificate: Certificate): Promise<void> {
   }
 }
 
+/** What is compared across bundles. */
+interface BundleContents {
+  /** Whether its rows can be compared with anything. */
+  readonly isWhole: boolean;
+  readonly settlements: readonly Settlement[];
+  readonly summaries: readonly SettlementSummary[];
+}
+
 /**
  * Reads the files of one bundle after the other, and adds to `index` what is compared across files. Where it isn't whole
  * its rows can't be compared with anything.
@@ -121,7 +133,7 @@ async function checkBundle(
   folder: string,
   index: IndexTables,
   context: CheckContext,
-): Promise<{ readonly isWhole: boolean; readonly settlements: readonly Settlement[] }> {
+): Promise<BundleContents> {
   const { certificate, events, signal } = context;
   const local: LocalFile[] = [];
   /** The files that are what the log says and that DuckDB can read. */
@@ -142,13 +154,16 @@ async function checkBundle(
     const derived = await readableOf(bundle.derived);
     const isWhole = bundle.isWhole && mains.length + derived.length === bundle.mains.length + bundle.derived.length;
     const settlements: Settlement[] = [];
+    const summaries: SettlementSummary[] = [];
     for (const readable of [...mains, ...derived]) {
       const { file, path } = readable;
       await isReadable(file, certificate, async () => {
         if (file.table === byGroup.entries) await index.addNets(readable);
         else if (file.table === listing.table) {
           settlements.push(...(await settlementsFrom(parquet(path), file, events, signal)));
-        } else if (hasEntries(file)) await index.addEvents(readable, isWhole ? derived : []);
+        } else if (file.table === summaryTable.table) summaries.push(...(await summariesFrom(readable, context)));
+        else if (hasEntries(file)) await index.addEvents(readable, isWhole ? derived : []);
+        if (file.table === byTransaction.table) await index.addPaid(readable);
       });
     }
     const [first] = bundle.mains;
@@ -156,7 +171,7 @@ async function checkBundle(
       await isReadable(first, certificate, () => checkEvents(mains, derived, context));
       await isReadable(first, certificate, () => checkNetSums(mains, derived, context));
     }
-    return { isWhole, settlements };
+    return { isWhole, settlements, summaries };
   } finally {
     for (const file of local) await file.release();
   }

@@ -23,6 +23,16 @@ export function cellText(cell: Exclude<Cell, null>): string {
   return Object.is(cell, -0) ? '-0' : String(cell);
 }
 
+/** A cell of a query as text; null where it is null or isn't there. */
+export function textOrNull(cell: Cell | undefined): string | null {
+  return cell === null || cell === undefined ? null : String(cell);
+}
+
+/** A cell of a query as a double; null where it is null or isn't there. */
+export function numberOrNull(cell: Cell | undefined): number | null {
+  return cell === null || cell === undefined ? null : Number(cell);
+}
+
 /** A number's text as JSON: what JSON has no number for (NaN, infinities) is null. */
 export function jsonNumber(text: string): string {
   return /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text) ? text : 'null';

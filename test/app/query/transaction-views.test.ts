@@ -137,14 +137,14 @@ test('differences between both services have their likely reason', async () => {
   await insert('groups', [
     { group_id: 'G-1', original_total: '30.00', beginning_balance: '2.00', ...closed },
     { group_id: 'G-2', original_total: '9.00', ...closed },
-    { group_id: 'G-3', original_total: '5.00', ...closed },
+    { group_id: 'G-3', original_total: '5.00', ...closed, started_at: march(17), ended_at: march(24) },
     { group_id: 'open', original_total: '5.00', ...closed, processing_status: 'Open' },
     { group_id: 'before', original_total: '5.00', ...closed, started_at: '2026-02-20' },
   ]);
   await transaction('g-1', 'more-1', 6, '28.00', { status: 'RELEASED', group: 'G-1' });
   await v0Sale('more-1', 6, '28.00');
-  await transaction('g-3', 'more-3', 6, '4.00', { status: 'RELEASED', group: 'G-3' });
-  await v0Sale('more-3', 6, '4.00');
+  await transaction('g-3', 'more-3', 20, '4.00', { status: 'RELEASED', group: 'G-3' });
+  await v0Sale('more-3', 20, '4.00');
   expect(await differences()).toEqual([
     ['order', 'cents', '1.000000', '1.010000', '0.010000', 'other'],
     ['order', 'edge', '0.000000', '6.000000', '6.000000', 'late'],

@@ -5,6 +5,7 @@ import { lakeTables, openLakeReader } from '../../../src/app/query/lake-files.js
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { ran, serving, temporaryFolder } from '../lake-run.js';
 import { setClock } from '../sync/synced.js';
+import { verified } from '../verify/verified.js';
 
 const clock = setClock('2026-03-10T02:00:00Z');
 
@@ -79,6 +80,13 @@ test('payouts and summaries agree with the settlements', async () => {
   );
   expect(Number(payouts?.['payouts'])).toBeGreaterThan(10);
   expect(Number(payouts?.['differ'])).toBe(0);
+
+  const { verdict, checks } = await verified({ root: lake, clock });
+  expect(verdict).toBe('whole');
+  const checked = new Map(checks.map((of) => [of.check, of.checked]));
+  expect(checked.get('paid-totals')).toBeGreaterThan(10);
+  expect(checked.get('net-proceeds')).toBeGreaterThan(10);
+  expect(checked.get('both-apis')).toBe(1);
 });
 
 test('orders are read one by one', async () => {

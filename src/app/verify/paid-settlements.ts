@@ -1,0 +1,105 @@
+import { literal } from '../../core/duckdb/literals.js';
+import { millionths, millionthsText } from '../../core/numeric/decimal.js';
+import { formatCount } from '../../core/text/amounts.js';
+import { numberOrNull, textOrNull } from '../../core/text/rows.js';
+import { joined } from '../../core/windows.js';
+import type { CheckContext, ProblemLocation } from './certificate.js';
+import { parquet, type ReadableFile } from './file-contents.js';
+import { groupKey } from './index-tables.js';
+import { byDate, byTransaction } from './main-tables.js';
+import { datedWindows, isCovered, netSumsOf, totalFault, type Comparable } from './settlements.js';
+
+/** A row of `settlement_summaries`. */
+export interface SettlementSummary extends ProblemLocation {
+  readonly account: string;
+  readonly id: string;
+  /** Milliseconds since 1970. */
+  readonly start: number | null;
+  readonly end: number | null;
+  /** Decimal text. */
+  readonly netProceeds: string | null;
+  readonly currency: string | null;
+}
+
+export async function summariesFrom(
+  { file, path }: ReadableFile,
+  { events, signal }: CheckContext,
+): Promise<SettlementSummary[]> {
+  const rows = await events.rows(
+    'SELECT settlement_id, epoch_ms(period_start) AS starts, epoch_ms(period_end) AS ends, ' +
+      `net_proceeds::VARCHAR AS net, currency FROM ${parquet(path)}`,
+    { signal },
+  );
+  return rows.map((row) => {
+    const id = String(row['settlement_id']);
+    const [start, end] = [numberOrNull(row['starts']), numberOrNull(row['ends'])];
+    const [netProceeds, currency] = [textOrNull(row['net']), textOrNull(row['currency'])];
+    const { table, file: name, account } = file;
+    return { table, file: name, slice: `settlement/${id}`, account, id, start, end, netProceeds, currency };
+  });
+}
+
+/**
+ * Compares what transactions paid with the totals of closed groups and with the summaries of settlements, where all days of
+ * these are loaded; and says which accounts have events of v0 but no transaction for the same days.
+ */
+export async function checkPaid(
+  comparable: Comparable,
+  summaries: readonly SettlementSummary[],
+  accounts: readonly string[],
+  context: CheckContext,
+): Promise<void> {
+  const { certificate } = context;
+  const windows = new Map(accounts.map((account) => [account, datedWindows(comparable, byTransaction, account)]));
+  const isLoaded = (period: SettlementSummary | Comparable['settlements'][number]) =>
+    isCovered(period, windows.get(period.account) ?? []);
+
+  const byGroup = await netSumsOf('paid', 'group_id', context);
+  for (const settlement of comparable.settlements) {
+    if (!settlement.isClosed || !isLoaded(settlement)) continue;
+    certificate.count('paid-totals');
+    const fault = totalFault(settlement, byGroup.get(groupKey(settlement.account, settlement.id)) ?? []);
+    if (fault !== undefined) certificate.add('paid-totals', 'upstream', settlement, `paid transactions: ${fault}`);
+  }
+
+  const bySettlement = await netSumsOf('paid', 'settlement_id', context);
+  for (const summary of summaries) {
+    if (summary.netProceeds === null || !isLoaded(summary)) continue;
+    certificate.count('net-proceeds');
+    const sums = bySettlement.get(groupKey(summary.account, summary.id)) ?? [];
+    const paid = millionths(sums.find(({ currency }) => currency === summary.currency)?.net ?? '0');
+    const expected = millionths(summary.netProceeds);
+    if (paid === expected) continue;
+    const [found, wanted, apart] = [paid, expected, paid - expected].map(millionthsText);
+    const of = summary.currency ?? 'no currency';
+    const problem = `paid transactions are ${found ?? ''} ${of}, net proceeds ${wanted ?? ''}: ${apart ?? ''} apart`;
+    certificate.add('net-proceeds', 'upstream', summary, problem);
+  }
+
+  for (const account of accounts) await checkBothApis(account, comparable, context);
+}
+
+/** Some accounts get nothing at all from the successor while v0 has their events. */
+async function checkBothApis(
+  account: string,
+  comparable: Comparable,
+  { events, certificate, signal }: CheckContext,
+): Promise<void> {
+  const both = [byDate, byTransaction].map((main) => joined(datedWindows(comparable, main, account)));
+  const [v0 = [], successor = []] = both;
+  if (v0.length === 0 || successor.length === 0) return;
+  certificate.count('both-apis');
+  const isIn = successor.map(({ start, end }) => `(instant >= ${start} AND instant < ${end})`).join(' OR ');
+  const rowsOf = (table: string) => `FILTER (tab = ${literal(table)} AND (${isIn}))`;
+  const [row] = await events.rows(
+    `SELECT count(*) ${rowsOf(byDate.table)} AS events, count(*) ${rowsOf(byTransaction.table)} AS transactions ` +
+      `FROM seen WHERE account = ${literal(account)}`,
+    { signal },
+  );
+  const found = Number(row?.['events']);
+  if (found === 0 || Number(row?.['transactions']) > 0) return;
+  const problem =
+    `Finances 2024-06-19 gave no transaction for days in which v0 has ${formatCount(found, 'event')} of ${account}: ` +
+    'go on with --api v0, and ask the API\u2019s support';
+  certificate.add('both-apis', 'upstream', { table: byTransaction.table, file: '', slice: '' }, problem);
+}
