@@ -75,9 +75,10 @@ export function nextSteps({ lake, summaries }: RunReport): string {
     "SELECT month, currency, kind, sum(amount) AS net FROM entries WHERE role = 'net' GROUP BY ALL ORDER BY ALL";
   const files = `read_parquet('${printable(lake)}/entries/account=*/month=*/*.parquet', hive_partitioning = true)`;
   return [
-    'Next, net proceeds by month and kind:',
-    `  npx ledgerlake sql --lake ${at} "${query}"`,
-    'or with DuckDB itself:',
+    'Next, what was earned by month, and a report:',
+    `  npx ledgerlake sql --lake ${at} "FROM pnl_by_month"`,
+    `  npx ledgerlake report --lake ${at}`,
+    'or net proceeds by month and kind with DuckDB itself:',
     `  duckdb -c "${query.replace('FROM entries', `FROM ${files}`)}"`,
     '',
   ].join('\n');

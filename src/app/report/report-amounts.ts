@@ -1,3 +1,4 @@
+import { currencyPlaces } from '../../core/text/money.js';
 import { millionths, millionthsText } from '../../core/numeric/decimal.js';
 
 /** Writes the amounts of one currency. */
@@ -8,7 +9,7 @@ export type AmountText = (text: string) => string;
  * the currency always has (`1,234.50`, `-0.005`). The minus is one that spreadsheets take.
  */
 export function amountsIn(currency: string): AmountText {
-  const least = placesOf(currency);
+  const least = currencyPlaces(currency);
   return (text) => {
     const [, sign = '', whole = '0', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
     const places = fraction.replace(/0+$/, '').padEnd(least, '0');
@@ -64,12 +65,4 @@ export function minuteText(instant: string): string {
 export function currencyName(code: string): string | undefined {
   if (!/^[A-Z]{3}$/.test(code)) return undefined;
   return new Intl.DisplayNames('en', { type: 'currency', fallback: 'none' }).of(code);
-}
-
-/** Decimal places that a currency's amounts are always written with; 2 for what is no code. */
-function placesOf(code: string): number {
-  if (!/^[A-Za-z]{3}$/.test(code)) return 2;
-  return (
-    new Intl.NumberFormat('en', { style: 'currency', currency: code }).resolvedOptions().minimumFractionDigits ?? 2
-  );
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import {
   DuckDBArrayValue,
   DuckDBDateValue,
+  DuckDBDecimalType,
   DuckDBDecimalValue,
   DuckDBInstance,
   DuckDBListValue,
@@ -29,7 +30,7 @@ import { LedgerlakeError, messageOf } from '../errors.js';
 import { cellText, jsonNumber, type Cell, type Column, type Kind, type Rows } from '../text/rows.js';
 import { filePattern, literal } from './literals.js';
 import { statementsOf } from './sql-statements.js';
-import { decimalText } from '../numeric/decimal.js';
+import { decimalScale, decimalText } from '../numeric/decimal.js';
 import { dateText, floatNumber, instantText } from './texts.js';
 
 export interface QueryOptions {
@@ -262,6 +263,7 @@ function givesOf(result: DuckDBResult): QueryResult['gives'] {
 function columnsOf(result: DuckDBResult): readonly (QueryColumn & { readonly id: DuckDBTypeId })[] {
   return Array.from({ length: result.columnCount }, (_, at) => {
     const type = result.columnType(at);
+    const isAmount = type instanceof DuckDBDecimalType && type.scale === decimalScale;
     const alias = result.columnLogicalType(at).alias;
     const json = type.typeId === DuckDBTypeId.VARCHAR && alias === 'JSON';
     return {
@@ -269,6 +271,7 @@ function columnsOf(result: DuckDBResult): readonly (QueryColumn & { readonly id:
       kind: json ? 'json' : (kinds.get(type.typeId) ?? 'text'),
       type: alias ?? type.toString(),
       id: type.typeId,
+      ...(isAmount && { isAmount }),
     };
   });
 }

@@ -7,6 +7,8 @@ export type Kind = 'number' | 'boolean' | 'time' | 'text' | 'json';
 export interface Column {
   readonly name: string;
   readonly kind: Kind;
+  /** Whether it is a decimal with the scale of the lake's amounts; tables show it in the digits of its currency. */
+  readonly isAmount?: boolean;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { cellText, type Cell, type Column, type Rows } from './rows.js';
 import { printable } from '../printable.js';
+import { currencyPlaces, roundedDecimal, trimmedDecimal } from './money.js';
 import { displayWidth, fitted } from './width.js';
 
 export interface TableOptions {
@@ -13,8 +14,8 @@ export interface TableOptions {
 const batch = 1000;
 
 /**
- * Rows as a table in a box for people: numbers to the right, NULL as `NULL` (a text that says the same is quoted). Holds
- * 1,000 rows at a time; where later ones need wider columns the box is closed and a wider one opened.
+ * Rows as a table in a box for people: numbers to the right, NULL as `NULL` (a text that says the same is quoted), amounts
+ * in the digits of their currency and aligned on the point, with a line below the table where some are rounded. Holds 1,000 rows at a time; where later ones need wider columns the box is closed and a wider one opened.
  */
 export async function* tableText(
   columns: readonly Column[],
@@ -22,12 +23,15 @@ export async function* tableText(
   options: TableOptions = {},
 ): AsyncGenerator<string> {
   const named = columns.map(({ name, kind }) => ({ name: printable(name), kind }));
+  const amounts = new AmountTexts(columns);
   let count = 0;
   let wishes: Wishes | undefined;
   let layout: Layout | undefined;
   for await (const rows of batches(chunks)) {
     count += rows.length;
-    const texts = rows.map((row) => row.map(shownText));
+    const texts = amounts.aligned(
+      rows.map((row) => row.map((cell, at) => amounts.textOf(cell, at, row) ?? shownText(cell))),
+    );
     wishes = wishesOf(named, texts, wishes);
     const next = layoutOf(named, wishes, options.width);
     let text = '';
@@ -44,6 +48,80 @@ export async function* tableText(
   }
   yield rule(layout, '└', '┴', '┘');
   if (options.footer ?? true) yield footer(count, layout.shown.length, columns.length);
+  yield amounts.footnote();
+}
+
+/** Amounts that a footnote has exactly. */
+const mostExact = 3;
+
+/**
+ * The cells of columns that hold amounts, as people write them: in the digits of the currency that the row names, rounded
+ * half to even; where no column names one, exactly, with at least two.
+ */
+class AmountTexts {
+  /** Amounts that are shown rounded, and the first of them. */
+  #rounded = 0;
+  readonly #exact: string[] = [];
+  /** For each column that holds amounts, the one with their currency. */
+  readonly #currencies = new Map<number, number | undefined>();
+  /** For each of them, the most digits behind the point yet. */
+  readonly #places = new Map<number, number>();
+
+  constructor(columns: readonly Column[]) {
+    const place = new Map(columns.map(({ name }, at) => [name, at]));
+    for (const [at, { name, isAmount = false }] of columns.entries()) {
+      if (!isAmount) continue;
+      // `original_total` is in `original_currency`, `amount` in `currency`.
+      const own = place.get(name.replace(/[^_]*$/, 'currency'));
+      this.#currencies.set(at, own ?? place.get('currency'));
+    }
+  }
+
+  /** Undefined for a cell that isn't an amount. */
+  textOf(cell: Cell, at: number, row: readonly Cell[]): string | undefined {
+    if (cell === null || !this.#currencies.has(at)) return undefined;
+    const currency = row[this.#currencies.get(at) ?? -1];
+    const exact = cellText(cell);
+    if (typeof currency !== 'string') return this.#noted(at, trimmedDecimal(exact, 2));
+    const places = currencyPlaces(currency);
+    const text = roundedDecimal(exact, places);
+    if (text !== trimmedDecimal(exact, places)) {
+      this.#rounded++;
+      if (this.#exact.length < mostExact) this.#exact.push(trimmedDecimal(exact, places));
+    }
+    return this.#noted(at, text);
+  }
+
+  #noted(at: number, text: string): string {
+    this.#places.set(at, Math.max(this.#places.get(at) ?? 0, placesOf(text)));
+    return text;
+  }
+
+  /** What the amounts are that are shown rounded; empty where none is. */
+  footnote(): string {
+    if (this.#rounded === 0) return '';
+    const more = this.#rounded > this.#exact.length ? ' …' : '';
+    const count = `${this.#rounded.toLocaleString('en-US')} ${this.#rounded === 1 ? 'amount' : 'amounts'}`;
+    return `${count} rounded to the currency's digits (exactly ${this.#exact.join(', ')}${more}): csv and json are exact\n`;
+  }
+
+  /** Puts the points of each column below each other. */
+  aligned(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {
+    if (this.#places.size === 0) return rows;
+    return rows.map((row) =>
+      row.map((text, at) => {
+        const most = this.#places.get(at) ?? 0;
+        const places = placesOf(text);
+        return most === 0 || text === 'NULL' ? text : text + ' '.repeat(most - places + (places === 0 ? 1 : 0));
+      }),
+    );
+  }
+}
+
+/** Digits behind the point. */
+function placesOf(text: string): number {
+  const point = text.indexOf('.');
+  return point < 0 ? 0 : text.length - point - 1;
 }
 
 /** The rows in batches of 1,000 or a little more, so that a filter's many small chunks don't each get a box. */

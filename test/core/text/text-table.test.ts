@@ -29,6 +29,31 @@ test('numbers stand to the right, text to the left, wide characters count double
 `);
 });
 
+test('amounts have the digits of their currency, with their points below each other', async () => {
+  const columns: readonly Column[] = [
+    { name: 'amount', kind: 'number', isAmount: true },
+    { name: 'currency', kind: 'text' },
+    { name: 'original_total', kind: 'number', isAmount: true },
+    { name: 'original_currency', kind: 'text' },
+  ];
+  const rows = [
+    ['1.005000', 'USD', '1.500000', 'KWD'],
+    ['-1250.500000', 'JPY', '-2.000000', null],
+    [null, 'EUR', '0.000100', null],
+  ];
+  expect(await textOf(tableText(columns, chunked(rows))))
+    .toBe(`┌──────────┬──────────┬────────────────┬───────────────────┐
+│   amount │ currency │ original_total │ original_currency │
+├──────────┼──────────┼────────────────┼───────────────────┤
+│     1.00 │ USD      │         1.500  │ KWD               │
+│ -1250    │ JPY      │        -2.00   │ NULL              │
+│     NULL │ EUR      │         0.0001 │ NULL              │
+└──────────┴──────────┴────────────────┴───────────────────┘
+3 rows
+2 amounts rounded to the currency's digits (exactly 1.005, -1250.5): csv and json are exact
+`);
+});
+
 test('no row still shows the columns', async () => {
   expect(await textOf(tableText(money, chunked()))).toBe(`┌──────┬────────┐
 │ kind │ amount │
