@@ -33,7 +33,7 @@ export function summaryText(report: RunReport): string {
   if (failure === undefined && loaded === 0) {
     return `\nNothing to do: ${printable(lake)} holds ${what} already. --refresh reads it again.\n`;
   }
-  const events = summaries.reduce((sum, { rows }) => sum + rowsOf(rows, 'events'), 0);
+  const events = summaries.reduce((sum, { rows }) => sum + rowsOf(rows, hasEvents), 0);
   const lines = [
     '',
     failure === undefined ? `Loaded ${what}` : `Not done: ${what}; what is listed here is in the lake and stays`,
@@ -66,20 +66,22 @@ export function nothingCame({ account, summaries, failure }: RunReport): string 
 
 /** What to try on the lake next. */
 export function nextSteps({ lake, summaries }: RunReport): string {
-  const [table] = summaries.flatMap(({ rows }) => [...rows.keys()]);
+  const tables = summaries.flatMap(({ rows }) => [...rows.keys()]);
+  const [table] = tables;
   const at = printable(shellWord(lake));
-  if (table !== undefined && !/(?:events|entries|groups)$/.test(table)) {
+  const entries = ['entries', 'transaction_entries'].find((name) => tables.includes(name));
+  if (table !== undefined && entries === undefined) {
     return `Next:\n  npx ledgerlake sql --lake ${at} "SELECT month, count(*) FROM ${printable(table)} GROUP BY ALL ORDER BY ALL"\n`;
   }
-  const query =
-    "SELECT month, currency, kind, sum(amount) AS net FROM entries WHERE role = 'net' GROUP BY ALL ORDER BY ALL";
-  const files = `read_parquet('${printable(lake)}/entries/account=*/month=*/*.parquet', hive_partitioning = true)`;
+  const name = entries ?? 'entries';
+  const counts = name === 'entries' ? "role = 'net'" : "role = 'net' AND status = 'RELEASED'";
+  const files = `read_parquet('${printable(lake)}/${name}/account=*/month=*/*.parquet', hive_partitioning = true)`;
   return [
     'Next, what was earned by month, and a report:',
     `  npx ledgerlake sql --lake ${at} "FROM pnl_by_month"`,
     `  npx ledgerlake report --lake ${at}`,
     'or net proceeds by month and kind with DuckDB itself:',
-    `  duckdb -c "${query.replace('FROM entries', `FROM ${files}`)}"`,
+    `  duckdb -c "SELECT month, currency, kind, sum(amount) AS net FROM ${files} WHERE ${counts} GROUP BY ALL ORDER BY ALL"`,
     '',
   ].join('\n');
 }
@@ -106,8 +108,8 @@ export function summaryObject(
             retries,
             throttled,
             pages,
-            events: rowsOf(rows, 'events'),
-            entries: rowsOf(rows, 'entries'),
+            events: rowsOf(rows, hasEvents),
+            entries: rowsOf(rows, hasEntries),
             files,
             bytes,
             seconds,
@@ -122,9 +124,17 @@ export function summaryObject(
   };
 }
 
-/** Rows of the tables that hold events, or of those that hold entries: `group_events` is one of the former. */
-function rowsOf(rows: ReadonlyMap<string, number>, what: 'events' | 'entries'): number {
-  return [...rows].reduce((sum, [table, count]) => (table.endsWith(what) ? sum + count : sum), 0);
+/** Whether a table holds what a row of the summary counts as events: `group_events` does, and `transactions`. */
+function hasEvents(table: string): boolean {
+  return /(?:events|transactions)$/.test(table);
+}
+
+function hasEntries(table: string): boolean {
+  return table.endsWith('entries');
+}
+
+function rowsOf(rows: ReadonlyMap<string, number>, isCounted: (table: string) => boolean): number {
+  return [...rows].reduce((sum, [table, count]) => (isCounted(table) ? sum + count : sum), 0);
 }
 
 function summaryRow({ pipeline, slices, requests, rows, bytes, seconds }: PipelineSummary): string[] {
@@ -138,10 +148,10 @@ function summaryRow({ pipeline, slices, requests, rows, bytes, seconds }: Pipeli
   ];
 }
 
-/** Events and entries; of a table that holds neither its rows. */
+/** Events, or transactions, and entries; of a table that holds neither its rows. */
 function countCells(rows: ReadonlyMap<string, number>): readonly [string, string] {
-  const [other] = [...rows].filter(([table]) => !/(?:events|entries)$/.test(table));
-  if (other === undefined) return [formatCount(rowsOf(rows, 'events')), formatCount(rowsOf(rows, 'entries'))];
+  const [other] = [...rows].filter(([table]) => !hasEvents(table) && !hasEntries(table));
+  if (other === undefined) return [formatCount(rowsOf(rows, hasEvents)), formatCount(rowsOf(rows, hasEntries))];
   return [formatCount(other[1], other[0] === 'groups' ? 'group' : 'row'), ''];
 }
 

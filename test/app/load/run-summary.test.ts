@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
 import { LedgerlakeError } from '../../../src/core/errors.js';
-import { summaryGrid, summaryObject, warningLines, warningTexts } from '../../../src/app/load/run-summary.js';
+import {
+  nextSteps,
+  summaryGrid,
+  summaryObject,
+  warningLines,
+  warningTexts,
+} from '../../../src/app/load/run-summary.js';
 import type { PipelineSummary } from '../../../src/engine/run/pipeline-summary.js';
 
 const summary: PipelineSummary = {
@@ -52,4 +58,25 @@ test('the summary for people fits 80 columns', () => {
   ]);
   const lines = summaryGrid([large, { ...large, rows }]);
   expect(lines.map((line) => line.length <= 80)).toEqual([true, true, true]);
+});
+
+test('transactions are counted, and what to try next reads what was loaded', () => {
+  const rows = new Map([
+    ['transactions', 98_765],
+    ['transaction_entries', 998_765],
+  ]);
+  const of = { ...summary, pipeline: 'transactions', rows };
+  const range = { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 1, 1) };
+  const report = { account: 'shop', lake: 'data/lake', seconds: 2, range, failure: undefined };
+  expect(summaryGrid([of])[1]).toMatch(/transactions +2 +9 +98,765 +998,765 /);
+  expect(summaryObject({ ...report, summaries: [of] })).toMatchObject({
+    pipelines: { transactions: { events: 98_765, entries: 998_765 } },
+  });
+  expect(nextSteps({ ...report, summaries: [of] })).toMatch(
+    /FROM read_parquet\('data\/lake\/transaction_entries\/.* WHERE role = 'net' AND status = 'RELEASED' GROUP/,
+  );
+  const both = { ...report, summaries: [{ ...of, rows: new Map([['entries', 7], ...rows]) }] };
+  expect(nextSteps(both)).toMatch(/FROM read_parquet\('data\/lake\/entries\/.* WHERE role = 'net' GROUP/);
+  const ordered = { ...of, rows: new Map([['order_transactions', 7]]) };
+  expect(nextSteps({ ...report, summaries: [ordered] })).toContain('count(*) FROM order_transactions GROUP');
 });
