@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest';
 import type { Faults } from '../../src/emulator/faults/fault-settings.js';
 import type { FaultRequest } from '../../src/serve/http/fault-injection.js';
-import { virtualRun } from './virtual-run.js';
+import { type Outcome, virtualRun } from './virtual-run.js';
 
 const small = { events: 2500, days: 40, pipelines: ['financial-events'], latencyMs: 50, timeoutMs: 1000 };
 /** The first requests of all, so that each kind is met whatever the numbers come to. */
 const twice = { share: 1, times: 2 };
+
+const transactions = { ...small, pipelines: ['transactions'], events: 5000 };
 
 const cases: readonly (readonly [string, Faults])[] = [
   ['throttled', { throttled: twice }],
@@ -42,6 +44,47 @@ test.each(cases)('%s: the run ends well, and no row is lost or doubled', async (
   expect(outcome).toMatchObject({ lost: 0, doubled: 0 });
   // A clock that is off hits none in particular.
   if (!kind.startsWith('clock-')) expect(outcome.struck).toBeGreaterThan(0);
+});
+
+/** What page sizes, lists of events and windows of events are hit by: the newer API has none of these. */
+const olderOnly: readonly string[] = ['page-limit', 'window-limit', 'unknown-list'];
+
+const newerCases: readonly (readonly [string, Faults])[] = [
+  ...cases.filter(([kind]) => !olderOnly.includes(kind)),
+  ['body-limit', { 'body-limit': { share: 1, amount: 500_000 } }],
+  ['chain-limit', { 'chain-limit': { share: 1, amount: 1 } }],
+  ['empty-page', { 'empty-page': twice }],
+  ['page-twice', { 'page-twice': twice }],
+  ['null-token', { 'null-token': { share: 1 } }],
+  ['no-list', { 'no-list': twice }],
+  ['deep-500', { 'deep-500': { share: 1, amount: 5 } }],
+  ['null-lists', { 'null-lists': { share: 0.5 } }],
+  ['breakdown-object', { 'breakdown-object': { share: 0.5 } }],
+  ['status-case', { 'status-case': { share: 0.5 } }],
+];
+/** Transactions that are answered in another shape are kept in it. */
+const reshaping: readonly string[] = ['null-lists', 'breakdown-object', 'status-case'];
+let undisturbed: Promise<Outcome> | undefined;
+
+test.each([...new Map(newerCases)])(
+  '%s: transactions and their entries are what they are without it',
+  async (kind, faults) => {
+    undisturbed ??= virtualRun(transactions);
+    const { amounts } = await undisturbed;
+    const outcome = await virtualRun({ ...transactions, service: { faults } });
+    expect(outcome.failure).toBeUndefined();
+    if (!reshaping.includes(kind)) expect(outcome).toMatchObject({ lost: 0, doubled: 0 });
+    expect(amounts.length).toBeGreaterThan(10_000);
+    expect(outcome.amounts).toEqual(amounts);
+    if (!kind.startsWith('clock-')) expect(outcome.struck).toBeGreaterThan(0);
+  },
+);
+
+test('a window of transactions that is too large by the day is left open', async () => {
+  const faults = { 'body-limit': { share: 1, amount: 60_000 } };
+  const outcome = await virtualRun({ ...transactions, service: { faults } });
+  expect(outcome.failure).toMatchObject({ kind: 'invalid' });
+  expect(outcome.doubled).toBe(0);
 });
 
 /** Far enough apart for the one that was hit to be through before the next one is. */

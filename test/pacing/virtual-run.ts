@@ -61,9 +61,17 @@ export interface Outcome {
   /** Events of the seller that the lake lacks, and such that it has too often. */
   readonly lost: number;
   readonly doubled: number;
+  /** The entries of transactions, whatever shape these were answered in. */
+  readonly amounts: readonly string[];
 }
 
-const liveQuota = { rate: 0.5, burst: 30 };
+/** How each pipeline's operation answers, live. */
+const listings: Readonly<Record<string, { readonly burst: number; readonly perPage: number; readonly table: string }>> =
+  {
+    'financial-events': { burst: 30, perPage: 100, table: 'events' },
+    'group-events': { burst: 30, perPage: 100, table: 'group_events' },
+    transactions: { burst: 10, perPage: 500, table: 'transactions' },
+  };
 const now = '2026-07-01T12:00:00Z';
 
 /** Milliseconds of real time without anything happening after which all that goes on is waiting for the clock … */
@@ -71,15 +79,19 @@ const quietMs = 1;
 
 /** Loads a range from a real service over sockets, both on one clock that is moved on whenever all of it waits. */
 export async function virtualRun(scenario: Scenario): Promise<Outcome> {
-  const { pipelines, latencyMs, events, days, seed = 1, timeoutMs = 60_000, quota = liveQuota } = scenario;
+  const { pipelines, latencyMs, events, days, seed = 1, timeoutMs = 60_000 } = scenario;
+  const chosenListings = pipelines.map((name) => listings[name]).filter((listing) => listing !== undefined);
+  const { burst, perPage } = chosenListings[0] ?? { burst: 30, perPage: 100 };
+  const { quota = { rate: 0.5, burst } } = scenario;
   const clock = new WholeClock(now);
   const seller = createSeller(
     { seed, events: Math.round((events * (days + 60)) / 90), days: days + 60, profile: 'edge-cases' },
     clock,
   );
   const today = Math.floor(clock.now() / dayMs) * dayMs;
-  // A group that is still open has more events whenever it is asked for.
-  const end = pipelines.includes('group-events') ? today - 20 * dayMs : clock.now() - 5 * 60_000;
+  // A group that is still open has more events whenever it is asked for, and a deferred sale another status.
+  const isSettled = pipelines.includes('group-events') || pipelines.includes('transactions');
+  const end = isSettled ? today - 20 * dayMs : clock.now() - 5 * 60_000;
   const range = { start: today - days * dayMs, end };
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-pacing-'));
   const slow = countedClock(clock);
@@ -132,7 +144,7 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
     }));
     const chosen = summaries.filter(({ pipeline }) => pipelines.includes(pipeline));
     const counts = await countsOf(seller, pipelines, range, clock.now());
-    const least = counts.reduce((sum, events) => sum + Math.max(1, Math.ceil(events.length / 100)), 0);
+    const least = counts.reduce((sum, events) => sum + Math.max(1, Math.ceil(events.length / perPage)), 0);
     return {
       summaries,
       failure,
@@ -148,7 +160,7 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
       struck: service.counts.faults(),
       signIns: service.counts.requests('SignIn'),
       told,
-      ...(await differences(lake, counts.flat())),
+      ...(await differences(lake, chosenListings, counts.flat())),
     };
   } finally {
     requests.stop();
@@ -231,7 +243,7 @@ function requestsUnderWay(): { readonly count: () => number; readonly stop: () =
   };
 }
 
-/** The events that the seller has, by month and by group. */
+/** The events and transactions that the seller has, by month and by group. */
 async function countsOf(
   seller: Seller,
   pipelines: readonly string[],
@@ -244,6 +256,14 @@ async function countsOf(
     for (const { start, end } of months(range)) {
       const { items } = await seller.events({ from: start, to: end }, all);
       counts.push(items.map(({ json }) => json));
+    }
+  }
+  if (pipelines.includes('transactions')) {
+    const any = { status: undefined, marketplaceId: undefined, orderId: undefined, groupId: undefined };
+    for (const { start, end } of months(range)) {
+      const question = { ...any, range: { from: start, to: end } };
+      const page = await seller.byTransaction?.transactions(question, all);
+      counts.push((page?.items ?? []).map(({ json }) => json));
     }
   }
   if (pipelines.includes('group-events')) {
@@ -263,18 +283,28 @@ function longestChain(counts: readonly (readonly string[])[]): number {
 }
 
 /** What the lake holds, as DuckDB reads it, against what the seller has, as multisets of bytes. */
-async function differences(lake: Lake, owned: readonly string[]): Promise<{ lost: number; doubled: number }> {
+async function differences(
+  lake: Lake,
+  listings: readonly { readonly table: string }[],
+  owned: readonly string[],
+): Promise<Pick<Outcome, 'lost' | 'doubled' | 'amounts'>> {
   await lake.refresh();
   const left = new Map<string, number>();
   for (const raw of owned) left.set(raw, (left.get(raw) ?? 0) + 1);
   const files = lake.committedFiles();
+  const amounts: string[] = [];
   const database = await openDatabase();
   try {
-    for (const table of ['events', 'group_events']) {
+    for (const { table } of listings) {
       for (const file of files.get(table) ?? []) {
         const rows = await database.rows(`SELECT raw FROM read_parquet('${file}', hive_partitioning = false)`);
         for (const { raw } of rows) left.set(String(raw), (left.get(String(raw)) ?? 0) - 1);
       }
+    }
+    for (const file of files.get('transaction_entries') ?? []) {
+      const columns = 'transaction_id, status, posted_at, breakdown, item, sku, role, amount, currency';
+      const rows = await database.rows(`SELECT ${columns} FROM read_parquet('${file}', hive_partitioning = false)`);
+      for (const row of rows) amounts.push(Object.values(row).map(String).join(' '));
     }
   } finally {
     database.close();
@@ -283,5 +313,6 @@ async function differences(lake: Lake, owned: readonly string[]): Promise<{ lost
   return {
     lost: counts.reduce((sum, count) => sum + Math.max(0, count), 0),
     doubled: counts.reduce((sum, count) => sum + Math.max(0, -count), 0),
+    amounts: amounts.toSorted(),
   };
 }

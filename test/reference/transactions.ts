@@ -62,11 +62,18 @@ export function referenceTransactions(pages: readonly string[], source: Referenc
   const times = new Map<string, number>();
   let unreconciled = 0;
   let position = 0n;
+  const isRepeated = repeatsIn(pages);
   for (const page of pages) {
     const list = memberOf(memberOf(parseJsonText(page), 'payload'), 'transactions');
     for (const node of list?.type === 'array' ? list.items : []) {
       const raw = page.slice(node.start, node.end);
       const columns = columnsOf(node);
+      const { transaction_type: type, transaction_id: key } = columns;
+      const amounts = amountsOf(node);
+      const { net, isShared, isReconciled } = netOf(node, type === 'Transfer', amounts);
+      if (!isReconciled) unreconciled++;
+      const at = position++;
+      if (isRepeated(key, at)) continue;
       const hashed = `transactions\0${raw}`;
       const undated = columns['posted_at'] === null && source.windowStart !== null;
       const id =
@@ -82,17 +89,30 @@ export function referenceTransactions(pages: readonly string[], source: Referenc
         window_start: source.windowStart,
         window_end: source.windowEnd,
         requested_order_id: source.requestedOrderId,
-        position: position++,
+        position: at,
         raw,
       };
       transactions.push(row);
-      const amounts = amountsOf(node);
-      const { net, isShared, isReconciled } = netOf(node, columns['transaction_type'] === 'Transfer', amounts);
-      if (!isReconciled) unreconciled++;
       for (const [entry, amount] of amounts.entries()) entries.push(entryOf(node, row, entry, amount, net, isShared));
     }
   }
   return { transactions, entries, unreconciled };
+}
+
+/** Of transactions with one id the last one counts; where it is the same as those right before it, the first of these. */
+function repeatsIn(pages: readonly string[]): (key: unknown, position: bigint) => boolean {
+  const counted = new Map<string, { readonly raw: string; readonly position: bigint }>();
+  let position = 0n;
+  for (const page of pages) {
+    const list = memberOf(memberOf(parseJsonText(page), 'payload'), 'transactions');
+    for (const node of list?.type === 'array' ? list.items : []) {
+      const raw = page.slice(node.start, node.end);
+      const id = firstString(node, ['transactionId']);
+      if (id !== null && counted.get(id)?.raw !== raw) counted.set(id, { raw, position });
+      position++;
+    }
+  }
+  return (key, at) => typeof key === 'string' && key !== '' && counted.get(key)?.position !== at;
 }
 
 function sha(text: string): string {

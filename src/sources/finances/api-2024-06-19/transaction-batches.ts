@@ -16,15 +16,21 @@ export interface FinishedTransactions {
   readonly effective: readonly (bigint | undefined)[];
 }
 
+/** The same, with the rows that become no transaction, as theirs came again. */
+export interface ReceivedTransactions extends FinishedTransactions {
+  readonly repeated: ReadonlySet<number>;
+}
+
 /**
  * The ids and instants of a slice's transactions. One without a readable date counts at the start of its window: the answer is
  * in no order, so that its neighbours say nothing.
  */
-export function finishedTransactions(rows: TransactionRows): FinishedTransactions {
+export function finishedTransactions(rows: TransactionRows): ReceivedTransactions {
   const { events, sources } = rows.slice;
   const fallbacks = sources.map(({ windowStart }) => micros(windowStart));
   const effective = events.postedAt.map((posted, row) => posted ?? fallbacks[events.source.get(row)]);
-  return { rows, ids: eventIds(rows.slice), effective };
+  const repeated = rows.repeated();
+  return { rows, ids: eventIds(rows.slice, repeated), effective, repeated };
 }
 
 /** The transactions with the given numbers, in that order, as a batch of a table of transactions. */

@@ -2,7 +2,7 @@ import type { ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
 import type { Batch, Collector } from '../../../engine/run/pipeline.js';
 import { eventsByMonth, netSums, sortedEvents } from '../model/event-batches.js';
-import { count, newWarnings, type RowSource } from '../model/slice-rows.js';
+import { count, countPlace, newWarnings, type RowSource } from '../model/slice-rows.js';
 import { eachResult, type ScannedResults } from './results-page.js';
 import {
   finishedTransactions,
@@ -57,9 +57,12 @@ export function transactionCollector(
     },
     finish: () => {
       const finished = finishedTransactions(rows);
-      return [...eventsByMonth(slice, monthOfSource)].flatMap(([month, chosen]) => [
-        ...transactionBatches(tables, finished, month, chosen),
-      ]);
+      const { repeated } = finished;
+      for (const row of repeated) countPlace(warnings.repeated, rows.typeOf(row));
+      return [...eventsByMonth(slice, monthOfSource)].flatMap(([month, received]) => {
+        const chosen = received.filter((row) => !repeated.has(row));
+        return [...transactionBatches(tables, finished, month, chosen)];
+      });
     },
   };
 }

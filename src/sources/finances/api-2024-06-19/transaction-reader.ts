@@ -359,13 +359,7 @@ export class TransactionReader {
       if (amount !== undefined) amount.isNet = true;
       if (isShared) entries.item[row] = item.item;
     });
-    if (!tree.addsUp(root)) countPlace(this.#warnings.unreconciled, this.#typeText());
-  }
-
-  #typeText(): string {
-    const { values, numbers } = this.#rows.texts.transaction_type;
-    const number = numbers.get(numbers.length - 1);
-    return number === none ? 'no type' : values.value(number);
+    if (!tree.addsUp(root)) countPlace(this.#warnings.unreconciled, this.#rows.typeOf(this.#rows.slice.events.length));
   }
 
   #place(path: TransactionPath, chain: BreakdownChain, isNet: boolean): number {

@@ -93,6 +93,41 @@ export class TransactionRows {
     >;
   }
 
+  /**
+   * The rows whose transaction came more than once in one answer, all but one: its id is its key, a page may come twice, and what
+   * changes while pages are read may stand on two of them. What came last counts; of equal ones the first.
+   */
+  repeated(): Set<number> {
+    const { events } = this.slice;
+    const { values, numbers } = this.texts.transaction_id;
+    const left = new Set<number>();
+    const known = new Map<string, number>();
+    for (let row = 0; row < events.length; row++) {
+      const id = numbers.get(row);
+      if (id === none || values.value(id) === '') continue;
+      const key = `${events.source.get(row)}/${id}`;
+      const before = known.get(key);
+      const isEqual = before !== undefined && this.#isEqual(before, row);
+      if (before !== undefined) left.add(isEqual ? row : before);
+      if (!isEqual) known.set(key, row);
+    }
+    return left;
+  }
+
+  /** What a warning calls a row's transaction. */
+  typeOf(row: number): string {
+    const { values, numbers } = this.texts.transaction_type;
+    const type = numbers.get(row);
+    return type === none ? 'no type' : values.value(type);
+  }
+
+  #isEqual(first: number, second: number): boolean {
+    const { raw } = this.slice.events;
+    const [a, b] = [raw[first], raw[second]];
+    if (a === undefined || b === undefined) return false;
+    return a.page.subarray(a.start, a.end).equals(b.page.subarray(b.start, b.end));
+  }
+
   /** Number of a place that no amount had so far. */
   addPlace(place: TransactionPlace): number {
     this.slice.amountPaths.push(place);

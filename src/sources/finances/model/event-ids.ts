@@ -19,11 +19,14 @@ export interface EventIds {
  * The ids of a slice's events: hashes of what was received, so that the same event has the same
  * id on every run. An event without a date also hashes the start of its window, as nothing else tells two months' equal
  * fees apart; the second, third … identical event of a slice gets `-2`, `-3` …
+ *
+ * @param leftOut rows that become no event: they take no number
  */
-export function eventIds(rows: SliceRows): EventIds {
+export function eventIds(rows: SliceRows, leftOut: ReadonlySet<number> = new Set()): EventIds {
   const { contentHashes, eventIds: ids } = sharedEventIds(rows);
   const seen = new Map<string, number>();
-  const numbered = ids.map((id) => {
+  const numbered = ids.map((id, row) => {
+    if (leftOut.has(row)) return id;
     const times = (seen.get(id) ?? 0) + 1;
     seen.set(id, times);
     return numberedId(id, times);

@@ -221,11 +221,12 @@ export class SliceRows {
  * - `inexactAmounts`: amounts that DECIMAL(18,6) can't hold exactly, by `list: path`
  * - `unknownOrders`: orders that the service doesn't know, by their id
  * - `unreconciled`: transactions whose breakdowns don't add up to their total, by type
+ * - `repeated`: transactions that came again in the same answer and count once, by type
  */
 export type EventWarnings = Readonly<Record<WarningKind, Map<string, number>>>;
 
 export type WarningKind =
-  'unknownLists' | 'unknownPaths' | 'oddFields' | 'inexactAmounts' | 'unknownOrders' | 'unreconciled';
+  'unknownLists' | 'unknownPaths' | 'oddFields' | 'inexactAmounts' | 'unknownOrders' | 'unreconciled' | 'repeated';
 
 export function newWarnings(): EventWarnings {
   return {
@@ -235,6 +236,7 @@ export function newWarnings(): EventWarnings {
     inexactAmounts: new Map(),
     unknownOrders: new Map(),
     unreconciled: new Map(),
+    repeated: new Map(),
   };
 }
 

@@ -204,6 +204,32 @@ describe('what counts', () => {
   });
 });
 
+describe('a transaction that comes again in one answer', () => {
+  const page = (...transactions: string[]): string => `{"payload":{"transactions":[${transactions.join(',')}]}}`;
+  const sale = (id: string, status: string): string =>
+    `{"transactionId":${id},"transactionType":"Shipment","transactionStatus":"${status}","totalAmount":${usd('5')}}`;
+
+  test('counts once, as it came last', () => {
+    const pages = [
+      page(sale('"a"', 'DEFERRED'), sale('"b"', 'RELEASED')),
+      page(sale('"b"', 'RELEASED'), sale('"a"', 'DEFERRED_RELEASED'), sale('"a"', 'DEFERRED_RELEASED')),
+    ];
+    const { transactions: rows, entries } = collected(byDate, pages);
+    expect(rows.map(({ transaction_id: id, status, position }) => [id, status, position])).toEqual([
+      ['b', 'RELEASED', 1n],
+      ['a', 'DEFERRED_RELEASED', 3n],
+    ]);
+    expect(entries).toHaveLength(2);
+    expect(rows.filter(({ event_id: id }) => /-\d$/.test(String(id)))).toEqual([]);
+    expect(collect(byDate, pages).warnings['repeated']).toEqual(new Map([['Shipment', 3]]));
+  });
+
+  test('counts each time where it has no id', () => {
+    const pages = [page(sale('null', 'RELEASED'), sale('""', 'RELEASED')), page(sale('null', 'RELEASED'))];
+    expect(collected(byDate, pages).transactions).toHaveLength(3);
+  });
+});
+
 test('rows are in Parquet what they are in memory', async () => {
   const tree = `"breakdowns":[${node('Sales', '13.5', node('ProductCharges', '12'), node('Tax', '1.5'))}]`;
   const item = `{"totalAmount":${usd('13.5')},${product},${tree}}`;
