@@ -4,9 +4,10 @@ import { virtualRun } from '../test/pacing/virtual-run.js';
  * Prints how near a cold backfill comes to the bound that the quota sets, `(requests - burst) / rate + one answer`, and how
  * many requests it needs against full pages, for answers from 10 ms to 10 s, without and with a tenth of all requests
  * failing. Time is the clock's of the service, which is moved on whenever all of it waits. Compile it with the rest:
- * `npx tsc --noEmit false --outDir dist`, then `node dist/bench/pacing.js [SEEDS] [LATENCY_MS]`.
+ * `npx tsc --noEmit false --outDir dist`, then `node dist/bench/pacing.js [SEEDS] [LATENCY_MS]
+ * [PIPELINE]`.
  */
-async function run(seeds: number, latencies: readonly number[]): Promise<void> {
+async function run(seeds: number, latencies: readonly number[], pipelines: readonly string[]): Promise<void> {
   const sizes = [
     { events: 12_000, days: 90 },
     { events: 20_000, days: 90 },
@@ -17,8 +18,11 @@ async function run(seeds: number, latencies: readonly number[]): Promise<void> {
   );
   for (const share of [0, 0.1]) {
     for (const latencyMs of latencies) {
-      for (const pipeline of ['financial-events', 'group-events']) {
-        for (const size of sizes) {
+      for (const pipeline of pipelines) {
+        // A page has five times as many transactions.
+        const larger = pipeline === 'transactions' ? 4 : 1;
+        for (const { events, days } of sizes) {
+          const size = { events: events * larger, days };
           for (let seed = 1; seed <= seeds; seed++) {
             const { requests, least, seconds, bound, throttled, invalid, lost, doubled, failure } = await virtualRun({
               ...size,
@@ -51,5 +55,9 @@ async function run(seeds: number, latencies: readonly number[]): Promise<void> {
   }
 }
 
-const [seeds = '1', latency] = process.argv.slice(2);
-await run(Number(seeds), latency === undefined ? [10, 400, 3000, 10_000] : [Number(latency)]);
+const [seeds = '1', latency, pipeline] = process.argv.slice(2);
+await run(
+  Number(seeds),
+  latency === undefined ? [10, 400, 3000, 10_000] : [Number(latency)],
+  pipeline === undefined ? ['financial-events', 'group-events', 'transactions'] : [pipeline],
+);

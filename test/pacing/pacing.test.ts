@@ -2,16 +2,20 @@ import { expect, test } from 'vitest';
 import { virtualRun } from './virtual-run.js';
 
 const quarter = { events: 12_000, days: 90 };
+/** The same number of pages, of 500 each. */
+const transactionsQuarter = { events: 41_000, days: 90 };
 
 test.each([
-  ['financial-events', 10],
-  ['financial-events', 400],
-  ['financial-events', 3000],
-  ['group-events', 400],
+  ['financial-events', 10, quarter],
+  ['financial-events', 400, quarter],
+  ['financial-events', 3000, quarter],
+  ['group-events', 400, quarter],
+  ['transactions', 10, transactionsQuarter],
+  ['transactions', 3000, transactionsQuarter],
 ] as const)(
   'a cold run of %s with answers of %d ms takes as long as the quota, and no request too many',
-  async (pipeline, latencyMs) => {
-    const outcome = await virtualRun({ ...quarter, pipelines: [pipeline], latencyMs });
+  async (pipeline, latencyMs, size) => {
+    const outcome = await virtualRun({ ...size, pipelines: [pipeline], latencyMs });
     expect(outcome).toMatchObject({ failure: undefined, lost: 0, doubled: 0, throttled: 0, invalid: 0 });
     expect(outcome.least).toBeGreaterThan(90);
     expect(outcome.seconds).toBeLessThanOrEqual(outcome.bound * 1.05);
