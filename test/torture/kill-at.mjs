@@ -1,12 +1,15 @@
 // Loaded into a run before anything else. The process kills itself, as `kill -9` would, right before or after one of its
 // steps on the disk: LEDGERLAKE_TEST_KILL_AT is the number of the step, from 1 on, with `-` in front for before it. Or it
-// never comes back from the step LEDGERLAKE_TEST_STALL_AT.
+// never comes back from the step LEDGERLAKE_TEST_STALL_AT. Its clock stands at LEDGERLAKE_TEST_NOW, where that is given.
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
 const killAt = Number(process.env['LEDGERLAKE_TEST_KILL_AT'] ?? 0);
 const stallAt = Number(process.env['LEDGERLAKE_TEST_STALL_AT'] ?? 0);
 let steps = 0;
+
+const now = Date.parse(process.env.LEDGERLAKE_TEST_NOW ?? '');
+if (!Number.isNaN(now)) Date.now = () => now;
 
 function counted(step) {
   return async function (...given) {

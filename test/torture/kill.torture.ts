@@ -1,24 +1,37 @@
 import { expect, test } from 'vitest';
-import { killed, killPoints, undisturbed, type KillPoint, type Survived } from '../engine/run/kill-trials.js';
+import {
+  type Killable,
+  killables,
+  killed,
+  killPoints,
+  undisturbed,
+  type KillPoint,
+  type Survived,
+} from '../engine/run/kill-trials.js';
 
 /** Two kills a lake, then a run to the end. */
-const kills = 200;
+const trials: readonly (readonly [keyof typeof killables, number])[] = [
+  ['backfill', 130],
+  ['backfill of transactions', 30],
+  ['sync of transactions that were deferred and are released', 40],
+];
 const seed = Number(process.env['LEDGERLAKE_TEST_SEED'] ?? Date.now() % 1e9);
 
-test(`runs killed at ${kills} points (LEDGERLAKE_TEST_SEED=${seed})`, async () => {
-  const wanted = await undisturbed();
+test.each(trials)(`%s, killed at %d points (LEDGERLAKE_TEST_SEED=${seed})`, async (name, kills) => {
+  const of: Killable = killables[name];
+  const wanted = await undisturbed(of);
   try {
     const points = killPoints(seed, kills, wanted);
-    const trials = Array.from({ length: kills / 2 }, (_, index) => points.slice(2 * index, 2 * index + 2));
+    const pairs = Array.from({ length: kills / 2 }, (_, index) => points.slice(2 * index, 2 * index + 2));
     const results: Survived[] = [];
     const worker = async (): Promise<void> => {
-      for (let trial = trials.shift(); trial !== undefined; trial = trials.shift()) results.push(await tried(trial));
+      for (let trial = pairs.shift(); trial !== undefined; trial = pairs.shift()) results.push(await tried(trial));
     };
     await Promise.all([worker(), worker()]);
     const repeated = results.map((result) => result.repeated);
     const dead = results.reduce((sum, result) => sum + result.killed, 0);
     console.log(
-      `kill points tried: ${kills}, runs that died: ${dead}, lakes that differed: 0, requests repeated for two kills: ` +
+      `${name}: kill points tried: ${kills}, runs that died: ${dead}, lakes that differed: 0, requests repeated for two kills: ` +
         `${(repeated.reduce((sum, count) => sum + count, 0) / repeated.length).toFixed(1)} on average, ` +
         `${Math.max(...repeated)} at most, of ${wanted.asked.length}`,
     );

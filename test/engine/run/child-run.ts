@@ -19,6 +19,8 @@ export interface ChildRun {
 export interface ChildOptions {
   readonly killAt?: number;
   readonly stallAt?: number;
+  /** What its clock stands at. */
+  readonly now?: string;
   /** Beside the test's own. */
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -26,7 +28,7 @@ export interface ChildOptions {
 /** Starts the built command in a process of its own. */
 export function childRun(words: readonly string[], options: ChildOptions = {}): ChildRun {
   if (!existsSync(cli)) throw new Error(`expected the command at ${cli}: run \`npm run build\` first`);
-  const hooked = options.killAt !== undefined || options.stallAt !== undefined;
+  const hooked = [options.killAt, options.stallAt, options.now].some((option) => option !== undefined);
   const child = spawn(process.execPath, [...(hooked ? ['--import', killAt] : []), cli, ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
@@ -34,6 +36,7 @@ export function childRun(words: readonly string[], options: ChildOptions = {}): 
       ...options.environment,
       LEDGERLAKE_TEST_KILL_AT: String(options.killAt ?? 0),
       LEDGERLAKE_TEST_STALL_AT: String(options.stallAt ?? 0),
+      LEDGERLAKE_TEST_NOW: options.now ?? '',
     },
   });
   const texts = { output: '', errors: '' };

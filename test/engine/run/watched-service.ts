@@ -28,7 +28,15 @@ export async function watchedService(
     return work();
   };
   const window = ({ from, to }: { from: number; to: number }) => `window/${iso(from)}/${iso(to)}`;
+  const { byTransaction } = ledger;
   const watched: Ledger = {
+    byTransaction: byTransaction && {
+      ...byTransaction,
+      transactions: (question, query) =>
+        answer(`transactions/${question.status ?? window(question.range)}`, query, () =>
+          byTransaction.transactions(question, query),
+        ),
+    },
     groups: (range, query): Promise<LedgerPage> =>
       answer(`financial-event-groups/${window(range)}`, query, () => ledger.groups(range, query)),
     events: (range, query) => answer(`financial-events/${window(range)}`, query, () => ledger.events(range, query)),
