@@ -7,7 +7,11 @@ import {
   type TransactionsPage,
 } from '../src/sources/finances/api-2024-06-19/transaction-collector.js';
 import { transactionEntries, transactions } from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
-import { answeringTransactions, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/transactions-api.js';
+import {
+  answeringTransactions,
+  storedPages,
+  transactionsVerdict,
+} from '../src/sources/finances/api-2024-06-19/transactions-api.js';
 import { windowSource } from '../src/sources/finances/model/slice-rows.js';
 import { transactionDerivation } from '../src/sources/finances/api-2024-06-19/stored-transactions.js';
 import { withReleased } from '../src/sources/finances/api-2024-06-19/deferred-transactions.js';
@@ -37,7 +41,8 @@ export const transactionsPipeline: FinancesPipeline<WindowSlice, TransactionsPag
   derivation: transactionDerivation,
   prepareSync: (job, reading) => withReleased(job, name, reading),
   judge: transactionsVerdict,
-  pages: ({ window }, reading) => {
+  pages: ({ window, bodies }, reading) => {
+    if (bodies !== undefined) return storedPages(windowSource(window), bodies);
     const parameters = { postedAfter: window.start, postedBefore: window.end };
     return answeringTransactions(windowSource(window), { operation, parameters }, reading);
   },

@@ -2,7 +2,6 @@ import { pipelines } from '../../../pipelines/all-pipelines.js';
 import { dayMs } from '../../core/windows.js';
 import { loadedWindows, windowKey } from '../../engine/slicing/window-slices.js';
 import { mainTable, type SyncJob } from '../../engine/slicing/slicing.js';
-import type { Tabled } from '../../core/columns/table.js';
 import type { Job, Reading } from '../../engine/run/pipeline.js';
 import type { Lake } from '../../lake/lake.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';
@@ -67,21 +66,24 @@ export function syncedPipelines(chosen: readonly FinancesPipeline[], plan: SyncP
 }
 
 /** Days that a pipeline looks back in this run. */
-export function daysBack(lake: Lake, account: string, pipeline: Tabled, plan: SyncPlan): number {
+export function daysBack(lake: Lake, account: string, pipeline: FinancesPipeline, plan: SyncPlan): number {
   if (plan.lookBack !== undefined) return plan.lookBack;
   const { name } = pipeline;
   const table = mainTable(pipeline).name;
   const noted = plan.done.get(name);
   const read = lake.loadKeys(name, table, account);
+  const longest = Math.max(...plan.rules.map((rule) => rule.days));
   const lastDone = (days: number): number | undefined => {
-    const from = plan.end - days * dayMs;
+    // Where windows change without being read again, those that have done so lately tell nothing: older ones don't any more.
+    const from = plan.end - (pipeline.prepareSync === undefined ? days : longest) * dayMs;
     const times = loadedWindows(lake, name, table, account)
       .filter(({ end }) => end > from)
       .map((window) => read.get(windowKey(window))?.lastUpdated ?? 0);
     // The log tells when each window changed last: all of them were read since the oldest of these instants.
     const changed = times.length === 0 ? undefined : Math.min(...times);
     const told = noted?.get(days);
-    return told === undefined || changed === undefined ? (told ?? changed) : Math.max(told, changed);
+    if (told === undefined || changed === undefined) return told ?? changed;
+    return pipeline.prepareSync === undefined ? Math.max(told, changed) : told;
   };
   return lookBackDays(plan.rules, lastDone, plan.now);
 }

@@ -23,9 +23,15 @@ export interface Job {
   /** Windows that a run which was stopped had begun to read, and whose pages are still there. */
   readonly begun?: readonly Window[] | undefined;
   /** Windows whose rows have changed since they were read, as the pipeline's `prepare` has found. */
-  readonly changed?: readonly Window[] | undefined;
+  readonly changed?: readonly ChangedWindow[] | undefined;
   /** What the pipeline reads one by one, as its `prepare` has found. */
   readonly subjects?: readonly Subject[] | undefined;
+}
+
+/** A loaded window whose rows have changed since. */
+export interface ChangedWindow extends Window {
+  /** Bodies as of the API which hold what the window holds now; left out: the API is asked for it. */
+  readonly bodies?: () => Promise<readonly Uint8Array[]>;
 }
 
 /** Something that is read by its id, such as a settlement. */

@@ -1,6 +1,7 @@
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Sample } from './volume-estimate.js';
+import type { ChangedWindow } from '../run/pipeline.js';
 import type { Slice } from '../run/slice-queue.js';
 import { type Window, overlap } from '../../core/windows.js';
 import { splitImportedKey, parseImportedKey } from '../../lake/loads/imported-days.js';
@@ -10,6 +11,8 @@ import { isoInstant } from '../../core/numeric/instant.js';
 /** A slice that reads a window of dates. */
 export interface WindowSlice extends Slice {
   readonly window: Window;
+  /** What is read in the place of the API's answer; left out: the API is asked. */
+  readonly bodies?: ChangedWindow['bodies'];
 }
 
 const prefix = 'window/';

@@ -1,48 +1,129 @@
-import { dayMs, dayStart, type Window } from '../../../core/windows.js';
-import type { Job, Reading } from '../../../engine/run/pipeline.js';
+import { parseInstant } from '../../../core/numeric/instant.js';
+import { dayMs, type Window } from '../../../core/windows.js';
+import type { ChangedWindow, Job, Reading } from '../../../engine/run/pipeline.js';
 import type { SyncJob } from '../../../engine/slicing/slicing.js';
-import type { Add } from '../../../lake/delta/actions.js';
-import { columnStatistics } from '../../../lake/delta/file-tags.js';
 import { limits, parameters as names } from './operations.js';
 import { eachResult } from './results-page.js';
-import { transactions } from './transaction-tables.js';
+import { storedDeferrals, storedTransactions, type StoredDeferral } from './stored-deferrals.js';
 import type { WithTransactions } from './transactions-api.js';
 
-/** A transaction that the lake has as DEFERRED, with the window that it was read in. */
-interface DeferredRow {
-  readonly id: string;
-  readonly posted: number;
+/** So many deferred sales are one page: all of them are asked for. */
+const fewDeferred = limits.pageSize;
+
+/** Of more than these a sale that is younger counts as deferred until it is due or paid: a longer look-back reads it again anyway. */
+const youngMs = 14 * dayMs;
+
+/** What is due for longer and isn't released may be held back for long, or be gone. */
+const overdueMs = 3 * dayMs;
+
+/** The deferrals of one window. */
+interface DeferringWindow {
   readonly window: Window;
+  readonly deferrals: readonly StoredDeferral[];
+  /** Those that may have been released. */
+  readonly asked: readonly StoredDeferral[];
+  /** Whether one of them should have been. */
+  readonly isDue: boolean;
 }
 
 /**
  * Finds the windows whose deferred transactions have been released since they were read. A released transaction keeps its id
- * and its old date, so only a list of what is still deferred shows it: that list is short, and what the lake has as deferred
- * and the list lacks was released.
+ * and its old date, so only its status tells. What is still deferred is listed, and what the lake has as deferred and that list
+ * lacks was released, or is gone. Of thousands only that is asked for which may have been released: what is due, what another
+ * transaction has paid, and what is old; and on days where releases are due, that list is spared. What was released on these
+ * days is listed next: with what the lake holds, it is what a window is now, so that days aren't read again for it.
  *
  * @returns the job with those windows as `changed`
  */
 export async function withReleased(job: SyncJob, pipeline: string, reading: Reading<WithTransactions>): Promise<Job> {
-  const rows = job.refresh ? await deferredRows(job, pipeline) : [];
-  if (rows.length === 0) return job;
-  const oldest = rows.reduce((least, { posted }) => Math.min(least, posted), Infinity);
-  const deferred = new Set<string>();
-  const span = { start: Math.min(dayStart(oldest), job.lookBackFrom), end: job.range.end };
-  for (const { start, end } of spansOf(span)) {
-    const parameters = { postedAfter: start, postedBefore: end, [names.transactionStatus]: 'DEFERRED' };
-    for await (const page of reading.upstream.transactions.pages(
-      { operation: 'listTransactions', parameters },
-      reading,
-    )) {
-      eachResult(page, (node) => {
-        const id = page.tape.member(node, 'transactionId');
-        if (id !== undefined && page.tape.isString(id)) deferred.add(page.tape.stringValue(id));
-      });
+  const { range, lookBackFrom, refresh } = job;
+  // What the look-back touches is read again anyway.
+  const rows = refresh ? await storedDeferrals(job, pipeline, { start: lookBackFrom, end: Infinity }) : [];
+  const windows = deferringWindows(rows, range.end);
+  const overdue = windows.filter(({ isDue }) => !isDue);
+  const left = new Set<DeferringWindow>(windows.filter(({ isDue }) => isDue));
+  /** What isn't deferred any more and must be found among what was released. */
+  const gone = new Set<string>();
+  const [oldest] = overdue;
+  const newest = overdue.at(-1);
+  if (oldest !== undefined && newest !== undefined) {
+    const deferred = new Set<string>();
+    for (const span of spansOf({ start: oldest.window.start, end: newest.window.end })) {
+      for await (const { id } of listed('DEFERRED', span, reading)) deferred.add(id);
+    }
+    for (const each of overdue) {
+      const lacking = each.asked.filter(({ id }) => !deferred.has(id));
+      for (const { id } of lacking) gone.add(id);
+      if (lacking.length > 0) left.add(each);
     }
   }
-  const released = rows.filter(({ id }) => !deferred.has(id)).map(({ window }) => window);
-  const changed = new Map(released.map((window) => [`${window.start}/${window.end}`, window]));
-  return { ...job, changed: [...changed.values()] };
+  const changed: ChangedWindow[] = [];
+  for (const run of runsOf(windows.filter((each) => left.has(each)))) {
+    const known = new Map(run.flatMap(({ deferrals }) => deferrals.map((row) => [row.id, row] as const)));
+    const released = new Map<StoredDeferral, string>();
+    /** Dates of what the lake doesn't have. */
+    const unknown: number[] = [];
+    for (const span of spansOf(spanOf(run))) {
+      for await (const { id, posted, text } of listed('DEFERRED_RELEASED', span, reading)) {
+        const row = known.get(id);
+        if (row === undefined) unknown.push(posted);
+        else if (row.isDeferred) released.set(row, text);
+      }
+    }
+    for (const { window, asked, deferrals } of run) {
+      const isElsewhere =
+        unknown.some((posted) => posted >= window.start && posted < window.end) ||
+        asked.some((row) => gone.has(row.id) && !released.has(row));
+      const texts = deferrals.flatMap((row) => released.get(row) ?? []);
+      if (isElsewhere) changed.push(window);
+      else if (texts.length > 0) {
+        const bodies = async () => [bodyOf(await storedTransactions(job, pipeline, window)), bodyOf(texts)];
+        changed.push({ ...window, bodies });
+      }
+    }
+  }
+  return { ...job, changed };
+}
+
+/** The windows with deferrals that may have been released by an instant, the oldest first. */
+function deferringWindows(rows: readonly StoredDeferral[], now: number): DeferringWindow[] {
+  const isFew = rows.filter(({ isDeferred }) => isDeferred).length <= fewDeferred;
+  const mayBeReleased = ({ isDeferred, isPaid, maturesAt = -Infinity, window }: StoredDeferral) =>
+    isDeferred && (isFew || isPaid || maturesAt <= now || window.end <= now - youngMs);
+  const isDue = ({ isPaid, maturesAt = -Infinity }: StoredDeferral) =>
+    !isFew && (isPaid || (maturesAt <= now && maturesAt > now - overdueMs));
+  const byWindow = new Map<string, StoredDeferral[]>();
+  for (const row of rows) {
+    const key = `${row.window.start}/${row.window.end}`;
+    const others = byWindow.get(key);
+    if (others === undefined) byWindow.set(key, [row]);
+    else others.push(row);
+  }
+  return [...byWindow.values()]
+    .flatMap((deferrals) => {
+      const asked = deferrals.filter(mayBeReleased);
+      const window = asked[0]?.window;
+      return window === undefined ? [] : [{ window, deferrals, asked, isDue: asked.some(isDue) }];
+    })
+    .toSorted((a, b) => a.window.start - b.window.start);
+}
+
+/** Windows that follow each other without a gap, which one list covers. */
+function runsOf(windows: readonly DeferringWindow[]): DeferringWindow[][] {
+  const runs: DeferringWindow[][] = [];
+  for (const each of windows) {
+    const run = runs.at(-1);
+    if (run !== undefined && run.at(-1)?.window.end === each.window.start) run.push(each);
+    else runs.push([each]);
+  }
+  return runs;
+}
+
+function spanOf(run: readonly DeferringWindow[]): Window {
+  return {
+    start: Math.min(...run.map(({ window }) => window.start)),
+    end: Math.max(...run.map(({ window }) => window.end)),
+  };
 }
 
 /** A longer span than the API answers would get an empty answer: they stay a day below. */
@@ -54,28 +135,39 @@ function spansOf({ start, end }: Window): Window[] {
   return spans;
 }
 
-async function deferredRows({ lake, account }: Job, pipeline: string): Promise<DeferredRow[]> {
-  const adds = lake.files(pipeline, transactions.name, account).filter(mayBeDeferred);
-  if (adds.length === 0) return [];
-  // Only now: a lake without deferred transactions needs no DuckDB.
-  const { queryFiles } = await import('../../../lake/files/month-files.js');
-  const columns = ['posted_at', 'window_start', 'window_end'].map((name) => `epoch_ms(${name}) AS ${name}`);
-  const rows = await queryFiles(
-    lake,
-    transactions,
-    adds,
-    "status = 'DEFERRED' AND transaction_id IS NOT NULL AND posted_at IS NOT NULL",
-    (select) => `SELECT transaction_id, ${columns.join(', ')} FROM (${select})`,
-  );
-  return rows.map((row) => ({
-    id: String(row['transaction_id']),
-    posted: Number(row['posted_at']),
-    window: { start: Number(row['window_start']), end: Number(row['window_end']) },
-  }));
+/** A transaction of a list: its id, its date in milliseconds since 1970, and its bytes. */
+interface Listed {
+  readonly id: string;
+  readonly posted: number;
+  readonly text: string;
 }
 
-/** Whether a file may hold a deferred row, by its statistics; where it has none, it may. */
-function mayBeDeferred(add: Add): boolean {
-  const { least = 'DEFERRED', greatest = 'DEFERRED' } = columnStatistics(add, 'status');
-  return least <= 'DEFERRED' && greatest >= 'DEFERRED';
+/** The transactions of one status that were posted in a span. */
+async function* listed(
+  status: 'DEFERRED' | 'DEFERRED_RELEASED',
+  { start, end }: Window,
+  reading: Reading<WithTransactions>,
+): AsyncGenerator<Listed> {
+  const parameters = { postedAfter: start, postedBefore: end, [names.transactionStatus]: status };
+  for await (const { tape, list } of reading.upstream.transactions.pages(
+    { operation: 'listTransactions', parameters },
+    reading,
+  )) {
+    const results: Listed[] = [];
+    eachResult({ tape, list }, (node) => {
+      const text = (name: string): string => {
+        const value = tape.member(node, name);
+        return value !== undefined && tape.isString(value) ? tape.stringValue(value) : '';
+      };
+      const id = text('transactionId');
+      const posted = parseInstant(text('postedDate')) ?? NaN;
+      if (id !== '') results.push({ id, posted, text: tape.text(node) });
+    });
+    yield* results;
+  }
+}
+
+/** Transactions as the API answers them. */
+function bodyOf(texts: readonly string[]): Uint8Array {
+  return Buffer.from(`{"payload":{"transactions":[${texts.join(',')}]}}`);
 }

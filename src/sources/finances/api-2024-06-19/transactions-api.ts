@@ -119,6 +119,14 @@ export async function* answeringTransactions(
   for await (const page of reading.upstream.transactions.pages(query, reading)) yield { page, source };
 }
 
+/** The transactions of bodies as pages that answer for one source. */
+export async function* storedPages(
+  source: RowSource,
+  bodies: () => Promise<readonly Uint8Array[]>,
+): AsyncGenerator<TransactionsPage> {
+  for (const body of await bodies()) yield { page: readResultsPage('listTransactions', body), source };
+}
+
 /** The pages of several orders, one order after the other. */
 export async function* orderTransactionPages(
   orders: readonly string[],
