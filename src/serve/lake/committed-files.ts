@@ -3,6 +3,7 @@ import { DeltaTable } from '../../lake/delta/delta-table.js';
 import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Clock } from '../../core/clock.js';
 import {
+  orderTransactions,
   payouts,
   settlementSummaries,
   transactions,
@@ -136,7 +137,8 @@ function compare(a: bigint, b: bigint): number {
 /** The tables that hold what was received. */
 const schemas = {
   ...{ events, groups, group_events: groupEvents, order_events: orderEvents },
-  ...{ transactions, payouts, settlement_summaries: settlementSummaries },
+  ...{ transactions, order_transactions: orderTransactions },
+  ...{ payouts, settlement_summaries: settlementSummaries },
 };
 
 export type MainTable = keyof typeof schemas;
@@ -168,6 +170,7 @@ export class MainTables {
       group_events: table('group_events'),
       order_events: table('order_events'),
       transactions: table('transactions'),
+      order_transactions: table('order_transactions'),
       payouts: table('payouts'),
       settlement_summaries: table('settlement_summaries'),
     };

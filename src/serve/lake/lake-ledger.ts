@@ -13,7 +13,7 @@ import {
 import { localCopies, MissingFile, type LocalCopies } from './local-copies.js';
 import { OrderFiles } from './order-files.js';
 import * as stored from './stored-rows.js';
-import { payoutsByDate, summariesOf, transactionsByDate } from './stored-transactions.js';
+import { payoutsByDate, summariesOf, transactionsByDate, transactionsOfOrder } from './stored-transactions.js';
 import { placeOfLast, placeText, readPlace, rowsBehind, type Place, type StoredRow } from './stored-rows.js';
 import { Readers } from './readers.js';
 
@@ -68,6 +68,7 @@ export class LakeLedger implements Ledger {
       group_events: files('group_events'),
       order_events: files('order_events'),
       transactions: files('transactions'),
+      order_transactions: files('order_transactions'),
       payouts: files('payouts', 'created_at'),
       settlement_summaries: files('settlement_summaries', 'period_start'),
     };
@@ -124,10 +125,21 @@ export class LakeLedger implements Ledger {
 
   /** The tables of Finances 2024-06-19 and of payouts. A summary of a period isn't stored: it is answered with none. */
   readonly byTransaction: TransactionLedger = {
-    transactions: ({ range, ...filters }, query) =>
-      this.#page(query, () =>
-        this.#byDate('transactions', (rows) => transactionsByDate(rows, filters), storable(range), filters),
-      ),
+    transactions: ({ range, orderId, ...filters }, query) =>
+      this.#page(query, () => {
+        const within = storable(range);
+        if (orderId === undefined) {
+          return this.#byDate('transactions', (rows) => transactionsByDate(rows, filters), within, filters);
+        }
+        const [dated, asked] = [this.#files.transactions.all, this.#files.order_transactions.of(`order/${orderId}`)];
+        const name = JSON.stringify(['order', orderId, within, filters]);
+        return this.#whole(name, ['transactions', 'order_transactions'], [...dated, ...asked], async (after, count) => {
+          const files = { dated: await this.#addresses(dated), asked: await this.#addresses(asked) };
+          const bounds = { from: micros(within.from), to: micros(within.to) };
+          const sql = transactionsOfOrder(orderId, files, bounds, filters, { after, count });
+          return this.#rows([...files.dated, ...files.asked], sql);
+        });
+      }),
     summaries: (question, query) =>
       this.#page(query, () => {
         const files = this.#files.settlement_summaries.all;

@@ -45,7 +45,8 @@ export interface RowRange extends InstantBounds {
   readonly count: number;
 }
 
-function eventColumns(instant = 'epoch_us(effective_at)', list = 'event_list'): string {
+/** The columns of a row of events or transactions. */
+export function eventColumns(instant = 'epoch_us(effective_at)', list = 'event_list'): string {
   const window = 'coalesce(epoch_us(window_start), -1)';
   return `${instant} AS instant, content_hash AS key, ${list} AS list, ${window} AS "window", position, raw`;
 }

@@ -1,6 +1,16 @@
 import type { Cell } from '../../core/text/rows.js';
 import type { PayoutQuestion, SummaryQuestion, TransactionQuestion } from '../http/ledger.js';
-import { behind, type InstantBounds, inRange, type Query, read, type RowRange, rowsInOrder } from './stored-rows.js';
+import { latest } from './committed-files.js';
+import {
+  behind,
+  eventColumns,
+  type InstantBounds,
+  inRange,
+  type Query,
+  read,
+  type RowRange,
+  rowsInOrder,
+} from './stored-rows.js';
 
 /** A condition whose `?` stands for its value. */
 type Condition = readonly [sql: string, value: Cell];
@@ -15,18 +25,50 @@ function wanted(sql: string, value: string | undefined): readonly Condition[] {
   return value === undefined ? [] : [[sql, value]];
 }
 
-/** Transactions that were posted within the range. */
-export function transactionsByDate(
-  { files, from, to, after, count }: RowRange,
-  { status, marketplaceId, orderId, groupId }: Omit<TransactionQuestion, 'range'>,
-): Query {
-  const { where, parameters } = allOf([
+type Filters = Omit<TransactionQuestion, 'range' | 'orderId'>;
+
+function filtersOf({ status, marketplaceId, groupId }: Filters): readonly Condition[] {
+  return [
     ...wanted('status = ?', status),
     ...wanted('coalesce(marketplace_id, ?) = ?', marketplaceId),
-    ...wanted('amazon_order_id = ?', orderId),
     ...wanted('group_id = ?', groupId),
-  ]);
+  ];
+}
+
+/** Transactions that were posted within the range. */
+export function transactionsByDate({ files, from, to, after, count }: RowRange, filters: Filters): Query {
+  const { where, parameters } = allOf(filtersOf(filters));
   return rowsInOrder(files, inRange({ from, to }) + where, parameters, after, count, "''");
+}
+
+/** Files that hold an order's transactions: those that were loaded by date, and when the order was asked for. */
+export interface OrderFiles {
+  readonly dated: readonly string[];
+  readonly asked: readonly string[];
+}
+
+/**
+ * The transactions of an order that were posted within the range, and those without a date. Of one that came both by date and
+ * when the order was asked for, what is no longer deferred is the newer one; else it is the same.
+ */
+export function transactionsOfOrder(
+  orderId: string,
+  { dated, asked }: OrderFiles,
+  { from, to }: InstantBounds,
+  filters: Filters,
+  { after, count }: Page,
+): Query {
+  const { where, parameters } = allOf([['? IS NOT NULL', orderId], ...filtersOf(filters)]);
+  const rows = (files: readonly string[], column: string, source: number) =>
+    files.length === 0 ? [] : [`SELECT *, ${source} AS source FROM ${read(files)} WHERE ${column} = $1`];
+  const sources = [...rows(dated, 'amazon_order_id', 0), ...rows(asked, 'requested_order_id', 1)];
+  const one = "coalesce(nullif(transaction_id, ''), regexp_extract(event_id, '[^:]*$'))";
+  const newest =
+    `SELECT * FROM (${sources.join(' UNION ALL BY NAME ')}) ` +
+    `QUALIFY row_number() OVER (PARTITION BY ${one} ORDER BY status IS NOT DISTINCT FROM 'DEFERRED', source) = 1`;
+  const columns = eventColumns(`coalesce(epoch_us(effective_at), ${latest})`, "''");
+  const isWithin = `(effective_at IS NULL OR ${inRange({ from, to })})`;
+  return behind(`SELECT ${columns} FROM (${newest}) WHERE ${isWithin}${where}`, parameters, after, count);
 }
 
 function ofAccounts({ accountType, marketplaceIds }: SummaryQuestion | PayoutQuestion): readonly Condition[] {
