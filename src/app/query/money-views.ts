@@ -12,35 +12,47 @@ const isRefund = "transaction_type IN ('Refund', 'GuaranteeClaim', 'Chargeback')
 /** What v0 calls an amount: the last breakdown type that is no part of another (`AmazonFees/Commission/Base`: `Commission`). */
 const feeName = "regexp_extract(regexp_replace(breakdown, '(.)/(?:Base|Tax)$', '\\1'), '[^/]+$')";
 
+/** What v0 calls the list of such events; other types stand as they are. */
+const eventList =
+  "CASE transaction_type WHEN 'Shipment' THEN 'ShipmentEventList' WHEN 'Refund' THEN 'RefundEventList' " +
+  "ELSE coalesce(transaction_type, '') END";
+
+const shared =
+  'account, month, effective_at, event_id, entry, amazon_order_id, sku, path, kind, role, amount, amount_text, currency';
+
+/** In SQL: the paid amounts of transactions in the words of v0, with their category. */
+export const paidAmounts =
+  `SELECT ${shared}, ${eventList} AS event_list, ${feeName} AS name, group_id, ${categorySql(isRefund)} AS category ` +
+  'FROM transaction_entries_paid';
+
 /**
- * Net amounts of an account's history, each once, whichever service they came from, with their category: as `ledger`
- * has them.
+ * In SQL: the amounts of an account's history, each once, whichever service they came from, with their category: as `ledger`
+ * has them, and with those that don't count.
  */
-const lines =
-  'WITH switches_ AS (SELECT account, min(window_start) AS since_ FROM transactions GROUP BY account), ' +
-  `lines_ AS (SELECT account, month, currency, kind, name, amount, ${entryCategory} AS category_ ` +
-  'FROM entries LEFT JOIN switches_ USING (account) ' +
-  "WHERE role = 'net' AND (since_ IS NULL OR effective_at < since_) " +
-  `UNION ALL SELECT account, month, currency, kind, ${feeName}, amount, ${categorySql(isRefund)} ` +
-  "FROM transaction_entries_paid WHERE role = 'net')";
+export const accountAmounts =
+  `SELECT ${shared}, event_list, name, group_id, ${entryCategory} AS category FROM entries LEFT JOIN ` +
+  '(SELECT account, min(window_start) AS since_ FROM transactions GROUP BY account) USING (account) ' +
+  `WHERE since_ IS NULL OR effective_at < since_ UNION ALL ${paidAmounts}`;
+
+const lines = `WITH lines_ AS (SELECT * FROM (${accountAmounts}) WHERE role = 'net')`;
 
 const zero = 'CAST(0 AS DECIMAL(38,6))';
 const sumWhere = (condition: string) => `coalesce(sum(amount) FILTER (${condition}), ${zero})`;
 
-const isEarned = `category_ <> 'transfers'`;
+const isEarned = `category <> 'transfers'`;
 const isKnown = `kind <> 'unknown'`;
 const profit =
   `${lines} SELECT account, month, currency, ${sumWhere(isEarned)} AS earned, ` +
   tradeCategories
-    .map(({ id }) => `${sumWhere(`category_ = '${id}'`)} AS ${id === 'charges' ? 'sales' : id}`)
+    .map(({ id }) => `${sumWhere(`category = '${id}'`)} AS ${id === 'charges' ? 'sales' : id}`)
     .join(', ') +
-  `, ${sumWhere(`category_ = 'transfers' AND ${isKnown}`)} AS loans_and_transfers, ` +
-  `${sumWhere(`category_ = 'transfers' AND NOT (${isKnown})`)} AS unknown ` +
+  `, ${sumWhere(`category = 'transfers' AND ${isKnown}`)} AS loans_and_transfers, ` +
+  `${sumWhere(`category = 'transfers' AND NOT (${isKnown})`)} AS unknown ` +
   'FROM lines_ GROUP BY account, month, currency ORDER BY account, currency, month';
 
 const fees =
   `${lines} SELECT account, month, currency, name AS fee, count(*) AS times, sum(amount) AS total ` +
-  "FROM lines_ WHERE category_ = 'fees' GROUP BY account, month, currency, name ORDER BY account, currency, month, total";
+  "FROM lines_ WHERE category = 'fees' GROUP BY account, month, currency, name ORDER BY account, currency, month, total";
 
 const payoutLines =
   'SELECT account, group_id, started_at, ended_at, line.category, line.name, line.times, line.amount, line.currency, ' +

@@ -28,6 +28,7 @@ export interface CurrencyFigures extends FigureRow<'currencies'> {
 
 /** The figures of one scope, currency by currency: the one with most amounts first. */
 export async function readFigures({ database, signal, sql, rows }: FigureReader): Promise<CurrencyFigures[]> {
+  await database.execute(sql.makeAmounts, { signal });
   await database.execute(sql.makeTotals, { signal });
   await database.execute(sql.makeSkus, { signal });
   const byCurrency = <T extends { currency: string }>(all: readonly T[]) => groupedBy(all, ({ currency }) => currency);

@@ -6,6 +6,7 @@ import type { LastRun } from '../../lake/upkeep/last-run.js';
 import { instantText, shellWord } from '../command-text.js';
 import { coverageText, type AccountStatus } from '../status/lake-status.js';
 import { categories } from '../query/categories.js';
+import { basisSection, type BasisFigures } from './basis-section.js';
 import { coverageSection } from './coverage-section.js';
 import { figureTable, html, Html, lakeText, numberColumn, textColumn, type Part } from './html.js';
 import { lateSection, type LateFigures } from './late-section.js';
@@ -30,6 +31,7 @@ export interface AccountFigures {
   readonly account: string;
   /** Coverage, and its range. */
   readonly status: AccountStatus;
+  readonly basis: BasisFigures;
   readonly currencies: readonly CurrencyFigures[];
   readonly settlements: readonly SettlementFigures[];
   readonly late: LateFigures;
@@ -248,7 +250,7 @@ export function reportHtml(
     (of) =>
       html`<section id="${of.id}" aria-labelledby="${of.id}-h">
         <h2 id="${of.id}-h">Account ${lakeText(of.account)}</h2>
-        ${rangeText(of, isPart)} ${overview(of, lastRun)} ${of.chapters.map(currencyChapter)}
+        ${rangeText(of, isPart)} ${basisSection(of.basis)} ${overview(of, lastRun)} ${of.chapters.map(currencyChapter)}
         ${dataChapter(of, lastRun)}
       </section>`,
   );
@@ -327,6 +329,11 @@ function words(): Html {
       <dt>Net proceeds</dt>
       <dd>The sum of all amounts whose role is net, in the month in which their event stands.</dd>
       ${meanings}
+      <dt>Paid, earned, deferred</dt>
+      <dd>
+        Amazon keeps the money of most sales until a week after delivery: it is earned, and deferred. An amount counts
+        here when it is released, which is the paid basis.
+      </dd>
       <dt>Refund rate</dt>
       <dd>Orders with a refund, of each 100 orders with a shipment.</dd>
       <dt>Entry</dt>

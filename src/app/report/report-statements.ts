@@ -1,8 +1,9 @@
 import { eventLists } from '../../sources/finances/model/records.js';
 import { entries } from '../../sources/finances/model/tables.js';
 import { entriesOf } from '../reconcile/event-history.js';
+import { accountAmounts, paidAmounts } from '../query/money-views.js';
 import { haveGaps, netSums } from '../verify/index-tables.js';
-import { entryCategory, type CategoryId } from '../query/categories.js';
+import type { CategoryId } from '../query/categories.js';
 import { timestampLiteral, literal } from '../../core/duckdb/literals.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import type { Cell } from '../../core/text/rows.js';
@@ -91,13 +92,30 @@ function statementsOf(scope: Scope) {
   const account = `account = ${literal(scope.account)}`;
   const opened = within(scope, 'started_at');
   const netOf = (ids: readonly string[]) =>
-    `FROM group_entries WHERE ${account} AND role = 'net' AND amount IS NOT NULL AND group_id IN (${list(ids)})`;
+    `FROM settled WHERE role = 'net' AND amount IS NOT NULL AND group_id IN (${list(ids)})`;
   return {
+    /** The amounts of the account: of v0 until transactions are loaded, what these paid from then on. */
+    makeAmounts: `CREATE OR REPLACE TEMP VIEW amounts AS SELECT * FROM (${accountAmounts}) WHERE ${account}`,
+    /** The amounts of its settlements: where v0 was not read by settlement, what transactions paid. */
+    makeSettled:
+      'CREATE OR REPLACE TEMP VIEW settled AS SELECT group_id, effective_at, event_id, entry, event_list, kind, name, ' +
+      `amazon_order_id, sku, role, amount, amount_text, currency FROM group_entries WHERE ${account} UNION ALL BY NAME ` +
+      'SELECT group_id, effective_at, event_id, entry, event_list, kind, name, amazon_order_id, sku, role, amount, ' +
+      `amount_text, currency FROM (${paidAmounts}) WHERE ${account} ` +
+      `AND group_id NOT IN (SELECT group_id FROM group_events WHERE ${account} AND group_id IS NOT NULL)`,
+    /** `since`: the first instant of loaded transactions; null where there are none. */
+    basis: query({ since: 'textOrNull' }, `SELECT min(window_start) AS since FROM transactions WHERE ${account}`),
+    /** What was earned and is not paid yet. `matures`: when the last of it is to be. */
+    deferred: query(
+      { currency: 'text', times: 'count', total: 'decimal', matures: 'textOrNull' },
+      `SELECT ${currency}, count(*) AS times, coalesce(sum(total_amount), 0) AS total, max(maturity_at) AS matures ` +
+        `FROM transactions WHERE status = 'DEFERRED' AND ${dated} GROUP BY ALL ORDER BY currency`,
+    ),
     /** Net amounts, summed to what every later figure needs. */
     makeTotals:
-      `CREATE OR REPLACE TEMP TABLE totals AS SELECT month, ${currency}, ${entryCategory} AS category, event_list, kind, name, ` +
+      `CREATE OR REPLACE TEMP TABLE totals AS SELECT month, ${currency}, category, event_list, kind, name, ` +
       'count(*) AS times, coalesce(sum(amount), CAST(0 AS DECIMAL(38,6))) AS total, ' +
-      `count(*) FILTER (amount IS NULL) AS inexact FROM entries WHERE role = 'net' AND ${dated} GROUP BY ALL`,
+      `count(*) FILTER (amount IS NULL) AS inexact FROM amounts WHERE role = 'net' AND ${dated} GROUP BY ALL`,
     /** `times`: net amounts that were summed; `inexact`: those that DECIMAL(18,6) can't hold, which no sum has. */
     currencies: query(
       { currency: 'text', times: 'count', inexact: 'count', net: 'decimal' },
@@ -124,7 +142,7 @@ function statementsOf(scope: Scope) {
       `CREATE OR REPLACE TEMP TABLE skus AS SELECT *, row_number() OVER (PARTITION BY currency ORDER BY charges DESC, sku) AS rank ` +
       `FROM (SELECT ${currency}, sku, count(DISTINCT amazon_order_id) FILTER (event_list = 'ShipmentEventList') AS orders, ` +
       `${skuSums}, ` +
-      `sum(amount) AS net FROM entries WHERE role = 'net' AND sku IS NOT NULL AND ${dated} GROUP BY ALL)`,
+      `sum(amount) AS net FROM amounts WHERE role = 'net' AND sku IS NOT NULL AND ${dated} GROUP BY ALL)`,
     /** The SKUs with most charges, and the others as one line without a SKU. */
     skus: query(
       { currency: 'text', sku: 'textOrNull', skus: 'count', orders: 'count', ...skuKinds, net: 'decimal' },
@@ -137,7 +155,7 @@ function statementsOf(scope: Scope) {
       { currency: 'text', ofMonth: 'textOrNull', shipped: 'count', refunded: 'count' },
       "SELECT coalesce(currency, '') AS currency, CASE WHEN grouping(month) = 0 THEN month END AS of_month, " +
         "count(DISTINCT amazon_order_id) FILTER (event_list = 'ShipmentEventList') AS shipped, " +
-        "count(DISTINCT amazon_order_id) FILTER (event_list = 'RefundEventList') AS refunded FROM entries " +
+        "count(DISTINCT amazon_order_id) FILTER (event_list = 'RefundEventList') AS refunded FROM amounts " +
         `WHERE event_list IN ('ShipmentEventList', 'RefundEventList') AND role = 'net' AND ${dated} ` +
         "GROUP BY GROUPING SETS ((coalesce(currency, ''), month), (coalesce(currency, ''))) ORDER BY currency, of_month NULLS LAST",
     ),
@@ -153,7 +171,7 @@ function statementsOf(scope: Scope) {
         unknown: 'count',
         times: 'count',
       },
-      `SELECT group_id, currency, ${netSums}, count(*) AS times FROM group_entries WHERE ${account} ` +
+      `SELECT group_id, currency, ${netSums}, count(*) AS times FROM settled ` +
         'GROUP BY group_id, currency ORDER BY ALL',
     ),
     brokenGroups: query({ groupId: 'text' }, `SELECT account, group_id FROM group_events WHERE ${account} ${haveGaps}`),
@@ -165,7 +183,7 @@ function statementsOf(scope: Scope) {
           ...{ lines: 'count', times: 'count', total: 'decimal' },
         },
         'WITH lines AS (SELECT group_id, currency, event_list, kind, name, count(*) AS times, sum(amount) AS total ' +
-          `FROM group_entries WHERE ${account} AND role = 'net' AND group_id IN (${list(ids)}) GROUP BY ALL), ` +
+          `FROM settled WHERE role = 'net' AND group_id IN (${list(ids)}) GROUP BY ALL), ` +
           'ranked AS (SELECT *, row_number() OVER (PARTITION BY group_id ORDER BY abs(total) DESC NULLS LAST, currency, ' +
           `event_list, kind, name) AS rank FROM lines), kept AS (SELECT *, rank <= ${mostLines} AS shown FROM ranked) ` +
           'SELECT group_id, currency, CASE WHEN shown THEN event_list END AS event_list, CASE WHEN shown THEN kind END AS kind, ' +
@@ -250,13 +268,13 @@ function statementsOf(scope: Scope) {
     ),
     unknownAmounts: query(
       { currency: 'text', eventList: 'text', path: 'text', times: 'count', total: 'decimal' },
-      `SELECT ${currency}, event_list, path, count(*) AS times, sum(amount) AS total FROM entries ` +
+      `SELECT ${currency}, event_list, path, count(*) AS times, sum(amount) AS total FROM amounts ` +
         `WHERE role = 'unknown' AND ${dated} GROUP BY ALL ORDER BY times DESC, currency, event_list, path`,
     ),
     /** `example`: one of them as received; null where it is no number. */
     inexactAmounts: query(
       { currency: 'text', eventList: 'text', path: 'text', role: 'text', times: 'count', example: 'textOrNull' },
-      `SELECT ${currency}, event_list, path, role, count(*) AS times, min(amount_text) AS example FROM entries ` +
+      `SELECT ${currency}, event_list, path, role, count(*) AS times, min(amount_text) AS example FROM amounts ` +
         `WHERE amount IS NULL AND ${dated} GROUP BY ALL ORDER BY times DESC, currency, event_list, path, role`,
     ),
   };
@@ -291,7 +309,7 @@ export const skuColumns = [
 const currency = "coalesce(currency, '') AS currency";
 
 const skuSums = skuColumns
-  .map((id) => `coalesce(sum(amount) FILTER (${entryCategory} = ${literal(id)}), CAST(0 AS DECIMAL(38,6))) AS ${id}`)
+  .map((id) => `coalesce(sum(amount) FILTER (category = ${literal(id)}), CAST(0 AS DECIMAL(38,6))) AS ${id}`)
   .join(', ');
 
 function within({ account, from, to }: Scope, column: string): string {

@@ -13,7 +13,9 @@ import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
 import { lakeTables, openExistingLake, sliceAt } from '../query/lake-files.js';
+import { viewStatements } from '../query/transaction-views.js';
 import { accountStatus, loadedRange, reportedRange } from '../status/lake-status.js';
+import { readBasis } from './basis-section.js';
 import { readLate } from './late-section.js';
 import { readFigures } from './money-section.js';
 import { reportHtml, reportMark, type AccountFigures } from './report-page.js';
@@ -155,6 +157,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
       figures.push({
         account: name,
         status: accountStatus({ lake, location, account: name, range, lastRun }),
+        basis: await readBasis(reader),
         currencies: await readFigures(reader),
         settlements: await readSettlements(reader, lake, Math.floor(detailed / names.length)),
         late: await readLate(reader),
@@ -194,6 +197,7 @@ async function withViews<T>(
     const database = await openDatabase({ folders, settings: { memory_limit: memoryLimit } });
     try {
       await createViews(database, lakeTables, lake.committedFiles(), signal);
+      for (const statement of viewStatements(lakeTables)) await database.execute(statement, { signal });
       return await read(database);
     } catch (error) {
       if (attempt === mostAttempts || !lostFile(error)) throw fileFault(error, (address) => sliceAt(lake, address));

@@ -2,8 +2,15 @@ import { literal } from '../../core/duckdb/literals.js';
 import { formatCount } from '../../core/text/amounts.js';
 import type { Lake } from '../../lake/lake.js';
 import { instantText } from '../command-text.js';
-import { listing } from '../verify/main-tables.js';
-import { loadedSettlements, settlementsFrom, totalFault, type Settlement } from '../verify/settlements.js';
+import { byGroup as bySettlement, byTransaction, listing } from '../verify/main-tables.js';
+import {
+  datedWindows,
+  isCovered,
+  loadedSettlements,
+  settlementsFrom,
+  totalFault,
+  type Settlement,
+} from '../verify/settlements.js';
 import {
   figureTable,
   html,
@@ -63,12 +70,18 @@ export async function readSettlements(
 ): Promise<SettlementFigures[]> {
   const source = { table: listing.table, file: '', account: scope.account };
   const settlements = (await settlementsFrom(sql.settlements, source, database, signal)).toSorted(newestFirst);
-  const loaded = new Set(loadedSettlements({ lake, settlements, damaged: [], obscure: new Set() }));
+  await database.execute(sql.makeSettled, { signal });
+  const comparable = { lake, settlements, damaged: [], obscure: new Set<string>() };
+  const byEvent = new Set(loadedSettlements(comparable));
+  const windows = datedWindows(comparable, byTransaction, scope.account);
+  const read = lake.loadKeys(bySettlement.pipeline, bySettlement.table, scope.account);
+  // What v0 gave while a settlement was open isn't all of it, and stands in the way of what transactions paid.
+  const isLoaded = (of: Settlement) => byEvent.has(of) || (!read.has(of.slice) && isCovered(of, windows));
   const broken = new Set((await rows(sql.brokenGroups)).map(({ groupId }) => groupId));
   const byGroup = <T extends { groupId: string }>(all: readonly T[]) => groupedBy(all, ({ groupId }) => groupId);
   const nets = byGroup(await rows(sql.nets));
   const figures = settlements.map((settlement) => {
-    const verdict = verdictOf(settlement, loaded.has(settlement), !broken.has(settlement.id));
+    const verdict = verdictOf(settlement, isLoaded(settlement), !broken.has(settlement.id));
     return figuresOf(settlement, nets.get(settlement.id) ?? [], verdict);
   });
   const wanted = detailedOf(figures, detailed).map(({ settlement }) => settlement.id);

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { createSeller } from '../../../src/emulator/seller/seller.js';
+import { database, ran, serving, temporaryFolder } from '../lake-run.js';
+import { setClock } from '../sync/synced.js';
+import { read, reported } from './reported-lake.js';
+
+const clock = setClock('2026-03-10T02:00:00Z');
+
+async function loaded(api: 'v0' | '2024-06-19', from: string): Promise<{ root: string; clock: typeof clock }> {
+  const endpoint = await serving({
+    ledger: createSeller({ seed: 5, events: 900, profile: 'plausible' }, clock),
+    clock,
+  });
+  const root = await temporaryFolder();
+  await ran({ lake: root, endpoint, account: 'shop', from, api }, { clock });
+  return { root, clock };
+}
+
+test('a lake of transactions is reported on the paid basis, and deferred money stands apart', async () => {
+  const lake = await loaded('2024-06-19', '2026-01-01');
+  const { page } = await reported(lake);
+  expect(page.texts('.basis')[0]).toMatch(
+    /paid basis.*from Finances v0 until 2026-01-01 00:00 UTC, and from transactions/,
+  );
+  const sql = await database(lake.root, clock);
+  const months = await sql.rows(
+    "SELECT currency, month, sum(amount)::VARCHAR AS net, coalesce(sum(amount) FILTER (kind = 'fee' AND transaction_type <> 'Refund'), 0)" +
+      "::DECIMAL(18,6)::VARCHAR AS fees FROM transaction_entries_paid WHERE role = 'net' GROUP BY ALL ORDER BY ALL",
+  );
+  expect(months.length).toBeGreaterThan(4);
+  for (const { currency, month, net, fees } of months) {
+    const row = page.table(`${page.chapter(String(currency))}-months`).find((cells) => cells['Month'] === month);
+    expect(read(row?.['Net proceeds'] ?? '')).toBe(net);
+    expect(read(row?.['Fees'] ?? '')).toBe(fees);
+  }
+  const deferred = await sql.rows(
+    "SELECT currency, sum(total_amount)::VARCHAR AS total, count(*)::INTEGER AS times FROM transactions WHERE status = 'DEFERRED' GROUP BY ALL ORDER BY ALL",
+  );
+  const lines = page.texts('.deferred li');
+  expect(lines).toHaveLength(deferred.length);
+  for (const [at, { currency, total, times }] of deferred.entries()) {
+    const [, amount = '', of, count] =
+      /^Deferred: (\S+) (\S+) of (\S+) transactions? is earned and not paid yet/.exec(lines[at] ?? '') ?? [];
+    expect([read(amount), of, Number(count?.replace(',', ''))]).toEqual([total, currency, times]);
+  }
+  const verdicts = page.texts('.verdict');
+  expect(verdicts.length).toBeGreaterThan(3);
+  expect(verdicts.filter((text) => /not|differ/i.test(text))).toEqual([]);
+});
+
+test('a lake of v0 says that it is on the same basis', async () => {
+  const { page } = await reported(await loaded('v0', '2026-02-20'));
+  expect(page.texts('.basis')).toEqual([expect.stringMatching(/paid basis.*\(Finances v0\)\.$/)]);
+  expect(page.texts('.deferred li')).toEqual([]);
+});
