@@ -135,7 +135,7 @@ test('a screen reader finds headings in order, named tables and charts with a la
   expect(await page.locator('table:not(:has(> caption))').count()).toBe(0);
   expect(await page.locator('svg:not([role=img][aria-label])').count()).toBe(0);
   expect(await page.getByRole('navigation', { name: 'Contents' }).getByRole('link').count()).toBe(6);
-  expect(await page.getByRole('img', { name: /Bar chart of net proceeds before loans/ }).count()).toBe(1);
+  expect(await page.getByRole('img', { name: /Bar chart of what was earned by month in USD/ }).count()).toBe(1);
   const summaries = page.locator('.settlements summary');
   expect(await summaries.first().textContent()).toMatch(/entries\s+of the settlement\s+2025-03-06, open\s+in USD/);
 });

@@ -19,7 +19,7 @@ export const refundLists = ['RefundEventList', 'GuaranteeClaimEventList', 'Charg
 export const categories: readonly Category[] = [
   {
     id: 'charges',
-    label: 'Charges',
+    label: 'Sales',
     about: 'What buyers paid: prices, shipping, gift wrap, and the tax in them.',
     kinds: ['charge'],
   },
@@ -38,7 +38,7 @@ export const categories: readonly Category[] = [
   {
     id: 'taxes',
     label: 'Taxes',
-    about: 'Tax that the marketplace withheld or settled; tax that buyers paid is part of the charges.',
+    about: 'Tax that the marketplace withheld or settled; tax that buyers paid is part of the sales.',
     kinds: ['tax', 'tax_withheld'],
   },
   {

@@ -1,7 +1,7 @@
 import { literal } from '../../core/duckdb/literals.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { figureTable, html, lakeText, numberColumn, textColumn, type Html, type TableColumn } from './html.js';
-import { amountsIn, currencyText, minuteText } from './report-amounts.js';
+import { shownIn, currencyText, minuteText } from './report-amounts.js';
 import { groupedBy, type FigureReader, type FigureRow } from './report-statements.js';
 
 /** What arrived late or vanished, as `event_history` has it: runs, months by currency and events, the newest first. */
@@ -52,7 +52,7 @@ export function lateSection({ runs, months, events }: LateFigures, account: stri
         textColumn('List', ({ eventList }) => lakeText(eventList)),
         textColumn('Order', ({ amazonOrderId }) => (amazonOrderId === null ? '' : lakeText(amazonOrderId))),
         numberColumn('Net', ({ net, currency }) =>
-          net === null || currency === null ? '–' : `${amountsIn(currency)(net)} ${currencyText(currency)}`,
+          net === null || currency === null ? '–' : html`${shownIn(currency)(net)} ${currencyText(currency)}`,
         ),
       ])}
       <p class="note">
@@ -68,7 +68,7 @@ const changeColumns: readonly TableColumn<{ readonly appeared: number; readonly 
 ];
 
 function monthTable(currency: string, months: readonly FigureRow<'lateMonths'>[]): Html {
-  const amount = amountsIn(currency);
+  const amount = shownIn(currency);
   const rows = months.slice(0, mostMonths);
   const left = months.length - rows.length;
   return figureTable(

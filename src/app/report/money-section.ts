@@ -3,7 +3,7 @@ import { printable } from '../../core/printable.js';
 import { categories, tradeCategories, type Category, type CategoryId } from '../query/categories.js';
 import { rateChart, stackedChart, stepsChart, type Step } from './charts.js';
 import { figureTable, html, lakeText, numberColumn, textColumn, type Html } from './html.js';
-import { amountsIn, currencyText, ofHundred, signOf, sumOf } from './report-amounts.js';
+import { amountsIn, currencyText, ofHundred, shownIn, signOf, sumOf } from './report-amounts.js';
 import { groupedBy, skuColumns, type FigureReader, type FigureRow } from './report-statements.js';
 
 /** Amounts as decimal texts. */
@@ -20,6 +20,8 @@ interface MonthFigures {
 /** All net amounts of one currency that were received by date; it is an ISO 4217 code as received, empty where there was none. */
 export interface CurrencyFigures extends FigureRow<'currencies'> {
   readonly totals: CategoryAmounts;
+  /** Of all categories but loans and transfers. */
+  readonly earned: string;
   readonly months: readonly MonthFigures[];
   readonly fees: readonly FigureRow<'fees'>[];
   readonly skus: readonly FigureRow<'skus'>[];
@@ -43,6 +45,7 @@ export async function readFigures({ database, signal, sql, rows }: FigureReader)
     return {
       ...figures,
       totals: amountsOf(sums),
+      earned: earnedOf(amountsOf(sums)),
       months: [...groupedBy(sums, ({ month }) => month)].map(([month, of]) => ({
         ...{ month, amounts: amountsOf(of), net: sumOf(of.map(({ total }) => total)) },
       })),
@@ -58,22 +61,29 @@ function amountsOf(sums: readonly FigureRow<'months'>[]): CategoryAmounts {
   return Object.fromEntries(categories.map((category) => [category.id, totalOf(category)])) as CategoryAmounts;
 }
 
+/** What selling brought and cost. */
+function earnedOf(amounts: CategoryAmounts): string {
+  return sumOf(tradeCategories.map(({ id }) => amounts[id]));
+}
+
 /** More months than these are only in the table. */
 const mostMonths = 60;
 
-/** Net proceeds by month: what they are made of as stacked bars, and the figures. */
-export function monthSection({ currency, months, totals, net }: CurrencyFigures): Html {
-  const amount = amountsIn(currency);
+/**
+ * What was earned by month: what it is made of as stacked bars, and the figures. Loans and transfers stand apart.
+ */
+export function monthSection({ currency, months, totals, earned }: CurrencyFigures): Html {
+  const amount = shownIn(currency);
   const used = categories.filter(({ id }) => signOf(totals[id]) !== 0 || id === 'charges');
   const table = figureTable(
-    html`Net proceeds by month, in ${currencyText(currency)}`,
+    html`Earned by month, in ${currencyText(currency)}`,
     months,
     [
       textColumn('Month', ({ month }) => month),
-      numberColumn('Net proceeds', ({ net: of }) => html`<b>${amount(of)}</b>`),
+      numberColumn('Earned', ({ amounts }) => html`<b>${amount(earnedOf(amounts))}</b>`),
       ...used.map(({ id, label }) => numberColumn<MonthFigures>(label, ({ amounts }) => amount(amounts[id]))),
     ],
-    months.length < 2 ? undefined : ['All', amount(net), ...used.map(({ id }) => amount(totals[id]))],
+    months.length < 2 ? undefined : ['All', amount(earned), ...used.map(({ id }) => amount(totals[id]))],
   );
   return html`${monthChart(currency, months, used)}${table}`;
 }
@@ -81,9 +91,7 @@ export function monthSection({ currency, months, totals, net }: CurrencyFigures)
 function monthChart(currency: string, months: readonly MonthFigures[], used: readonly Category[]): Html {
   const amount = amountsIn(currency);
   const traded = used.filter(({ id }) => id !== 'transfers');
-  const isWhole = traded.length === used.length;
   const shown = months.slice(-mostMonths);
-  const what = isWhole ? 'net proceeds' : 'net proceeds before loans and transfers';
   const parts = shown.flatMap(({ month, amounts }) =>
     traded.flatMap(({ id, label }) => {
       const text = amounts[id];
@@ -93,19 +101,19 @@ function monthChart(currency: string, months: readonly MonthFigures[], used: rea
   );
   if (parts.length === 0) return html``;
   const nets = shown.map(({ month, amounts }) => {
-    const text = sumOf(traded.map(({ id }) => amounts[id]));
-    return { month, value: Number(text), title: `${month}, ${what}: ${amount(text)} ${currency}` };
+    const text = earnedOf(amounts);
+    return { month, value: Number(text), title: `${month}, earned: ${amount(text)} ${currency}` };
   });
   const keys = traded.map(({ id, label }) => html`<li><span class="key ${id}"></span>${label}</li>`);
-  const left = isWhole ? undefined : 'Loans and transfers stand in the table only. ';
+  const left = traded.length === used.length ? undefined : 'Loans and transfers stand in the table only. ';
   const older = months.length > shown.length ? `The chart has the last ${shown.length} months. ` : undefined;
   return html`<figure>
     <ul class="keys">
       ${keys}
-      <li><span class="key net"></span>${isWhole ? 'Net' : 'Net of these'}</li>
+      <li><span class="key net"></span>Earned</li>
     </ul>
     ${stackedChart(
-      `Bar chart of ${what} by month in ${currency}; the table below it has the figures.`,
+      `Bar chart of what was earned by month in ${currency}; the table below it has the figures.`,
       filled(shown.map(({ month }) => month)),
       parts,
       nets,
@@ -130,7 +138,7 @@ export function hundredSection({ currency, totals, net }: CurrencyFigures): Html
   const charges = totals.charges;
   if (signOf(charges) <= 0)
     return html`<p class="none">Nothing was charged in this time, so there is nothing to part.</p>`;
-  const amount = amountsIn(currency);
+  const [amount, exactly] = [shownIn(currency), amountsIn(currency)];
   const used = tradeCategories.filter(({ id }) => signOf(totals[id]) !== 0);
   const left = sumOf(used.map(({ id }) => totals[id]));
   const share = (text: string) => ofHundred(text, charges) ?? '';
@@ -139,31 +147,31 @@ export function hundredSection({ currency, totals, net }: CurrencyFigures): Html
   for (const { id, label } of used) {
     const text = totals[id];
     const next = sumOf([at, text]);
-    const title = `${label}: ${amount(text)} ${currency}`;
+    const title = `${label}: ${exactly(text)} ${currency}`;
     steps.push({ label, series: id, from: Number(at), to: Number(next), figure: share(text), title });
     at = next;
   }
-  const title = `Left: ${amount(left)} ${currency}`;
-  steps.push({ label: 'Left', series: 'left', from: 0, to: Number(left), figure: share(left), title });
+  const title = `Earned: ${exactly(left)} ${currency}`;
+  steps.push({ label: 'Earned', series: 'left', from: 0, to: Number(left), figure: share(left), title });
   const transfers = totals.transfers;
   return html`<figure>
-      ${stepsChart(`Bar chart of where each 100 ${currency} of charges went; the table below it has the figures.`, steps)}
+      ${stepsChart(`Bar chart of where each 100 ${currency} of sales went; the table below it has the figures.`, steps)}
     </figure>
     ${figureTable(
-      html`Where each 100 of charges went, in ${currencyText(currency)}`,
+      html`Where each 100 of sales went, in ${currencyText(currency)}`,
       used,
       [
         textColumn('', ({ label }) => label),
         numberColumn('Amount', ({ id }) => amount(totals[id])),
         numberColumn('Of each 100', ({ id }) => share(totals[id])),
       ],
-      ['Left', amount(left), share(left)],
+      ['Earned', amount(left), share(left)],
     )}
     ${
       signOf(transfers) === 0
         ? undefined
         : html`<p class="note">
-            Left, ${amount(left)}, and loans and transfers, ${amount(transfers)}, make the net proceeds of
+            Earned, ${amount(left)}, and loans and transfers, ${amount(transfers)}, make the net proceeds of
             ${amount(net)} ${currency}.
           </p>`
     }`;
@@ -172,11 +180,11 @@ export function hundredSection({ currency, totals, net }: CurrencyFigures): Html
 /** Fees by their own names. */
 export function feeSection({ currency, fees, totals }: CurrencyFigures): Html {
   if (fees.length === 0) return html`<p class="none">No fees in this time.</p>`;
-  const amount = amountsIn(currency);
+  const [amount, exactly] = [shownIn(currency), amountsIn(currency)];
   const nameOf = ({ fee, fees: count }: FigureRow<'fees'>) => fee ?? `${formatCount(count)} other fees`;
   const share = (of: string) => ofHundred(of, totals.charges) ?? '–';
   const steps = fees.map((fee) => {
-    const [label, figure] = [printable(nameOf(fee)), amount(fee.total)];
+    const [label, figure] = [printable(nameOf(fee)), exactly(fee.total)];
     const title = `${label}: ${figure} ${currency}`;
     return { label, series: 'fees', from: 0, to: -Number(fee.total), figure, title };
   });
@@ -191,7 +199,7 @@ export function feeSection({ currency, fees, totals }: CurrencyFigures): Html {
         textColumn('List', ({ list }) => (list === null ? '' : lakeText(list)), true),
         numberColumn('Times', ({ times }) => formatCount(times)),
         numberColumn('Amount', ({ total }) => amount(total)),
-        numberColumn('Of each 100 charged', ({ total }) => share(total)),
+        numberColumn('Of each 100 of sales', ({ total }) => share(total)),
       ],
       [
         ...['All fees', '', formatCount(fees.reduce((sum, { times }) => sum + times, 0))],
@@ -203,13 +211,13 @@ export function feeSection({ currency, fees, totals }: CurrencyFigures): Html {
 /** The SKUs with most charges, and what their fees took. */
 export function skuSection({ currency, skus }: CurrencyFigures): Html {
   if (skus.length === 0) return html`<p class="none">No amount of this time names a SKU.</p>`;
-  const amount = amountsIn(currency);
+  const amount = shownIn(currency);
   const used = skuColumns.filter((id) => skus.some((of) => signOf(of[id]) !== 0));
   const listed = skus.filter(({ sku }) => sku !== null);
   return figureTable(
     listed.length === skus.length
-      ? html`SKUs by charges, in ${currencyText(currency)}`
-      : html`The ${listed.length} SKUs with most charges, in ${currencyText(currency)}`,
+      ? html`SKUs by sales, in ${currencyText(currency)}`
+      : html`The ${listed.length} SKUs with most sales, in ${currencyText(currency)}`,
     skus,
     [
       textColumn('SKU', ({ sku, skus: count }) => (sku === null ? `${formatCount(count)} other SKUs` : lakeText(sku))),
@@ -255,7 +263,7 @@ export function refundSection({ currency, refunds, totals }: CurrencyFigures): H
     <p class="note">
       An order counts in each month in which it was shipped or refunded, and once in
       all.${
-        share === undefined ? undefined : ` Refunds came to ${share.replace('-', '')} of each 100 ${currency} charged.`
+        share === undefined ? undefined : ` Refunds came to ${share.replace('-', '')} of each 100 ${currency} of sales.`
       }
     </p>`;
 }

@@ -1,11 +1,15 @@
-import { currencyPlaces } from '../../core/text/money.js';
+import { html, type Part } from './html.js';
+import { currencyPlaces, roundedDecimal } from '../../core/text/money.js';
 import { millionths, millionthsText } from '../../core/numeric/decimal.js';
 
 /** Writes the amounts of one currency. */
 export type AmountText = (text: string) => string;
 
+/** Shows the amounts of one currency. */
+export type AmountPart = (text: string) => Part;
+
 /**
- * How amounts of a currency are written: with their thousands apart and no more places than they need, but those that
+ * How amounts of a currency are written exactly: with their thousands apart and no more places than they need, but those that
  * the currency always has (`1,234.50`, `-0.005`). The minus is one that spreadsheets take.
  */
 export function amountsIn(currency: string): AmountText {
@@ -16,6 +20,20 @@ export function amountsIn(currency: string): AmountText {
     const isZero = !/[1-9]/.test(whole + places);
     const digits = whole.replace(/\B(?=(\d{3})+$)/g, ',');
     return `${isZero ? '' : sign}${digits}${places === '' ? '' : `.${places}`}`;
+  };
+}
+
+/**
+ * How amounts of a currency are shown: in its digits, rounded half to even, so that the points of a column stand below each
+ * other. One that has more digits has them in its title, and in print beside it.
+ */
+export function shownIn(currency: string): AmountPart {
+  const exactly = amountsIn(currency);
+  const places = currencyPlaces(currency);
+  return (text) => {
+    const exact = exactly(text);
+    const rounded = exactly(roundedDecimal(text, places));
+    return rounded === exact ? exact : html`<span class="rounded" title="${exact}">${rounded}</span>`;
   };
 }
 

@@ -20,7 +20,7 @@ import {
   skuSection,
   type CurrencyFigures,
 } from './money-section.js';
-import { amountsIn, currencyName, currencyText, minuteText } from './report-amounts.js';
+import { currencyName, currencyText, minuteText, shownIn, signOf } from './report-amounts.js';
 import { groupedBy } from './report-statements.js';
 import { settlementSection, type SettlementFigures } from './settlement-section.js';
 import { style } from './style.js';
@@ -48,10 +48,11 @@ interface AccountChapter extends AccountFigures {
 function overview(of: AccountChapter, lastRun: LastRun | undefined): Html {
   const { chapters } = of;
   const concerns = concernsOf(of, lastRun);
+  const isMoved = chapters.some(({ figures }) => figures !== undefined && signOf(figures.totals.transfers) !== 0);
   const table = figureTable('Each currency by itself', chapters, [
     textColumn('Currency', (of) => html`<a href="#${of.id}">${currencyText(of.currency)}</a>`),
-    numberColumn('Net proceeds', (of) => html`<b>${money(of, of.figures?.net)}</b>`),
-    numberColumn('Charges', (of) => money(of, of.figures?.totals.charges), true),
+    numberColumn('Earned', (of) => html`<b>${money(of, of.figures?.earned)}</b>`),
+    numberColumn('Sales', (of) => money(of, of.figures?.totals.charges), true),
     numberColumn('Fees', (of) => money(of, of.figures?.totals.fees), true),
     numberColumn('Refunds', (of) => money(of, of.figures?.totals.refunds), true),
     numberColumn(
@@ -62,6 +63,9 @@ function overview(of: AccountChapter, lastRun: LastRun | undefined): Html {
       },
       true,
     ),
+    ...(isMoved
+      ? [numberColumn<CurrencyChapter>('Loans and transfers', (of) => money(of, of.figures?.totals.transfers), true)]
+      : []),
     textColumn('Settlements', ({ settlements }) => settlementsText(settlements)),
   ]);
   return html`${chapters.length === 0 ? html`<p class="none">No amounts and no settlements in this time.</p>` : table}
@@ -81,7 +85,7 @@ function overview(of: AccountChapter, lastRun: LastRun | undefined): Html {
 }
 
 function money({ currency }: CurrencyChapter, amount: string | undefined) {
-  return amount === undefined ? '–' : html`${amountsIn(currency)(amount)}<span class="x"> ${currency}</span>`;
+  return amount === undefined ? '–' : shownIn(currency)(amount);
 }
 
 /** `6 closed: all add up to the cent; 1 open`. */
@@ -196,7 +200,7 @@ function currencyChapter({ id, currency, figures, settlements }: CurrencyChapter
     ${
       figures === undefined
         ? html`<p class="none">No amount in ${of} was read by date in this time.</p>`
-        : html`${part('months', 'Net proceeds by month', monthSection(figures))}
+        : html`${part('months', 'Earned by month', monthSection(figures))}
           ${part('hundred', 'Where each 100 of sales goes', hundredSection(figures))}`
     }
     ${part('settlements', 'Settlements', settlementSection(id, currency, settlements))}
@@ -274,7 +278,7 @@ export function reportHtml(
     <header>
       <h1>Financial report of ${lakeText(location)}</h1>
       <p class="lead">
-        As of ${minuteText(isoInstant(now))} UTC. Amounts are exact and each in its own currency; currencies are never
+        As of ${minuteText(isoInstant(now))} UTC. Sums are exact, and each is in its own currency; currencies are never
         added together. Days and months are UTC.
       </p>
       ${accounts.length < 2 ? undefined : accountsText(accounts)}
@@ -326,8 +330,13 @@ function words(): Html {
   return html`<section class="chapter" id="words" aria-labelledby="words-h">
     <h2 class="small" id="words-h">What the words mean</h2>
     <dl>
+      <dt>Earned</dt>
+      <dd>Sales, promotions, fees, taxes, refunds and reimbursements together: what selling brought and cost.</dd>
       <dt>Net proceeds</dt>
-      <dd>The sum of all amounts whose role is net, in the month in which their event stands.</dd>
+      <dd>
+        The sum of all amounts whose role is net, in the month in which their event stands: what was earned, and loans
+        and transfers.
+      </dd>
       ${meanings}
       <dt>Paid, earned, deferred</dt>
       <dd>
@@ -336,6 +345,16 @@ function words(): Html {
       </dd>
       <dt>Refund rate</dt>
       <dd>Orders with a refund, of each 100 orders with a shipment.</dd>
+      <dt>Settlement</dt>
+      <dd>
+        What the marketplace pays out at once, mostly for two weeks: the balance that it begins with and the net of its
+        entries are its total. A payout moves that total to the bank: it earns nothing.
+      </dd>
+      <dt>Rounded</dt>
+      <dd>
+        Amounts stand in the digits of their currency, rounded half to even. One with more digits is underlined with
+        dots, and its title, in print the brackets behind it, has it exactly. Sums are of the exact amounts.
+      </dd>
       <dt>Entry</dt>
       <dd>One amount of one event. An amount of the role memo repeats what others count, and is in no sum.</dd>
     </dl>

@@ -22,9 +22,19 @@ import {
   tableRow,
   textColumn,
   type Html,
+  type Part,
   type TableColumn,
 } from './html.js';
-import { amountsIn, currencyText, difference, minuteText, signOf, sumOf, type AmountText } from './report-amounts.js';
+import {
+  amountsIn,
+  currencyText,
+  difference,
+  minuteText,
+  shownIn,
+  signOf,
+  sumOf,
+  type AmountPart,
+} from './report-amounts.js';
 import { groupedBy, type FigureReader, type FigureRow } from './report-statements.js';
 
 /**
@@ -152,7 +162,7 @@ function detailedOf(figures: readonly SettlementFigures[], detailed: number): Se
 /** Settlements that a table lists, beside all that don't add up; the rest is counted. */
 const mostSettlements = 150;
 
-const columnsIn = (amount: AmountText): TableColumn<SettlementFigures>[] => [
+const columnsIn = (amount: AmountPart): TableColumn<SettlementFigures>[] => [
   textColumn('Settlement', (of) => periodText(of)),
   numberColumn<SettlementFigures>(
     'Beginning balance',
@@ -161,10 +171,10 @@ const columnsIn = (amount: AmountText): TableColumn<SettlementFigures>[] => [
   ),
   numberColumn('Net of its entries', ({ net }) => orDash(net, amount), true),
   numberColumn('Total', ({ settlement: { total } }) => orDash(total, amount)),
-  textColumn('Adds up?', (of) => verdictText(of, amount)),
+  textColumn('Adds up?', verdictText),
 ];
 
-function orDash(text: string | null | undefined, amount: AmountText): string {
+function orDash(text: string | null | undefined, amount: AmountPart): Part {
   return text === null || text === undefined ? '–' : amount(text);
 }
 
@@ -181,7 +191,7 @@ const verdicts: Readonly<Record<Verdict, { readonly sign: string; readonly text:
 export function settlementSection(id: string, currency: string, settlements: readonly SettlementFigures[]): Html {
   if (settlements.length === 0)
     return html`<p class="none">No settlement in ${currencyText(currency)} opened in this time.</p>`;
-  const amount = amountsIn(currency);
+  const amount = shownIn(currency);
   const shown = settlements.filter(({ verdict }, at) => at < mostSettlements || verdict === 'differs');
   const left = settlements.slice(mostSettlements).filter(({ verdict }) => verdict !== 'differs').length;
   const withoutEntries = shown.filter(({ entries, times }) => entries === undefined && times > 0).length;
@@ -225,14 +235,14 @@ function periodText({ settlement: { start, end } }: SettlementFigures): Html {
   return end === null ? html`${from}, open` : html`${from} to ${date(end)}`;
 }
 
-function verdictText({ verdict, apart }: SettlementFigures, amount: AmountText): Html {
+function verdictText({ verdict, apart, currency }: SettlementFigures): Html {
   const { sign, text } = verdicts[verdict];
-  const by = apart === undefined ? undefined : `, ${amount(apart.replace('-', ''))} apart`;
+  const by = apart === undefined ? undefined : `, ${amountsIn(currency)(apart.replace('-', ''))} apart`;
   return html`<span class="verdict"><span class="sign" aria-hidden="true">${sign}</span> ${text}${by}</span>`;
 }
 
 /** The entries behind a settlement, on a click. */
-function behind(of: SettlementFigures, amount: AmountText): Html {
+function behind(of: SettlementFigures, amount: AmountPart): Html {
   const { settlement, times, entries, currency, fault, unknown } = of;
   const summary = times === 0 ? 'No entries' : `${formatCount(times)} ${times === 1 ? 'entry' : 'entries'}`;
   const spoken = html`<span class="spoken"> of the settlement ${periodText(of)} in ${currencyText(currency)}</span>`;
@@ -251,14 +261,14 @@ function behind(of: SettlementFigures, amount: AmountText): Html {
 }
 
 /** How the sum comes about. */
-function reckoning({ settlement, net, sum, currency, apart }: SettlementFigures, amount: AmountText): Html {
+function reckoning({ settlement, net, sum, currency, apart }: SettlementFigures, amount: AmountPart): Html {
   const { beginning, total } = settlement;
   const lines = [
     { label: 'Beginning balance', text: orDash(beginning, amount) },
     { label: 'Net of its entries', text: net === undefined ? 'not loaded' : amount(net) },
     net !== undefined && { label: 'Together', text: amount(sum) },
     { label: 'Total as the service tells it', text: orDash(total, amount) },
-    apart !== undefined && total !== null && { label: 'Apart', text: amount(difference(sum, total)) },
+    apart !== undefined && total !== null && { label: 'Apart', text: amountsIn(currency)(difference(sum, total)) },
   ];
   const rows = lines.filter((line) => line !== false);
   return figureTable(html`How it adds up, in ${currencyText(currency)}`, rows, [
@@ -267,12 +277,12 @@ function reckoning({ settlement, net, sum, currency, apart }: SettlementFigures,
   ]);
 }
 
-function entriesHtml({ currency, net }: SettlementFigures, entries: SettlementEntries, amount: AmountText): Html {
+function entriesHtml({ currency, net }: SettlementFigures, entries: SettlementEntries, amount: AmountPart): Html {
   const { lines, largest } = entries;
   const optional = (text: string | null) => (text === null ? '' : lakeText(text));
   // One in another currency is in no sum.
   const money = (text: string, of: string) =>
-    of === currency ? amount(text) : `${amountsIn(of)(text)} ${currencyText(of)}`;
+    of === currency ? amount(text) : html`${shownIn(of)(text)} ${currencyText(of)}`;
   return html`${figureTable(
     html`Net entries by list, kind and name, in ${currencyText(currency)}`,
     lines,

@@ -75,6 +75,7 @@ tbody th { min-width: 6.2rem; }
 .settlements > tbody > tr:first-child > * { border-bottom: 0; padding-top: .55rem; }
 /* As wide as the figures above it and no wider: its own tables scroll by themselves. */
 .settlements > tbody > .more > td { padding: 0 0 .45rem; max-width: 0; }
+.rounded { text-decoration: underline dotted; text-underline-offset: .2em; cursor: help; }
 .verdict, .date { white-space: nowrap; }
 .v-adds-up .verdict, .good { color: var(--good); }
 .v-differs .verdict, .bad { color: var(--bad); font-weight: 600; white-space: normal; }
@@ -143,12 +144,22 @@ footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--rule);
   .chart.narrow { display: none; }
   td.x, th.x { display: table-cell; }
   span.x { display: inline; }
+  .rounded { text-decoration: none; }
+  .rounded::after { content: ' (' attr(title) ')'; color: var(--soft); font-size: .8em; }
   .chart, .key { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   h2, h3, h4, caption { break-after: avoid; }
   figure, tr:not(.more) { break-inside: avoid; }
   /* Sums stand at the end of a table, not at the end of each page of it. */
   tfoot { display: table-row-group; }
-  .chapter { break-before: page; border-top: 0; }
+  .chapter { margin-top: 1.6rem; }
+  main > section + section { break-before: page; }
+  h4 { margin: 1.3rem 0 .5rem; }
+  figure { margin: .3rem 0 .6rem; }
+  section[id$='-months'] .chart.wide, section[id$='-refunds'] .chart.wide { max-height: 62mm; }
+  footer { margin-top: 1.2rem; break-before: avoid; }
+  th, td { padding: .22rem .4rem; }
+  .settlements > tbody > tr:first-child > * { border-bottom: 1px solid var(--rule); padding-top: .22rem; }
+  .settlements > tbody > .more:not(:has([open])) { display: none; }
   details:not([open]) { display: none; }
 }
 `;

@@ -12,7 +12,7 @@ import {
   type Html,
   type TableColumn,
 } from './html.js';
-import { amountsIn, currencyText, minuteText } from './report-amounts.js';
+import { shownIn, currencyText, minuteText } from './report-amounts.js';
 import type { FigureReader, FigureRow } from './report-statements.js';
 
 /** What of the lake's rows nobody expected: it is in no figure, or in none that is certain. */
@@ -51,7 +51,7 @@ export function warningsSection(warnings: WarningFigures, lastRun: LastRun | und
     listColumn,
     textColumn('Path', ({ path }) => lakeCode(path)),
     numberColumn('Times', ({ times }) => formatCount(times)),
-    numberColumn('Sum', ({ total, currency }) => `${amountsIn(currency)(total)} ${currencyText(currency)}`),
+    numberColumn('Sum', ({ total, currency }) => html`${shownIn(currency)(total)} ${currencyText(currency)}`),
   ])}
   ${warningTable('Amounts that DECIMAL(18,6) cannot hold, or that are no numbers', 'they are', inexactAmounts, [
     listColumn,

@@ -5,7 +5,7 @@ export const reportCommand: CommandDefinition = {
   name: 'report',
   about: 'Write an HTML report of the lake',
   more:
-    'Writes one HTML file that needs nothing else: net proceeds by month, where each 100 of sales goes, settlements and\n' +
+    'Writes one HTML file that needs nothing else: what was earned by month, where each 100 of sales goes, settlements and\n' +
     'their totals with the entries behind them, fees, SKUs, refunds, coverage, late arrivals and warnings. Each currency\n' +
     'has figures of its own. It replaces no file but an earlier report.',
   options: {

@@ -62,7 +62,7 @@ test('one day is a report too, and gaps stand in the calendar and as a list', as
   expect(html).toContain('Calendar: 2 of 7 days loaded, 1 in part, 4 missing.');
   const single = await reported(lake, { from: '2025-02-22', to: '2025-02-23' });
   expect(single.page.table(`${single.page.chapter('USD')}-months`)).toMatchObject([
-    { Month: '2025-02', 'Net proceeds': '21.335' },
+    { Month: '2025-02', Earned: '21.34' },
   ]);
 });
 
@@ -74,7 +74,7 @@ test('imported days are told apart from loaded ones', async () => {
   });
   const { page } = await reported({ root, clock });
   expect(page.texts('#a1-coverage figcaption')).toEqual(['financial-events: 0 of 16 days loaded, 16 imported only.']);
-  expect(page.table(`${page.chapter('USD')}-months`).at(-1)?.['Net proceeds']).toBe('261.38');
+  expect(page.table(`${page.chapter('USD')}-months`).at(-1)?.['Earned']).toBe('261.38');
   expect(page.texts('.look li')).toContain('financial-events: 0 of 16 days loaded, 16 imported only.');
 });
 
@@ -100,10 +100,10 @@ test('twenty currencies have a chapter each, and a month that lost money is belo
   expect(currencies).toBe(21);
   expect(page.texts('nav a').slice(1, 21)).toEqual(codes);
   for (const code of codes) {
-    expect(page.table(`${page.chapter(code)}-months`)).toMatchObject([{ 'Net proceeds': '98.90' }]);
+    expect(page.table(`${page.chapter(code)}-months`)).toMatchObject([{ Earned: '98.90' }]);
   }
   // 20 × (−5 + 1).
-  expect(page.table(`${page.chapter('USD')}-months`)).toMatchObject([{ Month: '2025-03', 'Net proceeds': '-80.00' }]);
+  expect(page.table(`${page.chapter('USD')}-months`)).toMatchObject([{ Month: '2025-03', Earned: '-80.00' }]);
   expect(page.texts(`#${page.chapter('USD')}-hundred .none`)).toEqual([
     'Nothing was charged in this time, so there is nothing to part.',
   ]);
@@ -126,7 +126,7 @@ describe('what was read again', () => {
     const { page } = await reported({ root, clock });
     const months = page.table('a1-late');
     expect(months).toEqual([
-      { Month: '2025-03', Appeared: '0', Vanished: '1', 'Net changed by': '-21.335', 'Last noticed': '2025-03-09' },
+      { Month: '2025-03', Appeared: '0', Vanished: '1', 'Net changed by': '-21.34', 'Last noticed': '2025-03-09' },
       { Month: '2025-02', Appeared: '1', Vanished: '0', 'Net changed by': '7.10', 'Last noticed': '2025-03-09' },
     ]);
     expect(page.table('a1-late', 1)).toEqual([
@@ -139,7 +139,7 @@ describe('what was read again', () => {
       },
     ]);
     expect(page.table('a1-late', 2)).toMatchObject([
-      { Change: 'vanished', Dated: '2025-03-07', Order: '111-0000000-0000015', Net: '21.335 USD' },
+      { Change: 'vanished', Dated: '2025-03-07', Order: '111-0000000-0000015', Net: '21.34 USD' },
       { Change: 'appeared', Dated: '2025-02-23', Order: '111-0000000-0000099', Net: '7.10 USD' },
     ]);
     const [told = ''] = page.texts('#a1-late .note');
@@ -219,7 +219,7 @@ test('three years of months are charted and listed', async () => {
   const { page } = await reported(lake);
   const section = `${page.chapter('USD')}-months`;
   expect(page.table(section)).toHaveLength(38);
-  const drawn = page.texts(`#${section} svg.wide title`).filter((text) => text.includes('net proceeds'));
+  const drawn = page.texts(`#${section} svg.wide title`).filter((text) => text.includes(', earned:'));
   expect(drawn).toHaveLength(37);
-  expect(drawn[5]).toBe('2022-06, net proceeds: -24.00 USD');
+  expect(drawn[5]).toBe('2022-06, earned: -24.00 USD');
 });

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { amountsIn } from '../../../src/app/report/report-amounts.js';
+import { roundedDecimal } from '../../../src/core/text/money.js';
 import type { Database } from '../../../src/core/duckdb/connection.js';
 import { database } from '../lake-run.js';
 import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
@@ -18,39 +20,44 @@ afterAll(() => {
 
 const duckdb = (): Promise<Database> => database(lake.root, lake.clock);
 
-test('net proceeds by month and their parts are those of SQL', async () => {
+/** As a table shows an amount. */
+const shown = (amount: unknown, currency: string) =>
+  amountsIn(currency)(roundedDecimal(String(amount), currency === 'JPY' ? 0 : 2));
+
+test('what was earned by month and its parts are those of SQL, rounded half to even', async () => {
   const rows = await (
     await duckdb()
   ).rows(
-    "SELECT currency, month, sum(amount)::VARCHAR AS net, coalesce(sum(amount) FILTER (kind = 'fee' AND event_list <> " +
+    "SELECT currency, month, sum(amount) FILTER (kind <> 'loan')::VARCHAR AS earned, coalesce(sum(amount) FILTER (kind = 'fee' AND event_list <> " +
       "'RefundEventList'), 0)::DECIMAL(18,6)::VARCHAR AS fees, coalesce(sum(amount) FILTER (event_list = 'RefundEventList'), " +
       "0)::DECIMAL(18,6)::VARCHAR AS refunds FROM entries WHERE role = 'net' GROUP BY ALL ORDER BY ALL",
   );
   expect(rows).toHaveLength(4);
-  for (const { currency, month, net, fees, refunds } of rows) {
-    const shown = report.page.table(`${report.page.chapter(String(currency))}-months`);
-    const row = shown.find((cells) => cells['Month'] === month);
-    expect(read(row?.['Net proceeds'] ?? '')).toBe(net);
-    expect(read(row?.['Fees'] ?? '')).toBe(fees);
-    expect(read(row?.['Refunds'] ?? '0')).toBe(refunds);
+  for (const { currency, month, earned, fees, refunds } of rows) {
+    const months = report.page.table(`${report.page.chapter(String(currency))}-months`);
+    const row = months.find((cells) => cells['Month'] === month);
+    expect(row?.['Earned']).toBe(shown(earned, String(currency)));
+    expect(row?.['Fees']).toBe(shown(fees, String(currency)));
+    expect(row?.['Refunds'] ?? shown('0', String(currency))).toBe(shown(refunds, String(currency)));
   }
   const usd = report.page.table(`${report.page.chapter('USD')}-months`);
   expect(usd.map((row) => row['Month'])).toEqual(['2025-02', '2025-03', 'All']);
-  // 16 × (25.10 − 3.765) − 2 × 39.99 − 1 − 2 × 25.10 + 3.765 + 1,000,000.5; what doesn't fit a decimal is left out.
-  expect(usd[2]?.['Net proceeds']).toBe('1,000,214.445');
+  // 16 × (25.10 − 3.765) − 2 × 39.99 − 1 − 2 × 25.10 + 3.765 = 213.945; what doesn't fit a decimal is left out.
+  expect([usd[2]?.['Earned'], usd[2]?.['Loans and transfers']]).toEqual(['213.94', '1,000,000.50']);
+  expect(report.html).toContain('<span class="rounded" title="213.945">213.94</span>');
 });
 
 test('where each 100 goes leaves loans out, and says what they come to', () => {
   const section = `${report.page.chapter('USD')}-hundred`;
   const rows = report.page.table(section);
   expect(rows.map((row) => [row[''], row['Amount'], row['Of each 100']])).toEqual([
-    ['Charges', '401.60', '100.00'],
+    ['Sales', '401.60', '100.00'],
     ['Fees', '-141.22', '-35.16'],
-    ['Refunds', '-46.435', '-11.56'],
-    ['Left', '213.945', '53.27'],
+    ['Refunds', '-46.44', '-11.56'],
+    ['Earned', '213.94', '53.27'],
   ]);
   expect(report.page.texts(`#${section} .note`)).toEqual([
-    'Left, 213.945, and loans and transfers, 1,000,000.50, make the net proceeds of 1,000,214.445 USD.',
+    'Earned, 213.94, and loans and transfers, 1,000,000.50, make the net proceeds of 1,000,214.44 USD.',
   ]);
 });
 
@@ -68,11 +75,11 @@ test('each settlement is held against its total, and its entries stand behind it
   const lines = report.page.table(euro, 2);
   expect(lines.map((row) => [row['Kind'], row['Times'], row['Amount']])).toEqual([
     ['adjustment', '1', '-30.00'],
-    ['charge', '1', '10.005'],
+    ['charge', '1', '10.00'],
     ['fee', '1', '-1.10'],
-    ['', '', '-21.095'],
+    ['', '', '-21.10'],
   ]);
-  expect(report.page.table(euro, 3).map((row) => row['Amount'])).toEqual(['-30.00', '10.005', '-1.10']);
+  expect(report.page.table(euro, 3).map((row) => row['Amount'])).toEqual(['-30.00', '10.00', '-1.10']);
 });
 
 test('what asks for a second look is named first', () => {
@@ -93,7 +100,7 @@ test('refund rate, SKUs and fees', async () => {
     'Refund rate': '12.50 %',
   });
   const skus = report.page.table(`${report.page.chapter('EUR')}-skus`);
-  expect(skus).toMatchObject([{ SKU: longSku, Orders: '1', Charges: '10.005', Fees: '-1.10', Net: '8.905' }]);
+  expect(skus).toMatchObject([{ SKU: longSku, Orders: '1', Sales: '10.00', Fees: '-1.10', Net: '8.90' }]);
   const [row] = await (
     await duckdb()
   ).rows(
@@ -145,7 +152,7 @@ test('the same lake at the same instant gives the same bytes', async () => {
 
 test('a range bounds every figure, and settlements by when they opened', async () => {
   const { page } = await reported(lake, { from: '2025-03-01', to: '2025-03-05' });
-  expect(page.table(`${page.chapter('USD')}-months`)).toMatchObject([{ Month: '2025-03', Charges: '100.40' }]);
+  expect(page.table(`${page.chapter('USD')}-months`)).toMatchObject([{ Month: '2025-03', Sales: '100.40' }]);
   expect(page.texts('#a1 > .lead')).toEqual(['What stands from 2025-03-01 to 2025-03-05, the end excluded.']);
   expect(page.texts('.verdict').filter((text) => text.startsWith('✗') || text.startsWith('✓'))).toHaveLength(1);
   expect(() => page.chapter('JPY')).toThrow();
