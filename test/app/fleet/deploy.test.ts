@@ -1,11 +1,13 @@
 import { access, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { commands } from '../../../src/cli/commands.js';
 import { parseConfiguration } from '../../../src/app/configuration/configuration.js';
 import { fleetKeys } from '../../../src/app/fleet/redis.js';
 import { version } from '../../../src/core/version.js';
+import { createRunMetrics } from '../../../src/observe/metrics/run-metrics.js';
+import { systemClock } from '../../../src/core/clock.js';
 import { builtCommand } from '../built-command.js';
 import { temporaryFolder } from '../lake-run.js';
 
@@ -48,8 +50,11 @@ interface Manifest {
   };
 }
 
+/** What isn't for Kubernetes. */
+const others = ['alerts.yaml', 'compose.yaml'];
+
 async function manifests(): Promise<Manifest[]> {
-  const files = (await readdir('deploy')).filter((name) => name.endsWith('.yaml'));
+  const files = (await readdir('deploy')).filter((name) => name.endsWith('.yaml') && !others.includes(name));
   const all: Manifest[] = [];
   for (const file of files) {
     for (const document of parseAllDocuments(await readFile(join('deploy', file), 'utf8'))) {
@@ -106,7 +111,7 @@ test('the configuration is one, and secrets are named only', async () => {
 });
 
 test("the image's files are there, and its entry point starts", async () => {
-  const text = await readFile('deploy/Containerfile', 'utf8');
+  const text = await readFile('deploy/Dockerfile', 'utf8');
   const copied = [...text.matchAll(/^COPY (?!--)(.+) \S+$/gm)].flatMap(([, paths = '']) => paths.split(' '));
   expect(copied).toContain('package.json');
   for (const path of copied) await expect(access(path)).resolves.toBeUndefined();
@@ -159,13 +164,77 @@ test('a network policy for each pod lets in and out what it needs alone', async 
 test('each image has a pinned tag, and a place for its digest', async () => {
   const all = await manifests();
   const kustomization = all.find(({ kind }) => kind === 'Kustomization');
-  const files = (await readdir('deploy')).filter((name) => name.endsWith('.yaml') && name !== 'kustomization.yaml');
+  const files = (await readdir('deploy')).filter(
+    (name) => name.endsWith('.yaml') && ![...others, 'kustomization.yaml'].includes(name),
+  );
   expect(kustomization?.resources?.toSorted()).toEqual(files.toSorted());
   const images = all.flatMap(({ spec }) => spec?.template?.spec.containers ?? []).map(({ image }) => image);
   const pinned = kustomization?.images?.map(({ name, newTag }) => `${name}:${newTag ?? ''}`);
   expect([...new Set(images)].toSorted()).toEqual(pinned?.toSorted());
   for (const image of images) expect(image).toMatch(/:\d+\.\d+(\.\d+)?$/);
-  const containerfile = await readFile('deploy/Containerfile', 'utf8');
+  const containerfile = await readFile('deploy/Dockerfile', 'utf8');
   expect(containerfile.match(/^FROM .*$/gm)).toEqual(['FROM ${NODE} AS build', 'FROM ${NODE}']);
   expect(containerfile).toMatch(/^USER \d+:\d+$/m);
+});
+
+interface Service {
+  readonly image: string;
+  readonly command?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly depends_on?: Readonly<Record<string, unknown>>;
+}
+
+test('the composed fleet has commands, options and a configuration that there are', async () => {
+  const compose = parse(await readFile('deploy/compose.yaml', 'utf8'), { merge: true }) as {
+    readonly services: Readonly<Record<string, Service>>;
+    readonly configs: Readonly<Record<string, { readonly content: string }>>;
+  };
+  const services = Object.entries(compose.services);
+  const ours = services.filter(([, { image }]) => image === `ledgerlake:${version}`);
+  expect(ours.map(([name]) => name)).toEqual(['emulator', 'worker', 'enqueue']);
+  for (const [, { command = [], environment, depends_on: needs = {} }] of ours) {
+    const known = commands.find(({ name }) => name === command[0]);
+    expect(known?.name).toBe(command[0]);
+    for (const word of command.filter((text) => text.startsWith('--'))) {
+      expect(Object.keys(known?.options ?? {})).toContain(word.slice(2));
+    }
+    expect(environment).toMatchObject({ REDIS_URL: 'redis://redis:6379', AWS_ENDPOINT_URL_S3: 'http://s3:9000' });
+    for (const name of Object.keys(needs)) expect(Object.keys(compose.services)).toContain(name);
+  }
+  for (const [, { image }] of services) expect(image).toMatch(/:[\w.-]+\d$|Z$/);
+  const text = compose.configs['ledgerlake']?.content ?? '';
+  const { accounts } = parseConfiguration(Buffer.from(text), 'compose', '/');
+  expect([...accounts.keys()]).toEqual(['north', 'south']);
+});
+
+test('alerts and the dashboard name metrics that there are', async () => {
+  const recorder = createRunMetrics(systemClock);
+  recorder.emit({ event: 'worker-started', fleet: 'ledgerlake', redis: 'redis://redis', concurrency: 1 });
+  const text = await recorder.text();
+  const metrics = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name = '', type]) =>
+    type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+  );
+  expect(metrics.length).toBeGreaterThan(20);
+  const rules = parse(await readFile('deploy/alerts.yaml', 'utf8')) as {
+    readonly groups: readonly { readonly rules: readonly { readonly alert: string; readonly expr: string }[] }[];
+  };
+  const dashboard = JSON.parse(await readFile('deploy/grafana.json', 'utf8')) as {
+    readonly panels: readonly { readonly targets: readonly { readonly expr: string }[] }[];
+  };
+  const queries = [
+    ...rules.groups.flatMap((group) => group.rules.map(({ expr }) => expr)),
+    ...dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
+  ];
+  expect(queries.length).toBeGreaterThan(15);
+  for (const query of queries) {
+    const named = query.match(/ledgerlake_\w+/g) ?? [];
+    expect(named.length, query).toBeGreaterThan(0);
+    for (const name of named) expect(metrics, query).toContain(name);
+  }
+});
+
+test('the workflow runs the gate on each Node that is supported', async () => {
+  const text = await readFile('.github/workflows/test.yaml', 'utf8');
+  expect(text).toContain('bash .ci/run');
+  expect(text).toContain('node: [20, 22, 24]');
 });
