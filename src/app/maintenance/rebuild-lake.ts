@@ -14,7 +14,15 @@ import { sharedTags } from '../../lake/files/new-file.js';
 import { defaultLimits, ownFiles, withWorkspace, type Limits, type Workspace } from '../../lake/files/workspace.js';
 import { maintain, type FamilySummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
 import { addSize, bundlesOf, bytesOf, replacing, whileLive, type Bundle } from './file-bundles.js';
-import { pageBytes, rederive, storedSums, type RederivedEntries, type Rederiving } from './rederived-entries.js';
+import {
+  pageBytes,
+  rederive,
+  rederivedSums,
+  storedSums,
+  type RederivedEntries,
+  type RederivedSums,
+  type Rederiving,
+} from './rederived-entries.js';
 
 /** Entries are narrow: less is enough than for files of events. */
 const rebuildLimits: Limits = { ...defaultLimits, memory: '256MB' };
@@ -59,12 +67,22 @@ export async function rebuild(options: RebuildOptions, context: RunContext): Pro
   });
 }
 
-/** A bundle whose entries are derived again and handed over to the writer. */
+/** A bundle whose entries are derived again. */
 interface Begun {
   readonly bundle: Bundle;
   /** Holds its files alone. */
   readonly workspace: Workspace;
-  /** Undefined where not all of the stored entries are in the lake as their commit says. */
+  readonly entries: Same | Written;
+}
+
+/** The stored entries come to the same. */
+interface Same {
+  readonly same: RederivedSums;
+}
+
+/** They don't, or nobody knows yet: those that are derived again are handed over to the writer. */
+interface Written {
+  /** Undefined where these aren't in the lake as their commit says, or were found to differ. */
   readonly stored: readonly ParquetSource[] | undefined;
   readonly rederiving: Rederiving;
 }
@@ -85,6 +103,8 @@ class FamilyRebuild {
   readonly #context: RebuildContext;
   /** Main files, with what they reference, whose entries are what they should be, or are being derived. */
   readonly #seen = new Set<string>();
+  /** Whether the last file's entries differed: then those of the next one most likely do, and are written at once. */
+  #isDiffering = false;
 
   constructor(context: RebuildContext) {
     this.#context = context;
@@ -132,8 +152,14 @@ class FamilyRebuild {
     const begun = await whileLive(lake, family, [bundle], async () => {
       const file = await checkedSource(lake.store, lake.table(family.main.name), bundle.main, workspace);
       const stored = await this.#storedEntries(bundle, workspace);
-      const rederiving = await rederive(workspace, writer, { table, derivation }, bundle.main, file, signal);
-      return { bundle, workspace, stored, rederiving };
+      const derived = { table, derivation };
+      const isFirst = stored !== undefined && !this.#isDiffering;
+      if (isFirst) {
+        const same = await rederivedSums(workspace, derived, bundle.main, file, signal);
+        if (same.sums.equals(await storedSums(table, stored))) return { bundle, workspace, entries: { same } };
+      }
+      const rederiving = await rederive(workspace, writer, derived, bundle.main, file, signal);
+      return { bundle, workspace, entries: { stored: isFirst ? undefined : stored, rederiving } };
     });
     if (begun === undefined) await workspace.clear();
     return begun;
@@ -160,12 +186,14 @@ class FamilyRebuild {
   }
 
   /** Commits what differs, and takes the bundle's files out of the workspace. */
-  async #finish({ bundle, workspace, stored, rederiving }: Begun): Promise<void> {
+  async #finish({ bundle, workspace, entries }: Begun): Promise<void> {
     const { run, family, table, summary } = this.#context;
     const { lake, emit } = run;
-    const rederived = await rederiving.entries;
-    const isSame = stored !== undefined && rederived.sums.equals(await storedSums(table, stored));
-    if (!isSame && !(await this.#commit(bundle, rederived))) {
+    const written = 'same' in entries ? undefined : await this.#differing(entries);
+    const rederived = 'same' in entries ? entries.same : await entries.rederiving.entries;
+    const isSame = written === undefined;
+    this.#isDiffering = !isSame;
+    if (!isSame && !(await this.#commit(bundle, written))) {
       // Another run has replaced it meanwhile.
       await lake.refresh();
     } else {
@@ -182,6 +210,13 @@ class FamilyRebuild {
       });
     }
     await workspace.clear();
+  }
+
+  /** Entries that were written and differ from the stored ones. */
+  async #differing({ stored, rederiving }: Written): Promise<RederivedEntries | undefined> {
+    const entries = await rederiving.entries;
+    const isSame = stored !== undefined && entries.sums.equals(await storedSums(this.#context.table, stored));
+    return isSame ? undefined : entries;
   }
 
   /** Commits the entries of a bundle in the place of the stored ones; false where another run replaced the bundle meanwhile. */

@@ -1,10 +1,10 @@
 import type { RecordBatch } from 'apache-arrow';
 import { instantCells, textCells } from '../../core/columns/column-data.js';
-import type { ColumnMemory } from '../../core/columns/memory.js';
+import { ReusedMemory, type ColumnMemory } from '../../core/columns/memory.js';
 import { RowSums } from '../../core/columns/row-sums.js';
 import type { Table } from '../../core/columns/table.js';
 import type { Derivation, DerivedBatch, StoredCells } from '../../engine/run/derivation.js';
-import type { SizedWriter } from '../../core/parquet/thread.js';
+import { columnBytes, type SizedWriter } from '../../core/parquet/thread.js';
 import { type ParquetSource, keyValueMetadata, parquetBatches } from '../../core/parquet/wasm.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
@@ -75,13 +75,17 @@ export function pageBytes({ size }: Add): number {
   return size * 4;
 }
 
-/** The entries of one file of events, derived again. */
-export interface RederivedEntries {
+/** What the entries of one file of events come to, derived again. */
+export interface RederivedSums {
   readonly events: number;
   readonly rows: number;
   readonly net: NetSums;
   /** Sums of the rows' hashes. */
   readonly sums: RowSums;
+}
+
+/** The same, with the entries. */
+export interface RederivedEntries extends RederivedSums {
   /** All of them as one local file; undefined where there is none. */
   readonly file: () => Promise<LocalParquet | undefined>;
 }
@@ -93,8 +97,31 @@ export interface Rederiving {
 }
 
 /**
- * Derives the entries of a file of events again, whose commit is `main`: in batches, so that memory doesn't grow with the file.
- * Comes back once the writer has all of their rows.
+ * Derives the entries of a file of events again, whose commit is `main`, for what they come to: nothing is written, which is
+ * most of the work.
+ *
+ * @throws Error where the bytes are no Parquet file of events, or the signal's reason
+ */
+export async function rederivedSums(
+  workspace: Workspace,
+  derived: DerivedTable,
+  main: Add,
+  file: ParquetSource,
+  signal: AbortSignal,
+): Promise<RederivedSums> {
+  const memory = new ReusedMemory(columnBytes);
+  const tally = new Tally(derived.table);
+  for await (const batch of rederivedBatches(derived, file, batchBytesOf(workspace, main), memory)) {
+    signal.throwIfAborted();
+    tally.add(batch);
+    memory.clear();
+  }
+  return tally.sums();
+}
+
+/**
+ * Derives the entries of a file of events again, whose commit is `main`, and writes them: in batches, so that memory doesn't
+ * grow with the file. Comes back once the writer has all of their rows.
  *
  * @throws Error where the bytes are no Parquet file of events, what the writer throws, or the signal's reason
  */
@@ -109,33 +136,50 @@ export async function rederive(
   const { table } = derived;
   const metadata = await metadataLike(main, file);
   const files: Promise<LocalParquet>[] = [];
-  const nets: NetSums[] = [];
-  const sums = new RowSums(table);
-  let events = 0;
-  const { rawBytes } = workspace.limits;
-  // Several are in memory at once: what doesn't fit into one goes in smaller ones.
-  const batchBytes = pageBytes(main) > rawBytes ? Math.ceil(rawBytes / 3) : rawBytes;
-  for await (const batch of rederivedBatches(derived, file, batchBytes, writer.memory)) {
+  const tally = new Tally(table);
+  for await (const batch of rederivedBatches(derived, file, batchBytesOf(workspace, main), writer.memory)) {
     signal.throwIfAborted();
-    events += batch.sources;
-    nets.push(batch.net);
+    tally.add(batch);
     if (batch.rows.numRows === 0) continue;
-    sums.add(batch.rows);
     const taken = await writer.take(table, batch.rows, metadata);
     files.push(keptFile(taken, workspace.keep));
   }
   const written = async (): Promise<RederivedEntries> => {
     const locals = await Promise.all(files);
-    const rows = locals.reduce((sum, local) => sum + local.rows, 0);
     const paths = locals.map(({ path }) => path);
     const select = (range: string) => `SELECT * FROM ${rowsIn(paths)} WHERE ${range}`;
     const joined = () => sortedFile(workspace, table, { paths, metadata, select }, { signal });
-    return {
-      ...{ events, rows, net: addNets(nets), sums },
-      file: () => (locals.length > 1 ? joined() : Promise.resolve(locals[0])),
-    };
+    return { ...tally.sums(), file: () => (locals.length > 1 ? joined() : Promise.resolve(locals[0])) };
   };
   return { entries: handled(written()) };
+}
+
+/** Several are in memory at once: what doesn't fit into one goes in smaller ones. */
+function batchBytesOf({ limits: { rawBytes } }: Workspace, main: Add): number {
+  return pageBytes(main) > rawBytes ? Math.ceil(rawBytes / 3) : rawBytes;
+}
+
+/** Counts batches of entries. */
+class Tally {
+  readonly #sums: RowSums;
+  readonly #nets: NetSums[] = [];
+  #events = 0;
+  #rows = 0;
+
+  constructor(table: Table) {
+    this.#sums = new RowSums(table);
+  }
+
+  add({ rows, net, sources }: DerivedBatch): void {
+    this.#events += sources;
+    this.#rows += rows.numRows;
+    this.#nets.push(net);
+    if (rows.numRows > 0) this.#sums.add(rows);
+  }
+
+  sums(): RederivedSums {
+    return { events: this.#events, rows: this.#rows, net: addNets(this.#nets), sums: this.#sums };
+  }
 }
 
 /** The metadata that the file's own slice gave it, by this version of the program. */

@@ -234,7 +234,7 @@ export interface ThreadLimits {
 export const threadLimits: ThreadLimits = { from: availableParallelism() > 1 ? 48_000_000 : Infinity };
 
 /** More than the columns of a part of an import take. */
-const columnBytes = 16_000_000;
+export const columnBytes = 16_000_000;
 
 /** Writes on its caller's thread as long as the input is small, and on a thread of its own from then on. */
 export class SizedWriter implements ParquetWriter {
