@@ -1,3 +1,4 @@
+import { isoInstant } from '../../core/numeric/instant.js';
 import { sqlType, type Column, type Table } from '../../core/columns/table.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import { transactionEntries, transactions } from '../../sources/finances/api-2024-06-19/transaction-tables.js';
@@ -69,3 +70,20 @@ export const asKnownMacros: readonly string[] = [
   ...macrosOf(events, entries),
   ...macrosOf(transactions, transactionEntries),
 ];
+
+/**
+ * What is to be said of a statement that asks what was known before the lake was first loaded, at `firstLoad`
+ * (milliseconds since 1970): then nothing was, and the rows are those of the first load. Undefined for any other.
+ */
+export function knownTooEarly(statement: string, firstLoad: number | undefined): string | undefined {
+  for (const [, name = '', text = ''] of statement.matchAll(/(\w+_as_known)\s*\(\s*'([^']*)'/gi)) {
+    const zoned = /(?:Z|[+-]\d\d(?::?\d\d)?)$/i.test(text) || !/\d:\d/.test(text) ? text : `${text}Z`;
+    const instant = Date.parse(zoned.replace(' ', 'T'));
+    if (firstLoad === undefined || Number.isNaN(instant) || instant >= firstLoad) continue;
+    return (
+      `${name}: this lake was first loaded at ${isoInstant(firstLoad)}, after ${isoInstant(instant)}: nothing was known then, ` +
+      'and the rows are those of the first load, as far as they stand unchanged'
+    );
+  }
+  return undefined;
+}

@@ -28,6 +28,8 @@ export interface LakeReader {
   readonly tables: readonly LakeTable[];
   /** Its committed files as of then. */
   readonly lakeFiles: () => Promise<LakeFiles>;
+  /** When it was first loaded, in milliseconds since 1970; undefined for an empty one. */
+  readonly firstLoad: number | undefined;
   /** As `sliceAt`. */
   readonly sliceOf: (address: string) => string | undefined;
 }
@@ -56,6 +58,7 @@ export async function openLakeReader(
       await lake.refresh();
       return lake.committedFiles();
     },
+    firstLoad: lake.tables.flatMap(({ createdAt }) => createdAt ?? []).toSorted((one, other) => one - other)[0],
     sliceOf: (address) => sliceAt(lake, address),
   };
 }

@@ -22,19 +22,21 @@ export const sqlCommand: CommandDefinition = {
   run: async (given, { clock, signal, log }) => {
     const format = readFormat(given);
     const lake = await readLake(given);
-    const [{ runSql }, { openLakeReader }, { asKnownMacros }, { viewStatements }, { historyPath }] = await Promise.all([
-      import('../sql-shell/run-sql.js'),
-      import('../../app/query/lake-files.js'),
-      import('../../app/query/as-known.js'),
-      import('../../app/query/transaction-views.js'),
-      import('../sql-shell/history-file.js'),
-    ]);
+    const [{ runSql }, { openLakeReader }, { asKnownMacros, knownTooEarly }, { viewStatements }, { historyPath }] =
+      await Promise.all([
+        import('../sql-shell/run-sql.js'),
+        import('../../app/query/lake-files.js'),
+        import('../../app/query/as-known.js'),
+        import('../../app/query/transaction-views.js'),
+        import('../sql-shell/history-file.js'),
+      ]);
     const reader = await openLakeReader(lake, clock, log);
     return runSql({
       query: given.text('QUERY'),
       format,
       location: lake,
       ...reader,
+      noteOn: (statement) => knownTooEarly(statement, reader.firstLoad),
       macros: [...asKnownMacros, ...viewStatements(reader.tables)],
       input: process.stdin,
       output: process.stdout,

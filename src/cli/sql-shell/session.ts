@@ -6,6 +6,7 @@ import { createViews, type LakeFiles, type LakeTable } from '../../core/duckdb/v
 import type { Writable } from 'node:stream';
 import type { Rows } from '../../core/text/rows.js';
 import type { Database, QueryResult } from '../../core/duckdb/connection.js';
+import { printable } from '../../core/printable.js';
 import { openOutputFile, type OutputFile } from '../../core/io/output-file.js';
 
 export interface SessionOptions {
@@ -19,6 +20,8 @@ export interface SessionOptions {
   readonly output: Output;
   readonly errorOutput: Writable;
   readonly signal?: AbortSignal | undefined;
+  /** What is to be said of a statement, before its result. */
+  readonly noteOn?: (statement: string) => string | undefined;
   /** Statements that create macros and further views over the views. */
   readonly macros?: readonly string[];
 }
@@ -56,7 +59,10 @@ export class Session {
    * LedgerlakeError: SQL with DuckDB's message, or STOPPED; when `signal`, instead of the session's, aborts, its reason.
    */
   async run(statement: string, signal = this.#options.signal): Promise<boolean> {
-    return this.#print(await this.#query(statement, signal));
+    const result = await this.#query(statement, signal);
+    const note = this.#options.noteOn?.(statement);
+    if (note !== undefined) await writeText(this.#options.errorOutput, [`${printable(note)}\n`]);
+    return this.#print(result);
   }
 
   /** Runs one statement and drops what it gives. */

@@ -78,6 +78,11 @@ export class DeltaTable {
     return fileColumns(this.schema, this.#metaData);
   }
 
+  /** When its log began, in milliseconds since 1970; undefined where it hasn't or doesn't say. */
+  get createdAt(): number | undefined {
+    return this.#metaData?.createdTime;
+  }
+
   /** The file's path within the lake. */
   pathOf(add: Pick<Add, 'path'>): string {
     return `${this.schema.name}/${decodeURIComponent(add.path)}`;

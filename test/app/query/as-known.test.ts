@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { asKnownMacros } from '../../../src/app/query/as-known.js';
+import { asKnownMacros, knownTooEarly } from '../../../src/app/query/as-known.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { lakeTables, openLakeReader } from '../../../src/app/query/lake-files.js';
 import { createViews } from '../../../src/core/duckdb/views.js';
@@ -135,4 +135,18 @@ test('transactions are as they were, each with its status and its amounts, also 
 
 test('the documentation shows one', async () => {
   expect(await readFile('docs/queries.md', 'utf8')).toMatch(/```sql[^`]*entries_as_known\('/);
+});
+
+test('an instant before the first load is said', () => {
+  const first = Date.parse('2026-02-01T04:00:00Z');
+  const early = "SELECT count(*) FROM entries_as_known('2026-01-31')";
+  expect(knownTooEarly(early, first)).toBe(
+    'entries_as_known: this lake was first loaded at 2026-02-01T04:00:00.000Z, after 2026-01-31T00:00:00.000Z: nothing was ' +
+      'known then, and the rows are those of the first load, as far as they stand unchanged',
+  );
+  expect(knownTooEarly("FROM events_as_known ( '2026-02-01 03:59:59' )", first)).toContain('events_as_known: ');
+  for (const text of ['2026-02-01T04:00:00Z', '2026-02-01 04:00', '2026-02-01T06:00:00+02:00', 'now', '2027-01-01']) {
+    expect([text, knownTooEarly(`FROM events_as_known('${text}')`, first)]).toEqual([text, undefined]);
+  }
+  expect(knownTooEarly(early, undefined)).toBeUndefined();
 });
