@@ -1,7 +1,7 @@
 import { recordCollector, type RecordPage } from '../src/sources/custom/record-collector.js';
 import { summaryRow } from '../src/sources/finances/api-2024-06-19/record-rows.js';
 import { settlementSummaries } from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
-import { recordPages, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/transactions-api.js';
+import { summaryPages, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/transactions-api.js';
 import { settlementSlicing, type SettlementSlice } from '../src/sources/finances/api-2024-06-19/settlement-slicing.js';
 import { limits } from '../src/sources/finances/api-2024-06-19/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
@@ -22,10 +22,7 @@ export const settlementSummariesPipeline: FinancesPipeline<SettlementSlice, Reco
   ...settlementSlicing({ pipeline: name, table: settlementSummaries.name, transactions: transactionsPipeline }),
   pace: (upstream) => upstream.transactions.pace(operation),
   judge: transactionsVerdict,
-  pages: ({ settlement }, reading) => {
-    const parameters = { relatedIdentifierName: 'SETTLEMENT_ID', relatedIdentifierValue: settlement };
-    return recordPages({ operation, parameters }, reading);
-  },
+  pages: ({ settlement }, reading) => summaryPages(settlement, reading),
   collect: ({ settlement, month }) =>
     recordCollector({
       ...{ file: name, table: settlementSummaries, month },

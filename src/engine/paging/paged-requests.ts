@@ -101,7 +101,9 @@ export function apiClient<Q extends Query, P extends ApiPage>(options: ApiClient
     if (isHtml(answer.body)) throw new WebPage(operation, used.bytes(answer.body.subarray(0, errorBytes)), setting);
     if (used.isIn(answer.body)) throw repeatedSecret(operation, setting);
     try {
-      return { ...answer, page: api.readPage(query, answer, path), requestId };
+      const page = api.readPage(query, answer, path);
+      refuseLongCursor(page.cursor ?? '');
+      return { ...answer, page, requestId };
     } catch (error) {
       if (!(error instanceof LedgerlakeError) || (error.code !== 'JSON_SYNTAX' && error.code !== 'UPSTREAM_BODY'))
         throw error;
@@ -116,6 +118,18 @@ export function apiClient<Q extends Query, P extends ApiPage>(options: ApiClient
     if (queueOf === undefined) return attempt(query, place, path, sent);
     return queueOf(query.operation).run((signal) => attempt(query, place, path, { ...sent, signal }), sent);
   };
+}
+
+/** Characters of a cursor beyond which servers refuse the request, and no API's comes near to. */
+const longestCursor = 65_536;
+
+/** Refuses a page whose cursor no request can hold: a fault of the answer, as it is the API's own. */
+function refuseLongCursor({ length }: string): void {
+  if (length <= longestCursor) return;
+  throw new LedgerlakeError(
+    'UPSTREAM_BODY',
+    `expected a cursor to the next page of at most ${longestCursor} characters, got ${length}`,
+  );
 }
 
 /** Such a body would carry the secret into the lake. */

@@ -71,6 +71,16 @@ describe('pages', () => {
     expect(of.server.connections).toBe(1);
   });
 
+  test('a token that is longer than any is a fault of the answer, which is asked for again', async () => {
+    const long = 'x'.repeat(70_000);
+    const of = await setup((number) => pageOf(number < 3 ? long : undefined, 1));
+    expect(await read(of)).toHaveLength(1);
+    expect(of.counts).toMatchObject({ requests: 3, retries: 2 });
+    const failure = await failureOf(read(await setup(() => pageOf(long, 1))), ReadFailure);
+    expect(failure).toMatchObject({ kind: 'fault', code: 'UPSTREAM_BODY', exitCode: 1 });
+    expect(failure.message).toContain('got 70000');
+  });
+
   test('an empty token is none', async () => {
     const of = await setup(() => pageOf('', 1));
     expect(await read(of)).toHaveLength(1);

@@ -12,6 +12,7 @@ import { ReadFailure } from '../../../engine/retry/read-failure.js';
 import type { Reading, Verdict } from '../../../engine/run/pipeline.js';
 import type { FinancesApiOptions } from '../selling-partner/api-options.js';
 import { financesRefusal, verdictOn, type AskedFor } from '../selling-partner/refusals.js';
+import { isOdd, unaskable } from '../selling-partner/subject-ids.js';
 import { limits, operations, parameters as names, type Operation, type OperationName } from './operations.js';
 import { eachResult, readResultsPage, type ResultsPage } from './results-page.js';
 
@@ -142,6 +143,35 @@ export async function* orderTransactionPages(
       if (!(error instanceof LedgerlakeError) || error.status !== 404) throw error;
       yield { page: undefined, source };
     }
+  }
+}
+
+/**
+ * The summary of a settlement that transactions name.
+ *
+ * @throws ReadFailure `unaskable`, without a request, for an id that nothing can be asked for by; `unknown-subject` for an odd
+ * id that is refused, whatever the service says; and what reading a chain of pages throws
+ */
+export async function* summaryPages(
+  settlement: string,
+  reading: Reading<WithTransactions>,
+): AsyncGenerator<RecordPage> {
+  const why = unaskable(settlement, { inPath: false });
+  if (why !== undefined) {
+    const message = `expected a settlement's id that can be asked for, but ${why}: a transaction names it so`;
+    throw new ReadFailure('unaskable', 'UPSTREAM_BODY', message);
+  }
+  const parameters = {
+    [names.relatedIdentifierName]: 'SETTLEMENT_ID',
+    [names.relatedIdentifierValue]: settlement,
+  };
+  try {
+    yield* recordPages({ operation: 'listSummary', parameters }, reading);
+  } catch (error) {
+    if (error instanceof ReadFailure && error.status !== undefined && error.pages === 0 && isOdd(settlement)) {
+      throw error.with({ kind: 'unknown-subject' });
+    }
+    throw error;
   }
 }
 

@@ -15,7 +15,7 @@ import { Flattener } from '../model/flatten.js';
 import { groupBatch, readGroup, type GroupRow } from '../model/group-rows.js';
 import { count, newWarnings, SliceRows, type RowSource } from '../model/slice-rows.js';
 import { type ScannedPage, eachEvent, eachGroup } from './finances-page.js';
-import { unaskable } from './request-path.js';
+import { unaskable } from '../selling-partner/subject-ids.js';
 import { groups } from '../model/tables.js';
 
 /** A page of events with what it answers: the pages of one source follow each other. */
@@ -125,7 +125,7 @@ export function groupCollector(window: Window, isRelisted = false): Collector<Sc
 
 /** What a group is known by: its id, and where that is none to go by its bytes, with how often these came. */
 function keyOf({ id = '', raw }: GroupRow, times: Map<string, number>): string {
-  if (unaskable(id) === undefined) return `id ${id}`;
+  if (unaskable(id, { inPath: true }) === undefined) return `id ${id}`;
   const bytes = raw.page.toString('utf8', raw.start, raw.end);
   count(times, bytes);
   return `${times.get(bytes) ?? 0} ${bytes}`;

@@ -8,7 +8,8 @@ import type { WithFinancesV0 } from './finances-api.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import { patienceMs, type LargeGroup } from './large-groups.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
-import { unaskable, type FinancesQuery } from './request-path.js';
+import { isOdd, unaskable } from '../selling-partner/subject-ids.js';
+import type { FinancesQuery } from './request-path.js';
 import { isoDate } from '../../../core/numeric/instant.js';
 
 /** Events of a settlement, whose start and end are the window. */
@@ -73,7 +74,7 @@ export async function* groupPages(
   reading: Reading<WithFinancesV0>,
 ): AsyncGenerator<FinancesPage> {
   const { v0 } = reading.upstream;
-  const why = unaskable(group.id);
+  const why = unaskable(group.id, { inPath: true });
   if (why !== undefined) throw new ReadFailure('unaskable', 'UPSTREAM_BODY', unaskableText(why));
   const known = v0.largeGroups?.find(group);
   if (known !== undefined) throw new ReadFailure('known', 'UPSTREAM_STATUS', knownText(known));
@@ -92,11 +93,6 @@ export async function* groupPages(
     if (events >= manyEvents) await v0.largeGroups?.add(group, events);
     throw error.with({ more: sizeText(events) });
   }
-}
-
-/** Whether an id is none that a service would give: what is said of it tells nothing of the others. */
-function isOdd(id: string): boolean {
-  return id.length > 200 || /[^\w.~-]/.test(id);
 }
 
 function unaskableText(why: string): string {

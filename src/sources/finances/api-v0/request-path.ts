@@ -48,17 +48,6 @@ export function pageParameters(
   return { ...Object.fromEntries(kept), NextToken: cursor };
 }
 
-/** Bytes of an encoded id beyond which servers refuse the path, and no id that a service gives comes near to. */
-const longestId = 2048;
-
-/** Why nothing can be asked for by an id that the service gave; undefined where something can. */
-export function unaskable(id: string): string | undefined {
-  if (id === '') return 'it has none';
-  if (id === '.' || id === '..') return `${id} is a step within the path`;
-  const { length } = encodeURIComponent(id.toWellFormed());
-  return length > longestId ? `it takes ${length} bytes of the path` : undefined;
-}
-
 function filledPath({ name, path, pathParameter }: Operation, parameters: RequestParameters): string {
   if (pathParameter === undefined) return path;
   const value = parameters[pathParameter.name] ?? '';

@@ -1,0 +1,15 @@
+/** Bytes of an encoded id beyond which servers refuse the request, and no id that a service gives comes near to. */
+const longestId = 2048;
+
+/** Why nothing can be asked for by an id that the service gave; undefined where something can. `inPath`: it is part of the path. */
+export function unaskable(id: string, { inPath }: { readonly inPath: boolean }): string | undefined {
+  if (id === '') return 'it has none';
+  if (inPath && (id === '.' || id === '..')) return `${id} is a step within the path`;
+  const { length } = encodeURIComponent(id.toWellFormed());
+  return length > longestId ? `it takes ${length} bytes of the ${inPath ? 'path' : 'query'}` : undefined;
+}
+
+/** Whether an id is none that a service would give: that it is refused tells nothing of the others. */
+export function isOdd(id: string): boolean {
+  return id.length > 200 || /[^\w.~-]/.test(id) || !/\w/.test(id);
+}
