@@ -7,6 +7,7 @@ import { groupSlicing, hasLoadedGroups } from '../src/sources/finances/api-v0/sl
 import { listingProbes } from '../src/sources/finances/api-v0/slicing/listing-slicing.js';
 import { limits } from '../src/sources/finances/api-v0/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
+import { settlementVerdict } from '../src/sources/finances/selling-partner/refusals.js';
 import { eventDerivation } from '../src/sources/finances/model/stored-events.js';
 import { groupEntries, groupEvents } from '../src/sources/finances/model/tables.js';
 import { financialEventGroups } from './financial-event-groups.js';
@@ -33,6 +34,7 @@ export const groupEventsPipeline: FinancesPipeline<GroupSlice, EventsPage> = {
     ...(hasLoadedGroups(job, name, groupEvents.name) ? [] : windowProbes(financialEvents, job)),
   ],
   pace: (upstream) => upstream.v0.pace(operation),
+  judge: settlementVerdict,
   pages: (slice, reading) => answering(groupSource(slice), groupPages(slice, reading)),
   collect: ({ opened }) => eventCollector({ events: groupEvents, entries: groupEntries }, () => monthOf(opened)),
 };

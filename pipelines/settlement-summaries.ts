@@ -1,8 +1,9 @@
 import { recordCollector, type RecordPage } from '../src/sources/custom/record-collector.js';
 import { summaryRow } from '../src/sources/finances/api-2024-06-19/record-rows.js';
 import { settlementSummaries } from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
-import { summaryPages, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/transactions-api.js';
+import { summaryPages } from '../src/sources/finances/api-2024-06-19/transactions-api.js';
 import { settlementSlicing, type SettlementSlice } from '../src/sources/finances/api-2024-06-19/settlement-slicing.js';
+import { settlementVerdict } from '../src/sources/finances/selling-partner/refusals.js';
 import { limits } from '../src/sources/finances/api-2024-06-19/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 import { transactionsPipeline } from './transactions.js';
@@ -21,7 +22,7 @@ export const settlementSummariesPipeline: FinancesPipeline<SettlementSlice, Reco
   needs: [transactionsPipeline],
   ...settlementSlicing({ pipeline: name, table: settlementSummaries.name, transactions: transactionsPipeline }),
   pace: (upstream) => upstream.transactions.pace(operation),
-  judge: transactionsVerdict,
+  judge: settlementVerdict,
   pages: ({ settlement }, reading) => summaryPages(settlement, reading),
   collect: ({ settlement, month }) =>
     recordCollector({

@@ -77,7 +77,7 @@ export type Verdict =
   | 'skip'
   /** It is skipped without a request, as it failed in an earlier run; that says nothing about the others. */
   | 'known'
-  /** It is skipped, as the upstream does not know it; that says nothing about the others. */
+  /** It is skipped, as the upstream does not know it or has no page of it; that says nothing about the others. */
   | 'unknown'
   /** It holds too much to be read at once. */
   | 'split'

@@ -398,7 +398,7 @@ const maxSkipped = 4;
 function settle<Upstream>(error: unknown, open: OpenSlice, pass: Pass<Upstream>, attempt: number): Verdict {
   const { slice } = open;
   const verdict = verdictOn(error, slice, pass, attempt);
-  if (verdict === 'abort') pass.scheduler.fail(error);
+  if (verdict === 'abort') pass.scheduler.fail(isFruitless(pass) ? fruitless(error, slice, pass) : error);
   else {
     const reason = messageOf(error);
     const isAlone = verdict === 'known' || verdict === 'unknown';
@@ -412,16 +412,34 @@ function settle<Upstream>(error: unknown, open: OpenSlice, pass: Pass<Upstream>,
 
 /** What becomes of a slice that failed, given what can be done about it; one that is split is back in the queue. */
 function verdictOn<Upstream>(error: unknown, slice: Slice, pass: Pass<Upstream>, attempt: number): Verdict {
-  const { pipeline, queue, summary, signal, judge } = pass;
+  const { pipeline, queue, signal, judge } = pass;
   if (error instanceof OversizedSlice) return 'split';
   if (signal.aborted) return 'abort';
   const verdict = pipeline.judge?.(error) ?? judge(error);
   if (verdict === 'abort' || verdict === 'known' || verdict === 'unknown') return verdict;
-  const failed = summary.skipped.filter(({ isAlone }) => !isAlone).length;
-  if (summary.pages === 0 && failed >= maxSkipped) return 'abort';
+  if (isFruitless(pass)) return 'abort';
   if (verdict === 'skip') return verdict;
   if (queue.split(slice, verdict === 'shorten')) return verdict === 'shorten' ? verdict : 'split';
   return verdict === 'retry' && attempt < maxReads ? verdict : 'skip';
+}
+
+/** Whether so many slices were skipped before the first page of all that the others are hardly to be read either. */
+function isFruitless<Upstream>({ summary }: Pass<Upstream>): boolean {
+  return summary.pages === 0 && summary.skipped.filter(({ isAlone }) => !isAlone).length >= maxSkipped;
+}
+
+/** Says which slice it is that ends the run, and why that does. */
+function fruitless<Upstream>(error: unknown, { label }: Slice, { pipeline, signal }: Pass<Upstream>): unknown {
+  if (!(error instanceof LedgerlakeError) || signal.aborted) return error;
+  const { code, status, details } = error;
+  const message =
+    `${pipeline.name} ${label}: ${error.message.replace(/\.?$/, '.')} ${maxSkipped} others failed before it, and no page has come, so ` +
+    'the run stops; run it again later';
+  return new LedgerlakeError(code, message, {
+    cause: error,
+    ...(status !== undefined && { status }),
+    ...(details !== undefined && { details }),
+  });
 }
 
 function placeOf<Upstream>(slice: Slice, { pipeline }: Pass<Upstream>): { pipeline: string; slice: string } {

@@ -173,3 +173,12 @@ export function verdictOn(error: unknown): Verdict {
   if (error instanceof ReadFailure && error.kind === 'invalid' && error.pages === 0) return 'shorten';
   return readVerdict(error, remedies);
 }
+
+/**
+ * The same for a slice that is one settlement: where what came for it is no page, other settlements may be read. A web page
+ * and an answer with our own secrets come from something else than the service.
+ */
+export function settlementVerdict(error: unknown): Verdict {
+  const isBroken = error instanceof ReadFailure && error.kind === 'fault' && error.status === undefined;
+  return isBroken && ['UPSTREAM_BODY', 'JSON_SYNTAX'].includes(error.code) ? 'unknown' : verdictOn(error);
+}
