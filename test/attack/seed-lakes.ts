@@ -140,7 +140,8 @@ export async function seedLakes(): Promise<SeedLakes> {
     read(0, days, 'settlement-summaries', 'payouts'),
     ['sync', ...newer, '--api', 'both'],
   ];
-  for (const words of [...loadsOfBoth, ['compact']]) await run(both, words);
+  const listings = read(0, days, 'settlement-summaries', 'payouts', '--refresh');
+  for (const words of [...loadsOfBoth, listings, ['compact']]) await run(both, words);
   await run(both, read(30, 33, 'transactions', '--refresh'));
   const orderIds = await process.run([
     ...['sql', '--lake', both, '--format', 'csv', 'SELECT DISTINCT amazon_order_id FROM transactions'],
@@ -228,11 +229,7 @@ export async function seedLakes(): Promise<SeedLakes> {
         name: 'both',
         root: both,
         readers: readersOfBoth,
-        writers: [
-          ...[...upkeep, ...loadsOfBoth, ordersOfBoth],
-          read(20, 24, 'transactions', '--refresh'),
-          read(0, days, 'settlement-summaries', 'payouts', '--refresh'),
-        ],
+        writers: [...[...upkeep, ...loadsOfBoth, ordersOfBoth], read(20, 24, 'transactions', '--refresh'), listings],
       },
     ],
     close: async () => {
