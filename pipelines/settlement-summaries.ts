@@ -6,6 +6,8 @@ import { settlementSlicing, type SettlementSlice } from '../src/sources/finances
 import { settlementVerdict } from '../src/sources/finances/selling-partner/refusals.js';
 import { limits } from '../src/sources/finances/api-2024-06-19/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
+import { settlementsOf } from '../src/sources/finances/api-v0/slicing/listing-slicing.js';
+import { financialEventGroups } from './financial-event-groups.js';
 import { transactionsPipeline } from './transactions.js';
 
 const name = 'settlement-summaries';
@@ -20,7 +22,17 @@ export const settlementSummariesPipeline: FinancesPipeline<SettlementSlice, Reco
   burst: limits.burst,
   tables: [settlementSummaries],
   needs: [transactionsPipeline],
-  ...settlementSlicing({ pipeline: name, table: settlementSummaries.name, transactions: transactionsPipeline }),
+  ...settlementSlicing({
+    ...{ pipeline: name, table: settlementSummaries.name, transactions: transactionsPipeline },
+    expected: (question) => {
+      const { start, end } = question.job.range;
+      const { listed, ahead, isSeen } = settlementsOf(question, financialEventGroups.name);
+      const touching = [...listed, ...ahead].filter(
+        ({ opened, group }) => opened < end && (group.end ?? Infinity) > start,
+      );
+      return { count: touching.length, isSeen };
+    },
+  }),
   pace: (upstream) => upstream.transactions.pace(operation),
   judge: settlementVerdict,
   pages: ({ settlement }, reading) => summaryPages(settlement, reading),

@@ -21,7 +21,12 @@ test.each(sellers)(
   async (nights, events) => {
     const begin = Date.parse('2026-03-01T02:00:00Z');
     const clock = setClock(new Date(begin).toISOString());
-    const seller = createSeller({ seed: 3, events, profile: 'plausible' }, clock);
+    // Its history goes back behind what is loaded in all nights.
+    const days = 90 + nights;
+    const seller = createSeller(
+      { seed: 3, events: Math.round((events * days) / 90), days, profile: 'plausible' },
+      clock,
+    );
     const endpoint = await serving({ ledger: seller, clock });
     const lake = await temporaryFolder();
     const given = { lake, endpoint, account: 'shop', api: '2024-06-19' as const };
@@ -74,15 +79,15 @@ test.each(sellers)(
     );
     expect(Number(history?.['gone'])).toBe(changed);
     expect(Number(history?.['deferred'])).toBe(changed);
-    const [days] = await database.rows(
+    const [again] = await database.rows(
       'SELECT sum(pages) AS pages, count(*) AS days FROM (SELECT ceil(count(*) / 500) AS pages FROM ' +
         "fresh WHERE posted_at >= (SELECT max(posted_at) FROM fresh) - INTERVAL 35 DAY GROUP BY date_trunc('day', posted_at))",
     );
     const mean = requests.reduce((sum, count) => sum + count, 0) / nights;
     console.log(
-      `requests a night ${requests.join(' ')}, on average ${mean.toFixed(1)}; 35 days again: ${String(days?.['pages'])}`,
+      `requests a night ${requests.join(' ')}, on average ${mean.toFixed(1)}; 35 days again: ${String(again?.['pages'])}`,
     );
-    expect(mean).toBeLessThan(Number(days?.['pages']) / 3);
+    expect(mean).toBeLessThan(Number(again?.['pages']) / 3);
   },
   3_600_000,
 );

@@ -77,7 +77,7 @@ export async function withReleased(job: SyncJob, pipeline: string, reading: Read
       const texts = deferrals.flatMap((row) => released.get(row) ?? []);
       if (isElsewhere) changed.push(window);
       else if (texts.length > 0) {
-        const bodies = async () => [bodyOf(await storedTransactions(job, pipeline, window)), bodyOf(texts)];
+        const bodies = async () => bodiesOf([...(await storedTransactions(job, pipeline, window)), ...texts]);
         changed.push({ ...window, bodies });
       }
     }
@@ -167,7 +167,10 @@ async function* listed(
   }
 }
 
-/** Transactions as the API answers them. */
-function bodyOf(texts: readonly string[]): Uint8Array {
-  return Buffer.from(`{"payload":{"transactions":[${texts.join(',')}]}}`);
+/** Transactions as the API answers them, a page of it each. */
+function bodiesOf(texts: readonly string[]): Uint8Array[] {
+  return Array.from({ length: Math.ceil(texts.length / limits.pageSize) }, (_, page) => {
+    const some = texts.slice(page * limits.pageSize, (page + 1) * limits.pageSize);
+    return Buffer.from(`{"payload":{"transactions":[${some.join(',')}]}}`);
+  });
 }

@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { Table } from '../../../core/columns/table.js';
-import { monthOf, overlap } from '../../../core/windows.js';
+import type { Table, Tabled } from '../../../core/columns/table.js';
+import { monthOf, overlap, type Window } from '../../../core/windows.js';
 import type { Lake } from '../../../lake/lake.js';
 import type { Job, Subject } from '../../../engine/run/pipeline.js';
 import { listQueue, type Slice, type SliceQueue } from '../../../engine/run/slice-queue.js';
-import { mainTable, type Slicing, type SyncJob } from '../../../engine/slicing/slicing.js';
-import { readWindow } from '../../../engine/slicing/window-slices.js';
+import { mainTable, type ForecastQuestion, type Slicing, type SyncJob } from '../../../engine/slicing/slicing.js';
+import { readWindow, windowKey } from '../../../engine/slicing/window-slices.js';
 import { loadKeysOf } from '../../../lake/delta/file-tags.js';
-import type { Tabled } from '../../../core/columns/table.js';
 
 /** A slice that reads the summary of one settlement. */
 export interface SettlementSlice extends Slice {
@@ -21,24 +20,33 @@ export interface SettlementSlicingOptions {
   readonly table: string;
   /** The pipeline whose rows name the settlements. */
   readonly transactions: Tabled;
+  /** How many settlements a range is expected to have, and whether anybody has looked. */
+  readonly expected: (question: ForecastQuestion) => { readonly count: number; readonly isSeen: boolean };
+}
+
+/** A settlement that transactions name. */
+interface NamedSettlement extends Subject {
+  /** When the windows that name it changed last, milliseconds since 1970. */
+  readonly changedAt: number;
 }
 
 const prefix = 'settlement/';
 
 /**
  * Slices that are settlements which loaded transactions name; a sync reads those that are new, and those with transactions
- * within the look-back, as their totals may have changed.
+ * that have changed since, as their totals may have changed.
  */
 export function settlementSlicing({
   pipeline,
   table,
   transactions,
+  expected,
 }: SettlementSlicingOptions): Slicing<SettlementSlice> & {
   prepare(job: Job): Promise<Job>;
   prepareSync(job: SyncJob): Promise<Job>;
 } {
   const main = mainTable(transactions);
-  const named = (job: Job, from: number, to: number) => namedSettlements(job, transactions.name, main, { from, to });
+  const named = (job: Job, range: Window) => namedSettlements(job, transactions.name, main, range);
   const queue = ({ lake, account, refresh, subjects = [], onlyLoadKeys }: Job): SliceQueue<SettlementSlice> => {
     const loaded = lake.loadKeys(pipeline, table, account);
     const wanted = subjects
@@ -48,23 +56,34 @@ export function settlementSlicing({
   };
   return {
     loadKey: 'settlement',
-    prepare: async (job) => ({ ...job, subjects: await named(job, job.range.start, job.range.end) }),
+    prepare: async (job) => ({ ...job, subjects: await named(job, job.range) }),
     prepareSync: async (job) => {
       const loaded = job.lake.loadKeys(pipeline, table, job.account);
-      const all = await named(job, -Infinity, Infinity);
-      const recent = new Set((await named(job, job.lookBackFrom, Infinity)).map(({ id }) => id));
-      return { ...job, subjects: all.filter(({ id }) => recent.has(id) || !loaded.has(prefix + id)) };
+      const all = await named(job, { start: -Infinity, end: Infinity });
+      const readAt = (id: string): number => loaded.get(prefix + id)?.lastUpdated ?? -Infinity;
+      return { ...job, subjects: all.filter(({ id, changedAt }) => changedAt > readAt(id)) };
     },
     work: queue,
     sync: queue,
-    forecast: ({ job }) => ({
-      work: queue(job),
-      expectation: { results: () => 1, pages: () => 1 },
-      holding: { count: job.lake.loadKeys(pipeline, table, job.account).size, days: null, results: 0 },
-      unlisted: 0,
-      // Which settlements there are is known only once transactions are loaded.
-      isComplete: false,
-    }),
+    forecast: (question) => {
+      const { job } = question;
+      // Which they are is known only once transactions are loaded.
+      const { count, isSeen } = expected(question);
+      const months = { first: monthOf(job.range.start), last: monthOf(job.range.end - 1) };
+      const held = job.lake
+        .files(pipeline, table, job.account)
+        .filter(({ partitionValues: { month } }) => month != null && month >= months.first && month <= months.last)
+        .reduce((sum, add) => sum + loadKeysOf(add).length, 0);
+      const lacking = Math.max(0, count - (job.refresh ? 0 : held));
+      const subjects = Array.from({ length: lacking }, (_, number) => ({ id: String(number + 1), at: undefined }));
+      return {
+        work: listQueue(subjects.map(settlementSlice), 'settlement', () => undefined),
+        expectation: { results: () => 1, pages: () => 1 },
+        holding: { count: held, days: null, results: held },
+        unlisted: 0,
+        isComplete: isSeen,
+      };
+    },
   };
 }
 
@@ -84,13 +103,11 @@ async function namedSettlements(
   { lake, account }: { readonly lake: Lake; readonly account: string },
   pipeline: string,
   main: Table,
-  { from, to }: { readonly from: number; readonly to: number },
-): Promise<Subject[]> {
+  range: Window,
+): Promise<NamedSettlement[]> {
   const adds = lake
     .files(pipeline, main.name, account)
-    .filter((add) =>
-      loadKeysOf(add).some((key) => overlap(readWindow(key) ?? { start: 0, end: 0 }, { start: from, end: to })),
-    );
+    .filter((add) => loadKeysOf(add).some((key) => overlap(readWindow(key) ?? { start: 0, end: 0 }, range)));
   if (adds.length === 0) return [];
   // Only now: other runs need no DuckDB.
   const { queryFiles } = await import('../../../lake/files/month-files.js');
@@ -100,7 +117,19 @@ async function namedSettlements(
     adds,
     'settlement_id IS NOT NULL',
     (select) =>
-      `SELECT settlement_id AS id, epoch_ms(min(effective_at)) AS first_at FROM (${select}) GROUP BY ALL ORDER BY first_at, id`,
+      'SELECT settlement_id AS id, epoch_ms(min(effective_at)) AS first_at, ' +
+      "string_agg(DISTINCT epoch_ms(window_start) || '/' || epoch_ms(window_end), ' ') AS windows " +
+      `FROM (${select}) GROUP BY ALL ORDER BY first_at, id`,
   );
-  return rows.map((row) => ({ id: String(row['id']), at: Number(row['first_at']) }));
+  const loaded = lake.loadKeys(pipeline, main.name, account);
+  return rows.map((row) => {
+    const changes = String(row['windows'] ?? '')
+      .split(' ')
+      .map((window) => {
+        const [start = NaN, end = NaN] = window.split('/').map(Number);
+        // Of imported rows there is no window, and nothing says when they came.
+        return Number.isNaN(end) ? 0 : (loaded.get(windowKey({ start, end }))?.lastUpdated ?? 0);
+      });
+    return { id: String(row['id']), at: Number(row['first_at']), changedAt: Math.max(...changes) };
+  });
 }
