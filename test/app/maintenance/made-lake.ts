@@ -22,7 +22,8 @@ export async function makeLake(clock: Clock, { events = 300, orders = 60 } = {})
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-made-'));
   const lake = join(folder, 'lake');
   const service = await sellerService(clock, events);
-  await loaded(lake, service.endpoint, clock);
+  await loaded(lake, service.endpoint, clock, { api: 'both' });
+  await loaded(lake, service.endpoint, clock, { pipelines: ['settlement-summaries', 'payouts'] });
   const files = (await Lake.open(openStore(lake), tables, clock)).committedFiles().get('events') ?? [];
   const database = await openDatabase();
   const list = files.map((file) => `'${file}'`).join(', ');
@@ -34,7 +35,8 @@ export async function makeLake(clock: Clock, { events = 300, orders = 60 } = {})
   // In several batches, as an order's month isn't known before it is read.
   for (let at = 0; at < ids.length; at += 20) {
     const text = ids.slice(at, at + 20).join('\n');
-    await loaded(lake, service.endpoint, clock, { pipelines: ['order-events'], orders: { text, source: 'orders' } });
+    const orders = { text, source: 'orders' };
+    await loaded(lake, service.endpoint, clock, { pipelines: ['order-events', 'order-transactions'], orders });
   }
   return {
     lake,

@@ -118,12 +118,12 @@ async function namedSettlements(
     'settlement_id IS NOT NULL',
     (select) =>
       'SELECT settlement_id AS id, epoch_ms(min(effective_at)) AS first_at, ' +
-      "string_agg(DISTINCT epoch_ms(window_start) || '/' || epoch_ms(window_end), ' ') AS windows " +
+      "coalesce(string_agg(DISTINCT epoch_ms(window_start) || '/' || epoch_ms(window_end), ' '), '') AS windows " +
       `FROM (${select}) GROUP BY ALL ORDER BY first_at, id`,
   );
   const loaded = lake.loadKeys(pipeline, main.name, account);
   return rows.map((row) => {
-    const changes = String(row['windows'] ?? '')
+    const changes = String(row['windows'])
       .split(' ')
       .map((window) => {
         const [start = NaN, end = NaN] = window.split('/').map(Number);
