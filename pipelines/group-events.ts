@@ -1,7 +1,8 @@
 import { monthOf } from '../src/core/windows.js';
 import { windowProbes } from '../src/engine/slicing/window-slicing.js';
 import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/collectors.js';
-import { groupPages, answering, groupSource } from '../src/sources/finances/api-v0/event-pages.js';
+import { groupPages, groupSource } from '../src/sources/finances/api-v0/event-pages.js';
+import { answering } from '../src/sources/finances/model/answered-pages.js';
 import type { GroupSlice } from '../src/sources/finances/api-v0/group-slices.js';
 import { groupSlicing, hasLoadedGroups } from '../src/sources/finances/api-v0/slicing/group-slicing.js';
 import { listingProbes } from '../src/sources/finances/api-v0/slicing/listing-slicing.js';

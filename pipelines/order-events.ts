@@ -1,6 +1,6 @@
 import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/collectors.js';
 import { orderSlicing, type OrderSlice } from '../src/engine/slicing/order-slicing.js';
-import { orderPages } from '../src/sources/finances/api-v0/event-pages.js';
+import { orderPages } from '../src/sources/finances/model/answered-pages.js';
 import { firstMonth } from '../src/sources/finances/model/slice-rows.js';
 import { limits } from '../src/sources/finances/api-v0/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
@@ -21,6 +21,7 @@ export const orderEventsPipeline: FinancesPipeline<OrderSlice, EventsPage> = {
   derivation: eventDerivation,
   ...orderSlicing({ pipeline: name, table: orderEvents.name, batch: 100 }),
   pace: (upstream) => upstream.v0.pace(operation),
-  pages: ({ orders }, reading) => orderPages(orders, reading),
+  pages: ({ orders }, reading) =>
+    orderPages(orders, (orderId) => reading.upstream.v0.pages({ operation, parameters: { orderId } }, reading)),
   collect: () => eventCollector({ events: orderEvents, entries: orderEntries }, (_source, dates) => firstMonth(dates)),
 };

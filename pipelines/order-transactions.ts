@@ -7,7 +7,8 @@ import {
   orderTransactionEntries,
   orderTransactions,
 } from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
-import { orderTransactionPages, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/transactions-api.js';
+import { orderQuery, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/transactions-api.js';
+import { orderPages } from '../src/sources/finances/model/answered-pages.js';
 import { firstMonth } from '../src/sources/finances/model/slice-rows.js';
 import { transactionDerivation } from '../src/sources/finances/api-2024-06-19/stored-transactions.js';
 import { limits } from '../src/sources/finances/api-2024-06-19/operations.js';
@@ -28,7 +29,8 @@ export const orderTransactionsPipeline: FinancesPipeline<OrderSlice, Transaction
   pace: (upstream) => upstream.transactions.pace(operation),
   derivation: transactionDerivation,
   judge: transactionsVerdict,
-  pages: ({ orders }, reading) => orderTransactionPages(orders, reading),
+  pages: ({ orders }, reading) =>
+    orderPages(orders, (order) => reading.upstream.transactions.pages(orderQuery(order), reading)),
   collect: () =>
     transactionCollector({ transactions: orderTransactions, entries: orderTransactionEntries }, (_source, dates) =>
       firstMonth(dates),

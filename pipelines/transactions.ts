@@ -7,11 +7,8 @@ import {
   type TransactionsPage,
 } from '../src/sources/finances/api-2024-06-19/transaction-collector.js';
 import { transactionEntries, transactions } from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
-import {
-  answeringTransactions,
-  storedPages,
-  transactionsVerdict,
-} from '../src/sources/finances/api-2024-06-19/transactions-api.js';
+import { storedPages, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/transactions-api.js';
+import { answering } from '../src/sources/finances/model/answered-pages.js';
 import { windowSource } from '../src/sources/finances/model/slice-rows.js';
 import { transactionDerivation } from '../src/sources/finances/api-2024-06-19/stored-transactions.js';
 import { withReleased } from '../src/sources/finances/api-2024-06-19/deferred-transactions.js';
@@ -44,7 +41,7 @@ export const transactionsPipeline: FinancesPipeline<WindowSlice, TransactionsPag
   pages: ({ window, bodies }, reading) => {
     if (bodies !== undefined) return storedPages(windowSource(window), bodies);
     const parameters = { postedAfter: window.start, postedBefore: window.end };
-    return answeringTransactions(windowSource(window), { operation, parameters }, reading);
+    return answering(windowSource(window), reading.upstream.transactions.pages({ operation, parameters }, reading));
   },
   collect: ({ window }) =>
     transactionCollector({ transactions, entries: transactionEntries }, () => monthOf(window.start)),

@@ -1,6 +1,7 @@
 import type { ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
 import type { Batch, Collector } from '../../../engine/run/pipeline.js';
+import type { AnsweredPage } from '../model/answered-pages.js';
 import { eventsByMonth, netSums, sortedEvents } from '../model/event-batches.js';
 import { count, countPlace, newWarnings, type RowSource } from '../model/slice-rows.js';
 import { eachResult, type ScannedResults } from './results-page.js';
@@ -13,12 +14,8 @@ import {
 import { TransactionReader } from './transaction-reader.js';
 import { TransactionRows } from './transaction-rows.js';
 
-/** A page of transactions with what it answers: the pages of one source follow each other. */
-export interface TransactionsPage {
-  /** Undefined where the service doesn't know the source. */
-  readonly page: ScannedResults | undefined;
-  readonly source: RowSource;
-}
+/** A page of transactions with what it answers. */
+export type TransactionsPage = AnsweredPage<ScannedResults>;
 
 /** The two tables that transactions fill. */
 export interface TransactionTables {

@@ -1,7 +1,6 @@
-import { LedgerlakeError } from '../../../core/errors.js';
 import { JsonNode } from '../../custom/json-node.js';
 import type { RecordPage } from '../../custom/record-collector.js';
-import { orderSource, type RowSource } from '../model/slice-rows.js';
+import type { RowSource } from '../model/slice-rows.js';
 import type { TransactionsPage } from './transaction-collector.js';
 import type { Window } from '../../../core/windows.js';
 import { isoDate, isoInstant } from '../../../core/numeric/instant.js';
@@ -111,15 +110,6 @@ export function transactionsVerdict(error: unknown): Verdict {
   return error instanceof ReadFailure && error.kind === 'too-large' ? 'split' : verdictOn(error);
 }
 
-/** The pages of a query with what they answer. */
-export async function* answeringTransactions(
-  source: RowSource,
-  query: TransactionsQuery,
-  reading: Reading<WithTransactions>,
-): AsyncGenerator<TransactionsPage> {
-  for await (const page of reading.upstream.transactions.pages(query, reading)) yield { page, source };
-}
-
 /** The transactions of bodies as pages that answer for one source. */
 export async function* storedPages(
   source: RowSource,
@@ -128,22 +118,10 @@ export async function* storedPages(
   for (const body of await bodies()) yield { page: readResultsPage('listTransactions', body), source };
 }
 
-/** The pages of several orders, one order after the other. */
-export async function* orderTransactionPages(
-  orders: readonly string[],
-  reading: Reading<WithTransactions>,
-): AsyncGenerator<TransactionsPage> {
-  for (const order of orders) {
-    const source = orderSource(order);
-    const parameters = { [names.relatedIdentifierName]: 'ORDER_ID', [names.relatedIdentifierValue]: order };
-    try {
-      yield* answeringTransactions(source, { operation: 'listTransactions', parameters }, reading);
-    } catch (error) {
-      // One id that the service doesn't know, mistyped perhaps, is no reason to leave out the others.
-      if (!(error instanceof LedgerlakeError) || error.status !== 404) throw error;
-      yield { page: undefined, source };
-    }
-  }
+/** The query for an order's transactions. */
+export function orderQuery(order: string): TransactionsQuery {
+  const parameters = { [names.relatedIdentifierName]: 'ORDER_ID', [names.relatedIdentifierValue]: order };
+  return { operation: 'listTransactions', parameters };
 }
 
 /**

@@ -2,6 +2,7 @@ import type { ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
 import type { Batch, Collector } from '../../../engine/run/pipeline.js';
 import { type Window, monthOf } from '../../../core/windows.js';
+import type { AnsweredPage } from '../model/answered-pages.js';
 import { effectiveInstants, eventIds } from '../model/event-ids.js';
 import {
   entryBatch,
@@ -18,12 +19,8 @@ import { type ScannedPage, eachEvent, eachGroup } from './finances-page.js';
 import { unaskable } from '../selling-partner/subject-ids.js';
 import { groups } from '../model/tables.js';
 
-/** A page of events with what it answers: the pages of one source follow each other. */
-export interface EventsPage {
-  /** Undefined where the service doesn't know the source. */
-  readonly page: ScannedPage | undefined;
-  readonly source: RowSource;
-}
+/** A page of events with what it answers. */
+export type EventsPage = AnsweredPage<ScannedPage>;
 
 /** The two tables that events fill. */
 export interface EventTables {

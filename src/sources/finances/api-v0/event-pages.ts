@@ -1,9 +1,7 @@
-import { LedgerlakeError } from '../../../core/errors.js';
 import type { Reading } from '../../../engine/run/pipeline.js';
-import type { EventsPage } from './collectors.js';
 import type { GroupSlice } from './group-slices.js';
 import { scanPage, type ScannedPage, type FinancesPage } from './finances-page.js';
-import { orderSource, type RowSource } from '../model/slice-rows.js';
+import type { RowSource } from '../model/slice-rows.js';
 import type { WithFinancesV0 } from './finances-api.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import { patienceMs, type LargeGroup } from './large-groups.js';
@@ -18,11 +16,6 @@ export function groupSource({ group: { id, start, end }, opened }: GroupSlice): 
   return { ...span, groupId: id, requestedOrderId: undefined };
 }
 
-/** Pages with what they answer. */
-export async function* answering(source: RowSource, pages: AsyncIterable<ScannedPage>): AsyncGenerator<EventsPage> {
-  for await (const page of pages) yield { page, source };
-}
-
 /** Pages behind one that is held already, where there is one: its body. */
 export async function* heldAndRead(
   held: (() => Promise<Uint8Array>) | undefined,
@@ -32,32 +25,10 @@ export async function* heldAndRead(
   yield* pages;
 }
 
-const orderQuery = (orderId: string): FinancesQuery => ({
-  operation: 'ListFinancialEventsByOrderId',
-  parameters: { orderId },
-});
-
 const groupQuery = (eventGroupId: string): FinancesQuery => ({
   operation: 'ListFinancialEventsByGroupId',
   parameters: { eventGroupId },
 });
-
-/** The pages of several orders, one order after the other. */
-export async function* orderPages(
-  orders: readonly string[],
-  reading: Reading<WithFinancesV0>,
-): AsyncGenerator<EventsPage> {
-  for (const orderId of orders) {
-    const source = orderSource(orderId);
-    try {
-      yield* answering(source, reading.upstream.v0.pages(orderQuery(orderId), reading));
-    } catch (error) {
-      // One id that the service doesn't know, mistyped perhaps, is no reason to leave out the others.
-      if (!(error instanceof LedgerlakeError) || error.status !== 404) throw error;
-      yield { page: undefined, source };
-    }
-  }
-}
 
 /** Events from which on a settlement that is refused isn't asked for again at once. */
 const manyEvents = 10_000;
