@@ -71,14 +71,18 @@ function withMutatedRecords(text: string, kind: ValueKind): string {
   return `{"payload":{${members.join(',')}}}`;
 }
 
+const stopped = '4 others failed before it, and no page has come, so the run stops; run it again later';
+
 /** What is wrong with an error that a command ended with; a run may leave slices open, and no more than that. */
 function errorFault(what: string, error: unknown): string[] {
   if (error === undefined) return [];
   if (!(error instanceof LedgerlakeError))
     return [`${what}: ${error instanceof Error ? (error.stack ?? '') : 'threw'}`];
   const isShort = error.message.length < 2000 && !error.message.includes('\n');
-  // An answer without what the lake holds doesn't take its place.
-  const isTold = error.code === 'INCOMPLETE' || error.code === 'UPSTREAM_EMPTY';
+  // An answer without what the lake holds doesn't take its place. Four windows without a page, and no page of any, stop a run.
+  const isStopped =
+    error.code === 'UPSTREAM_BODY' && error.message.endsWith(stopped) && !error.message.startsWith('group-events');
+  const isTold = error.code === 'INCOMPLETE' || error.code === 'UPSTREAM_EMPTY' || isStopped;
   return isTold && isShort ? [] : [`${what}: ${error.code} ${error.message.slice(0, 500)}`];
 }
 

@@ -31,7 +31,7 @@ export interface PaginatorOptions<Q extends Query, P extends ApiPage> {
 /** Pages without a result are normal, but so many in a row come from an API that runs in a circle. */
 const mostEmptyPages = 1000;
 /** Bytes of a query's pages, all of which are in memory: several times what the longest chain of an API is known to hold. */
-const mostBytes = 512 * 1024 * 1024;
+const mostBytes = 384 * 1024 * 1024;
 /** Times in a row that the place is found again without a page that comes of it. */
 const mostRecoveries = 3;
 /** A cursor must last until its request is sent. */
@@ -44,7 +44,7 @@ const cursorMarginMs = 30_000;
  *
  * @throws ReadFailure, with the number of pages that came before: what the requests fail with; `cursor-expired` where the
  *   place can't be found again for certain; `loop` where a cursor comes a second time, also when its page is asked for
- *   again, or where more than 1,000 pages in a row are empty, or all of them more than 512 MB; `mistake`, before anything is asked, for a window that is
+ *   again, or where more than 1,000 pages in a row are empty, or all of them more than 384 MB; `mistake`, before anything is asked, for a window that is
  *   longer than the API answers. The signal's reason when it aborts. What `onPage` throws.
  */
 export async function* readPages<Q extends Query, P extends ApiPage>(

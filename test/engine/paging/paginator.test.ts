@@ -146,12 +146,12 @@ describe('pages', () => {
     expect(await failureOf(read(of), ReadFailure)).toMatchObject({ kind: 'loop', pages: 1006 });
   });
 
-  test('more than 512 MB of pages are a circle too, whatever their tokens', async () => {
+  test('more than 384 MB of pages are a circle too, whatever their tokens', async () => {
     const blanks = ' '.repeat(60 * 1024 * 1024);
     const of = await setup((number) => ({ body: blanks + pageOf(`t${number}`, 1).body }));
     const failure = await failureOf(read(of), ReadFailure);
-    expect(failure).toMatchObject({ kind: 'loop', code: 'UPSTREAM_BODY', pages: 9 });
-    expect(failure.message).toContain('got a cursor behind 566.2 MB');
+    expect(failure).toMatchObject({ kind: 'loop', code: 'UPSTREAM_BODY', pages: 7 });
+    expect(failure.message).toContain('got a cursor behind 440.4 MB');
   });
 
   test.each<[FailureKind, Scripted]>([
