@@ -177,7 +177,7 @@ async function helpFor(words: readonly string[]): Promise<string | undefined> {
 
 /**
  * What was thrown outside of every promise, as an error for the user: the Parquet reader does that where bytes are damaged and
- * their checksum says otherwise. The lake survives it as any crash.
+ * their checksum says otherwise. The lake stays whole, as after every crash.
  */
 function faultOf(error: unknown): unknown {
   if (!(error instanceof Error && error.name === 'RuntimeError')) return error;

@@ -31,7 +31,7 @@ export function faultInjection(faults: Faults): FaultInjection {
     const minutes = (kind: 'clock-fast' | 'clock-slow') => (injector.has(kind) ? injector.amount(kind) : 0);
     const offsetMs = (minutes('clock-fast') - minutes('clock-slow')) * 60_000;
     return {
-      // Its sleep is as long as any.
+      // It tells another time, and time passes as fast.
       clock: { now: () => clock.now() + offsetMs, sleep: (ms, signal) => clock.sleep(ms, signal) },
       ledger: faultyLedger(ledger, injector),
       lists: injector.has('unknown-list') ? [unknownList] : [],
