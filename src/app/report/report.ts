@@ -1,5 +1,5 @@
-import { open, stat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { mkdir, open, readdir, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { openDatabase, type Database } from '../../core/duckdb/connection.js';
 import { fileFault, lostFile } from '../../core/duckdb/views.js';
@@ -7,7 +7,9 @@ import { createViews } from '../../core/duckdb/views.js';
 import { messageOf, usageError } from '../../core/errors.js';
 import { replaceFile } from '../../core/io/files.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
-import { writeText } from '../../core/text/sink.js';
+import { chunksOf, csvText } from '../../core/text/formats.js';
+import { writeText, type Output } from '../../core/text/sink.js';
+import { workbook, workbookMark, type Sheet } from '../../core/text/workbook.js';
 import type { Lake } from '../../lake/lake.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';
@@ -19,6 +21,7 @@ import { readBasis } from './basis-section.js';
 import { readLate } from './late-section.js';
 import { readFigures } from './money-section.js';
 import { reportHtml, reportMark, type AccountFigures } from './report-page.js';
+import { reportSheets, sheetNames } from './report-sheets.js';
 import { figureReader } from './report-statements.js';
 import { readSettlements } from './settlement-section.js';
 import { readWarningFigures } from './warnings-section.js';
@@ -27,15 +30,22 @@ export interface ReportOptions extends RangeOptions {
   readonly lake: string;
   /** Undefined: every account. */
   readonly account: string | undefined;
-  /** Where the report is written; `-`: standard output. */
-  readonly output: string;
+  /** `html` unless said otherwise. */
+  readonly format?: ReportFormat | undefined;
+  /** Where the report is written, a folder for `csv`; `-`: standard output. Undefined: by its format. */
+  readonly output: string | undefined;
 }
+
+/** What `--format` takes: the page, or its tables as a folder of CSV files or as a workbook. */
+export const reportFormats = ['html', 'csv', 'xlsx'] as const;
+
+export type ReportFormat = (typeof reportFormats)[number];
 
 /** Bytes at the beginning of a report that have its mark. */
 const headBytes = 200;
 
 /**
- * `ledgerlake report`: one HTML file about a lake. A file that is there already is replaced where it is a report, and only
+ * `ledgerlake report`: one HTML file about a lake, or its tables. A file that is there already is replaced where it is a report, and only
  * once the new one is whole; any other is left as it is.
  *
  * @throws LedgerlakeError USAGE for a place that can't be written or holds something else, and as `lakeReport` does
@@ -43,47 +53,88 @@ const headBytes = 200;
 export async function report(options: ReportOptions, { clock, signal, output, log }: ReadingContext): Promise<void> {
   // Given or not, it must be a range before anything is read.
   if (options.from !== undefined) readRange(options, clock.now());
-  if (options.output !== '-') await refuseOther(options.output);
+  const { format = 'html' } = options;
+  const path = options.output ?? (format === 'csv' ? 'ledgerlake-report' : `ledgerlake-report.${format}`);
+  if (format === 'csv' && path === '-') throw usageError('expected --output to name a folder for --format csv, got -');
+  if (path !== '-') await refuseOther(path, format);
   const lake = await openExistingLake(options.lake, clock, log);
   const written = await lakeReport({ ...options, lake, location: options.lake, clock, signal });
-  if (options.output === '-') {
-    await writeText(output, [written.html]);
-    return;
+  const bytes = await writeReport(path, format, written, output);
+  if (path !== '-') await writeText(output, [`${writtenText(path, bytes, written)}\n`]);
+}
+
+/** Writes it in its format; the bytes that it has. */
+async function writeReport(
+  path: string,
+  format: ReportFormat,
+  { html, sheets }: Report,
+  output: Output,
+): Promise<number> {
+  if (format === 'csv') {
+    let bytes = 0;
+    await mkdir(path).catch(() => undefined);
+    for (const { name, columns, rows } of sheets) {
+      let text = '';
+      for await (const part of csvText(columns, chunksOf(rows), { isSafe: true })) text += part;
+      await writeWhole(join(path, `${name}.csv`), text);
+      bytes += Buffer.byteLength(text);
+    }
+    return bytes;
   }
-  await writeWhole(options.output, written.html);
-  await writeText(output, [`${writtenText(options.output, written)}\n`]);
+  const content = format === 'html' ? Buffer.from(html) : workbook(sheets);
+  if (path !== '-') await writeWhole(path, content);
+  else if (format === 'html') await writeText(output, [html]);
+  else {
+    await new Promise<void>((resolve) => {
+      output.write(content, () => {
+        resolve();
+      });
+    });
+  }
+  return content.length;
 }
 
 /** Keeps what isn't a report of ours from being written over. */
-async function refuseOther(path: string): Promise<void> {
+async function refuseOther(path: string, format: ReportFormat): Promise<void> {
   const folder = await stat(dirname(resolve(path))).catch(() => undefined);
   if (folder?.isDirectory() !== true) {
     throw usageError(`expected --output to name a file in a folder that is there, got ${path}: make the folder first`);
   }
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) return;
-  if (found.isFile() && (found.size === 0 || (await beginning(path)).includes(reportMark))) return;
+  if (format === 'csv') {
+    const others = found.isDirectory()
+      ? (await readdir(path)).filter((name) => !sheetNames.some((sheet) => name === `${sheet}.csv`))
+      : [path];
+    if (others.length === 0) return;
+    throw usageError(
+      `expected --output to name a new folder or that of an earlier report, ${path} has ${others[0] ?? ''}: choose another name`,
+    );
+  }
+  if (found.isFile() && (found.size === 0 || (await marked(path, format)))) return;
   const what = found.isDirectory() ? 'a folder' : 'a file that is not a report of ledgerlake';
   throw usageError(
     `expected --output to name a new file or an earlier report, ${path} is ${what}: choose another name`,
   );
 }
 
-async function beginning(path: string): Promise<string> {
+/** Whether a page's beginning, or a workbook's end, is that of a report. */
+async function marked(path: string, format: 'html' | 'xlsx'): Promise<boolean> {
   const file = await open(path).catch((cause: unknown) => {
     throw usageError(
       `expected --output to name a new file or an earlier report, ${path} can't be read: ${messageOf(cause)}`,
     );
   });
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(headBytes), 0, headBytes, 0);
-    return buffer.toString('utf8', 0, bytesRead);
+    const at = format === 'html' ? 0 : Math.max(0, (await file.stat()).size - workbookMark.length);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(headBytes), 0, headBytes, at);
+    return buffer.toString('utf8', 0, bytesRead).includes(format === 'html' ? reportMark : workbookMark);
   } finally {
     await file.close();
   }
 }
 
-async function writeWhole(path: string, text: string): Promise<void> {
+async function writeWhole(path: string, text: string | Buffer): Promise<void> {
   try {
     await replaceFile(path, text);
   } catch (cause) {
@@ -91,8 +142,9 @@ async function writeWhole(path: string, text: string): Promise<void> {
   }
 }
 
-function writtenText(path: string, { html, accounts, currencies, settlements, differing }: Report): string {
-  const size = formatBytes(Buffer.byteLength(html));
+function writtenText(path: string, bytes: number, of: Report): string {
+  const { accounts, currencies, settlements, differing } = of;
+  const size = formatBytes(bytes);
   if (accounts.length === 0) return `${path}: the lake holds nothing yet, and the report says so (${size})`;
   const parts = [
     accounts.length === 1 ? (accounts[0] ?? '') : formatCount(accounts.length, 'account'),
@@ -119,6 +171,8 @@ export interface ReportQuestion {
 
 export interface Report {
   readonly html: string;
+  /** Its tables, exact, for other programs. */
+  readonly sheets: readonly Sheet[];
   readonly accounts: readonly string[];
   /** Currencies of the accounts, one by one. */
   readonly currencies: number;
@@ -169,6 +223,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
   const settlements = accounts.flatMap((of) => of.settlements);
   return {
     html: reportHtml(accounts, { lastRun, location, now, isPart: from !== undefined || to !== undefined }),
+    sheets: reportSheets(accounts),
     accounts: names,
     currencies: accounts.reduce((sum, of) => sum + of.currencies.length, 0),
     settlements: settlements.length,

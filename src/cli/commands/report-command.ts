@@ -13,26 +13,33 @@ export const reportCommand: CommandDefinition = {
     account: { type: 'text', about: 'Whose part of the lake [default: all, one after the other]' },
     from: { type: 'text', about: 'First instant, ISO 8601 in UTC [default: all that the lake holds]' },
     to: { type: 'text', about: 'End, exclusive [default: now, less five minutes]' },
+    format: {
+      type: 'text',
+      default: 'html',
+      choices: ['html', 'csv', 'xlsx'],
+      about: 'The page, or its tables with exact amounts: a folder of CSV files, or a workbook',
+    },
     output: {
       type: 'text',
       short: 'o',
-      default: 'ledgerlake-report.html',
-      about: 'File to write; - for standard output',
+      about: 'File to write, a folder for csv; - for standard output [default: ledgerlake-report.html]',
     },
   },
   examples: [
     ['report --account my-shop --from 2025-01-01 --to 2026-01-01 -o 2025.html', 'a year of one account'],
+    ['report --format xlsx -o 2025.xlsx', 'its tables for a spreadsheet'],
     ['report --lake s3://my-bucket/lake -o - | gzip > report.html.gz', 'to standard output'],
   ],
   run: async (given, context) => {
+    const { report, reportFormats } = await import('../../app/report/report.js');
     const options = {
       lake: await readLake(given),
       account: given.text('account'),
       from: given.text('from'),
       to: given.text('to'),
-      output: given.required('output'),
+      format: reportFormats.find((format) => format === given.required('format')),
+      output: given.text('output'),
     };
-    const { report } = await import('../../app/report/report.js');
     const reading = readingContext(given, context);
     await report(options, options.output === '-' ? { ...reading, output: process.stdout } : reading);
     return 0;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { report, type ReportOptions } from '../../../src/app/report/report.js';
 import { reportMark } from '../../../src/app/report/report-page.js';
-import { temporaryFolder } from '../lake-run.js';
+import { database as lakeDatabase, temporaryFolder } from '../lake-run.js';
 import { Kept } from '../../core/text/streams.js';
 import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
 
@@ -57,6 +57,38 @@ test('leaves alone what is no report, and says so before anything is read', asyn
   writeFileSync(file, '');
   await run({ output: file });
   expect(readFileSync(file, 'utf8')).toContain(reportMark);
+});
+
+test('its tables are a workbook or a folder of CSV files, which replace earlier ones and nothing else', async () => {
+  const folder = await temporaryFolder();
+  const book = join(folder, 'report.xlsx');
+  await run({ format: 'xlsx', output: book });
+  const bytes = readFileSync(book);
+  await run({ format: 'xlsx', output: book });
+  expect(readFileSync(book)).toEqual(bytes);
+  writeFileSync(book, bytes.subarray(0, bytes.length - 20));
+  await expect(run({ format: 'xlsx', output: book })).rejects.toMatchObject({ code: 'USAGE' });
+
+  const tables = join(folder, 'tables');
+  expect(await run({ format: 'csv', output: tables })).toContain('tables: shop, 1 currency');
+  await run({ format: 'csv', output: tables });
+  expect(readdirSync(tables).toSorted()).toEqual(
+    ['earned', 'fees', 'refunds', 'settlements', 'skus'].map((name) => `${name}.csv`),
+  );
+  const [head = '', ...rows] = readFileSync(join(tables, 'earned.csv'), 'utf8').trimEnd().split('\n');
+  expect(head).toMatch(/^account,currency,month,earned,sales,.*,loans_and_transfers,net_proceeds$/);
+  const database = await lakeDatabase(lake.root, lake.clock, 'SELECT 1 FROM entries');
+  const sums = await database.rows(
+    "SELECT month, sum(amount)::VARCHAR AS net FROM entries WHERE role = 'net' GROUP BY ALL ORDER BY ALL",
+  );
+  expect(rows.map((row) => [row.split(',')[2], row.split(',').at(-1)])).toEqual(
+    sums.map(({ month, net }) => [month, net]),
+  );
+  writeFileSync(join(tables, 'mine.csv'), 'x');
+  await expect(run({ format: 'csv', output: tables })).rejects.toMatchObject({
+    message: expect.stringContaining('has mine.csv') as string,
+  });
+  await expect(run({ format: 'csv' })).rejects.toMatchObject({ code: 'USAGE' });
 });
 
 test('what is wrong with the question writes nothing', async () => {

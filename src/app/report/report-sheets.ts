@@ -1,0 +1,91 @@
+import type { Column } from '../../core/text/rows.js';
+import type { Sheet } from '../../core/text/workbook.js';
+import { isoInstant } from '../../core/numeric/instant.js';
+import { categories, tradeCategories } from '../query/categories.js';
+import type { AccountFigures } from './report-page.js';
+import { sumOf } from './report-amounts.js';
+
+const text = (name: string): Column => ({ name, kind: 'text' });
+const count = (name: string): Column => ({ name, kind: 'number' });
+const amount = (name: string): Column => ({ name, kind: 'number', isAmount: true });
+const named = (label: string) => label.toLowerCase().replaceAll(' ', '_');
+
+/** How they are called. */
+export const sheetNames = ['earned', 'fees', 'skus', 'refunds', 'settlements'] as const;
+
+/** The tables of a report, with its exact amounts, for other programs: all accounts and currencies in each. */
+export function reportSheets(accounts: readonly AccountFigures[]): readonly Sheet[] {
+  const figures = accounts.flatMap(({ account, currencies }) => currencies.map((of) => ({ account, ...of })));
+  const of = [text('account'), text('currency')];
+  const skuAmounts = ['charges', 'promotions', 'fees', 'taxes', 'refunds'] as const;
+  return [
+    {
+      name: 'earned',
+      columns: [
+        ...of,
+        text('month'),
+        amount('earned'),
+        ...categories.map(({ label }) => amount(named(label))),
+        amount('net_proceeds'),
+      ],
+      rows: figures.flatMap(({ account, currency, months }) =>
+        months.map(({ month, amounts, net }) => [
+          ...[account, currency, month, sumOf(tradeCategories.map(({ id }) => amounts[id]))],
+          ...categories.map(({ id }) => amounts[id]),
+          net,
+        ]),
+      ),
+    },
+    {
+      name: 'fees',
+      columns: [...of, text('fee'), text('list'), count('times'), amount('total')],
+      rows: figures.flatMap(({ account, currency, fees }) =>
+        fees.map(({ fee, list, fees: others, times, total }) => [
+          ...[account, currency, fee ?? `${others} other fees`, list, times, total],
+        ]),
+      ),
+    },
+    {
+      name: 'skus',
+      columns: [
+        ...of,
+        text('sku'),
+        count('orders'),
+        ...skuAmounts.map((id) => amount(id === 'charges' ? 'sales' : id)),
+        amount('net'),
+      ],
+      rows: figures.flatMap(({ account, currency, skus }) =>
+        skus.map((sku) => [
+          ...[account, currency, sku.sku ?? `${sku.skus} other SKUs`, sku.sku === null ? null : sku.orders],
+          ...skuAmounts.map((id) => sku[id]),
+          sku.net,
+        ]),
+      ),
+    },
+    {
+      name: 'refunds',
+      columns: [...of, text('month'), count('shipped'), count('refunded')],
+      rows: figures.flatMap(({ account, currency, refunds }) =>
+        refunds.flatMap(({ ofMonth, shipped, refunded }) =>
+          ofMonth === null ? [] : [[account, currency, ofMonth, shipped, refunded]],
+        ),
+      ),
+    },
+    {
+      name: 'settlements',
+      columns: [
+        ...of,
+        ...['settlement', 'started_at', 'ended_at', 'state'].map(text),
+        ...['beginning_balance', 'net_of_entries', 'total', 'difference'].map(amount),
+      ],
+      rows: accounts.flatMap(({ account, settlements }) =>
+        settlements.map(({ currency, settlement, verdict, net, apart }) => [
+          ...[account, currency, settlement.id],
+          ...[settlement.start, settlement.end].map((at) => (at === null ? null : isoInstant(at))),
+          ...[verdict, settlement.beginning, net ?? null, settlement.total],
+          apart ?? (verdict === 'adds-up' ? '0.000000' : null),
+        ]),
+      ),
+    },
+  ];
+}

@@ -1,0 +1,145 @@
+import { crc32, deflateRawSync } from 'node:zlib';
+import { cellText, type Cell, type Column, type Rows } from './rows.js';
+
+/** A table of a workbook, with the names of its columns in the first row. */
+export interface Sheet {
+  /** At most 31 characters, without `[]:*?/\`. */
+  readonly name: string;
+  readonly columns: readonly Column[];
+  readonly rows: Rows;
+}
+
+/** What a workbook ends with, so that it is known again and a file of somebody else's is never written over. */
+export const workbookMark = 'ledgerlake report';
+
+/**
+ * Sheets as an Office Open XML workbook (`.xlsx`, ECMA-376): numbers are numbers with the digits that they have, all else
+ * is text, so that nothing becomes a formula. A spreadsheet keeps 15 digits of a number. The same sheets give the same bytes.
+ */
+export function workbook(sheets: readonly Sheet[]): Buffer {
+  const files: [string, string][] = [
+    ['[Content_Types].xml', contentTypes(sheets)],
+    ['_rels/.rels', relations([['officeDocument', 'xl/workbook.xml']])],
+    ['xl/workbook.xml', book(sheets)],
+    [
+      'xl/_rels/workbook.xml.rels',
+      relations([
+        ...sheets.map((_, at): [string, string] => ['worksheet', `worksheets/sheet${at + 1}.xml`]),
+        ['styles', 'styles.xml'],
+      ]),
+    ],
+    ['xl/styles.xml', styles],
+    ...sheets.map((sheet, at): [string, string] => [`xl/worksheets/sheet${at + 1}.xml`, sheetXml(sheet)]),
+  ];
+  return zipped(files.map(([name, text]) => [name, Buffer.from(`<?xml version="1.0" encoding="UTF-8"?>\n${text}`)]));
+}
+
+const main = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
+const office = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
+const packages = 'http://schemas.openxmlformats.org/package/2006';
+const format = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
+
+function contentTypes(sheets: readonly Sheet[]): string {
+  const part = (path: string, type: string) => `<Override PartName="/xl/${path}" ContentType="${format}.${type}+xml"/>`;
+  return (
+    `<Types xmlns="${packages}/content-types">` +
+    '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>' +
+    `<Default Extension="xml" ContentType="application/xml"/>${part('workbook.xml', 'sheet.main')}` +
+    `${part('styles.xml', 'styles')}${sheets.map((_, at) => part(`worksheets/sheet${at + 1}.xml`, 'worksheet')).join('')}</Types>`
+  );
+}
+
+function relations(targets: readonly (readonly [type: string, target: string])[]): string {
+  const all = targets.map(
+    ([type, target], at) => `<Relationship Id="r${at + 1}" Type="${office}/${type}" Target="${target}"/>`,
+  );
+  return `<Relationships xmlns="${packages}/relationships">${all.join('')}</Relationships>`;
+}
+
+function book(sheets: readonly Sheet[]): string {
+  const all = sheets.map(({ name }, at) => `<sheet name="${escaped(name)}" sheetId="${at + 1}" r:id="r${at + 1}"/>`);
+  return `<workbook xmlns="${main}" xmlns:r="${office}"><sheets>${all.join('')}</sheets></workbook>`;
+}
+
+/** 0: as it is; 1: a bold heading; 2: an amount, with thousands apart. */
+const styles =
+  `<styleSheet xmlns="${main}"><fonts count="2"><font><sz val="11"/><name val="Calibri"/></font>` +
+  '<font><b/><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill>' +
+  '<fill><patternFill patternType="gray125"/></fill></fills>' +
+  '<borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders>' +
+  '<cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="3">' +
+  '<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>' +
+  '<xf numFmtId="0" fontId="1" fillId="0" borderId="0" xfId="0" applyFont="1"/>' +
+  '<xf numFmtId="4" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/></cellXfs></styleSheet>';
+
+function sheetXml({ columns, rows }: Sheet): string {
+  const head = columns.map(({ name }) => textCell(name, 1)).join('');
+  const body = rows.map((row) => `<row>${row.map((cell, at) => cellXml(cell, columns[at])).join('')}</row>`);
+  return (
+    `<worksheet xmlns="${main}"><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" state="frozen"/>` +
+    `</sheetView></sheetViews><sheetFormatPr defaultColWidth="16" defaultRowHeight="15"/>` +
+    `<sheetData><row>${head}</row>${body.join('')}</sheetData></worksheet>`
+  );
+}
+
+function cellXml(cell: Cell, column: Column | undefined): string {
+  if (cell === null) return '<c/>';
+  const text = cellText(cell);
+  if (column?.kind !== 'number' || !/^-?\d+(?:\.\d+)?$/.test(text)) return textCell(text, 0);
+  return `<c${column.isAmount === true ? ' s="2"' : ''}><v>${text}</v></c>`;
+}
+
+function textCell(text: string, style: number): string {
+  return `<c s="${style}" t="inlineStr"><is><t xml:space="preserve">${escaped(text)}</t></is></c>`;
+}
+
+/** Most characters of a cell. */
+const mostText = 32_767;
+
+/** What XML can't have becomes a replacement character. */
+function escaped(text: string): string {
+  return text
+    .slice(0, mostText)
+    .toWellFormed()
+    .replaceAll(/[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, '\uFFFD')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}
+
+/** Files as a ZIP archive, each dated 1980-01-01. */
+function zipped(files: readonly (readonly [name: string, bytes: Buffer])[]): Buffer {
+  const parts: Buffer[] = [];
+  const directory: Buffer[] = [];
+  let offset = 0;
+  for (const [name, bytes] of files) {
+    const packed = deflateRawSync(bytes);
+    const path = Buffer.from(name);
+    // Version 2.0, UTF-8 names, deflated, the date, then checksum and sizes.
+    const shared = Buffer.alloc(26);
+    shared.writeUInt16LE(20, 0);
+    shared.writeUInt16LE(0x0800, 2);
+    shared.writeUInt16LE(8, 4);
+    shared.writeUInt16LE(0x21, 8);
+    shared.writeUInt32LE(crc32(bytes), 10);
+    shared.writeUInt32LE(packed.length, 14);
+    shared.writeUInt32LE(bytes.length, 18);
+    shared.writeUInt16LE(path.length, 22);
+    const local = Buffer.concat([Buffer.from('PK\x03\x04'), shared, path]);
+    const rest = Buffer.alloc(14);
+    rest.writeUInt32LE(offset, 10);
+    directory.push(Buffer.concat([Buffer.from('PK\x01\x02'), Buffer.from([20, 0]), shared, rest, path]));
+    parts.push(local, packed);
+    offset += local.length + packed.length;
+  }
+  const listed = Buffer.concat(directory);
+  const comment = Buffer.from(workbookMark);
+  const end = Buffer.alloc(18);
+  end.writeUInt16LE(files.length, 4);
+  end.writeUInt16LE(files.length, 6);
+  end.writeUInt32LE(listed.length, 8);
+  end.writeUInt32LE(offset, 12);
+  end.writeUInt16LE(comment.length, 16);
+  return Buffer.concat([...parts, listed, Buffer.from('PK\x05\x06'), end, comment]);
+}

@@ -1,0 +1,51 @@
+import { crc32, inflateRawSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { workbook } from '../../../src/core/text/workbook.js';
+
+/** The files of a ZIP archive, by its directory, each compared with its checksum. */
+function unzipped(bytes: Buffer): Map<string, string> {
+  const end = bytes.lastIndexOf('PK\x05\x06');
+  const files = new Map<string, string>();
+  let at = bytes.readUInt32LE(end + 16);
+  for (let left = bytes.readUInt16LE(end + 10); left > 0; left--) {
+    const [sum, packed, size] = [16, 20, 24].map((field) => bytes.readUInt32LE(at + field));
+    const length = bytes.readUInt16LE(at + 28);
+    const name = bytes.toString('utf8', at + 46, at + 46 + length);
+    const start = bytes.readUInt32LE(at + 42) + 30 + length;
+    const content = inflateRawSync(bytes.subarray(start, start + (packed ?? 0)));
+    expect([name, content.length, crc32(content)]).toEqual([name, size, sum]);
+    files.set(name, content.toString());
+    at += 46 + length;
+  }
+  expect(at).toBe(end);
+  return files;
+}
+
+test('sheets have numbers with all their digits, and texts that are no formulas', () => {
+  const book = workbook([
+    {
+      name: 'a <b>',
+      columns: [
+        { name: 'name', kind: 'text' },
+        { name: 'total', kind: 'number', isAmount: true },
+        { name: 'times', kind: 'number' },
+      ],
+      rows: [
+        ['=1+1 & "x"\u0000', '12345678901.000001', 3],
+        [null, null, 'NaN'],
+      ],
+    },
+    { name: 'empty', columns: [{ name: 'n', kind: 'number' }], rows: [] },
+  ]);
+  const files = unzipped(book);
+  expect([...files.keys()].filter((name) => name.includes('sheets/'))).toEqual([
+    'xl/worksheets/sheet1.xml',
+    'xl/worksheets/sheet2.xml',
+  ]);
+  expect(files.get('xl/workbook.xml')).toContain('<sheet name="a &lt;b&gt;" sheetId="1" r:id="r1"/>');
+  const sheet = files.get('xl/worksheets/sheet1.xml');
+  expect(sheet).toContain('<t xml:space="preserve">=1+1 &amp; &quot;x&quot;\uFFFD</t>');
+  expect(sheet).toContain('<c s="2"><v>12345678901.000001</v></c><c><v>3</v></c></row>');
+  expect(sheet).toContain('<row><c/><c/><c s="0" t="inlineStr"><is><t xml:space="preserve">NaN</t></is></c></row>');
+  expect(workbook([])).toEqual(workbook([]));
+});
