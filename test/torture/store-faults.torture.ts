@@ -1,10 +1,11 @@
 import { describe, test } from 'vitest';
 import { faults } from '../lake/faulty-store.js';
-import { firstLoad, refreshed, survives } from '../engine/run/store-faults.js';
+import { firstLoad, refreshed, released, survives } from '../engine/run/store-faults.js';
 
 describe.each([
   ['a first load', firstLoad],
   ['a refresh of what has changed', refreshed],
+  ['a sync of transactions that have been released', released],
 ])('%s', (name, begin) => {
   test.each(faults)('with every single call to the store %s in turn', async (fault) => {
     const trial = await begin();

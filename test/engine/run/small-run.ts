@@ -1,9 +1,17 @@
 import type { Clock } from '../../../src/core/clock.js';
 import { readPages } from '../../../src/engine/paging/paginator.js';
-import { readFinancesPage } from '../../../src/sources/finances/api-v0/finances-page.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
+import { transactionsPipeline } from '../../../pipelines/transactions.js';
+import { syncedPipelines } from '../../../src/app/sync/synced-pipelines.js';
+import type { ApiPage, PagedApi, Query } from '../../../src/engine/paging/paged-api.js';
+import type { Reading } from '../../../src/engine/run/pipeline.js';
+import { transactionsApi } from '../../../src/sources/finances/api-2024-06-19/transactions-api.js';
 import { financesApi } from '../../../src/sources/finances/api-v0/finances-api.js';
-import { noUpstream, type FinancesUpstream } from '../../../src/sources/finances/connect-finances.js';
+import {
+  noUpstream,
+  type FinancesPipeline,
+  type FinancesUpstream,
+} from '../../../src/sources/finances/connect-finances.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { acquireLease } from '../../../src/lake/upkeep/leases.js';
 import type { Store } from '../../../src/lake/store/store.js';
@@ -48,42 +56,56 @@ export function changed(ledger: Ledger): Ledger {
   };
 }
 
-/** The service over a ledger as pipelines see it, without sockets. */
-export function upstreamOf(ledger: Ledger): FinancesUpstream {
-  const api = financesApi({ endpoint: 'http://127.0.0.1', quota: undefined, cursorLifeMs: 180_000 });
-  const answer = createAnswers({ ledger, clock });
+/** The service over a ledger at an instant as pipelines see it, without sockets. */
+export function upstreamOf(ledger: Ledger, at: Clock = clock): FinancesUpstream {
+  const options = { endpoint: 'http://127.0.0.1', quota: undefined, cursorLifeMs: 180_000 };
+  const answer = createAnswers({ ledger, clock: at });
   const bodies = new Map<string, Promise<Uint8Array>>();
   const body = async (path: string): Promise<Uint8Array> => Buffer.from((await answer('GET', path)).body);
+  const clientOf = <Q extends Query, P extends ApiPage>(api: PagedApi<Q, P>) => ({
+    pace: () => undefined,
+    begun: () => [],
+    pages: (asked: Q, reading: Reading<unknown>) =>
+      readPages(asked, {
+        asking: reading,
+        api,
+        clock,
+        request: async (query, { cursor, pageSize }, { counts, signal }) => {
+          signal.throwIfAborted();
+          counts.requests++;
+          const path = api.requestPath(query, cursor, pageSize);
+          const received = bodies.get(path) ?? body(path);
+          bodies.set(path, received);
+          const headers = new Map<string, string>();
+          const page = api.readPage(query, { headers, body: await received }, path);
+          return { page, headers, body: await received, requestId: undefined };
+        },
+      }),
+  });
   return {
-    ...noUpstream,
-    v0: {
-      pace: () => undefined,
-      begun: () => [],
-      pages: (asked, reading) =>
-        readPages(asked, {
-          asking: reading,
-          api,
-          clock,
-          request: async (query, { cursor, pageSize }, { counts, signal }) => {
-            signal.throwIfAborted();
-            counts.requests++;
-            const path = api.requestPath(query, cursor, pageSize);
-            const received = bodies.get(path) ?? body(path);
-            bodies.set(path, received);
-            const page = readFinancesPage(await received);
-            return { page, headers: new Map(), body: await received, requestId: undefined };
-          },
-        }),
-    },
+    v0: { ...noUpstream.v0, ...clientOf(financesApi(options)) },
+    transactions: clientOf(transactionsApi(options)),
   };
 }
 
+/** The pipelines of a sync of transactions that looks back two days. */
+export function syncOfTransactions(end: number): readonly FinancesPipeline[] {
+  const known = { rules: [], done: new Map(), wasRead: () => false };
+  return syncedPipelines([transactionsPipeline], { end, now: end, lookBack: 2, ...known });
+}
+
 /** A run like `ledgerlake backfill`, on any store; throws what ended it. How many requests it took. */
-export async function run(store: Store, upstream: FinancesUpstream, refresh = false, over = range): Promise<number> {
+export async function run(
+  store: Store,
+  upstream: FinancesUpstream,
+  refresh = false,
+  over = range,
+  pipelines = choosePipelines([], false),
+): Promise<number> {
   const lake = await Lake.open(store, tables, clock);
   const lease = await acquireLease(store, clock);
   try {
-    const { summaries, failure } = await runPipelines(choosePipelines([], false), {
+    const { summaries, failure } = await runPipelines(pipelines, {
       job: { account: 'shop', range: over, lake, refresh, orders: [] },
       upstream,
       clock,

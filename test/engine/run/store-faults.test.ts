@@ -4,7 +4,7 @@ import { hashesOf } from '../../lake/hashes-of.js';
 import { globbed, truthOf } from '../../lake/lake-truth.js';
 import { memoryStore } from '../../lake/memory-store.js';
 import { run, smallSeller, upstreamOf } from './small-run.js';
-import { firstLoad, refreshed, survives } from './store-faults.js';
+import { firstLoad, refreshed, released, survives } from './store-faults.js';
 
 /** Every so many calls one is tried; `make torture` tries all of them. */
 const step = 29;
@@ -12,6 +12,7 @@ const step = 29;
 describe.each([
   ['a first load', firstLoad],
   ['a refresh of what has changed', refreshed],
+  ['a sync of transactions that have been released', released],
 ])('%s', (_name, begin) => {
   test.each(faults)('comes out whole when a call to the store is %s', async (fault) => {
     const trial = await begin();
