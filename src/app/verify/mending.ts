@@ -23,8 +23,13 @@ const derivedChecks: ReadonlySet<string> = new Set(['amounts', 'roles']);
 export function mendingCommand({ check, kind, table, file, slice }: Problem, of: MendedLake): string | undefined {
   if (kind !== 'lake') return undefined;
   const { lake, lastRun } = of;
-  if (derivedChecks.has(check)) return ['ledgerlake', 'rebuild', '--lake', lake].map(shellWord).join(' ');
-  const pipeline = pipelines.find(({ tables }) => tables.some(({ name }) => name === table))?.name;
+  const filled = pipelines.find(({ tables }) => tables.some(({ name }) => name === table));
+  const pipeline = filled?.name;
+  const isDerived = filled?.derivation !== undefined && filled.tables.length > 1 && filled.tables[0]?.name === table;
+  // What follows from other rows of the lake costs no quota.
+  if (derivedChecks.has(check) || (rereadChecks.has(check) && isDerived)) {
+    return ['ledgerlake', 'rebuild', '--lake', lake].map(shellWord).join(' ');
+  }
   const [, account] = /\/account=([^/]+)\//.exec(file) ?? [];
   const [, start = '', end = ''] = /^window\/([^/]+)\/(\S+)$/.exec(slice) ?? [];
   if (!rereadChecks.has(check) || pipeline === undefined || account === undefined || end === '') return undefined;

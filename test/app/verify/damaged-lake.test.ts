@@ -82,6 +82,15 @@ test('a file that is gone is loaded again by the command that comes with it', as
   expect(await verified(lake)).toMatchObject({ code: 0, verdict: 'whole', problems: [] });
 });
 
+test('entries that are gone, of a settlement or an order too, are to be derived again without a request', async () => {
+  takeWhole();
+  for (const table of ['entries', 'group_entries', 'order_entries']) {
+    rmSync(pathOf(lake.root, table, addOf(lake.root, table)));
+  }
+  const mends = (await verified(lake)).problems.map((of) => (of as Problem & { mend: string }).mend);
+  expect(mends).toEqual(Array.from({ length: 3 }, () => `ledgerlake rebuild --lake ${lake.root}`));
+});
+
 test('what a damaged file quotes is cut', () => {
   const certificate = new Certificate();
   certificate.add('parquet', 'lake', { table: 'events', file: 'f', slice: '' }, 'word '.repeat(20_000));
