@@ -119,11 +119,15 @@ function runsOf(windows: readonly DeferringWindow[]): DeferringWindow[][] {
   return runs;
 }
 
+/** When what is asked for was posted: the rest of the windows holds what was released before, and what isn't due. */
 function spanOf(run: readonly DeferringWindow[]): Window {
-  return {
-    start: Math.min(...run.map(({ window }) => window.start)),
-    end: Math.max(...run.map(({ window }) => window.end)),
-  };
+  let [start, end] = [Infinity, -Infinity];
+  for (const { posted } of run.flatMap(({ asked }) => asked)) {
+    start = Math.min(start, posted);
+    // Dates are whole seconds, of which the later bound isn't included.
+    end = Math.max(end, posted + 1000);
+  }
+  return { start, end };
 }
 
 /** A longer span than the API answers would get an empty answer: they stay a day below. */

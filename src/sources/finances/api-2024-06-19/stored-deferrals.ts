@@ -9,6 +9,8 @@ import { transactions } from './transaction-tables.js';
 export interface StoredDeferral {
   readonly id: string;
   readonly isDeferred: boolean;
+  /** Milliseconds since 1970. */
+  readonly posted: number;
   /** The window that it was read in. */
   readonly window: Window;
   /** When it is to be released, milliseconds since 1970. */
@@ -23,12 +25,14 @@ export async function storedDeferrals(job: Job, pipeline: string, except: Window
   if (adds.length === 0) return [];
   // Only now: a lake without deferred transactions needs no DuckDB.
   const { queryFiles } = await import('../../../lake/files/month-files.js');
-  const instants = ['window_start', 'window_end', 'maturity_at'].map((name) => `epoch_ms(${name}) AS ${name}`);
+  const instants = ['posted_at', 'window_start', 'window_end', 'maturity_at'].map(
+    (name) => `epoch_ms(${name}) AS ${name}`,
+  );
   const rows = await queryFiles(
     job.lake,
     transactions,
     adds,
-    'transaction_id IS NOT NULL AND window_start IS NOT NULL',
+    'transaction_id IS NOT NULL AND posted_at IS NOT NULL AND window_start IS NOT NULL',
     (select) =>
       `WITH held AS (${select}) SELECT transaction_id, status = 'DEFERRED' AS is_deferred, ${instants.join(', ')}, ` +
       "transaction_id IN (SELECT deferred_transaction_id FROM held WHERE status = 'RELEASED' AND deferred_transaction_id IS NOT NULL) " +
@@ -38,6 +42,7 @@ export async function storedDeferrals(job: Job, pipeline: string, except: Window
     .map((row) => ({
       id: String(row['transaction_id']),
       isDeferred: row['is_deferred'] === true,
+      posted: Number(row['posted_at']),
       window: { start: Number(row['window_start']), end: Number(row['window_end']) },
       maturesAt: row['maturity_at'] === null ? undefined : Number(row['maturity_at']),
       isPaid: row['is_paid'] === true,
