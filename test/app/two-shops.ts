@@ -2,6 +2,7 @@ import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { arrayLedger, type DatedItem } from '../serve/http/array-ledger.js';
+import type { InstantRange, TransactionLedger } from '../../src/serve/http/ledger.js';
 import { startService, type RunningService } from '../../src/serve/http/server.js';
 import { clockAt, ran, temporaryFolder } from './lake-run.js';
 
@@ -73,6 +74,46 @@ function ledgerOf(shop: Shop): DatedItem[] {
   return [...groups, ...events];
 }
 
+/** The same orders as transactions, each of a settlement of its own that was paid at once. */
+function transactionsOf(shop: Shop): TransactionLedger {
+  const letter = shop === 'shop-a' ? 'A' : 'B';
+  const sales = days.map((day, number) => {
+    const money = { currencyCode: 'USD', currencyAmount: number + 0.25 };
+    const order = orderId(shop, number);
+    const settlement = `GROUP-${letter}${number}-settled`;
+    const identifiers = { ORDER_ID: order, SETTLEMENT_ID: settlement };
+    const context = { contextType: 'ProductContext', sku: `SKU-${letter}${number}` };
+    const sale = {
+      transactionId: `T-${order}`,
+      ...{ transactionType: 'Shipment', transactionStatus: 'RELEASED', postedDate: `${day}T06:00:00Z` },
+      ...{ totalAmount: money, items: [{ totalAmount: money, contexts: [context] }] },
+      relatedIdentifiers: Object.entries(identifiers).map(([name, value]) => ({
+        ...{ relatedIdentifierName: name, relatedIdentifierValue: value },
+      })),
+    };
+    const summary = { netProceeds: money, periodStart: `${day}T00:00:00Z`, periodEnd: `${day}T12:00:00Z` };
+    return { at: Date.parse(`${day}T06:00:00Z`), order, settlement, sale, money, summary };
+  });
+  const page = (items: readonly object[]) =>
+    Promise.resolve({ items: items.map((item) => ({ list: '', json: JSON.stringify(item) })), next: undefined });
+  const isIn =
+    ({ from, to }: InstantRange) =>
+    (of: { readonly at: number }) =>
+      of.at >= from && of.at < to;
+  return {
+    transactions: ({ range: within, orderId: order }) =>
+      page(sales.filter((of) => isIn(within)(of) && (order ?? of.order) === of.order).map(({ sale }) => sale)),
+    summaries: ({ settlementId }) =>
+      page(sales.filter(({ settlement }) => settlement === settlementId).map(({ summary }) => summary)),
+    payouts: ({ range: within }) =>
+      page(
+        sales.filter(isIn(within)).map(({ at, settlement, money }) => ({
+          ...{ id: `P-${settlement}`, amount: money, creationDate: new Date(at).toISOString() },
+        })),
+      ),
+  };
+}
+
 /** A lake on disk that holds both shops, every pipeline of them, to be copied by each test. */
 export interface ShopsTemplate {
   /** A copy, which goes when the test ends. */
@@ -84,11 +125,15 @@ export async function shopsTemplate(): Promise<ShopsTemplate> {
   const template = await mkdtemp(join(tmpdir(), 'ledgerlake-test-'));
   const services = new Map<Shop, RunningService>();
   for (const shop of ['shop-a', 'shop-b'] as const) {
-    services.set(shop, await startService({ ledger: arrayLedger(ledgerOf(shop)), clock }));
+    const ledger = { ...arrayLedger(ledgerOf(shop)), byTransaction: transactionsOf(shop) };
+    services.set(shop, await startService({ ledger, clock }));
   }
   const load = async (lake: string, shop: Shop): Promise<number> => {
     const orders = { text: days.map((_, number) => orderId(shop, number)).join('\n'), source: 'orders' };
-    const pipelines = ['financial-event-groups', 'financial-events', 'group-events', 'order-events'];
+    const pipelines = [
+      ...['financial-event-groups', 'financial-events', 'group-events', 'order-events'],
+      ...['transactions', 'order-transactions', 'settlement-summaries', 'payouts'],
+    ];
     const endpoint = services.get(shop)?.url;
     const { summary } = await ran({ ...range, lake, account: shop, endpoint, orders, pipelines }, { clock });
     return Object.values(summary.pipelines).reduce((sum, { requests = 0 }) => sum + requests, 0);

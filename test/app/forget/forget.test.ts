@@ -79,8 +79,8 @@ async function everything(folder: string): Promise<string> {
 }
 
 const allTables = tables.map(({ name }) => name);
-/** Those that have a log: nothing was read a second time, so that there is no history, and nothing of the second API. */
-const logged = allTables.filter((name) => !/history|transaction|summaries|payouts/.test(name));
+/** Those that have a log: nothing was read a second time, so that there is no history. */
+const logged = allTables.filter((name) => name !== 'event_history');
 
 /** Rows of every table by account, what distinguishes them included. */
 async function rowsOf(lake: string): Promise<Record<string, unknown>> {
@@ -319,7 +319,8 @@ describe('rows before a date', () => {
     const { lake, reload } = await shops.copy();
     await forgot({ lake, before });
     expect(await reload('shop-b')).toBe(0);
-    expect(await reload('shop-a')).toBe(2);
+    // Of two orders all events went, and of four the only transaction.
+    expect(await reload('shop-a')).toBe(6);
     expect(await reload('shop-a')).toBe(0);
   });
 
@@ -348,7 +349,7 @@ describe('rows before a date', () => {
               );
         const sums = Object.fromEntries(nets.map(({ currency, net }) => [String(currency), net]));
         if (table.schema.name.endsWith('events')) expect(JSON.parse(add.tags['net'] ?? '')).toEqual(sums);
-        if (table.schema.name !== 'groups') {
+        if (table.schema.columns.some(({ name }) => name === 'effective_at')) {
           const [least = {}] = await opened.rows(
             `SELECT strftime(min(effective_at), '%Y-%m-%dT%H:%M:%S.%gZ') AS at FROM ${file}`,
           );
