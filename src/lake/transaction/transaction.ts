@@ -341,14 +341,18 @@ export class WrittenFiles {
 
 /** Where the table holds the same content under the same name, whatever the number behind it. */
 function livePath({ snapshot }: DeltaTable, { path, tags }: Add): string | undefined {
-  if (snapshot.files.has(path)) return path;
-  for (const live of snapshot.numbered(path)) if (live.tags?.['sha256'] === tags?.['sha256']) return live.path;
+  const hash = tags?.['sha256'];
+  // A name may have been given to other content: by a version without hashes it can't be told.
+  const own = snapshot.files.get(path);
+  if (own !== undefined && (own.tags?.['sha256'] ?? hash) === hash) return path;
+  for (const live of snapshot.numbered(path)) if (live.tags?.['sha256'] === hash) return live.path;
   return undefined;
 }
 
-/** The path, or the first one with a number behind it, that nobody may be about to delete. */
+/** The path, or the first one with a number behind it, that has nothing else and that nobody may be about to delete. */
 function freePath(table: DeltaTable, path: string): string {
   let free = path;
-  for (let number = 2; table.isTombstoned(free); number++) free = numbered(path, number);
+  for (let number = 2; table.isTombstoned(free) || table.snapshot.files.has(free); number++)
+    free = numbered(path, number);
   return free;
 }
