@@ -59,7 +59,9 @@ test('a lake that runs have loaded is whole, and every check has looked at somet
   const result = await verified(lake, true);
   expect(found(result)).toEqual([]);
   expect(result).toMatchObject({ code: 0, verdict: 'whole', problems: [] });
-  expect(result.checks.filter(({ checked }) => checked === 0)).toEqual([]);
+  const unchecked = result.checks.filter(({ checked }) => checked === 0).map(({ check }) => check);
+  // Of v0 alone: there are no transactions to compare with.
+  expect(unchecked).toEqual(['paid-totals', 'net-proceeds', 'both-apis']);
   const counts = Object.fromEntries(result.checks.map(({ check, checked }) => [check, checked]));
   // 16 shipments and 2 fees by date and by group, 2 shipments by order; a shipment has two amounts.
   expect(counts).toMatchObject({ 'unique-ids': 38, amounts: 72, 'group-totals': 1, 'event-dates': 16 });
