@@ -1,7 +1,7 @@
 import { isoInstant } from '../../core/numeric/instant.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { html, type Html } from './html.js';
-import { amountsIn, currencyText, minuteText } from './report-amounts.js';
+import { shownIn, currencyText, minuteText } from './report-amounts.js';
 import type { FigureReader, FigureRow } from './report-statements.js';
 
 /** Which service the amounts of an account come from, and what of them is not paid yet. */
@@ -36,8 +36,8 @@ export function basisSection({ since, deferred }: BasisFigures): Html {
             ${deferred.map(
               (of) =>
                 html`<li>
-                  Deferred: <b>${amountsIn(of.currency)(of.total)} ${currencyText(of.currency)}</b> of
-                  ${formatCount(of.times, 'transaction')} is earned and not paid yet, and in no other
+                  Deferred: <b>${shownIn(of.currency)(of.total)} ${currencyText(of.currency)}</b> of
+                  ${formatCount(of.times, 'transaction')} is not paid yet, and in no other
                   figure.${of.matures === null ? undefined : ` The last of it matures on ${of.matures.slice(0, 10)}.`}
                 </li>`,
             )}

@@ -338,10 +338,10 @@ function words(): Html {
         and transfers.
       </dd>
       ${meanings}
-      <dt>Paid, earned, deferred</dt>
+      <dt>Deferred, paid basis</dt>
       <dd>
-        Amazon keeps the money of most sales until a week after delivery: it is earned, and deferred. An amount counts
-        here when it is released, which is the paid basis.
+        Amazon keeps the money of most sales until a week after delivery: it is deferred. On the paid basis an amount
+        counts when it is released.
       </dd>
       <dt>Refund rate</dt>
       <dd>Orders with a refund, of each 100 orders with a shipment.</dd>

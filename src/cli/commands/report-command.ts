@@ -40,8 +40,7 @@ export const reportCommand: CommandDefinition = {
       format: reportFormats.find((format) => format === given.required('format')),
       output: given.text('output'),
     };
-    const reading = readingContext(given, context);
-    await report(options, options.output === '-' ? { ...reading, output: process.stdout } : reading);
+    await report(options, readingContext(given, context, options.output !== '-'));
     return 0;
   },
 };

@@ -156,9 +156,12 @@ export function printResult(text: string): void {
   process.stdout.write(`${printableLines(text)}\n`);
 }
 
-/** For commands that write to standard output piece by piece; `--quiet` leaves out text for people. */
-export function readingContext(given: Given, { clock, signal, log }: CommandContext): ReadingContext {
-  const isText = !given.flag('json') && (given.text('format') ?? 'table') === 'table';
+/** For commands that write to standard output piece by piece; `--quiet` leaves out text for people: by default a table. */
+export function readingContext(
+  given: Given,
+  { clock, signal, log }: CommandContext,
+  isText = !given.flag('json') && (given.text('format') ?? 'table') === 'table',
+): ReadingContext {
   const output = given.flag('quiet') && isText ? new Writable({ write: ignored }) : process.stdout;
   return { clock, signal, log, output };
 }

@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { amountsIn } from '../../../src/app/report/report-amounts.js';
-import { roundedDecimal } from '../../../src/core/text/money.js';
 import type { Database } from '../../../src/core/duckdb/connection.js';
 import { database } from '../lake-run.js';
 import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
 import { smallLedger } from '../verify/small-ledger.js';
-import { hostile, longSku, read, reported, reportedItems, type Reported } from './reported-lake.js';
+import { hostile, longSku, read, reported, reportedItems, shown, type Reported } from './reported-lake.js';
 
 let lake: LoadedLake;
 let report: Reported;
@@ -19,10 +17,6 @@ afterAll(() => {
 });
 
 const duckdb = (): Promise<Database> => database(lake.root, lake.clock);
-
-/** As a table shows an amount. */
-const shown = (amount: unknown, currency: string) =>
-  amountsIn(currency)(roundedDecimal(String(amount), currency === 'JPY' ? 0 : 2));
 
 test('what was earned by month and its parts are those of SQL, rounded half to even', async () => {
   const rows = await (

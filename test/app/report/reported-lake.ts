@@ -1,3 +1,5 @@
+import { amountsIn } from '../../../src/app/report/report-amounts.js';
+import { roundedDecimal } from '../../../src/core/text/money.js';
 import domino from '@mixmark-io/domino';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
 import { Lake } from '../../../src/lake/lake.js';
@@ -178,3 +180,7 @@ export function read(text: string): string {
   if (whole === '') throw new Error(`no amount: ${text}`);
   return `${sign}${whole.replaceAll(',', '')}.${fraction.padEnd(6, '0')}`;
 }
+
+/** As a table shows an amount. */
+export const shown = (amount: unknown, currency: string) =>
+  amountsIn(currency)(roundedDecimal(String(amount), currency === 'JPY' ? 0 : 2));

@@ -21,7 +21,11 @@ async function look(
   viewed = lakeTables,
 ): Promise<void> {
   await createViews(database, viewed, await (await openLakeReader(lake, clock)).lakeFiles());
-  for (const macro of asKnownMacros) await database.execute(macro);
+  for (const macro of asKnownMacros) {
+    // A macro needs the tables that it reads.
+    const [, table = ''] = /MACRO (\w+)_as_known/.exec(macro) ?? [];
+    if (viewed.some(({ name }) => name === table)) await database.execute(macro);
+  }
 }
 
 /** Rows of either query that the other one lacks. */
