@@ -7,7 +7,7 @@ import {
   orderTransactionEntries,
   orderTransactions,
 } from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
-import { orderQuery, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/transactions-api.js';
+import { relatedQuery, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/transactions-api.js';
 import { orderPages } from '../src/sources/finances/model/answered-pages.js';
 import { firstMonth } from '../src/sources/finances/model/slice-rows.js';
 import { transactionDerivation } from '../src/sources/finances/api-2024-06-19/stored-transactions.js';
@@ -30,7 +30,9 @@ export const orderTransactionsPipeline: FinancesPipeline<OrderSlice, Transaction
   derivation: transactionDerivation,
   judge: transactionsVerdict,
   pages: ({ orders }, reading) =>
-    orderPages(orders, (order) => reading.upstream.transactions.pages(orderQuery(order), reading)),
+    orderPages(orders, (order) =>
+      reading.upstream.transactions.pages(relatedQuery(operation, 'ORDER_ID', order), reading),
+    ),
   collect: () =>
     transactionCollector({ transactions: orderTransactions, entries: orderTransactionEntries }, (_source, dates) =>
       firstMonth(dates),

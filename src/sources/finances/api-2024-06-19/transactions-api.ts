@@ -11,7 +11,7 @@ import { ReadFailure } from '../../../engine/retry/read-failure.js';
 import type { Reading, Verdict } from '../../../engine/run/pipeline.js';
 import type { FinancesApiOptions } from '../selling-partner/api-options.js';
 import { financesRefusal, verdictOn, type AskedFor } from '../selling-partner/refusals.js';
-import { isOdd, unaskable } from '../selling-partner/subject-ids.js';
+import { subjectFailure, unaskable } from '../selling-partner/subject-ids.js';
 import { limits, operations, parameters as names, type Operation, type OperationName } from './operations.js';
 import { eachResult, readResultsPage, type ResultsPage } from './results-page.js';
 
@@ -118,10 +118,9 @@ export async function* storedPages(
   for (const body of await bodies()) yield { page: readResultsPage('listTransactions', body), source };
 }
 
-/** The query for an order's transactions. */
-export function orderQuery(order: string): TransactionsQuery {
-  const parameters = { [names.relatedIdentifierName]: 'ORDER_ID', [names.relatedIdentifierValue]: order };
-  return { operation: 'listTransactions', parameters };
+/** The query for what belongs to an identifier, such as an order's transactions. */
+export function relatedQuery(operation: OperationName, name: string, value: string): TransactionsQuery {
+  return { operation, parameters: { [names.relatedIdentifierName]: name, [names.relatedIdentifierValue]: value } };
 }
 
 /**
@@ -139,17 +138,10 @@ export async function* summaryPages(
     const message = `expected a settlement's id that can be asked for, but ${why}: a transaction names it so`;
     throw new ReadFailure('unaskable', 'UPSTREAM_BODY', message);
   }
-  const parameters = {
-    [names.relatedIdentifierName]: 'SETTLEMENT_ID',
-    [names.relatedIdentifierValue]: settlement,
-  };
   try {
-    yield* recordPages({ operation: 'listSummary', parameters }, reading);
+    yield* recordPages(relatedQuery('listSummary', 'SETTLEMENT_ID', settlement), reading);
   } catch (error) {
-    if (error instanceof ReadFailure && error.status !== undefined && error.pages === 0 && isOdd(settlement)) {
-      throw error.with({ kind: 'unknown-subject' });
-    }
-    throw error;
+    throw subjectFailure(error, settlement);
   }
 }
 

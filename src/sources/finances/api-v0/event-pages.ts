@@ -6,7 +6,7 @@ import type { WithFinancesV0 } from './finances-api.js';
 import { formatCount } from '../../../core/text/amounts.js';
 import { patienceMs, type LargeGroup } from './large-groups.js';
 import { ReadFailure } from '../../../engine/retry/read-failure.js';
-import { isOdd, unaskable } from '../selling-partner/subject-ids.js';
+import { subjectFailure, unaskable } from '../selling-partner/subject-ids.js';
 import type { FinancesQuery } from './request-path.js';
 import { isoDate } from '../../../core/numeric/instant.js';
 
@@ -55,10 +55,8 @@ export async function* groupPages(
       events += page.results;
       yield page;
     }
-  } catch (error) {
-    if (error instanceof ReadFailure && error.status !== undefined && error.pages === 0 && isOdd(group.id)) {
-      throw error.with({ kind: 'unknown-subject' });
-    }
+  } catch (cause) {
+    const error = subjectFailure(cause, group.id);
     // A page that is refused though those before it came: nothing else about it is different.
     if (!(error instanceof ReadFailure) || error.kind !== 'invalid' || events === 0) throw error;
     if (events >= manyEvents) await v0.largeGroups?.add(group, events);

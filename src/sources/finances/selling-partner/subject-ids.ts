@@ -1,3 +1,5 @@
+import { ReadFailure } from '../../../engine/retry/read-failure.js';
+
 /** Bytes of an encoded id beyond which servers refuse the request, and no id that a service gives comes near to. */
 const longestId = 2048;
 
@@ -9,7 +11,13 @@ export function unaskable(id: string, { inPath }: { readonly inPath: boolean }):
   return length > longestId ? `it takes ${length} bytes of the ${inPath ? 'path' : 'query'}` : undefined;
 }
 
+/** A failure to read what an id names: `unknown-subject` where an odd one is refused before any page, whatever the service says. */
+export function subjectFailure(error: unknown, id: string): unknown {
+  const isRefused = error instanceof ReadFailure && error.status !== undefined && error.pages === 0;
+  return isRefused && isOdd(id) ? error.with({ kind: 'unknown-subject' }) : error;
+}
+
 /** Whether an id is none that a service would give: that it is refused tells nothing of the others. */
-export function isOdd(id: string): boolean {
+function isOdd(id: string): boolean {
   return id.length > 200 || /[^\w.~-]/.test(id) || !/\w/.test(id);
 }
