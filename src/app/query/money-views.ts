@@ -25,14 +25,18 @@ export const paidAmounts =
   `SELECT ${shared}, ${eventList} AS event_list, ${feeName} AS name, group_id, ${categorySql(isRefund)} AS category ` +
   'FROM transaction_entries_paid';
 
+/** FROM and WHERE clauses: the entries of v0 before the account's first instant of loaded transactions. */
+export const entriesBeforeTransactions =
+  'FROM entries LEFT JOIN (SELECT account, min(window_start) AS since_ FROM transactions GROUP BY account) USING (account) ' +
+  'WHERE (since_ IS NULL OR effective_at < since_)';
+
 /**
  * In SQL: the amounts of an account's history, each once, whichever service they came from, with their category: as `ledger`
  * has them, and with those that don't count.
  */
 export const accountAmounts =
-  `SELECT ${shared}, event_list, name, group_id, ${entryCategory} AS category FROM entries LEFT JOIN ` +
-  '(SELECT account, min(window_start) AS since_ FROM transactions GROUP BY account) USING (account) ' +
-  `WHERE since_ IS NULL OR effective_at < since_ UNION ALL ${paidAmounts}`;
+  `SELECT ${shared}, event_list, name, group_id, ${entryCategory} AS category ${entriesBeforeTransactions} ` +
+  `UNION ALL ${paidAmounts}`;
 
 const lines = `WITH lines_ AS (SELECT * FROM (${accountAmounts}) WHERE role = 'net')`;
 

@@ -1,14 +1,11 @@
 import { identifier } from '../../core/duckdb/literals.js';
-import { moneyViews, type QueryView } from './money-views.js';
+import { entriesBeforeTransactions, moneyViews, type QueryView } from './money-views.js';
 
 /** Rows of the earned basis: what happened, when it happened. A release is the second record of a deferred sale. */
 const isEarned = "status IS DISTINCT FROM 'RELEASED' OR deferred_transaction_id IS NULL";
 
 /** Rows of the paid basis: what counts for settlements, when it is released, as v0 has it. */
 const isPaid = "status = 'RELEASED'";
-
-/** Each account's first instant of loaded transactions. */
-const switches = 'SELECT account, min(window_start) AS since_ FROM transactions GROUP BY account';
 
 /** Columns of `ledger` that both services have under one name. */
 const ledgerColumns = [
@@ -19,9 +16,7 @@ const ledgerColumns = [
   .join(', ');
 
 const ledger =
-  `WITH switches_ AS (${switches}) ` +
-  `SELECT 'v0' AS source, ${ledgerColumns} FROM entries LEFT JOIN switches_ USING (account) ` +
-  "WHERE role = 'net' AND (since_ IS NULL OR effective_at < since_) " +
+  `SELECT 'v0' AS source, ${ledgerColumns} ${entriesBeforeTransactions} AND role = 'net' ` +
   `UNION ALL SELECT '2024-06-19' AS source, ${ledgerColumns} FROM transaction_entries_paid WHERE role = 'net'`;
 
 /** The time that both services were loaded for. */
