@@ -62,7 +62,7 @@ function amountsOf(sums: readonly FigureRow<'months'>[]): CategoryAmounts {
 }
 
 /** What selling brought and cost. */
-function earnedOf(amounts: CategoryAmounts): string {
+export function earnedOf(amounts: CategoryAmounts): string {
   return sumOf(tradeCategories.map(({ id }) => amounts[id]));
 }
 

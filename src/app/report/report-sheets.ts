@@ -1,9 +1,10 @@
 import type { Column } from '../../core/text/rows.js';
 import type { Sheet } from '../../core/text/workbook.js';
 import { isoInstant } from '../../core/numeric/instant.js';
-import { categories, tradeCategories } from '../query/categories.js';
+import { categories } from '../query/categories.js';
+import { earnedOf } from './money-section.js';
 import type { AccountFigures } from './report-page.js';
-import { sumOf } from './report-amounts.js';
+import { skuColumns } from './report-statements.js';
 
 const text = (name: string): Column => ({ name, kind: 'text' });
 const count = (name: string): Column => ({ name, kind: 'number' });
@@ -17,7 +18,6 @@ export const sheetNames = ['earned', 'fees', 'skus', 'refunds', 'settlements'] a
 export function reportSheets(accounts: readonly AccountFigures[]): readonly Sheet[] {
   const figures = accounts.flatMap(({ account, currencies }) => currencies.map((of) => ({ account, ...of })));
   const of = [text('account'), text('currency')];
-  const skuAmounts = ['charges', 'promotions', 'fees', 'taxes', 'refunds'] as const;
   return [
     {
       name: 'earned',
@@ -30,7 +30,7 @@ export function reportSheets(accounts: readonly AccountFigures[]): readonly Shee
       ],
       rows: figures.flatMap(({ account, currency, months }) =>
         months.map(({ month, amounts, net }) => [
-          ...[account, currency, month, sumOf(tradeCategories.map(({ id }) => amounts[id]))],
+          ...[account, currency, month, earnedOf(amounts)],
           ...categories.map(({ id }) => amounts[id]),
           net,
         ]),
@@ -51,13 +51,13 @@ export function reportSheets(accounts: readonly AccountFigures[]): readonly Shee
         ...of,
         text('sku'),
         count('orders'),
-        ...skuAmounts.map((id) => amount(id === 'charges' ? 'sales' : id)),
+        ...skuColumns.map((id) => amount(id === 'charges' ? 'sales' : id)),
         amount('net'),
       ],
       rows: figures.flatMap(({ account, currency, skus }) =>
         skus.map((sku) => [
           ...[account, currency, sku.sku ?? `${sku.skus} other SKUs`, sku.sku === null ? null : sku.orders],
-          ...skuAmounts.map((id) => sku[id]),
+          ...skuColumns.map((id) => sku[id]),
           sku.net,
         ]),
       ),
