@@ -80,11 +80,11 @@ const namesOf = (api: Api): readonly string[] => defaultPipelines[api].map(({ na
 
 /** The pipelines that a lake which uses these is expected to use: those of the API that it was loaded from. */
 function defaultsOf(used: readonly string[]): readonly string[] {
-  const isOf = (api: Api) => namesOf(api).some((name) => used.includes(name) && !namesOf(otherOf[api]).includes(name));
-  return namesOf(isOf('2024-06-19') && !isOf('v0') ? '2024-06-19' : defaultApi);
+  const usesOwn = (api: Api, other: Api) =>
+    namesOf(api).some((name) => used.includes(name) && !namesOf(other).includes(name));
+  const isNewer = usesOwn('2024-06-19', 'v0') && !usesOwn('v0', '2024-06-19');
+  return namesOf(isNewer ? '2024-06-19' : defaultApi);
 }
-
-const otherOf: Readonly<Record<Api, Api>> = { v0: '2024-06-19', '2024-06-19': 'v0', both: 'both' };
 
 /** What a lake holds for an account and what of a range it lacks, from the logs alone. */
 export function accountStatus(question: StatusQuestion): AccountStatus {
