@@ -10,7 +10,7 @@ import {
 import { relatedQuery, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/transactions-api.js';
 import { orderPages } from '../src/sources/finances/model/answered-pages.js';
 import { firstMonth } from '../src/sources/finances/model/slice-rows.js';
-import { transactionDerivation } from '../src/sources/finances/api-2024-06-19/stored-transactions.js';
+import { transactionDerivation } from '../src/sources/finances/api-2024-06-19/transaction-derivation.js';
 import { limits } from '../src/sources/finances/api-2024-06-19/operations.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 

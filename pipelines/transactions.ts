@@ -10,7 +10,7 @@ import { transactionEntries, transactions } from '../src/sources/finances/api-20
 import { storedPages, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/transactions-api.js';
 import { answering } from '../src/sources/finances/model/answered-pages.js';
 import { windowSource } from '../src/sources/finances/model/slice-rows.js';
-import { transactionDerivation } from '../src/sources/finances/api-2024-06-19/stored-transactions.js';
+import { transactionDerivation } from '../src/sources/finances/api-2024-06-19/transaction-derivation.js';
 import { withReleased } from '../src/sources/finances/api-2024-06-19/deferred-transactions.js';
 import type { FinancesPipeline } from '../src/sources/finances/connect-finances.js';
 

@@ -6,7 +6,7 @@ import { parquetFile } from '../../../../src/core/parquet/wasm.js';
 import { defaultLimits, withWorkspace } from '../../../../src/lake/files/workspace.js';
 import { openStore } from '../../../../src/lake/store/open-store.js';
 import { readResultsPage } from '../../../../src/sources/finances/api-2024-06-19/results-page.js';
-import { transactionDerivation } from '../../../../src/sources/finances/api-2024-06-19/stored-transactions.js';
+import { transactionDerivation } from '../../../../src/sources/finances/api-2024-06-19/transaction-derivation.js';
 import { transactionCollector } from '../../../../src/sources/finances/api-2024-06-19/transaction-collector.js';
 import {
   orderTransactionEntries,
