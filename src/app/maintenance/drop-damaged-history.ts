@@ -1,5 +1,6 @@
 import type { Add } from '../../lake/delta/actions.js';
 import { accountOf, removal, loadKeysOf } from '../../lake/delta/file-tags.js';
+import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import { damageOf } from '../../lake/files/checked-file.js';
 import type { MaintenanceRun } from './command.js';
 
@@ -31,8 +32,7 @@ export async function dropDamagedHistory({ lake, account, clock, signal, emit }:
     });
     for (const add of gone) {
       const rows = Number(add.tags?.['rows'] ?? 0);
-      const [first = 'no slice', ...others] = loadKeysOf(add);
-      const slice = others.length === 0 ? first : `${first} and ${others.length} more`;
+      const slice = loadKeysText(loadKeysOf(add)) || 'no slice';
       emit({
         event: 'history-dropped',
         file: table.pathOf(add),

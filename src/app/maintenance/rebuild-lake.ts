@@ -3,9 +3,13 @@ import type { Table, Family } from '../../core/columns/table.js';
 import type { ParquetSource } from '../../core/parquet/wasm.js';
 import { withWriter, type SizedWriter } from '../../core/parquet/thread.js';
 import { formatCount } from '../../core/text/amounts.js';
+import { LedgerlakeError } from '../../core/errors.js';
 import type { Derivation } from '../../engine/run/derivation.js';
 import { pipelineNamed, pipelines } from '../../../pipelines/all-pipelines.js';
 import type { RunContext } from '../context.js';
+import { rereadCommand, type MendedLake } from '../reread-command.js';
+import { readLastRun } from '../../lake/upkeep/last-run.js';
+import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import { DamagedFile, addOf, contentOf, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Add } from '../../lake/delta/actions.js';
 import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
@@ -32,9 +36,10 @@ export type RebuildOptions = MaintenanceOptions;
 /**
  * `ledgerlake rebuild`: derives the entries of every committed file of events again from `raw`, commits those that differ
  * from the stored ones, file by file, and prints a summary. No upstream, no quota; where nothing differs nothing is written.
+ * Files of events that are missing or damaged are reported with the command that reads them again, and the others are derived.
  *
- * @throws LedgerlakeError USAGE for an unknown pipeline or account, LAKE_STORE naming a file of events that is missing or
- *   was changed behind the lake's back, STOPPED; the summary is printed by then, and what was committed stays
+ * @throws LedgerlakeError USAGE for an unknown pipeline or account, LAKE_STORE naming the first file of events that is missing
+ *   or was changed behind the lake's back, STOPPED; the summary is printed by then, and what was committed stays
  */
 export async function rebuild(options: RebuildOptions, context: RunContext): Promise<void> {
   await maintain(options, context, {
@@ -58,13 +63,34 @@ export async function rebuild(options: RebuildOptions, context: RunContext): Pro
         withWriter(limits.thread, signal, async (writer) => {
           const bundles = rebuilt.flatMap(({ family }) => bundlesOf(lake, family, account));
           writer.expect(bundles.reduce((sum, { main }) => sum + pageBytes(main), 0));
+          const mended = { lake, location: options.lake, lastRun: await readLastRun(lake.store) };
+          const unread: UnreadFile[] = [];
           for (const of of rebuilt) {
-            await new FamilyRebuild({ run, workspace, writer, ...of, summary: run.begin(of.family) }).rebuild();
+            const family = new FamilyRebuild({ run, workspace, writer, ...of, summary: run.begin(of.family), mended });
+            unread.push(...(await family.rebuild()));
           }
+          refuseUnread(unread);
         }),
       );
     },
   });
+}
+
+/** A file of events whose entries can't be derived, as it is missing or damaged. */
+interface UnreadFile {
+  readonly damaged: DamagedFile;
+  /** The command that reads it again; undefined where none is known. */
+  readonly mend: string | undefined;
+}
+
+function refuseUnread([first, ...others]: readonly UnreadFile[]): void {
+  if (first === undefined) return;
+  const more = others.length === 0 ? '' : `, and ${formatCount(others.length, 'more file')}, each reported above`;
+  const whatToDo = first.mend === undefined ? 'restore it from a copy' : `read it again: ${first.mend}`;
+  throw new LedgerlakeError(
+    'LAKE_STORE',
+    `${first.damaged.found}${more}; the entries of all others are derived again; ${whatToDo}`,
+  );
 }
 
 /** A bundle whose entries are derived again. */
@@ -96,6 +122,7 @@ interface RebuildContext {
   readonly table: Table;
   readonly derivation: Derivation;
   readonly summary: FamilySummary;
+  readonly mended: MendedLake;
 }
 
 /** The rebuild of one family: files are derived again one by one, and compared and committed in order. */
@@ -110,18 +137,24 @@ class FamilyRebuild {
     this.#context = context;
   }
 
-  async rebuild(): Promise<void> {
+  /** The files that could not be read. */
+  async rebuild(): Promise<readonly UnreadFile[]> {
     const { run, family, summary } = this.#context;
     const { lake, clock, account, signal, emit } = run;
     const began = clock.now();
     const planned = bundlesOf(lake, family, account);
     const bytes = planned.map(({ main }) => main).reduce(addSize, 0);
     emit({ event: 'files-planned', pipeline: family.pipeline, files: planned.length, bytes });
+    const unread: UnreadFile[] = [];
     let before: Begun | undefined;
     try {
       for (let bundle = this.#next(); bundle !== undefined; bundle = this.#next()) {
         signal.throwIfAborted();
-        const begun = await this.#begin(bundle);
+        const begun = await this.#begin(bundle).catch((error: unknown) => {
+          if (!(error instanceof DamagedFile)) throw error;
+          unread.push(this.#reported(bundle, error));
+          return undefined;
+        });
         const written = before;
         before = begun;
         // While this one was derived the writer was at the one before.
@@ -134,6 +167,17 @@ class FamilyRebuild {
     }
     if (before !== undefined) await this.#finish(before);
     summary.seconds = (clock.now() - began) / 1000;
+    return unread;
+  }
+
+  #reported({ main }: Bundle, damaged: DamagedFile): UnreadFile {
+    const { run, family, mended } = this.#context;
+    const loadKeys = loadKeysOf(main);
+    const place = { table: family.main.name, file: run.lake.table(family.main.name).pathOf(main) };
+    const mend = rereadCommand({ ...place, slice: loadKeys.length === 1 ? (loadKeys[0] ?? '') : '' }, mended);
+    const slice = loadKeysText(loadKeys);
+    run.emit({ event: 'file-unread', file: place.file, slice, reason: damaged.fault, mend: mend ?? null });
+    return { damaged, mend };
   }
 
   /** Looked for anew each time: another run may put a file in the place of others that hasn't been checked. */

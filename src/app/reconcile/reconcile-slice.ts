@@ -94,7 +94,7 @@ export class EventRevisions implements Revisions {
   }
 
   /** The verdict on a slice whose rows in the lake can't be read: what the log tells of them has to do. */
-  #unread(lake: ComparedLake, main: Table, slice: SliceCommit, reason: string): Revision {
+  async #unread(lake: ComparedLake, main: Table, slice: SliceCommit, reason: string): Promise<Revision> {
     const { pipeline, loadKeys } = slice;
     const { mains } = replacedAdds(lake, main, slice);
     // A unit that held nothing has no file.
@@ -106,6 +106,8 @@ export class EventRevisions implements Revisions {
       this.#findings.emptied.push({ ...emptied, accepted: false });
       return { verdict: 'refused' };
     }
+    // A commit leaves a file alone that the log has with the same content.
+    await mendFiles(lake, main, slice);
     return revision(lake, main, slice, [], () => {
       if (isEmptied) this.#findings.emptied.push({ ...emptied, accepted: true });
       this.#findings.uncompared.push({ pipeline, units: loadKeys, reason });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Add } from '../../lake/delta/actions.js';
 import type { DeltaTable } from '../../lake/delta/delta-table.js';
+import { loadKeysText } from '../../lake/files/load-key-rows.js';
 import { referencedFiles } from '../../lake/transaction/references.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Certificate, ProblemLocation } from './certificate.js';
@@ -101,7 +102,7 @@ function readFile(delta: DeltaTable, add: Add, named: ReadonlySet<string>): LogF
   return {
     table,
     file,
-    slice: loadKeys.length === 1 ? (loadKeys[0] ?? '') : `${loadKeys[0] ?? ''} and ${loadKeys.length - 1} more`,
+    slice: loadKeysText(loadKeys),
     delta,
     add,
     pipeline: tags['pipeline'],

@@ -40,7 +40,7 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
   const lake = await existingLake(options.lake, tables, clock);
   const certificate = await verifyLake({ lake, account: options.account, clock, signal, log });
   const results = certificate.results();
-  const mended = { lake: options.lake, lastRun: await readLastRun(lake.store) };
+  const mended = { lake, location: options.lake, lastRun: await readLastRun(lake.store) };
   const problems: Mended[] = certificate
     .problems()
     .map((found) => ({ ...found, mend: mendingCommand(found, mended) ?? null }));

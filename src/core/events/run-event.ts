@@ -55,6 +55,7 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'files-planned': 'info',
   'files-merged': 'info',
   'entries-checked': 'debug',
+  'file-unread': 'warn',
   'worker-started': 'info',
   'worker-draining': 'info',
   'turn-started': 'info',
@@ -243,6 +244,17 @@ interface RunEvents {
     readonly rows: number;
     /** What is wrong with it. */
     readonly reason: string;
+  };
+  /** A file whose entries a rebuild can't derive. */
+  'file-unread': {
+    /** Within the lake. */
+    readonly file: string;
+    /** `window/…`; of several the first and how many more. */
+    readonly slice: string;
+    /** What is wrong with it. */
+    readonly reason: string;
+    /** The command that reads its rows again; null where none is known. */
+    readonly mend: string | null;
   };
   /** What an import has to read. */
   'inputs-planned': {

@@ -93,6 +93,12 @@ export function loadKeysLabel(loadKeys: readonly string[]): string {
   return loadKeys.length === 1 ? `${kind} ${name}` : `${loadKeys.length} ${kind}s`;
 }
 
+/** Load keys for messages: the first, and how many more. */
+export function loadKeysText(loadKeys: readonly string[]): string {
+  const [first = '', ...others] = loadKeys;
+  return others.length === 0 ? first : `${first} and ${others.length} more`;
+}
+
 /** Whether a load key's name is two instants. */
 function hasBounds(loadKey: string): boolean {
   return ['window', 'imported'].includes(parseLoadKey(loadKey).kind);

@@ -94,6 +94,8 @@ const lines: Handlers<string | undefined> = {
     `the checkpoint ${file} is damaged (${reason}): the commits were read instead; \`ledgerlake compact\` writes a new one`,
   'history-dropped': ({ file, slice, rows, reason }) =>
     `removed ${file} (${reason}): ${formatCount(rows, 'row')} of the history of ${slice} ${rows === 1 ? 'is' : 'are'} lost`,
+  'file-unread': ({ file, slice, reason, mend }) =>
+    `not derived: ${file} (${slice}): ${reason}; ${mend === null ? 'restore it from a copy' : `read it again: ${mend}`}`,
   'line-left-out': ({ reason }) => `left out: ${reason}`,
   'worker-started': ({ fleet, redis, concurrency }) =>
     `waiting for turns of the fleet ${fleet} at ${redis}, ${concurrency} at once`,

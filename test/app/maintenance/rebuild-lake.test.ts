@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { defaultLimits } from '../../../src/lake/files/workspace.js';
 import { builtThread, scripted } from '../../core/parquet/built-thread.js';
-import { fileHashes, temporaryFolder } from '../lake-run.js';
+import { database, fileHashes, temporaryFolder } from '../lake-run.js';
 import { flattenedOtherwise } from './earlier-entries.js';
 import { failingStore } from './failing-store.js';
-import { compacted, contentsOf, copied, dataFiles, everyHash, rebuilt, steppingClock } from './kept-lake.js';
+import { compacted, contentsOf, copied, dataFiles, everyHash, loaded, rebuilt, steppingClock } from './kept-lake.js';
 import { makeLake, type MadeLake } from './made-lake.js';
 import { eventsBody, fileOf, imported } from '../import/imported.js';
 import { addOf, rewrite } from '../verify/damage.js';
@@ -230,14 +230,41 @@ describe('a rebuild of damaged files', () => {
     }
   });
 
-  test('refuses a file of events that is missing or was changed, and names it', async () => {
-    for (const damage of [(file: string) => rm(file), (file: string) => appendFile(file, 'x')]) {
-      const lake = await copied(made.lake);
-      const [name = ''] = await dataFiles(lake, 'group_events');
-      await damage(join(lake, 'group_events', name));
-      const error: unknown = await rebuilt({ lake }, { clock }).catch((thrown: unknown) => thrown);
-      expect(error).toMatchObject({ code: 'LAKE_STORE' });
-      expect((error as Error).message).toContain(join(lake, 'group_events', name));
+  test('derives all but what is missing or was changed, and says how to read that again', async () => {
+    const lake = await copied(made.lake);
+    const contents = await contentsOf(lake, clock);
+    await flattenedOtherwise(lake, "SELECT * REPLACE ('none' AS role) FROM FILE", clock);
+    const damages = [(file: string) => rm(file), (file: string) => appendFile(file, 'x')];
+    const names: string[] = [];
+    for (const [at, table] of ['events', 'order_events'].entries()) {
+      const [name = ''] = await dataFiles(lake, table);
+      names.push(`${table}/${name}`);
+      await damages[at]?.(join(lake, table, name));
     }
+    const logged: string[] = [];
+    const failed = rebuilt({ lake }, { clock, log: (line) => logged.push(line) });
+    await expect(failed).rejects.toMatchObject({ code: 'LAKE_STORE', exitCode: 1 });
+    await expect(failed).rejects.toThrow(
+      /and 1 more file.*read it again: ledgerlake backfill financial-events --lake /,
+    );
+    const reported = logged.filter((line) => line.includes('not derived: '));
+    expect(reported).toHaveLength(2);
+    for (const [at, name] of names.entries()) expect(reported[at]).toContain(name);
+    const stale = "SELECT count(*) AS n FROM group_entries WHERE role = 'none'";
+    expect(await (await database(lake, clock, stale)).rows(stale)).toEqual([{ n: 0n }]);
+
+    for (const line of reported) {
+      const [, ids, words = ''] =
+        /read it again: (?:printf '%s\\n' (.*) \| )?ledgerlake backfill (.*)$/.exec(line) ?? [];
+      const given = (option: string) => new RegExp(`--${option} (\\S+)`).exec(words)?.[1];
+      expect(words).toMatch(/ --refresh$/);
+      await loaded(lake, made.endpoint, clock, {
+        ...{ pipelines: words.split(' ').slice(0, 1), account: given('account'), refresh: true },
+        ...(ids === undefined ? { from: given('from'), to: given('to') } : {}),
+        ...(ids !== undefined && { orders: { text: ids.replaceAll(' ', '\n'), source: 'orders' } }),
+      });
+    }
+    await rebuilt({ lake }, { clock });
+    expect(await contents.differences()).toEqual({});
   });
 });

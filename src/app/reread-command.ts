@@ -1,0 +1,73 @@
+import { pipelines } from '../../pipelines/all-pipelines.js';
+import { months, type Window } from '../core/windows.js';
+import { readWindow } from '../engine/slicing/window-slices.js';
+import { loadKeysOf } from '../lake/delta/file-tags.js';
+import type { Lake } from '../lake/lake.js';
+import { parseImportedKey } from '../lake/loads/imported-days.js';
+import type { LastRun } from '../lake/upkeep/last-run.js';
+import { backfillCommand, shellWord } from './command-text.js';
+
+/** A lake, as the commands that mend it name it. */
+export interface MendedLake {
+  readonly lake: Lake;
+  /** As the user wrote it. */
+  readonly location: string;
+  readonly lastRun: LastRun | undefined;
+}
+
+/** Rows of a main table that are to be read again. */
+export interface LostRows {
+  readonly table: string;
+  /** Their file, within the lake. */
+  readonly file: string;
+  /** Their load key, where it is one; what else is left out stands for all that the file holds. */
+  readonly slice: string;
+}
+
+/** Orders that a command line names: more are a file of the user's. */
+const mostOrders = 100;
+
+/** `ledgerlake COMMAND … --lake LAKE`, to be pasted into a shell. */
+export function lakeCommand(location: string, ...words: readonly string[]): string {
+  return ['ledgerlake', ...words, '--lake', location].map(shellWord).join(' ');
+}
+
+/**
+ * The command that reads rows again, to be pasted into a shell: their window, all windows of the month of their folder, or their
+ * orders. Undefined where nothing says which these are.
+ */
+export function rereadCommand({ table, file, slice }: LostRows, of: MendedLake): string | undefined {
+  const delta = of.lake.tables.find(({ schema }) => schema.name === table);
+  const filled = pipelines.find(({ tables }) => tables.at(-1)?.name === table);
+  const pipeline = filled?.name ?? delta?.schema.ownPipeline;
+  const [, account, month = ''] = /\/account=([^/]+)\/month=([^/]+)\//.exec(file) ?? [];
+  if (delta === undefined || pipeline === undefined || account === undefined) return undefined;
+  const { location, lastRun } = of;
+  const endpoint = lastRun?.account === account ? (lastRun.endpoint ?? undefined) : undefined;
+  if (filled?.loadKey === 'order') {
+    const add = delta.fileAt(file);
+    const ids = (add === undefined ? [slice] : loadKeysOf(add)).flatMap((key) => /^order\/(.+)$/.exec(key)?.[1] ?? []);
+    return ordersCommand(pipeline, ids, { location, account, endpoint });
+  }
+  const range = readWindow(slice) ?? parseImportedKey(slice) ?? monthRange(month);
+  if (range === undefined) return undefined;
+  return `${backfillCommand({ pipelines: [pipeline], lake: location, account, range, endpoint })} --refresh`;
+}
+
+/** The command that reads orders again; undefined where there is none, or more than a command line should have. */
+export function ordersCommand(
+  pipeline: string,
+  ids: readonly string[],
+  { location, account, endpoint }: { location: string; account: string; endpoint: string | undefined },
+): string | undefined {
+  if (ids.length === 0 || ids.length > mostOrders) return undefined;
+  const words = ['ledgerlake', 'backfill', pipeline, '--lake', location, '--account', account];
+  const more = [...(endpoint === undefined ? [] : ['--endpoint', endpoint]), '--orders', '-', '--refresh'];
+  return `printf '%s\\n' ${ids.map(shellWord).join(' ')} | ${[...words, ...more].map(shellWord).join(' ')}`;
+}
+
+/** The month that a folder names; undefined for `unknown`. */
+export function monthRange(month: string): Window | undefined {
+  const start = /^\d{4}-\d{2}$/.test(month) ? Date.parse(`${month}-01T00:00:00Z`) : NaN;
+  return Number.isNaN(start) ? undefined : months({ start, end: start + 40 * 86_400_000 })[0];
+}
