@@ -1,5 +1,6 @@
 import { monthOf } from '../src/core/windows.js';
 import type { WindowSlice } from '../src/engine/slicing/window-slices.js';
+import { windowPages } from '../src/engine/slicing/parted-windows.js';
 import { windowProbes, windowSlicing } from '../src/engine/slicing/window-slicing.js';
 import { limits } from '../src/sources/finances/api-2024-06-19/operations.js';
 import {
@@ -29,7 +30,7 @@ export const transactionsPipeline: FinancesPipeline<WindowSlice, TransactionsPag
   perPage: limits.pageSize,
   ...windowSlicing({
     ...{ pipeline: name, table: transactions.name, instants: 'effective_at' },
-    ...{ gridDays: 7, probeDays: 10, perPage: limits.pageSize },
+    ...{ gridDays: 7, probeDays: 10, perPage: limits.pageSize, parts: true },
   }),
   // Pages have no order: only a page that holds all of its window says how much there is.
   probes: (job) => windowProbes(transactionsPipeline, job, 1),
@@ -38,10 +39,14 @@ export const transactionsPipeline: FinancesPipeline<WindowSlice, TransactionsPag
   derivation: transactionDerivation,
   prepareSync: (job, reading) => withReleased(job, name, reading),
   judge: transactionsVerdict,
-  pages: ({ window, bodies }, reading) => {
-    if (bodies !== undefined) return storedPages(windowSource(window), bodies);
-    const parameters = { postedAfter: window.start, postedBefore: window.end };
-    return answering(windowSource(window), reading.upstream.transactions.pages({ operation, parameters }, reading));
+  pages: (slice, reading) => {
+    const source = windowSource(slice.window);
+    if (slice.bodies !== undefined) return storedPages(source, slice.bodies);
+    const pages = windowPages(slice, transactionsVerdict, ({ start, end }) => {
+      const parameters = { postedAfter: start, postedBefore: end };
+      return reading.upstream.transactions.pages({ operation, parameters }, reading);
+    });
+    return answering(source, pages);
   },
   collect: ({ window }) =>
     transactionCollector({ transactions, entries: transactionEntries }, () => monthOf(window.start)),

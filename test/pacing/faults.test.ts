@@ -80,12 +80,21 @@ test.each([...new Map(newerCases)])(
   },
 );
 
-test('a window of transactions that is too large by the day is left open', async () => {
+test('a day of transactions that is too large is read in parts, and is one slice', async () => {
   const faults = { 'body-limit': { share: 1, amount: 60_000 } };
+  const outcome = await virtualRun({ ...transactions, days: 23, service: { faults } });
+  expect(outcome).toMatchObject({ failure: undefined, lost: 0, doubled: 0 });
+  expect(outcome.summaries[0]?.slices).toBe(3);
+  expect(outcome.struck).toBeGreaterThan(3);
+});
+
+test('where no part of a day can be read either, the others are not read in parts for it', async () => {
+  const faults = { 'body-limit': { share: 1, amount: 20 } };
   const outcome = await virtualRun({ ...transactions, service: { faults } });
-  // As the others are, it is the failure that ends the run, which names the slice.
   expect(outcome.failure).toMatchObject({ cause: { kind: 'invalid' } });
-  expect(outcome.doubled).toBe(0);
+  expect(outcome).toMatchObject({ doubled: 0, throttled: 0 });
+  // A request of each length, four times: of the first window down to minutes, of three more down to days.
+  expect(outcome.requests).toBeLessThan(120);
 });
 
 /** Far enough apart for the one that was hit to be through before the next one is. */

@@ -71,11 +71,17 @@ const guessedPages = 2;
 /** How far a slice must have been read to tell from that how long it is. */
 const leastShare = 0.02;
 
-/** Slices that are what they are, such as groups. `spanOf`: the time that a slice's results lie in, as far as it is known. */
+/**
+ * Slices that are what they are, such as groups.
+ *
+ * @param spanOf the time that a slice's results lie in, as far as it is known
+ * @param parted a slice that was too large as it is to be read instead; undefined: it can't be read
+ */
 export function listQueue<S extends Slice>(
   slices: readonly S[],
   noun: string,
   spanOf: (slice: S) => Window | undefined,
+  parted: (slice: S) => S | undefined = () => undefined,
 ): SliceQueue<S> {
   const waiting = [...slices];
   const found = new Map<S, number>();
@@ -97,6 +103,11 @@ export function listQueue<S extends Slice>(
         isWhole || span === undefined || reach === undefined ? 1 : (reach - span.start) / (span.end - span.start);
       found.set(slice, pages / Math.min(1, Math.max(share, leastShare)));
     },
-    split: () => false,
+    split: (slice) => {
+      const next = parted(slice);
+      if (next === undefined) return false;
+      waiting.unshift(next);
+      return true;
+    },
   };
 }

@@ -4,9 +4,7 @@ import type { Job } from '../run/pipeline.js';
 import { loadedSamples, loadedWindows, windowKey, windowSlice, type WindowSlice } from './window-slices.js';
 import { cut, dayMs, dayStart, months, overlap, uncovered, type Window } from '../../core/windows.js';
 import { pageSize, type SliceQueue } from '../run/slice-queue.js';
-
-/** What is no longer can't be parted. */
-const leastMs = 60_000;
+import { halvesOf, leastMs, partedOnce } from './parted-windows.js';
 
 /** Where a pipeline's windows are kept. */
 export interface WindowSource {
@@ -20,6 +18,8 @@ export interface WindowSource {
   readonly guessPerDay?: number | undefined;
   /** Results on a full page; left out: `pageSize`. */
   readonly perPage?: number | undefined;
+  /** Whether a window that can't be split is read in parts; left out: its rows depend on the order of its pages. */
+  readonly parts?: boolean | undefined;
 }
 
 /**
@@ -29,7 +29,7 @@ export interface WindowSource {
  */
 export function windowQueue(
   job: Job,
-  { pipeline, table, gridDays, probeDays, guessPerDay, perPage = pageSize }: WindowSource,
+  { pipeline, table, gridDays, probeDays, guessPerDay, perPage = pageSize, parts }: WindowSource,
 ): SliceQueue<WindowSlice> {
   const { lake, account, range } = job;
   const loaded = loadedWindows(lake, pipeline, table, account);
@@ -44,6 +44,8 @@ export function windowQueue(
   let longestMs = Infinity;
   /** How far slices that are being read were, and what they held up to there. */
   const reached = new Map<string, Sample>();
+  const parted = partedOnce(parts);
+  const partedSlices = new Map<Window, WindowSlice>();
 
   // What replaces a loaded window is that window.
   const isReread = (window: Window): boolean => reread.some(({ start }) => start === window.start);
@@ -89,7 +91,7 @@ export function windowQueue(
       const [stretch] = open;
       if (stretch === undefined || (whole !== undefined && whole.start < stretch.start)) {
         fixed.shift();
-        return whole === undefined ? undefined : windowSlice(whole);
+        return whole && (partedSlices.get(whole) ?? windowSlice(whole));
       }
       const window = cutOff(stretch, pages);
       open = uncovered(stretch, [window]).concat(open.slice(1));
@@ -114,30 +116,19 @@ export function windowQueue(
       open = inOrder([...open, window]);
       return true;
     },
-    split: ({ name, window }, isTooLong) => {
-      if (isReread(window)) return false;
+    split: (slice, isTooLong) => {
+      const { name, window } = slice;
+      const halves = isReread(window) ? undefined : halvesOf(window, isTooLong ? dayMs : leastMs);
+      const whole = halves === undefined ? parted(slice) : undefined;
+      if (whole !== undefined) partedSlices.set(window, whole);
+      else if (halves === undefined) return false;
+      else if (isTooLong) longestMs = Math.min(longestMs, Math.max(...halves.map(({ start, end }) => end - start)));
       reached.delete(name);
-      const halves = halvesOf(window, isTooLong ? dayMs : leastMs);
-      if (halves === undefined) return false;
-      if (isTooLong) longestMs = Math.min(longestMs, Math.max(...halves.map(({ start, end }) => end - start)));
-      const sorted = inOrder([...fixed, ...halves]);
+      const sorted = inOrder([...fixed, ...(halves ?? [window])]);
       fixed.splice(0, fixed.length, ...sorted);
       return true;
     },
   };
-}
-
-/** Two parts on the grid of days where they are longer, else of minutes; undefined where one would be shorter than that. */
-function halvesOf({ start, end }: Window, shortestMs: number): readonly [Window, Window] | undefined {
-  const middle = (start + end) / 2;
-  const day = dayStart(middle);
-  const at = day > start ? day : Math.floor(middle / leastMs) * leastMs;
-  return at > start && at < end && end - start > shortestMs
-    ? [
-        { start, end: at },
-        { start: at, end },
-      ]
-    : undefined;
 }
 
 function inOrder(windows: readonly Window[]): Window[] {

@@ -6,6 +6,7 @@ import { importedWindows } from '../../lake/loads/imported-days.js';
 import { Density, meanPages, type Expectation, type Sample } from './volume-estimate.js';
 import type { Job } from '../run/pipeline.js';
 import { loadedSamples, loadedWindows, readWindow, windowSlice, type WindowSlice } from './window-slices.js';
+import { partedOnce } from './parted-windows.js';
 import { windowQueue, type WindowSource } from './window-queue.js';
 import { listQueue, pageSize, type SliceQueue } from '../run/slice-queue.js';
 import { dayStates } from './day-states.js';
@@ -65,7 +66,7 @@ export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlic
  */
 export function syncedWindows(
   job: SyncJob,
-  { pipeline, table }: Pick<WindowSource, 'pipeline' | 'table'>,
+  { pipeline, table, parts }: Pick<WindowSource, 'pipeline' | 'table' | 'parts'>,
   days: number,
   plan: (question: WindowsQuestion) => readonly PlannedWindow[],
 ): SliceQueue<WindowSlice> {
@@ -88,7 +89,7 @@ export function syncedWindows(
     : uncovered(range, loaded)
         .flatMap((gap) => cut(gap, days))
         .map((window) => windowSlice(window));
-  return listQueue(slices, 'window', ({ window }) => window);
+  return listQueue(slices, 'window', ({ window }) => window, partedOnce(parts));
 }
 
 /** The forecast of windows that are expected to hold so much. */
