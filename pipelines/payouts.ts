@@ -3,7 +3,7 @@ import type { WindowSlice } from '../src/engine/slicing/window-slices.js';
 import { windowPages } from '../src/engine/slicing/parted-windows.js';
 import { windowProbes, windowSlicing } from '../src/engine/slicing/window-slicing.js';
 import { recordCollector, type RecordPage } from '../src/sources/custom/record-collector.js';
-import { payoutRow } from '../src/sources/finances/api-2024-06-19/record-rows.js';
+import { payoutKey, payoutRow } from '../src/sources/finances/api-2024-06-19/record-rows.js';
 import { payouts } from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
 import { recordPages, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/transactions-api.js';
 import { limits } from '../src/sources/finances/api-2024-06-19/operations.js';
@@ -32,5 +32,8 @@ export const payoutsPipeline: FinancesPipeline<WindowSlice, RecordPage> = {
       return recordPages({ operation, parameters }, reading);
     }),
   collect: ({ window }) =>
-    recordCollector({ file: name, table: payouts, month: monthOf(window.start), rows: payoutRow }, window),
+    recordCollector(
+      { file: name, table: payouts, month: monthOf(window.start), rows: payoutRow, key: payoutKey },
+      window,
+    ),
 };

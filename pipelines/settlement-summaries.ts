@@ -1,5 +1,5 @@
 import { recordCollector, type RecordPage } from '../src/sources/custom/record-collector.js';
-import { summaryRow } from '../src/sources/finances/api-2024-06-19/record-rows.js';
+import { summaryKey, summaryRow } from '../src/sources/finances/api-2024-06-19/record-rows.js';
 import { settlementSummaries } from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
 import { summaryPages } from '../src/sources/finances/api-2024-06-19/transactions-api.js';
 import { settlementSlicing, type SettlementSlice } from '../src/sources/finances/api-2024-06-19/settlement-slicing.js';
@@ -40,5 +40,6 @@ export const settlementSummariesPipeline: FinancesPipeline<SettlementSlice, Reco
     recordCollector({
       ...{ file: name, table: settlementSummaries, month },
       rows: (record) => summaryRow(settlement, record),
+      key: summaryKey,
     }),
 };

@@ -45,6 +45,8 @@ export interface RecordTable {
   readonly month: string;
   /** @throws LedgerlakeError USAGE where the definition fails */
   rows(record: Json): Row | readonly Row[];
+  /** What makes a record, which is one row, the same as another: what comes last counts. Left out, or undefined: nothing does. */
+  key?(record: Json): string | undefined;
 }
 
 /** Columns that no record gives. */
@@ -58,24 +60,41 @@ export function recordCollector(of: RecordTable, window?: Window): Collector<Rec
   const keepsHash = has('content_hash');
   const columns = table.columns.filter(({ name }) => !commonColumns.has(name));
   const rows: Rows = { values: new Map(columns.map(({ name }) => [name, []])), raw: [], length: 0 };
-  const warnings = { oddFields: new Map<string, number>(), unfitValues: new Map<string, number>() };
+  const warnings = {
+    oddFields: new Map<string, number>(),
+    unfitValues: new Map<string, number>(),
+    repeated: new Map<string, number>(),
+  };
+  const places = new Map<string, number>();
+
+  /** Where the record's row stands: in place of one with the same key, or behind all others. */
+  const placeOf = (record: Json): number => {
+    const key = of.key?.(record);
+    const place = places.get(key ?? '') ?? rows.length;
+    if (key === undefined) return rows.length;
+    if (place < rows.length) warnings.repeated.set(table.name, (warnings.repeated.get(table.name) ?? 0) + 1);
+    places.set(key, place);
+    return place;
+  };
 
   const take = (record: Json): void => {
     const given = of.rows(record);
     for (const row of isList(given) ? given : [given]) {
+      const place = placeOf(record);
       refuseUnknown(of, columns, row);
       for (const column of columns) {
         const value = readCell(column, row[column.name]);
         if (value instanceof Unfit) {
           if (!keepsRaw) throw lost(of, column, value, record);
-          const places = value.why === 'type' ? warnings.oddFields : warnings.unfitValues;
-          const place = `${table.name}.${column.name}`;
-          places.set(place, (places.get(place) ?? 0) + 1);
+          const unfit = value.why === 'type' ? warnings.oddFields : warnings.unfitValues;
+          const name = `${table.name}.${column.name}`;
+          unfit.set(name, (unfit.get(name) ?? 0) + 1);
         }
-        rows.values.get(column.name)?.push(value instanceof Unfit ? undefined : value);
+        const values = rows.values.get(column.name);
+        if (values !== undefined) values[place] = value instanceof Unfit ? undefined : value;
       }
-      if (keepsRaw) rows.raw.push(record.raw);
-      rows.length++;
+      if (keepsRaw) rows.raw[place] = record.raw;
+      rows.length = Math.max(rows.length, place + 1);
     }
   };
 

@@ -20,6 +20,11 @@ export function payoutRow(payout: Json): Row {
   };
 }
 
+/** What a payout is known by when a page comes twice; undefined where it has no id. */
+export function payoutKey(payout: Json): string | undefined {
+  return payout.at('id')?.text;
+}
+
 /** A summary of a settlement as a row of `settlement_summaries` (Finances 2024-06-19, `Summary`). */
 export function summaryRow(settlement: string, summary: Json): Row {
   return {
@@ -29,6 +34,12 @@ export function summaryRow(settlement: string, summary: Json): Row {
     period_end: summary.at('periodEnd'),
     ...amountOf(summary, 'netProceeds', 'net_proceeds'),
   };
+}
+
+/** What a settlement's summary is known by when a page comes twice: its account, currency and period. */
+export function summaryKey(summary: Json): string {
+  const fields = [['partnerMetadata'], ['netProceeds', 'currencyCode'], ['periodStart']];
+  return fields.map((field) => summary.at(...field)?.raw).join(' ');
 }
 
 function amountOf(record: Json, field: string, column: string): Row {
