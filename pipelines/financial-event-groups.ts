@@ -1,5 +1,5 @@
 import { groupCollector } from '../src/sources/finances/api-v0/collectors.js';
-import { historyWarnings } from '../src/sources/finances/api-v0/history-limit.js';
+import { historyWarnings } from '../src/sources/finances/selling-partner/history-limit.js';
 import type { ScannedPage } from '../src/sources/finances/api-v0/finances-page.js';
 import {
   listingWarnings,

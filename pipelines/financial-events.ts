@@ -2,7 +2,7 @@ import { monthOf } from '../src/core/windows.js';
 import type { WindowSlice } from '../src/engine/slicing/window-slices.js';
 import { windowProbes, windowSlicing } from '../src/engine/slicing/window-slicing.js';
 import { eventCollector, type EventsPage } from '../src/sources/finances/api-v0/collectors.js';
-import { historyWarnings } from '../src/sources/finances/api-v0/history-limit.js';
+import { historyWarnings } from '../src/sources/finances/selling-partner/history-limit.js';
 import { answering } from '../src/sources/finances/model/answered-pages.js';
 import { windowSource } from '../src/sources/finances/model/slice-rows.js';
 import { limits } from '../src/sources/finances/api-v0/operations.js';

@@ -10,6 +10,7 @@ import {
 import { transactionEntries, transactions } from '../src/sources/finances/api-2024-06-19/transaction-tables.js';
 import { storedPages, transactionsVerdict } from '../src/sources/finances/api-2024-06-19/transactions-api.js';
 import { answering } from '../src/sources/finances/model/answered-pages.js';
+import { historyWarnings } from '../src/sources/finances/selling-partner/history-limit.js';
 import { windowSource } from '../src/sources/finances/model/slice-rows.js';
 import { transactionDerivation } from '../src/sources/finances/api-2024-06-19/transaction-derivation.js';
 import { withReleased } from '../src/sources/finances/api-2024-06-19/deferred-transactions.js';
@@ -38,6 +39,7 @@ export const transactionsPipeline: FinancesPipeline<WindowSlice, TransactionsPag
   begun: (upstream) => upstream.transactions.begun(operation),
   derivation: transactionDerivation,
   prepareSync: (job, reading) => withReleased(job, name, reading),
+  warnings: (job, now) => historyWarnings(job, name, transactions.name, now),
   judge: transactionsVerdict,
   pages: (slice, reading) => {
     const source = windowSource(slice.window);
