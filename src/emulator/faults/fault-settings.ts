@@ -246,6 +246,18 @@ const table = {
   'null-lists': { ...transactions, about: '2024-06-19: lists that are null or absent where they are empty' },
   'breakdown-object': { ...transactions, about: '2024-06-19: breakdowns as an object {"breakdowns":[…]}' },
   'status-case': { ...transactions, about: '2024-06-19: a status such as Deferred or Deferred_Released' },
+  'early-release': {
+    ...transactions,
+    share: 0.2,
+    amount: some(3, 'days'),
+    about: '2024-06-19: sales released N days before the maturity that they name',
+  },
+  withdrawn: {
+    ...transactions,
+    share: 0.2,
+    amount: some(2, 'days'),
+    about: '2024-06-19: deferred sales gone N days before they mature, for good',
+  },
   'no-transactions': { ...service, about: '2024-06-19: an account that all of it answers nothing for' },
   'history-limit': { ...service, amount: some(730, 'days'), about: 'nothing that is older than N days' },
 } as const satisfies Record<string, FaultRule>;

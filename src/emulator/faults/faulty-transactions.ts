@@ -1,6 +1,6 @@
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
-import { parseInstant } from '../../core/numeric/instant.js';
+import { parseInstant, shortInstant } from '../../core/numeric/instant.js';
 import type { LedgerItem, LedgerPage, TransactionLedger } from '../../serve/http/ledger.js';
 import type { FaultInjector } from './fault-injector.js';
 import type { FaultKind } from './fault-settings.js';
@@ -60,8 +60,12 @@ const rewritings: readonly (readonly [FaultKind, () => Rewriting])[] = [
 /** The faults that show in transactions. */
 const shownFaults: readonly FaultKind[] = [
   ...rewritings.map(([kind]) => kind),
-  ...(['recent-incomplete', 'history-limit', 'no-transactions'] as const),
+  ...(['recent-incomplete', 'history-limit', 'early-release', 'withdrawn', 'no-transactions'] as const),
 ];
+
+const maturity = /("maturityDate":")([^"]+)/;
+/** The id of the deferred sale that a transaction releases. */
+const releasedId = /"relatedIdentifierName":"DEFERRED_TRANSACTION_ID","relatedIdentifierValue":"([^"]+)"/;
 
 const empty: LedgerPage = { items: [], next: undefined };
 
@@ -74,10 +78,23 @@ export function faultyTransactions(ledger: TransactionLedger, injector: FaultInj
   const rewriting = rewritings.filter(([kind]) => injector.has(kind));
   const isRecentIncomplete = injector.has('recent-incomplete');
   const isHistoryLimited = injector.has('history-limit');
+  const isWithdrawing = injector.has('withdrawn');
+  const isEarly = injector.has('early-release');
 
-  function isHidden({ json }: LedgerItem, asOf: number): boolean {
-    if (!isRecentIncomplete && !isHistoryLimited) return false;
-    const { transactionId, postedDate } = JSON.parse(json) as Readonly<Record<string, unknown>>;
+  /** Whether a deferred sale is withdrawn by an instant; what would have released it never comes. */
+  function isWithdrawn({ json }: LedgerItem, id: string, asOf: number): boolean {
+    const released = releasedId.exec(json)?.[1];
+    const matures = parseInstant(maturity.exec(json)?.[2] ?? '');
+    if (matures === undefined || !injector.hitsItem('withdrawn', released ?? id)) return false;
+    const isGone = released !== undefined || asOf >= matures - injector.amount('withdrawn') * day;
+    if (isGone) injector.count('withdrawn');
+    return isGone;
+  }
+
+  function isHidden(item: LedgerItem, asOf: number): boolean {
+    if (!isRecentIncomplete && !isHistoryLimited && !isWithdrawing) return false;
+    const { transactionId, postedDate } = JSON.parse(item.json) as Readonly<Record<string, unknown>>;
+    if (isWithdrawing && isWithdrawn(item, String(transactionId), asOf)) return true;
     const posted = typeof postedDate === 'string' ? parseInstant(postedDate) : undefined;
     if (posted === undefined) return false;
     if (isHistoryLimited && posted < asOf - injector.amount('history-limit') * day) {
@@ -92,7 +109,19 @@ export function faultyTransactions(ledger: TransactionLedger, injector: FaultInj
     return isLate;
   }
 
-  function shown(item: LedgerItem): LedgerItem {
+  /** A sale with a later maturity date than that of its release. */
+  function postponed(item: LedgerItem): LedgerItem {
+    const { transactionId } = JSON.parse(item.json) as Readonly<Record<string, unknown>>;
+    const [, before = '', date = ''] = maturity.exec(item.json) ?? [];
+    const matures = parseInstant(date);
+    if (matures === undefined || !injector.hitsItem('early-release', String(transactionId))) return item;
+    injector.count('early-release');
+    const later = shortInstant(matures + injector.amount('early-release') * day);
+    return { ...item, json: item.json.replace(maturity, () => `${before}${later}`) };
+  }
+
+  function shown(given: LedgerItem): LedgerItem {
+    const item = isEarly ? postponed(given) : given;
     const hits = rewriting.filter(([kind]) => injector.hitsItem(kind, item.json));
     for (const [kind] of hits) injector.count(kind);
     return { ...item, json: hits.reduce((json, [, change]) => rewritten(json, change()), item.json) };

@@ -163,3 +163,41 @@ test('page-limit leaves alone what has no parameter for the size of a page', asy
   expect((await service.get(paths.transactions, week)).status).toBe(200);
   expect((await service.get('/finances/v0/financialEvents', { PostedAfter: iso(start - day) })).status).toBe(400);
 });
+
+test('early-release: a share of the sales says that it matures later than it is released', async () => {
+  const range = { postedAfter: iso(start - 30 * day) } as typeof week;
+  const matures = (one: JsonObject) =>
+    listIn(one, 'contexts').flatMap(({ maturityDate }) => (maturityDate === undefined ? [] : [textOf(maturityDate)]));
+  const plainly = new Map((await plain(range)).map((one) => [idOf(one), matures(one)]));
+  const service = await faulty({ 'early-release': { share: 0.5, amount: 3 } });
+  const shown = await transactionsOf(service, range);
+  expect(shown.map(idOf)).toEqual([...plainly.keys()]);
+  const later = shown.filter((one) => matures(one).join() !== plainly.get(idOf(one))?.join());
+  expect(later.length).toBe(service.service.counts.faults('early-release'));
+  expect(later.some((one) => statusOf(one) === 'DEFERRED')).toBe(true);
+  for (const one of later) {
+    expect(Date.parse(matures(one).join())).toBe(Date.parse(plainly.get(idOf(one))?.join() ?? '') + 3 * day);
+  }
+});
+
+test('withdrawn: a share of the deferred sales is gone before it matures, and is never released', async () => {
+  const range = { postedAfter: iso(start - 30 * day) } as typeof week;
+  const all = await plain(range);
+  const shown = new Set((await transactionsOf(await faulty({ withdrawn: { share: 0.5 } }), range)).map(idOf));
+  const gone = all.filter((one) => !shown.has(idOf(one)));
+  const goneOf = (status: string) => gone.filter((one) => statusOf(one) === status).length;
+  for (const status of ['DEFERRED', 'DEFERRED_RELEASED', 'RELEASED']) {
+    expect(goneOf(status)).toBeGreaterThan(0);
+    expect(all.filter((one) => statusOf(one) === status).length).toBeGreaterThan(goneOf(status));
+  }
+  const released = (one: JsonObject) =>
+    listIn(one, 'relatedIdentifiers').find((each) => each['relatedIdentifierName'] === 'DEFERRED_TRANSACTION_ID');
+  for (const one of gone) if (statusOf(one) === 'RELEASED') expect(released(one)).toBeDefined();
+  for (const one of all) {
+    const id = released(one)?.['relatedIdentifierValue'];
+    // Where the sale itself is in the range both are gone, or none is.
+    if (id !== undefined && all.some((other) => idOf(other) === textOf(id))) {
+      expect(shown.has(textOf(id))).toBe(shown.has(idOf(one)));
+    }
+  }
+});

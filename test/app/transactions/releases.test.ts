@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { createSeller } from '../../../src/emulator/seller/seller.js';
+import type { Faults } from '../../../src/emulator/faults/fault-settings.js';
+import { database, ran, serving, temporaryFolder } from '../lake-run.js';
+import { setClock, synced } from '../sync/synced.js';
+
+const dayMs = 86_400_000;
+const begin = Date.parse('2026-03-01T02:00:00Z');
+const nights = 3;
+
+test.each<[string, Faults]>([
+  ['released before they are due', { 'early-release': { share: 0.5 } }],
+  ['withdrawn before they are due', { withdrawn: { share: 0.3 } }],
+  ['both', { 'early-release': { share: 0.5 }, withdrawn: { share: 0.3 } }],
+])('deferred sales that are %s: after each night the lake has what the service has', async (_what, faults) => {
+  const clock = setClock(new Date(begin).toISOString());
+  const seller = createSeller({ seed: 3, events: 1200, days: 90 + nights, profile: 'plausible' }, clock);
+  const endpoint = await serving({ ledger: seller, clock, faults });
+  const given = { endpoint, account: 'shop', pipelines: ['transactions'] };
+  const lake = await temporaryFolder();
+  await ran({ ...given, lake, from: '2026-02-01' }, { clock });
+  const read = async (from: string, sql: string) => {
+    const rows = await (await database(from, clock, sql)).rows(sql);
+    return rows.map(({ text }) => String(text));
+  };
+  const held = (from: string) => read(from, "SELECT status || ' ' || raw AS text FROM transactions ORDER BY text");
+
+  for (let night = 1; night <= nights; night++) {
+    const before = await held(lake);
+    clock.set(begin + night * dayMs);
+    const { failure } = await synced({ ...given, lake, lookBack: 2 }, { clock });
+    expect(failure).toBeUndefined();
+    const fresh = await temporaryFolder();
+    await ran({ ...given, lake: fresh, from: '2026-02-01' }, { clock });
+    const now = await held(lake);
+    expect(now).toEqual(await held(fresh));
+    // What was there the night before and is so no longer stands in the history, once, as it was.
+    const gone = before.filter((text) => !now.includes(text));
+    expect(gone.length).toBeGreaterThan(2);
+    const history = await read(
+      lake,
+      "SELECT 'DEFERRED ' || raw AS text FROM event_history WHERE source = 'transactions' AND change = 'vanished' " +
+        `AND seen_at = '${new Date(clock.now()).toISOString()}' ORDER BY text`,
+    );
+    expect(history).toEqual(gone.toSorted());
+  }
+});
