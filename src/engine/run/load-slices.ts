@@ -242,7 +242,7 @@ const maxSkipped = 4;
  * Settles a slice that failed: one to `retry` stays open, any other is closed, and is back in the queue, skipped, or the end of
  * the pass.
  */
-function settle<Upstream>(error: unknown, open: OpenSlice, pass: Pass<Upstream>, attempt: number): Verdict {
+function settle<Upstream>(error: unknown, open: OpenSlice, pass: Pass<Upstream>, attempt: number): Settled {
   const { slice } = open;
   const verdict = verdictOn(error, slice, pass, attempt);
   if (verdict === 'abort') pass.scheduler.fail(isFruitless(pass) ? fruitless(error, slice, pass) : error);
@@ -257,8 +257,11 @@ function settle<Upstream>(error: unknown, open: OpenSlice, pass: Pass<Upstream>,
   return verdict;
 }
 
+/** What has become of a slice that failed. */
+type Settled = Exclude<Verdict, 'split-to-days'>;
+
 /** What becomes of a slice that failed, given what can be done about it; one that is split is back in the queue. */
-function verdictOn<Upstream>(error: unknown, slice: Slice, pass: Pass<Upstream>, attempt: number): Verdict {
+function verdictOn<Upstream>(error: unknown, slice: Slice, pass: Pass<Upstream>, attempt: number): Settled {
   const { pipeline, queue, signal, judge } = pass;
   if (error instanceof OversizedSlice) return 'split';
   if (signal.aborted) return 'abort';
@@ -266,7 +269,7 @@ function verdictOn<Upstream>(error: unknown, slice: Slice, pass: Pass<Upstream>,
   if (verdict === 'abort' || verdict === 'known' || verdict === 'unknown') return verdict;
   if (isFruitless(pass)) return 'abort';
   if (verdict === 'skip') return verdict;
-  if (queue.split(slice, verdict === 'shorten')) return verdict === 'shorten' ? verdict : 'split';
+  if (queue.split(slice, verdict === 'retry' ? 'split' : verdict)) return verdict === 'shorten' ? verdict : 'split';
   return verdict === 'retry' && attempt < maxReads ? verdict : 'skip';
 }
 

@@ -4,7 +4,7 @@ import type { UpstreamEvent } from '../../core/events/run-event.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Quota } from './concurrency-plan.js';
 import type { Derivation } from './derivation.js';
-import type { Slice, SliceQueue } from './slice-queue.js';
+import type { Slice, SliceQueue, SplitReason } from './slice-queue.js';
 import type { Window } from '../../core/windows.js';
 
 /** What a pipeline is asked to load, and where it finds what it needs. */
@@ -79,12 +79,9 @@ export type Verdict =
   | 'known'
   /** It is skipped, as the upstream does not know it or has no page of it; that says nothing about the others. */
   | 'unknown'
-  /** It holds too much to be read at once. */
-  | 'split'
   /** It can't be continued where it broke off: it is split, or read again from its beginning where it can't be. */
   | 'retry'
-  /** The upstream accepts no window of its length, whatever it holds: it is split. */
-  | 'shorten';
+  | SplitReason;
 
 /** Rows of one table and month, ready to be written. */
 export interface Batch {

@@ -34,6 +34,15 @@ export interface Progress {
   readonly isWhole: boolean;
 }
 
+/** Why a slice is split. */
+export type SplitReason =
+  /** It holds too much to be read at once. */
+  | 'split'
+  /** Its pages lead nowhere: it is split, but not below a day, since shorter windows would fail as well, one by one. */
+  | 'split-to-days'
+  /** The upstream accepts no window of its length, whatever it holds: it is split, and so are all others of its length. */
+  | 'shorten';
+
 /**
  * What a pipeline has to load and hasn't begun: slices are cut from it one by one, as large as is wanted by then, and what
  * the open ones are found to hold tells how large that is.
@@ -58,11 +67,8 @@ export interface SliceQueue<S extends Slice = Slice> {
    * cut anew by what is known now.
    */
   putBack?(slice: S): boolean;
-  /**
-   * Puts a slice that was too large back in parts; false where it can't be parted. `isTooLong`: the upstream takes no
-   * window of this length, whatever it holds.
-   */
-  split(slice: S, isTooLong: boolean): boolean;
+  /** Puts a slice back in parts; false where it can't be parted. */
+  split(slice: S, reason: SplitReason): boolean;
 }
 
 /** Pages of a slice while nothing is known. */

@@ -116,13 +116,14 @@ export function windowQueue(
       open = inOrder([...open, window]);
       return true;
     },
-    split: (slice, isTooLong) => {
+    split: (slice, reason) => {
       const { name, window } = slice;
-      const halves = isReread(window) ? undefined : halvesOf(window, isTooLong ? dayMs : leastMs);
+      const halves = isReread(window) ? undefined : halvesOf(window, reason === 'split' ? leastMs : dayMs);
       const whole = halves === undefined ? parted(slice) : undefined;
       if (whole !== undefined) partedSlices.set(window, whole);
       else if (halves === undefined) return false;
-      else if (isTooLong) longestMs = Math.min(longestMs, Math.max(...halves.map(({ start, end }) => end - start)));
+      else if (reason === 'shorten')
+        longestMs = Math.min(longestMs, Math.max(...halves.map(({ start, end }) => end - start)));
       reached.delete(name);
       const sorted = inOrder([...fixed, ...(halves ?? [window])]);
       fixed.splice(0, fixed.length, ...sorted);

@@ -39,7 +39,7 @@ const range = fc
   .map(([at, length]) => ({ start: begin + at, end: begin + at + length }));
 /** What becomes of a slice, and how many pages the next one is to have. */
 const step = fc.record({
-  fate: fc.constantFrom('read', 'read', 'recut', 'part', 'shorten'),
+  fate: fc.constantFrom('read', 'read', 'recut', 'split', 'split-to-days', 'shorten'),
   pages: fc.integer({ min: 1, max: 100 }),
   perDay: fc.integer({ min: 0, max: 20_000 }),
 });
@@ -60,9 +60,9 @@ test('whatever becomes of the slices, all that is missing is read once, in whole
           work.learn(slice, { pages: 1, results: 100, reach, isWhole: false });
           if (work.putBack?.(slice) === true) continue;
         }
-        if ((fate === 'part' || fate === 'shorten') && work.split(slice, fate === 'shorten')) continue;
+        if (fate !== 'read' && fate !== 'recut' && work.split(slice, fate)) continue;
         for (const bound of [window.start, window.end]) {
-          if (fate === 'read' && steps.every((one) => one.fate !== 'part' && one.fate !== 'shorten')) {
+          if (fate === 'read' && steps.every((one) => one.fate === 'read' || one.fate === 'recut')) {
             expect(bound === asked.start || bound === asked.end || bound === dayStart(bound)).toBe(true);
           }
         }
@@ -108,4 +108,18 @@ test('what an open slice has left is told by how far it was read, and one that h
   // Sixty pages were read; the two days that are left hold 24 to 30 a day.
   expect(work.expected(again)).toBeGreaterThan(60 + 48);
   expect(work.expected(again)).toBeLessThan(60 + 60);
+});
+
+test('a slice whose pages lead nowhere is split down to days, one that holds too much down to minutes', () => {
+  const shortest = (reason: 'split' | 'split-to-days'): number => {
+    const work = workOf({ start: begin, end: Date.UTC(2026, 1, 1) });
+    let least = Infinity;
+    for (let slice = work.next(100), at = 0; slice !== undefined && at < 100; slice = work.next(100), at++) {
+      least = Math.min(least, slice.window.end - slice.window.start);
+      work.split(slice, reason);
+    }
+    return least;
+  };
+  expect(shortest('split-to-days')).toBe(dayMs);
+  expect(shortest('split')).toBe(60_000);
 });

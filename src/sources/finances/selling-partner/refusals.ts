@@ -159,8 +159,8 @@ function skewText(skewMs: number): string {
 /** What may help a slice that would be left open otherwise. */
 const remedies: Partial<Record<FailureKind, Verdict>> = {
   'cursor-expired': 'retry',
-  loop: 'split',
-  invalid: 'split',
+  loop: 'split-to-days',
+  invalid: 'split-to-days',
   'window-too-long': 'shorten',
   known: 'known',
   unaskable: 'known',
