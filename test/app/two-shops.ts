@@ -2,7 +2,8 @@ import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { arrayLedger, type DatedItem } from '../serve/http/array-ledger.js';
-import type { InstantRange, TransactionLedger } from '../../src/serve/http/ledger.js';
+import { arrayTransactions } from '../serve/http/array-transactions.js';
+import type { TransactionLedger } from '../../src/serve/http/ledger.js';
 import { startService, type RunningService } from '../../src/serve/http/server.js';
 import { clockAt, ran, temporaryFolder } from './lake-run.js';
 
@@ -77,41 +78,15 @@ function ledgerOf(shop: Shop): DatedItem[] {
 /** The same orders as transactions, each of a settlement of its own that was paid at once. */
 function transactionsOf(shop: Shop): TransactionLedger {
   const letter = shop === 'shop-a' ? 'A' : 'B';
-  const sales = days.map((day, number) => {
-    const money = { currencyCode: 'USD', currencyAmount: number + 0.25 };
-    const order = orderId(shop, number);
-    const settlement = `GROUP-${letter}${number}-settled`;
-    const identifiers = { ORDER_ID: order, SETTLEMENT_ID: settlement };
-    const context = { contextType: 'ProductContext', sku: `SKU-${letter}${number}` };
-    const sale = {
-      transactionId: `T-${order}`,
-      ...{ transactionType: 'Shipment', transactionStatus: 'RELEASED', postedDate: `${day}T06:00:00Z` },
-      ...{ totalAmount: money, items: [{ totalAmount: money, contexts: [context] }] },
-      relatedIdentifiers: Object.entries(identifiers).map(([name, value]) => ({
-        ...{ relatedIdentifierName: name, relatedIdentifierValue: value },
-      })),
-    };
-    const summary = { netProceeds: money, periodStart: `${day}T00:00:00Z`, periodEnd: `${day}T12:00:00Z` };
-    return { at: Date.parse(`${day}T06:00:00Z`), order, settlement, sale, money, summary };
-  });
-  const page = (items: readonly object[]) =>
-    Promise.resolve({ items: items.map((item) => ({ list: '', json: JSON.stringify(item) })), next: undefined });
-  const isIn =
-    ({ from, to }: InstantRange) =>
-    (of: { readonly at: number }) =>
-      of.at >= from && of.at < to;
-  return {
-    transactions: ({ range: within, orderId: order }) =>
-      page(sales.filter((of) => isIn(within)(of) && (order ?? of.order) === of.order).map(({ sale }) => sale)),
-    summaries: ({ settlementId }) =>
-      page(sales.filter(({ settlement }) => settlement === settlementId).map(({ summary }) => summary)),
-    payouts: ({ range: within }) =>
-      page(
-        sales.filter(isIn(within)).map(({ at, settlement, money }) => ({
-          ...{ id: `P-${settlement}`, amount: money, creationDate: new Date(at).toISOString() },
-        })),
-      ),
-  };
+  return arrayTransactions(
+    days.map((day, number) => ({
+      at: Date.parse(`${day}T06:00:00Z`),
+      order: orderId(shop, number),
+      settlement: `GROUP-${letter}${number}-settled`,
+      sku: `SKU-${letter}${number}`,
+      amount: number + 0.25,
+    })),
+  );
 }
 
 /** A lake on disk that holds both shops, every pipeline of them, to be copied by each test. */

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 /** Texts that stand outside the lake, in the part of another account, or behind a link: no command of `shop` shows one. */
 export const secrets = ['SECRET-OUTSIDE', 'SECRET-OTHER', 'SECRET-LINKED'] as const;
 
-/** Puts files beside a lake that nobody but the test may touch. */
-export function plantCanaries(outside: string, parquet: string): void {
+/** Puts files beside a lake that nobody but the test may touch, and a data file of each table as `outside/TABLE.parquet`. */
+export function plantCanaries(outside: string, parquets: Readonly<Record<string, string>>): void {
   mkdirSync(join(outside, 'folder', '_delta_log'), { recursive: true });
   writeFileSync(join(outside, 'canary.txt'), 'SECRET-OUTSIDE in a text\n');
   writeFileSync(join(outside, '.bashrc'), '# SECRET-OUTSIDE\n');
@@ -14,7 +14,9 @@ export function plantCanaries(outside: string, parquet: string): void {
   for (const name of ['1.ndjson', 'page-1.json', 'a.tmp', 'run.json', '_delta_log/00000000000000000000.json']) {
     writeFileSync(join(outside, 'folder', name), '{"SECRET-OUTSIDE":1}\n');
   }
-  writeFileSync(join(outside, 'canary.parquet'), readFileSync(parquet));
+  for (const [table, path] of Object.entries(parquets)) {
+    writeFileSync(join(outside, `${table}.parquet`), readFileSync(path));
+  }
 }
 
 /** Everything in a folder by its path: kind, node, names, mode, size, time of the last change and bytes. */

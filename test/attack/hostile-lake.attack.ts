@@ -22,18 +22,20 @@ import { systemClock } from '../../src/core/clock.js';
 import { startService } from '../../src/serve/http/server.js';
 import { settlement, shipment } from '../app/verify/small-ledger.js';
 import { arrayLedger, type DatedItem } from '../serve/http/array-ledger.js';
+import { arrayTransactions, type Sale } from '../serve/http/array-transactions.js';
 import { parcelService, shipmentsOf, token } from '../sources/custom/parcel-service.js';
 import { canariesOf, plantCanaries, secretsIn, touched } from './canaries.js';
 import { CommandProcess, type Ended } from './command-process.js';
 import { pathsOf } from './damages.js';
-import { attacks, type Attack, type Scene } from './hostile-lakes.js';
+import { attacks, type Attack, mainTables, type MainTable, type Scene } from './hostile-lakes.js';
 
 /** LEDGERLAKE_TEST_ONLY='^link' takes the attacks whose kind and name the pattern fits. */
 const only = new RegExp(process.env['LEDGERLAKE_TEST_ONLY'] ?? '');
 const hangMs = 60_000;
 /** `serve` is asked several times, on a machine that may be busy. */
 const servedMs = 5 * hangMs;
-const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 const days = 45;
 /** Longer lines than these on stderr are dumps. */
 const longest = 700;
@@ -44,8 +46,8 @@ const definitions = fileURLToPath(new URL('../sources/custom/pipelines', import.
 interface Seed {
   readonly folder: string;
   readonly lake: string;
-  /** A data file with a secret, as it may lie in `events`. */
-  readonly parquet: string;
+  /** A data file with a secret of each main table. */
+  readonly parquets: Readonly<Record<MainTable, string>>;
   readonly network: string;
   readonly asked: string[];
   readonly month: string;
@@ -56,7 +58,7 @@ interface Seed {
 }
 
 function itemsOf(start: number, sku: (at: string) => string): DatedItem[] {
-  const at = (day: number, hour: number): string => new Date(start + day * dayMs + hour * 3_600_000).toISOString();
+  const at = (day: number, hour: number): string => new Date(start + day * dayMs + hour * hourMs).toISOString();
   const all: DatedItem[] = [];
   for (let day = 0; day < days; day++) {
     const { json, ...item } = shipment(at(day, 2), String(day), '25.00', '-4.00', `GROUP-${Math.floor(day / 15)}`);
@@ -68,6 +70,16 @@ function itemsOf(start: number, sku: (at: string) => string): DatedItem[] {
   }
   return all;
 }
+
+function salesOf(start: number, sku: (at: string) => string): Sale[] {
+  return Array.from({ length: days }, (_, day) => {
+    const at = start + day * dayMs + 2 * hourMs;
+    const order = `111-0000000-${String(day).padStart(7, '0')}`;
+    return { at, order, settlement: `SETTLEMENT-${day}`, sku: `${sku(new Date(at).toISOString())}-${day}`, amount: 21 };
+  });
+}
+
+const skusOfTransactions = "SELECT DISTINCT sku FROM transaction_entries WHERE account = 'shop' ORDER BY ALL LIMIT 500";
 
 async function seeded(): Promise<Seed> {
   const folder = mkdtempSync(join(tmpdir(), 'ledgerlake-hostile-'));
@@ -105,12 +117,13 @@ async function seeded(): Promise<Seed> {
   };
   const range = ['--from', date(0), '--to', date(days)];
   for (const [account, sku] of Object.entries(skus)) {
-    services[account] = await startService({ ledger: arrayLedger(itemsOf(start, sku)), clock: systemClock });
+    const ledger = { ...arrayLedger(itemsOf(start, sku)), byTransaction: arrayTransactions(salesOf(start, sku)) };
+    services[account] = await startService({ ledger, clock: systemClock });
     const lake = join(folder, account === 'outside' ? 'shadow' : 'lake');
     const own = ['--pipelines', definitions, '--account', account, '--from', date(0), '--to', date(4)];
     for (const words of [
-      ['backfill', ...upstream(account), ...range],
-      ['backfill', 'order-events', ...upstream(account), ...range, '--orders', orders],
+      ['backfill', ...upstream(account), ...range, '--api', 'both'],
+      ['backfill', 'order-events', 'order-transactions', ...upstream(account), ...range, '--orders', orders],
       ['backfill', 'shipments', ...own],
     ]) {
       const ended = await process.run([...words, '--lake', lake]);
@@ -119,20 +132,26 @@ async function seeded(): Promise<Seed> {
   }
   process.close();
   const shadow = join(folder, 'shadow');
-  const parquet = join(shadow, pathsOf(shadow).find((path) => /^events\/account=.*parquet$/.test(path)) ?? '');
+  const parquetOf = (main: MainTable): string => {
+    const isIts = new RegExp(`^${main}/account=.*parquet$`);
+    return join(shadow, pathsOf(shadow).find((path) => isIts.test(path)) ?? '');
+  };
+  const parquets = { events: parquetOf('events'), transactions: parquetOf('transactions') };
   const after = (name: string, more = ''): string => `${name}=${encodeURIComponent(`${date(0)}T00:00:00Z`)}${more}`;
   return {
-    ...{ folder, lake: join(folder, 'lake'), parquet, network: networkUrl, asked, month, environment },
+    ...{ folder, lake: join(folder, 'lake'), parquets, network: networkUrl, asked, month, environment },
     commands: [
       ['status'],
-      ['plan', ...upstream('shop'), ...range],
+      ['plan', ...upstream('shop'), ...range, '--api', 'both'],
       ['sql', '--format', 'csv', 'SELECT count(*) AS n FROM events'],
+      ['sql', '--format', 'csv', 'SELECT count(*) AS n FROM transactions'],
       ['sql', '--format', 'csv', "SELECT DISTINCT sku FROM entries WHERE account = 'shop' ORDER BY ALL LIMIT 500"],
+      ['sql', '--format', 'csv', skusOfTransactions],
       ['report', '--account', 'shop', '-o', '-'],
       ['verify'],
-      ['backfill', ...upstream('shop'), ...range],
+      ['backfill', ...upstream('shop'), ...range, '--api', 'both'],
       ['backfill', 'shipments', '--pipelines', definitions, '--account', 'shop', '--from', date(0), '--to', date(4)],
-      ['sync', ...upstream('shop')],
+      ['sync', ...upstream('shop'), '--api', 'both'],
       ['compact'],
       ['rebuild'],
       ['forget', '--account', 'shop', '--yes'],
@@ -144,6 +163,8 @@ async function seeded(): Promise<Seed> {
       `/finances/v0/financialEventGroups?${after('FinancialEventGroupStartedAfter')}`,
       '/finances/v0/financialEventGroups/GROUP-0/financialEvents',
       '/finances/v0/orders/111-0000000-0000001/financialEvents',
+      `/finances/2024-06-19/transactions?${after('postedAfter')}`,
+      `/finances/transfers/2024-06-01/payouts?${after('createdAfter')}`,
     ],
     close: async () => {
       await closeParcels();
@@ -228,7 +249,7 @@ function sceneOf(seed: Seed, folder: string): Scene {
     month: seed.month,
   };
   cpSync(seed.lake, scene.lake, { recursive: true, preserveTimestamps: true });
-  plantCanaries(scene.outside, seed.parquet);
+  plantCanaries(scene.outside, seed.parquets);
   return scene;
 }
 
@@ -350,7 +371,10 @@ test('what reaches a canary is seen, and a sound lake is read and served', async
     secretsIn((await run.run(['sql', '--format', 'csv', '--lake', sound.lake, text])).out);
   expect(await shown("SELECT sku FROM entries WHERE account = 'shop'")).toEqual(['SECRET-LINKED']);
   expect(await shown("SELECT sku FROM entries WHERE account = 'other'")).toEqual(['SECRET-OTHER']);
-  expect(await shown(`SELECT * FROM '${sound.outside}/canary.parquet'`)).toEqual(['SECRET-OUTSIDE']);
+  expect(await shown(skusOfTransactions)).toEqual(['SECRET-LINKED']);
+  for (const table of mainTables) {
+    expect(await shown(`SELECT * FROM '${sound.outside}/${table}.parquet'`)).toEqual(['SECRET-OUTSIDE']);
+  }
   const before = canariesOf(sound.outside);
   await run.run(['sql', '--lake', sound.lake, `COPY (SELECT 1) TO '${sound.outside}/.bashrc'`]);
   expect(touched(before, canariesOf(sound.outside))).toContain('changed /.bashrc');

@@ -77,63 +77,70 @@ function descriptions(): Attack[] {
   );
 }
 
-/** Paths as an entry of `events` may have them, none of them in the folders of its account. */
-const leading: Readonly<Record<string, (scene: Scene) => string>> = {
-  '../': () => '../../outside/canary.parquet',
-  '../ behind its folder': ({ month }) => `account=shop/month=${month}/../../../../outside/canary.parquet`,
-  '..%2f': () => '..%2f..%2foutside%2fcanary.parquet',
-  '%2e%2e/ behind its folder': ({ month }) =>
-    `account=shop/month=${month}/%2e%2e/%2e%2e/%2e%2e/%2e%2e/outside/canary.parquet`,
-  '..%5c': () => '..%5c..%5coutside%5ccanary.parquet',
-  absolute: ({ outside }) => `${outside}/canary.parquet`,
-  'file://': ({ outside }) => `file://${outside}/canary.parquet`,
-  's3://': () => 's3://bucket/canary.parquet',
-  'http://': ({ network }) => `${network}/canary.parquet`,
-  'another account': ({ lake, month }) => {
+/** A main table whose log is attacked, and the one that is derived from it. */
+const derivedTables = { events: 'entries', transactions: 'transaction_entries' } as const;
+
+export type MainTable = keyof typeof derivedTables;
+
+export const mainTables: readonly MainTable[] = ['events', 'transactions'];
+
+/** Paths as an entry of a main table may have them, none of them in the folders of its account. */
+const leading: Readonly<Record<string, (scene: Scene, main: MainTable) => string>> = {
+  '../': (_, main) => `../../outside/${main}.parquet`,
+  '../ behind its folder': ({ month }, main) => `account=shop/month=${month}/../../../../outside/${main}.parquet`,
+  '..%2f': (_, main) => `..%2f..%2foutside%2f${main}.parquet`,
+  '%2e%2e/ behind its folder': ({ month }, main) =>
+    `account=shop/month=${month}/%2e%2e/%2e%2e/%2e%2e/%2e%2e/outside/${main}.parquet`,
+  '..%5c': (_, main) => `..%5c..%5coutside%5c${main}.parquet`,
+  absolute: ({ outside }, main) => `${outside}/${main}.parquet`,
+  'file://': ({ outside }, main) => `file://${outside}/${main}.parquet`,
+  's3://': (_, main) => `s3://bucket/${main}.parquet`,
+  'http://': ({ network }, main) => `${network}/${main}.parquet`,
+  'another account': ({ lake, month }, main) => {
     const folder = `account=other/month=${month}`;
-    return `${folder}/${firstIn(join(lake, 'events', folder))}`;
+    return `${folder}/${firstIn(join(lake, main, folder))}`;
   },
-  'another table': () => '../entries/account=shop',
+  'another table': (_, main) => `../${derivedTables[main]}/account=shop`,
   '%00': ({ month }) => `account=shop/month=${month}/%00.parquet`,
   '* as a name': ({ month }) => `account=shop/month=${month}/*.parquet`,
 };
 
 type Target = 'add' | 'remove' | 'derived';
 
-function paths(): Attack[] {
+function paths(main: MainTable): Attack[] {
   const targets: Target[] = ['add', 'remove', 'derived'];
   return Object.entries(leading).flatMap(([path, of], at) =>
     targets.map((target, place): Attack => {
       const isSealed = (at + place) % 2 === 0;
       return {
         kind: 'path',
-        name: `${path} in ${target}, ${isSealed ? 'sealed again' : 'seal stripped'}`,
+        name: `${path} in ${target} of ${main}, ${isSealed ? 'sealed again' : 'seal stripped'}`,
         make: (scene) => {
-          changeLog(scene, of(scene), target, isSealed);
+          changeLog(scene, main, of(scene, main), target, isSealed);
         },
       };
     }),
   );
 }
 
-function changeLog(scene: Scene, path: string, target: Target, isSealed: boolean): void {
-  const log = join(scene.lake, 'events', '_delta_log');
+function changeLog(scene: Scene, main: MainTable, path: string, target: Target, isSealed: boolean): void {
+  const log = join(scene.lake, main, '_delta_log');
   const names = readdirSync(log).filter((name) => /^\d{20}\.json$/.test(name));
   const at = names.findLastIndex((name) =>
     readFileSync(join(log, name), 'utf8').includes('"add":{"path":"account=shop'),
   );
   const name = names[at] ?? '';
-  const id = { table: 'events', version: Number(name.slice(0, 20)) };
-  const bytes = readFileSync(join(scene.outside, 'canary.parquet'));
+  const id = { table: main, version: Number(name.slice(0, 20)) };
+  const bytes = readFileSync(join(scene.outside, `${main}.parquet`));
   const actions = decodeActions(readFileSync(join(log, name)), name, id).flatMap((action): Action[] => {
     if (!('add' in action)) return [action];
     const { add } = action;
     const tags = { ...add.tags, sha256: createHash('sha256').update(bytes).digest('hex') };
     if (target === 'add') return [{ add: { ...add, path, size: bytes.length, tags } }];
-    const others = dirname(path).replace(/^.*account=other/, 'entries/account=other');
+    const others = dirname(path).replace(/^.*account=other/, `${derivedTables[main]}/account=other`);
     const derived = path.startsWith('account=other')
       ? `${others}/${firstIn(join(scene.lake, others))}`
-      : `entries/${path}`;
+      : `${derivedTables[main]}/${path}`;
     if (target === 'derived')
       return [{ add: { ...add, tags: { ...add.tags, derived: JSON.stringify([path, derived]) } } }];
     const { partitionValues } = add;
@@ -174,16 +181,11 @@ const places: Readonly<Record<string, (scene: Scene) => string[]>> = {
     tablesOf(lake)
       .map((table) => join(table, 'account=shop', `month=${month}`))
       .filter((folder) => existsSync(join(lake, folder))),
-  'a month of the events': ({ month }) => [`events/account=shop/month=${month}`],
   'accounts of all tables': ({ lake }) =>
     tablesOf(lake)
       .map((table) => join(table, 'account=shop'))
       .filter((folder) => existsSync(join(lake, folder))),
   'all tables': ({ lake }) => tablesOf(lake),
-  'one table': () => ['events'],
-  'derived table': () => ['entries'],
-  _delta_log: () => ['events/_delta_log'],
-  '_delta_log of the entries': () => ['entries/_delta_log'],
   _journal: () => ['_journal'],
   _runs: () => ['_runs'],
   _tmp: () => ['_tmp'],
@@ -193,9 +195,6 @@ const places: Readonly<Record<string, (scene: Scene) => string[]>> = {
       const folder = join(table, 'account=shop', `month=${month}`);
       return existsSync(join(lake, folder)) ? readdirSync(join(lake, folder)).map((name) => join(folder, name)) : [];
     }),
-  'a commit': () => ['events/_delta_log/00000000000000000001.json'],
-  'the next commit': ({ lake }) => [`events/_delta_log/${nextCommit(lake)}`],
-  _last_checkpoint: () => ['events/_delta_log/_last_checkpoint'],
   _versions: () => ['_versions.json'],
   '_last-run': () => ['_last-run.json'],
   'a description': () => ['_pipelines/shipments.json'],
@@ -203,15 +202,32 @@ const places: Readonly<Record<string, (scene: Scene) => string[]>> = {
   'a file in _runs': () => ['_runs/run.json'],
   'a file in _tmp': () => ['_tmp/a.tmp'],
   'a file in _journal': () => ['_journal/page-1.json'],
-  'a stray data file': ({ month }) => [`events/account=shop/month=${month}/stray.parquet`],
+  ...placesOfTable('events'),
+  ...placesOfTable('transactions'),
 };
+
+/** Places of one main table and of what is derived from it. */
+function placesOfTable(main: MainTable): Readonly<Record<string, (scene: Scene) => string[]>> {
+  const derived = derivedTables[main];
+  return {
+    [`a month of ${main}`]: ({ month }) => [`${main}/account=shop/month=${month}`],
+    [`the table ${main}`]: () => [main],
+    [`the table ${derived}`]: () => [derived],
+    [`_delta_log of ${main}`]: () => [`${main}/_delta_log`],
+    [`_delta_log of ${derived}`]: () => [`${derived}/_delta_log`],
+    [`a commit of ${main}`]: () => [`${main}/_delta_log/00000000000000000001.json`],
+    [`the next commit of ${main}`]: ({ lake }) => [`${main}/_delta_log/${nextCommit(join(lake, main))}`],
+    [`_last_checkpoint of ${main}`]: () => [`${main}/_delta_log/_last_checkpoint`],
+    [`a stray data file of ${main}`]: ({ month }) => [`${main}/account=shop/month=${month}/stray.parquet`],
+  };
+}
 
 function tablesOf(lake: string): string[] {
   return readdirSync(lake).filter((name) => existsSync(join(lake, name, '_delta_log')));
 }
 
-function nextCommit(lake: string): string {
-  const last = readdirSync(join(lake, 'events', '_delta_log')).findLast((name) => /^\d{20}\.json$/.test(name)) ?? '';
+function nextCommit(table: string): string {
+  const last = readdirSync(join(table, '_delta_log')).findLast((name) => /^\d{20}\.json$/.test(name)) ?? '';
   return `${String(Number(last.slice(0, 20)) + 1).padStart(20, '0')}.json`;
 }
 
@@ -272,5 +288,5 @@ function fifos(): Attack[] {
 
 /** Every lake that an attacker hands over. */
 export function attacks(): Attack[] {
-  return [...descriptions(), ...paths(), ...links(), ...fifos()];
+  return [...descriptions(), ...mainTables.flatMap(paths), ...links(), ...fifos()];
 }
