@@ -1,9 +1,8 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { secrets } from '../engine/auth/token-endpoint.js';
+import { serving, type Answer } from './hostile-server.js';
 import { everythingIn, expectHeld, Figures, measuredCommand, type Measured } from './measured-command.js';
 
 const megabyte = 1024 * 1024;
@@ -21,31 +20,15 @@ afterAll(() => {
   figures.print();
 });
 
-type Answer = (response: ServerResponse, request: IncomingMessage) => void;
-
 const issue: Answer = (response) => {
   response.end(JSON.stringify({ access_token: accessToken, token_type: 'bearer', expires_in: 3600 }));
 };
 
-/** The address of a service for the time of one test. */
-async function serving(answer: Answer, signIn: Answer = issue): Promise<string> {
-  const server = createServer((request, response) => {
-    // Its clock would be compared with one that may run faster.
-    response.sendDate = false;
-    response.on('error', () => undefined);
-    request.resume();
-    request.on('end', () => {
-      (request.method === 'POST' ? signIn : answer)(response, request);
-    });
+/** The address of a service that signs in, for the time of one test. */
+const signingIn = (answer: Answer, signIn: Answer = issue): Promise<string> =>
+  serving((response, request) => {
+    (request.method === 'POST' ? signIn : answer)(response, request);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 interface Trial {
   readonly pipeline?: string;
@@ -141,7 +124,7 @@ test.each<[string, Answer, RegExp, Trial?]>([
     { speed: 1000 },
   ],
 ])('%s', async (kind, answer, says, trial) => {
-  const ended = await backfill(await serving(answer), trial);
+  const ended = await backfill(await signingIn(answer), trial);
   await expectHeld(ended, { code: 1, says });
   figures.held(kind, ended);
 });
@@ -159,13 +142,13 @@ test.each<[string, Answer, RegExp, Trial?]>([
   ['access token of an age of 1e308 s', plain('{"access_token":"aaaaaaaaaaaa","expires_in":1e308}'), /503/],
 ])('%s', async (kind, signIn, says, trial) => {
   const refused = plain('', {}, 400);
-  const ended = await backfill(await serving(refused, signIn), trial);
+  const ended = await backfill(await signingIn(refused, signIn), trial);
   await expectHeld(ended, { code: 1, says: kind.includes('1e308') ? /400/ : says });
   figures.held(kind, ended);
 });
 
 test('page of 10 MB with 200,000 names of lists', async () => {
-  const ended = await backfill(await serving(plain(manyLists)), { pipeline: 'financial-events' });
+  const ended = await backfill(await signingIn(plain(manyLists)), { pipeline: 'financial-events' });
   await expectHeld(ended, { code: 0 });
   figures.held('page of 10 MB with 200,000 names of lists', ended);
 });
@@ -173,7 +156,7 @@ test('page of 10 MB with 200,000 names of lists', async () => {
 test.each(['1e-10', '0', '-1', 'NaN', '1e308', 'Infinity', '0x10', ' ', '1, 1e-10'])(
   'rate of %j in a header',
   async (rate) => {
-    const endpoint = await serving(plain(noGroups, { 'x-amzn-ratelimit-limit': rate }));
+    const endpoint = await signingIn(plain(noGroups, { 'x-amzn-ratelimit-limit': rate }));
     const ended = await backfill(endpoint, { words: ['--log-format', 'json'] });
     await expectHeld(ended, { code: 0 });
     if (['1e-10', '1e308'].includes(rate)) expect(ended.err.match(/"event":"rate-unfit"/g)).toHaveLength(1);
@@ -194,16 +177,16 @@ test.each(Object.entries(echoes))('token echoed in headers and bodies, %s', asyn
   const headers = { 'x-amzn-requestid': echo, 'www-authenticate': echo, location: `/${echo}`, 'retry-after': echo };
   const body = JSON.stringify({ errors: [{ code: echo, message: echo, details: echo }] });
   const words = ['--verbose', '--log-format', 'json', '--journal', 'journal'];
-  const found = await backfill(await serving(plain(noGroups, headers)), { words });
+  const found = await backfill(await signingIn(plain(noGroups, headers)), { words });
   expect([found.code, found.code === 0 ? '' : found.err]).toEqual([0, '']);
   figures.held('token echoed in headers', found);
   for (const status of [400, 403]) {
-    const refused = await backfill(await serving(plain(body, headers, status)), {});
+    const refused = await backfill(await signingIn(plain(body, headers, status)), {});
     await expectHeld(refused, { code: 1, says: /\[secret\]/ });
     figures.held('token echoed by a refusal', refused);
   }
   const page = `{"payload":{"NextToken":"${echo}","FinancialEventGroupList":[{"FinancialEventGroupId":"${echo}"}]}}`;
-  const repeated = await backfill(await serving(plain(page, headers)), {});
+  const repeated = await backfill(await signingIn(plain(page, headers)), {});
   await expectHeld(repeated, { code: 1, says: /repeats/ });
   figures.held('token echoed by a page', repeated);
 });
@@ -225,7 +208,7 @@ test.each<[string, string | Buffer, RegExp]>([
   ['blank lines', '\n'.repeat(1_000_000), /holds none/],
 ])('order id: %s', async (_kind, text, says) => {
   let asked = 0;
-  const endpoint = await serving(() => asked++);
+  const endpoint = await signingIn(() => asked++);
   const ended = await measuredCommand(
     ['backfill', 'order-events', '--orders', '-', '--account', 'shop', '--endpoint', endpoint, '--quiet'],
     { input: [Buffer.from(text)] },
@@ -240,7 +223,7 @@ test.each(['{"payload":{}}', '{"payload":{"FinancialEvents":{}}}', '{"payload":{
   'order of 0 events: %s',
   async (body) => {
     let asked = 0;
-    const endpoint = await serving((response) => {
+    const endpoint = await signingIn((response) => {
       asked++;
       response.end(body);
     });
