@@ -1,4 +1,5 @@
 import { crc32, deflateRawSync } from 'node:zlib';
+import { currencyPlaces } from './money.js';
 import { cellText, type Cell, type Column, type Rows } from './rows.js';
 
 /** A table of a workbook, with the names of its columns in the first row. */
@@ -14,7 +15,8 @@ export const workbookMark = 'ledgerlake report';
 
 /**
  * Sheets as an Office Open XML workbook (`.xlsx`, ECMA-376): numbers are numbers with the digits that they have, all else
- * is text, so that nothing becomes a formula. A spreadsheet keeps 15 digits of a number. The same sheets give the same bytes.
+ * is text, so that nothing becomes a formula. Amounts are shown in the digits of the currency that the column `currency` tells,
+ * and keep all that they have. A spreadsheet keeps 15 digits of a number. The same sheets give the same bytes.
  */
 export function workbook(sheets: readonly Sheet[]): Buffer {
   const files: [string, string][] = [
@@ -61,32 +63,61 @@ function book(sheets: readonly Sheet[]): string {
   return `<workbook xmlns="${main}" xmlns:r="${office}"><sheets>${all.join('')}</sheets></workbook>`;
 }
 
-/** 0: as it is; 1: a bold heading; 2: an amount, with thousands apart. */
+/** Formats of amounts, by their decimal places. */
+const amountFormats = ['#,##0', '#,##0.0', '#,##0.00', '#,##0.000', '#,##0.0000'];
+/** Below it the formats of a spreadsheet's own. */
+const firstFormat = 164;
+
+/** 0: as it is; 1: a bold heading; from 2 on: an amount without decimal places, with one, and so on. */
+const firstAmountStyle = 2;
+
+const cellStyles = [
+  '<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>',
+  '<xf numFmtId="0" fontId="1" fillId="0" borderId="0" xfId="0" applyFont="1"/>',
+  ...amountFormats.map(
+    (_, at) => `<xf numFmtId="${firstFormat + at}" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>`,
+  ),
+];
+
 const styles =
-  `<styleSheet xmlns="${main}"><fonts count="2"><font><sz val="11"/><name val="Calibri"/></font>` +
+  `<styleSheet xmlns="${main}"><numFmts count="${amountFormats.length}">` +
+  amountFormats.map((code, at) => `<numFmt numFmtId="${firstFormat + at}" formatCode="${code}"/>`).join('') +
+  '</numFmts><fonts count="2"><font><sz val="11"/><name val="Calibri"/></font>' +
   '<font><b/><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill>' +
   '<fill><patternFill patternType="gray125"/></fill></fills>' +
   '<borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders>' +
-  '<cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="3">' +
-  '<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>' +
-  '<xf numFmtId="0" fontId="1" fillId="0" borderId="0" xfId="0" applyFont="1"/>' +
-  '<xf numFmtId="4" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/></cellXfs></styleSheet>';
+  '<cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs>' +
+  `<cellXfs count="${cellStyles.length}">${cellStyles.join('')}</cellXfs></styleSheet>`;
 
+/** Columns are as wide as their texts, up to this many characters. */
+const widest = 48;
+
+/** The heading stays in sight, and a printed page is as wide as the table. */
 function sheetXml({ columns, rows }: Sheet): string {
   const head = columns.map(({ name }) => textCell(name, 1)).join('');
-  const body = rows.map((row) => `<row>${row.map((cell, at) => cellXml(cell, columns[at])).join('')}</row>`);
+  const currencyAt = columns.findIndex(({ name }) => name === 'currency');
+  const body = rows.map((row) => {
+    const places = currencyPlaces(cellText(row[currencyAt] ?? ''));
+    return `<row>${row.map((cell, at) => cellXml(cell, columns[at], places)).join('')}</row>`;
+  });
+  const widths = columns.map(({ name }, at) => {
+    const longest = rows.reduce((most, row) => Math.max(most, cellText(row[at] ?? '').length), name.length);
+    return `<col min="${at + 1}" max="${at + 1}" width="${Math.min(longest, widest) + 3}" customWidth="1"/>`;
+  });
   return (
-    `<worksheet xmlns="${main}"><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" state="frozen"/>` +
-    `</sheetView></sheetViews><sheetFormatPr defaultColWidth="16" defaultRowHeight="15"/>` +
-    `<sheetData><row>${head}</row>${body.join('')}</sheetData></worksheet>`
+    `<worksheet xmlns="${main}"><sheetPr><pageSetUpPr fitToPage="1"/></sheetPr>` +
+    '<sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" state="frozen"/></sheetView></sheetViews>' +
+    `<sheetFormatPr defaultRowHeight="15"/><cols>${widths.join('')}</cols>` +
+    `<sheetData><row>${head}</row>${body.join('')}</sheetData>` +
+    '<pageSetup orientation="landscape" fitToWidth="1" fitToHeight="0"/></worksheet>'
   );
 }
 
-function cellXml(cell: Cell, column: Column | undefined): string {
+function cellXml(cell: Cell, column: Column | undefined, places: number): string {
   if (cell === null) return '<c/>';
   const text = cellText(cell);
   if (column?.kind !== 'number' || !/^-?\d+(?:\.\d+)?$/.test(text)) return textCell(text, 0);
-  return `<c${column.isAmount === true ? ' s="2"' : ''}><v>${text}</v></c>`;
+  return `<c${column.isAmount === true ? ` s="${firstAmountStyle + places}"` : ''}><v>${text}</v></c>`;
 }
 
 function textCell(text: string, style: number): string {

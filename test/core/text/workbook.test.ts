@@ -27,12 +27,15 @@ test('sheets have numbers with all their digits, and texts that are no formulas'
       name: 'a <b>',
       columns: [
         { name: 'name', kind: 'text' },
+        { name: 'currency', kind: 'text' },
         { name: 'total', kind: 'number', isAmount: true },
         { name: 'times', kind: 'number' },
       ],
       rows: [
-        ['=1+1 & "x"\u0000', '12345678901.000001', 3],
-        [null, null, 'NaN'],
+        ['=1+1 & "x"\u0000', 'USD', '12345678901.000001', 3],
+        [null, 'JPY', '7.500000', 'NaN'],
+        [null, 'KWD', '7.500000', null],
+        [null, null, '7.500000', null],
       ],
     },
     { name: 'empty', columns: [{ name: 'n', kind: 'number' }], rows: [] },
@@ -45,7 +48,11 @@ test('sheets have numbers with all their digits, and texts that are no formulas'
   expect(files.get('xl/workbook.xml')).toContain('<sheet name="a &lt;b&gt;" sheetId="1" r:id="r1"/>');
   const sheet = files.get('xl/worksheets/sheet1.xml');
   expect(sheet).toContain('<t xml:space="preserve">=1+1 &amp; &quot;x&quot;\uFFFD</t>');
-  expect(sheet).toContain('<c s="2"><v>12345678901.000001</v></c><c><v>3</v></c></row>');
-  expect(sheet).toContain('<row><c/><c/><c s="0" t="inlineStr"><is><t xml:space="preserve">NaN</t></is></c></row>');
+  expect(sheet).toContain('<c s="4"><v>12345678901.000001</v></c><c><v>3</v></c></row>');
+  expect(sheet).toContain(
+    '<c s="2"><v>7.500000</v></c><c s="0" t="inlineStr"><is><t xml:space="preserve">NaN</t></is></c></row>',
+  );
+  expect(sheet).toContain('<c s="5"><v>7.500000</v></c><c/></row>');
+  expect(sheet).toContain('<row><c/><c/><c s="4"><v>7.500000</v></c><c/></row>');
   expect(workbook([])).toEqual(workbook([]));
 });
