@@ -2,7 +2,18 @@ import { groupEventsPipeline } from '../../../pipelines/group-events.js';
 import { orderEventsPipeline } from '../../../pipelines/order-events.js';
 import { lostFile } from '../../core/duckdb/views.js';
 import { loadVersion } from '../../lake/loads/load-keys.js';
-import type { InstantRange, Ledger, LedgerPage, LedgerQuery, TransactionLedger } from '../http/ledger.js';
+import type { Refusal } from '../../core/http-server/refusal.js';
+import { isoDate } from '../../core/numeric/instant.js';
+import { dayMs } from '../../core/windows.js';
+import type {
+  InstantRange,
+  Ledger,
+  LedgerPage,
+  LedgerQuery,
+  SummaryQuestion,
+  TransactionLedger,
+} from '../http/ledger.js';
+import { invalidInput } from '../http/outcome.js';
 import {
   CommittedFiles,
   nearestFiles,
@@ -123,7 +134,7 @@ export class LakeLedger implements Ledger {
     return isKnown || this.#isRead('order_events', orderEventsPipeline, unit) ? page : undefined;
   }
 
-  /** The tables of Finances 2024-06-19 and of payouts. A summary of a period isn't stored: it is answered with none. */
+  /** The tables of Finances 2024-06-19 and of payouts. */
   readonly byTransaction: TransactionLedger = {
     transactions: ({ range, orderId, ...filters }, query) =>
       this.#page(query, () => {
@@ -140,14 +151,17 @@ export class LakeLedger implements Ledger {
           return this.#rows([...files.dated, ...files.asked], sql);
         });
       }),
-    summaries: (question, query) =>
-      this.#page(query, () => {
+    summaries: (question, query) => {
+      // What a period adds up to isn't stored, and nothing would be a wrong answer.
+      if (question.settlementId === undefined) return Promise.reject(noPeriods(question));
+      return this.#page(query, () => {
         const files = this.#files.settlement_summaries.all;
         return this.#whole(JSON.stringify(question), ['settlement_summaries'], files, async (after, count) => {
           const addresses = await this.#addresses(files);
           return this.#rows(addresses, summariesOf(question, addresses, { after, count }));
         });
-      }),
+      });
+    },
     payouts: (question, query) =>
       this.#page(query, () => {
         const files = this.#files.payouts.all;
@@ -262,6 +276,15 @@ export class LakeLedger implements Ledger {
 function rowsOf(files: readonly CommittedFile[]): number {
   const largest = files.reduce((most, { size, rows }) => (rows > 0 ? Math.max(most, size / rows) : most), 1);
   return Math.floor(bytesAtOnce / largest);
+}
+
+/** The refusal of a summary of days: a lake has summaries of settlements, whose money is of other days. */
+function noPeriods({ days }: SummaryQuestion): Refusal {
+  const came = [days?.first, days?.last].map((day) => (day === undefined ? '' : isoDate(day * dayMs)));
+  return invalidInput(
+    'A lake has summaries of settlements only: ask with relatedIdentifierName=SETTLEMENT_ID, or add up the transactions of the period.',
+    came.join(' to ').trim(),
+  );
 }
 
 /** A range without an end, as far as a table can hold instants. */

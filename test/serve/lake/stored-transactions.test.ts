@@ -163,7 +163,21 @@ test('a lake answers the operations from its stored bytes', async () => {
   expect((await service.get(paths.payouts, { createdAfter: iso(range.from) })).text).toBe(payoutsText);
   const byId = { relatedIdentifierName: 'SETTLEMENT_ID', relatedIdentifierValue: settlementId };
   expect((await service.get(paths.summary, byId)).text).toBe(`{"summaries":[${summaries[0]?.json ?? ''}]}`);
-  expect((await service.get(paths.summary, { periodStart: '2025-05-01' })).text).toBe('{"summaries":[]}');
+  expect((await service.get(paths.summary, { ...byId, relatedIdentifierValue: 'unknown' })).text).toBe(
+    '{"summaries":[]}',
+  );
+
+  // No summary of a period is stored: to answer with none would say that nothing happened.
+  for (const [period, details] of [
+    [{ periodStart: '2025-05-01' }, '2025-05-01 to'],
+    [{ periodStart: '2025-05-01', periodEnd: '2025-05-31' }, '2025-05-01 to 2025-05-31'],
+  ] as const) {
+    const { status, text } = await service.get(paths.summary, period);
+    expect(status).toBe(400);
+    expect(JSON.parse(text)).toMatchObject({ errors: [{ code: 'InvalidInput', details: `Received: ${details}` }] });
+    expect(text).toContain('relatedIdentifierName=SETTLEMENT_ID');
+  }
+  expect((await service.get(paths.summary, { ...byId, periodStart: '2025-05-01' })).status).toBe(200);
 });
 
 test('a lake that is loaded from a lake over this API has the same rows, byte for byte', async () => {
