@@ -53,6 +53,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
     lookBack: options.lookBack,
     rules: options.rules ?? defaultLookBack,
     done: new Map(),
+    isInTurns: inTurns !== undefined,
     wasRead: (pipeline, slice) => inTurns?.wasRead(pipeline, slice) === true,
   };
   const read = new Map<string, string[]>();

@@ -27,6 +27,8 @@ export interface SyncPlan {
   readonly rules: readonly LookBackRule[];
   /** Look-backs of earlier runs. */
   readonly done: LookBacks;
+  /** Whether it is one of several runs that make a sync. */
+  readonly isInTurns: boolean;
   /** Whether a slice, by its label, was read in this sync already. */
   readonly wasRead: (pipeline: string, slice: string) => boolean;
 }
@@ -46,6 +48,7 @@ export function syncedPipelines(chosen: readonly FinancesPipeline[], plan: SyncP
         ...job,
         now: plan.now,
         lookBackFrom: job.refresh ? plan.end - back * dayMs : Infinity,
+        isInTurns: plan.isInTurns,
         requestedLookBackFrom: job.refresh && plan.lookBack !== undefined ? plan.end - back * dayMs : Infinity,
         wasRead: (label) => plan.wasRead(pipeline.name, label),
       };

@@ -22,13 +22,13 @@ export interface Job {
   readonly isPaced?: boolean | undefined;
   /** Windows that a run which was stopped had begun to read, and whose pages are still there. */
   readonly begun?: readonly Window[] | undefined;
-  /** Windows whose rows have changed since they were read, as the pipeline's `prepare` has found. */
+  /** Windows that are read whatever their age, as the pipeline's `prepare` has found. */
   readonly changed?: readonly ChangedWindow[] | undefined;
   /** What the pipeline reads one by one, as its `prepare` has found. */
   readonly subjects?: readonly Subject[] | undefined;
 }
 
-/** A loaded window whose rows have changed since. */
+/** A window whose rows have changed since they were read, or that is known without asking for it by itself. */
 export interface ChangedWindow extends Window {
   /** Bodies as of the API which hold what the window holds now; left out: the API is asked for it. */
   readonly bodies?: () => Promise<readonly Uint8Array[]>;

@@ -14,6 +14,8 @@ export interface SyncJob extends Job {
   readonly lookBackFrom: number;
   /** The same where the user has said how far to look back; `Infinity`: the schedule decides. */
   readonly requestedLookBackFrom: number;
+  /** Whether it is one of several runs that make a sync, none of which may take long before its first slice. */
+  readonly isInTurns: boolean;
   /** Whether an earlier run of this sync has read a slice, by its label. */
   wasRead(label: string): boolean;
 }

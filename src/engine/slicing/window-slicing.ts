@@ -73,12 +73,8 @@ export function syncedWindows(
   const { lake, account, lookBackFrom } = job;
   const loaded = loadedWindows(lake, pipeline, table, account);
   const range = syncRange(loaded, job.range.end);
-  const lookBack = { start: lookBackFrom, end: range.end };
-  // What the look-back touches is read again whole, also where it is known what has changed.
   const bodiesOf = (window: Window) =>
-    overlap(window, lookBack)
-      ? undefined
-      : job.changed?.find(({ start, end }) => start === window.start && end === window.end)?.bodies;
+    job.changed?.find(({ start, end }) => start === window.start && end === window.end)?.bodies;
   const slices = job.refresh
     ? plan({ loaded, range, lookBackFrom })
         .map(({ window, retires }) => {

@@ -1,9 +1,9 @@
-import { parseInstant } from '../../../core/numeric/instant.js';
-import { dayMs, type Window } from '../../../core/windows.js';
+import { dayMs, overlap, type Window } from '../../../core/windows.js';
 import type { ChangedWindow, Job, Reading } from '../../../engine/run/pipeline.js';
 import type { SyncJob } from '../../../engine/slicing/slicing.js';
-import { limits, parameters as names } from './operations.js';
-import { eachResult } from './results-page.js';
+import { windowKey } from '../../../engine/slicing/window-slices.js';
+import { listed, recentTransactions } from './listed-transactions.js';
+import { limits } from './operations.js';
 import { storedDeferrals, storedTransactions, type StoredDeferral } from './stored-deferrals.js';
 import type { WithTransactions } from './transactions-api.js';
 
@@ -27,18 +27,24 @@ interface DeferringWindow {
 }
 
 /**
- * Finds the windows whose deferred transactions have been released since they were read. A released transaction keeps its id
- * and its old date, so only its status tells. What is still deferred is listed, and what the lake has as deferred and that list
- * lacks was released, or is gone. Of thousands only that is asked for which may have been released: what is due, what another
- * transaction has paid, and what is old; and on days where releases are due, that list is spared. What was released on these
- * days is listed next: with what the lake holds, it is what a window is now, so that days aren't read again for it.
+ * Reads what is recent, and finds the windows whose deferred transactions have been released since they were read. A released
+ * transaction keeps its id and its old date, so only its status tells. What is still deferred is listed, and what the lake has as
+ * deferred and that list lacks was released, or is gone. Of thousands only that is asked for which may have been released: what is
+ * due, what another transaction has paid, and what is old; and on days where releases are due, that list is spared. What was
+ * released on these days is listed next: with what the lake holds, it is what a window is now, so that days aren't read again for it.
  *
- * @returns the job with those windows as `changed`
+ * @returns the job with these windows as `changed`
  */
 export async function withReleased(job: SyncJob, pipeline: string, reading: Reading<WithTransactions>): Promise<Job> {
   const { range, lookBackFrom, refresh } = job;
-  // What the look-back touches is read again anyway.
-  const rows = refresh ? await storedDeferrals(job, pipeline, { start: lookBackFrom, end: Infinity }) : [];
+  if (!refresh) return { ...job, changed: [] };
+  const recent = await recentTransactions(job, pipeline, reading);
+  const stored = await storedDeferrals(job, pipeline, ({ window, posted }) => {
+    // What the look-back touches is read again anyway, but for the older part of a window that has one.
+    if (!overlap(window, { start: lookBackFrom, end: Infinity })) return true;
+    return recent?.windows.has(windowKey(window)) === true && posted < recent.span.start;
+  });
+  const rows = stored.map((row) => (recent?.paid.has(row.id) === true ? { ...row, isPaid: true } : row));
   const windows = deferringWindows(rows, range.end);
   const overdue = windows.filter(({ isDue }) => !isDue);
   const left = new Set<DeferringWindow>(windows.filter(({ isDue }) => isDue));
@@ -57,32 +63,47 @@ export async function withReleased(job: SyncJob, pipeline: string, reading: Read
       if (lacking.length > 0) left.add(each);
     }
   }
-  const changed: ChangedWindow[] = [];
+  const withBodies = (window: Window, released: ReadonlyMap<string, Buffer>): ChangedWindow => {
+    const answer = recent?.windows.get(windowKey(window));
+    const bodies = async () => {
+      const kept =
+        recent === undefined || answer === undefined
+          ? await storedTransactions(job, pipeline, window)
+          : window.start < recent.span.start
+            ? await storedTransactions(job, pipeline, window, recent.span.start)
+            : [];
+      return bodiesOf([
+        ...kept.map(({ id, raw }) => released.get(id) ?? Buffer.from(raw)),
+        ...(answer?.received ?? []),
+      ]);
+    };
+    return { ...window, bodies };
+  };
+  const changed = new Map<string, ChangedWindow>();
+  for (const [key, { window }] of recent?.windows ?? []) changed.set(key, withBodies(window, new Map()));
   for (const run of runsOf(windows.filter((each) => left.has(each)))) {
     const known = new Map(run.flatMap(({ deferrals }) => deferrals.map((row) => [row.id, row] as const)));
-    const released = new Map<StoredDeferral, string>();
+    const released = new Map<string, Buffer>();
     /** Dates of what the lake doesn't have. */
     const unknown: number[] = [];
     for (const span of spansOf(spanOf(run))) {
-      for await (const { id, posted, text } of listed('DEFERRED_RELEASED', span, reading)) {
+      for await (const { id, posted, raw } of listed('DEFERRED_RELEASED', span, reading)) {
         const row = known.get(id);
         if (row === undefined) unknown.push(posted);
-        else if (row.isDeferred) released.set(row, text);
+        else if (row.isDeferred) released.set(id, raw);
       }
     }
     for (const { window, asked, deferrals } of run) {
       const isElsewhere =
         unknown.some((posted) => posted >= window.start && posted < window.end) ||
-        asked.some((row) => gone.has(row.id) && !released.has(row));
-      const texts = deferrals.flatMap((row) => released.get(row) ?? []);
-      if (isElsewhere) changed.push(window);
-      else if (texts.length > 0) {
-        const bodies = async () => bodiesOf([...(await storedTransactions(job, pipeline, window)), ...texts]);
-        changed.push({ ...window, bodies });
+        asked.some(({ id }) => gone.has(id) && !released.has(id));
+      if (isElsewhere) changed.set(windowKey(window), window);
+      else if (deferrals.some(({ id }) => released.has(id))) {
+        changed.set(windowKey(window), withBodies(window, released));
       }
     }
   }
-  return { ...job, changed };
+  return { ...job, changed: [...changed.values()] };
 }
 
 /** The windows with deferrals that may have been released by an instant, the oldest first. */
@@ -139,42 +160,13 @@ function spansOf({ start, end }: Window): Window[] {
   return spans;
 }
 
-/** A transaction of a list: its id, its date in milliseconds since 1970, and its bytes. */
-interface Listed {
-  readonly id: string;
-  readonly posted: number;
-  readonly text: string;
-}
-
-/** The transactions of one status that were posted in a span. */
-async function* listed(
-  status: 'DEFERRED' | 'DEFERRED_RELEASED',
-  { start, end }: Window,
-  reading: Reading<WithTransactions>,
-): AsyncGenerator<Listed> {
-  const parameters = { postedAfter: start, postedBefore: end, [names.transactionStatus]: status };
-  for await (const { tape, list } of reading.upstream.transactions.pages(
-    { operation: 'listTransactions', parameters },
-    reading,
-  )) {
-    const results: Listed[] = [];
-    eachResult({ tape, list }, (node) => {
-      const text = (name: string): string => {
-        const value = tape.member(node, name);
-        return value !== undefined && tape.isString(value) ? tape.stringValue(value) : '';
-      };
-      const id = text('transactionId');
-      const posted = parseInstant(text('postedDate')) ?? NaN;
-      if (id !== '') results.push({ id, posted, text: tape.text(node) });
-    });
-    yield* results;
-  }
-}
-
-/** Transactions as the API answers them, a page of it each. */
-function bodiesOf(texts: readonly string[]): Uint8Array[] {
-  return Array.from({ length: Math.ceil(texts.length / limits.pageSize) }, (_, page) => {
-    const some = texts.slice(page * limits.pageSize, (page + 1) * limits.pageSize);
-    return Buffer.from(`{"payload":{"transactions":[${some.join(',')}]}}`);
+/** Transactions as the API answers them, a page of it each; where there are none a page without any. */
+function bodiesOf(received: readonly Buffer[]): Uint8Array[] {
+  return Array.from({ length: Math.max(1, Math.ceil(received.length / limits.pageSize)) }, (_, page) => {
+    const some = received.slice(page * limits.pageSize, (page + 1) * limits.pageSize);
+    const list = some.flatMap((raw, at) => (at === 0 ? [raw] : [comma, raw]));
+    return Buffer.concat([opening, ...list, closing]);
   });
 }
+
+const [opening, comma, closing] = [Buffer.from('{"payload":{"transactions":['), Buffer.from(','), Buffer.from(']}}')];

@@ -1,4 +1,4 @@
-import { overlap, type Window } from '../../../core/windows.js';
+import type { Window } from '../../../core/windows.js';
 import type { Job } from '../../../engine/run/pipeline.js';
 import { windowKey } from '../../../engine/slicing/window-slices.js';
 import type { Add } from '../../../lake/delta/actions.js';
@@ -19,8 +19,12 @@ export interface StoredDeferral {
   readonly isPaid: boolean;
 }
 
-/** The deferrals of an account, in the files that hold any that is still DEFERRED and wasn't read in `except`. */
-export async function storedDeferrals(job: Job, pipeline: string, except: Window): Promise<StoredDeferral[]> {
+/** The deferrals of an account that are wanted, in the files that hold any that is still DEFERRED. */
+export async function storedDeferrals(
+  job: Job,
+  pipeline: string,
+  isWanted: (row: StoredDeferral) => boolean,
+): Promise<StoredDeferral[]> {
   const adds = job.lake.files(pipeline, transactions.name, job.account).filter(mayBeDeferred);
   if (adds.length === 0) return [];
   // Only now: a lake without deferred transactions needs no DuckDB.
@@ -47,7 +51,7 @@ export async function storedDeferrals(job: Job, pipeline: string, except: Window
       maturesAt: row['maturity_at'] === null ? undefined : Number(row['maturity_at']),
       isPaid: row['is_paid'] === true,
     }))
-    .filter(({ window }) => !overlap(window, except));
+    .filter(isWanted);
 }
 
 /** Whether a file may hold a deferred row, by its statistics; where it has none, it may. */
@@ -56,18 +60,28 @@ function mayBeDeferred(add: Add): boolean {
   return least <= 'DEFERRED' && greatest >= 'DEFERRED';
 }
 
-/** The transactions of a window as they were received, in that order. */
-export async function storedTransactions({ lake, account }: Job, pipeline: string, window: Window): Promise<string[]> {
+/**
+ * The transactions of a window as they were received, in that order.
+ *
+ * @param before leaves out what was posted from this instant on, up to the window's end; left out: nothing
+ */
+export async function storedTransactions(
+  { lake, account }: Job,
+  pipeline: string,
+  window: Window,
+  before = Infinity,
+): Promise<{ readonly id: string; readonly raw: string }[]> {
   const loadKey = windowKey(window);
   const adds = lake.files(pipeline, transactions.name, account).filter((add) => loadKeysOf(add).includes(loadKey));
   const { queryFiles } = await import('../../../lake/files/month-files.js');
   const { loadKeyCondition } = await import('../../../lake/files/load-key-rows.js');
+  const isLeft = `posted_at >= make_timestamptz(${before * 1000}) AND posted_at < window_end`;
   const rows = await queryFiles(
     lake,
     transactions,
     adds,
-    loadKeyCondition([loadKey]),
-    (select) => `SELECT raw FROM (${select}) ORDER BY position`,
+    loadKeyCondition([loadKey]) + (before === Infinity ? '' : ` AND (${isLeft}) IS NOT TRUE`),
+    (select) => `SELECT transaction_id, raw FROM (${select}) ORDER BY position`,
   );
-  return rows.map(({ raw }) => String(raw));
+  return rows.map(({ transaction_id: id, raw }) => ({ id: typeof id === 'string' ? id : '', raw: String(raw) }));
 }
