@@ -1,4 +1,4 @@
-import { Density, type Sample } from './volume-estimate.js';
+import { Density } from './volume-estimate.js';
 import { maxPages, pieces, type Stretch } from '../run/concurrency-plan.js';
 import type { Job } from '../run/pipeline.js';
 import { loadedSamples, loadedWindows, windowKey, windowSlice, type WindowSlice } from './window-slices.js';
@@ -42,8 +42,8 @@ export function windowQueue(
   const fixed = inOrder([...reread, ...(job.isPaced ? apart(begun) : missing.flatMap((gap) => cut(gap, gridDays)))]);
   let open = missing.flatMap((gap) => uncovered(gap, fixed)).flatMap(months);
   let longestMs = Infinity;
-  /** How far slices that are being read were, and what they held up to there. */
-  const reached = new Map<string, Sample>();
+  /** How far slices that are being read were, undefined where their pages have no order, and what they held up to there. */
+  const reached = new Map<string, { readonly end: number | undefined; readonly results: number }>();
   const parted = partedOnce(parts);
   const partedSlices = new Map<Window, WindowSlice>();
 
@@ -100,15 +100,15 @@ export function windowQueue(
     expected: ({ name, window }) => {
       const read = reached.get(name);
       if (read === undefined) return pagesOf(window);
-      const rest = { start: read.window.end, end: window.end };
-      return read.results / perPage + (rest.end > rest.start ? (pagesOf(rest) ?? 0) : 0);
+      const pages = read.results / perPage;
+      if (read.end === undefined) return Math.max(pages, pagesOf(window) ?? 0);
+      return pages + (window.end > read.end ? (pagesOf({ start: read.end, end: window.end }) ?? 0) : 0);
     },
     learn: ({ name, window }, { results, reach, isWhole }) => {
-      const end = isWhole ? window.end : Math.min(window.end, reach ?? window.start);
-      const read = { window: { start: window.start, end }, results };
-      density.learn(name, read);
+      const end = isWhole ? window.end : reach === undefined ? undefined : Math.min(window.end, reach);
+      if (end !== undefined) density.learn(name, { window: { start: window.start, end }, results });
       if (isWhole) reached.delete(name);
-      else reached.set(name, read);
+      else reached.set(name, { end, results });
     },
     putBack: ({ name, window }) => {
       if (job.isPaced !== true || isReread(window) || window.end - window.start <= dayMs) return false;

@@ -123,3 +123,18 @@ test('a slice whose pages lead nowhere is split down to days, one that holds too
   expect(shortest('split-to-days')).toBe(dayMs);
   expect(shortest('split')).toBe(60_000);
 });
+
+test('a slice whose pages have no order is expected to hold what its window is, and not more with each page', () => {
+  const work = workOf({ start: begin, end: begin + 31 * dayMs });
+  const first = work.next(100) ?? expect.fail('a slice');
+  work.learn(first, whole(first.window, 1000));
+  const slice = work.next(100) ?? expect.fail('another slice');
+  const expected = work.expected(slice) ?? expect.fail('pages');
+  expect(expected).toBeGreaterThan(50);
+  for (const pages of [1, 20]) {
+    work.learn(slice, { pages, results: 100 * pages, reach: undefined, isWhole: false });
+    expect(work.expected(slice)).toBeCloseTo(expected);
+  }
+  work.learn(slice, { pages: 400, results: 40_000, reach: undefined, isWhole: false });
+  expect(work.expected(slice)).toBe(400);
+});
