@@ -2,8 +2,9 @@ import { readFile } from 'node:fs/promises';
 import type { Table, Family } from '../../core/columns/table.js';
 import type { ParquetSource } from '../../core/parquet/wasm.js';
 import { withWriter, type SizedWriter } from '../../core/parquet/thread.js';
+import { millionths } from '../../core/numeric/decimal.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { LedgerlakeError } from '../../core/errors.js';
+import { LedgerlakeError, usageError } from '../../core/errors.js';
 import type { Derivation } from '../../engine/run/derivation.js';
 import { pipelineNamed, pipelines } from '../../../pipelines/all-pipelines.js';
 import type { RunContext } from '../context.js';
@@ -14,10 +15,11 @@ import { DamagedFile, addOf, contentOf, loadKeysOf } from '../../lake/delta/file
 import type { Add } from '../../lake/delta/actions.js';
 import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
 import { checkedBytes, checkedSource } from '../../lake/files/checked-file.js';
-import { sharedTags } from '../../lake/files/new-file.js';
+import { sharedTags, type NetSums } from '../../lake/files/new-file.js';
 import { defaultLimits, ownFiles, withWorkspace, type Limits, type Workspace } from '../../lake/files/workspace.js';
 import { maintain, type FamilySummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
 import { addSize, bundlesOf, bytesOf, replacing, whileLive, type Bundle } from './file-bundles.js';
+import { rebuildLogs, type RebuildLogsOptions } from './rebuild-logs.js';
 import {
   pageBytes,
   rederive,
@@ -31,7 +33,10 @@ import {
 /** Entries are narrow: less is enough than for files of events. */
 const rebuildLimits: Limits = { ...defaultLimits, memory: '256MB' };
 
-export type RebuildOptions = MaintenanceOptions;
+export interface RebuildOptions extends MaintenanceOptions {
+  /** Writes logs anew first: see `rebuildLogs`. Left out: they are as they should be. */
+  readonly log?: Pick<RebuildLogsOptions, 'confirm'> | undefined;
+}
 
 /**
  * `ledgerlake rebuild`: derives the entries of every committed file of events again from `raw`, commits those that differ
@@ -42,6 +47,19 @@ export type RebuildOptions = MaintenanceOptions;
  *   or was changed behind the lake's back, STOPPED; the summary is printed by then, and what was committed stays
  */
 export async function rebuild(options: RebuildOptions, context: RunContext): Promise<void> {
+  if (options.log === undefined) return rebuildEntries(options, context);
+  if (options.account !== undefined) throw usageError('expected --log without --account: a log has all accounts');
+  const logs = await rebuildLogs({ ...options, ...options.log }, context);
+  const printJson: RunContext['printJson'] = (summary) => {
+    context.printJson({ ...summary, logs });
+  };
+  // Where every log can be read, a run that was killed may have left entries to derive.
+  if (logs.tables.length === 0) await rebuildEntries(options, { ...context, printJson });
+  else if (logs.pipelines.length === 0) printJson({ status: 'done', lake: options.lake, pipelines: {} });
+  else await rebuildEntries({ ...options, pipelines: logs.pipelines }, { ...context, printJson });
+}
+
+async function rebuildEntries(options: MaintenanceOptions, context: RunContext): Promise<void> {
   await maintain(options, context, {
     command: 'rebuild',
     pipelines,
@@ -200,7 +218,8 @@ class FamilyRebuild {
       const isFirst = stored !== undefined && !this.#isDiffering;
       if (isFirst) {
         const same = await rederivedSums(workspace, derived, bundle.main, file, signal);
-        if (same.sums.equals(await storedSums(table, stored))) return { bundle, workspace, entries: { same } };
+        const isSame = (await this.#isStored(same, stored)) && hasNet(bundle, same.net);
+        if (isSame) return { bundle, workspace, entries: { same } };
       }
       const rederiving = await rederive(workspace, writer, derived, bundle.main, file, signal);
       return { bundle, workspace, entries: { stored: isFirst ? undefined : stored, rederiving } };
@@ -233,7 +252,7 @@ class FamilyRebuild {
   async #finish({ bundle, workspace, entries }: Begun): Promise<void> {
     const { run, family, table, summary } = this.#context;
     const { lake, emit } = run;
-    const written = 'same' in entries ? undefined : await this.#differing(entries);
+    const written = 'same' in entries ? undefined : await this.#differing(bundle, entries);
     const rederived = 'same' in entries ? entries.same : await entries.rederiving.entries;
     const isSame = written === undefined;
     this.#isDiffering = !isSame;
@@ -257,10 +276,21 @@ class FamilyRebuild {
   }
 
   /** Entries that were written and differ from the stored ones. */
-  async #differing({ stored, rederiving }: Written): Promise<RederivedEntries | undefined> {
+  async #differing(bundle: Bundle, { stored, rederiving }: Written): Promise<RederivedEntries | undefined> {
     const entries = await rederiving.entries;
-    const isSame = stored !== undefined && entries.sums.equals(await storedSums(this.#context.table, stored));
+    const isSame = stored !== undefined && (await this.#isStored(entries, stored)) && hasNet(bundle, entries.net);
     return isSame ? undefined : entries;
+  }
+
+  /** Whether stored files hold these entries; what the log takes for one of them may be no Parquet file. */
+  async #isStored({ sums }: RederivedSums, stored: readonly ParquetSource[]): Promise<boolean> {
+    try {
+      return sums.equals(await storedSums(this.#context.table, stored));
+    } catch (error) {
+      this.#context.run.signal.throwIfAborted();
+      if (error instanceof LedgerlakeError) throw error;
+      return false;
+    }
   }
 
   /** Commits the entries of a bundle in the place of the stored ones; false where another run replaced the bundle meanwhile. */
@@ -307,6 +337,21 @@ class FamilyRebuild {
     summary.replacedBytes += bytesOf([bundle]) - main.size;
     return true;
   }
+}
+
+/** Whether the log has these net sums of a main file. */
+function hasNet({ main }: Bundle, net: NetSums): boolean {
+  try {
+    return netText(JSON.parse(main.tags?.['net'] ?? '{}') as NetSums) === netText(net);
+  } catch {
+    return false;
+  }
+}
+
+/** Net sums in one order, without those that are none. */
+function netText(net: NetSums): string {
+  const sums = Object.entries(net).filter(([, sum]) => millionths(sum) !== 0n);
+  return JSON.stringify(sums.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** A main file with what it references. */

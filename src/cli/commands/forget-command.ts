@@ -1,6 +1,6 @@
 import { usageError } from '../../core/errors.js';
 import { shared, type CommandDefinition } from '../options/command-definition.js';
-import { askOnTerminal } from '../options/terminal.js';
+import { confirmOnTerminal } from '../options/terminal.js';
 import { readStatePlace } from '../options/command-settings.js';
 
 export const forgetCommand: CommandDefinition = {
@@ -28,16 +28,7 @@ export const forgetCommand: CommandDefinition = {
       yes: given.flag('yes'),
     };
     const { forget } = await import('../../app/forget/forget.js');
-    const confirm = async (question: string): Promise<boolean> => {
-      // Open for the answer alone: a job in the background that reads the terminal is stopped.
-      const terminal = askOnTerminal(context.signal);
-      try {
-        return /^y(es)?$/i.test((await terminal.ask(`${question} [y/N] `))?.trim() ?? '');
-      } finally {
-        terminal.close();
-      }
-    };
-    await forget(options, { ...context, confirm: process.stdin.isTTY ? confirm : undefined });
+    await forget(options, { ...context, confirm: confirmOnTerminal(context.signal) });
     return 0;
   },
 };

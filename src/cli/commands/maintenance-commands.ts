@@ -1,4 +1,5 @@
 import { shared, type CommandDefinition, type Given } from '../options/command-definition.js';
+import { confirmOnTerminal } from '../options/terminal.js';
 import { readLake } from '../options/command-settings.js';
 
 const positional = { name: 'PIPELINE', many: true, about: 'Whose tables [default: all]' } as const;
@@ -49,12 +50,28 @@ export const rebuildCommand: CommandDefinition = {
   about: 'Re-derive the entries from the stored bytes',
   more:
     'Re-derives the tables entries, group_entries and order_entries from the raw bytes of their events, without a\n' +
-    'request. Files whose content stays the same are not replaced.',
-  options,
-  examples: [['rebuild', 'after a new version reads amounts that the old one did not']],
+    'request. Files whose content stays the same are not replaced.\n' +
+    'With --log it first writes the logs of tables anew that cannot be read, or those of the named pipelines, from the data\n' +
+    'files. It deletes nothing: the old logs, and files that cannot count, are moved to LAKE/_set-aside. What cannot be\n' +
+    'shown to be loaded is not loaded any more, and the command that loads it is printed. No other run may use the lake.',
+  options: {
+    ...options,
+    log: {
+      type: 'flag',
+      about: 'Write the logs anew first: of tables whose log is damaged, or of the named pipelines',
+    },
+    yes: { type: 'flag', about: "With --log: don't ask; required without a terminal" },
+  },
+  examples: [
+    ['rebuild', 'after a new version reads amounts that the old one did not'],
+    ['rebuild --log', 'where a log is damaged, and there is no backup'],
+  ],
   run: async (given, context) => {
     const { rebuild } = await import('../../app/maintenance/rebuild-lake.js');
-    await rebuild(await readOptions(given), context);
+    const log = given.flag('log') && {
+      confirm: given.flag('yes') ? (true as const) : confirmOnTerminal(context.signal),
+    };
+    await rebuild({ ...(await readOptions(given)), ...(log !== false && { log }) }, context);
     return 0;
   },
 };

@@ -33,6 +33,20 @@ export function askOnTerminal(signal: AbortSignal): {
   };
 }
 
+/** Asks for a yes or no on the terminal; undefined where standard input is none. */
+export function confirmOnTerminal(signal: AbortSignal): ((question: string) => Promise<boolean>) | undefined {
+  if (!process.stdin.isTTY) return undefined;
+  return async (question) => {
+    // Open for the answer alone: a job in the background that reads the terminal is stopped.
+    const terminal = askOnTerminal(signal);
+    try {
+      return /^y(es)?$/i.test((await terminal.ask(`${question} [y/N] `))?.trim() ?? '');
+    } finally {
+      terminal.close();
+    }
+  };
+}
+
 /** Standard output, watched while a command runs. */
 interface StandardOutput {
   /** Once all is written: why it could not be, or undefined. */

@@ -56,6 +56,9 @@ export type Action =
   | { readonly txn: Txn }
   | { readonly commitInfo: Readonly<Record<string, unknown>> };
 
+/** What can be done about a file of a log. */
+export const restoreLog = 'restore the file from a copy, or run `ledgerlake rebuild --log`';
+
 /** Which commit a file is. */
 interface CommitId {
   readonly table: string;
@@ -140,17 +143,13 @@ function checkWritten(actions: readonly Action[], bytes: Buffer, file: string, i
   if (sha256 === undefined) return;
   const rest = bytes.subarray(bytes.indexOf('\n') + 1);
   if (digest(withMetrics(written.commitInfo, metrics), rest) !== sha256) {
-    throw new LedgerlakeError(
-      'LAKE_LOG',
-      `expected ${file} as it was written, its bytes have changed; restore the file from a copy`,
-    );
+    throw new LedgerlakeError('LAKE_LOG', `expected ${file} as it was written, its bytes have changed; ${restoreLog}`);
   }
   const { table, version } = metrics;
   if (table === id.table && version === String(id.version)) return;
   throw new LedgerlakeError(
     'LAKE_LOG',
-    `expected version ${id.version} of ${id.table} in ${file}, found version ${String(version)} of ${String(table)}; ` +
-      'restore the file from a copy',
+    `expected version ${id.version} of ${id.table} in ${file}, found version ${String(version)} of ${String(table)}; ${restoreLog}`,
   );
 }
 
@@ -167,7 +166,7 @@ export function readAction(value: unknown, file: string, at: number): Action {
 function damaged(file: string, line: number, found: string): LedgerlakeError {
   return new LedgerlakeError(
     'LAKE_LOG',
-    `expected Delta actions in ${file}, number ${line + 1} isn't one (${found}); restore the file from a copy`,
+    `expected Delta actions in ${file}, number ${line + 1} isn't one (${found}); ${restoreLog}`,
   );
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
-import { decodeActions, type Action, type Remove } from './actions.js';
+import { decodeActions, restoreLog, type Action, type Remove } from './actions.js';
 import { checksumOf, withChecksum } from './checkpoint.js';
 import { decodeCheckpoint, decodeUnchecked } from './checkpoint.js';
 import { compareBytes } from '../store/store.js';
@@ -167,14 +167,14 @@ export class DeltaLog {
     const checked = withChecksum(bytes, this.#checkpointName(version));
     await this.#store.write(this.checkpointPath(version), checked);
     const hint = { numOfAddFiles: files, size: actions, sizeInBytes: checked.length, version };
-    await this.#store.write(this.#hintPath, Buffer.from(JSON.stringify({ ...hint, checksum: hintChecksum(hint) })));
+    await this.#store.write(this.hintPath, Buffer.from(JSON.stringify({ ...hint, checksum: hintChecksum(hint) })));
   }
 
   /**
    * What is wrong with `_last_checkpoint`, which is no more than a hint; undefined where nothing is, or there is none.
    */
   async hintFault(): Promise<SkippedCheckpoint | undefined> {
-    const bytes = await this.#store.read(this.#hintPath);
+    const bytes = await this.#store.read(this.hintPath);
     if (bytes === undefined) return undefined;
     const hint = readHint(bytes);
     const fault = async (): Promise<string | undefined> => {
@@ -187,7 +187,7 @@ export class DeltaLog {
       return isThere ? undefined : 'it names a checkpoint that is not there';
     };
     const found = await fault();
-    return found === undefined ? undefined : { version: hint?.version ?? -1, path: this.#hintPath, fault: found };
+    return found === undefined ? undefined : { version: hint?.version ?? -1, path: this.hintPath, fault: found };
   }
 
   /**
@@ -240,6 +240,13 @@ export class DeltaLog {
     return (await this.#files('json')).map(({ version }) => version);
   }
 
+  /** Every file in the log's folder, as a path within the lake. */
+  async paths(): Promise<string[]> {
+    const paths: string[] = [];
+    for await (const { path } of this.#store.list(this.#folder)) paths.push(path);
+    return paths;
+  }
+
   /** Files of the log that are of a version, the oldest first: all, or those whose names end so. A folder within may be a copy. */
   async #files(ending?: string, after?: string): Promise<LogFile[]> {
     const files: LogFile[] = [];
@@ -262,7 +269,7 @@ export class DeltaLog {
     await this.#store.remove(this.commitPath(version));
   }
 
-  get #hintPath(): string {
+  get hintPath(): string {
     return `${this.#folder}/_last_checkpoint`;
   }
 
@@ -273,7 +280,7 @@ export class DeltaLog {
 
   /** The version that `_last_checkpoint` names. It is a hint: one that can't be read costs a listing. */
   async newestCheckpoint(): Promise<number | undefined> {
-    const bytes = await this.#store.read(this.#hintPath);
+    const bytes = await this.#store.read(this.hintPath);
     return bytes === undefined ? undefined : readHint(bytes)?.version;
   }
 
@@ -342,7 +349,7 @@ export class DeltaLog {
         if (actions === undefined) {
           throw new LedgerlakeError(
             'LAKE_LOG',
-            `expected version ${next + at} in ${this.location}, it is missing; restore the file from a copy`,
+            `expected version ${next + at} in ${this.location}, it is missing; ${restoreLog}`,
           );
         }
         commits.push(actions);
@@ -363,7 +370,7 @@ function withFaults(error: unknown, location: string, skipped: readonly SkippedC
   return new LedgerlakeError(
     'LAKE_LOG',
     `expected the checkpoint ${location}/${damaged.path} as it was written, ${damaged.fault ?? ''}, and its commits ` +
-      `can't stand in for it (${messageOf(error)}); restore it from a copy`,
+      `can't stand in for it (${messageOf(error)}); ${restoreLog}`,
   );
 }
 

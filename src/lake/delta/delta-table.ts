@@ -15,6 +15,7 @@ import {
 import { encodeCheckpoint } from './checkpoint.js';
 import { DeltaLog, type SkippedCheckpoint } from './delta-log.js';
 import { type LogColumn, tombstoneMs, fileColumns, newMetaData, widenedMetaData } from './table-metadata.js';
+import { remainsOf, type LogRemains } from './log-remains.js';
 import { replayed, type Replay } from './checkpoint-replay.js';
 import { checkLoggedPaths } from './log-paths.js';
 import { LiveSnapshot, type Snapshot } from './snapshot.js';
@@ -35,6 +36,8 @@ const supersededMs = dayMs;
 const cleanUpOperation = 'LOG CLEANUP';
 /** The same in logs of earlier versions of this program. */
 const earlierCleanUpOperation = 'CUT LOG';
+/** Operation of the first commit of a log that was written anew. */
+const rebuildOperation = 'REBUILD LOG';
 
 /**
  * What a commit does to the table, given what is there; undefined where there is nothing left to do. An empty list only
@@ -195,6 +198,57 @@ export class DeltaTable {
       // Whoever has read the older versions comes by this commit, and reads the table again.
       await this.#commit(cleanUpOperation, () => []);
       await this.#log.cleanUp(beginning);
+    });
+  }
+
+  /**
+   * What is left of the log, where it can't be opened.
+   *
+   * @throws LedgerlakeError LAKE_LOG where the log is of a newer program
+   */
+  async remains(): Promise<LogRemains> {
+    const remains = await remainsOf(this.#log);
+    for (const protocol of remains.protocols) this.#check(protocol);
+    return remains;
+  }
+
+  /** Every file in the log's folder, as a path within the lake. */
+  async logPaths(): Promise<string[]> {
+    return this.#log.paths();
+  }
+
+  /**
+   * Begins the log anew at a version that is above all that it ever had: with these actions and nothing else. The files of the
+   * old log are the caller's to remove. Nobody else may be at work on the lake.
+   *
+   * @returns the paths of the new log's files
+   * @throws LedgerlakeError LAKE_CONFLICT where the version is taken
+   */
+  async beginAnew(version: number, metaData: MetaData | undefined, actions: readonly Action[]): Promise<string[]> {
+    return this.#inTurn(async () => {
+      const timestamp = this.#clock.now();
+      const described = metaData ?? newMetaData(this.schema, timestamp);
+      const commitInfo = { timestamp, operation: rebuildOperation, engineInfo: `ledgerlake/${programVersion}` };
+      const all: Action[] = [
+        { commitInfo: { ...commitInfo, txnId: randomUUID() } },
+        { protocol: supported },
+        { metaData: widenedMetaData(described, this.schema) ?? described },
+        ...actions,
+      ];
+      this.#snapshot.clear();
+      this.#removed.clear();
+      this.#skipped = [];
+      this.#apply(all, version);
+      // The checkpoint first: from then on readers pass by whatever lies below it.
+      await this.#writeCheckpoint();
+      const path = this.#log.commitPath(version);
+      if (!(await this.#claim(path, encodeActions(all, { table: this.schema.name, version })))) {
+        throw new LedgerlakeError(
+          'LAKE_CONFLICT',
+          `expected ${path} to be free, another run has written it; run again`,
+        );
+      }
+      return [path, this.#log.checkpointPath(version), this.#log.hintPath];
     });
   }
 
@@ -386,6 +440,6 @@ export class DeltaTable {
 }
 
 function isCleanUp(actions: readonly Action[]): boolean {
-  const operations: readonly unknown[] = [cleanUpOperation, earlierCleanUpOperation];
+  const operations: readonly unknown[] = [cleanUpOperation, earlierCleanUpOperation, rebuildOperation];
   return actions.some((action) => 'commitInfo' in action && operations.includes(action.commitInfo['operation']));
 }

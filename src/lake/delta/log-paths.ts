@@ -1,5 +1,5 @@
 import { LedgerlakeError } from '../../core/errors.js';
-import type { Action } from './actions.js';
+import { restoreLog, type Action } from './actions.js';
 import { accountOf, derivedOf } from './file-tags.js';
 import { pathFault } from '../store/store.js';
 
@@ -69,7 +69,7 @@ function strayPath(place: string, path: string, fault: string): LedgerlakeError 
   return new LedgerlakeError(
     'LAKE_LOG',
     `expected paths within the table in ${place}, found ${JSON.stringify(path.slice(0, 200))}: ${fault}; ` +
-      'the log was changed by somebody else: restore it from a copy',
+      `the log was changed by somebody else: ${restoreLog}`,
   );
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Table, digitsOf, type Column, type ColumnType } from '../../core/columns/table.js';
-import type { MetaData } from './actions.js';
+import { restoreLog, type MetaData } from './actions.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { dayMs } from '../../core/windows.js';
 
@@ -123,7 +123,7 @@ function fieldsOf(schema: string): readonly DeltaField[] {
   if (Array.isArray(fields) && fields.every(isField)) return fields;
   throw new LedgerlakeError(
     'LAKE_LOG',
-    `expected a table's schema in the log, found ${schema.slice(0, 60)}; restore the log's files from a copy`,
+    `expected a table's schema in the log, found ${schema.slice(0, 60)}; ${restoreLog}`,
   );
 }
 

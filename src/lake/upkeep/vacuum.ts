@@ -161,6 +161,9 @@ export async function orphanFiles(lake: Lake, account: string): Promise<StoredFi
   return left;
 }
 
+/** The folder of a lake for what was moved out of its tables: no reader takes a name that begins with `_` for data. */
+export const setAsideFolder = '_set-aside';
+
 /**
  * What the lake keeps beside its tables (at its root, under names that begin with `_`: journals, notes of runs) and that
  * belongs to an account, by a folder's or file's name or because it names the account. All of it is disposable.
@@ -177,9 +180,13 @@ export async function filesAboutAccount(
   for await (const file of store.list('')) {
     const { path } = file;
     if (!path.startsWith('_') || spare.has(path)) continue;
-    const belongs = path.split('/').some((name) => name === account || name === `${account}.json`);
+    const names = path.split('/');
+    // A log that was set aside names accounts, also where they are compressed.
+    const isLog = names[0] === setAsideFolder && names.includes('_delta_log');
+    const own = [account, `${account}.json`, `account=${account}`];
+    const belongs = isLog || names.some((name) => own.includes(name));
     // The journals of other accounts lie in folders of their own: only files right below the first folder tell of several.
-    if (belongs || (path.split('/').length <= 2 && (await includes(store, path, quoted)))) found.push(file);
+    if (belongs || (names.length <= 2 && (await includes(store, path, quoted)))) found.push(file);
   }
   return found;
 }

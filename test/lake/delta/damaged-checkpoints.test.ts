@@ -101,7 +101,7 @@ describe('a checkpoint', () => {
     await expect(opened(store)).rejects.toMatchObject({
       code: 'LAKE_LOG',
       message: expect.stringMatching(
-        /^expected the checkpoint memory\/things\/_delta_log\/0{18}20\.checkpoint\.parquet as it was written, its bytes have changed, .*; restore it from a copy$/,
+        /^expected the checkpoint memory\/things\/_delta_log\/0{18}20\.checkpoint\.parquet as it was written, its bytes have changed, .*; restore the file from a copy, or run `ledgerlake rebuild --log`$/,
       ) as string,
     });
   });
@@ -200,7 +200,7 @@ describe('a commit', () => {
     store.files.set(commitFile(at), bytesOf(store, commitFile(of)));
     await expect(opened(store)).rejects.toMatchObject({
       code: 'LAKE_LOG',
-      message: `expected ${expected} in memory/${commitFile(at)}, found version ${of} of things; restore the file from a copy`,
+      message: `expected ${expected} in memory/${commitFile(at)}, found version ${of} of things; restore the file from a copy, or run \`ledgerlake rebuild --log\``,
     });
   });
 

@@ -1,0 +1,78 @@
+import { isChecked, type Action, type Add, type MetaData, type Protocol, type Txn } from './actions.js';
+import { isReadable, type DeltaLog } from './delta-log.js';
+import { checkLoggedPaths } from './log-paths.js';
+
+/** What is left of a log: what those of its commits and checkpoints say that are as this program wrote them. */
+export interface LogRemains {
+  /** Files that the log names and that nothing in it removes, by their path in the log, each as it was named last. */
+  readonly files: ReadonlyMap<string, { readonly add: Add; readonly version: number }>;
+  /** Paths that the log has named and removed. */
+  readonly removed: ReadonlySet<string>;
+  readonly txns: ReadonlyMap<string, Txn>;
+  readonly metaData: MetaData | undefined;
+  /** What the log asks of its readers and writers, whoever has written that. */
+  readonly protocols: readonly Protocol[];
+}
+
+/** Commits that are read at once. */
+const readAhead = 32;
+
+/**
+ * Reads what is left of a log, whatever is missing of it: its newest checkpoint that is as it was written, and the commits behind
+ * it that are. Commits and checkpoints without a checksum don't count, and neither do paths that lead out of the table.
+ */
+export async function remainsOf(log: DeltaLog): Promise<LogRemains> {
+  const files = new Map<string, { add: Add; version: number }>();
+  const removed = new Set<string>();
+  const txns = new Map<string, Txn>();
+  const protocols: Protocol[] = [];
+  let metaData: MetaData | undefined;
+  const take = (actions: readonly Action[], version: number): void => {
+    for (const action of actions) {
+      if (!isWithinTable(action, log.location)) continue;
+      if ('metaData' in action) metaData = action.metaData;
+      else if ('txn' in action) txns.set(action.txn.appId, action.txn);
+      else if ('add' in action) {
+        files.set(action.add.path, { add: action.add, version });
+        removed.delete(action.add.path);
+      } else if ('remove' in action) {
+        files.delete(action.remove.path);
+        removed.add(action.remove.path);
+      }
+    }
+  };
+  let from = -1;
+  for (const version of (await log.checkpoints()).toReversed()) {
+    const checkpoint = await log.checkpoint(version);
+    if (!isReadable(checkpoint)) continue;
+    protocols.push(...protocolsIn(checkpoint.actions));
+    take(checkpoint.actions, version);
+    from = version;
+    break;
+  }
+  const versions = (await log.commits()).filter((version) => version > from && Number.isSafeInteger(version));
+  for (let at = 0; at < versions.length; at += readAhead) {
+    const chunk = versions.slice(at, at + readAhead);
+    const read = await Promise.all(chunk.map((version) => log.commit(version).catch(() => undefined)));
+    for (const [index, version] of chunk.entries()) {
+      const actions = read[index];
+      if (actions === undefined) continue;
+      protocols.push(...protocolsIn(actions));
+      if (isChecked(actions)) take(actions, version);
+    }
+  }
+  return { files, removed, txns, metaData, protocols };
+}
+
+function protocolsIn(actions: readonly Action[]): Protocol[] {
+  return actions.flatMap((action) => ('protocol' in action ? action.protocol : []));
+}
+
+function isWithinTable(action: Action, place: string): boolean {
+  try {
+    checkLoggedPaths(action, place);
+    return true;
+  } catch {
+    return false;
+  }
+}
