@@ -1,19 +1,74 @@
+import { basename } from 'node:path';
 import { pipelines } from '../../../pipelines/all-pipelines.js';
+import { shellWord } from '../command-text.js';
+import { historyFamily } from '../reconcile/event-history.js';
 import { lakeCommand, rereadCommand, type MendedLake } from '../reread-command.js';
-import type { Problem } from './certificate.js';
+import type { CheckName, Problem } from './certificate.js';
 
-/** Rows that follow from other rows of the lake. */
-const derivedChecks: ReadonlySet<string> = new Set(['amounts', 'roles']);
-/** Files whose rows a new reading of the slice replaces, or that are derived again. */
-const contentChecks: ReadonlySet<string> = new Set(['file-bytes', 'parquet']);
+/** What mends what a check finds. */
+type Mending =
+  /** The rows are read again; those of derived tables are derived again. */
+  | 'reread'
+  /** Derived tables are derived again, which costs no quota. */
+  | 'rebuild'
+  /** The log is written anew from the files. */
+  | 'log'
+  /** The file is moved out of the table's folders. */
+  | 'move';
+
+/** By check; what is left out finds nothing that is wrong with the lake itself. */
+const mendings: Readonly<Partial<Record<CheckName, Mending>>> = {
+  'log-tags': 'log',
+  'derived-files': 'rebuild',
+  windows: 'log',
+  'file-bytes': 'reread',
+  'unnamed-files': 'move',
+  parquet: 'reread',
+  'row-counts': 'log',
+  statistics: 'log',
+  partitions: 'reread',
+  positions: 'reread',
+  'event-ids': 'reread',
+  amounts: 'rebuild',
+  roles: 'rebuild',
+  'unique-ids': 'log',
+  'net-sums': 'rebuild',
+};
 
 /** The command that mends a problem of the lake, to be pasted into a shell; undefined where there is none that is known to. */
-export function mendingCommand({ check, kind, table, file, slice }: Problem, of: MendedLake): string | undefined {
+export function mendingCommand(
+  { check, kind, table, file, slice, problem }: Problem,
+  of: MendedLake,
+): string | undefined {
   if (kind !== 'lake') return undefined;
-  const rebuild = lakeCommand(of.location, 'rebuild');
+  const { location } = of;
+  if (problem.includes('`ledgerlake compact`')) return lakeCommand(location, 'compact');
   const filled = pipelines.find(({ tables }) => tables.some(({ name }) => name === table));
-  const isDerived = filled?.derivation !== undefined && filled.tables.at(-1)?.name !== table;
-  // What follows from other rows of the lake costs no quota.
-  if (derivedChecks.has(check) || (contentChecks.has(check) && isDerived)) return rebuild;
-  return contentChecks.has(check) ? rereadCommand({ table, file, slice }, of) : undefined;
+  const isDerived = filled !== undefined && filled.tables.at(-1)?.name !== table;
+  const isHistory = historyFamily.tables.some(({ name }) => name === table);
+  const mending = mendings[check];
+  if (mending === undefined) return undefined;
+  switch (mending) {
+    case 'rebuild':
+      if (!(isDerived && check === 'net-sums')) return lakeCommand(location, 'rebuild');
+      return lakeCommand(location, 'rebuild', filled.name, '--log');
+    case 'reread':
+      if (isHistory) return lakeCommand(location, 'compact', '--drop-damaged-history');
+      return isDerived ? lakeCommand(location, 'rebuild') : rereadCommand({ table, file, slice }, of);
+    case 'log': {
+      if (isDerived && check === 'unique-ids') return lakeCommand(location, 'rebuild');
+      const own = of.lake.tables.find(({ schema }) => schema.name === table)?.schema.ownPipeline;
+      const pipeline = isHistory ? historyFamily.name : (filled?.name ?? own);
+      return pipeline === undefined ? undefined : lakeCommand(location, 'rebuild', pipeline, '--log');
+    }
+    case 'move':
+      return moveCommand(location, file);
+  }
+}
+
+/** Moves a file within the lake to where no reader takes it for data. */
+function moveCommand(location: string, file: string): string {
+  const root = location.replace(/\/+$/, '');
+  const words = location.startsWith('s3://') ? ['aws', 's3', 'mv'] : ['mv', '--'];
+  return [...words, `${root}/${file}`, `${root}/_moved-${basename(file)}`].map(shellWord).join(' ');
 }

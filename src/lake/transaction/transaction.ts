@@ -144,7 +144,10 @@ class OpenTransaction {
     const referenced = new Set(derived.map(({ table, add }) => table.pathOf(add)));
     const orphans = onlyReferencedBy(snapshot, [...removed, ...changed], this.#writtenDerived());
     const now = this.#clock.now();
-    const isNew = ({ path, tags }: Add) => snapshot.files.get(path)?.tags?.['derived'] !== tags?.['derived'];
+    const isNew = ({ path, tags }: Add) => {
+      const live = snapshot.files.get(path)?.tags;
+      return live?.['derived'] !== tags?.['derived'] || live?.['net'] !== tags?.['net'];
+    };
     return {
       taken: true,
       ...this.#written.count([...derived, ...adds.map((add) => ({ table: this.#main, add }))]),
