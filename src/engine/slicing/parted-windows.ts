@@ -1,4 +1,4 @@
-import { dayStart, type Window } from '../../core/windows.js';
+import { dayMs, dayStart, type Window } from '../../core/windows.js';
 import type { Verdict } from '../run/pipeline.js';
 import type { WindowSlice } from './window-slices.js';
 
@@ -31,11 +31,11 @@ export function partedOnce(isAllowed = false): (slice: WindowSlice) => WindowSli
 }
 
 /** What of a slice's failures shorter windows may help against. */
-const helped: readonly Verdict[] = ['split', 'shorten', 'retry'];
+const helped: readonly Verdict[] = ['split', 'split-to-days', 'shorten', 'retry'];
 
 /**
  * The pages of windows, one after the other; one that can't be read whole is read in halves, and these in theirs, down to
- * minutes. The pages of a part are handed on once all of them are there, so that none comes twice.
+ * minutes, or to days where its pages lead nowhere. The pages of a part are handed on once all of them are there, so that none comes twice.
  *
  * @throws what `read` throws where shorter windows don't help
  */
@@ -50,7 +50,9 @@ export async function* partedPages<Page>(
     try {
       for await (const page of read(part)) pages.push(page);
     } catch (error) {
-      const halves = helped.includes(judge(error)) ? halvesOf(part, leastMs) : undefined;
+      const verdict = judge(error);
+      const shortestMs = verdict === 'split-to-days' ? dayMs : leastMs;
+      const halves = helped.includes(verdict) ? halvesOf(part, shortestMs) : undefined;
       if (halves === undefined) throw error;
       parts.unshift(...halves);
       continue;
