@@ -171,7 +171,7 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
 }
 
 /** Moves the clock to the next sleeper whenever nothing else goes on, until the work is done. */
-async function movedUntil<T>(
+export async function movedUntil<T>(
   work: Promise<T>,
   clock: HandClock,
   stuckMs: number,
@@ -202,14 +202,14 @@ async function movedUntil<T>(
 }
 
 /** A clock of whole milliseconds, as a machine's is. */
-class WholeClock extends HandClock {
+export class WholeClock extends HandClock {
   override sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return super.sleep(Math.ceil(ms), signal);
   }
 }
 
 /** A clock that tells how many sleep by it. */
-function countedClock(clock: HandClock): { readonly clock: Clock; readonly sleeping: () => number } {
+export function countedClock(clock: HandClock): { readonly clock: Clock; readonly sleeping: () => number } {
   let sleeping = 0;
   const sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
     sleeping++;
@@ -221,7 +221,7 @@ function countedClock(clock: HandClock): { readonly clock: Clock; readonly sleep
 }
 
 /** Requests of this process that have no whole answer yet, as undici tells of them. */
-function requestsUnderWay(): { readonly count: () => number; readonly stop: () => void } {
+export function requestsUnderWay(): { readonly count: () => number; readonly stop: () => void } {
   let count = 0;
   const begun = (): void => {
     count++;

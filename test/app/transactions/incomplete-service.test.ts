@@ -1,10 +1,13 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { startEmulator } from '../../../src/emulator/emulator.js';
 import type { Faults } from '../../../src/emulator/faults/fault-settings.js';
 import { createSeller, type Seller } from '../../../src/emulator/seller/seller.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { setClock, synced, type SetClock } from '../sync/synced.js';
 import { verified } from '../verify/verified.js';
+
+// Whole nights over real sockets, on machines that have others to do.
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 const dayMs = 86_400_000;
 const begin = '2026-03-20T02:00:00Z';

@@ -3,6 +3,7 @@ import { readInstant } from '../../../core/numeric/instant.js';
 import { dayStart, overlap, uncovered, type Window } from '../../../core/windows.js';
 import type { Reading } from '../../../engine/run/pipeline.js';
 import type { SyncJob } from '../../../engine/slicing/slicing.js';
+import { partedPages } from '../../../engine/slicing/parted-windows.js';
 import { dailyWindows, syncRange } from '../../../engine/slicing/sync-windows.js';
 import { Density } from '../../../engine/slicing/volume-estimate.js';
 import { loadedSamples, loadedWindows, windowKey } from '../../../engine/slicing/window-slices.js';
@@ -22,17 +23,17 @@ export interface Listed {
   readonly raw: Buffer;
 }
 
-/** The transactions that were posted in a span: those of one status, or all. */
+/** The transactions that were posted in a span: those of one status, or all. It is read in parts where it is too large. */
 export async function* listed(
   status: 'DEFERRED' | 'DEFERRED_RELEASED' | undefined,
-  { start, end }: Window,
+  span: Window,
   reading: Reading<WithTransactions>,
 ): AsyncGenerator<Listed> {
-  const parameters = { postedAfter: start, postedBefore: end, [names.transactionStatus]: status };
-  for await (const { tape, list } of reading.upstream.transactions.pages(
-    { operation: 'listTransactions', parameters },
-    reading,
-  )) {
+  const pages = partedPages([span], transactionsVerdict, ({ start, end }) => {
+    const parameters = { postedAfter: start, postedBefore: end, [names.transactionStatus]: status };
+    return reading.upstream.transactions.pages({ operation: 'listTransactions', parameters }, reading);
+  });
+  for await (const { tape, list } of pages) {
     const results: Listed[] = [];
     eachResult({ tape, list }, (node) => {
       const posted = readInstant(textOf(tape, node, 'postedDate'));

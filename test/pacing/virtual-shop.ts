@@ -1,0 +1,178 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { latestBound } from '../../src/app/configuration/range.js';
+import { choosePipelines } from '../../src/app/configuration/chosen-pipelines.js';
+import { splitter } from '../../src/app/maintenance/split.js';
+import { EventRevisions } from '../../src/app/reconcile/reconcile-slice.js';
+import { syncedPipelines } from '../../src/app/sync/synced-pipelines.js';
+import { openDatabase } from '../../src/core/duckdb/connection.js';
+import type { Window } from '../../src/core/windows.js';
+import { startEmulator } from '../../src/emulator/emulator.js';
+import type { FaultKind, Faults } from '../../src/emulator/faults/fault-settings.js';
+import { Secret } from '../../src/engine/auth/secret.js';
+import type { PipelineSummary } from '../../src/engine/run/pipeline-summary.js';
+import { runPipelines } from '../../src/engine/run/runner.js';
+import { loadedWindows } from '../../src/engine/slicing/window-slices.js';
+import { syncRange } from '../../src/engine/slicing/sync-windows.js';
+import { defaultLimits, withWorkspace } from '../../src/lake/files/workspace.js';
+import { Lake } from '../../src/lake/lake.js';
+import { openStore } from '../../src/lake/store/open-store.js';
+import { signInPath } from '../../src/serve/http/sign-in.js';
+import type { Ledger, LedgerPage, LedgerQuery, TransactionLedger } from '../../src/serve/http/ledger.js';
+import { connectFinances } from '../../src/sources/finances/connect-finances.js';
+import { tables } from '../../src/sources/finances/lake-tables.js';
+import { verdictOn } from '../../src/sources/finances/selling-partner/refusals.js';
+import { busyStore } from './busy-store.js';
+import { countedClock, movedUntil, requestsUnderWay, WholeClock } from './virtual-run.js';
+
+export interface ShopOptions {
+  /** What it sells, by the shop's clock. */
+  readonly seller: (clock: WholeClock) => Ledger;
+  /** ISO 8601. */
+  readonly now: string;
+  /** A lake to begin with; left out: an empty one. */
+  readonly lake?: string;
+  readonly faults?: Faults;
+}
+
+/** What a run is to load. */
+export interface Load {
+  readonly pipelines: readonly string[];
+  /** Left out: what a sync with a look-back of two days reads. */
+  readonly range?: Window;
+  readonly refresh?: boolean;
+  readonly orders?: readonly string[];
+}
+
+export interface Shop extends AsyncDisposable {
+  readonly clock: WholeClock;
+  readonly folder: string;
+  /** Requests that a fault hit. */
+  readonly struck: (kind?: FaultKind) => number;
+  /** What is sold by now. While a run is under way it is what it was when the run began. */
+  readonly ledger: TransactionLedger;
+  /** Runs to the end, moving the clock on. */
+  load(load: Load): Promise<{ summaries: readonly PipelineSummary[]; failure: unknown; emptied: number }>;
+  /** A column of a table's committed rows, as text, in order. */
+  texts(table: string, expression: string): Promise<string[]>;
+}
+
+const silentMs = 1000;
+
+/** A lake and a real service over sockets, both on one clock that moves on whenever all of it waits. */
+export async function openShop({ seller, now, lake, faults }: ShopOptions): Promise<Shop> {
+  const clock = new WholeClock(now);
+  const slow = countedClock(clock);
+  let until = Infinity;
+  const ledger = heldStill(seller(clock), () => until);
+  const { byTransaction } = ledger;
+  if (byTransaction === undefined) throw new Error('the seller has no transactions');
+  const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-shop-'));
+  if (lake !== undefined) await cp(lake, folder, { recursive: true });
+  const quota = { rate: 0.5, burst: 10 };
+  const signIn = { clientId: 'client', clientSecret: 'its secret' };
+  const served = { ledger, clock: slow.clock, quota, latencyMs: 50, signIn };
+  const service = await startEmulator({ ...served, ...(faults && { faults }) });
+  const requests = requestsUnderWay();
+  const { store, busy } = busyStore(openStore(folder, { clock }));
+
+  async function run({ pipelines, range, refresh = false, orders = [] }: Load) {
+    const connection = connectFinances({
+      ...{ endpoint: service.url, quota, clock, random: Math.random, cursorLifeMs: 180_000 },
+      ...{ emit: () => undefined, transport: { headersTimeoutMs: silentMs, bodyTimeoutMs: silentMs } },
+      signIn: {
+        ...{ account: 'shop', tokenEndpoint: `${service.url}${signInPath}` },
+        ...{ clientId: new Secret(signIn.clientId), clientSecret: new Secret(signIn.clientSecret) },
+        refreshToken: new Secret('a refresh token'),
+      },
+    });
+    const chosen = choosePipelines(pipelines, orders.length > 0);
+    try {
+      return await withWorkspace(defaultLimits, store, async (workspace) => {
+        const isCompared = refresh || range === undefined;
+        const revisions = new EventRevisions(workspace, { clock, acceptEmpty: false });
+        const opened = await Lake.open(store, tables, clock, isCompared ? revisions : undefined);
+        const end = latestBound(clock.now());
+        const loaded = loadedWindows(opened, 'transactions', 'transactions', 'shop');
+        const plan = {
+          end,
+          now: clock.now(),
+          lookBack: 2,
+          rules: [],
+          done: new Map(),
+          isInTurns: false,
+          wasRead: () => false,
+        };
+        const { summaries, failure } = await runPipelines(
+          range === undefined ? syncedPipelines(chosen, plan) : chosen,
+          {
+            job: {
+              ...{ account: 'shop', lake: opened, orders, refresh: isCompared },
+              range: range ?? syncRange(loaded, end),
+            },
+            ...{ upstream: connection.upstream, clock, signal: new AbortController().signal, emit: () => undefined },
+            ...{ openSlices: 4, judge: verdictOn, split: splitter(opened, clock) },
+          },
+        );
+        return { summaries, failure, emptied: revisions.findings.emptied.length };
+      });
+    } finally {
+      await connection.close();
+    }
+  }
+
+  return {
+    ...{ clock, folder, ledger: byTransaction, struck: (kind) => service.counts.faults(kind) },
+    load: async (load) => {
+      until = clock.now();
+      return movedUntil(run(load), clock, silentMs * 1.5, () => ({
+        isBusy: busy() > 0,
+        isTalking: requests.count() > slow.sleeping(),
+      }));
+    },
+    texts: async (table, expression) => {
+      const opened = await Lake.open(store, tables, clock);
+      const database = await openDatabase();
+      try {
+        const files = (opened.committedFiles().get(table) ?? []).map((file) => `'${file}'`).join(', ');
+        if (files === '') return [];
+        const sql = `SELECT (${expression})::VARCHAR AS text FROM read_parquet([${files}], hive_partitioning = false)`;
+        return (await database.rows(sql)).map(({ text }) => String(text)).toSorted();
+      } finally {
+        database.close();
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      requests.stop();
+      await service.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A ledger that shows nothing of what happens later than an instant. */
+function heldStill(ledger: Ledger, until: () => number): Ledger {
+  const { byTransaction } = ledger;
+  const at = (query: LedgerQuery) => ({ ...query, asOf: Math.min(query.asOf, until()) });
+  return {
+    ...ledger,
+    byTransaction: byTransaction && {
+      transactions: (question, query) => byTransaction.transactions(question, at(query)),
+      summaries: (question, query) => byTransaction.summaries(question, at(query)),
+      payouts: (question, query) => byTransaction.payouts(question, at(query)),
+    },
+  };
+}
+
+/** Everything that a ledger has for a question, as JSON, in the order of their bytes. */
+export async function allOf(ask: (query: LedgerQuery) => Promise<LedgerPage>, asOf: number): Promise<string[]> {
+  const { items } = await ask({ cursor: undefined, limit: 1e6, asOf });
+  return items.map(({ json }) => json).toSorted();
+}
+
+/** All of the transactions of a range. */
+export function postedIn({ start, end }: Window) {
+  const any = { status: undefined, marketplaceId: undefined, orderId: undefined, groupId: undefined };
+  return { ...any, range: { from: start, to: end } };
+}
