@@ -73,7 +73,7 @@ test-clients: build ## A replica of a lake read by clients that others wrote
 test-package: build ## Pack, install in an empty folder, and use what is installed
 	bash test/installed/run.sh
 
-test-nodes: build ## Install a fresh clone by folder and by tarball on Node 20, 22, 24 and the newest
+test-nodes: build ## Install a fresh clone by folder, git URL and tarball on Node 20, 22, 24 and the newest
 	bash test/installed/nodes.sh
 
 test-browser: build ## The report in a real Chromium (Debian's package)

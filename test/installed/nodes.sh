@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs a fresh clone of this checkout's last commit on each Node, by folder and by tarball, and uses what is installed.
+# Installs a fresh clone of this checkout's last commit on each Node, by folder, git URL and tarball, and uses what is installed.
 #
 #   test/installed/nodes.sh              Node 20, 22, 24 and the newest
 #   test/installed/nodes.sh VERSION...   versions or tags of npm's package `node`
@@ -20,27 +20,33 @@ use_node() {
   PATH=$(dirname "$(find "$folder/node-$1/node_modules" -path '*/bin/node' -type f -size +1M | head -n 1)"):$path
 }
 
+# Installs a way, from what it names, into a folder, and uses it.
+install_from() {
+  mkdir "$folder/by-$1"
+  cd "$folder/by-$1"
+  npm init --yes >/dev/null
+  local start=$SECONDS
+  npm install --no-audit --no-fund --silent "$2"
+  echo "  by $1: $((SECONDS - start)) s, $(du -sm "$3" | cut -f1) MB in $3"
+  npx --no-install ledgerlake --version | grep -q '^[0-9]*\.[0-9]*\.[0-9]*$'
+  cd "$folder"
+}
+
 for version in "$@"; do
   use_node "$version"
   node --version
   git clone --quiet "$root" "$folder/clone"
 
-  # By folder: npm links it, and builds it with packages of its own.
-  mkdir "$folder/by-folder"
-  cd "$folder/by-folder"
-  npm init --yes >/dev/null
-  start=$SECONDS
-  npm install --no-audit --no-fund --silent ../clone
-  echo "  by folder: $((SECONDS - start)) s, $(du -sm ../clone/node_modules | cut -f1) MB with what builds and tests it"
-  npx --no-install ledgerlake --version | grep -q '^[0-9]*\.[0-9]*\.[0-9]*$'
-  cd "$folder"
+  # By folder: npm links it, and builds it with packages of its own. By URL: npm clones, builds and packs it.
+  install_from folder ../clone ../clone/node_modules
+  install_from url "git+file://$folder/clone" node_modules
 
   # By tarball, packed where nothing is installed.
   rm -rf clone
   git clone --quiet "$root" clone
   (cd clone && npm pack --silent --pack-destination "$folder" >/dev/null)
   bash "$root/test/installed/run.sh" "$folder"/ledgerlake-*.tgz
-  rm -rf clone by-folder ledgerlake-*.tgz "node-$version"
+  rm -rf clone by-folder by-url ledgerlake-*.tgz "node-$version"
 done
 
 # One that is too old ends in a sentence, before anything is imported.
