@@ -1,5 +1,5 @@
 import { html, type Part } from './html.js';
-import { currencyPlaces, roundedDecimal } from '../../core/text/money.js';
+import { currencyPlaces, roundedDecimal, trimmedDecimal } from '../../core/text/money.js';
 import { millionths, millionthsText } from '../../core/numeric/decimal.js';
 
 /** Writes the amounts of one currency. */
@@ -15,11 +15,12 @@ export type AmountPart = (text: string) => Part;
 export function amountsIn(currency: string): AmountText {
   const least = currencyPlaces(currency);
   return (text) => {
-    const [, sign = '', whole = '0', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text) ?? [];
-    const places = fraction.replace(/0+$/, '').padEnd(least, '0');
-    const isZero = !/[1-9]/.test(whole + places);
-    const digits = whole.replace(/\B(?=(\d{3})+$)/g, ',');
-    return `${isZero ? '' : sign}${digits}${places === '' ? '' : `.${places}`}`;
+    const trimmed = trimmedDecimal(text, least);
+    const signed = /[1-9]/.test(trimmed) ? trimmed : trimmed.replace('-', '');
+    return signed.replace(
+      /^(-?)(\d+)/,
+      (_, sign: string, whole: string) => sign + whole.replace(/\B(?=(\d{3})+$)/g, ','),
+    );
   };
 }
 

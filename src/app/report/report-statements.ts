@@ -83,6 +83,10 @@ export interface Scope {
   readonly to: number | undefined;
 }
 
+/** What the report reads of an amount that belongs to a settlement. */
+const settledColumns =
+  'group_id, effective_at, event_id, entry, event_list, kind, name, amazon_order_id, sku, role, amount, amount_text, currency';
+
 /**
  * All SQL of the report. Statements run over the views of a lake for one scope after the other; those that make temporary
  * tables come first. Sums of decimals stay decimals, and every result has an order that its rows decide alone.
@@ -98,10 +102,8 @@ function statementsOf(scope: Scope) {
     makeAmounts: `CREATE OR REPLACE TEMP VIEW amounts AS SELECT * FROM (${accountAmounts}) WHERE ${account}`,
     /** The amounts of its settlements: where v0 was not read by settlement, what transactions paid. */
     makeSettled:
-      'CREATE OR REPLACE TEMP VIEW settled AS SELECT group_id, effective_at, event_id, entry, event_list, kind, name, ' +
-      `amazon_order_id, sku, role, amount, amount_text, currency FROM group_entries WHERE ${account} UNION ALL BY NAME ` +
-      'SELECT group_id, effective_at, event_id, entry, event_list, kind, name, amazon_order_id, sku, role, amount, ' +
-      `amount_text, currency FROM (${paidAmounts}) WHERE ${account} ` +
+      `CREATE OR REPLACE TEMP VIEW settled AS SELECT ${settledColumns} FROM group_entries WHERE ${account} ` +
+      `UNION ALL SELECT ${settledColumns} FROM (${paidAmounts}) WHERE ${account} ` +
       `AND group_id NOT IN (SELECT group_id FROM group_events WHERE ${account} AND group_id IS NOT NULL)`,
     /** `since`: the first instant of loaded transactions; null where there are none. */
     basis: query({ since: 'textOrNull' }, `SELECT min(window_start) AS since FROM transactions WHERE ${account}`),
