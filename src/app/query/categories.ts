@@ -10,7 +10,8 @@ export interface Category {
   readonly kinds: readonly string[];
 }
 
-export type CategoryId = 'charges' | 'promotions' | 'fees' | 'taxes' | 'refunds' | 'reimbursements' | 'transfers';
+export type CategoryId =
+  'charges' | 'promotions' | 'fees' | 'taxes' | 'refunds' | 'reimbursements' | 'transfers' | 'unknown';
 
 /** Lists whose events give a buyer's money back, with all that comes back to the seller beside it. */
 export const refundLists = ['RefundEventList', 'GuaranteeClaimEventList', 'ChargebackEventList'] as const;
@@ -59,17 +60,23 @@ export const categories: readonly Category[] = [
     about: 'Loans, debts, credits, disbursements and direct payments: money that was moved, not earned.',
     kinds: ['credit', 'debt', 'loan', 'disbursement', 'direct_payment'],
   },
+  {
+    id: 'unknown',
+    label: 'Unknown',
+    about: 'Amounts of transactions whose kind is not known; they are part of the net proceeds.',
+    kinds: [],
+  },
 ];
 
-/** What selling brought and cost: all but loans and transfers. */
-export const tradeCategories = categories.filter(({ id }) => id !== 'transfers');
+/** What selling brought and cost: neither what was moved nor what is unknown. */
+export const tradeCategories = categories.filter(({ id }) => id !== 'transfers' && id !== 'unknown');
 
 /** SQL for the category of a net amount; `isRefund`: SQL for whether its event gives a buyer's money back. */
 export function categorySql(isRefund: string): string {
   const kinds = categories
-    .filter(({ id, kinds: of }) => id !== 'transfers' && of.length > 0)
+    .filter(({ kinds: of }) => of.length > 0)
     .map(({ id, kinds: of }) => `WHEN kind IN (${of.map(literal).join(', ')}) THEN ${literal(id)} `);
-  return `CASE WHEN ${isRefund} THEN 'refunds' ${kinds.join('')}ELSE 'transfers' END`;
+  return `CASE WHEN ${isRefund} THEN 'refunds' ${kinds.join('')}ELSE 'unknown' END`;
 }
 
 /** The same for entries of v0, which name their list. */

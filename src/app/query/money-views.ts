@@ -43,15 +43,13 @@ const lines = `WITH lines_ AS (SELECT * FROM (${accountAmounts}) WHERE role = 'n
 const zero = 'CAST(0 AS DECIMAL(38,6))';
 const sumWhere = (condition: string) => `coalesce(sum(amount) FILTER (${condition}), ${zero})`;
 
-const isEarned = `category <> 'transfers'`;
-const isKnown = `kind <> 'unknown'`;
+const isEarned = "category NOT IN ('transfers', 'unknown')";
 const profit =
   `${lines} SELECT account, month, currency, ${sumWhere(isEarned)} AS earned, ` +
   tradeCategories
     .map(({ id }) => `${sumWhere(`category = '${id}'`)} AS ${id === 'charges' ? 'sales' : id}`)
     .join(', ') +
-  `, ${sumWhere(`category = 'transfers' AND ${isKnown}`)} AS loans_and_transfers, ` +
-  `${sumWhere(`category = 'transfers' AND NOT (${isKnown})`)} AS unknown ` +
+  `, ${sumWhere("category = 'transfers'")} AS loans_and_transfers, ${sumWhere("category = 'unknown'")} AS unknown ` +
   'FROM lines_ GROUP BY account, month, currency ORDER BY account, currency, month';
 
 const fees =

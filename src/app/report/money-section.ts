@@ -20,7 +20,7 @@ interface MonthFigures {
 /** All net amounts of one currency that were received by date; it is an ISO 4217 code as received, empty where there was none. */
 export interface CurrencyFigures extends FigureRow<'currencies'> {
   readonly totals: CategoryAmounts;
-  /** Of all categories but loans and transfers. */
+  /** Of what selling brought and cost. */
   readonly earned: string;
   readonly months: readonly MonthFigures[];
   readonly fees: readonly FigureRow<'fees'>[];
@@ -70,7 +70,8 @@ export function earnedOf(amounts: CategoryAmounts): string {
 const mostMonths = 60;
 
 /**
- * What was earned by month: what it is made of as stacked bars, and the figures. Loans and transfers stand apart.
+ * What was earned by month: what it is made of as stacked bars, and the figures. Money that was not
+ * earned stands apart.
  */
 export function monthSection({ currency, months, totals, earned }: CurrencyFigures): Html {
   const amount = shownIn(currency);
@@ -90,7 +91,7 @@ export function monthSection({ currency, months, totals, earned }: CurrencyFigur
 
 function monthChart(currency: string, months: readonly MonthFigures[], used: readonly Category[]): Html {
   const amount = amountsIn(currency);
-  const traded = used.filter(({ id }) => id !== 'transfers');
+  const traded = used.filter((category) => tradeCategories.includes(category));
   const shown = months.slice(-mostMonths);
   const parts = shown.flatMap(({ month, amounts }) =>
     traded.flatMap(({ id, label }) => {
@@ -105,7 +106,7 @@ function monthChart(currency: string, months: readonly MonthFigures[], used: rea
     return { month, value: Number(text), title: `${month}, earned: ${amount(text)} ${currency}` };
   });
   const keys = traded.map(({ id, label }) => html`<li><span class="key ${id}"></span>${label}</li>`);
-  const left = traded.length === used.length ? undefined : 'Loans and transfers stand in the table only. ';
+  const left = traded.length === used.length ? undefined : 'Money that was not earned stands in the table only. ';
   const older = months.length > shown.length ? `The chart has the last ${shown.length} months. ` : undefined;
   return html`<figure>
     <ul class="keys">

@@ -140,6 +140,13 @@ function concernsOf({ id, chapters, status, warnings, late }: AccountChapter, la
         and in no figure.`,
     );
   }
+  const kinds = warnings.unknownKinds.reduce((sum, { times }) => sum + times, 0);
+  if (kinds > 0) {
+    concerns.push(
+      html`<a href="#${id}-noticed">${formatCount(kinds, 'net amount')}</a> ${areIs(kinds)} of a kind that is not known,
+        and not in what was earned.`,
+    );
+  }
   const lists = warnings.unknownLists.length;
   if (lists > 0) {
     concerns.push(

@@ -273,6 +273,11 @@ function statementsOf(scope: Scope) {
       `SELECT ${currency}, event_list, path, count(*) AS times, sum(amount) AS total FROM amounts ` +
         `WHERE role = 'unknown' AND ${dated} GROUP BY ALL ORDER BY times DESC, currency, event_list, path`,
     ),
+    unknownKinds: query(
+      { currency: 'text', eventList: 'text', path: 'text', name: 'text', times: 'count', total: 'decimal' },
+      `SELECT ${currency}, event_list, path, coalesce(name, '') AS name, count(*) AS times, sum(amount) AS total FROM amounts ` +
+        `WHERE role = 'net' AND category = 'unknown' AND ${dated} GROUP BY ALL ORDER BY times DESC, currency, event_list, path, name`,
+    ),
     /** `example`: one of them as received; null where it is no number. */
     inexactAmounts: query(
       { currency: 'text', eventList: 'text', path: 'text', role: 'text', times: 'count', example: 'textOrNull' },

@@ -19,6 +19,7 @@ import type { FigureReader, FigureRow } from './report-statements.js';
 export interface WarningFigures {
   readonly unknownLists: readonly FigureRow<'unknownLists'>[];
   readonly unknownAmounts: readonly FigureRow<'unknownAmounts'>[];
+  readonly unknownKinds: readonly FigureRow<'unknownKinds'>[];
   readonly inexactAmounts: readonly FigureRow<'inexactAmounts'>[];
 }
 
@@ -26,6 +27,7 @@ export async function readWarningFigures({ sql, rows }: FigureReader): Promise<W
   return {
     unknownLists: await rows(sql.unknownLists),
     unknownAmounts: await rows(sql.unknownAmounts),
+    unknownKinds: await rows(sql.unknownKinds),
     inexactAmounts: await rows(sql.inexactAmounts),
   };
 }
@@ -35,41 +37,62 @@ const mostRows = 30;
 
 /** What of the rows is in no figure, or in none that is certain, and what the last run noticed. */
 export function warningsSection(warnings: WarningFigures, lastRun: LastRun | undefined, account: string): Html {
-  const { unknownLists, unknownAmounts, inexactAmounts } = warnings;
-  const isClean = unknownLists.length + unknownAmounts.length + inexactAmounts.length === 0;
+  const { unknownLists, unknownAmounts, unknownKinds, inexactAmounts } = warnings;
+  const isClean = [unknownLists, unknownAmounts, unknownKinds, inexactAmounts].every((rows) => rows.length === 0);
   return html`${
     isClean
       ? html`<p>Every list of events and every amount is one that the model knows, and every amount fits.</p>`
       : undefined
   }
-  ${warningTable('Lists of events that the model does not know', 'their amounts are', unknownLists, [
+  ${warningTable('Lists of events that the model does not know', 'their amounts are in no figure', unknownLists, [
     listColumn,
     numberColumn('Events by date', ({ events }) => formatCount(events)),
     numberColumn('By settlement', ({ groupEvents }) => formatCount(groupEvents)),
   ])}
-  ${warningTable('Amounts at paths that the model does not know (role unknown)', 'they are', unknownAmounts, [
-    listColumn,
-    textColumn('Path', ({ path }) => lakeCode(path)),
-    numberColumn('Times', ({ times }) => formatCount(times)),
-    numberColumn('Sum', ({ total, currency }) => html`${shownIn(currency)(total)} ${currencyText(currency)}`),
-  ])}
-  ${warningTable('Amounts that DECIMAL(18,6) cannot hold, or that are no numbers', 'they are', inexactAmounts, [
-    listColumn,
-    textColumn('Path', ({ path }) => lakeCode(path)),
-    textColumn('Role', ({ role }) => role),
-    numberColumn('Times', ({ times }) => formatCount(times)),
-    numberColumn('For example', ({ example, currency }) =>
-      example === null ? 'no number' : html`${lakeText(example)} ${currencyText(currency)}`,
-    ),
-  ])}
+  ${warningTable(
+    'Amounts at paths that the model does not know (role unknown)',
+    'they are in no figure',
+    unknownAmounts,
+    [
+      listColumn,
+      textColumn('Path', ({ path }) => lakeCode(path)),
+      numberColumn('Times', ({ times }) => formatCount(times)),
+      numberColumn('Sum', ({ total, currency }) => html`${shownIn(currency)(total)} ${currencyText(currency)}`),
+    ],
+  )}
+  ${warningTable(
+    'Amounts whose kind is not known',
+    'they are in the net proceeds, and not in what was earned',
+    unknownKinds,
+    [
+      textColumn('Type', ({ eventList }) => lakeText(eventList)),
+      textColumn('Name', ({ name, path }) => (name === '' ? lakeCode(path) : lakeText(name))),
+      numberColumn('Times', ({ times }) => formatCount(times)),
+      numberColumn('Sum', ({ total, currency }) => html`${shownIn(currency)(total)} ${currencyText(currency)}`),
+    ],
+  )}
+  ${warningTable(
+    'Amounts that DECIMAL(18,6) cannot hold, or that are no numbers',
+    'they are in no figure',
+    inexactAmounts,
+    [
+      listColumn,
+      textColumn('Path', ({ path }) => lakeCode(path)),
+      textColumn('Role', ({ role }) => role),
+      numberColumn('Times', ({ times }) => formatCount(times)),
+      numberColumn('For example', ({ example, currency }) =>
+        example === null ? 'no number' : html`${lakeText(example)} ${currencyText(currency)}`,
+      ),
+    ],
+  )}
   ${runHtml(lastRun?.account === account ? lastRun : undefined)}`;
 }
 
 const listColumn = textColumn<{ readonly eventList: string }>('List', ({ eventList }) => lakeText(eventList));
 
-function warningTable<T>(title: string, what: string, rows: readonly T[], columns: readonly TableColumn<T>[]): Html {
+function warningTable<T>(title: string, where: string, rows: readonly T[], columns: readonly TableColumn<T>[]): Html {
   const more = rows.length > mostRows ? `, the first ${mostRows} of ${formatCount(rows.length)}` : '';
-  const caption = `${title}${more}; ${what} in no figure`;
+  const caption = `${title}${more}; ${where}`;
   return rows.length === 0 ? html`` : figureTable(caption, rows.slice(0, mostRows), columns);
 }
 

@@ -33,6 +33,15 @@ test('a lake of transactions is reported on the paid basis, and deferred money s
     expect(row?.['Earned']).toBe(shown(earned, String(currency)));
     expect(row?.['Fees']).toBe(shown(fees, String(currency)));
   }
+  const unknown = await sql.rows(
+    "SELECT currency, month, sum(amount)::VARCHAR AS total FROM transaction_entries_paid WHERE role = 'net' AND kind = 'unknown' " +
+      "AND transaction_type NOT IN ('Refund', 'GuaranteeClaim', 'Chargeback') GROUP BY ALL ORDER BY ALL",
+  );
+  expect(unknown.length).toBeGreaterThan(0);
+  for (const { currency, month, total } of unknown) {
+    const row = page.table(`${page.chapter(String(currency))}-months`).find((cells) => cells['Month'] === month);
+    expect(row?.['Unknown']).toBe(shown(total, String(currency)));
+  }
   const deferred = await sql.rows(
     "SELECT currency, sum(total_amount)::VARCHAR AS total, count(*)::INTEGER AS times FROM transactions WHERE status = 'DEFERRED' GROUP BY ALL ORDER BY ALL",
   );
