@@ -52,9 +52,13 @@ const profit =
   `, ${sumWhere("category = 'transfers'")} AS loans_and_transfers, ${sumWhere("category = 'unknown'")} AS unknown ` +
   'FROM lines_ GROUP BY account, month, currency ORDER BY account, currency, month';
 
+/** What a fee is called: where its own name says only which way the money went, or it has none, after its list. */
+export const feeType =
+  "CASE WHEN name IS NULL OR lower(name) IN ('charge', 'refund') THEN regexp_replace(event_list, '(Event)?List$', '') ELSE name END";
+
 const fees =
-  `${lines} SELECT account, month, currency, name AS fee, count(*) AS times, sum(amount) AS total ` +
-  "FROM lines_ WHERE category = 'fees' GROUP BY account, month, currency, name ORDER BY account, currency, month, total";
+  `${lines} SELECT account, month, currency, ${feeType} AS fee, count(*) AS times, sum(amount) AS total ` +
+  "FROM lines_ WHERE category = 'fees' GROUP BY ALL ORDER BY account, currency, month, total";
 
 const payoutLines =
   'SELECT account, group_id, started_at, ended_at, line.category, line.name, line.times, line.amount, line.currency, ' +
