@@ -60,7 +60,7 @@ export function checkNewestVersions(
     throw new LedgerlakeError(
       'LAKE_LOG',
       `expected version ${version} of ${location}/${name}/_delta_log, ${found < 0 ? 'there is no log' : `its newest is ${found}`}: ` +
-        `commits are missing; restore them from a copy, run \`ledgerlake rebuild --log\`, or delete ${path} where the table was put back on purpose`,
+        `commits are missing; restore them from a copy, run \`ledgerlake rebuild --log\`, or delete ${location}/${path} where the table was put back on purpose`,
     );
   }
 }
