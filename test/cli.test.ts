@@ -187,6 +187,10 @@ describe('a first run', () => {
     const lake = join(await temporaryFolder(), 'lake');
     const ran = await ledgerlake(['backfill', '--lake', lake]);
     expect(ran.code).toBe(0);
+    const told = /^loading the made-up seller demo, none of which is real: .*--endpoint/m;
+    expect(ran.err).toMatch(told);
+    const synced = await ledgerlake(['sync', '--lake', lake, '--look-back', '0']);
+    expect(synced.err).toMatch(told);
     const [next] = /npx ledgerlake (sql .*)/.exec(ran.out)?.slice(1) ?? [];
     const [, query = ''] = /"(.*)"/.exec(next ?? '') ?? [];
     const answered = await ledgerlake(['sql', '--lake', lake, '--format', 'ndjson', query]);

@@ -14,7 +14,7 @@ import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
 import { splitter } from '../maintenance/split.js';
 import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
-import { refuseMixing } from '../configuration/account.js';
+import { demoAccount, refuseMixing } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { noteRun, type RunReport } from './run-summary.js';
 import { refuseChanged } from '../../sources/custom/custom-table.js';
@@ -64,6 +64,8 @@ interface Load {
   readonly present: (loaded: Loaded) => void | Promise<void>;
 }
 
+const madeUpText = `loading the made-up seller ${demoAccount}, none of which is real: name your own with --account and --endpoint, or configure it`;
+
 /** Slices of one pipeline that are open at once where there is no quota: while one waits, another is flattened. */
 const openSlices = 4;
 
@@ -105,6 +107,7 @@ export async function load(
         pipelines: withNeeds(pipelines).map(({ name }) => name),
         ...{ from: isoInstant(range.start), to: isoInstant(range.end) },
       });
+      if (options.endpoint === undefined && !job.isCustomOnly) emit({ event: 'message', message: madeUpText });
       emitDamagedCheckpoints(lake.tables, emit);
       const emitWithWatermarks = emittingWatermarks(lake, account, windowedOf(pipelines), range.end, emit);
       const run = (upstream: FinancesUpstream, chosen: readonly FinancesPipeline[]) =>
