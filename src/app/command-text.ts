@@ -1,13 +1,16 @@
 import { dayMs, type Window } from '../core/windows.js';
 import { isoInstant } from '../core/numeric/instant.js';
+import type { Api } from '../sources/finances/selling-partner/apis.js';
 
-/** What a backfill is asked for. */
-export interface BackfillArguments {
+/** What a backfill or a sync is asked for. */
+export interface LoadArguments {
   /** Names; empty for the default set. */
   readonly pipelines: readonly string[];
+  /** Whose default set, if that is to be said. */
+  readonly api?: Api | undefined;
   readonly lake: string;
   readonly account: string;
-  readonly range: Window;
+  readonly range?: Window | undefined;
   /** Where the user's own pipelines are defined, if that was said. */
   readonly pipelineFolder?: string | undefined;
   /** Undefined: the embedded service. */
@@ -15,19 +18,21 @@ export interface BackfillArguments {
 }
 
 /** The command line of a backfill, to be pasted into a shell. */
-export function backfillCommand({
-  pipelines,
-  lake,
-  account,
-  range,
-  endpoint,
-  pipelineFolder,
-}: BackfillArguments): string {
+export function backfillCommand(given: LoadArguments & { readonly range: Window }): string {
+  return loadCommand('backfill', given);
+}
+
+/** The same of a backfill or a sync; without a range it takes its own. */
+export function loadCommand(
+  command: 'backfill' | 'sync',
+  { pipelines, api, lake, account, range, endpoint, pipelineFolder }: LoadArguments,
+): string {
   const words = [
-    ...['ledgerlake', 'backfill', ...pipelines, '--lake', lake, '--account', account],
+    ...['ledgerlake', command, ...pipelines, '--lake', lake, '--account', account],
+    ...(api === undefined ? [] : ['--api', api]),
     ...(pipelineFolder === undefined ? [] : ['--pipelines', pipelineFolder]),
     ...(endpoint === undefined ? [] : ['--endpoint', endpoint]),
-    ...['--from', instantText(range.start), '--to', instantText(range.end)],
+    ...(range === undefined ? [] : ['--from', instantText(range.start), '--to', instantText(range.end)]),
   ];
   return words.map(shellWord).join(' ');
 }

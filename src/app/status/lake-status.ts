@@ -144,7 +144,7 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
 const pipelineNames = allPipelines.map(({ name }) => name);
 
 /** The range that a run was asked for. */
-function rangeOf({ from, to }: LastRun): Window {
+export function rangeOf({ from, to }: LastRun): Window {
   return { start: Date.parse(from), end: Date.parse(to) };
 }
 

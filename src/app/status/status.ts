@@ -27,6 +27,7 @@ import {
   type PipelineStatus,
   type TableStatus,
 } from './lake-status.js';
+import { besideEndpoint, besidePipelines, firstLoad, nextSync, type Suggestion } from './suggestions.js';
 
 export interface StatusOptions extends RangeOptions {
   readonly lake: string;
@@ -75,14 +76,21 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
     const { lake: location, pipelineFolder } = options;
     return accountStatus({ lake, location, account, range, lastRun, died: runs.died, pipelineFolder });
   });
-  const first = statuses.length > 0 ? undefined : firstCommand(options);
+  const where = { lake: options.lake, pipelineFolder: options.pipelineFolder, lastRun };
+  const known = firstLoad(options.account, [...runs.active, ...runs.died], where);
+  const first = statuses.length > 0 ? undefined : (known ?? demoLoad(options.lake));
   switch (options.format) {
     case 'table': {
       const style = { width: terminalWidth(output) ?? defaultWidth, color: options.color };
       const text = (of: AccountStatus) => `${accountText(of, style)}\n${commandText(of, options, lastRun, now)}\n`;
       const held = `${options.lake} holds nothing${options.account === undefined ? '' : ` of ${options.account}`} yet.`;
-      const emptyText = `${printable(held)} Load it with\n  ${printable(first ?? '')}\n\n`;
-      const texts = [...(first === undefined ? statuses.map(text) : [emptyText]), runsText(runs), lastRunText(lastRun)];
+      const emptyText = (of: Suggestion) => `${printable(held)} Load it with\n  ${suggestionText(of)}\n\n`;
+      const texts = [
+        ...(first === undefined ? statuses.map(text) : [emptyText(first)]),
+        runsText(runs),
+        // What died is the last word then.
+        lastRun === undefined && runs.died.length > 0 ? '' : lastRunText(lastRun),
+      ];
       await writeText(output, texts, { isColoured: options.color });
       break;
     }
@@ -92,7 +100,7 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
         at: isoInstant(now),
         runs: [...runs.active.map(runObject('active')), ...runs.died.map(runObject('died'))],
         last_run: lastRun ?? null,
-        command: first ?? null,
+        command: first?.command ?? null,
         accounts: statuses.map((of) => accountObject(of, now)),
       };
       await writeText(output, [`${JSON.stringify(object, undefined, 2)}\n`]);
@@ -103,11 +111,13 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
     case 'ndjson':
       await writeRows(output, options.format, dayColumns, chunksOf(...statuses.map(dayRows)));
   }
-  for (const { account, coveredTo } of statuses) {
-    const failure = lagFailure(coveredTo, maxLagMs, now, `account ${account}`);
+  for (const of of statuses) {
+    const about = { whose: `account ${of.account}`, remedy: remedyText(nextSync(of, where)) };
+    const failure = lagFailure(of.coveredTo, maxLagMs, now, about);
     if (failure !== undefined) throw failure;
   }
-  const failure = statuses.length === 0 ? lagFailure(undefined, maxLagMs, now) : undefined;
+  const remedy = known === undefined ? 'load it first' : remedyText(known);
+  const failure = statuses.length === 0 ? lagFailure(undefined, maxLagMs, now, { remedy }) : undefined;
   if (failure !== undefined) throw failure;
 }
 
@@ -148,9 +158,21 @@ function runObject(state: 'active' | 'died'): (lease: Lease) => unknown {
   });
 }
 
-function firstCommand({ lake, account }: StatusOptions): string {
-  const words = ['ledgerlake', 'backfill', '--lake', lake, ...(account === undefined ? [] : ['--account', account])];
-  return words.map(shellWord).join(' ');
+/** What loads into a lake of which nothing is known. */
+function demoLoad(lake: string): Suggestion {
+  return {
+    command: ['ledgerlake', 'backfill', '--lake', lake].map(shellWord).join(' '),
+    beside: ['which loads a made-up seller unless an account is configured, or named by --account and --endpoint'],
+  };
+}
+
+function suggestionText({ command, beside }: Suggestion): string {
+  return [command, ...beside].map(printable).join('\n');
+}
+
+/** The same within a line. */
+function remedyText({ command, beside }: Suggestion): string {
+  return [`run \`${command}\``, ...beside].join(', ');
 }
 
 function commandText(
@@ -163,14 +185,11 @@ function commandText(
     const what = unused.length === 0 ? 'everything in the range' : 'what it has begun with';
     return `No gap: ${what} is loaded, up to ${formatSpan(now - range.end)} ago.\n`;
   }
-  const lines = [
-    ...(!isCustomOnly && needsEndpoint(account, lastRun) ? ['beside the --endpoint that serves the account'] : []),
-    ...(lackingCustom.length > 0 && pipelineFolder === undefined
-      ? [`beside the --pipelines that defines ${lackingCustom.join(', ')}, unless it is configured`]
-      : []),
+  const beside = [
+    ...(!isCustomOnly && needsEndpoint(account, lastRun) ? [besideEndpoint] : []),
+    ...(lackingCustom.length > 0 && pipelineFolder === undefined ? [besidePipelines(lackingCustom)] : []),
   ];
-  const hint = lines.map((line) => `\n${printable(line)}`).join('');
-  return `To load ${unfinished.length > 0 ? 'the rest' : 'the gaps'}:\n  ${printable(command)}${hint}\n`;
+  return `To load ${unfinished.length > 0 ? 'the rest' : 'the gaps'}:\n  ${suggestionText({ command, beside })}\n`;
 }
 
 function accountObject(of: AccountStatus, now: number): unknown {

@@ -47,21 +47,26 @@ export function lakeCoveredTo(
   return Math.min(...covered.filter((instant) => instant !== undefined));
 }
 
-/** The failure of a sync whose lake is older than it may be; undefined where it isn't. */
+/**
+ * The failure of a sync, or of a status, whose lake is older than it may be; undefined where it isn't.
+ *
+ * @param about whose age it is and what helps; left out: the lake's, after a sync
+ */
 export function lagFailure(
   covered: number | undefined,
   maxLagMs: number | undefined,
   now: number,
-  whose = 'it',
+  about: { readonly whose?: string; readonly remedy?: string } = {},
 ): LedgerlakeError | undefined {
   if (maxLagMs === undefined || (covered !== undefined && now - covered <= maxLagMs)) return undefined;
+  const { whose = 'it', remedy = 'run again' } = about;
   const found =
     covered === undefined
       ? `${whose} holds nothing with a date`
       : `${whose} is ${formatSpan(now - covered)} old: it holds everything up to ${shortInstant(covered)}`;
   return new LedgerlakeError(
     'LAKE_LAG',
-    `expected the lake to be at most ${formatSpan(maxLagMs)} old, ${found}; run again, or allow more with --max-lag`,
+    `expected the lake to be at most ${formatSpan(maxLagMs)} old, ${found}; ${remedy}, or allow more with --max-lag`,
   );
 }
 

@@ -1,11 +1,11 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { status, type StatusOptions } from '../../../src/app/status/status.js';
 import { isFormat } from '../../../src/core/text/formats.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
-import { acquireLease, leasePath } from '../../../src/lake/upkeep/leases.js';
+import { acquireLease, leasePath, type RunPurpose } from '../../../src/lake/upkeep/leases.js';
 import { HandClock } from '../../core/clock.js';
 import { Kept } from '../../core/text/streams.js';
 import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
@@ -187,6 +187,7 @@ describe('a lake without anything in it', () => {
     const text = await shown({ ...gaps, root }, { lake: inside });
     expect(text).toContain('holds nothing yet. Load it with\n  ledgerlake backfill --lake ');
     expect(text).toContain(String.raw`it'\''s here'`);
+    expect(text).toContain('\nwhich loads a made-up seller unless an account is configured, or named by ');
     expect(readdirSync(join(root, '..'))).toEqual(before);
     expect(readdirSync(inside)).toEqual([]);
     const json: unknown = JSON.parse(await shown({ ...gaps, root }, { format: 'json' }));
@@ -194,7 +195,10 @@ describe('a lake without anything in it', () => {
   });
 
   test('of the account says so', async () => {
-    expect(await shown(gaps, { account: 'other' })).toContain('holds nothing of other yet.');
+    expect((await shown(gaps, { account: 'other' })).replaceAll(gaps.root, 'LAKE')).toContain(
+      'LAKE holds nothing of other yet. Load it with\n  ledgerlake backfill --lake LAKE --account other\n' +
+        'beside the --endpoint that serves the account\n',
+    );
     expect(await shown(gaps, { account: 'shop' })).toBe(await shown(gaps));
   });
 });
@@ -257,11 +261,105 @@ describe('runs', () => {
   });
 });
 
+describe('a lake whose first run came to nothing', () => {
+  let lake: LoadedLake;
+  beforeEach(() => {
+    extra = gaps.copy();
+    rmSync(extra.root, { recursive: true });
+    mkdirSync(extra.root);
+    lake = extra;
+  });
+
+  const both = ['financial-event-groups', 'financial-events', 'group-events', 'transactions'];
+
+  async function die(purpose: RunPurpose): Promise<void> {
+    const lease = await acquireLease(diskStore(lake.root), lake.clock, purpose);
+    await lease.release();
+    const killed = { host: 'h', machine: 'm', pid: 1, start: '0', startedAt: 0, renewedAt: 0, purpose };
+    writeFileSync(join(lake.root, leasePath(lease.id)), JSON.stringify(killed));
+  }
+
+  const suggested = async (more: Partial<StatusOptions> = {}) =>
+    (await shown(lake, more)).replaceAll(lake.root, 'LAKE').split('\n\n')[0];
+
+  test.each<[string, readonly string[], string, string]>([
+    ['both APIs', both, 'backfill --lake LAKE --account shop --api both', ''],
+    ['those of v0', both.slice(0, 3), 'backfill --lake LAKE --account shop', ''],
+    ['one', ['transactions'], 'backfill transactions --lake LAKE --account shop', ''],
+    ['orders', ['order-events'], 'backfill order-events --lake LAKE --account shop', 'beside its --orders\n'],
+  ])('as it was killed: the command has its account and its pipelines, %s', async (_, pipelines, command, more) => {
+    await die({ command: 'backfill', account: 'shop', pipelines });
+    expect(await suggested()).toBe(
+      `LAKE holds nothing yet. Load it with\n  ledgerlake ${command}\nbeside the --endpoint that serves the account\n` +
+        `${more}beside its --from and --to, if it had any`,
+    );
+    const text = await shown(lake);
+    expect(text).toContain('Died: backfill of shop, process 1 on h');
+    expect(text).not.toContain('Last run:');
+    await expect(shown(lake, { maxLag: '1d' })).rejects.toMatchObject({
+      code: 'LAKE_LAG',
+      message: expect.stringMatching(
+        / date; run `ledgerlake backfill .*--account shop.*`, beside the --endpoint that serves the account/,
+      ) as string,
+    });
+  });
+
+  test('of pipelines of its own: no endpoint, and the folder where it is known', async () => {
+    await die({ command: 'sync', account: 'depot', pipelines: ['shipments'] });
+    const command = '  ledgerlake backfill shipments --lake LAKE --account depot';
+    expect(await suggested()).toBe(
+      `LAKE holds nothing yet. Load it with\n${command}\nbeside the --pipelines that defines shipments, unless it is configured`,
+    );
+    expect(await suggested({ pipelineFolder: 'mine' })).toContain(`${command} --pipelines mine`);
+  });
+
+  test('as it failed: the command has its endpoint, and the range of a backfill', async () => {
+    const run = JSON.parse(readFileSync(join(gaps.root, '_last-run.json'), 'utf8')) as object;
+    const leave = (more: object) => {
+      const left = { ...run, status: 'failed', failure: 'away', pipelines: {}, endpoint: 'https://h', ...more };
+      writeFileSync(join(lake.root, '_last-run.json'), JSON.stringify(left));
+    };
+    leave({ asked: both.slice(0, 3) });
+    const command = '  ledgerlake backfill --lake LAKE --account shop --endpoint https://h';
+    const range = '--from 2025-02-27T06:00:00Z --to 2025-03-08';
+    expect(await suggested()).toBe(`LAKE holds nothing yet. Load it with\n${command} ${range}`);
+    leave({ command: 'sync', asked: ['financial-event-groups', 'transactions'] });
+    expect(await suggested()).toBe(
+      `LAKE holds nothing yet. Load it with\n${command.replace(' --end', ' --api 2024-06-19 --end')}`,
+    );
+    expect(await suggested({ account: 'other' })).toContain(
+      '  ledgerlake backfill --lake LAKE --account other\nbeside',
+    );
+    // A note that somebody else has written brings no options.
+    leave({ account: '--config=theirs' });
+    expect(await suggested()).toContain('  ledgerlake backfill --lake LAKE\nwhich loads a made-up seller');
+    leave({ asked: ['--config=theirs'] });
+    expect(await suggested()).toContain('  ledgerlake backfill --lake LAKE\nwhich loads a made-up seller');
+  });
+
+  test('is not told to run again by --max-lag where nothing is known', async () => {
+    await expect(shown(lake, { maxLag: '1d' })).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /holds nothing with a date; load it first, or allow more with --max-lag$/,
+      ) as string,
+    });
+  });
+});
+
 test('--max-lag fails where an account has nothing that new, when all is written', async () => {
   await expect(shown(gaps, { maxLag: '1h' })).rejects.toMatchObject({
     ...{ code: 'LAKE_LAG', exitCode: 1 },
     message: expect.stringMatching(/at most 1 h.* old, account shop is .* up to 2025-02-25/) as string,
   });
+  const late = await shown(gaps, { maxLag: '1h' }).catch((error: unknown) => String(error));
+  expect(late.replaceAll(gaps.root, 'LAKE').replaceAll(/127\.0\.0\.1:\d+/g, 'HOST')).toMatch(
+    /; run `ledgerlake sync --lake LAKE --account shop --endpoint http:\/\/HOST`, or allow more with --max-lag$/,
+  );
+  extra = gaps.copy();
+  rmSync(join(extra.root, '_last-run.json'));
+  await expect(shown(extra, { maxLag: '1h' })).rejects.toThrow(
+    / --account shop`, beside the --endpoint that serves the account, or allow more with --max-lag$/,
+  );
   expect(await shown(gaps, { maxLag: '100d' })).toContain('shop, 2025-02-20');
   await expect(shown(gaps, { maxLag: 'soon' })).rejects.toMatchObject({ code: 'USAGE' });
   const { accounts } = JSON.parse(await shown(gaps, { format: 'json' })) as { accounts: { lag_seconds: number }[] };

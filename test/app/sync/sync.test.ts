@@ -245,6 +245,7 @@ describe('--max-lag', () => {
     expect((await synced({ ...given, maxLag: '10m' }, { clock })).failure).toBeUndefined();
     const late = await synced({ ...given, maxLag: '1m' }, { clock });
     expect(late.failure).toMatchObject({ code: 'LAKE_LAG', exitCode: 1 });
+    expect(String(late.failure)).toMatch(/; run again, or allow more with --max-lag$/);
     expect(String(late.failure)).toContain('it is 5 min old: it holds everything up to 2026-03-20T01:55:00Z');
     expect(late.summary).toMatchObject({ status: 'failed', lag_seconds: 300 });
   });

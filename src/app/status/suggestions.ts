@@ -1,0 +1,104 @@
+import { defaultPipelines, pipelineNamed } from '../../../pipelines/all-pipelines.js';
+import type { LastRun } from '../../lake/upkeep/last-run.js';
+import type { Lease } from '../../lake/upkeep/leases.js';
+import { apis, defaultApi, type Api } from '../../sources/finances/selling-partner/apis.js';
+import { loadCommand } from '../command-text.js';
+import { accountPattern } from '../configuration/account.js';
+import { withNeeds } from '../configuration/chosen-pipelines.js';
+import { needsEndpoint, rangeOf, type AccountStatus } from './lake-status.js';
+
+/** A command, to be pasted into a shell, and what only the user can add. */
+export interface Suggestion {
+  readonly command: string;
+  /** Each as `beside the --endpoint …`. */
+  readonly beside: readonly string[];
+}
+
+interface Where {
+  readonly lake: string;
+  readonly pipelineFolder?: string | undefined;
+  readonly lastRun: LastRun | undefined;
+}
+
+interface BegunRun {
+  readonly command: string;
+  readonly account: string;
+  readonly startedAt: number;
+  readonly pipelines: readonly string[];
+  readonly range?: LastRun;
+}
+
+/**
+ * What loads into a lake that holds nothing yet, or nothing of `account`: what the newest run was asked for that began on it.
+ * Undefined where no run has left word, and no account is named.
+ */
+export function firstLoad(account: string | undefined, leases: readonly Lease[], where: Where): Suggestion | undefined {
+  const { lastRun } = where;
+  const begun: BegunRun[] = leases.flatMap(({ startedAt, purpose }) =>
+    purpose?.account === undefined ? [] : [{ ...purpose, account: purpose.account, startedAt }],
+  );
+  if (lastRun !== undefined) {
+    const { command, account: whose, startedAt, asked = [] } = lastRun;
+    const range = command === 'backfill' ? { range: lastRun } : {};
+    begun.push({ command, account: whose, startedAt: Date.parse(startedAt), pipelines: asked, ...range });
+  }
+  const newest = begun
+    // Whoever hands over a lake may have written its notes: no word of them becomes an option.
+    .filter((run) => accountPattern.test(run.account) && run.pipelines.every((name) => /^\w/.test(name)))
+    .filter((run) => account === undefined || run.account === account)
+    .toSorted((a, b) => b.startedAt - a.startedAt)[0];
+  const whose = account ?? newest?.account;
+  if (whose === undefined) return undefined;
+  const { command, beside } = suggestion('backfill', whose, newest?.pipelines ?? [], where, newest?.range);
+  const hasUnknownRange = newest?.command === 'backfill' && newest.range === undefined;
+  return { command, beside: [...beside, ...(hasUnknownRange ? ['beside its --from and --to, if it had any'] : [])] };
+}
+
+/** What brings an account of a lake up to date. */
+export function nextSync({ account, pipelines }: AccountStatus, where: Where): Suggestion {
+  const names = pipelines.filter(({ loadKey }) => loadKey !== 'order').map(({ pipeline }) => pipeline);
+  return suggestion('sync', account, names, where);
+}
+
+function suggestion(
+  command: 'backfill' | 'sync',
+  account: string,
+  names: readonly string[],
+  { lake, pipelineFolder, lastRun }: Where,
+  range?: LastRun,
+): Suggestion {
+  const custom = names.filter((name) => pipelineNamed(name) === undefined);
+  const isCustomOnly = names.length > 0 && custom.length === names.length;
+  const endpoint = lastRun?.account === account ? (lastRun.endpoint ?? undefined) : undefined;
+  return {
+    command: loadCommand(command, {
+      ...chosen(names),
+      lake,
+      account,
+      endpoint: isCustomOnly ? undefined : endpoint,
+      pipelineFolder: custom.length > 0 ? pipelineFolder : undefined,
+      range: range && rangeOf(range),
+    }),
+    beside: [
+      ...(!isCustomOnly && needsEndpoint(account, lastRun) ? [besideEndpoint] : []),
+      ...(custom.length > 0 && pipelineFolder === undefined ? [besidePipelines(custom)] : []),
+      ...(names.some((name) => pipelineNamed(name)?.loadKey === 'order') ? ['beside its --orders'] : []),
+    ],
+  };
+}
+
+export const besideEndpoint = 'beside the --endpoint that serves the account';
+
+export function besidePipelines(custom: readonly string[]): string {
+  return `beside the --pipelines that defines ${custom.join(', ')}, unless it is configured`;
+}
+
+/** How a command asks for these pipelines: by nothing, by their API, or by name. */
+function chosen(names: readonly string[]): { readonly pipelines: readonly string[]; readonly api: Api | undefined } {
+  const api = apis.find((name) => {
+    const defaults = new Set(withNeeds(defaultPipelines[name]).map((pipeline) => pipeline.name));
+    return defaults.size === names.length && names.every((asked) => defaults.has(asked));
+  });
+  if (api === undefined) return { pipelines: names, api };
+  return { pipelines: [], api: api === defaultApi ? undefined : api };
+}
