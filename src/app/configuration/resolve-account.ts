@@ -25,6 +25,8 @@ export interface ResolvedAccount {
 export interface AccountOptions {
   readonly account: string | undefined;
   readonly endpoint: string | undefined;
+  /** False where no request is sent, so that no secret is needed; left out: true. */
+  readonly sendsRequests?: boolean;
 }
 
 /**
@@ -44,7 +46,9 @@ export async function resolveAccount(
   refuseLogin(options.endpoint);
   if (endpoint === undefined && settings !== undefined) refuseWithoutEndpoint(config, settings);
   const account = readAccount(name, endpoint);
-  if (endpoint === undefined || settings === undefined) return { account, endpoint, signIn: undefined };
+  if (endpoint === undefined || settings === undefined || options.sendsRequests === false) {
+    return { account, endpoint, signIn: undefined };
+  }
   refuseForeignAddress(config, settings, options);
   const signIn = await readSignIn(config, environment, settings);
   if (signIn === undefined && settings.region !== undefined && options.endpoint === undefined) {

@@ -52,7 +52,7 @@ export const backfillCommand: CommandDefinition = {
     ['backfill financial-events --from 2025-01-01 --to 2025-02-01', 'one pipeline, one month'],
   ],
   run: async (given, context) => {
-    const options = await readBackfill(given);
+    const options = await readBackfill(given, !given.flag('dry-run'));
     if (given.flag('dry-run')) {
       const { plan } = await import('../../app/plan/plan.js');
       await plan(
@@ -68,10 +68,10 @@ export const backfillCommand: CommandDefinition = {
 };
 
 /** Throws a USAGE error for what is wrong in the command line, the environment or a file of the user's */
-async function readBackfill(given: Given) {
+async function readBackfill(given: Given, sendsRequests: boolean) {
   return {
     pipelines: given.all('PIPELINE'),
-    ...(await readSettings(given)),
+    ...(await readSettings(given, { sendsRequests })),
     to: given.text('to'),
     refresh: given.flag('refresh'),
     orders: await readOrdersFile(given),
@@ -109,7 +109,11 @@ export const planCommand: CommandDefinition = {
   ],
   run: async (given, context) => {
     const { plan } = await import('../../app/plan/plan.js');
-    const options = { ...(await readBackfill(given)), probe: given.flag('probe'), format: readFormat(given) };
+    const options = {
+      ...(await readBackfill(given, given.flag('probe'))),
+      probe: given.flag('probe'),
+      format: readFormat(given),
+    };
     await plan(options, readingContext(given, context));
     return 0;
   },

@@ -20,10 +20,13 @@ interface RunSettings extends Settings {
 
 /**
  * The settings and the account of a run: what the command line says goes before the environment, that before the
- * configuration. `asked`: the account in the place of the command line's. Throws a USAGE error for what is wrong in any of
- * them
+ * configuration. `asked`: the account in the place of the command line's; `sendsRequests`: false where no secret is needed.
+ * Throws a USAGE error for what is wrong in any of them
  */
-export async function readSettings(given: Given, asked = given.text('account')): Promise<RunSettings> {
+export async function readSettings(
+  given: Given,
+  { asked = given.text('account'), sendsRequests = true } = {},
+): Promise<RunSettings> {
   const { configuration, settings, resolveAccount, accountName, readOwnAccount } = await configured(given);
   const own = settings.pipelineFolder === undefined ? [] : await loadOwn(settings.pipelineFolder);
   const named = given.all('PIPELINE');
@@ -34,6 +37,7 @@ export async function readSettings(given: Given, asked = given.text('account')):
   const { account, endpoint, signIn, exposed } = await resolveAccount(configuration, process.env, {
     account: asked,
     endpoint: given.text('endpoint'),
+    sendsRequests,
   });
   return { ...settings, account, endpoint, signIn, exposed, startEmbedded, own };
 }

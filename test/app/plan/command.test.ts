@@ -45,3 +45,13 @@ test.each([
   expect(err.trimEnd().split('\n')).toHaveLength(1);
   expect(await readdir(folder)).toEqual([]);
 });
+
+test('where no request is sent, no credentials are needed', async () => {
+  const folder = await temporaryFolder();
+  expect(await builtCommand(['init', '--account', 'shop', '--region', 'eu'], { folder })).toMatchObject({ code: 0 });
+  expect(await builtCommand(['plan', ...range], { folder })).toMatchObject({ code: 0, err: '' });
+  expect(await builtCommand(['backfill', '--dry-run', ...range], { folder })).toMatchObject({ code: 0, err: '' });
+  const probe = await builtCommand(['plan', '--probe', ...range], { folder });
+  expect(probe).toMatchObject({ code: 2 });
+  expect(probe.err).toMatch(/LEDGERLAKE_CLIENT_ID_SHOP, which is not set/);
+});
