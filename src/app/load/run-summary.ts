@@ -170,7 +170,7 @@ export const warningTexts: Readonly<Record<string, string>> = {
   beyondHistory: 'ranges older than two years that came back empty (the service keeps about two years)',
   missingSettlements: 'places where the listing seems to leave settlements out, also when it was asked again',
   unreconciled: 'transactions whose breakdowns do not add up to their total (the total itself is net)',
-  repeated: 'transactions, payouts or summaries that came again in one answer (each counts once, as it came last)',
+  repeated: 'records that came again in one answer (each counts once, as it came last)',
   inexactAmounts: 'amounts that DECIMAL(18,6) cannot hold (see amount_text)',
 };
 

@@ -42,8 +42,8 @@ test('the summary for programs has all that the contract names, and says which s
 test.each(Object.keys(warningTexts))('what was noticed once is one: %s', (kind) => {
   const noticed = (times: number) =>
     warningLines([{ ...summary, warnings: new Map([[kind, new Map([['x', times]])]]) }]);
-  expect(noticed(1)[0]).toMatch(/^Noticed: 1 (?:event|amount|value|order|range|place|transaction) /);
-  expect(noticed(2)[0]).toMatch(/^Noticed: 2 (?:event|amount|value|order|range|place|transaction)s /);
+  expect(noticed(1)[0]).toMatch(/^Noticed: 1 (?:event|amount|value|order|range|place|transaction|record) /);
+  expect(noticed(2)[0]).toMatch(/^Noticed: 2 (?:event|amount|value|order|range|place|transaction|record)s /);
 });
 
 test('the summary for people fits 80 columns', () => {
