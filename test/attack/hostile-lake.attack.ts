@@ -154,6 +154,7 @@ async function seeded(): Promise<Seed> {
       ['sync', ...upstream('shop'), '--api', 'both'],
       ['compact'],
       ['rebuild'],
+      ['rebuild', '--log', '--yes'],
       ['forget', '--account', 'shop', '--yes'],
     ],
     requests: [
