@@ -20,9 +20,9 @@ export function payoutRow(payout: Json): Row {
   };
 }
 
-/** What a payout is known by when a page comes twice; undefined where it has no id. */
+/** What a payout is known by when a page comes twice; undefined where its id isn't one. */
 export function payoutKey(payout: Json): string | undefined {
-  return payout.at('id')?.text;
+  return identifier(payout.at('id'));
 }
 
 /** A summary of a settlement as a row of `settlement_summaries` (Finances 2024-06-19, `Summary`). */
@@ -36,10 +36,17 @@ export function summaryRow(settlement: string, summary: Json): Row {
   };
 }
 
-/** What a settlement's summary is known by when a page comes twice: its account, currency and period. */
-export function summaryKey(summary: Json): string {
-  const fields = [['partnerMetadata'], ['netProceeds', 'currencyCode'], ['periodStart']];
-  return fields.map((field) => summary.at(...field)?.raw).join(' ');
+/** What a settlement's summary is known by when a page comes twice: its account, currency and period; undefined without a period. */
+export function summaryKey(summary: Json): string | undefined {
+  const start = identifier(summary.at('periodStart'));
+  if (start === undefined) return undefined;
+  const fields = [['partnerMetadata'], ['netProceeds', 'currencyCode']];
+  return [start, ...fields.map((field) => summary.at(...field)?.raw)].join(' ');
+}
+
+/** Nothing but a text says that two records are one: what is missing or odd is so in records that differ. */
+function identifier(value: Json | undefined): string | undefined {
+  return value?.kind === 'string' && value.text !== '' ? value.text : undefined;
 }
 
 function amountOf(record: Json, field: string, column: string): Row {
