@@ -1,8 +1,8 @@
-import { appendFile, chmod, mkdir, readFile } from 'node:fs/promises';
+import { appendFile, chmod, readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { messageOf } from '../../core/errors.js';
-import { replaceFile } from '../../core/io/files.js';
+import { makeFolders, replaceFile } from '../../core/io/files.js';
 
 /** So many lines are kept. */
 export const historyLines = 1000;
@@ -74,7 +74,7 @@ function recalled(lines: readonly string[]): readonly string[] {
 
 /** The lines, oldest first. */
 async function readHistory(path: string): Promise<readonly string[]> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await makeFolders(dirname(path), 0o700);
   await appendFile(path, '', { mode: 0o600 });
   // It may have been made, or copied, with other rights.
   await chmod(path, 0o600);

@@ -1,5 +1,5 @@
-import { readdir, constants, open, type FileHandle, rename, rm, writeFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { readdir, constants, mkdir, open, type FileHandle, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 
 /** Files and folders whose names begin as typed, as they would be typed: folders end in a slash. None where there is no folder. */
 export async function fileNames(typed: string): Promise<readonly string[]> {
@@ -10,6 +10,44 @@ export async function fileNames(typed: string): Promise<readonly string[]> {
     .filter(({ name }) => name.startsWith(begun) && (begun !== '' || !name.startsWith('.')))
     .map((entry) => `${folder}${entry.name}${entry.isDirectory() ? '/' : ''}`)
     .toSorted();
+}
+
+/**
+ * Makes a folder with those on the way to it; the first one that wasn't there, or undefined where all of them were. One by one,
+ * as Node's own recursive `mkdir` never ends where a folder that exists says ENOENT to a new one, as /proc does. Throws what
+ * the system has against it
+ */
+export async function makeFolders(folder: string, mode = 0o777): Promise<string | undefined> {
+  if (await isFolder(folder)) return undefined;
+  const missing = [resolve(folder)];
+  for (let at = dirname(resolve(folder)); !(await isThere(at)); at = dirname(at)) missing.push(at);
+  for (const path of missing.toReversed()) {
+    try {
+      await mkdir(path, { mode });
+    } catch (error) {
+      const isTaken = error instanceof Error && 'code' in error && error.code === 'EEXIST';
+      if (!isTaken) throw error;
+      // Another process may have made it. Of a link that leads nowhere the system says more about the whole path.
+      if (!(await isFolder(path))) await mkdir(folder, { mode });
+    }
+  }
+  return missing.at(-1);
+}
+
+function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}
+
+/** Whether there is something, or it can't be told; so also for the root of the file system. */
+function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    (error: unknown) =>
+      dirname(path) === path || !(error instanceof Error && 'code' in error && error.code === 'ENOENT'),
+  );
 }
 
 /**

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../core/clock.js';
-import { readPlainFile, replaceFile } from '../../core/io/files.js';
+import { makeFolders, readPlainFile, replaceFile } from '../../core/io/files.js';
 import { isAlive, temporaryNames, thisWriter, writerOf } from '../../lake/store/writer-name.js';
 
 /** A page as it was received. */
@@ -101,7 +101,7 @@ export async function openJournal({ folder, clock, cursorLifeMs, warn }: Journal
           pages: 0,
         };
         if (!entries.has(query)) {
-          await mkdir(entry.folder, { recursive: true, mode: 0o700 });
+          await makeFolders(entry.folder, 0o700);
           entries.set(query, entry);
         }
         const path = join(entry.folder, `${String(entry.pages).padStart(5, '0')}.page`);

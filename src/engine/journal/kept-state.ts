@@ -1,6 +1,5 @@
-import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { readPlainFile, replaceFile } from '../../core/io/files.js';
+import { makeFolders, readPlainFile, replaceFile } from '../../core/io/files.js';
 
 /** Values by name that are kept between runs. They are a cache, and may be deleted at any time. */
 export interface KeptState<T> {
@@ -29,7 +28,7 @@ export async function openKeptState<T>(
   warn: (reason: unknown) => void,
 ): Promise<KeptState<T>> {
   const save = async (values: Readonly<Record<string, T>>): Promise<void> => {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await makeFolders(dirname(path), 0o700);
     await replaceFile(path, JSON.stringify(values), 0o600);
   };
   return keptState(await valuesIn(path, isValue), save, warn);

@@ -1,9 +1,9 @@
 import { link, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Clock, systemClock } from '../../core/clock.js';
-import { readPart } from '../../core/io/files.js';
+import { makeFolders, readPart } from '../../core/io/files.js';
 import { codeOf, diskFailure } from './disk-failure.js';
-import { makeFolders, removeEmptyPartitions, listFiles, refuseLinkedFolder, refuseLinks } from './disk-folders.js';
+import { removeEmptyPartitions, listFiles, refuseLinkedFolder, refuseLinks } from './disk-folders.js';
 import { type Store, checkFolder, checkPath, checkRange, sliceOf, temporaryFolder } from './store.js';
 import { type Writer, isAlive, temporaryNames, thisWriter, writerOf } from './writer-name.js';
 import { dayMs } from '../../core/windows.js';
