@@ -115,7 +115,18 @@ describe('bad input is one line, with the right exit code, and nothing is touche
       /no\/such\/file/,
     ],
     ['a port that is none', 2, ['serve', '--port', 'http'], /--port/],
-    ['a format that is none', 2, ['sql', '--format', 'xml', 'SELECT 1'], /format/],
+    [
+      'a format that is none',
+      2,
+      ['sql', '--format', 'jsn', 'SELECT 1'],
+      /expected --format to be one of table, json, .*, got "jsn"; did you mean json\? see ledgerlake sql --help/,
+    ],
+    [
+      'a country in the place of its region',
+      2,
+      ['init', '--region', 'us', '--config', 'LAKE'],
+      /expected --region to be one of na, eu, fe, .*, got "us"; did you mean na\? see ledgerlake init --help/,
+    ],
   ])('%s', async (_what, code, words, message) => {
     const folder = await temporaryFolder();
     const ended = await ledgerlake(words.map((word) => (word === 'LAKE' ? join(folder, 'lake') : word)));

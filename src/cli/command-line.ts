@@ -15,6 +15,7 @@ import type { Stopping } from './options/stop-signals.js';
 import { systemClock } from '../core/clock.js';
 import type { CommandContext } from '../app/context.js';
 import { LedgerlakeError, usageError } from '../core/errors.js';
+import { nearestRegion } from '../app/configuration/account.js';
 import { nearestName } from '../core/text/fault-line.js';
 import { version } from '../core/version.js';
 
@@ -111,6 +112,15 @@ function parserFault(message: string, words: readonly string[]): string {
     const nearest = nearestName(unknown, names);
     const hint = nearest === undefined ? '' : `did you mean ${isOption ? '--' : ''}${nearest}? `;
     return `expected ${isOption ? 'an option' : 'a command'}, got ${dashes}${unknown}; ${hint}${help}`;
+  }
+  const [, chosen = '', got = '', offered] =
+    /^Invalid values: Argument: (\S+), Given: (.*?), Choices: ("[^"]*"(?:, "[^"]*")*)/.exec(message) ?? [];
+  if (offered !== undefined) {
+    const choices = offered.replaceAll('"', '').split(', ');
+    const last = got.split(', ').at(-1) ?? '';
+    const nearest = chosen === 'region' ? nearestRegion(last.replaceAll('"', '')) : nearestName(last, choices);
+    const hint = nearest === undefined ? '' : `did you mean ${nearest}? `;
+    return `expected --${chosen} to be one of ${choices.join(', ')}, got ${last}; ${hint}${help}`;
   }
   const [, option] = /^Not enough arguments following: (.*)$/.exec(message) ?? [];
   return option === undefined ? `${message}; ${help}` : `expected a value behind --${option}, got none; ${help}`;

@@ -1,7 +1,12 @@
 import { shellWord } from '../command-text.js';
 import { rm, writeFile } from 'node:fs/promises';
-import { nearestName } from '../../core/text/fault-line.js';
-import { regionNames, type Region, readAccountName, defaultTokenEndpoint } from '../configuration/account.js';
+import {
+  nearestRegion,
+  regionNames,
+  type Region,
+  readAccountName,
+  defaultTokenEndpoint,
+} from '../configuration/account.js';
 import { messageOf, usageError } from '../../core/errors.js';
 import type { CommandContext } from '../context.js';
 import { configurationFile } from '../configuration/read-configuration.js';
@@ -55,7 +60,7 @@ async function answer(ask: InitOptions['ask'], question: string, preset: string)
 function readRegion(text: string): Region {
   const known = regionNames.find((region) => region === text);
   if (known !== undefined) return known;
-  const nearest = nearestName(text, regionNames);
+  const nearest = nearestRegion(text);
   const hint = nearest === undefined ? 'choose one' : `did you mean ${nearest}?`;
   throw usageError(`expected a region (${regionNames.join(', ')}), got ${JSON.stringify(text)}: ${hint}`);
 }

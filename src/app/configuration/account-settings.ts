@@ -1,10 +1,9 @@
 import { usageError } from '../../core/errors.js';
-import { demoAccount, defaultTokenEndpoint, regionNames, regions, type Region } from './account.js';
+import { demoAccount, defaultTokenEndpoint, nearestRegion, regionNames, regions, type Region } from './account.js';
 import { Secret } from '../../engine/auth/secret.js';
 import { isTokenAddress, tokenAddress, isBaseAddress } from '../../engine/http/address.js';
 import type { Configuration, SecretSource } from './configuration.js';
 import { variableOf, type Environment } from '../../core/environment.js';
-import { nearestName } from '../../core/text/fault-line.js';
 
 /** A secret that is set, not read yet. */
 export interface PlacedSecret {
@@ -136,7 +135,7 @@ export function checkVariables(environment: Environment): void {
 function readRegion(name: string, text: string): Region {
   const known = regionNames.find((region) => region === text);
   if (known !== undefined) return known;
-  const nearest = nearestName(text, regionNames);
+  const nearest = nearestRegion(text);
   const hint = nearest === undefined ? 'correct it' : `did you mean ${nearest}?`;
   throw usageError(`expected ${name} to be one of ${regionNames.join(', ')}, got something else: ${hint}`);
 }

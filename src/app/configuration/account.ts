@@ -1,4 +1,5 @@
 import { usageError } from '../../core/errors.js';
+import { nearestName } from '../../core/text/fault-line.js';
 
 /** The account of the embedded service's made-up seller. */
 export const demoAccount = 'demo';
@@ -70,6 +71,23 @@ export const regions = {
 export type Region = keyof typeof regions;
 
 export const regionNames = Object.keys(regions) as Region[];
+
+/** Marketplaces by the region that serves them: what users write in its place. */
+const marketplaces: Readonly<Partial<Record<Region, readonly string[]>>> = {
+  na: ['us', 'usa', 'ca', 'mx', 'br', 'us-east-1', 'america', 'north-america'],
+  eu: [
+    ...['uk', 'gb', 'de', 'fr', 'it', 'es', 'nl', 'be', 'ie', 'pl', 'se', 'tr', 'ae', 'sa', 'eg', 'za', 'in'],
+    ...['eu-west-1', 'europe'],
+  ],
+  fe: ['jp', 'au', 'sg', 'us-west-2', 'asia', 'far-east'],
+};
+
+/** The region that another word most likely stands for: `us`, `UK`, `EU`; undefined where none is near. */
+export function nearestRegion(given: string): Region | undefined {
+  const word = given.trim().toLowerCase().replaceAll(/[ _]/g, '-');
+  const nearest = nearestName(word, regionNames);
+  return regionNames.find((region) => marketplaces[region]?.includes(word) === true || region === nearest);
+}
 
 /** Hosts of the service and of its sign-in: to these a secret of the user's goes, whoever names them. */
 export const knownHosts: ReadonlySet<string> = new Set([

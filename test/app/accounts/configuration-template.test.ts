@@ -1,6 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { nearestRegion } from '../../../src/app/configuration/account.js';
 import { init, commentedConfiguration } from '../../../src/app/accounts/configuration-template.js';
 import {
   parseConfiguration,
@@ -88,6 +89,17 @@ test('asks where there is somebody, and keeps to the example where there is no a
   expect(await readFile(file, 'utf8')).toBe(commentedConfiguration({ account: 'north', region: 'eu' }));
   await writeFile(file, 'mine');
   await expect(init({ file, account: 'a', region: 'eu' }, { print: () => undefined })).rejects.toThrow(/there is one/);
+});
+
+test.each([
+  ['us', 'na'],
+  ['Germany', undefined],
+  ['DE', 'eu'],
+  ['us-west-2', 'fe'],
+  ['EU', 'eu'],
+  ['sandbox na', 'sandbox-na'],
+])('takes the region %s for %s', (text, region) => {
+  expect(nearestRegion(text)).toBe(region);
 });
 
 /** The keys of an object in the schema. */
