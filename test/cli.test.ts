@@ -63,6 +63,13 @@ describe('help', () => {
     for (const command of ['backfill', 'sync', 'serve', 'sql']) expect(out).toContain(`ledgerlake ${command}`);
   });
 
+  test('goes to standard error where no command is named, and the exit code is 2', async () => {
+    const { out: help } = await ledgerlake(['--help']);
+    const { code, out, err } = await ledgerlake([]);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toBe(`${help}\nledgerlake: USAGE: expected a command, got none; see ledgerlake --help\n`);
+  });
+
   test.each(['backfill', 'sync', 'serve', 'sql'])('of %s goes to standard output', async (command) => {
     const { code, out, err } = await ledgerlake([command, '--help']);
     expect({ code, err }).toEqual({ code: 0, err: '' });
@@ -76,7 +83,7 @@ describe('bad input is one line, with the right exit code, and nothing is touche
   const endpoint = ['--endpoint', 'http://127.0.0.1:9', '--account', 'shop'];
 
   test.each<[string, number, string[], RegExp]>([
-    ['no command', 2, [], /expected a command/],
+    ['no command', 2, ['--verbose=false'], /expected a command, got none; see ledgerlake --help/],
     ['an unknown command', 2, ['backfil'], /USAGE: expected a command, got backfil; did you mean backfill\?/],
     ['a command like no other', 2, ['nonsense'], /USAGE: expected a command, got nonsense; see ledgerlake --help/],
     ['help of an unknown command', 2, ['help', 'vrify'], /got vrify; did you mean verify\?/],

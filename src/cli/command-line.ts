@@ -185,6 +185,13 @@ async function helpFor(words: readonly string[]): Promise<string | undefined> {
   return command === undefined ? overallHelp(commands, width) : commandHelp(command, width);
 }
 
+/** For who names no command, and gets an error. */
+async function showCommands(): Promise<void> {
+  const { overallHelp } = await import('./help.js');
+  const width = Math.min(widest, process.stderr.columns || widest);
+  process.stderr.write(`${overallHelp(commands, width)}\n\n`);
+}
+
 /**
  * What was thrown outside of every promise, as an error for the user: the Parquet reader does that where bytes are damaged and
  * their checksum says otherwise. The lake stays whole, as after every crash.
@@ -251,6 +258,7 @@ export async function runCommandLine(words: readonly string[], { signal, allow }
       return;
     }
     const help = await helpFor(words);
+    if (words.length === 0) await showCommands();
     if (help !== undefined) process.stdout.write(`${help}\n`);
     else await parserOf(words, { clock: systemClock, signal, allow }).parseAsync();
     const failure = await output.end();
