@@ -119,10 +119,10 @@ export async function database(lake: string, clock: Clock, query?: string): Prom
   onTestFinished(() => {
     opened.close();
   });
-  const { tables, lakeFiles } = await openLakeReader(lake, clock);
+  const { tables, lakeFiles, firstLoad } = await openLakeReader(lake, clock);
   const named = tables.filter(({ name }) => query === undefined || new RegExp(`\\b${name}\\b`).test(query));
   await createViews(opened, named, await lakeFiles());
   if (query !== undefined) return opened;
-  for (const macro of [...asKnownMacros, ...viewStatements(tables)]) await opened.execute(macro);
+  for (const macro of [...asKnownMacros(firstLoad), ...viewStatements(tables)]) await opened.execute(macro);
   return opened;
 }

@@ -1,6 +1,6 @@
 import { isoInstant } from '../../core/numeric/instant.js';
 import { sqlType, type Column, type Table } from '../../core/columns/table.js';
-import { identifier, literal } from '../../core/duckdb/literals.js';
+import { identifier, literal, timestampLiteral } from '../../core/duckdb/literals.js';
 import { transactionEntries, transactions } from '../../sources/finances/api-2024-06-19/transaction-tables.js';
 import { entries, events } from '../../sources/finances/model/tables.js';
 import { attributesOf, entriesOf, ownColumns } from '../reconcile/event-history.js';
@@ -46,44 +46,41 @@ function identified({ name }: Column): string {
   return identifier(name);
 }
 
-function macro(main: Table, table: Table, packed: string): string {
+function macro(main: Table, table: Table, packed: string, firstLoad: number | undefined): string {
+  const since = firstLoad === undefined ? 'true' : `CAST(known_at AS TIMESTAMPTZ) >= ${timestampLiteral(firstLoad)}`;
   return (
     `CREATE OR REPLACE MACRO ${table.name}_as_known(known_at) AS TABLE ` +
-    `WITH after AS (${after(main)}), gone AS (${gone(main)}) SELECT rows.* FROM ${identifier(table.name)} AS rows ` +
+    `WITH after AS (${after(main)}), gone AS (${gone(main)}) SELECT * FROM (SELECT rows.* FROM ${identifier(table.name)} AS rows ` +
     "LEFT JOIN after USING (account, event_id) WHERE change_ IS DISTINCT FROM 'appeared' " +
-    `UNION ALL BY NAME ${vanished(table, packed)}`
+    `UNION ALL BY NAME ${vanished(table, packed)}) WHERE ${since}`
   );
-}
-
-/** For a main table and that of its entries. */
-function macrosOf(main: Table, derived: Table): readonly string[] {
-  return [macro(main, main, attributesOf(main)), macro(main, derived, entriesOf(derived))];
 }
 
 /**
  * `events_as_known(instant)`, `entries_as_known(instant)` and their twins for transactions: the rows of the tables as the
- * lake held them then, in SQL for DuckDB over the views of the same names. What a window held when it was read first
- * counts as known from its beginning, so that windows that were first read later are there too, without what appeared
- * in them.
+ * lake held them then, in SQL for DuckDB over the views of the same names. Before `firstLoad` (milliseconds since 1970), when
+ * the lake was first loaded, it held none. What a window held when it was read first counts as known since then, so that
+ * windows that were first read later are there too, without what appeared in them.
  */
-export const asKnownMacros: readonly string[] = [
-  ...macrosOf(events, entries),
-  ...macrosOf(transactions, transactionEntries),
-];
+export function asKnownMacros(firstLoad: number | undefined): readonly string[] {
+  return [
+    macro(events, events, attributesOf(events), firstLoad),
+    macro(events, entries, entriesOf(entries), firstLoad),
+    macro(transactions, transactions, attributesOf(transactions), firstLoad),
+    macro(transactions, transactionEntries, entriesOf(transactionEntries), firstLoad),
+  ];
+}
 
 /**
  * What is to be said of a statement that asks what was known before the lake was first loaded, at `firstLoad`
- * (milliseconds since 1970): then nothing was, and the rows are those of the first load. Undefined for any other.
+ * (milliseconds since 1970): nothing was, so there are no rows. Undefined for any other.
  */
 export function knownTooEarly(statement: string, firstLoad: number | undefined): string | undefined {
   for (const [, name = '', text = ''] of statement.matchAll(/(\w+_as_known)\s*\(\s*'([^']*)'/gi)) {
     const zoned = /(?:Z|[+-]\d\d(?::?\d\d)?)$/i.test(text) || !/\d:\d/.test(text) ? text : `${text}Z`;
     const instant = Date.parse(zoned.replace(' ', 'T'));
     if (firstLoad === undefined || Number.isNaN(instant) || instant >= firstLoad) continue;
-    return (
-      `${name}: this lake was first loaded at ${isoInstant(firstLoad)}, after ${isoInstant(instant)}: nothing was known then, ` +
-      'and the rows are those of the first load, as far as they stand unchanged'
-    );
+    return `${name}: this lake was first loaded at ${isoInstant(firstLoad)}, after ${isoInstant(instant)}, so there are no rows`;
   }
   return undefined;
 }

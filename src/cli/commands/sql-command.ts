@@ -37,7 +37,7 @@ export const sqlCommand: CommandDefinition = {
       location: lake,
       ...reader,
       noteOn: (statement) => knownTooEarly(statement, reader.firstLoad),
-      macros: [...asKnownMacros, ...viewStatements(reader.tables)],
+      macros: [...asKnownMacros(reader.firstLoad), ...viewStatements(reader.tables)],
       input: process.stdin,
       output: process.stdout,
       errorOutput: process.stderr,

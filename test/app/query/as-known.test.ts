@@ -42,7 +42,7 @@ test.each(['small files', 'merged files'])(
     if (kind === 'merged files') await compacted({ lake: small.lake }, { clock });
     const database = await openDatabase();
     await createViews(database, lakeTables, (await Lake.open(openStore(small.lake), tables, clock)).committedFiles());
-    for (const macro of asKnownMacros) await database.execute(macro);
+    for (const macro of asKnownMacros(Date.UTC(2026, 1, 1))) await database.execute(macro);
     for (const { day, events } of steps) {
       const known = `'${new Date(Date.UTC(2026, 1, day + 2)).toISOString()}'`;
       const rows = await database.rows(
@@ -65,6 +65,13 @@ test.each(['small files', 'merged files'])(
         `SELECT count(*)::INTEGER AS n FROM events_as_known(${known}) WHERE window_start <> '2026-01-08'`,
       );
       expect(others).toEqual({ n: 6 });
+    }
+    for (const name of ['events', 'entries']) {
+      const early = `SELECT * FROM ${name}_as_known('2026-01-31T23:59:59Z')`;
+      expect(await database.rows(`DESCRIBE ${early}`)).toEqual(
+        await database.rows(`DESCRIBE ${early.replace(/01-31.*Z/, '02-02')}`),
+      );
+      expect(await database.rows(early)).toEqual([]);
     }
     const now = 'SELECT * FROM events_as_known(now())';
     expect(await database.rows(`(${now} EXCEPT ALL FROM events) UNION ALL (FROM events EXCEPT ALL ${now})`)).toEqual(
@@ -104,7 +111,11 @@ test('transactions are as they were, each with its status and its amounts, also 
     await database.execute(`CREATE TABLE t${night} AS SELECT * FROM transactions WHERE ${loaded}`);
     await database.execute(`CREATE TABLE e${night} AS SELECT * FROM transaction_entries WHERE event_id IN (${events})`);
   }
-  for (const macro of asKnownMacros) await database.execute(macro);
+  for (const macro of asKnownMacros(begin)) await database.execute(macro);
+  const early = new Date(begin - 1000).toISOString();
+  for (const name of ['transactions', 'transaction_entries']) {
+    expect(await database.rows(`FROM ${name}_as_known('${early}')`)).toEqual([]);
+  }
   for (const night of nights) {
     const known = `'${new Date(begin + night * 86_400_000 + 3_600_000).toISOString()}'`;
     const then = `(SELECT * FROM transactions_as_known(${known}) WHERE ${loaded})`;
@@ -135,12 +146,16 @@ test('the documentation shows one', async () => {
   expect(await readFile('docs/queries.md', 'utf8')).toMatch(/```sql[^`]*entries_as_known\('/);
 });
 
+test('the lake knows when it was first loaded', async () => {
+  expect((await openLakeReader(small.lake, clock)).firstLoad).toBe(Date.UTC(2026, 1, 1));
+});
+
 test('an instant before the first load is said', () => {
   const first = Date.parse('2026-02-01T04:00:00Z');
   const early = "SELECT count(*) FROM entries_as_known('2026-01-31')";
   expect(knownTooEarly(early, first)).toBe(
-    'entries_as_known: this lake was first loaded at 2026-02-01T04:00:00.000Z, after 2026-01-31T00:00:00.000Z: nothing was ' +
-      'known then, and the rows are those of the first load, as far as they stand unchanged',
+    'entries_as_known: this lake was first loaded at 2026-02-01T04:00:00.000Z, after 2026-01-31T00:00:00.000Z, so there ' +
+      'are no rows',
   );
   expect(knownTooEarly("FROM events_as_known ( '2026-02-01 03:59:59' )", first)).toContain('events_as_known: ');
   for (const text of ['2026-02-01T04:00:00Z', '2026-02-01 04:00', '2026-02-01T06:00:00+02:00', 'now', '2027-01-01']) {

@@ -20,8 +20,9 @@ async function look(
   clock: ReturnType<typeof setClock>,
   viewed = lakeTables,
 ): Promise<void> {
-  await createViews(database, viewed, await (await openLakeReader(lake, clock)).lakeFiles());
-  for (const macro of asKnownMacros) {
+  const { lakeFiles, firstLoad } = await openLakeReader(lake, clock);
+  await createViews(database, viewed, await lakeFiles());
+  for (const macro of asKnownMacros(firstLoad)) {
     // A macro needs the tables that it reads.
     const [, table = ''] = /MACRO (\w+)_as_known/.exec(macro) ?? [];
     if (viewed.some(({ name }) => name === table)) await database.execute(macro);
