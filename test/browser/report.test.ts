@@ -148,6 +148,14 @@ test('on paper there are figures only: no contents, no closed entries, the wide 
   expect(await page.locator('nav').isVisible()).toBe(false);
   // A footer that is one would be printed on every page of a long table, below a part of what it sums up.
   expect(await page.evaluate(`getComputedStyle(document.querySelector('tfoot')).display`)).toBe('table-row-group');
+  // No heading stands alone at the foot of a page, nor a sum at the head of the next one.
+  const breaksOf = (selector: string, property: string) =>
+    page.evaluate<string[]>(
+      `[...new Set([...document.querySelectorAll(${JSON.stringify(selector)})].map((of) => getComputedStyle(of)[${JSON.stringify(property)}]))]`,
+    );
+  expect(await breaksOf('h2, h3, h4, caption, thead, dt, summary', 'breakAfter')).toEqual(['avoid']);
+  expect(await breaksOf('tfoot, tfoot tr', 'breakBefore')).toEqual(['avoid']);
+  expect(await breaksOf('figure, section[id$=-months] > .scroll', 'breakInside')).toEqual(['avoid']);
   expect(await page.locator('.settlements details[open]').isVisible()).toBe(true);
   expect(await page.locator('.settlements details:not([open])').first().isVisible()).toBe(false);
   expect(await page.evaluate('getComputedStyle(document.body).color')).toBe('rgb(0, 0, 0)');

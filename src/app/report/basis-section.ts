@@ -38,7 +38,7 @@ export function basisSection({ since, deferred }: BasisFigures): Html {
                 html`<li>
                   Deferred: <b>${shownIn(of.currency)(of.total)} ${currencyText(of.currency)}</b> of
                   ${formatCount(of.times, 'transaction')} is not paid yet, and in no other
-                  figure.${of.matures === null ? undefined : ` The last of it matures on ${of.matures.slice(0, 10)}.`}
+                  figure.${of.matures === null ? undefined : html` The last of it matures on <span class="date">${of.matures.slice(0, 10)}</span>.`}
                 </li>`,
             )}
           </ul>`
