@@ -50,5 +50,7 @@ async function folderAt(path: string): Promise<boolean> {
 }
 
 function missing(location: string, found: string): Error {
-  return usageError(`expected a lake at ${location}, ${found}: check --lake, or load one with \`ledgerlake backfill\``);
+  return usageError(
+    `expected a lake at ${location}, ${found}: check --lake, or load one there with \`ledgerlake backfill\` and the same --lake`,
+  );
 }

@@ -31,7 +31,7 @@ test.each([
   const refused = async (lake: string, found: string): Promise<void> => {
     const { code, out, err } = await builtCommand([...words, '--lake', lake], { folder });
     expect({ code, out }).toEqual({ code: 2, out: '' });
-    const what = `expected a lake at ${lake}, ${found}: check --lake, or load one with \`ledgerlake backfill\``;
+    const what = `expected a lake at ${lake}, ${found}: check --lake, or load one there with \`ledgerlake backfill\` and the same --lake`;
     expect(err).toBe(`ledgerlake: USAGE: ${what}\n`);
   };
   await Promise.all([

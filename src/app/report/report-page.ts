@@ -370,5 +370,9 @@ function words(): Html {
 
 function nothing(location: string): Html {
   return html`<p>The lake ${lakeText(location)} holds nothing yet. Load it with</p>
-    <pre tabindex="0"><code>ledgerlake backfill --lake ${shellWord(location)}</code></pre>`;
+    <pre tabindex="0"><code>ledgerlake backfill --lake ${shellWord(location)}</code></pre>
+    <p>
+      which loads a made-up seller, unless an account is configured, or named by <code>--account</code> and
+      <code>--endpoint</code>.
+    </p>`;
 }

@@ -7,6 +7,7 @@ import { fileCount } from '../../core/duckdb/views.js';
 import { usageError } from '../../core/errors.js';
 import { writeText } from '../../core/text/sink.js';
 import { printable } from '../../core/printable.js';
+import { shellWord } from '../../app/command-text.js';
 
 export interface SqlOptions extends Omit<SessionOptions, 'database'> {
   /** One statement or more, of which the last one's result is printed; undefined: a shell over `input`. */
@@ -42,7 +43,7 @@ export async function runSql(options: SqlOptions): Promise<0 | 1> {
     if (outputFile !== undefined) await destination.to(outputFile);
     if (fileCount(await session.refresh()) === 0) {
       await writeText(errorOutput, [
-        `The lake ${printable(location)} is empty: run \`ledgerlake backfill\` to load it.\n`,
+        `The lake ${printable(location)} is empty: run \`ledgerlake backfill --lake ${printable(shellWord(location))}\` to load it.\n`,
       ]);
     }
     let code: 0 | 1 = 0;

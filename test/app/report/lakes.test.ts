@@ -18,7 +18,8 @@ test('an empty lake says how to load it', async () => {
   const { page, accounts } = await reported({ root, clock: clockAt(clockStart) }, { location: "it's empty" });
   expect(accounts).toEqual([]);
   expect(page.texts('main')).toEqual([
-    String.raw`The lake it's empty holds nothing yet. Load it with ledgerlake backfill --lake 'it'\''s empty'`,
+    String.raw`The lake it's empty holds nothing yet. Load it with ledgerlake backfill --lake 'it'\''s empty' ` +
+      'which loads a made-up seller, unless an account is configured, or named by --account and --endpoint.',
   ]);
 });
 

@@ -169,7 +169,7 @@ describe('the lake', () => {
     ).toEqual({
       code: 0,
       out: 'n\n0\n',
-      err: 'The lake data/lake is empty: run `ledgerlake backfill` to load it.\n',
+      err: 'The lake data/lake is empty: run `ledgerlake backfill --lake data/lake` to load it.\n',
     });
   });
 
