@@ -1,6 +1,6 @@
 # Ledgerlake: a marketplace seller's financial events as partitioned Parquet.
 .DEFAULT_GOAL := help
-.PHONY: help install build backfill check types lint test test-slow test-s3 test-clients test-browser test-fleet test-package test-nodes test-readers torture attack test-all docs-api bench bench-queries bench-fleet bench-lake clean
+.PHONY: help install install-all build backfill check types lint test test-slow test-s3 test-clients test-browser test-fleet test-package test-nodes test-readers torture attack test-all docs-api bench bench-queries bench-fleet bench-lake clean
 
 LAKE ?= data/lake
 # Of `make bench`: megabytes of input, rounds that the medians are of, and which ways take part (all).
@@ -23,6 +23,10 @@ bench-fleet: PLACES ?= 16
 
 # npm writes this file when it has installed what package-lock.json names.
 INSTALLED := node_modules/.package-lock.json
+# Of the packages for development a build needs these only; every other goal needs all of them (vitest is one).
+COMPILER := typescript @types/node @types/yargs
+DEVELOPED := $(wildcard node_modules/vitest)
+DEVELOPS := $(or $(DEVELOPED),$(filter-out build backfill,$(MAKECMDGOALS)))
 BUILT := dist/.built
 SOURCES := $(shell find src pipelines -name '*.ts' 2>/dev/null) tsconfig.json tsconfig.build.json
 
@@ -31,15 +35,22 @@ help: ## List the targets
 	@echo
 	@echo "  make backfill FROM=2025-01-01 TO=2025-02-01 LAKE=data/lake ENDPOINT=https://… ACCOUNT=my-shop"
 
-$(INSTALLED): package.json package-lock.json
+$(INSTALLED): package.json package-lock.json $(if $(DEVELOPED),,$(if $(DEVELOPS),install-all))
+ifneq ($(DEVELOPS),)
 	npm ci --ignore-scripts --no-audit --no-fund
+else
+	npm install --omit=dev --no-save --save-prod --ignore-scripts --no-audit --no-fund \
+		$(shell node -p "const { devDependencies: of } = require('./package.json'); '$(COMPILER)'.split(' ').map((name) => name + '@' + of[name]).join(' ')")
+endif
 	@touch $(INSTALLED)
+
+install-all:
 
 $(BUILT): $(INSTALLED) $(SOURCES)
 	npm run --silent build
 	@touch $(BUILT)
 
-install: $(INSTALLED) ## Install the packages
+install: $(INSTALLED) ## Install the packages, those for development too
 
 build: $(BUILT) ## Compile into dist/
 
@@ -73,7 +84,7 @@ test-clients: build ## A replica of a lake read by clients that others wrote
 test-package: build ## Pack, install in an empty folder, and use what is installed
 	bash test/installed/run.sh
 
-test-nodes: build ## Install a fresh clone by folder, git URL and tarball on Node 20, 22, 24 and the newest
+test-nodes: build ## Install a fresh clone by folder, git URL, tarball and make on Node 20, 22, 24 and the newest
 	bash test/installed/nodes.sh
 
 test-browser: build ## The report in a real Chromium (Debian's package)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs a fresh clone of this checkout's last commit on each Node, by folder, git URL and tarball, and uses what is installed.
+# Installs a fresh clone of this checkout's last commit on each Node, by folder, git URL, tarball and make, and uses what is installed.
 #
 #   test/installed/nodes.sh              Node 20, 22, 24 and the newest
 #   test/installed/nodes.sh VERSION...   versions or tags of npm's package `node`
@@ -46,6 +46,16 @@ for version in "$@"; do
   git clone --quiet "$root" clone
   (cd clone && npm pack --silent --pack-destination "$folder" >/dev/null)
   bash "$root/test/installed/run.sh" "$folder"/ledgerlake-*.tgz
+
+  # By make: of the packages for development only what a build needs.
+  rm -rf clone
+  git clone --quiet "$root" clone
+  start=$SECONDS
+  make --silent -C clone build >/dev/null
+  echo "  by make: $((SECONDS - start)) s, $(du -sm clone/node_modules | cut -f1) MB in clone/node_modules"
+  [ ! -e clone/node_modules/vitest ]
+  clone/dist/src/cli.js --version | grep -q '^[0-9]*\.[0-9]*\.[0-9]*$'
+  git -C clone diff --quiet
   rm -rf clone by-folder by-url ledgerlake-*.tgz "node-$version"
 done
 

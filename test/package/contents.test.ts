@@ -47,3 +47,12 @@ test('the package has what it needs and nothing else, and no link of its pages l
   expect(links).toBeGreaterThan(20);
   expect(packed.size).toBeLessThan(800_000);
 });
+
+test('`make build` installs the types of all packages, and what else a build needs', async () => {
+  const { devDependencies } = JSON.parse(await readFile('package.json', 'utf8')) as {
+    devDependencies: Record<string, string>;
+  };
+  const types = Object.keys(devDependencies).filter((name) => name.startsWith('@types/'));
+  const [, installed = ''] = /^COMPILER := (.*)$/m.exec(await readFile('Makefile', 'utf8')) ?? [];
+  expect(installed.split(' ').toSorted()).toEqual(['typescript', ...types].toSorted());
+});
