@@ -54,6 +54,17 @@ export function refuseMixing(account: string, held: ReadonlySet<string>, lake: s
   );
 }
 
+/** Throws a USAGE error for an account that the lake lacks, while it holds others */
+export function refuseUnheld(account: string | undefined, held: ReadonlySet<string>, lake: string): void {
+  if (account === undefined || held.size === 0 || held.has(account)) return;
+  const names = [...held].toSorted();
+  const nearest = nearestName(account, names);
+  const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`;
+  throw usageError(
+    `expected --account to be one that ${lake} holds (${names.join(', ')}), got ${JSON.stringify(account)}${hint}`,
+  );
+}
+
 const northAmerica = 'https://sellingpartnerapi-na.amazon.com';
 const europe = 'https://sellingpartnerapi-eu.amazon.com';
 const farEast = 'https://sellingpartnerapi-fe.amazon.com';

@@ -4,6 +4,7 @@ import { printable } from '../../core/printable.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { grid } from '../../core/text/width.js';
 import { tables } from '../../sources/finances/lake-tables.js';
+import { refuseUnheld } from '../configuration/account.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import { Lake } from '../../lake/lake.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
@@ -83,11 +84,7 @@ export async function maintain(
     : Lake.open(options.store, tables, clock));
   const families = chosenFamilies(options.pipelines, [...pipelines, ...customPipelines(lake)]);
   const accounts = lake.accounts();
-  if (account !== undefined && accounts.size > 0 && !accounts.has(account)) {
-    throw usageError(
-      `expected --account to be one that ${options.lake} holds (${[...accounts].toSorted().join(', ')}), got ${JSON.stringify(account)}`,
-    );
-  }
+  refuseUnheld(account, accounts, options.lake);
   const began = clock.now();
   const summaries: FamilySummary[] = [];
   const begin = ({ pipeline }: Family): FamilySummary => {

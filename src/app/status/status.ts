@@ -11,6 +11,7 @@ import { leaseText, otherLeases, type Lease } from '../../lake/upkeep/leases.js'
 import type { Store } from '../../lake/store/store.js';
 import type { Clock } from '../../core/clock.js';
 import { holeText } from '../../sources/finances/api-v0/settlement-rows.js';
+import { refuseUnheld } from '../configuration/account.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
 import { lagFailure, readDuration } from '../sync/freshness.js';
@@ -59,7 +60,7 @@ const defaultWidth = 80;
  * `files`, `bytes`, `rows`). `csv` and `ndjson` have a row for each account, pipeline and day: `account`, `pipeline`, `day`,
  * `state`.
  *
- * @throws LedgerlakeError USAGE for a range that is none and where there is no lake, LAKE_STORE and LAKE_LOG where the lake can't be read,
+ * @throws LedgerlakeError USAGE for a range that is none, where there is no lake, and for an account that it lacks and no run has begun, while it holds others, LAKE_STORE and LAKE_LOG where the lake can't be read,
  * LAKE_LAG after all is written where an account's data is older than `maxLag`
  */
 export async function status(options: StatusOptions, { clock, output, log }: ReadingContext): Promise<void> {
@@ -70,6 +71,10 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
   const lake = await openExistingLake(options.lake, clock, log);
   const lastRun = await readLastRun(lake.store);
   const runs = await readRuns(lake.store, clock);
+  const isBegun = [lastRun, ...[...runs.active, ...runs.died].map(({ purpose }) => purpose)].some(
+    (run) => run?.account === options.account,
+  );
+  if (!isBegun) refuseUnheld(options.account, lake.accounts(), options.lake);
   const accounts = [...lake.accounts()].filter((name) => options.account === undefined || name === options.account);
   const statuses = accounts.toSorted().map((account) => {
     const range = reportedRange(options, loadedRange(lake, account), now);

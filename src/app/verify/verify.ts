@@ -1,5 +1,6 @@
 import type { ReadingContext } from '../context.js';
 import { tables } from '../../sources/finances/lake-tables.js';
+import { refuseUnheld } from '../configuration/account.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
@@ -32,12 +33,13 @@ export interface VerifyOptions {
  * `check`, `kind`, `table`, `file`, `slice`, `problem` and `mend`, a command or null; of one check the first 200). `csv` and `ndjson` have a row for
  * each problem, and one for each check without any, whose `kind` and what follows is null.
  *
- * @throws LedgerlakeError USAGE where there is no lake, LAKE_STORE where the lake can't be read, LAKE_LOG where its log is damaged, cut off or from a
+ * @throws LedgerlakeError USAGE where there is no lake, and for an account that it lacks, while it holds others, LAKE_STORE where the lake can't be read, LAKE_LOG where its log is damaged, cut off or from a
  * newer program
  */
 export async function verify(options: VerifyOptions, context: ReadingContext): Promise<0 | 1> {
   const { clock, signal, output, log } = context;
   const lake = await existingLake(options.lake, tables, clock);
+  refuseUnheld(options.account, lake.accounts(), options.lake);
   const certificate = await verifyLake({ lake, account: options.account, clock, signal, log });
   const results = certificate.results();
   const mended = { lake, location: options.lake, lastRun: await readLastRun(lake.store) };

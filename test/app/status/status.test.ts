@@ -193,14 +193,21 @@ describe('a lake without anything in it', () => {
     const json: unknown = JSON.parse(await shown({ ...gaps, root }, { format: 'json' }));
     expect(json).toMatchObject({ accounts: [], last_run: null, command: `ledgerlake backfill --lake ${root}` });
   });
+});
 
-  test('of the account says so', async () => {
-    expect((await shown(gaps, { account: 'other' })).replaceAll(gaps.root, 'LAKE')).toContain(
-      'LAKE holds nothing of other yet. Load it with\n  ledgerlake backfill --lake LAKE --account other\n' +
-        'beside the --endpoint that serves the account\n',
-    );
-    expect(await shown(gaps, { account: 'shop' })).toBe(await shown(gaps));
+test('an account that the lake lacks is refused with those that it holds, unless a run for it has begun', async () => {
+  await expect(shown(gaps, { account: 'shpo' })).rejects.toMatchObject({
+    exitCode: 2,
+    message: `expected --account to be one that ${gaps.root} holds (shop), got "shpo"; did you mean shop?`,
   });
+  expect(await shown(gaps, { account: 'shop' })).toBe(await shown(gaps));
+  extra = gaps.copy();
+  const note = JSON.parse(readFileSync(join(extra.root, '_last-run.json'), 'utf8')) as object;
+  writeFileSync(join(extra.root, '_last-run.json'), JSON.stringify({ ...note, account: 'other', status: 'failed' }));
+  const { root } = extra;
+  expect((await shown(extra, { account: 'other' })).replaceAll(root, 'LAKE')).toMatch(
+    /^LAKE holds nothing of other yet. Load it with\n  ledgerlake backfill financial-events --lake LAKE --account other /,
+  );
 });
 
 test('a note of the last run that cannot be understood is as good as none', async () => {

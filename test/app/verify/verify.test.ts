@@ -69,8 +69,9 @@ test('rows have a line for each problem and for each check without any, in ndjso
   expect(csv.slice(1).map((line) => line.split(',')[0])).toEqual(rows.map(({ check }) => check));
 });
 
-test('an account that the lake does not hold has nothing to verify', async () => {
-  const { code, text } = await shown({ account: 'other', strict: true });
-  expect(code).toBe(0);
-  expect(text.trimEnd().split('\n').at(-1)).toBe(`Nothing to verify: ${lake.root} holds no file`);
+test('an account that the lake does not hold is refused', async () => {
+  await expect(shown({ account: 'other' })).rejects.toMatchObject({
+    exitCode: 2,
+    message: `expected --account to be one that ${lake.root} holds (shop), got "other"`,
+  });
 });
