@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { apis, defaultApi, type Api } from '../../sources/finances/selling-partner/apis.js';
+import { apis, type Api } from '../../sources/finances/selling-partner/apis.js';
 import { variableOf, type Environment } from '../../core/environment.js';
 import { usageError } from '../../core/errors.js';
 import { lakeFolder } from '../../lake/store/open-store.js';
@@ -25,8 +25,8 @@ export interface Settings {
   readonly journal: string | undefined;
   /** Folder with definitions of custom pipelines; undefined: there are none. */
   readonly pipelineFolder: string | undefined;
-  /** Whose pipelines run where none is named. */
-  readonly api: Api;
+  /** Whose pipelines run where none is named; undefined: nobody said, so v0's. */
+  readonly api: Api | undefined;
   /** What `sync` reads again. */
   readonly lookBack: readonly LookBack[];
 }
@@ -79,7 +79,7 @@ export function resolveSettings(
     tokenLifeMinutes: given('token-life-minutes', amount) ?? settings.tokenLifeMinutes ?? 3,
     journal: given('journal', asText) ?? seenFrom(folder, settings.journal),
     pipelineFolder: given('pipelines', asText) ?? seenFrom(folder, settings.pipelines),
-    api: given('api', readApi) ?? settings.api ?? defaultApi,
+    api: given('api', readApi) ?? settings.api,
     lookBack: settings.lookBack ?? defaultLookBack,
   };
 }

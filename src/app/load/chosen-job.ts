@@ -12,7 +12,7 @@ export interface JobOptions {
   /** Names; empty for those of the API. */
   readonly pipelines: readonly string[];
   /** Whose pipelines run where none is named; left out: v0's. */
-  readonly api?: Api;
+  readonly api?: Api | undefined;
   /** The text of the file with order ids, and its name. */
   readonly orders: { readonly text: string; readonly source: string } | undefined;
   /** Custom pipelines, whether or not they are named. */

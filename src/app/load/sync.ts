@@ -12,6 +12,8 @@ import { olderGaps, syncRange } from '../../engine/slicing/sync-windows.js';
 import { lagFailure, lagText, lakeCoveredTo, readDuration } from '../sync/freshness.js';
 import { defaultLookBack, type LookBackRule, readLookBacks, writeLookBacks } from '../sync/look-back.js';
 import { daysBack, syncedPipelines, windowedOf, type SyncPlan, type SyncInTurns } from '../sync/synced-pipelines.js';
+import { defaultPipelines } from '../../../pipelines/all-pipelines.js';
+import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import type { RunContext } from '../context.js';
 import { readJob } from './chosen-job.js';
 import { load, type LoadOptions } from './load.js';
@@ -66,6 +68,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
       job,
       refresh: true,
       plan: async (lake) => {
+        if (options.pipelines.length === 0 && options.api === undefined) emitOtherApi(lake, account, names, emit);
         plan = { ...plan, done: await readLookBacks(lake.store, account) };
         for (const windowed of used) {
           const { name: pipeline } = windowed;
@@ -104,6 +107,16 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
     },
     inTurns === undefined ? context : { ...context, emit: noting(read, emit) },
   );
+}
+
+/** Warns of what the lake holds that neither the default API nor a word of the user's makes this sync load. */
+function emitOtherApi(lake: Lake, account: string, names: ReadonlySet<string>, emit: Emit): void {
+  const isHeld = (pipeline: FinancesPipeline) =>
+    lake.loadKeys(pipeline.name, mainTable(pipeline).name, account).size > 0;
+  const held = defaultPipelines.both.filter(isHeld);
+  const left = held.flatMap(({ name }) => (names.has(name) ? [] : [name]));
+  const isOfV0 = held.some((pipeline) => !defaultPipelines['2024-06-19'].includes(pipeline));
+  if (left.length > 0) emit({ event: 'api-left', account, pipelines: left, api: isOfV0 ? 'both' : '2024-06-19' });
 }
 
 /** Tells on, and keeps which slices were committed, by pipeline. */

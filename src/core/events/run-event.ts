@@ -43,6 +43,7 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'watermark-moved': 'debug',
   'lake-lags': 'error',
   'gap-left': 'warn',
+  'api-left': 'warn',
   'state-not-kept': 'warn',
   'note-not-written': 'warn',
   'checkpoint-damaged': 'warn',
@@ -224,6 +225,8 @@ interface RunEvents {
   'lake-lags': { readonly reason: string };
   /** A gap that a sync leaves to a backfill. */
   'gap-left': { readonly pipeline: string; readonly from: string; readonly to: string };
+  /** The lake holds pipelines of another API, and nobody has said whose a sync shall load. */
+  'api-left': { readonly account: string; readonly pipelines: readonly string[]; readonly api: string };
   /** Pages and quota can't be kept for the next run. */
   'state-not-kept': { readonly folder: string; readonly reason: string };
   /** A note that the lake can do without. */

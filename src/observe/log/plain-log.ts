@@ -87,6 +87,9 @@ const lines: Handlers<string | undefined> = {
     `${operation}: expected a rate of requests a second from the service, got ${named}: ${rate} a second are sent`,
   'lake-lags': ({ reason }) => reason,
   'gap-left': ({ pipeline, from, to }) => `${pipeline}: ${from} to ${to} isn't loaded; \`backfill\` loads it`,
+  'api-left': ({ account, pipelines, api }) =>
+    `the lake holds ${pipelines.join(', ')} of ${account}, too, and this sync does not load that: --api ${api} does, and so do ` +
+    'the setting `api` and LEDGERLAKE_API; --api v0 says that it is meant so',
   'state-not-kept': ({ folder, reason }) =>
     `pages and quota aren't kept for the next run, as ${folder} can't be written: ${reason}`,
   'note-not-written': ({ note, reason }) => `${noteTexts[note]} could not be written: ${reason}`,

@@ -8,6 +8,7 @@ import {
   type Configuration,
   configurationJsonSchema,
 } from '../../../src/app/configuration/configuration.js';
+import { defaultApi } from '../../../src/sources/finances/selling-partner/apis.js';
 import { limits } from '../../../src/sources/finances/api-v0/operations.js';
 import { resolveSettings } from '../../../src/app/configuration/settings.js';
 import { builtCommand } from '../built-command.js';
@@ -133,10 +134,17 @@ test('what is commented out stands at its default', () => {
       .map((line) => line.replace(off, '$1$2'))
       .join('\n'),
   );
-  const { rate, marginMinutes, tokenLifeMinutes, api, lookBack } = resolveSettings({}, {}, parsed(text));
+  const { rate, marginMinutes, tokenLifeMinutes, lookBack } = resolveSettings({}, {}, parsed(text));
   // Left out, each API has its own burst: this is v0's.
   const { burst } = limits;
-  expect(uncommented.settings).toMatchObject({ rate, burst, marginMinutes, tokenLifeMinutes, api, lookBack });
+  expect(uncommented.settings).toMatchObject({
+    rate,
+    burst,
+    marginMinutes,
+    tokenLifeMinutes,
+    api: defaultApi,
+    lookBack,
+  });
 });
 
 describe.runIf(hasTerminal)('on a terminal', () => {

@@ -11,7 +11,6 @@ test('defaults', () => {
     from: undefined,
     rate: 0.5,
     burst: undefined,
-    api: 'v0',
     marginMinutes: 5,
     tokenLifeMinutes: 3,
     journal: undefined,

@@ -4,7 +4,7 @@ import { createViews } from '../../../src/core/duckdb/views.js';
 import { lakeTables, openLakeReader } from '../../../src/app/query/lake-files.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { ran, serving, temporaryFolder } from '../lake-run.js';
-import { setClock } from '../sync/synced.js';
+import { setClock, synced } from '../sync/synced.js';
 import { verified } from '../verify/verified.js';
 
 const clock = setClock('2026-03-10T02:00:00Z');
@@ -106,4 +106,23 @@ test('orders are read one by one', async () => {
   );
   expect(Number(row?.['rows'])).toBeGreaterThan(7);
   expect([Number(row?.['missing']), Number(row?.['unnamed'])]).toEqual([0, 0]);
+});
+
+test('a sync that leaves out what the lake holds of the other API says how to load it, unless its API was said', async () => {
+  const ledger = createSeller({ seed: 5, events: 300, profile: 'plausible' }, clock);
+  const given = { endpoint: await serving({ ledger, clock }), account: 'shop', lookBack: 0 };
+  const loadedBy = async (api: 'both' | '2024-06-19') => {
+    const lake = await temporaryFolder();
+    await ran({ ...given, lake, from: '2026-03-08', api }, { clock });
+    return lake;
+  };
+  const warning = /^the lake holds (.*) of shop, too, and this sync does not load that: --api (\S+) does/m;
+  const warned = async (options: Parameters<typeof synced>[0]) =>
+    warning.exec((await synced({ ...given, ...options }, { clock })).logged)?.slice(1);
+  const lake = await loadedBy('both');
+  expect(await warned({ lake })).toEqual(['transactions', 'both']);
+  expect(await warned({ lake, api: 'v0' })).toBeUndefined();
+  expect(await warned({ lake, api: 'both' })).toBeUndefined();
+  expect(await warned({ lake, pipelines: ['financial-events'] })).toBeUndefined();
+  expect(await warned({ lake: await loadedBy('2024-06-19') })).toEqual(['transactions', '2024-06-19']);
 });
