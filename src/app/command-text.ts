@@ -15,6 +15,8 @@ export interface LoadArguments {
   readonly pipelineFolder?: string | undefined;
   /** Undefined: the embedded service. */
   readonly endpoint: string | undefined;
+  /** The configuration file, if that was said. */
+  readonly config?: string | undefined;
 }
 
 /** The command line of a backfill, to be pasted into a shell. */
@@ -25,16 +27,51 @@ export function backfillCommand(given: LoadArguments & { readonly range: Window 
 /** The same of a backfill or a sync; without a range it takes its own. */
 export function loadCommand(
   command: 'backfill' | 'sync',
-  { pipelines, api, lake, account, range, endpoint, pipelineFolder }: LoadArguments,
+  { pipelines, api, lake, account, range, endpoint, pipelineFolder, config }: LoadArguments,
 ): string {
   const words = [
     ...['ledgerlake', command, ...pipelines, '--lake', lake, '--account', account],
     ...(api === undefined ? [] : ['--api', api]),
     ...(pipelineFolder === undefined ? [] : ['--pipelines', pipelineFolder]),
     ...(endpoint === undefined ? [] : ['--endpoint', endpoint]),
+    ...(config === undefined ? [] : ['--config', config]),
     ...(range === undefined ? [] : ['--from', instantText(range.start), '--to', instantText(range.end)]),
   ];
   return words.map(shellWord).join(' ');
+}
+
+/** Where a command works, as the user said it to the command that prints another; undefined: not said. */
+export interface CommandPlace {
+  readonly lake?: string | undefined;
+  readonly config?: string | undefined;
+  readonly account?: string | undefined;
+  readonly endpoint?: string | undefined;
+  /** The folder of custom pipelines. */
+  readonly pipelines?: string | undefined;
+}
+
+const reading: ReadonlySet<string> = new Set(['status', 'verify', 'sql', 'report', 'compact', 'rebuild']);
+const loading: ReadonlySet<string> = new Set(['backfill', 'sync', 'plan']);
+
+/** Options that say where a command works. */
+function placeOptions(name: string): readonly (keyof CommandPlace)[] {
+  if (loading.has(name)) return ['lake', 'account', 'endpoint', 'pipelines', 'config'];
+  return reading.has(name) ? ['lake', 'config'] : [];
+}
+
+/** A command with what it lacks of a place, to be pasted into a shell; as it is where it works nowhere. */
+export function commandIn(place: CommandPlace, command: string): string {
+  const [, name = ''] = /\bledgerlake (\w+)/.exec(command) ?? [];
+  const added = placeOptions(name).flatMap((option) => {
+    const value = place[option];
+    return value === undefined || `${command} `.includes(` --${option} `) ? [] : [`--${option}`, shellWord(value)];
+  });
+  return [command, ...added].join(' ');
+}
+
+/** A text whose commands in backticks can be pasted into a shell as they are. */
+export function withCommandsIn(place: CommandPlace, text: string): string {
+  return text.replaceAll(/`(ledgerlake \w[^`]*)`/g, (_, command: string) => `\`${commandIn(place, command)}\``);
 }
 
 /** A word as a POSIX shell takes it, whatever it holds. */

@@ -5,7 +5,7 @@ import { loadKeysOf } from '../lake/delta/file-tags.js';
 import type { Lake } from '../lake/lake.js';
 import { parseImportedKey } from '../lake/loads/imported-days.js';
 import type { LastRun } from '../lake/upkeep/last-run.js';
-import { backfillCommand, shellWord } from './command-text.js';
+import { backfillCommand, commandIn, shellWord } from './command-text.js';
 
 /** A lake, as the commands that mend it name it. */
 export interface MendedLake {
@@ -13,6 +13,8 @@ export interface MendedLake {
   /** As the user wrote it. */
   readonly location: string;
   readonly lastRun: LastRun | undefined;
+  /** The configuration file, if that was said. */
+  readonly config?: string | undefined;
 }
 
 /** Rows of a main table that are to be read again. */
@@ -42,28 +44,36 @@ export function rereadCommand({ table, file, slice }: LostRows, of: MendedLake):
   const pipeline = filled?.name ?? delta?.schema.ownPipeline;
   const [, account, month = ''] = /\/account=([^/]+)\/month=([^/]+)\//.exec(file) ?? [];
   if (delta === undefined || pipeline === undefined || account === undefined) return undefined;
-  const { location, lastRun } = of;
+  const { location, lastRun, config } = of;
   const endpoint = lastRun?.account === account ? (lastRun.endpoint ?? undefined) : undefined;
   if (filled?.loadKey === 'order') {
     const add = delta.fileAt(file);
     const ids = (add === undefined ? [slice] : loadKeysOf(add)).flatMap((key) => /^order\/(.+)$/.exec(key)?.[1] ?? []);
-    return ordersCommand(pipeline, ids, { location, account, endpoint });
+    return ordersCommand(pipeline, ids, { location, account, endpoint, config });
   }
   const range = readWindow(slice) ?? parseImportedKey(slice) ?? monthRange(month);
   if (range === undefined) return undefined;
-  return `${backfillCommand({ pipelines: [pipeline], lake: location, account, range, endpoint })} --refresh`;
+  return `${backfillCommand({ pipelines: [pipeline], lake: location, account, range, endpoint, config })} --refresh`;
+}
+
+interface OrdersPlace {
+  readonly location: string;
+  readonly account: string;
+  readonly endpoint: string | undefined;
+  readonly config?: string | undefined;
 }
 
 /** The command that reads orders again; undefined where there is none, or more than a command line should have. */
 export function ordersCommand(
   pipeline: string,
   ids: readonly string[],
-  { location, account, endpoint }: { location: string; account: string; endpoint: string | undefined },
+  { location, account, endpoint, config }: OrdersPlace,
 ): string | undefined {
   if (ids.length === 0 || ids.length > mostOrders) return undefined;
   const words = ['ledgerlake', 'backfill', pipeline, '--lake', location, '--account', account];
   const more = [...(endpoint === undefined ? [] : ['--endpoint', endpoint]), '--orders', '-', '--refresh'];
-  return `printf '%s\\n' ${ids.map(shellWord).join(' ')} | ${[...words, ...more].map(shellWord).join(' ')}`;
+  const command = commandIn({ config }, [...words, ...more].map(shellWord).join(' '));
+  return `printf '%s\\n' ${ids.map(shellWord).join(' ')} | ${command}`;
 }
 
 /** The month that a folder names; undefined for `unknown`. */

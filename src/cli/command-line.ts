@@ -13,6 +13,7 @@ import { failureOf, fallbackListener, openListener, type Listener } from './list
 import { watchOutput } from './options/terminal.js';
 import type { Stopping } from './options/stop-signals.js';
 import { systemClock } from '../core/clock.js';
+import { withCommandsIn, type CommandPlace } from '../app/command-text.js';
 import type { CommandContext } from '../app/context.js';
 import { LedgerlakeError, usageError } from '../core/errors.js';
 import { nearestRegion } from '../app/configuration/account.js';
@@ -76,7 +77,7 @@ function define(parser: Argv, command: CommandDefinition, surroundings: Surround
       };
       const summary = summaryOf(given);
       const fail = (error: unknown): void => {
-        const failure = failed(error, listener);
+        const failure = failed(error, listener, given.place());
         summary.fail(failure);
         process.exitCode = failure.exitCode;
       };
@@ -207,8 +208,9 @@ function faultOf(error: unknown): unknown {
 }
 
 /** Tells what went wrong. */
-function failed(error: unknown, { emit }: Listener): Failure {
-  const failure = failureOf(error);
+function failed(error: unknown, { emit }: Listener, place: CommandPlace = {}): Failure {
+  const found = failureOf(error);
+  const failure = { ...found, message: withCommandsIn(place, found.message) };
   emit(failure);
   return failure;
 }

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '../core/clock.js';
+import { withCommandsIn } from '../app/command-text.js';
 import type { LogSettings } from '../app/configuration/settings.js';
 import { messageOf, usageError, LedgerlakeError } from '../core/errors.js';
 import { replaceFile } from '../core/io/files.js';
@@ -34,12 +35,14 @@ export async function openListener(
 ): Promise<Listener> {
   const settings = await readLogSettings(given, command);
   const verbosity = { verbose: given.flag('verbose'), quiet: given.flag('quiet') };
-  const log = await openLog(settings.format, verbosity, clock);
+  const complete = (text: string): string => withCommandsIn(given.place(), text);
+  const log = await openLog(settings.format, verbosity, clock, complete);
   const metrics = await openMetrics(settings, clock, log.emit).catch(async (error: unknown) => {
     await log.close();
     throw error;
   });
-  const emit: Emit = (event) => {
+  const emit: Emit = (said) => {
+    const event = 'message' in said ? { ...said, message: complete(said.message) } : said;
     log.emit(event);
     metrics?.emit(event);
   };
@@ -84,7 +87,12 @@ async function readLogSettings(
   return { ...settings, metricsPort: undefined, metricsFile: undefined };
 }
 
-async function openLog(format: LogFormat, { verbose, quiet }: Verbosity, clock: Clock): Promise<Listener> {
+async function openLog(
+  format: LogFormat,
+  { verbose, quiet }: Verbosity,
+  clock: Clock,
+  complete = (text: string): string => text,
+): Promise<Listener> {
   const least: Level = quiet ? 'error' : verbose ? 'debug' : 'info';
   if (format === 'json') {
     const { jsonLog } = await import('../observe/log/json-log.js');
@@ -95,7 +103,7 @@ async function openLog(format: LogFormat, { verbose, quiet }: Verbosity, clock: 
   const isLive = terminal.isTTY && !quiet && process.env['TERM'] !== 'dumb' && !isTrue(process.env['CI']);
   if (!isLive) {
     const write = (line: string): void => {
-      terminal.write(`${line}\n`);
+      terminal.write(`${complete(line)}\n`);
     };
     const options = { verbose, least, paint: paintLevel(paint) };
     return { emit: plainLog(write, options), close: () => Promise.resolve() };
@@ -107,7 +115,7 @@ async function openLog(format: LogFormat, { verbose, quiet }: Verbosity, clock: 
   const lines = (most: Level): Emit =>
     plainLog(
       (line) => {
-        view.above(line);
+        view.above(complete(line));
       },
       { verbose, least: most, paint: paintLevel(paint) },
     );

@@ -19,9 +19,7 @@ const mostFiles = 1000;
  */
 export async function existingLake(location: string, tables: readonly Table[], clock: Clock): Promise<Lake> {
   const store = openStore(location, { clock });
-  const folder = lakeFolder(location);
-  const isFolder = folder === undefined ? undefined : await folderAt(folder);
-  if (isFolder === false) throw missing(location, 'there is none');
+  await refuseWithoutFolder(location);
   const lake = await Lake.open(store, tables, clock);
   if (lake.tables.some(({ snapshot }) => snapshot.version >= 0)) return lake;
   const names = new Set(tables.map(({ name }) => name));
@@ -32,25 +30,36 @@ export async function existingLake(location: string, tables: readonly Table[], c
     if (first.startsWith('_') || names.has(first)) return lake;
     if (++files === mostFiles) break;
   }
-  if (files > 0) throw missing(location, 'what is there is no lake');
-  if (isFolder === undefined) throw missing(location, 'there is none');
+  if (files > 0) throw noLake(location, 'what is there is no lake');
+  if (lakeFolder(location) === undefined) throw missing(location);
   return lake;
 }
 
-/** Whether there is a folder at a path. */
-async function folderAt(path: string): Promise<boolean> {
+/** @throws LedgerlakeError USAGE where a lake on disk has no folder */
+export async function refuseWithoutFolder(location: string): Promise<void> {
+  const folder = lakeFolder(location);
+  const found = folder === undefined ? undefined : await foundAt(folder);
+  if (found === 'file') throw noLake(location, 'it is a file');
+  if (found === 'nothing') throw missing(location);
+}
+
+async function foundAt(path: string): Promise<'folder' | 'file' | 'nothing'> {
   try {
-    return (await stat(path)).isDirectory();
+    return (await stat(path)).isDirectory() ? 'folder' : 'file';
   } catch (error) {
     const code = codeOf(error) ?? '';
-    if (code === 'ENOENT' || code === 'ENOTDIR') return false;
     // What else is wrong with it the store will say.
-    return true;
+    return code === 'ENOENT' || code === 'ENOTDIR' ? 'nothing' : 'folder';
   }
 }
 
-function missing(location: string, found: string): Error {
+function missing(location: string): Error {
   return usageError(
-    `expected a lake at ${location}, ${found}: check --lake, or load one there with \`ledgerlake backfill\` and the same --lake`,
+    `expected a lake at ${location}, there is none: check --lake, or load one with \`ledgerlake backfill\``,
   );
+}
+
+/** Nothing may be loaded there. */
+function noLake(location: string, found: string): Error {
+  return usageError(`expected a lake at ${location}, ${found}: name another with --lake`);
 }

@@ -1,17 +1,48 @@
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { backfillCommand, instantText, shellWord } from '../../src/app/command-text.js';
+import { backfillCommand, commandIn, instantText, shellWord, withCommandsIn } from '../../src/app/command-text.js';
+
+const asked = {
+  ...{ pipelines: ['group-events'], lake: 's3://bucket/lake', account: 'shop', endpoint: undefined },
+  range: { start: Date.parse('2025-03-01T00:00:00Z'), end: Date.parse('2025-03-02T03:04:05Z') },
+};
 
 test('a command names what is missing', () => {
-  const range = { start: Date.parse('2025-03-01T00:00:00Z'), end: Date.parse('2025-03-02T03:04:05Z') };
-  const words = { pipelines: ['group-events'], lake: 's3://bucket/lake', account: 'shop', range, endpoint: undefined };
-  expect(backfillCommand(words)).toBe(
+  expect(backfillCommand(asked)).toBe(
     'ledgerlake backfill group-events --lake s3://bucket/lake --account shop --from 2025-03-01 --to 2025-03-02T03:04:05Z',
   );
-  expect(backfillCommand({ ...words, pipelines: [], lake: "my lake's", endpoint: 'http://[::1]:8080' })).toBe(
+  expect(backfillCommand({ ...asked, pipelines: [], lake: "my lake's", endpoint: 'http://[::1]:8080' })).toBe(
     String.raw`ledgerlake backfill --lake 'my lake'\''s' --account shop --endpoint 'http://[::1]:8080' ` +
       '--from 2025-03-01 --to 2025-03-02T03:04:05Z',
+  );
+});
+
+test('commands within a text get what they lack of the place where the user works', () => {
+  const place = {
+    lake: 'my lake',
+    config: 'c.json',
+    account: 'shop',
+    endpoint: 'http://127.0.0.1:9',
+    pipelines: 'own',
+  };
+  const here = "--lake 'my lake'";
+  const load = `${here} --account shop --endpoint http://127.0.0.1:9 --pipelines own --config c.json`;
+  expect(withCommandsIn(place, 'run `ledgerlake rebuild --log`, or `ledgerlake backfill --refresh`; no `verify`')).toBe(
+    `run \`ledgerlake rebuild --log ${here} --config c.json\`, or \`ledgerlake backfill --refresh ${load}\`; no \`verify\``,
+  );
+  expect(commandIn({ lake: 'a', config: 'c' }, 'ledgerlake compact --lake b')).toBe(
+    'ledgerlake compact --lake b --config c',
+  );
+  expect(commandIn({ lake: 'a' }, 'ledgerlake sync --account b --from 2025-01-01')).toBe(
+    'ledgerlake sync --account b --from 2025-01-01 --lake a',
+  );
+  for (const command of ['ledgerlake accounts check', 'ledgerlake enqueue retry shop', 'mv -- a b']) {
+    expect(commandIn(place, command)).toBe(command);
+  }
+  expect(withCommandsIn({}, '`ledgerlake verify`')).toBe('`ledgerlake verify`');
+  expect(backfillCommand({ ...asked, config: 'c.json' })).toContain(
+    ' --account shop --config c.json --from 2025-03-01 ',
   );
 });
 

@@ -24,6 +24,8 @@ test.each([
   [['sql', 'SELECT count(*) AS n FROM events']],
   [['compact']],
   [['rebuild']],
+  [['report', '-o', '-']],
+  [['serve', '--port', '0']],
   [['forget', '--account', 'shop']],
 ])('%j needs a lake that is there', async (words) => {
   const folder = await places();
@@ -31,16 +33,17 @@ test.each([
   const refused = async (lake: string, found: string): Promise<void> => {
     const { code, out, err } = await builtCommand([...words, '--lake', lake], { folder });
     expect({ code, out }).toEqual({ code: 2, out: '' });
-    const what = `expected a lake at ${lake}, ${found}: check --lake, or load one there with \`ledgerlake backfill\` and the same --lake`;
-    expect(err).toBe(`ledgerlake: USAGE: ${what}\n`);
+    expect(err).toBe(`ledgerlake: USAGE: expected a lake at ${lake}, ${found}\n`);
   };
+  const account = words[0] === 'forget' ? ' --account shop' : '';
+  const load = `\`ledgerlake backfill --lake missing${account}\``;
   await Promise.all([
-    refused('missing', 'there is none'),
-    refused('file', 'there is none'),
-    refused('others', 'what is there is no lake'),
+    refused('missing', `there is none: check --lake, or load one with ${load}`),
+    refused('file', 'it is a file: name another with --lake'),
+    refused('others', 'what is there is no lake: name another with --lake'),
   ]);
   const empty = await builtCommand([...words, '--lake', 'empty'], { folder });
-  expect(empty.code).toBe(words[0] === 'forget' ? 2 : 0);
+  expect(empty.code).toBe(['forget', 'serve'].includes(words[0] ?? '') ? 2 : 0);
   expect(empty.err).not.toContain('expected a lake at');
   expect(await everyHash(folder)).toEqual(before);
 });

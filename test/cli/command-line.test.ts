@@ -84,6 +84,25 @@ describe('--json prints one object and nothing else', () => {
   });
 });
 
+test('a command in an error can be pasted as it is, with the lake and the configuration that were given', async () => {
+  const folder = await loadedFolder();
+  await writeFile(join(folder, 'data/lake/events/_delta_log/00000000000000000000.json'), 'damaged');
+  await writeFile(join(folder, 'c.json'), '{}');
+  const given = ['--lake', 'data/lake', '--config', 'c.json'];
+  for (const words of [['status'], ['verify'], ['sync', '--json'], ['sql', 'FROM events']]) {
+    const { code, out, err } = await builtCommand([...words, ...given], { folder });
+    expect(code).toBe(1);
+    expect(err).toContain(`run \`ledgerlake rebuild --log ${given.join(' ')}\`\n`);
+    if (words.includes('--json'))
+      expect(onlyObject(out).error?.message).toContain(`rebuild --log ${given.join(' ')}\``);
+  }
+  const rebuilt = await builtCommand(['rebuild', '--log', ...given, '--yes'], { folder });
+  expect(rebuilt.code).toBe(0);
+  const [, command = ''] = /Next, load what is not loaded:\n {2}ledgerlake (backfill .*)\n/.exec(rebuilt.out) ?? [];
+  expect(command).toContain(' --config c.json ');
+  expect(await builtCommand(command.split(' '), { folder })).toMatchObject({ code: 0 });
+});
+
 describe('--quiet', () => {
   test.each([
     [['plan', ...range]],

@@ -20,6 +20,8 @@ export interface MaintenanceOptions {
   readonly pipelines: readonly string[];
   /** Undefined: every account of the lake. */
   readonly account: string | undefined;
+  /** The configuration file, if that was said: for commands that are printed. */
+  readonly config?: string | undefined;
   /** In the place of the one that `lake` names. */
   readonly store?: Store;
   /** What the command may hold in memory, where it isn't its default. */

@@ -81,7 +81,12 @@ async function rebuildEntries(options: MaintenanceOptions, context: RunContext):
         withWriter(limits.thread, signal, async (writer) => {
           const bundles = rebuilt.flatMap(({ family }) => bundlesOf(lake, family, account));
           writer.expect(bundles.reduce((sum, { main }) => sum + pageBytes(main), 0));
-          const mended = { lake, location: options.lake, lastRun: await readLastRun(lake.store) };
+          const mended = {
+            lake,
+            location: options.lake,
+            lastRun: await readLastRun(lake.store),
+            config: options.config,
+          };
           const unread: UnreadFile[] = [];
           for (const of of rebuilt) {
             const family = new FamilyRebuild({ run, workspace, writer, ...of, summary: run.begin(of.family), mended });

@@ -23,12 +23,12 @@ import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { describedTables } from '../../lake/table-descriptions.js';
 import { acquireExclusiveLease } from '../../lake/upkeep/leases.js';
-import { readLastRun, type LastRun } from '../../lake/upkeep/last-run.js';
+import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { isDataFile, setAsideFolder } from '../../lake/upkeep/vacuum.js';
 import { tables as ownTables } from '../../sources/finances/lake-tables.js';
 import { backfillCommand } from '../command-text.js';
 import type { RunContext } from '../context.js';
-import { monthRange, ordersCommand } from '../reread-command.js';
+import { monthRange, ordersCommand, type MendedLake } from '../reread-command.js';
 import { historyFamily, keepsHistory } from '../reconcile/event-history.js';
 import { chooseFiles, type FileComparison } from './chosen-files.js';
 import {
@@ -44,6 +44,8 @@ export interface RebuildLogsOptions {
   readonly lake: string;
   /** Whose logs are written anew, whatever their state; none: those that can't be read. */
   readonly pipelines: readonly string[];
+  /** The configuration file, if that was said: for commands that are printed. */
+  readonly config?: string | undefined;
   /** In the place of the one that `lake` names. */
   readonly store?: Store | undefined;
   /** Asks the user; undefined where nobody can be asked; `true`: don't ask. */
@@ -73,7 +75,7 @@ export interface RebuiltLogs {
  *   work; before anything is changed. Killed at any instant, it can be run again
  */
 export async function rebuildLogs(
-  { lake: location, pipelines: names, store: given, confirm }: RebuildLogsOptions,
+  { lake: location, pipelines: names, config, store: given, confirm }: RebuildLogsOptions,
   { clock, signal, print }: Pick<RunContext, 'clock' | 'signal' | 'print'>,
 ): Promise<RebuiltLogs> {
   const store = given ?? openStore(location, { clock });
@@ -139,7 +141,7 @@ export async function rebuildLogs(
         .map(({ pipeline }) => pipeline),
       setAside: folder,
       notLoaded: plans.flatMap(({ lost }) => lost.map(({ text }) => text)),
-      commands: commandsOf(plans, { location, lastRun, opened }),
+      commands: commandsOf(plans, { location, config, lastRun, opened }),
     };
     print(textOf(result, plans, location));
     return result;
@@ -491,7 +493,12 @@ async function carryOut(
 /** The commands that read what isn't loaded: one an account, over all that is known of its days, and its orders. */
 function commandsOf(
   plans: readonly TablePlan[],
-  { location, lastRun, opened }: { location: string; lastRun: LastRun | undefined; opened: readonly OpenedTable[] },
+  {
+    location,
+    config,
+    lastRun,
+    opened,
+  }: Pick<MendedLake, 'location' | 'config' | 'lastRun'> & { opened: readonly OpenedTable[] },
 ): string[] {
   const accounts = new Set(plans.flatMap(({ files, lost }) => [...files, ...lost].map(({ account }) => account)));
   if (lastRun !== undefined && plans.some(({ family }) => family?.main.lasting !== true)) accounts.add(lastRun.account);
@@ -509,7 +516,7 @@ function commandsOf(
       const own = lost.filter((of) => of.account === account);
       if (loadKey === 'order') {
         const ids = own.flatMap(({ text }) => /^order\/(.+)$/.exec(text)?.[1] ?? []);
-        const command = ordersCommand(family.pipeline, ids, { location, account, endpoint });
+        const command = ordersCommand(family.pipeline, ids, { location, account, endpoint, config });
         if (command !== undefined) orders.push(command);
         continue;
       }
@@ -533,7 +540,7 @@ function commandsOf(
     const [range, ...others] = joined(known.filter(({ start, end }) => end - start <= mostDays * dayMs));
     if (dated.length === 0 || range === undefined) return orders;
     const whole = { start: range.start, end: others.at(-1)?.end ?? range.end };
-    return [backfillCommand({ pipelines: dated, lake: location, account, range: whole, endpoint }), ...orders];
+    return [backfillCommand({ pipelines: dated, lake: location, account, range: whole, endpoint, config }), ...orders];
   });
 }
 

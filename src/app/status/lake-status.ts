@@ -74,6 +74,8 @@ export interface StatusQuestion {
   readonly died?: readonly Lease[];
   /** Where the user's own pipelines are defined, if that was said. */
   readonly pipelineFolder?: string | undefined;
+  /** The configuration file, if that was said. */
+  readonly config?: string | undefined;
 }
 
 const namesOf = (api: Api): readonly string[] => defaultPipelines[api].map(({ name }) => name);
@@ -113,6 +115,7 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
     range: { start: Math.min(...spans.map(({ start }) => start)), end: Math.max(...spans.map(({ end }) => end)) },
     endpoint: known,
     pipelineFolder: question.pipelineFolder,
+    config: question.config,
   };
   const { listed, lacking: toLoad } = groupsOf(question);
   const isListed = used.includes(byGroup);

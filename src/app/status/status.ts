@@ -16,7 +16,7 @@ import { readRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
 import { lagFailure, readDuration } from '../sync/freshness.js';
 import { openExistingLake } from '../query/lake-files.js';
-import { instantText, shellWord } from '../command-text.js';
+import { commandIn, instantText } from '../command-text.js';
 import { calendarLines, legendLines, type CalendarOptions } from './calendar.js';
 import {
   accountStatus,
@@ -36,6 +36,8 @@ export interface StatusOptions extends RangeOptions {
   readonly account: string | undefined;
   /** Where the user's own pipelines are defined, if that was said. */
   readonly pipelineFolder?: string | undefined;
+  /** The configuration file, if that was said. */
+  readonly config?: string | undefined;
   /** How old the lake may be, such as `2h`; undefined: as old as it is. */
   readonly maxLag?: string | undefined;
   readonly format: Format;
@@ -78,12 +80,12 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
   const accounts = [...lake.accounts()].filter((name) => options.account === undefined || name === options.account);
   const statuses = accounts.toSorted().map((account) => {
     const range = reportedRange(options, loadedRange(lake, account), now);
-    const { lake: location, pipelineFolder } = options;
-    return accountStatus({ lake, location, account, range, lastRun, died: runs.died, pipelineFolder });
+    const { lake: location, pipelineFolder, config } = options;
+    return accountStatus({ lake, location, account, range, lastRun, died: runs.died, pipelineFolder, config });
   });
-  const where = { lake: options.lake, pipelineFolder: options.pipelineFolder, lastRun };
+  const where = { lake: options.lake, pipelineFolder: options.pipelineFolder, config: options.config, lastRun };
   const known = firstLoad(options.account, [...runs.active, ...runs.died], where);
-  const first = statuses.length > 0 ? undefined : (known ?? demoLoad(options.lake));
+  const first = statuses.length > 0 ? undefined : (known ?? demoLoad(options));
   switch (options.format) {
     case 'table': {
       const style = { width: terminalWidth(output) ?? defaultWidth, color: options.color };
@@ -164,9 +166,9 @@ function runObject(state: 'active' | 'died'): (lease: Lease) => unknown {
 }
 
 /** What loads into a lake of which nothing is known. */
-function demoLoad(lake: string): Suggestion {
+function demoLoad({ lake, config }: StatusOptions): Suggestion {
   return {
-    command: ['ledgerlake', 'backfill', '--lake', lake].map(shellWord).join(' '),
+    command: commandIn({ lake, config }, 'ledgerlake backfill'),
     beside: ['which loads a made-up seller unless an account is configured, or named by --account and --endpoint'],
   };
 }

@@ -17,6 +17,8 @@ export interface Suggestion {
 interface Where {
   readonly lake: string;
   readonly pipelineFolder?: string | undefined;
+  /** The configuration file, if that was said. */
+  readonly config?: string | undefined;
   readonly lastRun: LastRun | undefined;
 }
 
@@ -64,7 +66,7 @@ function suggestion(
   command: 'backfill' | 'sync',
   account: string,
   names: readonly string[],
-  { lake, pipelineFolder, lastRun }: Where,
+  { lake, pipelineFolder, config, lastRun }: Where,
   range?: LastRun,
 ): Suggestion {
   const custom = names.filter((name) => pipelineNamed(name) === undefined);
@@ -77,6 +79,7 @@ function suggestion(
       account,
       endpoint: isCustomOnly ? undefined : endpoint,
       pipelineFolder: custom.length > 0 ? pipelineFolder : undefined,
+      config,
       range: range && rangeOf(range),
     }),
     beside: [

@@ -1,3 +1,4 @@
+import { withCommandsIn } from '../command-text.js';
 import type { ReadingContext } from '../context.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { refuseUnheld } from '../configuration/account.js';
@@ -17,6 +18,8 @@ export interface VerifyOptions {
   readonly lake: string;
   /** Undefined: every account. */
   readonly account?: string | undefined;
+  /** The configuration file, if that was said: for commands that are printed. */
+  readonly config?: string | undefined;
   readonly format: Format;
   /** Whether what upstream contradicts itself in is a failure too. */
   readonly strict: boolean;
@@ -42,10 +45,14 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
   refuseUnheld(options.account, lake.accounts(), options.lake);
   const certificate = await verifyLake({ lake, account: options.account, clock, signal, log });
   const results = certificate.results();
-  const mended = { lake, location: options.lake, lastRun: await readLastRun(lake.store) };
-  const problems: Mended[] = certificate
-    .problems()
-    .map((found) => ({ ...found, mend: mendingCommand(found, mended) ?? null }));
+  const { config } = options;
+  const mended = { lake, location: options.lake, lastRun: await readLastRun(lake.store), config };
+  const place = { lake: options.lake, config };
+  const problems: Mended[] = certificate.problems().map((found) => ({
+    ...found,
+    problem: withCommandsIn(place, found.problem),
+    mend: mendingCommand(found, mended) ?? null,
+  }));
   const failing: readonly ProblemKind[] = options.strict ? ['lake', 'upstream'] : ['lake'];
   const verdict = certificate.found('lake') > 0 ? 'broken' : certificate.found('upstream') > 0 ? 'findings' : 'whole';
 

@@ -15,6 +15,7 @@ async function readOptions(given: Given) {
     lake: await readLake(given),
     pipelines: given.all('PIPELINE'),
     account: given.text('account'),
+    config: given.text('config'),
   };
 }
 

@@ -26,6 +26,7 @@ export const statusCommand: CommandDefinition = {
       lake: await readLake(given),
       account: given.text('account'),
       pipelineFolder: given.text('pipelines'),
+      config: given.text('config'),
       from: given.text('from'),
       to: given.text('to'),
       maxLag: given.text('max-lag'),

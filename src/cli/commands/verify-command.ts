@@ -20,6 +20,7 @@ export const verifyCommand: CommandDefinition = {
     const options = {
       lake: await readLake(given),
       account: given.text('account'),
+      config: given.text('config'),
       strict: given.flag('strict'),
       quiet: given.flag('quiet'),
       format: readFormat(given),

@@ -1,5 +1,6 @@
 import { Writable } from 'node:stream';
 import { apis } from '../../sources/finances/selling-partner/apis.js';
+import type { CommandPlace } from '../../app/command-text.js';
 import type { CommandContext, ReadingContext, RunContext } from '../../app/context.js';
 import { logFormats } from '../../observe/log/plain-log.js';
 import type { Stopping } from './stop-signals.js';
@@ -59,6 +60,13 @@ export class Given {
 
   flag(name: string): boolean {
     return this.#values[name] === true;
+  }
+
+  /** Where the command works, as far as the command line says it. */
+  place(): CommandPlace {
+    const names = ['lake', 'config', 'account', 'endpoint', 'pipelines'];
+    const [lake, config, account, endpoint, pipelines] = names.map((name) => this.text(name));
+    return { lake, config, account, endpoint, pipelines };
   }
 
   /** A positional that may come several times. */

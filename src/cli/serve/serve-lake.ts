@@ -3,6 +3,7 @@ import { emitDamagedCheckpoints } from '../../app/context.js';
 import type { Clock } from '../../core/clock.js';
 import { usageError } from '../../core/errors.js';
 import { tables as allTables } from '../../sources/finances/lake-tables.js';
+import { existingLake, refuseWithoutFolder } from '../../lake/existing-lake.js';
 import { Lake } from '../../lake/lake.js';
 import { openStore } from '../../lake/store/open-store.js';
 import { readAccountName } from '../../app/configuration/account.js';
@@ -34,9 +35,13 @@ export async function openServedLake(
   log: (line: string) => void,
 ): Promise<ServedLake> {
   if (account !== undefined) readAccountName(account);
+  await refuseWithoutFolder(location);
   const tables = await MainTables.open(openStore(location, { clock }), clock);
   emitDamagedCheckpoints(tables.tables, plainLog(log));
-  const served = chosenAccount(location, account, [...tables.accounts()].toSorted());
+  const held = [...tables.accounts()].toSorted();
+  // Where it is no lake at all, that is what is to be said.
+  if (held.length === 0) await existingLake(location, allTables, clock);
+  const served = chosenAccount(location, account, held);
   const look = async (): Promise<Health> => {
     await tables.refresh();
     return { serves: 'lake', account: served, tables: tables.versions() };

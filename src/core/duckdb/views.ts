@@ -137,8 +137,7 @@ export function fileFault(error: unknown, sliceOf: ((address: string) => string 
     if (slice === undefined) continue;
     const [words = ''] = error.message.replace(address, 'it').split('\n');
     const found = lostFile(error) ? 'it is missing' : `it is damaged (${wholeCharacters(words, mostQuoted)})`;
-    const advice =
-      '`ledgerlake verify` tells what else is, `ledgerlake backfill --refresh` of its dates writes it again';
+    const advice = '`ledgerlake verify` names the command that mends it';
     return new LedgerlakeError('SQL', `expected the file ${address} (${slice}), ${found}: ${advice}`, { cause: error });
   }
   return error;

@@ -108,6 +108,6 @@ function faultIn({ size, tags }: Add, found: number, sha256: () => string): stri
 
 function damaged(store: Store, table: DeltaTable, add: Add, fault: string = missing): DamagedFile {
   const isLasting = table.schema.lasting === true;
-  const advice = `restore the file from a copy${isLasting ? `, or ${dropHistory}` : ', or read its window again with `ledgerlake backfill --refresh`'}`;
+  const advice = `restore the file from a copy${isLasting ? `, or ${dropHistory}` : ', or run the command that `ledgerlake verify` names'}`;
   return new DamagedFile(store.address(table.pathOf(add)), fault, advice);
 }

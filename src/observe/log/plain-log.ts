@@ -86,7 +86,8 @@ const lines: Handlers<string | undefined> = {
   'rate-unfit': ({ operation, named, rate }) =>
     `${operation}: expected a rate of requests a second from the service, got ${named}: ${rate} a second are sent`,
   'lake-lags': ({ reason }) => reason,
-  'gap-left': ({ pipeline, from, to }) => `${pipeline}: ${from} to ${to} isn't loaded; \`backfill\` loads it`,
+  'gap-left': ({ pipeline, from, to }) =>
+    `${pipeline}: ${from} to ${to} isn't loaded: \`ledgerlake backfill ${pipeline} --from ${from} --to ${to}\` loads it`,
   'api-left': ({ account, pipelines, api }) =>
     `the lake holds ${pipelines.join(', ')} of ${account}, too, and this sync does not load that: --api ${api} does, and so do ` +
     'the setting `api` and LEDGERLAKE_API; --api v0 says that it is meant so',
