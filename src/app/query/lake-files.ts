@@ -4,6 +4,8 @@ import type { Clock } from '../../core/clock.js';
 import { sqlType } from '../../core/columns/table.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import type { LogColumn } from '../../lake/delta/table-metadata.js';
+import type { CommandPlace } from '../command-text.js';
+import { fileFault } from './file-fault.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
@@ -30,8 +32,8 @@ export interface LakeReader {
   readonly lakeFiles: () => Promise<LakeFiles>;
   /** When it was first loaded, in milliseconds since 1970; undefined for an empty one. */
   readonly firstLoad: number | undefined;
-  /** As `sliceAt`. */
-  readonly sliceOf: (address: string) => string | undefined;
+  /** As `fileFault`. */
+  readonly faultOf: (error: unknown) => Promise<unknown>;
 }
 
 /**
@@ -50,6 +52,7 @@ export async function openLakeReader(
   location: string,
   clock: Clock,
   log: (line: string) => void = () => undefined,
+  place: CommandPlace = {},
 ): Promise<LakeReader> {
   const lake = await openExistingLake(location, clock, log);
   return {
@@ -59,7 +62,7 @@ export async function openLakeReader(
       return lake.committedFiles();
     },
     firstLoad: lake.tables.flatMap(({ createdAt }) => createdAt ?? []).toSorted((one, other) => one - other)[0],
-    sliceOf: (address) => sliceAt(lake, address),
+    faultOf: (error) => fileFault(error, lake, { ...place, lake: location }),
   };
 }
 

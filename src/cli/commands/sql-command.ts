@@ -30,11 +30,11 @@ export const sqlCommand: CommandDefinition = {
         import('../../app/query/transaction-views.js'),
         import('../sql-shell/history-file.js'),
       ]);
-    const reader = await openLakeReader(lake, clock, log);
+    const reader = await openLakeReader(lake, clock, log, given.place());
     return runSql({
       query: given.text('QUERY'),
       format,
-      location: lake,
+      place: { ...given.place(), lake },
       ...reader,
       noteOn: (statement) => knownTooEarly(statement, reader.firstLoad),
       macros: [...asKnownMacros(reader.firstLoad), ...viewStatements(reader.tables)],

@@ -1,3 +1,4 @@
+import { commandIn, type CommandPlace } from '../../app/command-text.js';
 import { readCatalog } from './suggestions.js';
 import { openDatabase } from '../../core/duckdb/connection.js';
 import { Destination, Session, type SessionOptions } from './session.js';
@@ -7,13 +8,12 @@ import { fileCount } from '../../core/duckdb/views.js';
 import { usageError } from '../../core/errors.js';
 import { writeText } from '../../core/text/sink.js';
 import { printable } from '../../core/printable.js';
-import { shellWord } from '../../app/command-text.js';
 
 export interface SqlOptions extends Omit<SessionOptions, 'database'> {
   /** One statement or more, of which the last one's result is printed; undefined: a shell over `input`. */
   readonly query?: string | undefined;
-  /** The lake as the user wrote it. */
-  readonly location: string;
+  /** For commands that are printed; the lake as the user wrote it. */
+  readonly place: CommandPlace & { readonly lake: string };
   readonly input: ShellOptions['input'];
   /** File that results go to, instead of the output; it is there whole or not at all. */
   readonly outputFile?: string | undefined;
@@ -27,7 +27,7 @@ export interface SqlOptions extends Omit<SessionOptions, 'database'> {
  * USAGE when the query holds no statement, or the file for results can't be written. When the output's reader leaves early (`| head`) the rest is dropped: 0.
  */
 export async function runSql(options: SqlOptions): Promise<0 | 1> {
-  const { query, location, errorOutput, outputFile } = options;
+  const { query, place, errorOutput, outputFile } = options;
   const statements = query === undefined ? undefined : statementsOf(query);
   const last = statements?.at(-1);
   if (statements !== undefined && last === undefined) {
@@ -43,7 +43,7 @@ export async function runSql(options: SqlOptions): Promise<0 | 1> {
     if (outputFile !== undefined) await destination.to(outputFile);
     if (fileCount(await session.refresh()) === 0) {
       await writeText(errorOutput, [
-        `The lake ${printable(location)} is empty: run \`ledgerlake backfill --lake ${printable(shellWord(location))}\` to load it.\n`,
+        `The lake ${printable(place.lake)} is empty: run \`${printable(commandIn(place, 'ledgerlake backfill'))}\` to load it.\n`,
       ]);
     }
     let code: 0 | 1 = 0;

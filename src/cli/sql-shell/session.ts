@@ -1,7 +1,7 @@
 import { formatCount } from '../../core/text/amounts.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import { writeText, type Output } from '../../core/text/sink.js';
-import { fileFault, lostFile } from '../../core/duckdb/views.js';
+import { lostFile } from '../../core/duckdb/views.js';
 import { createViews, type LakeFiles, type LakeTable } from '../../core/duckdb/views.js';
 import type { Writable } from 'node:stream';
 import type { Rows } from '../../core/text/rows.js';
@@ -15,8 +15,8 @@ export interface SessionOptions {
   readonly format: Format;
   /** The committed files as of now. Asked for again when a query met a file that a commit has replaced since. */
   readonly lakeFiles: () => Promise<LakeFiles>;
-  /** What a file of the lake holds, by its address; undefined for any other file. */
-  readonly sliceOf?: ((address: string) => string | undefined) | undefined;
+  /** Of an error over a file of the lake one that says which, and what to do; any other error as it is. */
+  readonly faultOf?: ((error: unknown) => Promise<unknown>) | undefined;
   readonly output: Output;
   readonly errorOutput: Writable;
   readonly signal?: AbortSignal | undefined;
@@ -49,7 +49,7 @@ export class Session {
         for (const macro of macros) await database.execute(macro, { signal });
         return files;
       } catch (error) {
-        if (attempt === 3 || !lostFile(error)) throw fileFault(error, this.#options.sliceOf);
+        if (attempt === 3 || !lostFile(error)) throw await this.#faultOf(error);
       }
     }
   }
@@ -59,17 +59,29 @@ export class Session {
    * LedgerlakeError: SQL with DuckDB's message, or STOPPED; when `signal`, instead of the session's, aborts, its reason.
    */
   async run(statement: string, signal = this.#options.signal): Promise<boolean> {
-    const result = await this.#query(statement, signal);
-    const note = this.#options.noteOn?.(statement);
-    if (note !== undefined) await writeText(this.#options.errorOutput, [`${printable(note)}\n`]);
-    return this.#print(result);
+    try {
+      const result = await this.#query(statement, signal);
+      const note = this.#options.noteOn?.(statement);
+      if (note !== undefined) await writeText(this.#options.errorOutput, [`${printable(note)}\n`]);
+      return await this.#print(result);
+    } catch (error) {
+      throw await this.#faultOf(error);
+    }
   }
 
   /** Runs one statement and drops what it gives. */
   async runSilently(statement: string): Promise<void> {
-    const { chunks } = await this.#query(statement);
-    const rows = chunks[Symbol.asyncIterator]();
-    while ((await rows.next()).done !== true);
+    try {
+      const { chunks } = await this.#query(statement);
+      const rows = chunks[Symbol.asyncIterator]();
+      while ((await rows.next()).done !== true);
+    } catch (error) {
+      throw await this.#faultOf(error);
+    }
+  }
+
+  #faultOf(error: unknown): Promise<unknown> {
+    return this.#options.faultOf === undefined ? Promise.resolve(error) : this.#options.faultOf(error);
   }
 
   /** Starts a query up to its first rows; where it misses a file until then, once more over the lake's newest version. */
@@ -78,7 +90,7 @@ export class Session {
     try {
       return await started(await database.query(statement, { signal }));
     } catch (error) {
-      if (!lostFile(error)) throw fileFault(error, this.#options.sliceOf);
+      if (!lostFile(error)) throw error;
       await this.refresh();
       return started(await database.query(statement, { signal }));
     }

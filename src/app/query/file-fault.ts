@@ -1,0 +1,92 @@
+import { LedgerlakeError } from '../../core/errors.js';
+import { wholeCharacters } from '../../core/printable.js';
+import type { Add } from '../../lake/delta/actions.js';
+import type { DeltaTable } from '../../lake/delta/delta-table.js';
+import { loadKeysOf } from '../../lake/delta/file-tags.js';
+import { damageOf } from '../../lake/files/checked-file.js';
+import type { Lake } from '../../lake/lake.js';
+import { readLastRun } from '../../lake/upkeep/last-run.js';
+import { commandIn, type CommandPlace } from '../command-text.js';
+import { mendingCommand } from '../verify/mending.js';
+
+interface LakeFile {
+  readonly table: DeltaTable;
+  readonly add: Add;
+}
+
+/** What DuckDB says of bytes that are no Parquet, beside errors of its own that have no class. */
+const corrupt = /^Invalid Error: |corrupt|decompress|parquet|thrift|zstd|magic bytes|buffer/i;
+/** A file that the statement itself may have named. */
+const quotedFile = /["'][^"'\n]*[/.][^"'\n]*["']/;
+/** Characters of DuckDB's own words that are quoted: it may quote the bytes that are damaged. */
+const mostQuoted = 200;
+/** So many bytes are read to find which file is damaged. */
+const mostRead = 2_000_000_000;
+
+/**
+ * Of what DuckDB has against a file of a lake one line: which file, what it holds, the command that mends it; any other error as
+ * it is. Where DuckDB does not name the file, the lake's files are compared with their hashes.
+ */
+export async function fileFault(error: unknown, lake: Lake, place: CommandPlace & { lake: string }): Promise<unknown> {
+  if (!(error instanceof LedgerlakeError) || error.code !== 'SQL') return error;
+  const files = lake.committedAdds();
+  const named = files.find(({ table, add }) => error.message.includes(lake.store.address(table.pathOf(add))));
+  if (named === undefined && (quotedFile.test(error.message) || !corrupt.test(error.message))) return error;
+  const [words = ''] = error.message.split('\n');
+  const verify = commandIn(place, 'ledgerlake verify');
+  const found =
+    named === undefined ? await firstDamage(lake, files) : { file: named, fault: await faultIn(named, words, lake) };
+  if (found === undefined) {
+    const quoted = wholeCharacters(words, mostQuoted);
+    return sqlError(
+      `expected whole files in the lake, DuckDB can not read one (${quoted}): \`${verify}\` names it`,
+      error,
+    );
+  }
+  const { file, fault } = found;
+  const path = file.table.pathOf(file.add);
+  const [first = '', ...others] = loadKeysOf(file.add);
+  const slice = others.length === 0 ? first : `${first} and ${others.length} more`;
+  const problem = {
+    ...({ check: 'file-bytes', kind: 'lake', table: file.table.schema.name, file: path, problem: fault } as const),
+    slice: others.length === 0 ? first : '',
+  };
+  const mend = mendingCommand(problem, {
+    lake,
+    location: place.lake,
+    config: place.config,
+    lastRun: await readLastRun(lake.store),
+  });
+  const copy = mend === undefined || file.table.schema.lasting === true ? ['restore it from a copy'] : [];
+  const run = mend === undefined ? [] : [`run \`${commandIn(place, mend)}\``];
+  const address = lake.store.address(path);
+  const advice = [...copy, ...run].join(', or ');
+  return sqlError(
+    `expected the file ${address} (${slice === '' ? 'no slice' : slice}), ${fault}: ${advice}; \`${verify}\` names what else is wrong`,
+    error,
+  );
+}
+
+/** What is wrong with a file that DuckDB names. */
+async function faultIn({ table, add }: LakeFile, words: string, { store }: Lake): Promise<string> {
+  const fault = await damageOf(store, table, add);
+  if (fault !== undefined) return fault;
+  const said = words.replaceAll(store.address(table.pathOf(add)), 'it');
+  return `it is damaged (${wholeCharacters(said, mostQuoted)})`;
+}
+
+async function firstDamage(
+  lake: Lake,
+  files: readonly LakeFile[],
+): Promise<{ readonly file: LakeFile; readonly fault: string } | undefined> {
+  if (files.reduce((sum, { add }) => sum + add.size, 0) > mostRead) return undefined;
+  for (const file of files) {
+    const fault = await damageOf(lake.store, file.table, file.add);
+    if (fault !== undefined) return { file, fault };
+  }
+  return undefined;
+}
+
+function sqlError(message: string, cause: LedgerlakeError): LedgerlakeError {
+  return new LedgerlakeError('SQL', message, { cause, details: cause.message });
+}

@@ -1,0 +1,83 @@
+import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { Lake } from '../../../src/lake/lake.js';
+import { openStore } from '../../../src/lake/store/open-store.js';
+import { tables } from '../../../src/sources/finances/lake-tables.js';
+import { builtCommand } from '../built-command.js';
+import { temporaryFolder } from '../lake-run.js';
+import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
+
+let lake: LoadedLake;
+beforeEach(async () => {
+  lake = await loadedLake(undefined, [{ pipelines: ['financial-events'], from: '2025-03-01' }]);
+  onTestFinished(() => {
+    lake.remove();
+  });
+});
+
+/** The largest file of a table. */
+async function fileOf(table: string): Promise<string> {
+  const opened = await Lake.open(openStore(lake.root), tables, lake.clock);
+  const files = opened.committedAdds().filter((file) => file.table.schema.name === table);
+  const largest = files.toSorted((one, other) => other.add.size - one.add.size)[0];
+  if (largest === undefined) throw new Error(`expected files of ${table}`);
+  return opened.store.address(largest.table.pathOf(largest.add));
+}
+
+const changed = (file: string): void => {
+  const bytes = readFileSync(file);
+  bytes.fill(0x5a, 8, bytes.length - 2000);
+  writeFileSync(file, bytes);
+};
+const cut = (file: string): void => {
+  truncateSync(file, 200);
+};
+
+const all = 'SELECT count(DISTINCT COLUMNS(*)) FROM';
+
+async function queried(table: string, statement = `${all} ${table}`) {
+  const folder = await temporaryFolder();
+  return builtCommand(['sql', '--format', 'csv', '--lake', lake.root, statement], { folder });
+}
+
+test.each([
+  ['changed', changed, 'its bytes have changed'],
+  ['cut off', cut, 'it has 200 bytes instead of \\d+'],
+  ['gone', rmSync, 'it is missing'],
+])(
+  'a file of derived rows that is %s is named with the command that mends it, which does',
+  async (_, damage, fault) => {
+    const before = await queried('entries');
+    expect(before.code).toBe(0);
+    const file = await fileOf('entries');
+    damage(file);
+    const { code, out, err } = await queried('entries');
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    const command = `ledgerlake rebuild --lake ${lake.root}`;
+    expect(err).toMatch(
+      new RegExp(
+        `^ledgerlake: SQL: expected the file ${file} \\(window/\\S+\\), ${fault}: run \`${command}\`; ` +
+          `\`ledgerlake verify --lake ${lake.root}\` names what else is wrong\\n$`,
+      ),
+    );
+    expect((await builtCommand(command.split(' ').slice(1), { folder: lake.root })).code).toBe(0);
+    expect(await queried('entries')).toEqual({ ...before, commandLine: expect.any(String) as string });
+  },
+);
+
+test('a file of events that is changed is read again over its dates', async () => {
+  changed(await fileOf('events'));
+  const { code, err } = await queried('events');
+  expect(code).toBe(1);
+  expect(err).toMatch(
+    /, its bytes have changed: run `ledgerlake backfill financial-events --lake \S+ --account shop --endpoint \S+ --from 2025-\S+ --to 2025-\S+ --refresh`; /,
+  );
+  expect(err.trimEnd().split('\n')).toHaveLength(1);
+});
+
+test('a file that the statement itself names is not the lake’s', async () => {
+  const { err } = await queried('entries', "FROM 'other.parquet'");
+  expect(err).toMatch(/SQL: IO Error: .*other\.parquet/);
+  const broken = await queried('entries', `FROM read_parquet('${lake.root}/_last-run.json')`);
+  expect(broken.err).toMatch(/SQL: Invalid Input Error: .*_last-run\.json/);
+});
