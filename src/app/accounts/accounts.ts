@@ -7,7 +7,7 @@ import {
 } from '../configuration/account-settings.js';
 import type { Configuration } from '../configuration/configuration.js';
 import type { Environment } from '../../core/environment.js';
-import { configurationFile } from '../configuration/read-configuration.js';
+import { withoutFile } from '../configuration/read-configuration.js';
 import { readEndpoint } from '../../engine/http/address.js';
 import { chunksOf, writeRows } from '../../core/text/formats.js';
 import type { Column } from '../../core/text/rows.js';
@@ -57,7 +57,9 @@ export async function accounts(
     );
   }
   if (all.length === 0) {
-    log(`No account is configured: name one in ${config.file ?? configurationFile}, or with LEDGERLAKE_ACCOUNT.`);
+    log(
+      `No account is configured, as ${config.file === undefined ? withoutFile(config) : `${config.file} names none`}: ${howToName}.`,
+    );
   }
 }
 
@@ -133,12 +135,15 @@ export async function checkAccounts(options: CheckOptions, context: ReadingConte
   return results.every(({ ok }) => ok);
 }
 
+const howToName =
+  'name its file with --config, write one with `ledgerlake init`, or name an account with LEDGERLAKE_ACCOUNT';
+
 /** An account that is set up by its own variables alone isn't listed, but can be named. */
 function chosenAccounts({ config, environment, accounts }: CheckOptions): readonly string[] {
   const listed = listedAccounts(config, environment);
   if (accounts.length === 0 && listed.length === 0) {
-    const place = config.file ?? configurationFile;
-    throw usageError(`expected an account to check, got none: name it, or configure one in ${place}`);
+    const place = config.file === undefined ? withoutFile(config) : `${config.file} configures none`;
+    throw usageError(`expected an account to check, got none, and ${place}: ${howToName}`);
   }
   for (const name of accounts) {
     if (listed.includes(name) || (config.accounts.size === 0 && accountPattern.test(name))) continue;

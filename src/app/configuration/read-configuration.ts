@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { usageError } from '../../core/errors.js';
 import type { Configuration } from './configuration.js';
 import { variableOf, type Environment } from '../../core/environment.js';
+import { shellWord } from '../command-text.js';
 import { accountPattern } from './account.js';
 import { withoutComments } from './without-comments.js';
 
@@ -30,11 +31,22 @@ export async function readConfiguration(
     if (code === 'ENOENT' && chosen === undefined) {
       return { file: undefined, folder: workingFolder, settings: {}, accounts: new Map() };
     }
-    throw usageError(`expected a configuration that can be read, got ${code} for ${file}: check --config`);
+    const place = named === undefined && chosen !== undefined ? 'LEDGERLAKE_CONFIG' : '--config';
+    const says = chosen === undefined ? file : `${file}, which ${place} names`;
+    if (code !== 'ENOENT') throw usageError(`expected a configuration that can be read in ${says}, got ${code}`);
+    const written = `\`ledgerlake init --config ${shellWord(file)}\` writes one`;
+    throw usageError(
+      `expected the configuration ${says}, there is no such file in ${dirname(path)}: check it; ${written}`,
+    );
   }
   // Only now: most runs have no such file, and the schema takes longer to load than all else that reads settings.
   const { parseConfiguration } = await import('./configuration.js');
   return { ...parseConfiguration(bytes, file, dirname(path)), wasFound: chosen === undefined };
+}
+
+/** That no file configures an account, in words. */
+export function withoutFile({ folder }: Configuration): string {
+  return `there is no ${configurationFile} in ${folder}`;
 }
 
 /**

@@ -1,11 +1,12 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { usageError } from '../../core/errors.js';
-import { demoAccount, knownHosts, readAccount } from './account.js';
+import { demoAccount, knownHosts, readAccount, readAccountName } from './account.js';
 import { Secret } from '../../engine/auth/secret.js';
 import { isLoopback, isSecure } from '../../engine/http/address.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
 import { accountSettings, accountVariables, variableSuffix, type AccountSettings } from './account-settings.js';
+import { withoutFile } from './read-configuration.js';
 import type { Configuration } from './configuration.js';
 import { variableOf, type Environment } from '../../core/environment.js';
 import { nearestName } from '../../core/text/fault-line.js';
@@ -52,7 +53,7 @@ export async function resolveAccount(
   refuseForeignAddress(config, settings, options);
   const signIn = await readSignIn(config, environment, settings);
   if (signIn === undefined && settings.region !== undefined && options.endpoint === undefined) {
-    throw incomplete(settings, ['clientId', 'clientSecret', 'refreshToken']);
+    throw incomplete(config, settings, ['clientId', 'clientSecret', 'refreshToken']);
   }
   if (signIn !== undefined && URL.canParse(endpoint) && !isSecure(new URL(endpoint))) {
     throw usageError(
@@ -137,7 +138,8 @@ export function accountName(
 }
 
 /** @throws LedgerlakeError USAGE for an account that is set up in part, or that is not one of those configured */
-function refuseWithoutEndpoint({ file, accounts }: Configuration, settings: AccountSettings): void {
+function refuseWithoutEndpoint(config: Configuration, settings: AccountSettings): void {
+  const { file, accounts } = config;
   const { account, clientId, clientSecret, refreshToken } = settings;
   if (accounts.has(account) || clientId !== undefined || clientSecret !== undefined || refreshToken !== undefined) {
     const variable = `${accountVariables.region}${variableSuffix(account)}`;
@@ -145,7 +147,16 @@ function refuseWithoutEndpoint({ file, accounts }: Configuration, settings: Acco
       `expected \`region\` or \`endpoint\` for the account ${account}, got neither: set it, or ${variable}, or give --endpoint`,
     );
   }
-  if (account === demoAccount || accounts.size === 0) return;
+  if (account === demoAccount) return;
+  if (accounts.size === 0) {
+    readAccountName(account);
+    const place = file === undefined ? withoutFile(config) : `${file} configures none`;
+    const written = `\`ledgerlake init --account ${account}\` writes one`;
+    throw usageError(
+      `expected an endpoint for the account ${account}, ${place}: name its configuration with --config (${written}), or give ` +
+        `--endpoint; without either only the made-up account ${demoAccount} can be loaded`,
+    );
+  }
   const nearest = nearestName(account, [...accounts.keys()]);
   const hint = nearest === undefined ? 'configure it, or give --endpoint' : `did you mean ${nearest}?`;
   const known = [...accounts.keys()].join(', ');
@@ -164,7 +175,7 @@ async function readSignIn(
 ): Promise<SignIn | undefined> {
   const missing = secretKeys.filter((key) => settings[key] === undefined);
   if (missing.length === secretKeys.length) return undefined;
-  if (missing.length > 0) throw incomplete(settings, missing);
+  if (missing.length > 0) throw incomplete(config, settings, missing);
   const { account, tokenEndpoint } = settings;
   const read = (key: (typeof secretKeys)[number]) => readSecret(config, environment, settings, key);
   const [clientId, clientSecret, refreshToken] = [
@@ -176,14 +187,14 @@ async function readSignIn(
 }
 
 async function readSecret(
-  { folder }: Configuration,
+  config: Configuration,
   environment: Environment,
   settings: AccountSettings,
   key: (typeof secretKeys)[number],
 ): Promise<Secret> {
   const expected = `expected \`${key}\` of the account ${settings.account}`;
   const source = settings[key]?.source;
-  if (source === undefined) throw incomplete(settings, [key]);
+  if (source === undefined) throw incomplete(config, settings, [key]);
   if (source instanceof Secret) return source;
   if ('env' in source) {
     const text = variableOf(environment, source.env);
@@ -194,7 +205,7 @@ async function readSecret(
   }
   let text: string;
   try {
-    text = (await readFile(resolve(folder, source.file), 'utf8')).trim();
+    text = (await readFile(resolve(config.folder, source.file), 'utf8')).trim();
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     throw usageError(`${expected} in the file ${source.file}, which can't be read (${code}): check the path`);
@@ -203,10 +214,15 @@ async function readSecret(
   return new Secret(text);
 }
 
-function incomplete({ account }: AccountSettings, missing: readonly (typeof secretKeys)[number][]): Error {
+function incomplete(
+  config: Configuration,
+  { account }: AccountSettings,
+  missing: readonly (typeof secretKeys)[number][],
+): Error {
+  const place = config.file ?? `a configuration (${withoutFile(config)})`;
   const variables = missing.map((key) => `${accountVariables[key]}${variableSuffix(account)}`);
   return usageError(
     `expected clientId, clientSecret and refreshToken for the account ${account}, ${missing.join(' and ')} ` +
-      `${missing.length === 1 ? 'is' : 'are'} missing: set ${missing.length === 1 ? 'it' : 'them'} in the configuration, or ${variables.join(', ')}`,
+      `${missing.length === 1 ? 'is' : 'are'} missing: set ${missing.length === 1 ? 'it' : 'them'} in ${place}, or ${variables.join(', ')}`,
   );
 }

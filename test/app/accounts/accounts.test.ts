@@ -104,13 +104,15 @@ describe('accounts', () => {
   test('says where to name an account when there is none', async () => {
     const ended = await builtCommand(['accounts'], { folder: await temporaryFolder() });
     expect(ended).toMatchObject({ code: 0 });
-    expect(ended.err).toMatch(/ledgerlake\.config\.json/);
+    expect(ended.err).toMatch(
+      /^No account is configured, as there is no ledgerlake\.config\.json in \/\S+: name its file with --config, write one with `ledgerlake init`/,
+    );
   });
 
   test.each([
     [['accounts', 'chek'], /expected `accounts` or `accounts check`/],
-    [['accounts', 'check'], /expected an account to check, got none/],
-    [['accounts', '--config', 'none.json'], /none\.json: check --config/],
+    [['accounts', 'check'], /got none, and there is no ledgerlake\.config\.json in \/\S+: name its file with --config/],
+    [['accounts', '--config', 'none.json'], /none\.json, which --config names, there is no such file in \//],
     [['accounts', '--client-secret', 'x'], /client-secret/],
   ])('%j is refused', async (words, message) => {
     const ended = await builtCommand(words, { folder: await temporaryFolder() });

@@ -268,9 +268,16 @@ describe('which file', () => {
     const folder = await temporaryFolder();
     await expect(readConfiguration('none.json', {}, folder)).rejects.toMatchObject({
       code: 'USAGE',
-      message: 'expected a configuration that can be read, got ENOENT for none.json: check --config',
+      message:
+        `expected the configuration none.json, which --config names, there is no such file in ${folder}: check it; ` +
+        '`ledgerlake init --config none.json` writes one',
     });
-    await expect(readConfiguration(undefined, { LEDGERLAKE_CONFIG: '.' }, folder)).rejects.toThrow(/got EISDIR for \./);
+    await expect(readConfiguration(undefined, { LEDGERLAKE_CONFIG: 'none.json' }, folder)).rejects.toThrow(
+      'none.json, which LEDGERLAKE_CONFIG names, there is no such file',
+    );
+    await expect(readConfiguration(undefined, { LEDGERLAKE_CONFIG: '.' }, folder)).rejects.toThrow(
+      'expected a configuration that can be read in ., which LEDGERLAKE_CONFIG names, got EISDIR',
+    );
   });
 });
 

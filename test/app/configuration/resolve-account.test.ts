@@ -47,7 +47,12 @@ describe('without a configuration', () => {
   });
 
   test('an account without an endpoint, and the other way round, are refused', async () => {
-    await expect(resolved(none, {}, { account: 'shop' })).rejects.toThrow(/expected --endpoint beside --account shop/);
+    await expect(resolved({ ...none, file: undefined }, {}, { account: 'shop' })).rejects.toThrow(
+      /expected an endpoint for the account shop, there is no ledgerlake\.config\.json in \/\S*: name its .*`ledgerlake init --account shop`/,
+    );
+    await expect(resolved(none, {}, { account: 'shop' })).rejects.toThrow(
+      /expected an endpoint for the account shop, \S+ configures none: /,
+    );
     await expect(resolved(none, {}, { endpoint: 'http://x' })).rejects.toThrow(/expected --account beside --endpoint/);
   });
 });
@@ -104,7 +109,7 @@ describe('an account of the file', () => {
     const of = (account: object) => resolved(configured({ accounts: { a: account } }));
     await expect(of({ region: 'na' })).rejects.toThrow(/clientId and clientSecret and refreshToken are missing/);
     await expect(of({ region: 'na', clientId: 'id', clientSecret: 'cs' })).rejects.toThrow(
-      /refreshToken is missing: set it in the configuration, or LEDGERLAKE_REFRESH_TOKEN_A$/,
+      /refreshToken is missing: set it in c.json, or LEDGERLAKE_REFRESH_TOKEN_A$/,
     );
     await expect(of({ endpoint: 'https://h', refreshToken: 'rt' })).rejects.toThrow(/clientId and clientSecret are/);
     await expect(of({ ...three })).rejects.toThrow(/expected `region` or `endpoint` for the account a/);
