@@ -10,7 +10,7 @@ export interface QueryView {
 const isRefund = "transaction_type IN ('Refund', 'GuaranteeClaim', 'Chargeback')";
 
 /** What v0 calls an amount: the last breakdown type that is no part of another (`AmazonFees/Commission/Base`: `Commission`). */
-const feeName = "regexp_extract(regexp_replace(breakdown, '(.)/(?:Base|Tax)$', '\\1'), '[^/]+$')";
+const feeName = "regexp_extract(regexp_replace(breakdown, '(.)/(?:Base|Tax|Promo)$', '\\1'), '[^/]+$')";
 
 /** What v0 calls the list of such events; other types stand as they are. */
 const eventList =
@@ -52,9 +52,9 @@ const profit =
   `, ${sumWhere("category = 'transfers'")} AS loans_and_transfers, ${sumWhere("category = 'unknown'")} AS unknown ` +
   'FROM lines_ GROUP BY account, month, currency ORDER BY account, currency, month';
 
-/** What a fee is called: where its own name says only which way the money went, or it has none, after its list. */
+/** What a fee is called: where its own name says no more than that money went or came, or it has none, after its list. */
 export const feeType =
-  "CASE WHEN name IS NULL OR lower(name) IN ('charge', 'refund') THEN regexp_replace(event_list, '(Event)?List$', '') ELSE name END";
+  "CASE WHEN name IS NULL OR lower(name) IN ('charge', 'refund', 'basevalue', 'sales', 'expenses') THEN regexp_replace(event_list, '(Event)?List$', '') ELSE name END";
 
 const fees =
   `${lines} SELECT account, month, currency, ${feeType} AS fee, count(*) AS times, sum(amount) AS total ` +
