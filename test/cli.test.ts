@@ -100,9 +100,18 @@ describe('bad input is one line, with the right exit code, and nothing is touche
       ['status', 'lake'],
       /expected no further argument, got lake; see ledgerlake status --help/,
     ],
+    ['a lake that stands alone', 2, ['verify', 'test'], /got test; did you mean --lake test\?; see ledgerlake verify/],
+    ['a query without quotes', 2, ['sql', 'SELECT', '1'], /got 1; put the query in quotes; see ledgerlake sql --help/],
+    ['a letter without its value', 2, ['sql', '-o'], /expected a value behind -o, got none/],
     ['an option without its value', 2, ['status', '--lake'], /expected a value behind --lake, got none/],
     ['an option before another', 2, ['status', '--lake', '--format', 'json'], /expected a value behind --lake/],
-    ['an unknown pipeline', 2, backfill('financial-event'), /expected a pipeline \(.*got "financial-event"/],
+    [
+      'an unknown pipeline',
+      2,
+      backfill('financial-event'),
+      /expected a pipeline \(.*got "financial-event"; did you mean financial-events\?/,
+    ],
+    ['a table in the place of its pipeline', 2, backfill('entries'), /got "entries"; did you mean financial-events\?/],
     [
       'a range the wrong way round',
       2,
@@ -119,7 +128,7 @@ describe('bad input is one line, with the right exit code, and nothing is touche
       'a file of orders that is missing',
       2,
       backfill('order-events', '--orders', '/no/such/file', ...endpoint),
-      /no\/such\/file/,
+      /expected a file that can be read, got \/no\/such\/file \(there is none\)/,
     ],
     ['a port that is none', 2, ['serve', '--port', 'http'], /--port/],
     [

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import yargs, { type Argv } from 'yargs';
 import { commands } from './commands.js';
@@ -13,7 +14,7 @@ import { failureOf, fallbackListener, openListener, type Listener } from './list
 import { watchOutput } from './options/terminal.js';
 import type { Stopping } from './options/stop-signals.js';
 import { systemClock } from '../core/clock.js';
-import { withCommandsIn, type CommandPlace } from '../app/command-text.js';
+import { shellWord, withCommandsIn, type CommandPlace } from '../app/command-text.js';
 import type { CommandContext } from '../app/context.js';
 import { LedgerlakeError, usageError } from '../core/errors.js';
 import { nearestRegion } from '../app/configuration/account.js';
@@ -107,7 +108,10 @@ function parserFault(message: string, words: readonly string[]): string {
   const [, unknown] = /^Unknown arguments?: ([^,]*)/.exec(message) ?? [];
   if (unknown !== undefined) {
     const isOption = words.some((word) => word.startsWith('-') && word.includes(unknown));
-    if (!isOption && command !== undefined) return `expected no further argument, got ${unknown}; ${help}`;
+    if (!isOption && command !== undefined) {
+      const hint = argumentHint(command, unknown);
+      return `expected no further argument, got ${unknown}; ${hint === '' ? '' : `${hint}; `}${help}`;
+    }
     const names = isOption ? Object.keys({ ...command?.options, ...everyOption }) : commandNames;
     const dashes = isOption ? (unknown.length === 1 ? '-' : '--') : '';
     const nearest = nearestName(unknown, names);
@@ -124,7 +128,15 @@ function parserFault(message: string, words: readonly string[]): string {
     return `expected --${chosen} to be one of ${choices.join(', ')}, got ${last}; ${hint}${help}`;
   }
   const [, option] = /^Not enough arguments following: (.*)$/.exec(message) ?? [];
-  return option === undefined ? `${message}; ${help}` : `expected a value behind --${option}, got none; ${help}`;
+  if (option === undefined) return `${message}; ${help}`;
+  return `expected a value behind ${option.length === 1 ? '-' : '--'}${option}, got none; ${help}`;
+}
+
+/** What a word that a command doesn't take was most likely meant as. */
+function argumentHint({ options, positional }: CommandDefinition, word: string): string {
+  if (positional?.name === 'QUERY') return 'put the query in quotes';
+  const isPlace = word.startsWith('s3://') || existsSync(word);
+  return options['lake'] !== undefined && isPlace ? `did you mean --lake ${shellWord(word)}?` : '';
 }
 
 const commandNames = [...commands.map(({ name }) => name), 'help', 'version'];

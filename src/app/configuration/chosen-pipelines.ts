@@ -1,6 +1,7 @@
 import { defaultApi, type Api } from '../../sources/finances/selling-partner/apis.js';
 import { defaultPipelines, pipelines } from '../../../pipelines/all-pipelines.js';
 import { usageError } from '../../core/errors.js';
+import { nearestName } from '../../core/text/fault-line.js';
 import { isCustom, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import { orderIdPattern } from '../../sources/finances/api-v0/operations.js';
@@ -19,8 +20,7 @@ export function choosePipelines(
   const chosen = names.map((name) => {
     const pipeline = all.find((candidate) => candidate.name === name);
     if (pipeline === undefined) {
-      const known = all.map((candidate) => candidate.name).join(', ');
-      throw usageError(`expected a pipeline (${known}), got ${JSON.stringify(name)}`);
+      throw unknownPipeline(name, all);
     }
     return pipeline;
   });
@@ -34,6 +34,18 @@ export function choosePipelines(
     throw usageError(`expected the pipeline ${known} beside --orders: name it in the command`);
   }
   return chosen.length === 0 ? defaultPipelines[api] : [...new Set(chosen)];
+}
+
+/** The error for a name that no pipeline has, with the pipeline that was most likely meant: of such a name, or with such a table. */
+export function unknownPipeline(
+  name: string,
+  known: readonly { readonly name: string; readonly tables: readonly { readonly name: string }[] }[],
+): Error {
+  const names = known.map((pipeline) => pipeline.name);
+  const filling = known.find(({ tables }) => tables.some((table) => table.name === name))?.name;
+  const nearest = filling ?? nearestName(name, names);
+  const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`;
+  return usageError(`expected a pipeline (${names.join(', ')}), got ${JSON.stringify(name)}${hint}`);
 }
 
 /** Whether nothing of the finances is asked for, but users' own pipelines are. */

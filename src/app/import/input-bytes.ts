@@ -3,7 +3,8 @@ import { access, constants, open, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { messageOf, usageError } from '../../core/errors.js';
+import { usageError } from '../../core/errors.js';
+import { openFault } from '../../core/io/files.js';
 import { handled } from '../../lake/files/workspace.js';
 
 /** Bytes that are read at once. */
@@ -43,7 +44,7 @@ export async function inputsOf(paths: readonly string[], stdin: () => AsyncItera
         ? { bytes: found.size, open: () => fileChunks(path, Math.min(chunkBytes, found.size + 1)) }
         : { open: () => createReadStream(path, { highWaterMark: chunkBytes }) };
     } catch (error) {
-      throw usageError(`expected a file that can be read, got ${path} (${messageOf(error)})`);
+      throw usageError(`expected a file that can be read, got ${path} (${openFault(error)})`);
     }
     inputs.push({ name: path, ...source });
   }

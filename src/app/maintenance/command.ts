@@ -1,9 +1,9 @@
 import { emitDamagedCheckpoints, emitOtherRuns, type RunContext } from '../context.js';
-import { usageError } from '../../core/errors.js';
 import { printable } from '../../core/printable.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { grid } from '../../core/text/width.js';
 import { tables } from '../../sources/finances/lake-tables.js';
+import { unknownPipeline } from '../configuration/chosen-pipelines.js';
 import { refuseUnheld } from '../configuration/account.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import { Lake } from '../../lake/lake.js';
@@ -147,9 +147,7 @@ function customPipelines(lake: Lake): Tabled[] {
 
 function chosenFamilies(names: readonly string[], pipelines: readonly Tabled[]): Family[] {
   for (const name of names) {
-    if (pipelines.some((pipeline) => pipeline.name === name)) continue;
-    const known = pipelines.map((pipeline) => pipeline.name).join(', ');
-    throw usageError(`expected a pipeline (${known}), got ${JSON.stringify(name)}`);
+    if (!pipelines.some((pipeline) => pipeline.name === name)) throw unknownPipeline(name, pipelines);
   }
   return familiesOf(pipelines.filter(({ name }) => names.length === 0 || names.includes(name)));
 }

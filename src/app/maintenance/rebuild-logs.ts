@@ -27,6 +27,7 @@ import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { isDataFile, setAsideFolder } from '../../lake/upkeep/vacuum.js';
 import { tables as ownTables } from '../../sources/finances/lake-tables.js';
 import { backfillCommand } from '../command-text.js';
+import { unknownPipeline } from '../configuration/chosen-pipelines.js';
 import type { RunContext } from '../context.js';
 import { monthRange, ordersCommand, type MendedLake } from '../reread-command.js';
 import { historyFamily, keepsHistory } from '../reconcile/event-history.js';
@@ -80,12 +81,10 @@ export async function rebuildLogs(
 ): Promise<RebuiltLogs> {
   const store = given ?? openStore(location, { clock });
   const schemas = [...ownTables, ...(await describedTables(store))];
-  const families = familiesOf([...pipelines, historyFamily, ...customPipelines(schemas)]);
+  const known = [...pipelines, historyFamily, ...customPipelines(schemas)];
+  const families = familiesOf(known);
   const unknown = names.find((name) => families.every(({ pipeline }) => pipeline !== name));
-  if (unknown !== undefined) {
-    const known = families.map(({ pipeline }) => pipeline).join(', ');
-    throw usageError(`expected a pipeline (${known}), got ${JSON.stringify(unknown)}`);
-  }
+  if (unknown !== undefined) throw unknownPipeline(unknown, known);
   const opened = await openTables(store, schemas, clock);
   const isAnew = ({ fault, schema }: OpenedTable): boolean =>
     names.length === 0

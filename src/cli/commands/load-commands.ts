@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import { messageOf, usageError } from '../../core/errors.js';
+import { usageError } from '../../core/errors.js';
+import { openFault } from '../../core/io/files.js';
 import {
   metricsOptions,
   readingContext,
@@ -86,7 +87,7 @@ async function readOrdersFile(given: Given): Promise<{ text: string; source: str
   try {
     return { text: await readFile(path, 'utf8'), source: path };
   } catch (error) {
-    throw usageError(`expected a file that can be read, got ${path} (${messageOf(error)})`);
+    throw usageError(`expected a file that can be read, got ${path} (${openFault(error)})`);
   }
 }
 

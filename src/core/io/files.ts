@@ -1,5 +1,6 @@
 import { readdir, constants, mkdir, open, type FileHandle, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { messageOf } from '../errors.js';
 
 /** Files and folders whose names begin as typed, as they would be typed: folders end in a slash. None where there is no folder. */
 export async function fileNames(typed: string): Promise<readonly string[]> {
@@ -10,6 +11,19 @@ export async function fileNames(typed: string): Promise<readonly string[]> {
     .filter(({ name }) => name.startsWith(begun) && (begun !== '' || !name.startsWith('.')))
     .map((entry) => `${folder}${entry.name}${entry.isDirectory() ? '/' : ''}`)
     .toSorted();
+}
+
+const openFaults: Readonly<Record<string, string>> = {
+  ENOENT: 'there is none',
+  EACCES: 'this user may not',
+  ENOTDIR: 'a part of its path is a file',
+  EISDIR: 'it is a folder',
+};
+
+/** Why the system opens no file, in words. */
+export function openFault(error: unknown): string {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  return openFaults[code] ?? messageOf(error);
 }
 
 /**

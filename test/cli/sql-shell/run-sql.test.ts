@@ -247,7 +247,9 @@ describe('the shell', () => {
     ].join('\n');
     const { code, out, err } = await sql({ typed });
     expect([code, out]).toEqual([1, 'x\n4\nx\n5\n']);
-    expect(err).toMatch(/late.*wrote .*a file\.csv\nwrote .*other\.csv\nexpected a file that can be written/s);
+    expect(err).toMatch(
+      /late.*wrote .*a file\.csv\nwrote .*other\.csv\nexpected a file that can be written, got .* \(the folder .*no\/such is missing: make it first\)/s,
+    );
     expect(readFileSync(join(own, 'a file.csv'), 'utf8')).toBe('x\n1\nx\n2\n');
     expect(readFileSync(join(own, 'other.csv'), 'utf8')).toBe('x\n3\n');
     expect(readdirSync(own)).toEqual(['a file.csv', 'other.csv']);
