@@ -19,6 +19,19 @@ export interface LoadArguments {
   readonly config?: string | undefined;
 }
 
+/** How commands that are printed call the program: by npx where that runs it, as it is on nobody's PATH then. */
+export function programOf(environment: Readonly<Record<string, string | undefined>>): string {
+  const { npm_command: command, npm_lifecycle_script: script = '' } = environment;
+  return command === 'exec' && /^\W?ledgerlake\b/.test(script) ? 'npx ledgerlake' : 'ledgerlake';
+}
+
+const program = programOf(process.env);
+
+/** A command of these words, to be pasted into a shell. */
+export function programCommand(words: readonly string[]): string {
+  return `${program} ${words.map(shellWord).join(' ')}`;
+}
+
 /** The command line of a backfill, to be pasted into a shell. */
 export function backfillCommand(given: LoadArguments & { readonly range: Window }): string {
   return loadCommand('backfill', given);
@@ -30,14 +43,14 @@ export function loadCommand(
   { pipelines, api, lake, account, range, endpoint, pipelineFolder, config }: LoadArguments,
 ): string {
   const words = [
-    ...['ledgerlake', command, ...pipelines, '--lake', lake, '--account', account],
+    ...[command, ...pipelines, '--lake', lake, '--account', account],
     ...(api === undefined ? [] : ['--api', api]),
     ...(pipelineFolder === undefined ? [] : ['--pipelines', pipelineFolder]),
     ...(endpoint === undefined ? [] : ['--endpoint', endpoint]),
     ...(config === undefined ? [] : ['--config', config]),
     ...(range === undefined ? [] : ['--from', instantText(range.start), '--to', instantText(range.end)]),
   ];
-  return words.map(shellWord).join(' ');
+  return programCommand(words);
 }
 
 /** Where a command works, as the user said it to the command that prints another; undefined: not said. */
@@ -66,12 +79,15 @@ export function commandIn(place: CommandPlace, command: string): string {
     const value = place[option];
     return value === undefined || `${command} `.includes(` --${option} `) ? [] : [`--${option}`, shellWord(value)];
   });
-  return [command, ...added].join(' ');
+  return [command.replace(/^ledgerlake\b/, program), ...added].join(' ');
 }
 
 /** A text whose commands in backticks can be pasted into a shell as they are. */
 export function withCommandsIn(place: CommandPlace, text: string): string {
-  return text.replaceAll(/`(ledgerlake \w[^`]*)`/g, (_, command: string) => `\`${commandIn(place, command)}\``);
+  return text.replaceAll(
+    /`((?:npx )?ledgerlake \w[^`]*)`/g,
+    (_, command: string) => `\`${commandIn(place, command)}\``,
+  );
 }
 
 /** A word as a POSIX shell takes it, whatever it holds. */

@@ -5,7 +5,7 @@ import { loadKeysOf } from '../lake/delta/file-tags.js';
 import type { Lake } from '../lake/lake.js';
 import { parseImportedKey } from '../lake/loads/imported-days.js';
 import type { LastRun } from '../lake/upkeep/last-run.js';
-import { backfillCommand, commandIn, shellWord } from './command-text.js';
+import { backfillCommand, commandIn, programCommand, shellWord } from './command-text.js';
 
 /** A lake, as the commands that mend it name it. */
 export interface MendedLake {
@@ -31,7 +31,7 @@ const mostOrders = 100;
 
 /** `ledgerlake COMMAND … --lake LAKE`, to be pasted into a shell. */
 export function lakeCommand(location: string, ...words: readonly string[]): string {
-  return ['ledgerlake', ...words, '--lake', location].map(shellWord).join(' ');
+  return programCommand([...words, '--lake', location]);
 }
 
 /**
@@ -70,9 +70,9 @@ export function ordersCommand(
   { location, account, endpoint, config }: OrdersPlace,
 ): string | undefined {
   if (ids.length === 0 || ids.length > mostOrders) return undefined;
-  const words = ['ledgerlake', 'backfill', pipeline, '--lake', location, '--account', account];
+  const words = ['backfill', pipeline, '--lake', location, '--account', account];
   const more = [...(endpoint === undefined ? [] : ['--endpoint', endpoint]), '--orders', '-', '--refresh'];
-  const command = commandIn({ config }, [...words, ...more].map(shellWord).join(' '));
+  const command = commandIn({ config }, programCommand([...words, ...more]));
   return `printf '%s\\n' ${ids.map(shellWord).join(' ')} | ${command}`;
 }
 

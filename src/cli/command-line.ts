@@ -14,7 +14,7 @@ import { failureOf, fallbackListener, openListener, type Listener } from './list
 import { watchOutput } from './options/terminal.js';
 import type { Stopping } from './options/stop-signals.js';
 import { systemClock } from '../core/clock.js';
-import { shellWord, withCommandsIn, type CommandPlace } from '../app/command-text.js';
+import { programOf, shellWord, withCommandsIn, type CommandPlace } from '../app/command-text.js';
 import type { CommandContext } from '../app/context.js';
 import { LedgerlakeError, usageError } from '../core/errors.js';
 import { nearestRegion } from '../app/configuration/account.js';
@@ -104,7 +104,7 @@ function define(parser: Argv, command: CommandDefinition, surroundings: Surround
 /** What the parser found, in the words of every other error. */
 function parserFault(message: string, words: readonly string[]): string {
   const command = commands.find(({ name }) => words.includes(name));
-  const help = `see ledgerlake ${command === undefined ? '' : `${command.name} `}--help`;
+  const help = `see ${programOf(process.env)} ${command === undefined ? '' : `${command.name} `}--help`;
   const [, unknown] = /^Unknown arguments?: ([^,]*)/.exec(message) ?? [];
   if (unknown !== undefined) {
     const isOption = words.some((word) => word.startsWith('-') && word.includes(unknown));

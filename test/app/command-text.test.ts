@@ -1,7 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { backfillCommand, commandIn, instantText, shellWord, withCommandsIn } from '../../src/app/command-text.js';
+import {
+  backfillCommand,
+  commandIn,
+  instantText,
+  programOf,
+  shellWord,
+  withCommandsIn,
+} from '../../src/app/command-text.js';
 
 const asked = {
   ...{ pipelines: ['group-events'], lake: 's3://bucket/lake', account: 'shop', endpoint: undefined },
@@ -43,6 +50,14 @@ test('commands within a text get what they lack of the place where the user work
   expect(withCommandsIn({}, '`ledgerlake verify`')).toBe('`ledgerlake verify`');
   expect(backfillCommand({ ...asked, config: 'c.json' })).toContain(
     ' --account shop --config c.json --from 2025-03-01 ',
+  );
+});
+
+test('commands are called by npx where that runs the program', () => {
+  const run = (script: string) => programOf({ npm_command: 'exec', npm_lifecycle_script: script });
+  expect([run("'ledgerlake'"), run('ledgerlake status')]).toEqual(['npx ledgerlake', 'npx ledgerlake']);
+  expect([run('vitest run'), run('ledgerlaked'), programOf({}), programOf({ npm_command: 'run-script' })]).toEqual(
+    ['', '', '', ''].map(() => 'ledgerlake'),
   );
 });
 
