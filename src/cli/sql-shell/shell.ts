@@ -149,7 +149,7 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
     if (interactive) await writeText(screen, ['DuckDB over the lake: .help for commands, .quit to leave.\n']);
     ask();
     for await (const line of asked) {
-      const command = reader.pending ? undefined : /^\s*\.(.*)$/.exec(line)?.[1];
+      const command = reader.pending ? undefined : commandIn(line);
       if (command === undefined) {
         const statements = reader.push(line);
         await remember(line, !reader.pending);
@@ -173,4 +173,9 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
   } finally {
     lines.close();
   }
+}
+
+/** The command in a line that no statement goes on with: behind a dot, or what other shells call leaving. */
+function commandIn(line: string): string | undefined {
+  return /^\s*(exit|quit)[\s;]*$/i.exec(line)?.[1]?.toLowerCase() ?? /^\s*\.(.*)$/.exec(line)?.[1];
 }

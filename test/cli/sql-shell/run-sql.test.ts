@@ -223,6 +223,12 @@ describe('the shell', () => {
     expect(code).toBe(1);
   });
 
+  test.each(['exit', 'QUIT;', '.exit'])('leaves at %s, but not within a statement', async (word) => {
+    const typed = `SELECT 1 AS\n${word.replace('.', '')}`;
+    expect(await sql({ typed: `SELECT 1 AS x;\n${word}\nSELECT 2 AS x;` })).toMatchObject({ code: 0, out: 'x\n1\n' });
+    expect((await sql({ typed: `${typed.replace(';', '')};` })).out).toMatch(/^(exit|QUIT)\n1\n$/);
+  });
+
   test('changes the format, helps, and leaves', async () => {
     const typed = '.format\n.format ndjson\nSELECT 1 AS x;\n.help\n.quit\nSELECT 2 AS x;';
     const { out, code } = await sql({ typed });
