@@ -32,11 +32,17 @@ const example: FirstAccount = { account: 'my-shop', region: 'eu' };
  */
 export async function init(
   { file, account, region, ask }: InitOptions,
-  { print }: Pick<CommandContext, 'print'>,
+  { print, log }: Pick<CommandContext, 'print' | 'log'>,
 ): Promise<void> {
   const chosen = {
-    account: readAccountName(account ?? (await answer(ask, 'Name of the account', example.account))),
-    region: readRegion(region ?? (await answer(ask, `Region (${regionNames.join(', ')})`, example.region))),
+    account: await answered(
+      { ask, log, question: 'Name of the account', given: account, preset: example.account },
+      readAccountName,
+    ),
+    region: await answered(
+      { ask, log, question: `Region (${regionNames.join(', ')})`, given: region, preset: example.region },
+      readRegion,
+    ),
   };
   await create(file, commentedConfiguration(chosen));
   const given = file === configurationFile ? '' : ` --config ${printable(shellWord(file))}`;
@@ -52,9 +58,24 @@ export async function init(
   );
 }
 
-async function answer(ask: InitOptions['ask'], question: string, preset: string): Promise<string> {
-  const given = (await ask?.(`${question} [${preset}]: `))?.trim() ?? '';
-  return given === '' ? preset : given;
+interface Question extends Pick<CommandContext, 'log'> {
+  readonly ask: InitOptions['ask'];
+  readonly question: string;
+  readonly given: string | undefined;
+  readonly preset: string;
+}
+
+/** What was given, or what is answered to a question, which is asked again where the answer is refused. */
+async function answered<T>({ ask, log, question, given, preset }: Question, read: (text: string) => T): Promise<T> {
+  if (given !== undefined || ask === undefined) return read(given ?? preset);
+  for (;;) {
+    const answer = await ask(`${question} [${preset}]: `);
+    try {
+      return read(answer === undefined || answer.trim() === '' ? preset : answer.trim());
+    } catch (error) {
+      log(messageOf(error));
+    }
+  }
 }
 
 function readRegion(text: string): Region {

@@ -82,14 +82,16 @@ test('asks where there is somebody, and keeps to the example where there is no a
     questions.push(question);
     return Promise.resolve(answers.shift());
   };
-  await init({ file, account: undefined, region: undefined, ask }, { print: () => undefined });
+  await init({ file, account: undefined, region: undefined, ask }, { print: () => undefined, log: () => undefined });
   expect(questions).toEqual([
     'Name of the account [my-shop]: ',
     'Region (na, eu, fe, sandbox-na, sandbox-eu, sandbox-fe) [eu]: ',
   ]);
   expect(await readFile(file, 'utf8')).toBe(commentedConfiguration({ account: 'north', region: 'eu' }));
   await writeFile(file, 'mine');
-  await expect(init({ file, account: 'a', region: 'eu' }, { print: () => undefined })).rejects.toThrow(/there is one/);
+  await expect(
+    init({ file, account: 'a', region: 'eu' }, { print: () => undefined, log: () => undefined }),
+  ).rejects.toThrow(/there is one/);
 });
 
 test.each([
@@ -101,6 +103,20 @@ test.each([
   ['sandbox na', 'sandbox-na'],
 ])('takes the region %s for %s', (text, region) => {
   expect(nearestRegion(text)).toBe(region);
+});
+
+test('asks again where an answer is refused', async () => {
+  const file = join(await temporaryFolder(), 'c.json');
+  const logged: string[] = [];
+  const answers = ['my shop', 'north', 'uk', 'eu'];
+  const ask = () => Promise.resolve(answers.shift());
+  const context = { print: () => undefined, log: (line: string) => logged.push(line) };
+  await init({ file, account: undefined, region: undefined, ask }, context);
+  expect(logged).toEqual([
+    expect.stringMatching(/^expected --account .*, got "my shop"$/),
+    expect.stringMatching(/^expected a region .*, got "uk": did you mean eu\?$/),
+  ]);
+  expect(await readFile(file, 'utf8')).toBe(commentedConfiguration({ account: 'north', region: 'eu' }));
 });
 
 /** The keys of an object in the schema. */
