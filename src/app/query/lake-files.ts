@@ -61,9 +61,17 @@ export async function openLakeReader(
       await lake.refresh();
       return lake.committedFiles();
     },
-    firstLoad: lake.tables.flatMap(({ createdAt }) => createdAt ?? []).toSorted((one, other) => one - other)[0],
+    firstLoad: firstLoadOf(lake, clock.now()),
     faultOf: (error) => fileFault(error, lake, { ...place, lake: location }),
   };
+}
+
+/** When the oldest table was made, as the logs say: whoever wrote them may have put anything there. */
+function firstLoadOf(lake: Lake, now: number): number | undefined {
+  return lake.tables
+    .flatMap(({ createdAt }) => createdAt ?? [])
+    .filter((at) => Number.isInteger(at) && at > 0 && at <= now)
+    .toSorted((one, other) => one - other)[0];
 }
 
 /** What the file at an address holds: `window/…`, of several the first and how many more; undefined for none of ours. */

@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises';
+import { cp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { asKnownMacros, knownTooEarly } from '../../../src/app/query/as-known.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
@@ -8,7 +9,7 @@ import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
-import { ran, serving, temporaryFolder } from '../lake-run.js';
+import { database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { compacted } from '../maintenance/kept-lake.js';
 import { shipment, shipments, smallLake, within } from '../maintenance/small-lake.js';
 import { setClock, synced } from '../sync/synced.js';
@@ -149,6 +150,31 @@ test('the documentation shows one', async () => {
 test('the lake knows when it was first loaded', async () => {
   expect((await openLakeReader(small.lake, clock)).firstLoad).toBe(Date.UTC(2026, 1, 1));
 });
+
+test.each(['1e300', '-5', '"abc"', 'null', '8640000000000001', '253402300800000', '1.5'])(
+  'a log whose table was made at %s does not say when it was',
+  async (at) => {
+    const lake = await temporaryFolder();
+    await cp(small.lake, lake, { recursive: true });
+    for (const path of await readdir(lake, { recursive: true })) {
+      if (!/_delta_log\/0*\.json$/.test(path)) continue;
+      const file = join(lake, path);
+      const commit = await readFile(file, 'utf8');
+      // As others write it: without a checksum.
+      const foreign = commit
+        .replace(/"createdTime":\d+/, `"createdTime":${at}`)
+        .replace(/,?"sha256":"[0-9a-f]{64}"/, '');
+      expect(foreign).not.toBe(commit);
+      await writeFile(file, foreign);
+    }
+    const { firstLoad } = await openLakeReader(lake, clock);
+    expect(firstLoad).toBeUndefined();
+    const asKnown = await database(lake, clock);
+    expect(await asKnown.rows("SELECT count(*)::INTEGER AS n FROM events_as_known('2020-01-01')")).not.toEqual([
+      { n: 0 },
+    ]);
+  },
+);
 
 test('an instant before the first load is said', () => {
   const first = Date.parse('2026-02-01T04:00:00Z');
