@@ -7,7 +7,6 @@ import type { LogColumn } from '../../lake/delta/table-metadata.js';
 import type { CommandPlace } from '../command-text.js';
 import { fileFault } from './file-fault.js';
 import { existingLake } from '../../lake/existing-lake.js';
-import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import type { LakeFiles, LakeTable } from '../../core/duckdb/views.js';
 
@@ -72,12 +71,4 @@ function firstLoadOf(lake: Lake, now: number): number | undefined {
     .flatMap(({ createdAt }) => createdAt ?? [])
     .filter((at) => Number.isInteger(at) && at > 0 && at <= now)
     .toSorted((one, other) => one - other)[0];
-}
-
-/** What the file at an address holds: `window/…`, of several the first and how many more; undefined for none of ours. */
-export function sliceAt(lake: Lake, address: string): string | undefined {
-  const found = lake.committedAdds().find(({ table, add }) => lake.store.address(table.pathOf(add)) === address);
-  if (found === undefined) return undefined;
-  const [first = 'no slice', ...others] = loadKeysOf(found.add);
-  return others.length === 0 ? first : `${first} and ${others.length} more`;
 }

@@ -2,8 +2,7 @@ import { mkdir, open, readdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { openDatabase, type Database } from '../../core/duckdb/connection.js';
-import { fileFault, lostFile } from '../../core/duckdb/views.js';
-import { createViews } from '../../core/duckdb/views.js';
+import { createViews, lostFile } from '../../core/duckdb/views.js';
 import { messageOf, usageError } from '../../core/errors.js';
 import { replaceFile } from '../../core/io/files.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
@@ -14,7 +13,8 @@ import type { Lake } from '../../lake/lake.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
-import { lakeTables, openExistingLake, sliceAt } from '../query/lake-files.js';
+import { fileFault } from '../query/file-fault.js';
+import { lakeTables, openExistingLake } from '../query/lake-files.js';
 import { viewStatements } from '../query/transaction-views.js';
 import { accountStatus, loadedRange, reportedRange } from '../status/lake-status.js';
 import { readBasis } from './basis-section.js';
@@ -198,7 +198,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
   const now = clock.now();
   const lastRun = await readLastRun(lake.store);
   const names = account === undefined ? held : held.filter((name) => name === account);
-  const accounts = await withViews(lake, signal, async (database) => {
+  const accounts = await withViews(lake, location, signal, async (database) => {
     const figures: AccountFigures[] = [];
     for (const name of names) {
       const range = reportedRange({ from, to }, loadedRange(lake, name), now);
@@ -244,6 +244,7 @@ const mostAttempts = 3;
  */
 async function withViews<T>(
   lake: Lake,
+  location: string,
   signal: AbortSignal | undefined,
   read: (database: Database) => Promise<T>,
 ): Promise<T> {
@@ -255,7 +256,7 @@ async function withViews<T>(
       for (const statement of viewStatements(lakeTables)) await database.execute(statement, { signal });
       return await read(database);
     } catch (error) {
-      if (attempt === mostAttempts || !lostFile(error)) throw fileFault(error, (address) => sliceAt(lake, address));
+      if (attempt === mostAttempts || !lostFile(error)) throw await fileFault(error, lake, { lake: location });
       await lake.refresh();
     } finally {
       database.close();

@@ -1,5 +1,4 @@
 import { LedgerlakeError } from '../errors.js';
-import { wholeCharacters } from '../printable.js';
 import type { Database } from './connection.js';
 import { fileLiteral, identifier, literal } from './literals.js';
 
@@ -121,24 +120,4 @@ export function lostFile(error: unknown): boolean {
     error.code === 'SQL' &&
     /^(?:IO|HTTP) Error: .*(?:No files found|Cannot open file|Could not open|No such file|404)/s.test(error.message)
   );
-}
-
-/** Characters of DuckDB's own words that are quoted: it may quote the bytes that are damaged. */
-const mostQuoted = 200;
-
-/**
- * Of what DuckDB has against a file of the lake one line: which file, what it holds, what to do; any other error as it is.
- * `sliceOf` says what the file at an address holds, undefined for a file that isn't the lake's.
- */
-export function fileFault(error: unknown, sliceOf: ((address: string) => string | undefined) | undefined): unknown {
-  if (!(error instanceof LedgerlakeError) || error.code !== 'SQL') return error;
-  for (const [, address = ''] of error.message.matchAll(/["']([^"'\n]+\.parquet)["']/g)) {
-    const slice = sliceOf?.(address);
-    if (slice === undefined) continue;
-    const [words = ''] = error.message.replace(address, 'it').split('\n');
-    const found = lostFile(error) ? 'it is missing' : `it is damaged (${wholeCharacters(words, mostQuoted)})`;
-    const advice = '`ledgerlake verify` names the command that mends it';
-    return new LedgerlakeError('SQL', `expected the file ${address} (${slice}), ${found}: ${advice}`, { cause: error });
-  }
-  return error;
 }

@@ -1,5 +1,7 @@
 import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { fileFault } from '../../../src/app/query/file-fault.js';
+import { LedgerlakeError } from '../../../src/core/errors.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
 import { tables } from '../../../src/sources/finances/lake-tables.js';
@@ -80,4 +82,27 @@ test('a file that the statement itself names is not the lake’s', async () => {
   expect(err).toMatch(/SQL: IO Error: .*other\.parquet/);
   const broken = await queried('entries', `FROM read_parquet('${lake.root}/_last-run.json')`);
   expect(broken.err).toMatch(/SQL: Invalid Input Error: .*_last-run\.json/);
+});
+
+test('a fault that DuckDB finds in a whole file is named without the bytes that it quotes', async () => {
+  const file = await fileOf('entries');
+  const quoted = '\\xC3\\x28'.repeat(100);
+  const error = new LedgerlakeError('SQL', `Invalid Input Error: File "${file}": invalid string "${quoted}"`);
+  const opened = await Lake.open(openStore(lake.root), tables, lake.clock);
+  const { message } = (await fileFault(error, opened, { lake: lake.root })) as Error;
+  expect(message).toMatch(
+    /^expected the file \S+entries\S+ \(window\/\S+\), it is damaged \(Invalid Input Error: File "it"/,
+  );
+  expect(message.length).toBeLessThan(700);
+});
+
+test('a report names the damaged file and the command that mends it, too', async () => {
+  const file = await fileOf('entries');
+  cut(file);
+  const folder = await temporaryFolder();
+  const { code, err } = await builtCommand(['report', '--lake', lake.root], { folder });
+  expect(code).toBe(1);
+  expect(err).toContain(`expected the file ${file} (window/`);
+  expect(err).toContain(`it has 200 bytes instead of `);
+  expect(err).toContain(`run \`ledgerlake rebuild --lake ${lake.root}\``);
 });

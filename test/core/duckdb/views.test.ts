@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
 import fc from 'fast-check';
-import { LedgerlakeError } from '../../../src/core/errors.js';
-import { createViews, fileFault } from '../../../src/core/duckdb/views.js';
+import { createViews } from '../../../src/core/duckdb/views.js';
 import { literal } from '../../../src/core/duckdb/literals.js';
 import { entriesQuery, lakeFolder, tables, type LakeFolder } from './lake-fixture.js';
 
@@ -199,14 +198,4 @@ test('a literal is its text, whatever it holds', async () => {
     }),
     { numRuns: 200 },
   );
-});
-
-test('a fault of a file of the lake is named without the bytes that DuckDB quotes', () => {
-  const quoted = '\\xC3\\x28'.repeat(100);
-  const error = new LedgerlakeError('SQL', `Invalid Input Error: File "lake/a.parquet": invalid string "${quoted}"`);
-  const fault = fileFault(error, () => 'window/a') as Error;
-  expect(fault.message).toMatch(
-    /^expected the file lake\/a.parquet \(window\/a\), it is damaged \(Invalid Input Error/,
-  );
-  expect(fault.message.length).toBeLessThan(450);
 });
