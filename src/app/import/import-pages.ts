@@ -8,6 +8,7 @@ import { ImportSummaries, importObject, importText } from './import-summary.js';
 import { Lake } from '../../lake/lake.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
+import { withThreads } from '../../lake/files/workspace.js';
 import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
@@ -23,6 +24,8 @@ export interface ImportPagesOptions {
   readonly skipBroken: boolean;
   /** In the place of the one that `lake` names. */
   readonly store?: Store;
+  /** Threads at most; undefined: as many as there are cores. */
+  readonly threads?: number | undefined;
   /** What the import may hold in memory, where it isn't the default. */
   readonly limits?: ImportLimits;
 }
@@ -55,7 +58,7 @@ export async function importPages(options: ImportPagesOptions, context: RunConte
     emitDamagedCheckpoints(lake.tables, emit);
     let failure: unknown;
     try {
-      const limits = options.limits ?? importLimits;
+      const limits = withThreads(options.limits ?? importLimits, options.threads);
       const failures = await importInputs(
         inputs,
         { lake, clock, account, signal, skipBroken, limits, emit },

@@ -16,7 +16,14 @@ import type { Add } from '../../lake/delta/actions.js';
 import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
 import { checkedBytes, checkedSource } from '../../lake/files/checked-file.js';
 import { sharedTags, type NetSums } from '../../lake/files/new-file.js';
-import { defaultLimits, ownFiles, withWorkspace, type Limits, type Workspace } from '../../lake/files/workspace.js';
+import {
+  defaultLimits,
+  ownFiles,
+  withThreads,
+  withWorkspace,
+  type Limits,
+  type Workspace,
+} from '../../lake/files/workspace.js';
 import { maintain, type FamilySummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
 import { addSize, bundlesOf, bytesOf, replacing, whileLive, type Bundle } from './file-bundles.js';
 import { rebuildLogs, type RebuildLogsOptions } from './rebuild-logs.js';
@@ -34,6 +41,8 @@ import {
 const rebuildLimits: Limits = { ...defaultLimits, memory: '256MB' };
 
 export interface RebuildOptions extends MaintenanceOptions {
+  /** Threads at most; undefined: as many as there are cores. */
+  readonly threads?: number | undefined;
   /** Writes logs anew first: see `rebuildLogs`. Left out: they are as they should be. */
   readonly log?: Pick<RebuildLogsOptions, 'confirm'> | undefined;
 }
@@ -59,11 +68,11 @@ export async function rebuild(options: RebuildOptions, context: RunContext): Pro
   else await rebuildEntries({ ...options, pipelines: logs.pipelines }, { ...context, printJson });
 }
 
-async function rebuildEntries(options: MaintenanceOptions, context: RunContext): Promise<void> {
+async function rebuildEntries(options: RebuildOptions, context: RunContext): Promise<void> {
   await maintain(options, context, {
     command: 'rebuild',
     pipelines,
-    limits: rebuildLimits,
+    limits: withThreads(rebuildLimits, options.threads),
     title: 'Made again what has changed in',
     nothing: (summaries) => {
       const files = summaries.reduce((sum, { slices }) => sum + slices, 0);

@@ -1,5 +1,5 @@
 import { shared, type CommandDefinition } from '../options/command-definition.js';
-import { readImportSettings } from '../options/command-settings.js';
+import { readImportSettings, readThreads } from '../options/command-settings.js';
 
 export const importCommand: CommandDefinition = {
   name: 'import',
@@ -17,7 +17,7 @@ export const importCommand: CommandDefinition = {
     ...shared('lake'),
     account: { type: 'text', about: 'Whose events [default: the only configured account, else demo]' },
     'skip-broken': { type: 'flag', about: 'Skip lines that are no response bodies, instead of their whole file' },
-    ...shared('config', 'json'),
+    ...shared('threads', 'config', 'json'),
   },
   examples: [
     ['import --account shop pages-2024.ndjson.gz', 'a year of saved pages'],
@@ -28,6 +28,7 @@ export const importCommand: CommandDefinition = {
     await importPages(
       {
         ...(await readImportSettings(given)),
+        threads: await readThreads(given),
         files: given.all('FILE'),
         skipBroken: given.flag('skip-broken'),
         stdin: () => process.stdin,

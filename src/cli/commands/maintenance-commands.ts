@@ -1,6 +1,6 @@
 import { shared, type CommandDefinition, type Given } from '../options/command-definition.js';
 import { confirmOnTerminal } from '../options/terminal.js';
-import { readLake } from '../options/command-settings.js';
+import { readLake, readThreads } from '../options/command-settings.js';
 
 const positional = { name: 'PIPELINE', many: true, about: 'Whose tables [default: all]' } as const;
 
@@ -57,6 +57,7 @@ export const rebuildCommand: CommandDefinition = {
     'shown to be loaded is not loaded any more, and the command that loads it is printed. No other run may use the lake.',
   options: {
     ...options,
+    ...shared('threads'),
     log: {
       type: 'flag',
       about: 'Write the logs anew first: of tables whose log is damaged, or of the named pipelines',
@@ -72,7 +73,8 @@ export const rebuildCommand: CommandDefinition = {
     const log = given.flag('log') && {
       confirm: given.flag('yes') ? (true as const) : confirmOnTerminal(context.signal),
     };
-    await rebuild({ ...(await readOptions(given)), ...(log !== false && { log }) }, context);
+    const threads = await readThreads(given);
+    await rebuild({ ...(await readOptions(given)), threads, ...(log !== false && { log }) }, context);
     return 0;
   },
 };

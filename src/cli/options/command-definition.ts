@@ -145,6 +145,10 @@ const sharedOptions = {
   pipelines: { type: 'text', about: 'Folder with definitions of custom pipelines' },
   redis: { type: 'text', about: 'Address of Redis or Valkey, without a password [default: REDIS_URL]' },
   fleet: { type: 'text', default: 'ledgerlake', about: 'Name of the fleet; several fleets can share a Redis' },
+  threads: {
+    type: 'text',
+    about: 'Threads at most; a second writes the files, more add nothing [default: one a core]',
+  },
   json: { type: 'flag', about: 'Print one JSON object to standard output in the place of text' },
 } as const satisfies Record<string, OptionDefinition>;
 

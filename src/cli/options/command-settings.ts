@@ -111,3 +111,11 @@ async function loadOwn(folder: string): Promise<readonly CustomPipeline[]> {
   const definitions = await loadDefinitions(folder, { pipelines: taken, tables: names });
   return definitions.map((definition) => customPipeline(definition));
 }
+
+/** `--threads`; undefined where it was left out. Throws a USAGE error for anything but a whole number from 1. */
+export async function readThreads(given: Given): Promise<number | undefined> {
+  const text = given.text('threads');
+  if (text === undefined) return undefined;
+  const { whole } = await import('../../app/configuration/settings.js');
+  return whole('--threads', text, 1);
+}

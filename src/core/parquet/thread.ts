@@ -230,8 +230,14 @@ export interface ThreadLimits {
   readonly script?: URL | undefined;
 }
 
-/** Below, a thread gains nothing by the clock and costs half a CPU second: docs/performance.md. */
-export const threadLimits: ThreadLimits = { from: availableParallelism() > 1 ? 48_000_000 : Infinity };
+/** Limits for so many threads in all: with one, none of its own writes. */
+export function threadLimitsOf(threads: number): ThreadLimits {
+  // Below, a thread gains nothing by the clock and costs half a CPU second: docs/performance.md.
+  return { from: threads > 1 ? 48_000_000 : Infinity };
+}
+
+/** As many as there are cores. */
+export const threadLimits = threadLimitsOf(availableParallelism());
 
 /** More than the columns of a part of an import take. */
 export const columnBytes = 16_000_000;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Database } from '../../core/duckdb/connection.js';
 import type { Store } from '../store/store.js';
-import { threadLimits, type ThreadLimits, type TakenRows } from '../../core/parquet/thread.js';
+import { threadLimits, threadLimitsOf, type ThreadLimits, type TakenRows } from '../../core/parquet/thread.js';
 import type { LocalParquet } from './local-parquet.js';
 
 /** What work on files may hold in memory. */
@@ -25,6 +25,11 @@ export const defaultLimits: Limits = {
   rawBytes: 10_000_000,
   thread: threadLimits,
 };
+
+/** Limits with so many threads at most; undefined: as they are. */
+export function withThreads<T extends Limits>(limits: T, threads: number | undefined): T {
+  return threads === undefined ? limits : { ...limits, thread: threadLimitsOf(threads) };
+}
 
 /** A DuckDB and a folder of the local disk, for files on their way out of a lake and back into it. */
 export interface Workspace {

@@ -1,5 +1,8 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { importLimits } from '../../../src/app/import/imported-day-files.js';
+import { threadLimitsOf } from '../../../src/core/parquet/thread.js';
+import { builtCommand } from '../built-command.js';
 import { clockAt, database, fileHashes, temporaryFolder } from '../lake-run.js';
 import { builtThread, scripted } from '../../core/parquet/built-thread.js';
 import { shipment } from '../sync/made-up-shop.js';
@@ -102,4 +105,39 @@ test('a page of 10 MB and an event of 5 MB come through a thread', async () => {
   const opened = await database(lake.root, clock);
   expect(await value(opened, 'SELECT count(*) FROM events')).toBe(String(count + 1 + 80));
   expect(await value(opened, 'SELECT max(length(raw)) FROM events')).toBe(String(long.length));
+});
+
+test('files do not depend on --threads, on either side of what one is started for', async () => {
+  const [first, later] = [0, 1].map((second) => {
+    const items = Array.from({ length: 26 }, (_, number) => ({
+      ...shipment(`2025-03-04T10:00:0${second}Z`, `111-000000${second}-${String(number).padStart(7, '0')}`),
+      Padding: 'x'.repeat(1_000_000),
+    }));
+    return eventsBody(items);
+  });
+  const file = await fileOf([first ?? '', later ?? '']);
+  const hashes = async (...words: readonly string[]) => {
+    const folder = await temporaryFolder();
+    const ended = await builtCommand(['import', '--account', 'shop', '--lake', 'lake', ...words, file], { folder });
+    expect(ended).toMatchObject({ code: 0 });
+    return fileHashes(join(folder, 'lake'));
+  };
+  expect(threadLimitsOf(1).from).toBe(Infinity);
+  expect(threadLimitsOf(2).from).toBeLessThan(52_000_000);
+  const data = async (...words: readonly string[]) =>
+    [...(await hashes(...words))].filter(([path]) => path.endsWith('.parquet') && !path.includes('_delta_log'));
+  const alone = await data('--threads', '1');
+  expect(alone.length).toBeGreaterThan(1);
+  expect(await data('--threads', '2')).toEqual(alone);
+  expect(await data('--threads', '16')).toEqual(alone);
+});
+
+test.each(['0', 'two', '1.5', '-1'])('--threads %j is refused', async (threads) => {
+  for (const command of [['import', 'a.ndjson'], ['rebuild']]) {
+    const { code, out, err } = await builtCommand([...command, `--threads=${threads}`], {
+      folder: await temporaryFolder(),
+    });
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toMatch(/expected --threads to be a whole number from 1, got/);
+  }
 });
