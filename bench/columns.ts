@@ -1,29 +1,18 @@
-import { Compression, Encoding, Table, WriterPropertiesBuilder, writeParquet } from 'parquet-wasm';
-import { Table as ArrowTable, tableToIPC, type RecordBatch } from 'apache-arrow';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Column } from '../src/core/columns/table.js';
+import type { RecordBatch } from 'apache-arrow';
+import { columnData } from '../src/core/columns/column-data.js';
+import { recordBatch, type Column, type Encoding, type Table } from '../src/core/columns/table.js';
 import { openDatabase, type Database } from '../src/core/duckdb/connection.js';
+import { encodeTable } from '../src/core/parquet/encoder.js';
+import { parquetFile } from '../src/core/parquet/wasm.js';
 import { dayBatches } from './load/ours.js';
 import { writePages } from './load/pages.js';
 
-const codecs = {
-  zstd: Compression.ZSTD,
-  snappy: Compression.SNAPPY,
-  LZ4: Compression.LZ4_RAW,
-  none: Compression.UNCOMPRESSED,
-} as const;
-const encodings = {
-  dictionary: undefined,
-  plain: Encoding.PLAIN,
-  delta: Encoding.DELTA_BINARY_PACKED,
-  'delta-length': Encoding.DELTA_LENGTH_BYTE_ARRAY,
-} as const;
-
 interface Candidate {
-  readonly encoding: keyof typeof encodings;
-  readonly codec: keyof typeof codecs;
+  readonly name: string;
+  readonly encode: () => Promise<Uint8Array>;
   readonly path: string;
   writeMs: number;
   readMs: number;
@@ -31,8 +20,8 @@ interface Candidate {
 }
 
 /**
- * Prints for each column of a day of a made-up seller (14 MB of bodies) what it takes as a file of its own, for each
- * encoding and codec that can be chosen: least CPU milliseconds of some runs to write with parquet-wasm and to read with
+ * Prints for each column of a day of a made-up seller (14 MB of bodies) what it takes as a file of its own: the encoder in each
+ * encoding that can be chosen, and parquet-wasm in the one that is. Least CPU milliseconds of some runs to write and to read with
  * DuckDB, and kilobytes. Compile it with the rest, then `node dist/bench/columns.js [RUNS] [COLUMN..]`.
  */
 async function run(runs: number, names: readonly string[]): Promise<void> {
@@ -46,15 +35,9 @@ async function run(runs: number, names: readonly string[]): Promise<void> {
         for (const column of table.columns) {
           if (names.length > 0 && !names.includes(column.name)) continue;
           console.log(`${table.name}.${column.name}: ${rows.numRows} rows, ${column.encoding}`);
-          for (const { encoding, codec, writeMs, readMs, bytes } of await measured(
-            runs,
-            folder,
-            database,
-            column,
-            rows,
-          )) {
+          for (const { name, writeMs, readMs, bytes } of await measured(runs, folder, database, column, rows)) {
             const took = `write ${writeMs.toFixed(1)} ms, read ${readMs.toFixed(1)} ms`;
-            console.log(`  ${encoding.padEnd(13)}${codec.padEnd(7)} ${took}, ${(bytes / 1000).toFixed(0)} kB`);
+            console.log(`  ${name.padEnd(13)} ${took}, ${(bytes / 1000).toFixed(0)} kB`);
           }
         }
       }
@@ -70,38 +53,36 @@ async function measured(
   runs: number,
   folder: string,
   database: Database,
-  { name, type }: Column,
+  column: Column,
   rows: RecordBatch,
 ): Promise<Candidate[]> {
-  const stream = tableToIPC(new ArrowTable([rows]).select([name]), 'stream');
-  const chosen: readonly (keyof typeof encodings)[] =
-    type === 'text' ? ['dictionary', 'plain', 'delta-length'] : ['dictionary', 'plain', 'delta'];
-  const candidates = chosen.flatMap((encoding) =>
-    (Object.keys(codecs) as (keyof typeof codecs)[]).map((codec): Candidate => {
-      const path = join(folder, `${encoding}-${codec}.parquet`);
-      return { encoding, codec, path, writeMs: Infinity, readMs: Infinity, bytes: 0 };
-    }),
-  );
+  const data = columnData(rows, column.name);
+  if (data === undefined) throw new Error(`no column ${column.name}`);
+  const tableOf = (encoding: Encoding): Table => ({ name: 'one', about: '', columns: [{ ...column, encoding }] });
+  const batch = recordBatch(tableOf(column.encoding), rows.numRows, { [column.name]: data });
+  const chosen: readonly Encoding[] =
+    column.type === 'text' ? ['dictionary', 'plain', 'delta-length'] : ['dictionary', 'plain', 'delta'];
+  const candidate = (name: string, encode: Candidate['encode']): Candidate => {
+    return { name, encode, path: join(folder, `${name}.parquet`), writeMs: Infinity, readMs: Infinity, bytes: 0 };
+  };
+  const candidates = [
+    ...chosen.map((encoding) =>
+      candidate(encoding, async () => (await encodeTable(tableOf(encoding), batch, new Map(), 'bench')).bytes),
+    ),
+    candidate('parquet-wasm', () => parquetFile(tableOf(column.encoding), [batch], new Map())),
+  ];
   // In turn, so that a busy moment of the machine falls on all of them.
   for (let at = 0; at < runs; at++) {
-    for (const candidate of candidates) {
-      const { encoding, codec, path } = candidate;
-      let builder = new WriterPropertiesBuilder()
-        .setMaxRowGroupSize(128 * 1024)
-        .setColumnDictionaryEnabled(name, encoding === 'dictionary')
-        .setColumnCompression(name, codecs[codec]);
-      const stored = encodings[encoding];
-      if (stored !== undefined) builder = builder.setColumnEncoding(name, stored);
-      const [properties, table] = [builder.build(), Table.fromIPCStream(stream)];
+    for (const each of candidates) {
       const written = process.cpuUsage();
-      const bytes = writeParquet(table, properties);
-      candidate.writeMs = Math.min(candidate.writeMs, cpuMsSince(written));
-      candidate.bytes = bytes.length;
-      if (at === 0) await writeFile(path, bytes);
+      const bytes = await each.encode();
+      each.writeMs = Math.min(each.writeMs, cpuMsSince(written));
+      each.bytes = bytes.length;
+      if (at === 0) await writeFile(each.path, bytes);
       const read = process.cpuUsage();
       // The hash asks for every value, and of a dictionary's once.
-      await database.rows(`SELECT max(hash("${name}")) FROM '${path}'`);
-      candidate.readMs = Math.min(candidate.readMs, cpuMsSince(read));
+      await database.rows(`SELECT max(hash("${column.name}")) FROM '${each.path}'`);
+      each.readMs = Math.min(each.readMs, cpuMsSince(read));
     }
   }
   return candidates;

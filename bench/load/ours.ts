@@ -1,12 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { deltaStatistics } from '../../src/core/columns/statistics.js';
 import { eventCollector } from '../../src/sources/finances/api-v0/collectors.js';
 import { scanPage } from '../../src/sources/finances/api-v0/finances-page.js';
 import { windowSource } from '../../src/sources/finances/model/slice-rows.js';
 import { entries, events } from '../../src/sources/finances/model/tables.js';
 import { Tape } from '../../src/core/json/tape.js';
-import { parquetFile } from '../../src/core/parquet/wasm.js';
+import { encodeFile } from '../../src/core/parquet/encode-file.js';
 import type { Batch } from '../../src/engine/run/pipeline.js';
 import { fileMetadata } from '../../src/lake/files/new-file.js';
 import { dayFiles, dayMs, type DayFile } from './pages.js';
@@ -22,8 +21,7 @@ export async function* dayBatches(input: string): AsyncGenerator<{ label: string
 export async function loadOurs(input: string, output: string): Promise<void> {
   for await (const { label, batches } of dayBatches(input)) {
     for (const { table, rows } of batches) {
-      const bytes = await parquetFile(table, [rows], fileMetadata('financial-events', 'demo', label));
-      deltaStatistics(table, rows);
+      const { bytes } = await encodeFile(table, rows, fileMetadata('financial-events', 'demo', label));
       await writeFile(join(output, `${table.name}-${label}.parquet`), bytes);
     }
   }

@@ -1,4 +1,3 @@
-import { deltaStatistics } from '../../core/columns/statistics.js';
 import { groupSpan } from '../../sources/finances/api-v0/collectors.js';
 import { groupBatch, readGroup, type GroupRow } from '../../sources/finances/model/group-rows.js';
 import { newWarnings } from '../../sources/finances/model/slice-rows.js';
@@ -11,7 +10,7 @@ import type { Family } from '../../core/columns/table.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import { metadataOf, newFile, type FileTarget } from '../../lake/files/new-file.js';
 import { splitter } from '../maintenance/split.js';
-import { parquetFile } from '../../core/parquet/wasm.js';
+import { encodeFile } from '../../core/parquet/encode-file.js';
 import { dayOf } from '../../lake/loads/imported-days.js';
 import { monthOf } from '../../core/windows.js';
 import { busy, importPath, type InputFiles } from './add-events.js';
@@ -69,8 +68,8 @@ export async function addGroups(
     if (added === 0) return { groups: 0, files: 0, bytes: 0, known, leftOut: 0 };
     const place: FileTarget = { family, account, month: monthOf(day), loadKeys: held.loadKeys };
     const batch = groupBatch(all, dayOf(day));
-    const path = await workspace.keep(await parquetFile(groups, [batch], metadataOf(place)));
-    const file = { path, rows: batch.numRows, stats: deltaStatistics(groups, batch) };
+    const { bytes, ...about } = await encodeFile(groups, batch, metadataOf(place));
+    const file = { path: await workspace.keep(bytes), ...about };
     const tags = { pipeline: family.pipeline, account, groups: JSON.stringify(all.map(groupSpan)) };
     const made = await newFile(groups, place, file, tags, clock.now());
     const named = { ...made, add: { ...made.add, path: importPath(place, made), dataChange: true } };

@@ -24,6 +24,8 @@ export interface Column {
   readonly filtered?: true;
   /** Whether files go without its least and greatest value, as these would let no reader skip anything. */
   readonly unbounded?: true;
+  /** Whether people look for single values of it: a file then tells which of them it lacks. */
+  readonly bloomFilter?: true;
   /** Whether files that earlier versions of this program wrote lack it. */
   readonly later?: true;
   /** For the reference of tables: what the column holds, in a sentence. */

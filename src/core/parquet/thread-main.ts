@@ -1,9 +1,8 @@
 import { parentPort } from 'node:worker_threads';
 import { tableFromIPC } from 'apache-arrow';
-import { deltaStatistics } from '../columns/statistics.js';
 import { LedgerlakeError, messageOf } from '../errors.js';
+import { encodeFile } from './encode-file.js';
 import type { Answer, Job, Outcome } from './thread.js';
-import { parquetOfStream, wasmBytes } from './wasm.js';
 
 /** What a `ParquetThread` runs: a file for each job, in their order. */
 const port = parentPort;
@@ -18,12 +17,11 @@ port?.on('message', (job: Job) => {
   });
 });
 
-async function outcomeOf({ table, metadata, rows, stream }: Job): Promise<Outcome> {
+async function outcomeOf({ table, metadata, stream }: Job): Promise<Outcome> {
   try {
-    const bytes = await parquetOfStream(table, stream, rows, metadata);
     const [batch] = tableFromIPC(stream).batches;
     if (batch === undefined) throw new Error(`${table.name}: expected a batch, got none`);
-    return { file: { bytes, rows, stats: deltaStatistics(table, batch) }, wasmBytes: wasmBytes() };
+    return { file: await encodeFile(table, batch, metadata) };
   } catch (error) {
     return { message: messageOf(error), code: error instanceof LedgerlakeError ? error.code : 'ENCODER' };
   }

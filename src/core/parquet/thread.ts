@@ -4,16 +4,7 @@ import type { Table } from '../columns/table.js';
 import { LedgerlakeError, messageOf, type ErrorCode } from '../errors.js';
 import { availableParallelism } from 'node:os';
 import { ReusedMemory, type ColumnMemory } from '../columns/memory.js';
-import { deltaStatistics } from '../columns/statistics.js';
-import { parquetFile } from './wasm.js';
-
-/** A Parquet file with what the log says of it. */
-export interface EncodedFile {
-  readonly bytes: Uint8Array;
-  readonly rows: number;
-  /** Statistics in Delta's JSON form. */
-  readonly stats: string;
-}
+import { encodeFile, type EncodedFile } from './encode-file.js';
 
 /** A file that is being written, or is written already. */
 export interface TakenRows {
@@ -36,17 +27,12 @@ export interface ParquetWriter {
 
 /** Writes on the thread of its caller. */
 export const sameThread: ParquetWriter = {
-  take: async (table, rows, metadata) => {
-    const bytes = await parquetFile(table, [rows], metadata);
-    return { file: Promise.resolve({ bytes, rows: rows.numRows, stats: deltaStatistics(table, rows) }) };
-  },
+  take: async (table, rows, metadata) => ({ file: Promise.resolve(await encodeFile(table, rows, metadata)) }),
   close: () => Promise.resolve(),
 };
 
 /** Files under way at once: one that is being written, and two that wait so that the thread never does, as they come in pairs. */
 const mostUnderWay = 3;
-/** Memory of WASM never shrinks: a thread whose memory has grown beyond so many bytes is replaced by a new one. */
-const mostWasmBytes = 160_000_000;
 
 /** Bytes of the memory that rows go over in, and that is used again; larger ones go in memory of their own. */
 const roomBytes = 16_000_000;
@@ -59,13 +45,11 @@ export interface Job {
   readonly id: number;
   readonly table: Table;
   readonly metadata: ReadonlyMap<string, string>;
-  readonly rows: number;
   readonly stream: Uint8Array<ArrayBuffer>;
 }
 
 /** What becomes of a job. */
-export type Outcome =
-  { readonly file: EncodedFile; readonly wasmBytes: number } | { readonly message: string; readonly code: ErrorCode };
+export type Outcome = { readonly file: EncodedFile } | { readonly message: string; readonly code: ErrorCode };
 
 /** What the thread says of a job, whose stream comes back with it. */
 export type Answer = Pick<Job, 'id' | 'stream'> & Outcome;
@@ -85,7 +69,7 @@ export interface ThreadOptions {
 const ownScript = new URL('./thread-main.js', import.meta.url);
 
 /**
- * A thread with a parquet-wasm of its own, which writes files while its owner makes the rows of the next ones. If it dies,
+ * A thread that writes files while its owner makes the rows of the next ones. If it dies,
  * whatever of, every file that isn't there yet fails with ENCODER. It starts with the first rows.
  */
 export class ParquetThread implements ParquetWriter {
@@ -95,7 +79,6 @@ export class ParquetThread implements ParquetWriter {
   #worker: Worker | undefined;
   readonly #rooms: ArrayBuffer[] = [];
   #jobs = 0;
-  #isLarge = false;
   #ended: { readonly reason: unknown } | undefined;
 
   constructor({ signal, script = ownScript }: ThreadOptions) {
@@ -105,17 +88,17 @@ export class ParquetThread implements ParquetWriter {
   }
 
   async take(table: Table, rows: RecordBatch, metadata: ReadonlyMap<string, string>): Promise<TakenRows> {
-    while (this.#underWay.size >= (this.#isLarge ? 1 : mostUnderWay)) {
+    while (this.#underWay.size >= mostUnderWay) {
       const [first] = this.#underWay.values();
       await first?.file.catch(() => undefined);
     }
     if (this.#ended !== undefined) throw this.#ended.reason;
-    if (this.#isLarge || this.#worker === undefined) this.#start();
+    if (this.#worker === undefined) this.#start();
     const id = this.#jobs++;
     const job = underWay();
     this.#underWay.set(id, job);
     const stream = await arrowStream(rows, (bytes) => this.#room(bytes));
-    const message: Job = { id, table, metadata, rows: rows.numRows, stream };
+    const message: Job = { id, table, metadata, stream };
     this.#worker?.postMessage(message, [stream.buffer]);
     return job;
   }
@@ -128,10 +111,7 @@ export class ParquetThread implements ParquetWriter {
     await worker?.terminate();
   }
 
-  /** Takes the place of the thread before, if there is one, which has nothing to do. */
   #start(): void {
-    void this.#worker?.terminate();
-    this.#isLarge = false;
     const worker = new Worker(this.#script, { resourceLimits });
     this.#worker = worker;
     worker.on('message', (answer: Answer) => {
@@ -156,12 +136,8 @@ export class ParquetThread implements ParquetWriter {
     if (buffer.byteLength === roomBytes) this.#rooms.push(buffer);
     const job = this.#underWay.get(answer.id);
     this.#underWay.delete(answer.id);
-    if ('file' in answer) {
-      this.#isLarge = answer.wasmBytes > mostWasmBytes;
-      job?.resolve(answer.file);
-    } else {
-      job?.reject(new LedgerlakeError(answer.code, answer.message));
-    }
+    if ('file' in answer) job?.resolve(answer.file);
+    else job?.reject(new LedgerlakeError(answer.code, answer.message));
   }
 
   #fail(reason: unknown): void {

@@ -12,7 +12,6 @@ import {
   WriterPropertiesBuilder,
   initSync,
   transformParquetStream,
-  wasmMemory,
   writeParquet,
   type WriterProperties,
 } from 'parquet-wasm/esm';
@@ -26,7 +25,7 @@ import { readPart } from '../io/files.js';
 initSync({ module: wasmModule() });
 
 /** Begins what the files name as their writer, before its version. */
-const writerName = 'ledgerlake ';
+export const writerName = 'ledgerlake ';
 
 /** Rows a row group: what DuckDB reads as one unit, and about what WASM holds while it encodes. */
 const rowGroupRows = 128 * 1024;
@@ -49,7 +48,7 @@ const codecs: Readonly<Record<Encoding, Compression>> = {
 };
 
 /**
- * Writes batches of one table as one Parquet file: compressed, with statistics, and with `metadata` as key-value pairs.
+ * Has parquet-wasm write batches of one table as one Parquet file: compressed, with statistics, and with `metadata` as key-value pairs.
  * The same rows and metadata give the same bytes, as long as `metadata` is one pair: several come in any order.
  *
  * @throws LedgerlakeError PARQUET_MISMATCH where the file doesn't hold the rows that were handed over, ENCODER where none
@@ -61,22 +60,17 @@ export async function parquetFile(
   metadata: ReadonlyMap<string, string>,
 ): Promise<Uint8Array> {
   const arrow = new ArrowTable([...batches]);
-  return parquetOfStream(table, tableToIPC(arrow, 'stream'), arrow.numRows, metadata);
-}
-
-/** The same of an Arrow stream that holds so many rows. */
-export async function parquetOfStream(
-  table: Table,
-  stream: Uint8Array,
-  rows: number,
-  metadata: ReadonlyMap<string, string>,
-): Promise<Uint8Array> {
-  const bytes = encoded(table, stream, metadata);
-  await checkRows(bytes, rows, table.name, 'nothing was committed');
+  const bytes = encoded(table, tableToIPC(arrow, 'stream'), metadata);
+  await expectRows(bytes, arrow.numRows, table.name, 'nothing was committed');
   return bytes;
 }
 
-async function checkRows(bytes: Uint8Array, rows: number, what: string, outcome: string): Promise<void> {
+/**
+ * Has parquet-wasm read the footer.
+ *
+ * @throws LedgerlakeError PARQUET_MISMATCH where it tells of other rows than so many
+ */
+export async function expectRows(bytes: Uint8Array, rows: number, what: string, outcome: string): Promise<void> {
   const written = await withFile(bytes, (file) => file.metadata().fileMetadata().numRows());
   if (written === rows) return;
   throw new LedgerlakeError(
@@ -96,13 +90,6 @@ function encoded(table: Table, stream: Uint8Array, metadata: ReadonlyMap<string,
       { cause: error },
     );
   }
-}
-
-/** What WASM holds of the memory. */
-export function wasmBytes(): number {
-  const memory: unknown = wasmMemory();
-  const isMemory = typeof memory === 'object' && memory !== null && 'buffer' in memory;
-  return isMemory && memory.buffer instanceof ArrayBuffer ? memory.buffer.byteLength : 0;
 }
 
 /**
@@ -138,7 +125,7 @@ export async function plainParquetFile(
   };
   try {
     const bytes = await buffer(await transformParquetStream(ReadableStream.from(source()), builder.build()));
-    await checkRows(bytes, rows, 'a checkpoint', 'what was committed stands without it');
+    await expectRows(bytes, rows, 'a checkpoint', 'what was committed stands without it');
     if (failure === undefined) return { bytes, rows };
   } catch (error) {
     // The writer takes a source that fails for one that ends, and fails itself where that is at once.

@@ -1,10 +1,9 @@
 import { Readable, Transform } from 'node:stream';
 import { pipeline as streamPipeline } from 'node:stream/promises';
 import type { Clock } from '../../core/clock.js';
-import { deltaStatistics } from '../../core/columns/statistics.js';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
-import { parquetFile } from '../../core/parquet/wasm.js';
+import { encodeFile } from '../../core/parquet/encode-file.js';
 import { fileMetadata } from '../../lake/files/new-file.js';
 import type { SliceFile, Split } from '../../lake/lake.js';
 import { oversizedPages } from './concurrency-plan.js';
@@ -195,8 +194,7 @@ async function* encoded(
   metadata: ReadonlyMap<string, string>,
 ): AsyncGenerator<SliceFile> {
   for await (const { table, month, rows, tags } of batches) {
-    const bytes = await parquetFile(table, [rows], metadata);
-    yield { table, month, bytes, rows: rows.numRows, stats: deltaStatistics(table, rows), tags };
+    yield { table, month, tags, ...(await encodeFile(table, rows, metadata)) };
   }
 }
 

@@ -131,7 +131,7 @@ test('what the encoder refuses fails its own file, and says which table', async 
   const { table, rows } = batch();
   const impossible: Table = {
     ...table,
-    columns: table.columns.map((column) => (column.name === 'event_id' ? { ...column, encoding: 'delta' } : column)),
+    columns: table.columns.map((column) => (column.name === 'event_id' ? { ...column, type: 'integer' } : column)),
   };
   const { file } = await own.take(impossible, rows, metadata);
   await expect(file).rejects.toMatchObject({ code: 'ENCODER' });

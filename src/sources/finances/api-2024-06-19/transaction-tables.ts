@@ -8,14 +8,12 @@ import {
   nullable,
   postedAt,
   repeated,
+  sought,
   withoutBounds,
 } from '../model/tables.js';
 
-const transactionId = nullable(
-  'transaction_id',
-  'text',
-  'delta-length',
-  'As upstream gives it; null where it is none.',
+const transactionId = sought(
+  nullable('transaction_id', 'text', 'delta-length', 'As upstream gives it; null where it is none.'),
 );
 const transactionType = filtered(
   nullable('transaction_type', 'text', 'dictionary', '`Shipment`, `Refund`, `ServiceFee`, `Transfer` …'),
@@ -37,7 +35,9 @@ const position = column('position', 'bigint', 'delta', 'Order of receipt within 
 function transactionColumns(effective: Column): Column[] {
   return [
     column('content_hash', 'text', 'delta-length', 'What the transaction says, as a hash: the same in every table.'),
-    column('event_id', 'text', 'delta-length', 'Unique in its table; the same bytes have the same one on every run.'),
+    sought(
+      column('event_id', 'text', 'delta-length', 'Unique in its table; the same bytes have the same one on every run.'),
+    ),
     transactionId,
     transactionType,
     status,
@@ -72,7 +72,7 @@ function transactionColumns(effective: Column): Column[] {
 
 function entryColumns(effective: Column): Column[] {
   return [
-    column('event_id', 'text', 'delta-length', 'The transaction that holds the amount, as its table has it.'),
+    sought(column('event_id', 'text', 'dictionary', 'The transaction that holds the amount, as its table has it.')),
     repeated(transactionId),
     transactionType,
     status,
@@ -82,7 +82,7 @@ function entryColumns(effective: Column): Column[] {
     repeated(amazonOrderId),
     marketplace,
     groupId,
-    column('entry', 'integer', 'delta', 'Order within the transaction, from 0.'),
+    column('entry', 'integer', 'dictionary', 'Order within the transaction, from 0.'),
     column('path', 'text', 'dictionary', 'Path of the amount: `items[].breakdowns[].breakdowns[].breakdownAmount`.'),
     nullable(
       'breakdown',
@@ -90,10 +90,10 @@ function entryColumns(effective: Column): Column[] {
       'dictionary',
       'Breakdown types from the top, `AmazonFees/Commission`; null for totals.',
     ),
-    nullable('item', 'integer', 'delta', 'Which element of the outermost array on the path, from 0.'),
+    nullable('item', 'integer', 'dictionary', 'Which element of the outermost array on the path, from 0.'),
     filtered(nullable('sku', 'text', 'dictionary', "The seller's SKU of the item, else of the transaction.")),
     nullable('asin', 'text', 'dictionary', 'Catalogue number of the item, else of the transaction.'),
-    nullable('quantity', 'bigint', 'delta', 'Units of the item, else of the transaction.'),
+    nullable('quantity', 'bigint', 'dictionary', 'Units of the item, else of the transaction.'),
     nullable('fulfillment_network', 'text', 'dictionary', 'Who ships the item: `AFN`, `MFN`.'),
     column(
       'kind',

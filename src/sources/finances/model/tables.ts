@@ -10,6 +10,11 @@ export function filtered(of: Column): Column {
   return { ...of, filtered: true };
 }
 
+/** A column of which people look for single values. */
+export function sought(of: Column): Column {
+  return { ...of, bloomFilter: true };
+}
+
 /** A column that files of earlier versions lack: null there until `rebuild` makes them again. */
 function later(of: Column): Column {
   return { ...of, later: true };
@@ -34,8 +39,8 @@ export const effectiveAt = filtered(
     '`posted_at`, or for an event without a date the nearest instant that the order of pages allows.',
   ),
 );
-export const amazonOrderId = filtered(
-  nullable('amazon_order_id', 'text', 'delta-length', 'The order, as the marketplace numbers it.'),
+export const amazonOrderId = sought(
+  filtered(nullable('amazon_order_id', 'text', 'delta-length', 'The order, as the marketplace numbers it.')),
 );
 
 /** Columns of entries of which each file holds nearly all values: to tell their bounds would be a sixth of encoding. */
@@ -68,7 +73,9 @@ const groupId = nullable(
 
 function eventColumns(effective: Column): Column[] {
   return [
-    column('event_id', 'text', 'delta-length', 'Unique in its table; the same event has the same one on every run.'),
+    sought(
+      column('event_id', 'text', 'delta-length', 'Unique in its table; the same event has the same one on every run.'),
+    ),
     column('content_hash', 'text', 'delta-length', 'What the event says, as a hash: the same in every table.'),
     eventList,
     postedAt,
@@ -88,21 +95,21 @@ function eventColumns(effective: Column): Column[] {
 
 function entryColumns(effective: Column): Column[] {
   return [
-    column('event_id', 'text', 'delta-length', 'The event that the amount stands in.'),
+    sought(column('event_id', 'text', 'dictionary', 'The event that the amount stands in.')),
     eventList,
     repeated(postedAt),
     repeated(effective),
     repeated(amazonOrderId),
     marketplace,
     groupId,
-    column('entry', 'integer', 'delta', 'Order within the event, from 0.'),
+    column('entry', 'integer', 'dictionary', 'Order within the event, from 0.'),
     column('path', 'text', 'dictionary', 'Where the amount stands: `ShipmentItemList[].ItemFeeList[].FeeAmount`.'),
-    nullable('item', 'integer', 'delta', 'Which element of the outermost array on the path, from 0.'),
+    nullable('item', 'integer', 'dictionary', 'Which element of the outermost array on the path, from 0.'),
     filtered(nullable('sku', 'text', 'dictionary', "The seller's SKU of the item, else of the event.")),
     later(nullable('fnsku', 'text', 'dictionary', "The fulfilment network's SKU of the item, else of the event.")),
     nullable('asin', 'text', 'dictionary', 'Catalogue number of the item, else of the event.'),
-    nullable('order_item_id', 'text', 'delta-length', 'Number of the item within its order.'),
-    nullable('quantity', 'bigint', 'delta', 'Units of the item.'),
+    nullable('order_item_id', 'text', 'dictionary', 'Number of the item within its order.'),
+    nullable('quantity', 'bigint', 'dictionary', 'Units of the item.'),
     column('kind', 'text', 'dictionary', 'Category of the amount: `charge`, `fee`, `tax` …; `unknown` off the model.'),
     nullable('name', 'text', 'dictionary', "The amount's own type: its `ChargeType`, `FeeType`, `PromotionType` …"),
     column('role', 'text', 'dictionary', '`net` counts towards the balance once, `memo` repeats what others count.'),

@@ -1,0 +1,69 @@
+import type { TextValues } from './column-values.js';
+
+/** The least and the greatest of some values, as the format stores values (Encodings.md, "Plain"), without a text's length. */
+export interface Bounds {
+  readonly min: Uint8Array;
+  readonly max: Uint8Array;
+}
+
+/** The order of signed integers of `size` words; undefined where there is none. */
+export function wordBounds(words: Int32Array, size: 1 | 2, start: number, end: number): Bounds | undefined {
+  if (start === end) return undefined;
+  let min = start;
+  let max = start;
+  if (size === 1) {
+    for (let at = start + 1; at < end; at++) {
+      const value = words[at] ?? 0;
+      if (value < (words[min] ?? 0)) min = at;
+      else if (value > (words[max] ?? 0)) max = at;
+    }
+  } else {
+    for (let at = start + 1; at < end; at++) {
+      if (compareWords(words, at, min) < 0) min = at;
+      else if (compareWords(words, at, max) > 0) max = at;
+    }
+  }
+  const bytes = (at: number) => new Uint8Array(words.slice(at * size, (at + 1) * size).buffer);
+  return { min: bytes(min), max: bytes(max) };
+}
+
+/** Below 0 where the 64-bit integer with number `a` is less than that with number `b`. */
+function compareWords(words: Int32Array, a: number, b: number): number {
+  const high = (words[a * 2 + 1] ?? 0) - (words[b * 2 + 1] ?? 0);
+  return high === 0 ? ((words[a * 2] ?? 0) >>> 0) - ((words[b * 2] ?? 0) >>> 0) : high;
+}
+
+/** By the order of UTF-8 bytes, of the texts with the given numbers; undefined where there is none. */
+export function textBounds({ bytes, offsets }: TextValues, numbers: Int32Array): Bounds | undefined {
+  const [first] = numbers;
+  if (first === undefined) return undefined;
+  let min = first;
+  let max = first;
+  let last = first;
+  for (const number of numbers) {
+    if (number === last) continue;
+    last = number;
+    if (compareTexts(bytes, offsets, number, min) < 0) min = number;
+    else if (compareTexts(bytes, offsets, number, max) > 0) max = number;
+  }
+  const text = (number: number) => bytes.slice(offsets[number] ?? 0, offsets[number + 1] ?? 0);
+  return { min: text(min), max: text(max) };
+}
+
+function compareTexts(bytes: Uint8Array, offsets: Int32Array, a: number, b: number): number {
+  let at = offsets[a] ?? 0;
+  let other = offsets[b] ?? 0;
+  const end = offsets[a + 1] ?? 0;
+  const otherEnd = offsets[b + 1] ?? 0;
+  for (; at < end && other < otherEnd; at++, other++) {
+    const difference = (bytes[at] ?? 0) - (bytes[other] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return end - at - (otherEnd - other);
+}
+
+/** A whole number of 32 or 64 bits, from its bound. */
+export function integerOf(bound: Uint8Array): bigint {
+  const view = new DataView(bound.buffer, bound.byteOffset, bound.byteLength);
+  return bound.length === 4 ? BigInt(view.getInt32(0, true)) : view.getBigInt64(0, true);
+}

@@ -1,0 +1,69 @@
+/** Bytes that are written one behind the other. Their memory grows, and stays for what is written after `clear`. */
+export class ByteBuffer {
+  length = 0;
+  #bytes: Uint8Array<ArrayBuffer>;
+
+  constructor(room = 1 << 16) {
+    this.#bytes = new Uint8Array(room);
+  }
+
+  /** What was written, as it lies in memory: valid until more is written. */
+  get written(): Uint8Array<ArrayBuffer> {
+    return this.#bytes.subarray(0, this.length);
+  }
+
+  clear(): void {
+    this.length = 0;
+  }
+
+  /** Memory with room for so many bytes behind what was written; whoever writes there adds to `length`. */
+  room(bytes: number): Uint8Array<ArrayBuffer> {
+    const needed = this.length + bytes;
+    if (needed > this.#bytes.length) {
+      const larger = new Uint8Array(Math.max(needed, this.#bytes.length * 2));
+      larger.set(this.written);
+      this.#bytes = larger;
+    }
+    return this.#bytes;
+  }
+
+  byte(value: number): void {
+    this.room(1)[this.length++] = value;
+  }
+
+  /** 32 bits, the least significant byte first. */
+  uint32(value: number): void {
+    const into = this.room(4);
+    into[this.length++] = value;
+    into[this.length++] = value >>> 8;
+    into[this.length++] = value >>> 16;
+    into[this.length++] = value >>> 24;
+  }
+
+  /** ULEB128 of a whole number from 0 to 2^53. */
+  varint(value: number): void {
+    const into = this.room(8);
+    let rest = value;
+    while (rest >= 0x80) {
+      into[this.length++] = (rest % 0x80) | 0x80;
+      rest = Math.floor(rest / 0x80);
+    }
+    into[this.length++] = rest;
+  }
+
+  /** ZigZag of a whole number between -2^52 and 2^52. */
+  zigzag(value: number): void {
+    this.varint(value < 0 ? -2 * value - 1 : 2 * value);
+  }
+
+  bytes(source: Uint8Array, start = 0, end = source.length): void {
+    copyText(source, start, end, this.room(end - start), this.length);
+    this.length += end - start;
+  }
+}
+
+/** Copies bytes that are mostly few: a call of `set` for each would cost more than they do. */
+export function copyText(source: Uint8Array, start: number, end: number, into: Uint8Array, place: number): void {
+  if (end - start > 48) into.set(source.subarray(start, end), place);
+  else for (let at = start, to = place; at < end; at++, to++) into[to] = source[at] ?? 0;
+}

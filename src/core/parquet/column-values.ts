@@ -1,0 +1,183 @@
+import { DataType, DateUnit, TimeUnit, Type, type Data } from 'apache-arrow';
+import { nullsOf, textsOf, type Nulls } from '../columns/column-data.js';
+import { Dictionary } from '../columns/dictionary.js';
+import type { ColumnMemory } from '../columns/memory.js';
+import { digitsOf, type Column } from '../columns/table.js';
+
+/** The values of a column's rows that aren't null, one behind the other. */
+export type Values =
+  | { readonly of: 'texts'; readonly count: number; readonly texts: TextValues }
+  | { readonly of: 'words'; readonly count: number; readonly words: Int32Array; readonly size: 1 | 2 }
+  | { readonly of: 'booleans'; readonly count: number; readonly bits: Uint8Array };
+
+export interface TextValues {
+  readonly bytes: Uint8Array;
+  /** Where each text begins in the bytes, and the last one ends. */
+  readonly offsets: Int32Array;
+  /** Which of the texts each value is. */
+  readonly numbers: Int32Array;
+}
+
+/** The rows of a column from `start` to before `end`. */
+export interface ColumnRows {
+  readonly values: Values;
+  /** Undefined where no row is null. */
+  readonly nulls: RowNulls | undefined;
+}
+
+/** Which rows are null, from the first one of `ColumnRows` on. */
+export interface RowNulls {
+  /** A 1 for each row with a value. */
+  readonly isThere: Int32Array;
+  readonly count: number;
+}
+
+/**
+ * Some rows of a column as the encoder takes them. Nothing is copied where no row is null.
+ *
+ * @throws Error where an array isn't of the column's type: a fault of the caller's
+ */
+export function columnRows(column: Column, data: Data, start: number, end: number, memory: ColumnMemory): ColumnRows {
+  if (!isOfType(column, data.type)) throw odd(column, data);
+  const nulls = rowNulls(nullsOf(data), start, end, memory);
+  return { values: valuesOf(column, data, start, end, nulls, memory), nulls };
+}
+
+function isOfType({ type, ...column }: Column, of: DataType): boolean {
+  switch (type) {
+    case 'text':
+      return DataType.isUtf8(DataType.isDictionary(of) ? of.dictionary : of);
+    case 'instant':
+      return DataType.isTimestamp(of) && of.unit === TimeUnit.MICROSECOND;
+    case 'date':
+      return DataType.isDate(of) && of.unit === DateUnit.DAY;
+    case 'decimal':
+      return DataType.isDecimal(of) && of.bitWidth === 64 && of.scale === digitsOf(column).scale;
+    case 'bigint':
+    case 'integer':
+      return DataType.isInt(of) && of.isSigned && of.bitWidth === (type === 'bigint' ? 64 : 32);
+    case 'boolean':
+      return DataType.isBool(of);
+  }
+}
+
+function rowNulls(
+  { nullCount, nullBitmap, offset }: Nulls,
+  start: number,
+  end: number,
+  memory: ColumnMemory,
+): RowNulls | undefined {
+  if (nullCount === 0) return undefined;
+  const isThere = memory.int32s(end - start);
+  let there = 0;
+  for (let row = 0, bit = start + offset; row < isThere.length; row++, bit++) {
+    const is = ((nullBitmap[bit >> 3] ?? 0) >> (bit & 7)) & 1;
+    isThere[row] = is;
+    there += is;
+  }
+  return there === isThere.length ? undefined : { isThere, count: isThere.length - there };
+}
+
+function valuesOf(
+  column: Column,
+  data: Data,
+  start: number,
+  end: number,
+  nulls: RowNulls | undefined,
+  memory: ColumnMemory,
+): Values {
+  const count = end - start - (nulls?.count ?? 0);
+  switch (column.type) {
+    case 'text':
+      return { of: 'texts', count, texts: textValues(column, data, start, end, nulls, memory) };
+    case 'boolean':
+      return { of: 'booleans', count, bits: booleans(column, data, start, end, nulls) };
+    case 'date':
+    case 'integer':
+      return { of: 'words', count, words: words(column, data, 1, start, end, nulls, memory), size: 1 };
+    case 'bigint':
+    case 'instant':
+    case 'decimal':
+      return { of: 'words', count, words: words(column, data, 2, start, end, nulls, memory), size: 2 };
+  }
+}
+
+function textValues(
+  column: Column,
+  data: Data,
+  start: number,
+  end: number,
+  nulls: RowNulls | undefined,
+  memory: ColumnMemory,
+): TextValues {
+  const texts = textsOf(data);
+  if (texts === undefined) throw odd(column, data);
+  const { bytes, offsets, numbers } = texts;
+  if (numbers === undefined && column.encoding === 'dictionary') {
+    const dictionary = new Dictionary();
+    const found = Int32Array.from({ length: end - start }, (_, row) =>
+      nulls?.isThere[row] === 0 ? 0 : dictionary.add(bytes, offsets[start + row] ?? 0, offsets[start + row + 1] ?? 0),
+    );
+    const distinct: Data = dictionary.data();
+    return {
+      bytes: distinct.values as Uint8Array,
+      offsets: distinct.valueOffsets as Int32Array,
+      numbers: present(found, 1, 0, end - start, nulls, memory),
+    };
+  }
+  const own = numbers ?? memory.int32s(end);
+  if (numbers === undefined) for (let row = start; row < end; row++) own[row] = row;
+  return { bytes, offsets, numbers: present(own, 1, start, end, nulls, memory) };
+}
+
+function words(
+  column: Column,
+  data: Data,
+  size: 1 | 2,
+  start: number,
+  end: number,
+  nulls: RowNulls | undefined,
+  memory: ColumnMemory,
+): Int32Array {
+  const held: unknown = data.values;
+  if (!(ArrayBuffer.isView(held) && held.byteOffset % 4 === 0) || held.byteLength < data.length * size * 4) {
+    throw odd(column, data);
+  }
+  return present(new Int32Array(held.buffer, held.byteOffset, data.length * size), size, start, end, nulls, memory);
+}
+
+function booleans(column: Column, data: Data, start: number, end: number, nulls: RowNulls | undefined): Uint8Array {
+  const bits: unknown = data.values;
+  if (!(bits instanceof Uint8Array)) throw odd(column, data);
+  const into = new Uint8Array(end - start);
+  let count = 0;
+  for (let row = start; row < end; row++) {
+    if (nulls?.isThere[row - start] === 0) continue;
+    into[count++] = ((bits[row >> 3] ?? 0) >> (row & 7)) & 1;
+  }
+  return into.subarray(0, count);
+}
+
+/** The values of rows that aren't null, of `size` words each. */
+function present(
+  all: Int32Array,
+  size: 1 | 2,
+  start: number,
+  end: number,
+  nulls: RowNulls | undefined,
+  memory: ColumnMemory,
+): Int32Array {
+  if (nulls === undefined) return all.subarray(start * size, end * size);
+  const into = memory.int32s((end - start - nulls.count) * size);
+  let place = 0;
+  for (let row = start; row < end; row++) {
+    if (nulls.isThere[row - start] === 0) continue;
+    into[place++] = all[row * size] ?? 0;
+    if (size === 2) into[place++] = all[row * size + 1] ?? 0;
+  }
+  return into;
+}
+
+function odd({ name, type }: Column, data: Data): Error {
+  return new Error(`${name}: expected an array of the type ${type}, got one of ${Type[data.typeId]}`);
+}

@@ -1,0 +1,45 @@
+import type { RecordBatch } from 'apache-arrow';
+import { deltaStatistics } from '../columns/statistics.js';
+import type { Table } from '../columns/table.js';
+import { LedgerlakeError, messageOf } from '../errors.js';
+import { version } from '../version.js';
+import { encodeTable } from './encoder.js';
+import { expectRows, parquetFile, writerName } from './wasm.js';
+
+/** A Parquet file with what the log says of it. */
+export interface EncodedFile {
+  readonly bytes: Uint8Array;
+  readonly rows: number;
+  /** Statistics in Delta's JSON form. */
+  readonly stats: string;
+}
+
+/**
+ * Encodes the rows of a table as one Parquet file with `metadata` as key-value pairs. Tables of one's own go through
+ * parquet-wasm, all others through the encoder that is made for them. The same rows and metadata give the same bytes.
+ *
+ * @throws LedgerlakeError PARQUET_MISMATCH where the file doesn't hold the rows that were handed over, ENCODER where none
+ *   could be written
+ */
+export async function encodeFile(
+  table: Table,
+  batch: RecordBatch,
+  metadata: ReadonlyMap<string, string>,
+): Promise<EncodedFile> {
+  if (table.ownPipeline !== undefined) {
+    const bytes = await parquetFile(table, [batch], metadata);
+    return { bytes, rows: batch.numRows, stats: deltaStatistics(table, batch) };
+  }
+  try {
+    const { bytes, stats } = await encodeTable(table, batch, metadata, `${writerName}${version}`);
+    await expectRows(bytes, batch.numRows, table.name, 'nothing was committed');
+    return { bytes, rows: batch.numRows, stats };
+  } catch (error) {
+    if (error instanceof LedgerlakeError) throw error;
+    throw new LedgerlakeError(
+      'ENCODER',
+      `expected a Parquet file for ${table.name} of ${batch.numRows} rows, the encoder failed (${messageOf(error)}); it may have run out of memory`,
+      { cause: error },
+    );
+  }
+}

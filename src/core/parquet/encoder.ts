@@ -1,0 +1,327 @@
+import type { RecordBatch } from 'apache-arrow';
+import { columnData } from '../columns/column-data.js';
+import { instantBounds, statisticsJson, type ColumnStatistics } from '../columns/statistics.js';
+import { digitsOf, type Column, type Table } from '../columns/table.js';
+import { integerOf, type Bounds } from './bounds.js';
+import { ByteBuffer } from './byte-buffer.js';
+import { columnChunk, type ColumnChunk } from './column-chunk.js';
+import {
+  boundaryOrder,
+  convertedType,
+  encoding,
+  logicalType,
+  magic,
+  pageType,
+  physicalType,
+  repetition,
+} from './format.js';
+import { writeStruct, type StructWriter } from './thrift.js';
+import { zstd } from './zstd.js';
+
+/** Rows a row group: what DuckDB reads as one unit. */
+const rowGroupRows = 128 * 1024;
+
+/** A bound of more bytes says little, and stands in the footer of every file. */
+const longestBound = 256;
+
+/** A chunk, and where its parts are in the file. */
+interface PlacedChunk {
+  readonly column: Column;
+  readonly chunk: ColumnChunk;
+  readonly offset: number;
+  bloom?: Extent;
+  columnIndex?: Extent;
+  offsetIndex?: Extent;
+}
+
+interface Extent {
+  readonly offset: number;
+  readonly length: number;
+}
+
+interface RowGroup {
+  readonly rows: number;
+  readonly chunks: readonly PlacedChunk[];
+}
+
+/** A Parquet file and its statistics in Delta's JSON form. */
+export interface EncodedTable {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly stats: string;
+}
+
+/**
+ * Encodes rows as one Parquet file (parquet-format 2.11): dictionaries, runs and deltas straight from the arrays, zstd,
+ * statistics, page indexes and Bloom filters. The same rows and metadata give the same bytes.
+ *
+ * @param writer begins `created_by`
+ * @throws Error where an array isn't of its column's type, or a page would be beyond 2 GiB
+ */
+export async function encodeTable(
+  table: Table,
+  batch: RecordBatch,
+  metadata: ReadonlyMap<string, string>,
+  writer: string,
+): Promise<EncodedTable> {
+  const compress = await zstd();
+  const pieces: Uint8Array[] = [magic];
+  let length = magic.length;
+  const put = (piece: Uint8Array): Extent => {
+    const offset = length;
+    pieces.push(piece);
+    length += piece.length;
+    return { offset, length: piece.length };
+  };
+
+  const groups: RowGroup[] = [];
+  for (let start = 0; start < batch.numRows; start += rowGroupRows) {
+    const end = Math.min(batch.numRows, start + rowGroupRows);
+    const chunks = table.columns.map((column): PlacedChunk => {
+      const data = columnData(batch, column.name);
+      if (data === undefined) throw new Error(`${table.name}.${column.name}: expected an array, got none`);
+      const chunk = columnChunk(column, data, start, end, compress);
+      const offset = length;
+      chunk.pieces.forEach(put);
+      return { column, chunk: { ...chunk, pieces: [] }, offset };
+    });
+    for (const placed of chunks) {
+      const { bloom } = placed.chunk;
+      if (bloom === undefined) continue;
+      const header = put(
+        written((to) => {
+          bloomHeader(to, bloom.length);
+        }),
+      );
+      placed.bloom = { offset: header.offset, length: header.length + put(bloom).length };
+    }
+    groups.push({ rows: end - start, chunks });
+  }
+  const chunks = groups.flatMap((group) => group.chunks);
+  for (const placed of chunks) {
+    if (placed.chunk.bounds !== undefined && hasPageBounds(placed.chunk))
+      placed.columnIndex = put(
+        written((to) => {
+          columnIndex(to, placed.chunk);
+        }),
+      );
+  }
+  for (const placed of chunks)
+    placed.offsetIndex = put(
+      written((to) => {
+        offsetIndex(to, placed);
+      }),
+    );
+  const footer = put(
+    written((to) => {
+      fileMetadata(to, table, batch.numRows, groups, metadata, writer);
+    }),
+  );
+  const end = new ByteBuffer(8);
+  end.uint32(footer.length);
+  end.bytes(magic);
+  put(end.written);
+
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return { bytes, stats: logStatistics(table, batch.numRows, groups) };
+}
+
+function written(write: (to: StructWriter) => unknown): Uint8Array {
+  const buffer = new ByteBuffer(256);
+  writeStruct(buffer, write);
+  return buffer.written;
+}
+
+function bloomHeader(to: StructWriter, bytes: number): void {
+  // Of each union the only member there is: split blocks, XXH64, uncompressed.
+  const only = (union: StructWriter): void => void union.struct(1, () => undefined);
+  to.i32(1, bytes).struct(2, only).struct(3, only).struct(4, only);
+}
+
+function hasPageBounds({ pages }: ColumnChunk): boolean {
+  return pages.every(({ bounds, nulls, rows }) => bounds !== undefined || nulls === rows);
+}
+
+function columnIndex(to: StructWriter, { pages }: ColumnChunk): void {
+  const none = new Uint8Array(0);
+  to.booleans(
+    1,
+    pages.map(({ nulls, rows }) => nulls === rows),
+  )
+    .binaries(
+      2,
+      pages.map(({ bounds }) => bounds?.min ?? none),
+    )
+    .binaries(
+      3,
+      pages.map(({ bounds }) => bounds?.max ?? none),
+    )
+    .i32(4, boundaryOrder.unordered)
+    .i64s(
+      5,
+      pages.map(({ nulls }) => nulls),
+    );
+}
+
+function offsetIndex(to: StructWriter, { chunk, offset }: PlacedChunk): void {
+  to.structs(1, chunk.pages, (place, page) => {
+    place
+      .i64(1, offset + page.offset)
+      .i32(2, page.size)
+      .i64(3, page.firstRow);
+  });
+}
+
+function fileMetadata(
+  to: StructWriter,
+  { columns }: Table,
+  rows: number,
+  groups: readonly RowGroup[],
+  metadata: ReadonlyMap<string, string>,
+  writer: string,
+): void {
+  to.i32(1, 1)
+    .structs(2, [undefined, ...columns], (element, column) => {
+      if (column === undefined) element.text(4, 'schema').i32(5, columns.length);
+      else schemaElement(element, column);
+    })
+    .i64(3, rows)
+    .structs(4, groups, rowGroup)
+    .structs(5, [...metadata], (pair, [key, value]) => pair.text(1, key).text(2, value))
+    .text(6, writer)
+    // The order of each column's bounds: that of its type.
+    .structs(7, columns, (order) => order.struct(1, () => undefined));
+}
+
+function schemaElement(to: StructWriter, column: Column): void {
+  to.i32(1, physicalTypeOf(column))
+    .i32(3, column.nullable ? repetition.optional : repetition.required)
+    .text(4, column.name);
+  const { precision, scale } = digitsOf(column);
+  switch (column.type) {
+    case 'text':
+      to.i32(6, convertedType.utf8).struct(10, (of) => of.struct(logicalType.string, () => undefined));
+      break;
+    case 'instant':
+      to.i32(6, convertedType.timestampMicros).struct(10, (of) =>
+        // In UTC, and in the unit's second member: microseconds.
+        of.struct(logicalType.timestamp, (time) =>
+          time.boolean(1, true).struct(2, (unit) => unit.struct(2, () => undefined)),
+        ),
+      );
+      break;
+    case 'decimal':
+      to.i32(6, convertedType.decimal)
+        .i32(7, scale)
+        .i32(8, precision)
+        .struct(10, (of) => of.struct(logicalType.decimal, (digits) => digits.i32(1, scale).i32(2, precision)));
+      break;
+    case 'date':
+      to.i32(6, convertedType.date).struct(10, (of) => of.struct(logicalType.date, () => undefined));
+      break;
+    case 'bigint':
+    case 'integer':
+    case 'boolean':
+  }
+}
+
+function physicalTypeOf({ type }: Column): number {
+  switch (type) {
+    case 'text':
+      return physicalType.byteArray;
+    case 'boolean':
+      return physicalType.boolean;
+    case 'integer':
+    case 'date':
+      return physicalType.int32;
+    case 'bigint':
+    case 'instant':
+    case 'decimal':
+      return physicalType.int64;
+  }
+}
+
+function rowGroup(to: StructWriter, { rows, chunks }: RowGroup): void {
+  const total = (of: (chunk: ColumnChunk) => number) => chunks.reduce((sum, { chunk }) => sum + of(chunk), 0);
+  to.structs(1, chunks, (element, placed) => {
+    const { offsetIndex, columnIndex } = placed;
+    element
+      .i64(2, 0)
+      .struct(3, (of) => {
+        columnMetadata(of, placed);
+      })
+      .i64(4, offsetIndex?.offset)
+      .i32(5, offsetIndex?.length)
+      .i64(6, columnIndex?.offset)
+      .i32(7, columnIndex?.length);
+  })
+    .i64(
+      2,
+      total((chunk) => chunk.uncompressedSize),
+    )
+    .i64(3, rows)
+    .i64(5, chunks[0]?.offset)
+    .i64(
+      6,
+      total((chunk) => chunk.size),
+    );
+}
+
+function columnMetadata(to: StructWriter, { column, chunk, offset, bloom }: PlacedChunk): void {
+  const hasDictionary = chunk.dataOffset > 0;
+  const { bounds } = chunk;
+  const isShort = bounds !== undefined && bounds.min.length <= longestBound && bounds.max.length <= longestBound;
+  const dictionaryPage = { type: pageType.dictionary, encoding: encoding.plain, count: 1 };
+  const dataPages = { type: pageType.data, encoding: chunk.encoding, count: chunk.pages.length };
+  to.i32(1, physicalTypeOf(column))
+    .i32s(2, [...new Set([...(hasDictionary ? [encoding.plain] : []), encoding.rle, chunk.encoding])])
+    .texts(3, [column.name])
+    .i32(4, chunk.codec)
+    .i64(5, chunk.rows)
+    .i64(6, chunk.uncompressedSize)
+    .i64(7, chunk.size)
+    .i64(9, offset + chunk.dataOffset)
+    .i64(11, hasDictionary ? offset : undefined)
+    .struct(12, (of) => {
+      of.i64(3, chunk.nulls);
+      if (isShort) of.binary(5, bounds.max).binary(6, bounds.min).boolean(7, true).boolean(8, true);
+    })
+    .structs(13, hasDictionary ? [dictionaryPage, dataPages] : [dataPages], (of, pages) =>
+      of.i32(1, pages.type).i32(2, pages.encoding).i32(3, pages.count),
+    )
+    .i64(14, bloom?.offset)
+    .i32(15, bloom?.length);
+}
+
+/** Of the columns that people filter by, over all row groups. */
+function logStatistics(table: Table, rows: number, groups: readonly RowGroup[]): string {
+  const columns = new Map<string, ColumnStatistics>();
+  for (const { name, type, filtered } of table.columns) {
+    if (filtered !== true) continue;
+    const chunks = groups.flatMap((group) => group.chunks.filter(({ column }) => column.name === name));
+    const nulls = chunks.reduce((sum, { chunk }) => sum + chunk.nulls, 0);
+    const bounds = chunks.flatMap(({ chunk }) => chunk.bounds ?? []);
+    columns.set(name, { nulls, ...(type === 'instant' ? instantStatistics(bounds) : textStatistics(bounds)) });
+  }
+  return statisticsJson(rows, columns);
+}
+
+function instantStatistics(bounds: readonly Bounds[]): Partial<ColumnStatistics> {
+  const least = bounds.map(({ min }) => integerOf(min)).reduce((a, b) => (a < b ? a : b), 2n ** 63n);
+  const greatest = bounds.map(({ max }) => integerOf(max)).reduce((a, b) => (a > b ? a : b), -(2n ** 63n));
+  return bounds.length === 0 ? {} : instantBounds(least, greatest);
+}
+
+function textStatistics(bounds: readonly Bounds[]): Partial<ColumnStatistics> {
+  const [min] = bounds.map((of) => of.min).sort((a, b) => Buffer.compare(a, b));
+  const max = bounds
+    .map((of) => of.max)
+    .sort((a, b) => Buffer.compare(a, b))
+    .at(-1);
+  const text = (bytes: Uint8Array | undefined) => (bytes === undefined ? undefined : Buffer.from(bytes).toString());
+  return { min: text(min), max: text(max) };
+}

@@ -1,0 +1,75 @@
+import type { ByteBuffer } from './byte-buffer.js';
+
+/** Widths of which whole values fill bytes: what is packed so is little larger, and compresses better. */
+const widths = [0, 1, 2, 4, 8, 16, 24, 32] as const;
+
+/** The bits of a dictionary's numbers, for so many of them. */
+export function widthOf(count: number): number {
+  const bits = count <= 1 ? 0 : 32 - Math.clz32(count - 1);
+  return widths.find((width) => width >= bits) ?? 32;
+}
+
+/** Repeated values from which on a run is written as one value and its length: those that a group has. */
+const shortestRun = 8;
+
+/**
+ * Numbers from `start` to before `end`, in runs of repeated and of bit-packed values (Encodings.md, "RLE / Bit-Packing Hybrid").
+ *
+ * @param width bits of each, one of those that `widthOf` gives
+ */
+export function writeHybrid(to: ByteBuffer, values: Int32Array, start: number, end: number, width: number): void {
+  for (let at = start; at < end;) {
+    const value = values[at] ?? 0;
+    let next = at + 1;
+    while (next < end && values[next] === value) next++;
+    if (next - at >= shortestRun || next === end) {
+      writeRun(to, value, next - at, width);
+      at = next;
+      continue;
+    }
+    next = at + 8;
+    while (next < end && !repeats(values, next, end)) next += 8;
+    const groups = (next - at) / 8;
+    to.varint(groups * 2 + 1);
+    pack(to, values, at, Math.min(next, end), groups, width);
+    at = next;
+  }
+}
+
+/** One value, so many times. */
+export function writeRun(to: ByteBuffer, value: number, length: number, width: number): void {
+  to.varint(length * 2);
+  for (let bits = 0; bits < width; bits += 8) to.byte((value >>> bits) & 0xff);
+}
+
+/** Whether a whole group of the same value begins at `at`. */
+function repeats(values: Int32Array, at: number, end: number): boolean {
+  if (at + shortestRun > end) return false;
+  const value = values[at];
+  for (let next = at + 1; next < at + shortestRun; next++) if (values[next] !== value) return false;
+  return true;
+}
+
+/** Packs values, the first ones in the lowest bits; what the last group lacks is 0. */
+function pack(to: ByteBuffer, values: Int32Array, start: number, end: number, groups: number, width: number): void {
+  const size = groups * width;
+  const into = to.room(size);
+  let place = to.length;
+  to.length += size;
+  if (width >= 8) {
+    for (let at = start; at < end; at++) {
+      const value = values[at] ?? 0;
+      into[place++] = value;
+      if (width > 8) into[place++] = value >>> 8;
+      if (width > 16) into[place++] = value >>> 16;
+      if (width > 24) into[place++] = value >>> 24;
+    }
+  } else {
+    for (let at = start; at < end; place++) {
+      let byte = 0;
+      for (let bits = 0; bits < 8 && at < end; bits += width) byte |= (values[at++] ?? 0) << bits;
+      into[place] = byte;
+    }
+  }
+  into.fill(0, place, to.length);
+}

@@ -1,0 +1,422 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Data, RecordBatch } from 'apache-arrow';
+import { decompress } from '@bokuweb/zstd-wasm';
+import fc from 'fast-check';
+import { parquetMetadata, parquetReadObjects } from 'hyparquet';
+import { readColumnIndex, readOffsetIndex } from 'hyparquet/src/indexes.js';
+import { xxhash64 } from 'hyparquet/src/xxhash.js';
+import { expect, onTestFinished, test } from 'vitest';
+import {
+  bigintArray,
+  booleanArray,
+  dateArray,
+  decimalArray,
+  dictionaryArray,
+  instantArray,
+  integerArray,
+  textArray,
+} from '../../../src/core/columns/arrays.js';
+import { Dictionary } from '../../../src/core/columns/dictionary.js';
+import { deltaStatistics } from '../../../src/core/columns/statistics.js';
+import {
+  recordBatch,
+  type Column,
+  type ColumnType,
+  type Encoding,
+  type Table,
+} from '../../../src/core/columns/table.js';
+import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
+import { encodeFile } from '../../../src/core/parquet/encode-file.js';
+import { encodeTable } from '../../../src/core/parquet/encoder.js';
+import { withParquet } from '../../../src/core/parquet/wasm.js';
+import { xxHash64 } from '../../../src/core/parquet/xxhash.js';
+import { temporaryFolder } from '../../app/lake-run.js';
+
+type Value = string | bigint | number | boolean | undefined;
+
+interface Sample {
+  readonly column: Column;
+  readonly values: readonly Value[];
+}
+
+const digits = { precision: 18, scale: 6 };
+
+const encodings: Readonly<Record<ColumnType, readonly Encoding[]>> = {
+  text: ['dictionary', 'plain', 'delta-length'],
+  instant: ['dictionary', 'plain', 'delta'],
+  date: ['dictionary', 'plain', 'delta'],
+  decimal: ['dictionary', 'plain', 'delta'],
+  bigint: ['dictionary', 'plain', 'delta'],
+  integer: ['dictionary', 'plain', 'delta'],
+  boolean: ['plain'],
+};
+
+const int32 = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
+const values: Readonly<Record<ColumnType, fc.Arbitrary<Value>>> = {
+  text: fc.oneof(fc.string({ unit: 'binary' }), fc.string({ minLength: 60, maxLength: 300 }), fc.constantFrom('', 'a')),
+  // What DuckDB takes for an instant; its ends stand for infinity.
+  instant: fc.bigInt({ min: -(10n ** 16n), max: 10n ** 17n }),
+  date: fc.integer({ min: -700_000, max: 2_000_000 }),
+  decimal: fc.bigInt({ min: -(10n ** 18n) + 1n, max: 10n ** 18n - 1n }),
+  bigint: fc.oneof(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), fc.bigInt({ min: -300n, max: 300n })),
+  integer: fc.oneof(int32, fc.integer({ min: -3, max: 300 })),
+  boolean: fc.boolean(),
+};
+
+/** Values in runs, as those of an event with several amounts are, from a few or from many. */
+function runs(value: fc.Arbitrary<Value>, nullable: boolean): fc.Arbitrary<Value[]> {
+  const one = nullable ? fc.option(value, { nil: undefined, freq: 3 }) : value;
+  const run = fc.tuple(one, fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 40 })));
+  return fc
+    .array(run, { size: 'medium', maxLength: 60 })
+    .map((all) => all.flatMap(([of, length]) => Array.from({ length }, () => of)));
+}
+
+const sample: fc.Arbitrary<Omit<Sample, 'column'> & { column: Omit<Column, 'name'> }> = fc
+  .record({
+    type: fc.constantFrom(...(Object.keys(values) as ColumnType[])),
+    nullable: fc.boolean(),
+    isFiltered: fc.boolean(),
+    hasFilter: fc.boolean(),
+    encoding: fc.nat({ max: 2 }),
+  })
+  .chain(({ type, nullable, isFiltered, hasFilter, encoding }) => {
+    const chosen = encodings[type][encoding % encodings[type].length] ?? 'plain';
+    const column = {
+      ...{ type, nullable, encoding: chosen, about: '' },
+      ...(type === 'decimal' ? { digits } : {}),
+      ...(isFiltered && (type === 'text' || type === 'instant') ? { filtered: true as const } : {}),
+      ...(hasFilter && type === 'text' ? { bloomFilter: true as const } : {}),
+    };
+    return runs(values[type], nullable).map((of) => ({ column, values: of }));
+  });
+
+/** Columns of one length: the shorter ones begin again. */
+function tableOf(samples: readonly (Omit<Sample, 'column'> & { column: Omit<Column, 'name'> })[]): {
+  readonly table: Table;
+  readonly batch: RecordBatch;
+  readonly samples: readonly Sample[];
+} {
+  const length = Math.max(...samples.map((each) => each.values.length));
+  const named = samples.map(({ column, values: own }, at): Sample => {
+    const none = column.nullable ? undefined : plainValues[column.type];
+    const all = Array.from({ length }, (_, row) => (own.length === 0 ? none : own[row % own.length]));
+    return { column: { ...column, name: `c${at}` }, values: all };
+  });
+  const table: Table = { name: 'samples', about: '', columns: named.map(({ column }) => column) };
+  const arrays = Object.fromEntries(named.map((each) => [each.column.name, arrayOf(each)]));
+  return { table, batch: recordBatch(table, length, arrays), samples: named };
+}
+
+const plainValues: Readonly<Record<ColumnType, Value>> = {
+  ...{ text: '', instant: 0n, date: 0, decimal: 0n, bigint: 0n, integer: 0, boolean: false },
+};
+
+function arrayOf({ column, values: of }: Sample): Data {
+  const big = (row: number) => of[row] as bigint | undefined;
+  const small = (row: number) => of[row] as number | undefined;
+  switch (column.type) {
+    case 'text': {
+      if (!column.nullable && column.encoding !== 'dictionary') return textArray(of.length, (row) => String(of[row]));
+      const dictionary = new Dictionary();
+      // A value that no row has, as those of a dictionary for several files.
+      dictionary.addString('zzz');
+      const numbers = of.map((value) => (value === undefined ? -1 : dictionary.addString(String(value))));
+      return dictionaryArray(dictionary, of.length, (row) => numbers[row] ?? -1);
+    }
+    case 'instant':
+      return instantArray(of.length, big);
+    case 'date':
+      return dateArray(of.length, small);
+    case 'decimal':
+      return decimalArray(of.length, digits, big);
+    case 'bigint':
+      return bigintArray(of.length, big);
+    case 'integer':
+      return integerArray(of.length, small);
+    case 'boolean':
+      return booleanArray(of.length, (row) => of[row] as boolean | undefined);
+  }
+}
+
+const metadata = new Map([['ledgerlake', '{"a":"ü"}']]);
+
+interface Place {
+  readonly database: Database;
+  readonly path: string;
+}
+
+/** A database, and where it finds the file. */
+async function place(): Promise<Place> {
+  const database = await openDatabase();
+  onTestFinished(() => {
+    database.close();
+  });
+  return { database, path: join(await temporaryFolder(), 'own.parquet') };
+}
+
+/** The rows as texts, by DuckDB. */
+async function byDuckDB({ database, path }: Place, columns: readonly Column[]): Promise<unknown[][]> {
+  const texts = columns.map(({ name, type }) => {
+    const numbers: Readonly<Partial<Record<ColumnType, string>>> = {
+      instant: `epoch_us(${name})`,
+      date: `${name} - DATE '1970-01-01'`,
+      decimal: `(${name}::DECIMAL(38,6) * 1000000)::HUGEINT`,
+    };
+    return `(${numbers[type] ?? name})::VARCHAR AS ${name}`;
+  });
+  const rows = await database.rows(
+    `SELECT ${texts.join(', ')} FROM read_parquet('${path}', file_row_number = true) ORDER BY file_row_number`,
+  );
+  return rows.map((row) => columns.map(({ name }) => row[name] ?? undefined));
+}
+
+/** The rows as texts, by parquet-wasm. */
+async function byArrow(bytes: Uint8Array, columns: readonly Column[]): Promise<unknown[][]> {
+  return withParquet(bytes, async ({ groups }) => {
+    const rows: unknown[][] = [];
+    for (const group of groups) {
+      const table = await group.table();
+      const read = columns.map(({ name, type }) => {
+        const vector = table.getChild(name);
+        return (row: number): string | undefined => {
+          const value: unknown = vector?.get(row);
+          if (value === null || value === undefined) return undefined;
+          if (type === 'date') return String(Number(value) / 86_400_000);
+          if (type === 'decimal') return String(wordsOf(value as Uint32Array));
+          const [data] = vector?.data ?? [];
+          return String(type === 'instant' ? (data?.values as BigInt64Array)[row] : (value as Value));
+        };
+      });
+      for (let row = 0; row < table.numRows; row++) rows.push(read.map((of) => of(row)));
+    }
+    return rows;
+  });
+}
+
+/** A signed integer of 128 bits, its least significant word first. */
+function wordsOf(words: Uint32Array): bigint {
+  const bits = words.reduceRight((sum, word) => (sum << 32n) | BigInt(word), 0n);
+  return BigInt.asIntN(words.length * 32, bits);
+}
+
+/** The rows as texts, by hyparquet. */
+async function byHyparquet(bytes: Uint8Array, columns: readonly Column[]): Promise<unknown[][]> {
+  const file = new Uint8Array(bytes).buffer;
+  const rows = await parquetReadObjects({
+    file,
+    compressors: { ZSTD: (input) => decompress(Buffer.from(input)) },
+    parsers: {
+      timestampFromMicroseconds: (micros) => micros,
+      dateFromDays: (days) => days,
+      stringFromBytes: (text) => Buffer.from(text).toString(),
+    },
+  });
+  return rows.map((row: Readonly<Record<string, Value | null>>) =>
+    columns.map(({ name, type }) => {
+      const value = row[name];
+      if (value === undefined || value === null) return undefined;
+      // It gives decimals as doubles: the other readers compare them.
+      return type === 'decimal' ? 'a decimal' : String(value);
+    }),
+  );
+}
+
+async function expectRead({ table, batch, samples }: ReturnType<typeof tableOf>, at: Place): Promise<void> {
+  const { bytes, stats } = await encodeTable(table, batch, metadata, 'ledgerlake test');
+  const again = await encodeTable(table, batch, metadata, 'ledgerlake test');
+  expect(Buffer.compare(bytes, again.bytes)).toBe(0);
+  expect(JSON.parse(stats)).toEqual(JSON.parse(deltaStatistics(table, batch)));
+  const { columns } = table;
+  const wanted = Array.from({ length: batch.numRows }, (_, row) =>
+    samples.map(({ values: of }) => (of[row] === undefined ? undefined : String(of[row]))),
+  );
+  expect(await byArrow(bytes, columns)).toEqual(wanted);
+  await writeFile(at.path, bytes);
+  expect(await byDuckDB(at, columns)).toEqual(wanted);
+  const roughly = wanted.map((row) =>
+    row.map((text, column) => (text !== undefined && columns[column]?.type === 'decimal' ? 'a decimal' : text)),
+  );
+  expect(await byHyparquet(bytes, columns)).toEqual(roughly);
+}
+
+test('three readers find in a file what was handed over, whatever the columns', async () => {
+  const at = await place();
+  await fc.assert(
+    fc.asyncProperty(fc.array(sample, { minLength: 1, maxLength: 6 }), async (samples) => {
+      await expectRead(tableOf(samples), at);
+    }),
+    { numRuns: 150 },
+  );
+});
+
+/** Numbers that look random, and are the same each time. */
+function* noise(): Generator<number> {
+  for (let state = 1; ; state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0) yield state >>> 8;
+}
+
+/** Rows of several pages and row groups, as a month of entries has them. */
+function manyRows(length: number): ReturnType<typeof tableOf> {
+  const next = noise();
+  const random = (below: number): number => Number(next.next().value) % below;
+  const nullable = { nullable: true, about: '' };
+  const filtered = { filtered: true } as const;
+  const column = (type: ColumnType, encoding: Encoding, values: (row: number) => Value, more = {}) => ({
+    column: { type, encoding, ...nullable, ...more },
+    values: Array.from({ length }, (_, row) => values(row)),
+  });
+  const hour = 3_600_000_000n;
+  return tableOf([
+    column('text', 'dictionary', (row) => `event-${Math.floor(row / 9)}`.padEnd(34, '-'), {
+      bloomFilter: true,
+      ...filtered,
+    }),
+    column('text', 'delta-length', () => `order-${random(1e6)}`, { bloomFilter: true }),
+    column('text', 'plain', (row) => (row % 1000 === 7 ? 'x'.repeat(random(30_000)) : `{"a":${random(99)}}`)),
+    column('text', 'dictionary', () => (random(3) === 0 ? undefined : `sku-${random(70_000)}`)),
+    column('instant', 'delta', (row) => BigInt(Date.UTC(2026, 0)) * 1000n + BigInt(row) * hour, filtered),
+    column('instant', 'dictionary', (row) => (row % 7 < 3 ? undefined : BigInt(row >> 4) * hour)),
+    column('decimal', 'dictionary', () => BigInt(random(200_000) - 100_000) * 10_000n, { digits }),
+    column('integer', 'dictionary', (row) => row % 9, { nullable: false }),
+    column('bigint', 'delta', (row) => BigInt(row) + (row % 3 === 0 ? 2n ** 40n : 0n)),
+    column('boolean', 'plain', () => [true, false, undefined][random(3)]),
+  ]);
+}
+
+test('files of several pages and row groups, with dictionaries of all widths', async () => {
+  await expectRead(manyRows(150_000), await place());
+});
+
+test('texts of a megabyte', async () => {
+  const texts = ['a', 'b'.repeat(1_000_000), '', 'ü'.repeat(600_000), 'c'.repeat(3_000_000)];
+  for (const encoding of encodings.text) {
+    await expectRead(
+      tableOf([{ column: { type: 'text', encoding, nullable: true, about: '' }, values: texts }]),
+      await place(),
+    );
+  }
+});
+
+test('no rows', async () => {
+  const column = { type: 'text', encoding: 'plain', nullable: false, about: '' } as const;
+  await expectRead(tableOf([{ column, values: [] }]), await place());
+});
+
+test('the page index tells where pages begin, and the least and greatest integer of each', async () => {
+  const { table, batch, samples } = manyRows(150_000);
+  const { bytes } = await encodeTable(table, batch, metadata, 'ledgerlake test');
+  const file = new Uint8Array(bytes).buffer;
+  const { row_groups: groups, schema } = parquetMetadata(file);
+  const read = (offset: bigint | undefined, length: number | undefined) => ({
+    view: new DataView(file, Number(offset), length),
+    offset: 0,
+  });
+  let firstRow = 0;
+  for (const { columns, num_rows: rows } of groups) {
+    for (const [number, chunk] of columns.entries()) {
+      const [element, given] = [schema[number + 1], samples[number]];
+      if (element === undefined || given === undefined) throw new Error(`no column ${number}`);
+      const { page_locations: pages } = readOffsetIndex(read(chunk.offset_index_offset, chunk.offset_index_length));
+      expect(pages[0]?.offset).toBe(chunk.meta_data?.data_page_offset);
+      expect(pages.length).toBeGreaterThanOrEqual(Math.ceil(Number(rows) / 20_000));
+      const isInteger = ['instant', 'integer', 'bigint'].includes(given.column.type);
+      expect(chunk.column_index_offset !== undefined).toBe(isInteger || given.column.type === 'decimal');
+      if (!isInteger) continue;
+      const index = readColumnIndex(read(chunk.column_index_offset, chunk.column_index_length), element, {
+        timestampFromMicroseconds: (micros) => micros,
+      });
+      for (const [page, { first_row_index: start }] of pages.entries()) {
+        const end = Number(pages[page + 1]?.first_row_index ?? rows);
+        const held = given.values.slice(firstRow + Number(start), firstRow + end).map((value) => value as bigint);
+        const there = held.filter((value) => (value as bigint | undefined) !== undefined);
+        expect(index.null_pages[page]).toBe(there.length === 0);
+        expect(index.null_counts?.[page]).toBe(BigInt(held.length - there.length));
+        if (there.length === 0) continue;
+        expect(index.min_values[page]).toBe(there.reduce((a, b) => (a < b ? a : b)));
+        expect(index.max_values[page]).toBe(there.reduce((a, b) => (a > b ? a : b)));
+      }
+    }
+    firstRow += Number(rows);
+  }
+  expect(firstRow).toBe(150_000);
+});
+
+test('a Bloom filter excludes what a file lacks, and nothing that it has', async () => {
+  const { table, batch, samples } = manyRows(150_000);
+  const { bytes } = await encodeTable(table, batch, metadata, 'ledgerlake test');
+  const { database, path } = await place();
+  await writeFile(path, bytes);
+  for (const { columns } of parquetMetadata(new Uint8Array(bytes).buffer).row_groups) {
+    for (const [number, { meta_data: of }] of columns.entries()) {
+      if (number > 1) expect(of?.bloom_filter_offset).toBeUndefined();
+      // With its header. The bits themselves are a power of 2, as Arrow's C++ reader expects.
+      else expect([1, 2]).toContain(((of?.bloom_filter_length ?? 0) & -32).toString(2).replaceAll('0', '').length);
+    }
+  }
+  const excluded = async (column: string, value: string): Promise<readonly unknown[]> => {
+    const rows = await database.rows(
+      `SELECT bloom_filter_excludes AS is FROM parquet_bloom_probe('${path}', '${column}', '${value}') ORDER BY row_group_id`,
+    );
+    return rows.map(({ is }) => is);
+  };
+  for (const column of [0, 1]) {
+    const held = samples[column]?.values ?? [];
+    for (let row = 0; row < held.length; row += 1499) {
+      const group = row < 128 * 1024 ? 0 : 1;
+      expect((await excluded(`c${column}`, String(held[row])))[group]).toBe(false);
+    }
+  }
+  let right = 0;
+  for (let at = 0; at < 300; at++)
+    right += (await excluded('c0', `none-${at}`.padEnd(34, '-'))).filter((is) => is === true).length;
+  expect(right).toBeGreaterThan(570);
+  expect(await excluded('c3', 'none')).toEqual([false, false]);
+});
+
+test("the hash of a Bloom filter is that of another's implementation, for texts of any length", () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200, size: 'max' }), fc.nat({ max: 40 }), (bytes, start) => {
+      const from = Math.min(start, bytes.length);
+      const hash = { low: 0, high: 0 };
+      xxHash64(bytes, from, bytes.length, hash);
+      const own = (BigInt(hash.high >>> 0) << 32n) | BigInt(hash.low >>> 0);
+      expect(own).toBe(xxhash64(bytes.subarray(from)));
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+test('an array of another type than its column is refused, and what fails is named', async () => {
+  const types = Object.keys(values) as ColumnType[];
+  for (const held of types) {
+    // A dictionary's numbers are integers, and no column of integers.
+    const encoding = held === 'text' ? 'dictionary' : 'plain';
+    const column = { type: held, encoding, nullable: false, about: '' } as const;
+    const { table, batch } = tableOf([{ column, values: [plainValues[held], plainValues[held]] }]);
+    for (const type of types) {
+      const other: Table = { ...table, columns: table.columns.map((each) => ({ ...each, type })) };
+      const encoded = encodeFile(other, batch, metadata);
+      if (type === held) expect((await encoded).rows).toBe(2);
+      else {
+        const message = expect.stringContaining(`c0: expected an array of the type ${type}, got one of `) as string;
+        await expect(encoded).rejects.toMatchObject({ code: 'ENCODER', message });
+      }
+    }
+  }
+});
+
+test('tables of one’s own are written by parquet-wasm, with the same rows and the same statistics', async () => {
+  const { table, batch } = manyRows(3000);
+  const own = await encodeFile({ ...table, ownPipeline: 'mine' }, batch, metadata);
+  const other = await encodeFile(table, batch, metadata);
+  expect(JSON.parse(own.stats)).toEqual(JSON.parse(other.stats));
+  expect(parquetMetadata(new Uint8Array(own.bytes).buffer).key_value_metadata?.map(({ key }) => key)).toContain(
+    'ARROW:schema',
+  );
+  expect(parquetMetadata(new Uint8Array(other.bytes).buffer).key_value_metadata).toEqual([
+    { key: 'ledgerlake', value: '{"a":"ü"}' },
+  ]);
+  const { columns } = table;
+  expect(await byArrow(own.bytes, columns)).toEqual(await byArrow(other.bytes, columns));
+});
