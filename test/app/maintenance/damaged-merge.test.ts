@@ -96,7 +96,7 @@ describe('a merged file that is damaged', () => {
       tables.map(async (table) => {
         const message = String(await messageOf(table));
         expect(message).toContain('it is missing; nothing of it was touched: restore the file from a copy');
-        expect(message.includes('--refresh')).toBe(table !== history);
+        expect(message.includes('run the command that `ledgerlake verify` names')).toBe(table !== history);
       }),
     );
   });
