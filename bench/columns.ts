@@ -28,7 +28,8 @@ async function run(runs: number, names: readonly string[]): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-bench-'));
   const database = await openDatabase();
   try {
-    await database.execute('SET threads = 1; SET enable_external_file_cache = false');
+    await database.execute('SET threads = 1');
+    await database.execute('SET enable_external_file_cache = false');
     await writePages(join(folder, 'pages'), 14e6, 1);
     for await (const { batches } of dayBatches(join(folder, 'pages'))) {
       for (const { table, rows } of batches) {
