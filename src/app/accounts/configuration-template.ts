@@ -52,7 +52,7 @@ export async function init(
       '',
       `  1. set ${secretVariables(chosen.account).join(',\n     ')}`,
       `  2. npx ledgerlake accounts check${given}`,
-      `  3. npx ledgerlake plan${given}`,
+      `  3. npx ledgerlake plan --probe${given}`,
       `  4. npx ledgerlake backfill${given}`,
     ].join('\n'),
   );
