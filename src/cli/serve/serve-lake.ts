@@ -47,15 +47,17 @@ export async function openServedLake(
     return { serves: 'lake', account: served, tables: tables.versions() };
   };
   const ledger = await LakeLedger.open(tables, served);
-  return { ledger, account: served, look, report: newestReport(location, served, clock) };
+  return { ledger, account: served, look, report: newestReport(location, served, clock, tables) };
 }
 
 /** Makes reports one at a time, and none twice: a page that is loaded again and again must not take the machine. */
-function newestReport(location: string, account: string, clock: Clock): () => Promise<string> {
+function newestReport(location: string, account: string, clock: Clock, tables: MainTables): () => Promise<string> {
   let lake: Lake | undefined;
   let made: { readonly of: string; readonly html: string } | undefined;
   let before: Promise<unknown> = Promise.resolve();
   const make = async (): Promise<string> => {
+    // A log that is gone makes no empty report.
+    await tables.refresh();
     if (lake === undefined) lake = await Lake.open(openStore(location, { clock }), allTables, clock);
     else await lake.refresh();
     const versions = lake.tables.map(({ snapshot }) => snapshot.version);

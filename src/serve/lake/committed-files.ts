@@ -2,6 +2,7 @@ import type { Add } from '../../lake/delta/actions.js';
 import { DeltaTable } from '../../lake/delta/delta-table.js';
 import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Clock } from '../../core/clock.js';
+import { LedgerlakeError } from '../../core/errors.js';
 import {
   orderTransactions,
   payouts,
@@ -157,8 +158,10 @@ export class MainTables {
   readonly #clock: Clock;
   readonly #tables: Readonly<Record<MainTable, DeltaTable>>;
   readonly #freshMs: number;
+  /** Names of the tables that a log was read of. */
+  readonly #begun = new Set<string>();
   #readAt = -Infinity;
-  #reading: Promise<unknown> | undefined;
+  #reading: Promise<void> | undefined;
 
   private constructor(store: Store, clock: Clock, freshMs: number) {
     this.store = store;
@@ -207,15 +210,33 @@ export class MainTables {
     return new Set(this.tables.flatMap(({ snapshot }) => [...snapshot.accounts()]));
   }
 
-  /** Reads what was committed since; who comes meanwhile waits for the same. `atOnce`: however little time has gone by. */
+  /**
+   * Reads what was committed since; who comes meanwhile waits for the same. `atOnce`: however little time has gone by.
+   *
+   * @throws LedgerlakeError LAKE_STORE, LAKE_LOG where the lake's logs can't be read or a table's is gone
+   */
   async refresh(atOnce = false): Promise<void> {
     const now = this.#clock.now();
     if (!atOnce && now - this.#readAt < this.#freshMs) return;
-    this.#reading ??= Promise.all(this.tables.map((table) => table.refresh())).finally(() => {
+    this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined;
     });
     await this.#reading;
     this.#readAt = now;
+  }
+
+  /** Where a log is gone an empty answer would be a wrong one: it fails until the log is back. */
+  async #read(): Promise<void> {
+    await Promise.all(this.tables.map((table) => table.refresh()));
+    for (const { schema, snapshot } of this.tables) {
+      if (snapshot.version >= 0) this.#begun.add(schema.name);
+      else if (this.#begun.has(schema.name)) {
+        throw new LedgerlakeError(
+          'LAKE_LOG',
+          `expected the log of ${schema.name} in ${this.store.location}, it is gone: put the lake back where it was`,
+        );
+      }
+    }
   }
 
   get tables(): readonly DeltaTable[] {

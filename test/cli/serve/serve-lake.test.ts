@@ -1,0 +1,67 @@
+import { rename } from 'node:fs/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { openServedLake } from '../../../src/cli/serve/serve-lake.js';
+import { serve } from '../../../src/cli/serve/run-service.js';
+import { clockAt, ran, serving, temporaryFolder } from '../../app/lake-run.js';
+import { arrayLedger, event } from '../../serve/http/array-ledger.js';
+import { paths } from '../../serve/http/client.js';
+import { gate } from '../../serve/http/gate.js';
+
+const clock = clockAt('2026-03-15T12:00:00Z');
+const asked = `${paths.events}?PostedAfter=2026-02-01`;
+
+/** A lake of one event behind a service, until the test is over. */
+async function servedLake() {
+  const lake = `${await temporaryFolder()}/lake`;
+  const at = Date.parse('2026-02-01T10:00:00Z');
+  const item = event(at, 0, { json: JSON.stringify({ id: 1, PostedDate: new Date(at).toISOString() }) });
+  const endpoint = await serving({ ledger: arrayLedger([item]), clock });
+  const options = { from: '2026-02-01', to: '2026-02-03', pipelines: ['financial-events'] };
+  await ran({ lake, endpoint, account: 'shop', ...options }, { clock });
+
+  const logged: string[] = [];
+  const log = (line: string) => logged.push(line);
+  const { ledger, ...served } = await openServedLake(lake, undefined, clock, log);
+  const stop = new AbortController();
+  const listening = gate<string>();
+  const running = serve({
+    served: { ledger, name: 'a lake', ...served },
+    service: { clock },
+    signal: stop.signal,
+    print: listening.open,
+    log,
+  });
+  const stopped = async () => {
+    stop.abort();
+    await running;
+  };
+  onTestFinished(async () => {
+    await stopped();
+    await ledger.close();
+  });
+  const url = (await listening.opened).replace('listening on ', '');
+  const get = async (path: string) => {
+    const response = await fetch(url + path);
+    return { status: response.status, text: await response.text() };
+  };
+  return { lake, get, logged, stopped };
+}
+
+test('answers 503 and 500 while the lake is gone, and what it holds once it is back', async () => {
+  const { lake, get, logged } = await servedLake();
+  expect(await get('/healthz')).toMatchObject({ status: 200 });
+  const before = await get(asked);
+  expect(before).toMatchObject({ status: 200, text: expect.stringContaining('PostedDate') as string });
+
+  await rename(lake, `${lake}-away`);
+  for (let time = 0; time < 2; time++) {
+    expect(await get('/healthz')).toMatchObject({ status: 503 });
+    expect(await get(asked)).toMatchObject({ status: 500 });
+    expect((await get('/')).text).toContain("The report can't be shown");
+  }
+  expect(logged.join('\n')).toContain(`expected the log of events in ${lake}, it is gone`);
+
+  await rename(`${lake}-away`, lake);
+  expect(await get('/healthz')).toMatchObject({ status: 200 });
+  expect(await get(asked)).toEqual(before);
+});
