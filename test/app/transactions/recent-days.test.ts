@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Ledger, TransactionQuestion } from '../../../src/serve/http/ledger.js';
 import { pageTooLarge } from '../../../src/serve/http/outcome.js';
-import { database, ran, serving, temporaryFolder } from '../lake-run.js';
+import { database, fileHashes, ran, serving, temporaryFolder } from '../lake-run.js';
 import { setClock, synced } from '../sync/synced.js';
 
 const first = '2026-03-10T02:00:00Z';
@@ -52,6 +52,10 @@ function jsonOf({ id, posted, maturesAt, releasedAt, pays }: Sale, now: number):
     contexts: maturesAt === undefined ? [] : [{ contextType: 'DeferredContext', maturityDate: maturesAt }],
   });
   return { status, json };
+}
+
+interface Dated {
+  readonly postedDate: string;
 }
 
 /** What a service answers in the place of these sales; undefined: nothing else. */
@@ -165,4 +169,33 @@ test('a chain that is too large is read in parts', async () => {
   expect(failure).toBeUndefined();
   expect(held).toEqual(wanted);
   expect(night).not.toContain('ALL 03-08T00:00 03-10T01:55');
+});
+
+test('what comes again in another order is no change, and nothing is written', async () => {
+  const clock = setClock(first);
+  const nothing = async () => Promise.resolve({ items: [], next: undefined });
+  const steady = Array.from({ length: 200 }, (_, at) => jsonOf({ id: `steady-${at}`, posted: hour(at) }, clock.now()));
+  let order = steady;
+  const ledger: Ledger = {
+    ...{ groups: nothing, events: nothing, eventsOfGroup: nothing, eventsOfOrder: nothing },
+    byTransaction: {
+      ...{ summaries: nothing, payouts: nothing },
+      transactions: ({ range }) => {
+        const posted = ({ json }: { json: string }) => ({ posted: (JSON.parse(json) as Dated).postedDate });
+        const items = order.filter((one) => isIn(range)({ id: '', ...posted(one) }));
+        return Promise.resolve({ items: items.map((one) => ({ ...one, list: '' })), next: undefined });
+      },
+    },
+  };
+  const endpoint = await serving({ ledger, clock });
+  const lake = await temporaryFolder();
+  const given = { lake, endpoint, account: 'shop', pipelines: ['transactions'], from: '2026-02-20', to: '2026-03-01' };
+  await ran(given, { clock });
+  const files = async () => [...(await fileHashes(lake))].filter(([path]) => path.endsWith('.parquet'));
+  const before = await files();
+  expect(before.length).toBeGreaterThan(1);
+  order = steady.toReversed();
+  const { summary } = await ran({ ...given, refresh: true }, { clock });
+  expect(summary.pipelines['transactions']).toMatchObject({ events: 200, files: 0 });
+  expect(await files()).toEqual(before);
 });
