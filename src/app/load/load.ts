@@ -21,6 +21,7 @@ import { refuseChanged } from '../../sources/custom/custom-table.js';
 import { runPipelines } from '../../engine/run/runner.js';
 import type { Window } from '../../core/windows.js';
 import { emittingWatermarks } from '../sync/freshness.js';
+import { leftOutDays, leftOutText } from '../query/left-out-days.js';
 import { windowedOf } from '../sync/synced-pipelines.js';
 import { customAddress, withCustomConnections, withUpstream, type UpstreamOptions } from './connections.js';
 import type { ChosenJob, JobOptions } from './chosen-job.js';
@@ -143,6 +144,8 @@ export async function load(
       const note = { command, startedAt: began, endedAt: clock.now(), endpoint: options.endpoint, asked };
       await noteRun(lake.store, report, note, emit);
       emit({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds });
+      const leftOut = leftOutDays(lake, account);
+      if (leftOut !== undefined) emit({ event: 'days-left-out', account, reason: leftOutText(leftOut) });
       await present({ lake, report, findings });
       if (failure !== undefined) throw failure instanceof LedgerlakeError ? failure : asError(failure);
     } finally {

@@ -5,6 +5,7 @@ import { sqlType } from '../../core/columns/table.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import type { LogColumn } from '../../lake/delta/table-metadata.js';
 import type { CommandPlace } from '../command-text.js';
+import { leftOutNote } from './left-out-days.js';
 import { fileFault } from './file-fault.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import type { Lake } from '../../lake/lake.js';
@@ -31,6 +32,8 @@ export interface LakeReader {
   readonly lakeFiles: () => Promise<LakeFiles>;
   /** When it was first loaded, in milliseconds since 1970; undefined for an empty one. */
   readonly firstLoad: number | undefined;
+  /** As `leftOutNote`, of the files as of then. */
+  readonly leftOutNote: (statement: string) => string | undefined;
   /** As `fileFault`. */
   readonly faultOf: (error: unknown) => Promise<unknown>;
 }
@@ -61,6 +64,7 @@ export async function openLakeReader(
       return lake.committedFiles();
     },
     firstLoad: firstLoadOf(lake, clock.now()),
+    leftOutNote: (statement) => leftOutNote(statement, lake),
     faultOf: (error) => fileFault(error, lake, { ...place, lake: location }),
   };
 }

@@ -1,5 +1,7 @@
 import { isoInstant } from '../../core/numeric/instant.js';
 import { formatCount } from '../../core/text/amounts.js';
+import { commandIn } from '../command-text.js';
+import { loadingCommand, spansText, type LeftOutDays } from '../query/left-out-days.js';
 import { html, type Html } from './html.js';
 import { shownIn, currencyText, minuteText } from './report-amounts.js';
 import type { FigureReader, FigureRow } from './report-statements.js';
@@ -10,15 +12,17 @@ export interface BasisFigures {
   readonly since: string | null;
   /** Each currency by itself. */
   readonly deferred: readonly FigureRow<'deferred'>[];
+  /** What the figures leave out; undefined: nothing. */
+  readonly leftOut: LeftOutDays | undefined;
 }
 
-export async function readBasis({ sql, rows }: FigureReader): Promise<BasisFigures> {
+export async function readBasis({ sql, rows }: FigureReader): Promise<Omit<BasisFigures, 'leftOut'>> {
   const [basis] = await rows(sql.basis);
   return { since: basis?.since ?? null, deferred: await rows(sql.deferred) };
 }
 
-/** On which basis an account's figures stand, and a line for the deferred money of each currency. */
-export function basisSection({ since, deferred }: BasisFigures): Html {
+/** On which basis an account's figures stand, what they leave out, and a line for the deferred money of each currency. */
+export function basisSection({ since, deferred, leftOut }: BasisFigures, lake: string): Html {
   if (since === null) {
     return html`<p class="basis">
       Figures are on the <i>paid</i> basis: an amount counts when Amazon released it (Finances v0).
@@ -29,6 +33,15 @@ export function basisSection({ since, deferred }: BasisFigures): Html {
       Figures are on the <i>paid</i> basis: an amount counts when Amazon released it. They come from Finances v0 until
       ${day} UTC, and from transactions (Finances 2024-06-19) from then on.
     </p>
+    ${
+      leftOut === undefined
+        ? undefined
+        : html`<p class="look">
+            <b>The figures leave days out</b>: Finances v0 has ${spansText(leftOut.windows)}, and transactions have only
+            ${spansText(leftOut.loaded)}. This loads what is left out:
+            <code>${commandIn({ lake }, loadingCommand(leftOut))}</code>
+          </p>`
+    }
     ${
       deferred.length === 0
         ? undefined

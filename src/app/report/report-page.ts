@@ -261,8 +261,8 @@ export function reportHtml(
     (of) =>
       html`<section id="${of.id}" aria-labelledby="${of.id}-h">
         <h2 id="${of.id}-h">Account ${lakeText(of.account)}</h2>
-        ${rangeText(of, isPart)} ${basisSection(of.basis)} ${overview(of, lastRun)} ${of.chapters.map(currencyChapter)}
-        ${dataChapter(of, lastRun)}
+        ${rangeText(of, isPart)} ${basisSection(of.basis, location)} ${overview(of, lastRun)}
+        ${of.chapters.map(currencyChapter)} ${dataChapter(of, lastRun)}
       </section>`,
   );
   const links = chapters.map(

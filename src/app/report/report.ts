@@ -16,6 +16,8 @@ import type { ReadingContext } from '../context.js';
 import { fileFault } from '../query/file-fault.js';
 import { lakeTables, openExistingLake } from '../query/lake-files.js';
 import { viewStatements } from '../query/transaction-views.js';
+import { plainLog } from '../../observe/log/plain-log.js';
+import { leftOutDays, leftOutText, type LeftOutDays } from '../query/left-out-days.js';
 import { accountStatus, loadedRange, reportedRange } from '../status/lake-status.js';
 import { readBasis } from './basis-section.js';
 import { readLate } from './late-section.js';
@@ -60,6 +62,10 @@ export async function report(options: ReportOptions, { clock, signal, output, lo
   const lake = await openExistingLake(options.lake, clock, log);
   const written = await lakeReport({ ...options, lake, location: options.lake, clock, signal });
   const bytes = await writeReport(path, format, written, output);
+  const emit = plainLog(log);
+  for (const of of written.leftOut) {
+    emit({ event: 'days-left-out', account: of.account, reason: leftOutText(of) });
+  }
   if (path !== '-') await writeText(output, [`${writtenText(path, bytes, written)}\n`]);
 }
 
@@ -179,6 +185,8 @@ export interface Report {
   readonly settlements: number;
   /** Closed settlements that don't add up. */
   readonly differing: number;
+  /** What the figures leave out. */
+  readonly leftOut: readonly LeftOutDays[];
 }
 
 /**
@@ -211,7 +219,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
       figures.push({
         account: name,
         status: accountStatus({ lake, location, account: name, range, lastRun }),
-        basis: await readBasis(reader),
+        basis: { ...(await readBasis(reader)), leftOut: leftOutDays(lake, name, range) },
         currencies: await readFigures(reader),
         settlements: await readSettlements(reader, lake, Math.floor(detailed / names.length)),
         late: await readLate(reader),
@@ -228,6 +236,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
     currencies: accounts.reduce((sum, of) => sum + of.currencies.length, 0),
     settlements: settlements.length,
     differing: settlements.filter(({ verdict }) => verdict === 'differs').length,
+    leftOut: accounts.flatMap(({ basis }) => basis.leftOut ?? []),
   };
 }
 

@@ -1,3 +1,4 @@
+import { withCommandsIn } from '../../app/command-text.js';
 import { formats } from '../../core/text/formats.js';
 import { readFormat, shared, type CommandDefinition } from '../options/command-definition.js';
 import { readLake } from '../options/command-settings.js';
@@ -36,7 +37,10 @@ export const sqlCommand: CommandDefinition = {
       format,
       place: { ...given.place(), lake },
       ...reader,
-      noteOn: (statement) => knownTooEarly(statement, reader.firstLoad),
+      noteOn: (statement) => {
+        const note = knownTooEarly(statement, reader.firstLoad) ?? reader.leftOutNote(statement);
+        return note && withCommandsIn({ ...given.place(), lake }, note);
+      },
       macros: [...asKnownMacros(reader.firstLoad), ...viewStatements(reader.tables)],
       input: process.stdin,
       output: process.stdout,

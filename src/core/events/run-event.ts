@@ -44,6 +44,7 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'lake-lags': 'error',
   'gap-left': 'warn',
   'api-left': 'warn',
+  'days-left-out': 'warn',
   'state-not-kept': 'warn',
   'note-not-written': 'warn',
   'checkpoint-damaged': 'warn',
@@ -227,6 +228,8 @@ interface RunEvents {
   'gap-left': { readonly pipeline: string; readonly from: string; readonly to: string };
   /** The lake holds pipelines of another API, and nobody has said whose a sync shall load. */
   'api-left': { readonly account: string; readonly pipelines: readonly string[]; readonly api: string };
+  /** Days that v0 has and transactions lack, which are in no figure of the account. */
+  'days-left-out': { readonly account: string; readonly reason: string };
   /** Pages and quota can't be kept for the next run. */
   'state-not-kept': { readonly folder: string; readonly reason: string };
   /** A note that the lake can do without. */

@@ -91,6 +91,7 @@ const lines: Handlers<string | undefined> = {
   'api-left': ({ account, pipelines, api }) =>
     `the lake holds ${pipelines.join(', ')} of ${account}, too, and this sync does not load that: --api ${api} does, and so do ` +
     'the setting `api` and LEDGERLAKE_API; --api v0 says that it is meant so',
+  'days-left-out': ({ reason }) => `WARNING: ${reason}`,
   'state-not-kept': ({ folder, reason }) =>
     `pages and quota aren't kept for the next run, as ${folder} can't be written: ${reason}`,
   'note-not-written': ({ note, reason }) => `${noteTexts[note]} could not be written: ${reason}`,
