@@ -85,6 +85,19 @@ describe('bad input is one line, with the right exit code, and nothing is touche
   test.each<[string, number, string[], RegExp]>([
     ['no command', 2, ['--verbose=false'], /expected a command, got none; see ledgerlake --help/],
     ['an unknown command', 2, ['backfil'], /USAGE: expected a command, got backfil; did you mean backfill\?/],
+    [
+      'an unknown command before an option',
+      2,
+      ['backfil', '--api', 'both'],
+      /expected a command, got backfil; did you/,
+    ],
+    [
+      'an unknown command behind an option',
+      2,
+      ['--api', 'both', 'backfil'],
+      /expected a command, got backfil; did you/,
+    ],
+    ['an unknown command of a pipeline', 2, ['backfil', 'payouts'], /expected a command, got backfil; did you/],
     ['a command like no other', 2, ['nonsense'], /USAGE: expected a command, got nonsense; see ledgerlake --help/],
     ['help of an unknown command', 2, ['help', 'vrify'], /got vrify; did you mean verify\?/],
     [

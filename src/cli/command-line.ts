@@ -26,6 +26,8 @@ type Surroundings = Pick<CommandContext, 'clock' | 'signal'> & Pick<Stopping, 'a
 /** The option by which the script of a shell asks for completions. */
 const completionOption = '--get-yargs-completions';
 
+const severalCommands = 'expected one command, got several';
+
 /** Wider lines are hard to read. */
 const widest = 110;
 
@@ -40,7 +42,7 @@ function parserOf(words: readonly string[], surroundings: Surroundings, offered?
     .version(version)
     .help(false)
     .strict()
-    .demandCommand(1, 1, 'expected a command, got none', 'expected one command, got several')
+    .demandCommand(1, 1, 'expected a command, got none', severalCommands)
     .fail((message: string | null, error: Error | undefined) => {
       // The parser's own errors come as such too: an option without its value.
       if (error !== undefined && error.name !== 'YError') throw error;
@@ -105,7 +107,7 @@ function define(parser: Argv, command: CommandDefinition, surroundings: Surround
 function parserFault(message: string, words: readonly string[]): string {
   const command = commands.find(({ name }) => words.includes(name));
   const help = `see ${programOf(process.env)} ${command === undefined ? '' : `${command.name} `}--help`;
-  const [, unknown] = /^Unknown arguments?: ([^,]*)/.exec(message) ?? [];
+  const unknown = unknownWord(message, words, command === undefined);
   if (unknown !== undefined) {
     const isOption = words.some((word) => word.startsWith('-') && word.includes(unknown));
     if (!isOption && command !== undefined) {
@@ -130,6 +132,14 @@ function parserFault(message: string, words: readonly string[]): string {
   const [, option] = /^Not enough arguments following: (.*)$/.exec(message) ?? [];
   if (option === undefined) return `${message}; ${help}`;
   return `expected a value behind ${option.length === 1 ? '-' : '--'}${option}, got none; ${help}`;
+}
+
+/** The word that is to be told of: where no command is named the one in its place, before every option. */
+function unknownWord(message: string, words: readonly string[], lacksCommand: boolean): string | undefined {
+  const [first = ''] = words;
+  if (message === severalCommands) return lacksCommand && !first.startsWith('-') ? first : undefined;
+  const unknown = /^Unknown arguments?: (.*)/.exec(message)?.[1]?.split(', ') ?? [];
+  return (lacksCommand ? unknown.find((word) => words.includes(word)) : undefined) ?? unknown[0];
 }
 
 /** What a word that a command doesn't take was most likely meant as. */
