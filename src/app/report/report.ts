@@ -32,7 +32,7 @@ export interface ReportOptions extends RangeOptions {
   readonly lake: string;
   /** Undefined: every account. */
   readonly account: string | undefined;
-  /** `html` unless said otherwise. */
+  /** Undefined: by the ending of `output`, else `html`. */
   readonly format?: ReportFormat | undefined;
   /** Where the report is written, a folder for `csv`; `-`: standard output. Undefined: by its format. */
   readonly output: string | undefined;
@@ -55,7 +55,7 @@ const headBytes = 200;
 export async function report(options: ReportOptions, { clock, signal, output, log }: ReadingContext): Promise<void> {
   // Given or not, it must be a range before anything is read.
   if (options.from !== undefined) readRange(options, clock.now());
-  const { format = 'html' } = options;
+  const format = formatOf(options);
   const path = options.output ?? (format === 'csv' ? 'ledgerlake-report' : `ledgerlake-report.${format}`);
   if (format === 'csv' && path === '-') throw usageError('expected --output to name a folder for --format csv, got -');
   if (path !== '-') await refuseOther(path, format);
@@ -67,6 +67,26 @@ export async function report(options: ReportOptions, { clock, signal, output, lo
     emit({ event: 'days-left-out', account: of.account, reason: leftOutText(of) });
   }
   if (path !== '-') await writeText(output, [`${writtenText(path, bytes, written)}\n`]);
+}
+
+/**
+ * What is written under a name.
+ *
+ * @throws LedgerlakeError USAGE where its ending says something else than the format
+ */
+function formatOf({ format, output = '' }: ReportOptions): ReportFormat {
+  const [, ending] = /\.(html?|xlsx|csv)$/i.exec(output) ?? [];
+  const named = reportFormats.find((of) => ending?.toLowerCase().startsWith(of.slice(0, 3)));
+  if (named === undefined || named === format) return format ?? 'html';
+  if (named === 'csv') {
+    throw usageError(
+      `expected --output to end with .html or .xlsx, got ${output}: --format csv writes a folder of files`,
+    );
+  }
+  if (format === undefined) return named;
+  throw usageError(
+    `expected --output to name ${format === 'csv' ? 'a folder' : `a file that ends with .${format}`} for --format ${format}, got ${output}`,
+  );
 }
 
 /** Writes it in its format; the bytes that it has. */

@@ -15,9 +15,9 @@ export const reportCommand: CommandDefinition = {
     to: { type: 'text', about: 'End, exclusive [default: now, less five minutes]' },
     format: {
       type: 'text',
-      default: 'html',
       choices: ['html', 'csv', 'xlsx'],
-      about: 'The page, or its tables with exact amounts: a folder of CSV files, or a workbook',
+      about:
+        'The page, or its tables with exact amounts: a folder of CSV files, or a workbook [default: by the ending of --output, else html]',
     },
     output: {
       type: 'text',
@@ -37,7 +37,7 @@ export const reportCommand: CommandDefinition = {
       account: given.text('account'),
       from: given.text('from'),
       to: given.text('to'),
-      format: reportFormats.find((format) => format === given.required('format')),
+      format: reportFormats.find((format) => format === given.text('format')),
       output: given.text('output'),
     };
     await report(options, readingContext(given, context, options.output !== '-'));

@@ -119,3 +119,25 @@ test('an empty lake is a report too', async () => {
   expect(readdirSync(folder)).toEqual(['lake', 'report.html']);
   await expect(run({ lake: join(folder, 'none'), output })).rejects.toMatchObject({ code: 'USAGE' });
 });
+
+test('the ending of the name chooses the format, and one that contradicts the format is refused', async () => {
+  const folder = await temporaryFolder();
+  await run({ output: join(folder, 'year.XLSX') });
+  expect(readFileSync(join(folder, 'year.XLSX')).subarray(0, 2).toString()).toBe('PK');
+  await run({ output: join(folder, 'year.htm') });
+  expect(readFileSync(join(folder, 'year.htm'), 'utf8')).toContain(reportMark);
+  const refused: [string, ReportOptions['format'], string][] = [
+    ['new.xlsx', 'html', 'a file that ends with .html for --format html'],
+    ['new.html', 'xlsx', 'a file that ends with .xlsx for --format xlsx'],
+    ['new.xlsx', 'csv', 'a folder for --format csv'],
+    ['new.csv', 'xlsx', '--format csv writes a folder'],
+    ['new.csv', undefined, '--format csv writes a folder'],
+  ];
+  for (const [name, format, message] of refused) {
+    await expect(run({ output: join(folder, name), format })).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining(message) as string,
+    });
+  }
+  expect(readdirSync(folder).toSorted()).toEqual(['year.XLSX', 'year.htm']);
+});
