@@ -20,6 +20,8 @@ export interface Differing {
   readonly vanished: number;
   readonly appeared: number;
   readonly differ: number;
+  /** Rows that the examples are the first of: of events both of a pair. */
+  readonly rows: number;
   readonly examples: readonly ChangeExample[];
 }
 
@@ -51,9 +53,10 @@ export async function findDiffering(database: Database, states: States): Promise
   );
   const vanished = Number(counts?.['vanished']);
   const appeared = Number(counts?.['appeared']);
-  return key === 'event_id'
-    ? { vanished, appeared, ...(await pairsOfEvents(database, main)) }
-    : { vanished, appeared, ...(await otherGroups(database, states)) };
+  const counted = { vanished, appeared, rows: vanished + appeared };
+  if (key === 'event_id') return { ...counted, ...(await pairsOfEvents(database, main)) };
+  const groups = await otherGroups(database, states);
+  return { ...counted, ...groups, rows: counted.rows + groups.differ };
 }
 
 const bothKinds =

@@ -28,6 +28,8 @@ export interface Change {
    * to have taken the other's place; both are counted above as well. Of groups: those that say something else now.
    */
   readonly differ: number;
+  /** Rows that the examples are the first of. */
+  readonly rows: number;
   readonly examples: readonly ChangeExample[];
 }
 
@@ -86,6 +88,8 @@ export function findingsText({ changes, emptied, uncompared }: Findings): string
     lines.push(`Changed since it was read last, ${pipeline}: ${countsText(sumOf(own))}`);
     for (const change of own.slice(0, mostListed)) {
       lines.push(`  ${unitsText(change.units)}: ${countsText(change)}`, ...change.examples.map(exampleText));
+      const others = change.rows - change.examples.length;
+      if (others > 0) lines.push(`    and ${formatCount(others)} more`);
     }
     if (own.length > mostListed) lines.push(`  and ${formatCount(own.length - mostListed)} more`);
   }
