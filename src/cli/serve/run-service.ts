@@ -14,6 +14,8 @@ export interface ServeOptions {
     readonly look: () => Promise<Health>;
     /** A page of HTML about all that is served; left out: there is none. */
     readonly report?: () => Promise<string>;
+    /** What is behind an error of the ledger; left out: the error itself. */
+    readonly faultOf?: (error: unknown) => Promise<unknown>;
   };
   readonly service: Omit<ServiceOptions, 'ledger' | 'sidePages' | 'onFault' | 'onAccess'>;
   /** Ends the service when it aborts. */
@@ -34,7 +36,7 @@ export async function serve({ served, service, signal, print, log }: ServeOption
   const failed = (what: string, fault: unknown) => {
     log(`${what} failed: ${messageOf(fault).replaceAll(/\s*\n\s*/g, ' ')}`);
   };
-  const { name, report, look } = served;
+  const { name, report, look, faultOf } = served;
   // A browser has no access token to show.
   const isOpen = service.signIn === undefined;
   const front =
@@ -43,6 +45,7 @@ export async function serve({ served, service, signal, print, log }: ServeOption
           failed('the report', fault);
         })
       : frontPage(name);
+  let told: Promise<unknown> = Promise.resolve();
   const running = await startService({
     ...service,
     ledger: served.ledger,
@@ -61,7 +64,13 @@ export async function serve({ served, service, signal, print, log }: ServeOption
       log(accessLine(access, clock.now()));
     },
     onFault: (fault, requestId) => {
-      failed(`request ${requestId}`, fault);
+      const what = `request ${requestId}`;
+      if (faultOf === undefined) failed(what, fault);
+      else {
+        told = told.then(async () => {
+          failed(what, await faultOf(fault).catch(() => fault));
+        });
+      }
     },
   });
   try {
@@ -70,6 +79,7 @@ export async function serve({ served, service, signal, print, log }: ServeOption
     await untilAborted(signal);
   } finally {
     await running.close();
+    await told;
   }
 }
 

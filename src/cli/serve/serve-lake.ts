@@ -1,7 +1,7 @@
 import { plainLog } from '../../observe/log/plain-log.js';
 import { emitDamagedCheckpoints } from '../../app/context.js';
 import type { Clock } from '../../core/clock.js';
-import { usageError } from '../../core/errors.js';
+import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { tables as allTables } from '../../sources/finances/lake-tables.js';
 import { existingLake, refuseWithoutFolder } from '../../lake/existing-lake.js';
 import { Lake } from '../../lake/lake.js';
@@ -19,6 +19,8 @@ interface ServedLake {
   readonly look: () => Promise<Health>;
   /** The report of the lake's newest version, as HTML. Throws as `lakeReport` does. */
   readonly report: () => Promise<string>;
+  /** As `fileFault`. */
+  readonly faultOf: (error: unknown) => Promise<unknown>;
 }
 
 /** A report is made anew once an hour, where nothing was committed: it says how old the lake is. */
@@ -47,7 +49,24 @@ export async function openServedLake(
     return { serves: 'lake', account: served, tables: tables.versions() };
   };
   const ledger = await LakeLedger.open(tables, served);
-  return { ledger, account: served, look, report: newestReport(location, served, clock, tables) };
+  const report = newestReport(location, served, clock, tables);
+  return { ledger, account: served, look, report, faultOf: explained(location, clock) };
+}
+
+/** Looks for the damage once for errors that say the same: a client asks again and again, and it may take reading all files. */
+function explained(location: string, clock: Clock): (error: unknown) => Promise<unknown> {
+  let known: { readonly message: string; readonly fault: Promise<unknown> } | undefined;
+  const find = async (error: unknown): Promise<unknown> => {
+    const lake = await Lake.open(openStore(location, { clock }), allTables, clock);
+    const { fileFault } = await import('../../app/query/file-fault.js');
+    return fileFault(error, lake, { lake: location });
+  };
+  return (error) => {
+    if (!(error instanceof LedgerlakeError) || error.code !== 'SQL') return Promise.resolve(error);
+    const { message } = error;
+    if (known?.message !== message) known = { message, fault: find(error) };
+    return known.fault;
+  };
 }
 
 /** Makes reports one at a time, and none twice: a page that is loaded again and again must not take the machine. */

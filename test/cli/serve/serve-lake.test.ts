@@ -1,4 +1,5 @@
-import { rename } from 'node:fs/promises';
+import { readdir, rename, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openServedLake } from '../../../src/cli/serve/serve-lake.js';
 import { serve } from '../../../src/cli/serve/run-service.js';
@@ -64,4 +65,19 @@ test('answers 503 and 500 while the lake is gone, and what it holds once it is b
   await rename(`${lake}-away`, lake);
   expect(await get('/healthz')).toMatchObject({ status: 200 });
   expect(await get(asked)).toEqual(before);
+});
+
+test('names a data file that was cut, and the command that mends it, in its log', async () => {
+  const { lake, get, logged, stopped } = await servedLake();
+  const names = await readdir(join(lake, 'events'), { recursive: true });
+  const name = names.find((path) => path.endsWith('.parquet') && !path.startsWith('_')) ?? '';
+  await truncate(join(lake, 'events', name), 500);
+  for (let time = 0; time < 2; time++) expect(await get(asked)).toMatchObject({ status: 500 });
+  await stopped();
+  const lines = logged.filter((line) => /^request \S+ failed: /.test(line));
+  expect(lines).toHaveLength(2);
+  for (const line of lines) {
+    expect(line).toContain(`expected the file ${join(lake, 'events', name)} (window/`);
+    expect(line).toContain('run `ledgerlake backfill financial-events ');
+  }
 });
