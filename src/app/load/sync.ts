@@ -9,7 +9,7 @@ import type { Window } from '../../core/windows.js';
 import { instantText } from '../command-text.js';
 import { mainTable } from '../../engine/slicing/slicing.js';
 import { olderGaps, syncRange } from '../../engine/slicing/sync-windows.js';
-import { lagFailure, lagText, lakeCoveredTo, readDuration } from '../sync/freshness.js';
+import { lagFailure, lagText, lakeCoveredTo, readMaxLag } from '../sync/freshness.js';
 import { defaultLookBack, type LookBackRule, readLookBacks, writeLookBacks } from '../sync/look-back.js';
 import { daysBack, syncedPipelines, windowedOf, type SyncPlan, type SyncInTurns } from '../sync/synced-pipelines.js';
 import { defaultPipelines } from '../../../pipelines/all-pipelines.js';
@@ -42,7 +42,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
   const { inTurns } = options;
   const job = readJob(options);
   const { account, pipelines: chosen } = job;
-  const maxLagMs = options.maxLag === undefined ? undefined : readDuration('--max-lag', options.maxLag);
+  const maxLagMs = readMaxLag(options.maxLag, options.marginMinutes);
   const now = inTurns?.began ?? clock.now();
   const end = latestBound(now, options.marginMinutes);
   const names = new Set(chosen.flatMap(({ name, needs = [] }) => [name, ...needs.map((needed) => needed.name)]));

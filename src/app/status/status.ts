@@ -14,7 +14,7 @@ import { holeText } from '../../sources/finances/api-v0/settlement-rows.js';
 import { refuseUnheld } from '../configuration/account.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
-import { lagFailure, readDuration } from '../sync/freshness.js';
+import { lagFailure, readMaxLag } from '../sync/freshness.js';
 import { openExistingLake } from '../query/lake-files.js';
 import { commandIn, instantText } from '../command-text.js';
 import { calendarLines, legendLines, type CalendarOptions } from './calendar.js';
@@ -40,6 +40,8 @@ export interface StatusOptions extends RangeOptions {
   readonly config?: string | undefined;
   /** How old the lake may be, such as `2h`; undefined: as old as it is. */
   readonly maxLag?: string | undefined;
+  /** Minutes by which a sync stays behind the present; default 5. */
+  readonly marginMinutes?: number;
   readonly format: Format;
   /** Whether a terminal is shown colours; without them it says the same. */
   readonly color: boolean;
@@ -69,7 +71,7 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
   const now = clock.now();
   // Given or not, it must be a range before anything is read.
   if (options.from !== undefined) readRange(options, now);
-  const maxLagMs = options.maxLag === undefined ? undefined : readDuration('--max-lag', options.maxLag);
+  const maxLagMs = readMaxLag(options.maxLag, options.marginMinutes);
   const lake = await openExistingLake(options.lake, clock, log);
   const lastRun = await readLastRun(lake.store);
   const runs = await readRuns(lake.store, clock);

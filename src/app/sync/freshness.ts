@@ -3,6 +3,7 @@ import type { Emit } from '../../core/events/run-event.js';
 import { formatSpan } from '../../core/text/amounts.js';
 import { dayMs } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
+import { rangeMarginMs } from '../configuration/range.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { mainTable } from '../../engine/slicing/slicing.js';
 import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
@@ -23,6 +24,22 @@ export function readDuration(option: string, text: string): number {
   return [...text.matchAll(/(\d+)([smhd])/g)].reduce(
     (sum, [, count, letter = '']) => sum + Number(count) * (durationMs[letter] ?? 0),
     0,
+  );
+}
+
+/**
+ * How old a lake may be at most, as `--max-lag` says it, in milliseconds; undefined: as old as it gets.
+ *
+ * @param marginMinutes minutes by which bounds stay behind the present: no lake is younger
+ * @throws LedgerlakeError USAGE for what is no duration, or a shorter one than the margin
+ */
+export function readMaxLag(text: string | undefined, marginMinutes: number = rangeMarginMs / 60_000): number | undefined {
+  if (text === undefined) return undefined;
+  const maxLagMs = readDuration('--max-lag', text);
+  if (maxLagMs >= marginMinutes * 60_000) return maxLagMs;
+  throw usageError(
+    `expected --max-lag to be at least the margin of ${marginMinutes} minutes by which a sync stays behind the present ` +
+      `(marginMinutes), got ${JSON.stringify(text)}: no lake is that young`,
   );
 }
 

@@ -1,7 +1,7 @@
 import { isColoured } from '../../core/environment.js';
 import { formats } from '../../core/text/formats.js';
 import { readingContext, readFormat, shared, type CommandDefinition } from '../options/command-definition.js';
-import { readLake } from '../options/command-settings.js';
+import { readStatePlace } from '../options/command-settings.js';
 
 export const statusCommand: CommandDefinition = {
   name: 'status',
@@ -22,14 +22,16 @@ export const statusCommand: CommandDefinition = {
   ],
   run: async (given, context) => {
     const { status } = await import('../../app/status/status.js');
+    const { lake, marginMinutes } = await readStatePlace(given);
     const options = {
-      lake: await readLake(given),
+      lake,
       account: given.text('account'),
       pipelineFolder: given.text('pipelines'),
       config: given.text('config'),
       from: given.text('from'),
       to: given.text('to'),
       maxLag: given.text('max-lag'),
+      marginMinutes,
       format: readFormat(given),
       color: isColoured(process.env, process.stdout.isTTY),
     };

@@ -68,10 +68,10 @@ export async function readLake(given: Given): Promise<string> {
   return (await readStatePlace(given)).lake;
 }
 
-/** The same, and where runs have left pages. */
-export async function readStatePlace(given: Given): Promise<Pick<Settings, 'lake' | 'journal'>> {
-  const { lake, journal } = (await configured(given)).settings;
-  return { lake, journal };
+/** The same, where runs have left pages, and how far they stay behind the present. */
+export async function readStatePlace(given: Given): Promise<Pick<Settings, 'lake' | 'journal' | 'marginMinutes'>> {
+  const { lake, journal, marginMinutes } = (await configured(given)).settings;
+  return { lake, journal, marginMinutes };
 }
 
 /** The lake that saved pages are imported into, and whose events they hold: the made-up seller's where no account is named. */
