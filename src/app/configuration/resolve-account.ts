@@ -96,12 +96,12 @@ function refuseForeignAddress(config: Configuration, settings: AccountSettings, 
   }
 }
 
-/** Files with secrets of an account that everybody can read; undefined where there is none. */
+/** Files with secrets of an account that everybody can read; undefined where there is none. A client id is no secret. */
 async function exposedFiles(
   { file, folder }: Configuration,
   settings: AccountSettings,
 ): Promise<readonly string[] | undefined> {
-  const files = secretKeys.flatMap((key) => {
+  const files = (['clientSecret', 'refreshToken'] as const).flatMap((key) => {
     const placed = settings[key];
     if (placed === undefined) return [];
     if (placed.place === 'configuration') return file === undefined ? [] : [join(folder, basename(file))];
