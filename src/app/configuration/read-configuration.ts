@@ -33,6 +33,12 @@ export async function readConfiguration(
     }
     const place = named === undefined && chosen !== undefined ? 'LEDGERLAKE_CONFIG' : '--config';
     const says = chosen === undefined ? file : `${file}, which ${place} names`;
+    if (code === 'EACCES' || code === 'EPERM') {
+      throw usageError(
+        `expected a configuration that can be read in ${says}, this user may not read ${path} (${code}): run as its owner, ` +
+          'or let this user read it and enter its folders',
+      );
+    }
     if (code !== 'ENOENT') throw usageError(`expected a configuration that can be read in ${says}, got ${code}`);
     const written = `\`ledgerlake init --config ${shellWord(file)}\` writes one`;
     throw usageError(
