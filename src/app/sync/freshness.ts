@@ -33,7 +33,10 @@ export function readDuration(option: string, text: string): number {
  * @param marginMinutes minutes by which bounds stay behind the present: no lake is younger
  * @throws LedgerlakeError USAGE for what is no duration, or a shorter one than the margin
  */
-export function readMaxLag(text: string | undefined, marginMinutes: number = rangeMarginMs / 60_000): number | undefined {
+export function readMaxLag(
+  text: string | undefined,
+  marginMinutes: number = rangeMarginMs / 60_000,
+): number | undefined {
   if (text === undefined) return undefined;
   const maxLagMs = readDuration('--max-lag', text);
   if (maxLagMs >= marginMinutes * 60_000) return maxLagMs;

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
-import { readFile, writeFile } from 'node:fs/promises';
+import promises, { readFile, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   parseConfiguration,
   type Configuration,
@@ -278,6 +279,22 @@ describe('which file', () => {
     await expect(readConfiguration(undefined, { LEDGERLAKE_CONFIG: '.' }, folder)).rejects.toThrow(
       'expected a configuration that can be read in ., which LEDGERLAKE_CONFIG names, got EISDIR',
     );
+  });
+
+  test('one that this user may not read is named with its path, and what to do', async () => {
+    // Who runs the tests may be permitted everything.
+    const fails = vi.spyOn(promises, 'readFile').mockRejectedValue(Object.assign(new Error('no'), { code: 'EACCES' }));
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      fails.mockRestore();
+      syncBuiltinESMExports();
+    });
+    await expect(readConfiguration('c.json', {}, '/home/other')).rejects.toMatchObject({
+      code: 'USAGE',
+      message:
+        'expected a configuration that can be read in c.json, which --config names, this user may not read ' +
+        '/home/other/c.json (EACCES): run as its owner, or let this user read it and enter its folders',
+    });
   });
 });
 
