@@ -7,6 +7,7 @@ import { formatCount } from '../../core/text/amounts.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import type { Derivation } from '../../engine/run/derivation.js';
 import { pipelineNamed, pipelines } from '../../../pipelines/all-pipelines.js';
+import { commandIn, type CommandPlace } from '../command-text.js';
 import type { RunContext } from '../context.js';
 import { rereadCommand, type MendedLake } from '../reread-command.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
@@ -101,7 +102,7 @@ async function rebuildEntries(options: RebuildOptions, context: RunContext): Pro
             const family = new FamilyRebuild({ run, workspace, writer, ...of, summary: run.begin(of.family), mended });
             unread.push(...(await family.rebuild()));
           }
-          refuseUnread(unread);
+          refuseUnread(unread, { lake: options.lake, config: options.config });
         }),
       );
     },
@@ -115,9 +116,10 @@ interface UnreadFile {
   readonly mend: string | undefined;
 }
 
-function refuseUnread([first, ...others]: readonly UnreadFile[]): void {
+function refuseUnread([first, ...others]: readonly UnreadFile[], place: CommandPlace): void {
   if (first === undefined) return;
-  const more = others.length === 0 ? '' : `, and ${formatCount(others.length, 'more file')}, each reported above`;
+  const verify = commandIn(place, 'ledgerlake verify');
+  const more = others.length === 0 ? '' : `, and ${formatCount(others.length, 'more file')}, which \`${verify}\` lists`;
   const whatToDo = first.mend === undefined ? 'restore it from a copy' : `read it again: ${first.mend}`;
   throw new LedgerlakeError(
     'LAKE_STORE',
