@@ -3,7 +3,6 @@ import type { Emit } from '../../core/events/run-event.js';
 import { formatSpan } from '../../core/text/amounts.js';
 import { dayMs } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
-import { rangeMarginMs } from '../configuration/range.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { mainTable } from '../../engine/slicing/slicing.js';
 import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
@@ -33,10 +32,7 @@ export function readDuration(option: string, text: string): number {
  * @param marginMinutes minutes by which bounds stay behind the present: no lake is younger
  * @throws LedgerlakeError USAGE for what is no duration, or a shorter one than the margin
  */
-export function readMaxLag(
-  text: string | undefined,
-  marginMinutes: number = rangeMarginMs / 60_000,
-): number | undefined {
+export function readMaxLag(text: string | undefined, marginMinutes = 5): number | undefined {
   if (text === undefined) return undefined;
   const maxLagMs = readDuration('--max-lag', text);
   if (maxLagMs >= marginMinutes * 60_000) return maxLagMs;
