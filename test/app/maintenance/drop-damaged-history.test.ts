@@ -44,7 +44,7 @@ test.each([
         slice: loadKey,
         problem:
           `${finding}; restore it from a copy, or give up its rows with ` +
-          '`ledgerlake compact --drop-damaged-history`',
+          `\`ledgerlake compact --drop-damaged-history --lake ${lake}\``,
       },
     ],
   });
