@@ -129,10 +129,10 @@ async function readInput(input: Input, options: ImportOptions, resources: Import
   let received = 0;
 
   const broken = (line: number, found: string): void => {
-    const error = brokenLine(input.name, line, found);
-    if (!skipBroken) throw error;
+    const whatToDo = 'correct it, or import with --skip-broken, which leaves out such lines alone';
+    if (!skipBroken) throw brokenLine(input.name, line, `${found}; ${whatToDo}`);
     counts.skipped++;
-    emit({ event: 'line-left-out', reason: error.message });
+    emit({ event: 'line-left-out', reason: brokenLine(input.name, line, found).message });
   };
 
   try {
@@ -156,7 +156,8 @@ async function readInput(input: Input, options: ImportOptions, resources: Import
       else if (staging.bytes > limits.chunkBytes * mostUndatedChunks) break;
     }
     if (!staging.isPlaceable) {
-      const found = 'expected an event with a date by here, found none: nobody can tell their days';
+      const found =
+        'expected an event with a date by here, found none: nobody can tell their days; put a page with a date before them';
       throw brokenLine(input.name, last, found);
     }
     await staging.stage();

@@ -83,8 +83,7 @@ function leftOut(failures: ReadonlyMap<string, LedgerlakeError>, inputs: number)
   if (first === undefined) return undefined;
   const others = failures.size === 1 ? '' : ` (and ${failures.size - 1} more)`;
   const what = inputs === 1 ? 'nothing was imported' : `left out ${failures.size} of ${inputs} files${others}`;
-  const message = `${what}: ${first.message}; correct it, or import with --skip-broken, which leaves out such lines alone`;
-  return new LedgerlakeError('BROKEN_LINE', message);
+  return new LedgerlakeError('BROKEN_LINE', `${what}: ${first.message}`);
 }
 
 /** Notes the run in the lake, and prints its summary. */
