@@ -7,7 +7,7 @@ import { isoInstant } from '../../core/numeric/instant.js';
 import { printable } from '../../core/printable.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { grid } from '../../core/text/width.js';
-import { dayMs, joined, type Window } from '../../core/windows.js';
+import { dayMs, joined, uncovered, type Window } from '../../core/windows.js';
 import type { Action, MetaData, Txn } from '../../lake/delta/actions.js';
 import { DeltaTable } from '../../lake/delta/delta-table.js';
 import { isDerivedFile, isLoaded, loadKeyAppId, loadKeysOf, parseAppId } from '../../lake/delta/file-tags.js';
@@ -489,6 +489,16 @@ async function carryOut(
   for (const path of paths) if (!written.has(path)) await store.remove(path);
 }
 
+/** What is known of an account's rows in a table whose log is written anew. */
+interface DatedPlan {
+  readonly pipeline: string;
+  /** Whether something isn't loaded any more, or nothing is. */
+  readonly hasLost: boolean;
+  readonly loadKey: string;
+  /** Windows that are loaded. */
+  readonly read: readonly Window[];
+}
+
 /** The commands that read what isn't loaded: one an account, over all that is known of its days, and its orders. */
 function commandsOf(
   plans: readonly TablePlan[],
@@ -507,7 +517,7 @@ function commandsOf(
       lastRun?.account === account ? [{ start: Date.parse(lastRun.from), end: Date.parse(lastRun.to) }] : [];
     const windows: Window[] = [...asked];
     const folders: Window[] = [];
-    const dated: string[] = [];
+    const dated: DatedPlan[] = [];
     const orders: string[] = [];
     for (const { family, files, lost, txns } of plans) {
       if (family === undefined || family.main.lasting === true) continue;
@@ -519,7 +529,6 @@ function commandsOf(
         if (command !== undefined) orders.push(command);
         continue;
       }
-      dated.push(family.pipeline);
       for (const { account: of, add } of files) {
         const month = of === account ? monthRange(add.partitionValues['month'] ?? '') : undefined;
         if (month !== undefined) folders.push(month);
@@ -528,7 +537,9 @@ function commandsOf(
         const read = parseAppId(appId);
         return read?.account === account ? [read.loadKey] : [];
       });
-      windows.push(...[...keys, ...own.map(({ text }) => text)].flatMap((key) => windowOf(key) ?? []));
+      const read = keys.flatMap((key) => windowOf(key) ?? []);
+      windows.push(...read, ...own.flatMap(({ text }) => windowOf(text) ?? []));
+      dated.push({ pipeline: family.pipeline, hasLost: own.length > 0 || keys.length === 0, loadKey, read });
     }
     for (const { table } of opened) {
       const read = [...table.snapshot.txnsOf(account)].filter(isLoaded);
@@ -537,9 +548,15 @@ function commandsOf(
     // Settlements lie in months that may begin before anything was asked for.
     const known = windows.length > 0 ? windows : folders;
     const [range, ...others] = joined(known.filter(({ start, end }) => end - start <= mostDays * dayMs));
-    if (dated.length === 0 || range === undefined) return orders;
+    if (range === undefined) return orders;
     const whole = { start: range.start, end: others.at(-1)?.end ?? range.end };
-    return [backfillCommand({ pipelines: dated, lake: location, account, range: whole, endpoint, config }), ...orders];
+    // Of settlements nothing says how many there are.
+    const incomplete = dated.filter(
+      ({ hasLost, loadKey, read }) => hasLost || (loadKey === 'window' && uncovered(whole, read).length > 0),
+    );
+    if (incomplete.length === 0) return orders;
+    const names = incomplete.map(({ pipeline }) => pipeline);
+    return [backfillCommand({ pipelines: names, lake: location, account, range: whole, endpoint, config }), ...orders];
   });
 }
 

@@ -160,7 +160,7 @@ describe('a log', () => {
       for (const table of ['events', 'transactions', 'groups']) await damages[damage]?.(lake, table);
       expect(await isOpened(lake)).toBe(false);
       const { printed } = await rebuilt({ lake, log: { confirm: true } }, { clock });
-      expect(await runPrinted(lake, printed)).toBeGreaterThan(0);
+      await runPrinted(lake, printed);
       await expectWhole(lake, contents);
       if (damage === 'that is gone') return;
       const [stamp = ''] = await readdir(join(lake, '_set-aside'));
@@ -187,6 +187,7 @@ describe('a log', () => {
     expect(await everyHash(lake)).toEqual(before);
     const named = await rebuilt({ lake, pipelines: ['financial-events'], log: { confirm: true } }, { clock });
     expect(named.printed).not.toContain('Not loaded any more');
+    expect(named.printed).not.toContain('ledgerlake backfill');
     await expectWhole(lake, contents);
     // What the new log says is loaded isn't asked for again.
     const again = await loaded(lake, made.endpoint, clock, { pipelines: ['financial-events'] });
