@@ -141,9 +141,14 @@ async function openState(
   return { journal, kept: await openQuota(location, account, quota, warn) };
 }
 
+/** Warns once of each kind of failure: on a full disk every page fails. */
 function warning(location: StateLocation, account: string, emit: Emit) {
   const folder = stateFolder(location, account);
+  const warned = new Set<string>();
   return (reason: unknown): void => {
+    const kind = reason instanceof Error && 'code' in reason ? String(reason.code) : messageOf(reason);
+    if (warned.has(kind)) return;
+    warned.add(kind);
     emit({ event: 'state-not-kept', folder, reason: messageOf(reason) });
   };
 }

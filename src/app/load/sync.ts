@@ -99,7 +99,9 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
         const lag = lagText(at, clock.now());
         if (lag !== '') print(lag);
         // Of a run that came to its end the failure itself says so.
-        const late = isBroken(report.failure) ? lagFailure(at, maxLagMs, clock.now()) : undefined;
+        const late = isBroken(report.failure)
+          ? lagFailure(at, maxLagMs, clock.now(), { remedy: 'the failure that ended this run is why' })
+          : undefined;
         if (late !== undefined) emit({ event: 'lake-lags', reason: late.message });
         const lagSeconds = at === undefined ? null : Math.round((clock.now() - at) / 1000);
         printJson(summaryObject(report, { ...findingsObject(findings), lag_seconds: lagSeconds }));

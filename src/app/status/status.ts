@@ -14,7 +14,7 @@ import { holeText } from '../../sources/finances/api-v0/settlement-rows.js';
 import { refuseUnheld } from '../configuration/account.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
-import { lagFailure, readMaxLag } from '../sync/freshness.js';
+import { allowMore, lagFailure, readMaxLag } from '../sync/freshness.js';
 import { openExistingLake } from '../query/lake-files.js';
 import { commandIn, instantText } from '../command-text.js';
 import { calendarLines, legendLines, type CalendarOptions } from './calendar.js';
@@ -121,11 +121,11 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
       await writeRows(output, options.format, dayColumns, chunksOf(...statuses.map(dayRows)));
   }
   for (const of of statuses) {
-    const about = { whose: `account ${of.account}`, remedy: remedyText(nextSync(of, where)) };
+    const about = { whose: `account ${of.account}`, remedy: `${remedyText(nextSync(of, where))}, ${allowMore}` };
     const failure = lagFailure(of.coveredTo, maxLagMs, now, about);
     if (failure !== undefined) throw failure;
   }
-  const remedy = known === undefined ? 'load it first' : remedyText(known);
+  const remedy = `${known === undefined ? 'load it first' : remedyText(known)}, ${allowMore}`;
   const failure = statuses.length === 0 ? lagFailure(undefined, maxLagMs, now, { remedy }) : undefined;
   if (failure !== undefined) throw failure;
 }

@@ -63,6 +63,9 @@ export function lakeCoveredTo(
   return Math.min(...covered.filter((instant) => instant !== undefined));
 }
 
+/** What helps where nothing else does. */
+export const allowMore = 'or allow more with --max-lag';
+
 /**
  * The failure of a sync, or of a status, whose lake is older than it may be; undefined where it isn't.
  *
@@ -75,14 +78,14 @@ export function lagFailure(
   about: { readonly whose?: string; readonly remedy?: string } = {},
 ): LedgerlakeError | undefined {
   if (maxLagMs === undefined || (covered !== undefined && now - covered <= maxLagMs)) return undefined;
-  const { whose = 'it', remedy = 'run again' } = about;
+  const { whose = 'it', remedy = `run again, ${allowMore}` } = about;
   const found =
     covered === undefined
       ? `${whose} holds nothing with a date`
       : `${whose} is ${formatSpan(now - covered)} old: it holds everything up to ${shortInstant(covered)}`;
   return new LedgerlakeError(
     'LAKE_LAG',
-    `expected the lake to be at most ${formatSpan(maxLagMs)} old, ${found}; ${remedy}, or allow more with --max-lag`,
+    `expected the lake to be at most ${formatSpan(maxLagMs)} old, ${found}; ${remedy}`,
   );
 }
 

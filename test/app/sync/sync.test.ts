@@ -265,6 +265,7 @@ describe('--max-lag', () => {
     expect(broken.summary.lag_seconds).toBe(27 * 3600 + 300);
     // Who watches the log alone must see it, too.
     expect(broken.logged).toContain('expected the lake to be at most 1 d old, it is 1 d 3 h old: it holds everything');
+    expect(broken.logged).not.toContain('allow more');
     const none = { ...given, lake: await temporaryFolder(), endpoint: 'http://127.0.0.1:9', maxLag: '1d' };
     const empty = await synced(none, { clock, signal: AbortSignal.timeout(300) });
     expect(empty.logged).toContain('expected the lake to be at most 1 d old, it holds nothing with a date');
