@@ -1,3 +1,4 @@
+import { countsOf, hasOthers } from '../row-counts.js';
 import { excerpt } from '../../engine/retry/api-refusal.js';
 import { messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
@@ -33,7 +34,7 @@ export function summaryText(report: RunReport): string {
   if (failure === undefined && loaded === 0) {
     return `\nNothing to do: ${printable(lake)} holds ${what} already. --refresh reads it again.\n`;
   }
-  const events = summaries.reduce((sum, { rows }) => sum + rowsOf(rows, hasEvents), 0);
+  const events = summaries.reduce((sum, { rows }) => sum + countsOf(rows).events, 0);
   const lines = [
     '',
     failure === undefined ? `Loaded ${what}` : `Not done: ${what}; what is listed here is in the lake and stays`,
@@ -108,8 +109,7 @@ export function summaryObject(
             retries,
             throttled,
             pages,
-            events: rowsOf(rows, hasEvents),
-            entries: rowsOf(rows, hasEntries),
+            ...countsOf(rows),
             files,
             bytes,
             seconds,
@@ -122,19 +122,6 @@ export function summaryObject(
     ),
     ...more,
   };
-}
-
-/** Whether a table holds what a row of the summary counts as events: `group_events` does, and `transactions`. */
-function hasEvents(table: string): boolean {
-  return /(?:events|transactions)$/.test(table);
-}
-
-function hasEntries(table: string): boolean {
-  return table.endsWith('entries');
-}
-
-function rowsOf(rows: ReadonlyMap<string, number>, isCounted: (table: string) => boolean): number {
-  return [...rows].reduce((sum, [table, count]) => (isCounted(table) ? sum + count : sum), 0);
 }
 
 function summaryRow({ pipeline, slices, requests, rows, bytes, seconds }: PipelineSummary): string[] {
@@ -150,8 +137,9 @@ function summaryRow({ pipeline, slices, requests, rows, bytes, seconds }: Pipeli
 
 /** Events, or transactions, and entries; of a table that holds neither its rows. */
 function countCells(rows: ReadonlyMap<string, number>): readonly [string, string] {
-  const [other] = [...rows].filter(([table]) => !hasEvents(table) && !hasEntries(table));
-  if (other === undefined) return [formatCount(rowsOf(rows, hasEvents)), formatCount(rowsOf(rows, hasEntries))];
+  const [other] = [...rows].filter(([table]) => hasOthers(table));
+  const { events, entries } = countsOf(rows);
+  if (other === undefined) return [formatCount(events), formatCount(entries)];
   return [formatCount(other[1], other[0] === 'groups' ? 'group' : 'row'), ''];
 }
 

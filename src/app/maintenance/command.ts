@@ -5,6 +5,7 @@ import { grid } from '../../core/text/width.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { unknownPipeline } from '../configuration/chosen-pipelines.js';
 import { refuseUnheld } from '../configuration/account.js';
+import { countsOf } from '../row-counts.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import { Lake } from '../../lake/lake.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
@@ -171,11 +172,8 @@ function summaryGrid(summaries: readonly FamilySummary[], slices: string): strin
 function summaryObject(summaries: readonly FamilySummary[]): object {
   return Object.fromEntries(
     summaries.map(({ pipeline, rows, slices, ...files }) => {
-      const ofTables = (ending: string) =>
-        [...rows].reduce((sum, [table, count]) => (table.endsWith(ending) ? sum + count : sum), 0);
       const requests = { requests: 0, retries: 0, throttled: 0, pages: 0 };
-      const counts = { events: ofTables('events'), entries: ofTables('entries') };
-      return [pipeline, { slices, ...requests, ...counts, ...files, rows: Object.fromEntries(rows) }];
+      return [pipeline, { slices, ...requests, ...countsOf(rows), ...files, rows: Object.fromEntries(rows) }];
     }),
   );
 }

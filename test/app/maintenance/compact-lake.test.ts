@@ -39,14 +39,20 @@ describe('a compaction', () => {
       const files = await dataFiles(lake, name);
       expect(files.length, name).toBe(new Set(files.map((file) => file.split('/')[1])).size);
     }
+    for (const [pipeline, main, derived] of [
+      ['financial-events', 'events', 'entries'],
+      ['transactions', 'transactions', 'transaction_entries'],
+    ] as const) {
+      const [held] = await contents.rows(
+        `SELECT (SELECT count(*) FROM ${main}) AS events, (SELECT count(*) FROM ${derived}) AS entries`,
+      );
+      const counts = summary.pipelines[pipeline];
+      expect([BigInt(counts?.['events'] ?? 0), BigInt(counts?.['entries'] ?? 0)]).toEqual([
+        held?.['events'],
+        held?.['entries'],
+      ]);
+    }
     const counts = summary.pipelines['financial-events'];
-    const [held] = await contents.rows(
-      'SELECT (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM entries) AS entries',
-    );
-    expect([BigInt(counts?.['events'] ?? 0), BigInt(counts?.['entries'] ?? 0)]).toEqual([
-      held?.['events'],
-      held?.['entries'],
-    ]);
     expect(counts).toMatchObject({ slices: 3, files: 6, requests: 0, retries: 0, throttled: 0, pages: 0 });
   });
 
