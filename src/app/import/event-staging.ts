@@ -8,11 +8,12 @@ import type { LocalParquet } from '../../lake/files/local-parquet.js';
 import { metadataOf } from '../../lake/files/new-file.js';
 import { handled, keptFile, type Workspace } from '../../lake/files/workspace.js';
 import { eventBatches } from '../../sources/finances/api-v0/collectors.js';
+import { addPageDirectly } from '../../sources/finances/api-v0/direct-page.js';
 import { eachEvent, type ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
 import { windowSource } from '../../sources/finances/model/slice-rows.js';
 import { numberedId, sharedEventIds } from '../../sources/finances/model/event-ids.js';
 import { Flattener } from '../../sources/finances/model/flatten.js';
-import { SliceRows, type KeepRaw, count, newWarnings } from '../../sources/finances/model/slice-rows.js';
+import { SliceRows, type KeepRaw, count, moveWarnings, newWarnings } from '../../sources/finances/model/slice-rows.js';
 import { entries, events } from '../../sources/finances/model/tables.js';
 import type { DedupIndex, FileIds } from './dedup-index.js';
 import { loadedDays, type ImportOptions } from './imported-day-files.js';
@@ -60,6 +61,8 @@ interface Chunk {
  */
 export class EventStaging {
   readonly warnings = newWarnings();
+  /** Of the page that is being taken in. */
+  readonly #pageWarnings = newWarnings();
   readonly undated: UndatedEvents;
   /** Events of days that windows were loaded for, by the start of the day. */
   readonly leftOut = new Map<number, number>();
@@ -95,16 +98,36 @@ export class EventStaging {
     return rows.events.length === 0 || hasDates || this.#latest !== undefined;
   }
 
+  /** Takes in a body that is written as the service writes a page of events, and nothing of another: false then. */
+  addDirectly(body: Buffer): boolean {
+    const { rows, flattener } = this.#chunk;
+    const { length } = rows.events;
+    rows.pages++;
+    const isAdded = addPageDirectly(body, rows, flattener);
+    if (isAdded) this.#added(length, body.length);
+    else for (const counts of Object.values(this.#pageWarnings)) counts.clear();
+    return isAdded;
+  }
+
   /** Throws UPSTREAM_BODY, and takes in nothing then, where the page's events aren't what the model says. */
   add(page: ScannedPage, bytes: number): void {
     const { rows, flattener } = this.#chunk;
-    const before = rows.events.length;
+    const { length } = rows.events;
     rows.pages++;
     eachEvent(page, (list, event) => {
       flattener.add(page.tape, list, event);
     });
+    this.#added(length, bytes);
+  }
+
+  /** Notes that a page was taken in. */
+  #added(before: number, bytes: number): void {
+    const { rows } = this.#chunk;
+    moveWarnings(this.#pageWarnings, this.warnings);
     if (rows.events.length > before) this.#chunk.bytes += bytes;
-    this.#chunk.hasDates ||= rows.events.postedAt.slice(before).some((posted) => posted !== undefined);
+    for (let row = before; row < rows.events.length && !this.#chunk.hasDates; row++) {
+      this.#chunk.hasDates = rows.events.postedAt[row] !== undefined;
+    }
   }
 
   /**
@@ -172,7 +195,7 @@ export class EventStaging {
     const rows = new SliceRows(raws.keep);
     // Which window an event is in shows when all of the chunk is there.
     rows.begin(windowSource({ start: 0, end: 0 }));
-    return { rows, flattener: new Flattener(rows, this.warnings), bytes: 0, hasDates: false };
+    return { rows, flattener: new Flattener(rows, this.#pageWarnings), bytes: 0, hasDates: false };
   }
 
   /** Assigns each event its instant, and its day as its window. */

@@ -6,6 +6,7 @@ import { withWriter } from '../../core/parquet/thread.js';
 import { familiesOf, type Family, type Tabled } from '../../core/columns/table.js';
 import { HeldFiles } from '../../lake/files/month-files.js';
 import { handled, ownFiles, withWorkspace } from '../../lake/files/workspace.js';
+import type { ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
 import type { GroupRow } from '../../sources/finances/model/group-rows.js';
 import { addEvents } from './add-events.js';
 import { addGroups, GroupList } from './add-groups.js';
@@ -135,22 +136,28 @@ async function readInput(input: Input, options: ImportOptions, resources: Import
     emit({ event: 'line-left-out', reason: brokenLine(input.name, line, found).message });
   };
 
+  const addScanned = (page: ScannedPage, line: number, bytes: number): void => {
+    const { hasEvents, hasGroups } = contentOf(page);
+    try {
+      if (hasEvents) staging.add(page, bytes);
+      if (hasGroups) list.add(page, line);
+    } catch (error) {
+      if (!(error instanceof LedgerlakeError) || error.code !== 'UPSTREAM_BODY') throw error;
+      broken(line, error.message);
+      return;
+    }
+    if (hasGroups) counts.groupPages++;
+    if (hasEvents || !hasGroups) counts.eventPages++;
+  };
+
   try {
-    for await (const { page, line, bytes } of savedPages(withProgress(input, emit), broken, signal)) {
+    const takeIn = (body: Buffer) => staging.addDirectly(body);
+    for await (const { page, line, bytes } of savedPages(withProgress(input, emit), takeIn, broken, signal)) {
       signal.throwIfAborted();
       last = line;
       resources.writer.expect((received += bytes));
-      const content = contentOf(page);
-      try {
-        if (content.hasEvents) staging.add(page, bytes);
-        if (content.hasGroups) list.add(page, line);
-      } catch (error) {
-        if (!(error instanceof LedgerlakeError) || error.code !== 'UPSTREAM_BODY') throw error;
-        broken(line, error.message);
-        continue;
-      }
-      if (content.hasGroups) counts.groupPages++;
-      if (content.hasEvents || !content.hasGroups) counts.eventPages++;
+      if (page === undefined) counts.eventPages++;
+      else addScanned(page, line, bytes);
       if (staging.bytes < limits.chunkBytes) continue;
       if (staging.isPlaceable) await staging.stage();
       else if (staging.bytes > limits.chunkBytes * mostUndatedChunks) break;

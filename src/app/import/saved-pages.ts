@@ -5,9 +5,10 @@ import { excerpt, isHtml } from '../../engine/retry/api-refusal.js';
 import { Tape, kind } from '../../core/json/tape.js';
 import { type Input, inflated } from './input-bytes.js';
 
-/** A saved body, scanned: valid until the next one is asked for, and so are its bytes. */
+/** A saved body: valid until the next one is asked for, and so are its bytes. */
 export interface SavedPage {
-  readonly page: ScannedPage;
+  /** Scanned; undefined where it was taken in as it came. */
+  readonly page: ScannedPage | undefined;
   readonly line: number;
   readonly bytes: number;
 }
@@ -20,11 +21,13 @@ export function brokenLine(file: string, line: number, found: string): Ledgerlak
 /**
  * The bodies that an input holds, one a line, in order.
  *
+ * @param takeIn takes in a body as it comes, or leaves it to be scanned
  * @param broken told of a line that is no body of the service; what it throws ends the reading
  * @throws LedgerlakeError BROKEN_LINE where gzip is damaged or cut off: what follows can't be told then
  */
 export async function* savedPages(
   input: Input,
+  takeIn: (body: Buffer) => boolean,
   broken: (line: number, found: string) => void,
   signal: AbortSignal,
 ): AsyncGenerator<SavedPage, void> {
@@ -37,9 +40,9 @@ export async function* savedPages(
       broken(number, `expected a response body, found a line of more than ${longestLine / 1024 / 1024} MB`);
       continue;
     }
-    let page: ScannedPage;
+    let page: ScannedPage | undefined;
     try {
-      page = scanPage(bytes, tape);
+      if (!takeIn(bytes)) page = scanPage(bytes, tape);
     } catch (error) {
       if (!(error instanceof LedgerlakeError)) throw error;
       broken(number, isHtml(bytes) ? webPage(bytes) : error.message);

@@ -7,6 +7,11 @@ import { Utf8, makeData, type Data } from 'apache-arrow';
 export class Dictionary {
   length = 0;
   #bytes = Buffer.alloc(4096);
+  /** Of `#bytes`: four of them are hashed and compared at once. */
+  #view = viewOf(this.#bytes);
+  #source: Uint8Array = this.#bytes;
+  /** Of `#source`: mostly one page after the other is read. */
+  #sourceView = this.#view;
   #offsets = new Int32Array(256);
   /** Open addressing: number of the value plus one, 0 where a slot is free. */
   #slots = new Int32Array(1024);
@@ -14,14 +19,18 @@ export class Dictionary {
 
   /** The number of the string that lies in `source` from `start` to before `end`. */
   add(source: Uint8Array, start: number, end: number): number {
+    if (source !== this.#source) {
+      this.#source = source;
+      this.#sourceView = viewOf(source);
+    }
     // Neighbours often repeat: a currency, a marketplace, an order of several events.
-    if (this.#last >= 0 && this.#is(this.#last, source, start, end)) return this.#last;
+    if (this.#last >= 0 && this.#is(this.#last, start, end)) return this.#last;
     const mask = this.#slots.length - 1;
-    let slot = hashOf(source, start, end) & mask;
+    let slot = hashOf(this.#sourceView, start, end) & mask;
     for (;;) {
       const value = (this.#slots[slot] ?? 0) - 1;
       if (value < 0) break;
-      if (this.#is(value, source, start, end)) return (this.#last = value);
+      if (this.#is(value, start, end)) return (this.#last = value);
       slot = (slot + 1) & mask;
     }
     this.#slots[slot] = this.length + 1;
@@ -46,10 +55,16 @@ export class Dictionary {
     return makeData({ type: new Utf8(), length: this.length, nullCount: 0, valueOffsets, data });
   }
 
-  #is(value: number, source: Uint8Array, start: number, end: number): boolean {
+  /** Whether a value is the text that lies in `#source` from `start` to before `end`. */
+  #is(value: number, start: number, end: number): boolean {
     const from = this.#offsets[value] ?? 0;
     if ((this.#offsets[value + 1] ?? 0) - from !== end - start) return false;
-    for (let at = start, own = from; at < end; at++, own++) if (source[at] !== this.#bytes[own]) return false;
+    const source = this.#sourceView;
+    const own = this.#view;
+    const behind = from - start;
+    let at = start;
+    for (; at <= end - 4; at += 4) if (source.getInt32(at) !== own.getInt32(at + behind)) return false;
+    for (; at < end; at++) if (source.getUint8(at) !== own.getUint8(at + behind)) return false;
     return true;
   }
 
@@ -60,6 +75,7 @@ export class Dictionary {
       const larger = Buffer.alloc(Math.max(to, this.#bytes.length * 2));
       larger.set(this.#bytes);
       this.#bytes = larger;
+      this.#view = viewOf(larger);
     }
     this.#bytes.set(source.subarray(start, end), from);
     if (this.length + 2 > this.#offsets.length) {
@@ -75,16 +91,25 @@ export class Dictionary {
     this.#slots = new Int32Array(this.#slots.length * 2);
     const mask = this.#slots.length - 1;
     for (let value = 0; value < this.length; value++) {
-      let slot = hashOf(this.#bytes, this.#offsets[value] ?? 0, this.#offsets[value + 1] ?? 0) & mask;
+      let slot = hashOf(this.#view, this.#offsets[value] ?? 0, this.#offsets[value + 1] ?? 0) & mask;
       while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
       this.#slots[slot] = value + 1;
     }
   }
 }
 
-/** FNV-1a, its high bits folded in: slots are chosen by the low ones. */
-export function hashOf(bytes: Uint8Array, start: number, end: number): number {
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new DataView(buffer, byteOffset, byteLength);
+}
+
+/** FNV-1a over words of four bytes, its high bits folded in: slots are chosen by the low ones. */
+function hashOf(bytes: DataView, start: number, end: number): number {
   let hash = 0x811c9dc5;
-  for (let at = start; at < end; at++) hash = Math.imul(hash ^ (bytes[at] ?? 0), 0x01000193);
+  let at = start;
+  for (; at <= end - 4; at += 4) {
+    hash = Math.imul(hash ^ bytes.getInt32(at, true), 0x01000193);
+    hash ^= hash >>> 15;
+  }
+  for (; at < end; at++) hash = Math.imul(hash ^ bytes.getUint8(at), 0x01000193);
   return hash ^ (hash >>> 15);
 }

@@ -17,15 +17,24 @@ export abstract class KeyNode<Child extends KeyNode<Child>> {
   /** Bits of the last word that are the key's. */
   readonly #lastMask: number;
   readonly #length: number;
+  /** The key with its quotes and its colon, in the same way; no words where it can't be written without an escape. */
+  readonly #writtenWords: Int32Array;
+  readonly #writtenMask: number;
+  /** Bytes of the key with its quotes and its colon. */
+  readonly writtenLength: number;
   readonly #children: Child[] = [];
   #next = 0;
   #byKey: Map<string, Child> | undefined;
 
   constructor(key: Uint8Array) {
     this.#length = key.length;
-    this.#words = new Int32Array((key.length + 3) >> 2);
-    new Uint8Array(this.#words.buffer).set(key);
-    this.#lastMask = key.length % 4 === 0 ? -1 : (1 << ((key.length % 4) * 8)) - 1;
+    this.#words = wordsOf(key);
+    this.#lastMask = maskOf(key.length);
+    const isPlain = key.every((byte) => byte >= 0x20 && byte !== 0x22 && byte !== 0x5c);
+    const written = isPlain ? Buffer.concat([Buffer.from('"'), key, Buffer.from('":')]) : Buffer.alloc(0);
+    this.writtenLength = written.length;
+    this.#writtenWords = wordsOf(written);
+    this.#writtenMask = maskOf(written.length);
   }
 
   /** A child that a key names for the first time. */
@@ -50,6 +59,24 @@ export abstract class KeyNode<Child extends KeyNode<Child>> {
     }
     const keyBytes = Buffer.from(bytes.subarray(start, end));
     return this.#lookedUp(keyBytes) ?? this.#added(tape.stringValue(key), keyBytes);
+  }
+
+  /**
+   * The known child whose key begins at a byte, written with its quotes and a colon and nothing else; undefined for a new key, and
+   * for one that is written in another way.
+   */
+  memberAt(view: DataView, start: number): Child | undefined {
+    const children = this.#children;
+    const compared = Math.min(children.length, mostCompared);
+    for (let tried = 0, at = this.#next; tried < compared; tried++, at++) {
+      if (at >= children.length) at = 0;
+      const child = children[at];
+      if (child?.isWritten(view, start) === true) {
+        this.#next = at + 1;
+        return child;
+      }
+    }
+    return undefined;
   }
 
   /** Undefined where all children were compared, or none of them has the key. */
@@ -79,4 +106,25 @@ export abstract class KeyNode<Child extends KeyNode<Child>> {
     for (let at = 0; at < last; at++) if (view.getInt32(start + at * 4, true) !== words[at]) return false;
     return last < 0 || (view.getInt32(start + last * 4, true) & this.#lastMask) === words[last];
   }
+
+  /** Whether the key stands at a byte, with its quotes and its colon. */
+  isWritten(view: DataView, start: number): boolean {
+    const words = this.#writtenWords;
+    const last = words.length - 1;
+    if (last < 0 || start + words.length * 4 > view.byteLength) return false;
+    for (let at = 0; at < last; at++) if (view.getInt32(start + at * 4, true) !== words[at]) return false;
+    return (view.getInt32(start + last * 4, true) & this.#writtenMask) === words[last];
+  }
+}
+
+/** Bytes, four in each integer, the last one padded with zeros. */
+function wordsOf(bytes: Uint8Array): Int32Array {
+  const words = new Int32Array((bytes.length + 3) >> 2);
+  new Uint8Array(words.buffer).set(bytes);
+  return words;
+}
+
+/** Bits of the last word that are of so many bytes. */
+function maskOf(length: number): number {
+  return length % 4 === 0 ? -1 : (1 << ((length % 4) * 8)) - 1;
 }

@@ -19,7 +19,8 @@ export function instantOf(tape: Tape, string: number): bigint | undefined {
     : readInstant(tape.stringValue(string));
 }
 
-const smallIntegers = Array.from({ length: 10 }, (_, value) => BigInt(value));
+/** Those of one digit. */
+export const smallIntegers = Array.from({ length: 10 }, (_, value) => BigInt(value));
 
 /** A whole number as JSON has it, or as a string of digits, as some records of the models have it. */
 export function integerOf(tape: Tape, node: number): bigint | undefined {

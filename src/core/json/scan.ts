@@ -1,16 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { LedgerlakeError } from '../errors.js';
 import { kind, maxDepth, type Tape } from './tape.js';
-import { escapedByte, hexDigit } from './text.js';
+import { escapeEnd, isDigit, plainEnd, type JsonBytes } from './text.js';
 
 /** Stands for a byte behind the last one; no byte of UTF-8 is it. */
 const end = 0xff;
-
-/** Bytes that end the plain run of a string: the quote, the backslash, control characters. */
-const special = new Uint8Array(256);
-special.fill(1, 0, 0x20);
-special[0x22] = 1;
-special[0x5c] = 1;
 
 /**
  * Scans one JSON text (RFC 8259) once and fills the tape with its nodes.
@@ -32,29 +26,47 @@ export function scan(source: Uint8Array, tape: Tape): void {
   tape.bytes = bytes;
   tape.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   tape.length = 0;
-  new Scanner(bytes, tape).text();
+  const scanner = new Scanner(bytes, tape);
+  scanner.end(scanner.value(0));
+}
+
+/**
+ * Scans the value that begins at a byte of a text, of which only that much is read. The caller has seen to it that the bytes are
+ * UTF-8.
+ *
+ * @param outerDepth objects and arrays that it stands in
+ * @returns where it ends
+ * @throws LedgerlakeError JSON_SYNTAX
+ */
+export function scanValue({ bytes, view }: JsonBytes, at: number, tape: Tape, outerDepth: number): number {
+  tape.bytes = bytes;
+  tape.view = view;
+  tape.length = 0;
+  return new Scanner(bytes, tape, outerDepth).value(at);
 }
 
 /** A state machine over one text: either a value is due, or the end of one has been reached. */
 class Scanner {
   readonly #bytes: Buffer;
   readonly #tape: Tape;
-  /** Four bytes at once; only strings are long enough for it to pay. */
   readonly #view: DataView;
+  readonly #mostDepth: number;
 
-  constructor(bytes: Buffer, tape: Tape) {
+  constructor(bytes: Buffer, tape: Tape, outerDepth = 0) {
     this.#bytes = bytes;
     this.#tape = tape;
     this.#view = tape.view;
+    this.#mostDepth = maxDepth - outerDepth;
   }
 
-  text(): void {
+  /** Reads the value that begins at a byte; where it ends. */
+  value(from: number): number {
     const bytes = this.#bytes;
     const tape = this.#tape;
     const { open } = tape;
     let depth = 0;
     let isObject = false;
-    let at = 0;
+    let at = from;
     for (;;) {
       // A value is due.
       let byte = bytes[at] ?? end;
@@ -62,7 +74,7 @@ class Scanner {
       if (byte === 0x22) {
         at = this.#string(at);
       } else if (byte === 0x7b || byte === 0x5b) {
-        if (depth === maxDepth) this.#fail(at, `nesting of at most ${maxDepth}`);
+        if (depth === this.#mostDepth) this.#fail(at, `nesting of at most ${maxDepth}`);
         const isOpened = byte === 0x7b;
         const container = tape.push(isOpened ? kind.object : kind.array, at);
         at = this.#skipSpace(at + 1);
@@ -79,12 +91,9 @@ class Scanner {
       }
       // Behind a value: closes what ends here, until a further one is due.
       for (;;) {
+        if (depth === 0) return at;
         byte = bytes[at] ?? end;
         if (byte <= 0x20) byte = bytes[(at = this.#skipSpace(at))] ?? end;
-        if (depth === 0) {
-          if (byte !== end) this.#fail(at, 'the end');
-          return;
-        }
         if (byte === 0x2c) {
           at++;
           if (isObject) at = this.#key(this.#skipSpace(at), 'a key');
@@ -95,6 +104,12 @@ class Scanner {
         isObject = depth > 0 && tape.kind(open[depth - 1] ?? 0) === kind.object;
       }
     }
+  }
+
+  /** Throws JSON_SYNTAX where more than white space follows. */
+  end(from: number): void {
+    const at = this.#skipSpace(from);
+    if (at < this.#bytes.length) this.#fail(at, 'the end');
   }
 
   /** Reads a key and the colon behind it; where its value may begin. */
@@ -136,12 +151,10 @@ class Scanner {
   /** Reads a string; where it ends. */
   #string(start: number): number {
     const bytes = this.#bytes;
-    const last = bytes.length - 4;
     let nodeKind: number = kind.string;
     let at = start + 1;
     for (;;) {
-      while (at <= last && isPlain(this.#view.getInt32(at, true))) at += 4;
-      while (special[bytes[at] ?? 0] === 0) at++;
+      at = plainEnd(bytes, this.#view, at);
       const byte = bytes[at];
       if (byte === 0x22) break;
       if (byte !== 0x5c)
@@ -155,13 +168,10 @@ class Scanner {
 
   /** Checks the escape whose letter stands at `at`; where the string goes on. */
   #escape(at: number): number {
-    const letter = this.#bytes[at] ?? 0;
-    if (escapedByte(letter) !== 0) return at + 1;
-    if (letter !== 0x75) this.#fail(at, 'one of "\\/bfnrtu behind a backslash');
-    for (let digit = at + 1; digit <= at + 4; digit++) {
-      if (hexDigit(this.#bytes[digit] ?? 0) < 0) this.#fail(digit, 'four hexadecimal digits behind \\u');
-    }
-    return at + 5;
+    const behind = escapeEnd(this.#bytes, at);
+    if (behind >= 0) return behind;
+    if (this.#bytes[at] !== 0x75) this.#fail(at, 'one of "\\/bfnrtu behind a backslash');
+    this.#fail(-behind, 'four hexadecimal digits behind \\u');
   }
 
   #number(start: number, first: number): number {
@@ -202,22 +212,6 @@ class Scanner {
     const [character = ''] = this.#bytes.toString('utf8', at, at + 4);
     return JSON.stringify(character);
   }
-}
-
-/**
- * Whether none of four bytes ends the plain run of a string. Each line finds a byte that is 0 (here: equal to the quote,
- * equal to the backslash, below 0x20) by the borrow that it causes; a byte above such a one may be taken for one too.
- */
-function isPlain(word: number): boolean {
-  const quote = word ^ 0x22222222;
-  const backslash = word ^ 0x5c5c5c5c;
-  const found =
-    ((quote - 0x01010101) & ~quote) | ((backslash - 0x01010101) & ~backslash) | ((word - 0x20202020) & ~word);
-  return (found & 0x80808080) === 0;
-}
-
-function isDigit(byte: number): boolean {
-  return byte >= 0x30 && byte <= 0x39;
 }
 
 /** Where the bytes stop being UTF-8: the longest valid beginning is found by halving, as prefixes are cheap to check. */

@@ -6,6 +6,38 @@ for (const [letter, byte] of Object.entries({ '"': 0x22, '\\': 0x5c, '/': 0x2f, 
   escapes[letter.charCodeAt(0)] = byte;
 }
 
+/** Bytes that end the plain run of a string: the quote, the backslash, control characters. */
+const special = new Uint8Array(256);
+special.fill(1, 0, 0x20);
+special[0x22] = 1;
+special[0x5c] = 1;
+
+/** Where a string's plain run ends that goes on at a byte: at its quote, an escape, a control character or the end of the bytes. */
+export function plainEnd(bytes: Uint8Array, view: DataView, from: number): number {
+  const last = bytes.length - 4;
+  let at = from;
+  // Four bytes at once; only strings are long enough for it to pay.
+  while (at <= last && isPlain(view.getInt32(at, true))) at += 4;
+  while (special[bytes[at] ?? 0] === 0) at++;
+  return at;
+}
+
+/**
+ * Whether none of four bytes ends the plain run of a string. Each line finds a byte that is 0 (here: equal to the quote,
+ * equal to the backslash, below 0x20) by the borrow that it causes; a byte above such a one may be taken for one too.
+ */
+function isPlain(word: number): boolean {
+  const quote = word ^ 0x22222222;
+  const backslash = word ^ 0x5c5c5c5c;
+  const found =
+    ((quote - 0x01010101) & ~quote) | ((backslash - 0x01010101) & ~backslash) | ((word - 0x20202020) & ~word);
+  return (found & 0x80808080) === 0;
+}
+
+export function isDigit(byte: number): boolean {
+  return byte >= 0x30 && byte <= 0x39;
+}
+
 /** The byte that a one-letter escape stands for, or 0 where the letter makes none. */
 export function escapedByte(letter: number): number {
   return escapes[letter] ?? 0;
@@ -16,6 +48,15 @@ export function hexDigit(byte: number): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const lower = byte | 0x20;
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
+}
+
+/** Where a string goes on behind the escape whose letter stands at a byte; the negative place of the byte that makes it none. */
+export function escapeEnd(bytes: Uint8Array, at: number): number {
+  const letter = bytes[at] ?? 0;
+  if (escapedByte(letter) !== 0) return at + 1;
+  if (letter !== 0x75) return -at;
+  for (let digit = at + 1; digit <= at + 4; digit++) if (hexDigit(bytes[digit] ?? 0) < 0) return -digit;
+  return at + 5;
 }
 
 function codeUnit(bytes: Uint8Array, at: number): number {
@@ -81,4 +122,36 @@ function putUtf8(point: number, into: Buffer, at: number): number {
   into[at + 2] = 0x80 | ((point >> 6) & 0x3f);
   into[at + 3] = 0x80 | (point & 0x3f);
   return 4;
+}
+
+/** Bytes of JSON, to be read one by one and several at once. */
+export interface JsonBytes {
+  readonly bytes: Buffer;
+  readonly view: DataView;
+}
+
+/** A piece of text that always is the same. */
+export class FixedText {
+  readonly length: number;
+  readonly first: number | undefined;
+  readonly #words: Int32Array;
+  readonly #rest: Uint8Array;
+
+  constructor(text: string) {
+    const bytes = new Uint8Array(Buffer.from(text));
+    this.length = bytes.length;
+    this.first = bytes[0];
+    const inWords = bytes.length - (bytes.length % 4);
+    this.#words = new Int32Array(bytes.slice(0, inWords).buffer);
+    this.#rest = bytes.slice(inWords);
+  }
+
+  standsAt({ bytes, view }: JsonBytes, start: number): boolean {
+    if (start + this.length > bytes.length) return false;
+    const words = this.#words;
+    let at = start;
+    for (let word = 0; word < words.length; word++, at += 4) if (view.getInt32(at, true) !== words[word]) return false;
+    for (let byte = 0; byte < this.#rest.length; byte++) if (bytes[at + byte] !== this.#rest[byte]) return false;
+    return true;
+  }
 }

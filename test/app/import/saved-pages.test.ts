@@ -12,7 +12,12 @@ test('blank lines without an end are stopped between two pieces', async () => {
       for (; pieces < 1000; pieces++) yield await Promise.resolve(blank);
     },
   };
-  const reading = savedPages(input, () => undefined, stop.signal).next();
+  const reading = savedPages(
+    input,
+    () => false,
+    () => undefined,
+    stop.signal,
+  ).next();
   setImmediate(() => {
     stop.abort(new Error('stopped'));
   });

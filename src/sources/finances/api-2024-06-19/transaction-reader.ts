@@ -105,13 +105,9 @@ export class TransactionReader {
     }
     this.#addColumns(tape);
     this.#setPlaces(firstEntry);
-    events.list.push(slice.lists.addString(listName));
-    events.source.push(slice.sources.length - 1);
-    events.position.push(slice.position);
-    events.page.push(slice.pages);
-    events.firstEntry.push(firstEntry);
+    const raw = { page: tape.bytes, start: tape.start(node), end: tape.end(node) };
+    slice.addEvent(slice.lists.addString(listName), firstEntry, raw);
     events.postedAt.push(this.#instant(tape, 'postedDate'));
-    slice.addRaw(tape.bytes, tape.start(node), tape.end(node));
     for (const path of this.#oddFields) countPlace(this.#warnings.oddFields, `${listName}: ${path}`);
   }
 

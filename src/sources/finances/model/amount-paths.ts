@@ -125,11 +125,19 @@ export class ListPaths {
   readonly isKnown: boolean;
   readonly fields: FieldSlots['ofField'];
   readonly slots: FieldSlots['ofAttribute'];
-  /** While an event is walked: the node that each field's slot holds, of the event itself and of the item being walked. */
+  /**
+   * While an event is walked: the node that each field's slot holds, or the first byte of its value, of the event itself and of
+   * the item being walked.
+   */
   readonly eventFields: Int32Array;
   readonly itemFields: Int32Array;
+  /** Where the values of the same fields end, where they are held by their bytes. */
+  readonly eventEnds: Int32Array;
+  readonly itemEnds: Int32Array;
   readonly amounts: ReadonlyMap<string, { readonly role: Role; readonly kind: string }>;
   readonly root: PathNode;
+  /** Number of the list among those of a slice, given when its first event comes; -1 before. */
+  number = -1;
 
   constructor(name: string) {
     const record = recordOf(name);
@@ -140,6 +148,8 @@ export class ListPaths {
     this.slots = ofAttribute;
     this.eventFields = new Int32Array(ofField.size);
     this.itemFields = new Int32Array(ofField.size);
+    this.eventEnds = new Int32Array(ofField.size);
+    this.itemEnds = new Int32Array(ofField.size);
     this.amounts = new Map(record?.amounts.map((amount) => [amount.path, amount]));
     this.root = new PathNode(this, '');
   }

@@ -1,8 +1,10 @@
 import { type Int64Halves, readDecimal } from '../../../core/numeric/decimal.js';
 import type { Dictionary } from '../../../core/columns/dictionary.js';
 import { addText, instantOf, integerOf } from '../../../core/json/node-values.js';
-import type { Tape } from '../../../core/json/tape.js';
-import { kind } from '../../../core/json/tape.js';
+import { scanValue } from '../../../core/json/scan.js';
+import { kind, Tape } from '../../../core/json/tape.js';
+import type { JsonBytes } from '../../../core/json/text.js';
+import { listNumber, amountPath, DirectFlattener } from './flatten-direct.js';
 import { type EventWarnings, countPlace, none, type AttributeRows, type SliceRows } from './slice-rows.js';
 import type { PathNode } from './amount-paths.js';
 import { ListPaths, meaning, type Slots } from './amount-paths.js';
@@ -28,6 +30,9 @@ export class Flattener {
   readonly #warnings: EventWarnings;
   readonly #lists = new Map<string, ListPaths>();
   readonly #amount: Int64Halves = { low: 0, high: 0 };
+  readonly #direct: DirectFlattener;
+  /** Of an event that isn't read directly. */
+  readonly #tape = new Tape();
   #objects = 0;
   #item: number = none;
   #duplicate = false;
@@ -39,11 +44,27 @@ export class Flattener {
   constructor(rows: SliceRows, warnings: EventWarnings) {
     this.#rows = rows;
     this.#warnings = warnings;
+    this.#direct = new DirectFlattener(rows);
+  }
+
+  /**
+   * Adds one event of a list, which begins at a byte of a UTF-8 text; where it ends.
+   *
+   * @param outerDepth objects and arrays that it stands in
+   * @throws LedgerlakeError JSON_SYNTAX where none does: what was added before stays
+   */
+  addAt(json: JsonBytes, list: string, start: number, outerDepth: number): number {
+    const paths = this.#pathsOf(list);
+    const end = paths.isKnown ? this.#direct.add(json, paths, start) : none;
+    if (end !== none) return end;
+    const behind = scanValue(json, start, this.#tape, outerDepth);
+    this.add(this.#tape, list, 0);
+    return behind;
   }
 
   /** Adds one event of a list: `node` is its value on the page's tape. */
   add(tape: Tape, list: string, node: number): void {
-    const { events, entries, items } = this.#rows;
+    const { entries, items } = this.#rows;
     const paths = this.#pathsOf(list);
     const firstEntry = entries.length;
     const firstItem = items.length;
@@ -57,12 +78,8 @@ export class Flattener {
       this.#walkEvent(tape, node, paths.root);
     }
     if (this.#isNotable) this.#noticeAmounts(paths, firstEntry);
-    events.list.push(this.#rows.lists.addString(list));
-    events.source.push(this.#rows.sources.length - 1);
-    events.position.push(this.#rows.position);
-    events.page.push(this.#rows.pages);
-    events.firstEntry.push(firstEntry);
-    this.#rows.addRaw(tape.bytes, tape.start(node), tape.end(node));
+    const raw = { page: tape.bytes, start: tape.start(node), end: tape.end(node) };
+    this.#rows.addEvent(listNumber(this.#rows, paths), firstEntry, raw);
     this.#addAttributes(tape, paths.root);
     for (const place of this.#oddFields) countPlace(this.#warnings.oddFields, `${list}: ${place}`);
   }
@@ -160,7 +177,7 @@ export class Flattener {
     const { entries } = this.#rows;
     // Money within money stands behind the money it stands in.
     entries.insert(row);
-    entries.path[row] = this.#amountPath(path);
+    entries.path[row] = amountPath(this.#rows, path);
     entries.item[row] = this.#item;
     entries.holder[row] = holder;
     if (path.role === 'unknown') this.#isNotable = true;
@@ -180,11 +197,6 @@ export class Flattener {
       entries.text[row] = this.#rows.amountTexts.add(tape.bytes, start, end);
       this.#isNotable = true;
     }
-  }
-
-  #amountPath(path: PathNode): number {
-    if (path.amountPath === none) path.amountPath = this.#rows.amountPaths.push(path) - 1;
-    return path.amountPath;
   }
 
   /**

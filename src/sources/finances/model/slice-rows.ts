@@ -1,6 +1,7 @@
 import { monthOf, type Window } from '../../../core/windows.js';
 import { Int32List } from '../../../core/columns/memory.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
+import type { Int64Halves } from '../../../core/numeric/decimal.js';
 
 /** Stands for null where a dictionary's number is expected. */
 export const none = -1;
@@ -76,6 +77,21 @@ export class EntryRows {
     this.length++;
   }
 
+  /** Adds an amount that has no type yet. */
+  add(path: number, item: number, holder: number, currency: number, { low, high }: Int64Halves): void {
+    if (this.length === this.path.length) this.#grow();
+    const row = this.length++;
+    this.path[row] = path;
+    this.item[row] = item;
+    this.name[row] = none;
+    this.currency[row] = currency;
+    this.low[row] = low;
+    this.high[row] = high;
+    this.exact[row] = 1;
+    this.text[row] = none;
+    this.holder[row] = holder;
+  }
+
   /** Forgets what lies behind the first `length` rows. */
   truncate(length: number): void {
     this.length = length;
@@ -117,6 +133,16 @@ export class EventRows extends AttributeRows {
 
   get length(): number {
     return this.raw.length;
+  }
+
+  override truncate(length: number): void {
+    super.truncate(length);
+    const { list, source, position, page, amazonOrderId, sellerOrderId, marketplace, store, firstEntry } = this;
+    for (const column of [list, source, position, page, amazonOrderId, sellerOrderId, marketplace, store, firstEntry]) {
+      column.truncate(length);
+    }
+    this.raw.length = length;
+    this.postedAt.length = length;
   }
 }
 
@@ -163,6 +189,13 @@ export function firstMonth(dates: readonly bigint[]): string {
   return first === undefined ? 'unknown' : monthOf(Number(first / 1000n));
 }
 
+/** How many rows of each kind there were at some time. */
+export interface RowsMark {
+  readonly events: number;
+  readonly entries: number;
+  readonly items: number;
+}
+
 /** What one slice has brought so far: rows in order of receipt, strings as numbers in dictionaries. */
 export class SliceRows {
   readonly events = new EventRows();
@@ -196,9 +229,31 @@ export class SliceRows {
     this.#firstEvent = this.events.length;
   }
 
-  /** Takes in the next event's bytes. */
-  addRaw(page: Buffer, start: number, end: number): void {
-    this.events.raw.push(this.#keep(page, start, end));
+  /**
+   * Begins the row of an event, whose entries are added already.
+   *
+   * @param list its number in `lists`
+   */
+  addEvent(list: number, firstEntry: number, { page, start, end }: RawEvent): void {
+    const { events } = this;
+    events.list.push(list);
+    events.source.push(this.sources.length - 1);
+    events.position.push(this.position);
+    events.page.push(this.pages);
+    events.firstEntry.push(firstEntry);
+    events.raw.push(this.#keep(page, start, end));
+  }
+
+  /** How much there is by now. */
+  get mark(): RowsMark {
+    return { events: this.events.length, entries: this.entries.length, items: this.items.length };
+  }
+
+  /** Forgets what came since. */
+  truncate({ events, entries, items }: RowsMark): void {
+    this.events.truncate(events);
+    this.entries.truncate(entries);
+    this.items.truncate(items);
   }
 
   /** The number behind that of an event's last row in `entries`. */
@@ -248,6 +303,14 @@ export function count<Key>(counts: Map<Key, number>, key: Key, by = 1): void {
 const mostPlaces = 1000;
 
 /** Counts a place of one kind; what comes behind the first thousand counts as one. */
-export function countPlace(counts: Map<string, number>, place: string): void {
-  count(counts, counts.size < mostPlaces || counts.has(place) ? place : 'others');
+export function countPlace(counts: Map<string, number>, place: string, by = 1): void {
+  count(counts, counts.size < mostPlaces || counts.has(place) ? place : 'others', by);
+}
+
+/** Adds what was noticed to what was before, and forgets it. */
+export function moveWarnings(from: EventWarnings, to: EventWarnings): void {
+  for (const kind of Object.keys(from) as WarningKind[]) {
+    for (const [place, times] of from[kind]) countPlace(to[kind], place, times);
+    from[kind].clear();
+  }
 }

@@ -1,0 +1,95 @@
+import { isUtf8 } from 'node:buffer';
+import { LedgerlakeError } from '../../../core/errors.js';
+import { FixedText, plainEnd, type JsonBytes } from '../../../core/json/text.js';
+import { mostNodes } from '../../../core/json/tape.js';
+import type { Flattener } from '../model/flatten.js';
+import { none, type SliceRows } from '../model/slice-rows.js';
+
+const pageStart = new FixedText('{"payload":{');
+const pageEnd = new FixedText('}}');
+const eventsStart = new FixedText('"FinancialEvents":{');
+const tokenStart = new FixedText('"NextToken":"');
+
+const quote = 0x22;
+const comma = 0x2c;
+const bracketEnd = 0x5d;
+const braceEnd = 0x7d;
+
+/** Objects and arrays around an event. */
+const outerDepth = 4;
+
+/**
+ * Adds the events of a page straight off its bytes, as far as it is written as the service writes it: without white space,
+ * nothing in it but `FinancialEvents` and `NextToken`, no list twice.
+ *
+ * @returns false where it isn't: nothing is added then, and `scanPage` tells what it is
+ */
+export function addPageDirectly(bytes: Buffer, rows: SliceRows, flattener: Flattener): boolean {
+  // A larger one may have more values than a tape takes.
+  if (bytes.length > 2 * mostNodes || !isUtf8(bytes)) return false;
+  const { mark } = rows;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const isAdded = addLists({ bytes, view }, flattener);
+  if (!isAdded) rows.truncate(mark);
+  return isAdded;
+}
+
+function addLists(json: JsonBytes, flattener: Flattener): boolean {
+  const { bytes, view } = json;
+  if (!pageStart.standsAt(json, 0)) return false;
+  let at = pageStart.length;
+  let hasEvents = false;
+  let hasToken = false;
+  for (;;) {
+    if (!hasEvents && eventsStart.standsAt(json, at)) {
+      hasEvents = true;
+      at = listsEnd(json, at + eventsStart.length, flattener);
+      if (at === none) return false;
+    } else if (!hasToken && tokenStart.standsAt(json, at)) {
+      hasToken = true;
+      at = plainEnd(bytes, view, at + tokenStart.length);
+      if (bytes[at++] !== quote) return false;
+    } else return false;
+    if (bytes[at] !== comma) break;
+    at++;
+  }
+  return hasEvents && pageEnd.standsAt(json, at) && at + pageEnd.length === bytes.length;
+}
+
+/** Adds the events of the lists that begin at a byte; where their object ends, `none` where it is written in another way. */
+function listsEnd(json: JsonBytes, start: number, flattener: Flattener): number {
+  const { bytes, view } = json;
+  const lists = new Set<string>();
+  let at = start;
+  if (bytes[at] === braceEnd) return at + 1;
+  for (;;) {
+    const nameEnd = bytes[at] === quote ? plainEnd(bytes, view, at + 1) : at;
+    if (!listStart.standsAt(json, nameEnd)) return none;
+    const list = bytes.toString('utf8', at + 1, nameEnd);
+    if (lists.has(list)) return none;
+    lists.add(list);
+    at = eventsEnd(json, nameEnd + listStart.length, list, flattener);
+    if (at === none) return none;
+    const next = bytes[at++];
+    if (next === braceEnd) return at;
+    if (next !== comma) return none;
+  }
+}
+
+const listStart = new FixedText('":[');
+
+function eventsEnd(json: JsonBytes, start: number, list: string, flattener: Flattener): number {
+  let at = start;
+  if (json.bytes[at] === bracketEnd) return at + 1;
+  for (;;) {
+    try {
+      at = flattener.addAt(json, list, at, outerDepth);
+    } catch (error) {
+      if (error instanceof LedgerlakeError) return none;
+      throw error;
+    }
+    const next = json.bytes[at++];
+    if (next === bracketEnd) return at;
+    if (next !== comma) return none;
+  }
+}

@@ -1,0 +1,388 @@
+import type { Dictionary } from '../../../core/columns/dictionary.js';
+import { smallIntegers } from '../../../core/json/node-values.js';
+import { escapeEnd, FixedText, isDigit, plainEnd, unescapeUtf8, type JsonBytes } from '../../../core/json/text.js';
+import { readDecimal, readInteger, type Int64Halves } from '../../../core/numeric/decimal.js';
+import { readInstantBytes } from '../../../core/numeric/instant.js';
+import { meaning, type ListPaths, type PathNode, type Slots } from './amount-paths.js';
+import { none, type AttributeRows, type SliceRows } from './slice-rows.js';
+
+/** Where an object stands: it is the event, an item of it, or something further in. */
+const level = { event: 0, item: 1, inner: 2 } as const;
+
+/** Objects and arrays stand in one another this deep at most: the model has five levels. */
+const deepest = 32;
+
+const quote = 0x22;
+const comma = 0x2c;
+const minus = 0x2d;
+const point = 0x2e;
+const zero = 0x30;
+const bracket = 0x5b;
+const backslash = 0x5c;
+const bracketEnd = 0x5d;
+const brace = 0x7b;
+const braceEnd = 0x7d;
+
+const two32 = 0x1_0000_0000;
+/** What makes millionths of a number with so many decimals. */
+const scales = [1e6, 1e5, 1e4, 1e3, 100, 10, 1];
+
+const codeFirst = { start: new FixedText('{"CurrencyCode":"'), middle: new FixedText(',"CurrencyAmount":') };
+const amountFirst = { start: new FixedText('{"CurrencyAmount":'), middle: new FixedText(',"CurrencyCode":"') };
+const nullText = new FixedText('null');
+const words = [new FixedText('true'), new FixedText('false'), nullText];
+
+/** A value that names the type of the amounts beside it. */
+interface TypeText {
+  readonly stem: string;
+  /** Its quote. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Turns events into rows straight off their bytes, as far as they are written as the service writes them: without white
+ * space, with keys that came before and none of them twice, each amount a code and a number. All others are left to
+ * `Flattener`, which also decides how an event is to be read: both give the same rows.
+ */
+export class DirectFlattener {
+  readonly #rows: SliceRows;
+  readonly #amount: Int64Halves = { low: 0, high: 0 };
+  #json: JsonBytes = { bytes: Buffer.alloc(0), view: new DataView(new ArrayBuffer(0)) };
+  /** The next byte to be read. */
+  #at = 0;
+  /** Counted down where `Flattener` counts up: `metIn` of a path takes both. */
+  #objects = -1;
+  #item: number = none;
+  #postedAt: bigint | undefined;
+  #codeStart = 0;
+  #codeEnd = 0;
+  #decoded = Buffer.alloc(256);
+
+  constructor(rows: SliceRows) {
+    this.#rows = rows;
+  }
+
+  /**
+   * Adds the event of a list that begins at a byte of a UTF-8 text.
+   *
+   * @returns where it ends; `none` where it isn't written so: nothing is added then
+   */
+  add(json: JsonBytes, list: ListPaths, start: number): number {
+    const { events, entries, items } = this.#rows;
+    const firstEntry = entries.length;
+    const firstItem = items.length;
+    this.#json = json;
+    this.#at = start;
+    this.#item = none;
+    list.eventFields.fill(none);
+    if (json.bytes[start] !== brace || !this.#object(list.root, level.event, 0) || !this.#readDate(list)) {
+      entries.truncate(firstEntry);
+      items.truncate(firstItem);
+      return none;
+    }
+    this.#rows.addEvent(listNumber(this.#rows, list), firstEntry, { page: json.bytes, start, end: this.#at });
+    const { slots, eventFields, eventEnds } = list;
+    const { orders, places } = this.#rows;
+    this.#addShared(events, slots, eventFields, eventEnds);
+    events.amazonOrderId.push(this.#best(eventFields, eventEnds, slots.amazonOrderId, orders));
+    events.sellerOrderId.push(this.#best(eventFields, eventEnds, slots.sellerOrderId, orders));
+    events.marketplace.push(this.#best(eventFields, eventEnds, slots.marketplace, places));
+    events.store.push(this.#best(eventFields, eventEnds, slots.store, places));
+    events.postedAt.push(this.#postedAt);
+    return this.#at;
+  }
+
+  /** Reads the value that is next; false where it isn't written as expected. */
+  #value(path: PathNode, holder: number, at: number, depth: number): boolean {
+    const first = this.#json.bytes[this.#at];
+    if (first === bracket) return this.#array(path, holder, depth);
+    if (first !== brace) return this.#scalar();
+    if (this.#skip(codeFirst.start)) {
+      const isRead = this.#readCode() && this.#skip(codeFirst.middle) && this.#readAmount();
+      return isRead && this.#addEntry(path, holder);
+    }
+    if (this.#skip(amountFirst.start)) {
+      const isRead = this.#readAmount() && this.#skip(amountFirst.middle) && this.#readCode();
+      return isRead && this.#addEntry(path, holder);
+    }
+    return this.#object(path, at, depth);
+  }
+
+  /** Goes on behind a text that stands here. */
+  #skip(text: FixedText): boolean {
+    const stands = text.standsAt(this.#json, this.#at);
+    if (stands) this.#at += text.length;
+    return stands;
+  }
+
+  #object(path: PathNode, at: number, depth: number): boolean {
+    if (depth === deepest) return false;
+    const { bytes, view } = this.#json;
+    const id = --this.#objects;
+    const firstEntry = this.#rows.entries.length;
+    let type: TypeText | undefined;
+    let further: TypeText[] | undefined;
+    if (bytes[++this.#at] === braceEnd) {
+      this.#at++;
+      return true;
+    }
+    for (;;) {
+      const child = path.memberAt(view, this.#at);
+      if (child === undefined || child.metIn === id) return false;
+      child.metIn = id;
+      const start = (this.#at += child.writtenLength);
+      const first = bytes[start];
+      if (first === brace || first === bracket) {
+        if (child.meaning !== meaning.none || !this.#value(child, id, level.inner, depth + 1)) return false;
+      } else {
+        if (!this.#scalar()) return false;
+        if (child.meaning !== meaning.none && !this.#field(child, start, at)) return false;
+        if (child.isType && first === quote) {
+          const found = { stem: child.stem, start, end: this.#at };
+          if (type === undefined) type = found;
+          else if (child.stem !== type.stem) (further ??= []).push(found);
+        }
+      }
+      const next = bytes[this.#at++];
+      if (next === braceEnd) break;
+      if (next !== comma) return false;
+    }
+    if (type !== undefined) this.#nameEntries(firstEntry, id, type, further);
+    return true;
+  }
+
+  #array(path: PathNode, holder: number, depth: number): boolean {
+    if (depth === deepest) return false;
+    const { bytes } = this.#json;
+    const { items } = this.#rows;
+    const element = path.element();
+    // The outermost array: its elements are the items that amounts belong to.
+    const isOutermost = this.#item === none;
+    if (bytes[++this.#at] === bracketEnd) {
+      this.#at++;
+      return true;
+    }
+    for (let index = 0; ; index++) {
+      if (isOutermost) {
+        this.#item = items.length;
+        path.list.itemFields.fill(none);
+        items.index.push(index);
+      }
+      if (!this.#value(element, holder, isOutermost ? level.item : level.inner, depth + 1)) return false;
+      if (isOutermost && !this.#addItem(path.list)) return false;
+      const next = bytes[this.#at++];
+      if (next === bracketEnd) break;
+      if (next !== comma) return false;
+    }
+    if (isOutermost) this.#item = none;
+    return true;
+  }
+
+  /** Keeps the scalar that ends here for the event or the item that it stands in; false where it is no value of the field. */
+  #field(child: PathNode, start: number, at: number): boolean {
+    if (child.meaning < 0) return false;
+    const { bytes } = this.#json;
+    const first = bytes[start];
+    const isIgnored =
+      at === level.inner || at === (child.isQuantity ? level.event : child.eventOnly ? level.item : none);
+    if (isIgnored || first === nullText.first) return true;
+    if (first !== quote && !(child.isQuantity && (first === minus || isDigit(first ?? 0)))) return false;
+    const { eventFields, eventEnds, itemFields, itemEnds } = child.list;
+    (at === level.event ? eventFields : itemFields)[child.meaning] = start;
+    (at === level.event ? eventEnds : itemEnds)[child.meaning] = this.#at;
+    return true;
+  }
+
+  /** Reads a string, a number or a word; false for anything else. */
+  #scalar(): boolean {
+    const json = this.#json;
+    const { bytes, view } = json;
+    const first = bytes[this.#at];
+    if (first === quote) {
+      let end = plainEnd(bytes, view, this.#at + 1);
+      while (bytes[end] === backslash) {
+        end = escapeEnd(bytes, end + 1);
+        if (end < 0) return false;
+        end = plainEnd(bytes, view, end);
+      }
+      this.#at = end + 1;
+      return bytes[end] === quote;
+    }
+    for (const word of words) {
+      if (first !== word.first) continue;
+      if (!word.standsAt(json, this.#at)) return false;
+      this.#at += word.length;
+      return true;
+    }
+    return this.#number();
+  }
+
+  #number(): boolean {
+    const { bytes } = this.#json;
+    if (bytes[this.#at] === minus) this.#at++;
+    if (bytes[this.#at] === zero) this.#at++;
+    else if (!this.#digits()) return false;
+    if (bytes[this.#at] === point) {
+      this.#at++;
+      if (!this.#digits()) return false;
+    }
+    const byte = bytes[this.#at];
+    if (byte !== 0x65 && byte !== 0x45) return true;
+    const sign = bytes[++this.#at];
+    if (sign === 0x2b || sign === minus) this.#at++;
+    return this.#digits();
+  }
+
+  #digits(): boolean {
+    const { bytes } = this.#json;
+    const start = this.#at;
+    while (isDigit(bytes[this.#at] ?? 0)) this.#at++;
+    return this.#at > start;
+  }
+
+  /** Adds the amount whose code and number were read; false where more follows in its object, and at an unknown place. */
+  #addEntry(path: PathNode, holder: number): boolean {
+    const { entries, currencies } = this.#rows;
+    const { bytes } = this.#json;
+    if (bytes[this.#at++] !== braceEnd || path.role === 'unknown') return false;
+    const currency = currencies.add(bytes, this.#codeStart, this.#codeEnd);
+    entries.add(amountPath(this.#rows, path), this.#item, holder, currency, this.#amount);
+    return true;
+  }
+
+  /** Reads a currency's code, behind its first quote. */
+  #readCode(): boolean {
+    const { bytes, view } = this.#json;
+    this.#codeStart = this.#at;
+    this.#codeEnd = plainEnd(bytes, view, this.#at);
+    this.#at = this.#codeEnd + 1;
+    return bytes[this.#codeEnd] === quote;
+  }
+
+  /** Reads a number that the column holds exactly. */
+  #readAmount(): boolean {
+    const { bytes } = this.#json;
+    const start = this.#at;
+    return (
+      this.#readShortAmount() ||
+      ((this.#at = start), this.#number() && readDecimal(bytes, start, this.#at, this.#amount))
+    );
+  }
+
+  /** Reads a number of at most nine digits before the point and six behind it, whose millionths are a whole number below 2^53. */
+  #readShortAmount(): boolean {
+    const { bytes } = this.#json;
+    let at = this.#at;
+    const isNegative = bytes[at] === minus;
+    if (isNegative) at++;
+    const first = at;
+    let value = 0;
+    for (let digit = (bytes[at] ?? 0) - zero; digit >= 0 && digit <= 9; digit = (bytes[++at] ?? 0) - zero) {
+      value = value * 10 + digit;
+      if (at - first === 9) return false;
+    }
+    if (at === first || (bytes[first] === zero && at > first + 1)) return false;
+    let places = 0;
+    if (bytes[at] === point) {
+      at++;
+      for (let digit = (bytes[at] ?? 0) - zero; digit >= 0 && digit <= 9; digit = (bytes[++at] ?? 0) - zero) {
+        if (++places > 6) return false;
+        value = value * 10 + digit;
+      }
+      if (places === 0) return false;
+    }
+    // Else it goes on, or isn't one.
+    if (bytes[at] !== braceEnd && bytes[at] !== comma) return false;
+    this.#at = at;
+    value *= scales[places] ?? 1;
+    if (isNegative) value = -value;
+    const high = Math.floor(value / two32);
+    this.#amount.high = high | 0;
+    this.#amount.low = (value - high * two32) | 0;
+    return true;
+  }
+
+  /** Gives the types that an object names to the amounts that it holds itself, as `Flattener` does. */
+  #nameEntries(start: number, holder: number, first: TypeText, further?: readonly TypeText[]): void {
+    const { entries, amountPaths, names } = this.#rows;
+    for (let row = start; row < entries.length; row++) {
+      if (entries.holder[row] !== holder) continue;
+      let chosen = first;
+      if (further !== undefined) {
+        const stem = amountPaths[entries.path[row] ?? none]?.stem;
+        chosen = further.find((type) => type.stem === stem) ?? first;
+      }
+      entries.name[row] = this.#addText(chosen.start, chosen.end, names);
+    }
+  }
+
+  /** Completes the item begun last; false where its quantity is none. */
+  #addItem({ slots, itemFields, itemEnds }: ListPaths): boolean {
+    const { items } = this.#rows;
+    this.#addShared(items, slots, itemFields, itemEnds);
+    const slot = bestSlot(itemFields, slots.quantity);
+    const quantity = slot === none ? undefined : this.#integer(itemFields[slot] ?? 0, itemEnds[slot] ?? 0);
+    items.quantity.push(quantity);
+    return slot === none || quantity !== undefined;
+  }
+
+  /** A whole number in digits; undefined for what is written in another way. */
+  #integer(start: number, end: number): bigint | undefined {
+    const { bytes } = this.#json;
+    if (bytes[start] === quote) return undefined;
+    return end - start === 1
+      ? smallIntegers[(bytes[start] ?? 0) - zero]
+      : readInteger(bytes.toString('latin1', start, end));
+  }
+
+  /** The attributes that both events and items have. */
+  #addShared(of: AttributeRows, slots: ListPaths['slots'], fields: Int32Array, ends: Int32Array): void {
+    const { skus, fnskus, asins, orderItems } = this.#rows;
+    of.sku.push(this.#best(fields, ends, slots.sku, skus));
+    of.fnsku.push(this.#best(fields, ends, slots.fnsku, fnskus));
+    of.asin.push(this.#best(fields, ends, slots.asin, asins));
+    of.orderItemId.push(this.#best(fields, ends, slots.orderItemId, orderItems));
+  }
+
+  #best(fields: Int32Array, ends: Int32Array, of: Slots, dictionary: Dictionary): number {
+    const slot = bestSlot(fields, of);
+    if (slot === none) return none;
+    return this.#addText(fields[slot] ?? 0, ends[slot] ?? 0, dictionary);
+  }
+
+  /** The number of a string's value in a dictionary. */
+  #addText(start: number, end: number, dictionary: Dictionary): number {
+    const { bytes, view } = this.#json;
+    if (plainEnd(bytes, view, start + 1) === end - 1) return dictionary.add(bytes, start + 1, end - 1);
+    // An escape is never shorter than what it stands for.
+    if (this.#decoded.length < end - start) this.#decoded = Buffer.alloc(2 * (end - start));
+    return dictionary.add(this.#decoded, 0, unescapeUtf8(bytes, start + 1, end - 1, this.#decoded));
+  }
+
+  /** Reads the first of the event's dates; false where it isn't one. */
+  #readDate({ slots, eventFields, eventEnds }: ListPaths): boolean {
+    const slot = bestSlot(eventFields, slots.date);
+    this.#postedAt = undefined;
+    if (slot === none) return true;
+    this.#postedAt = readInstantBytes(this.#json.bytes, (eventFields[slot] ?? 0) + 1, (eventEnds[slot] ?? 0) - 1);
+    return this.#postedAt !== undefined;
+  }
+}
+
+/** The number of a list, which is given when its first event comes. */
+export function listNumber({ lists }: SliceRows, list: ListPaths): number {
+  if (list.number === none) list.number = lists.addString(list.name);
+  return list.number;
+}
+
+/** The number of an amount's place, which is given when the first one comes. */
+export function amountPath({ amountPaths }: SliceRows, path: PathNode): number {
+  if (path.amountPath === none) path.amountPath = amountPaths.push(path) - 1;
+  return path.amountPath;
+}
+
+function bestSlot(fields: Int32Array, { first, end }: Slots): number {
+  for (let slot = first; slot < end; slot++) if (fields[slot] !== none) return slot;
+  return none;
+}
