@@ -1,3 +1,5 @@
+import { scan } from '../../../core/json/scan.js';
+import { Tape } from '../../../core/json/tape.js';
 import type { Derivation } from '../../../engine/run/derivation.js';
 import { newWarnings } from '../model/slice-rows.js';
 import { cellNumber, keepNothing, storedRows, storedSource, type StoredReader } from '../model/stored-events.js';
@@ -16,10 +18,12 @@ function storedTransactions(): StoredReader {
   const rows = new TransactionRows(keepNothing);
   const reader = new TransactionReader(rows, newWarnings());
   const { slice, texts } = rows;
+  const tape = new Tape();
   return {
     slice,
-    add: (tape, cells, row, at) => {
+    add: (raw, cells, row, at) => {
       if (at === 0) slice.begin(storedSource);
+      scan(raw, tape);
       reader.add(tape, 0);
       for (const name of sharedColumns) {
         const { values, numbers } = texts[name];

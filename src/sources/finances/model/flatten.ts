@@ -1,7 +1,8 @@
+import { isUtf8 } from 'node:buffer';
 import { type Int64Halves, readDecimal } from '../../../core/numeric/decimal.js';
 import type { Dictionary } from '../../../core/columns/dictionary.js';
 import { addText, instantOf, integerOf } from '../../../core/json/node-values.js';
-import { scanValue } from '../../../core/json/scan.js';
+import { scan, scanValue } from '../../../core/json/scan.js';
 import { kind, Tape } from '../../../core/json/tape.js';
 import type { JsonBytes } from '../../../core/json/text.js';
 import { listNumber, amountPath, DirectFlattener } from './flatten-direct.js';
@@ -60,6 +61,21 @@ export class Flattener {
     const behind = scanValue(json, start, this.#tape, outerDepth);
     this.add(this.#tape, list, 0);
     return behind;
+  }
+
+  /**
+   * Adds one event of a list, which is a text of its own.
+   *
+   * @throws LedgerlakeError JSON_SYNTAX, and adds nothing then
+   */
+  addText(bytes: Buffer, list: string): void {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const paths = this.#pathsOf(list);
+    const { mark } = this.#rows;
+    if (paths.isKnown && isUtf8(bytes) && this.#direct.add({ bytes, view }, paths, 0) === bytes.length) return;
+    this.#rows.truncate(mark);
+    scan(bytes, this.#tape);
+    this.add(this.#tape, list, 0);
   }
 
   /** Adds one event of a list: `node` is its value on the page's tape. */

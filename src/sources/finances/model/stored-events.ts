@@ -3,8 +3,6 @@ import type { ByteRange } from '../../../core/columns/arrays.js';
 import type { Dictionary } from '../../../core/columns/dictionary.js';
 import type { ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
-import { scan } from '../../../core/json/scan.js';
-import { Tape } from '../../../core/json/tape.js';
 import { cellText, type Derivation, type StoredCells, type StoredRows } from '../../../engine/run/derivation.js';
 import { entryBatch, netSums } from './event-batches.js';
 import type { EventIds } from './event-ids.js';
@@ -21,8 +19,8 @@ export const eventDerivation: Derivation = {
 /** How entries follow from the stored rows of one API. */
 export interface StoredReader {
   readonly slice: SliceRows;
-  /** Adds what a row's `raw`, on a tape, has; `at`: how many were added before. */
-  readonly add: (tape: Tape, cells: StoredCells, row: number, at: number) => void;
+  /** Adds what a row's `raw` has; `at`: how many were added before. */
+  readonly add: (raw: Buffer, cells: StoredCells, row: number, at: number) => void;
   /** The entries of the rows, in their order. */
   readonly entries: (
     table: Table,
@@ -41,7 +39,6 @@ export interface StoredColumns {
 
 /** Stored rows that become entries, by the reader of their API. */
 export function storedRows({ slice, add, entries }: StoredReader): StoredRows {
-  const tape = new Tape();
   const eventIds: string[] = [];
   const effective: (bigint | undefined)[] = [];
   let bytes = 0;
@@ -54,9 +51,8 @@ export function storedRows({ slice, add, entries }: StoredReader): StoredRows {
     },
     add: (cells, row) => {
       const raw = rawBytes(cells, row);
-      scan(raw, tape);
       const at = eventIds.length;
-      add(tape, cells, row, at);
+      add(raw, cells, row, at);
       // An entry repeats these of its row: what the row says, even if it would be read otherwise today.
       slice.events.postedAt[at] = cells.instant('posted_at', row);
       effective.push(cells.instant('effective_at', row));
@@ -71,9 +67,10 @@ export function storedRows({ slice, add, entries }: StoredReader): StoredRows {
   };
 }
 
-function rawBytes(cells: StoredCells, row: number): Uint8Array {
+function rawBytes(cells: StoredCells, row: number): Buffer {
   const raw = cells.text('raw', row);
-  return raw === undefined ? Buffer.from('null') : raw.page.subarray(raw.start, raw.end);
+  if (raw === undefined) return Buffer.from('null');
+  return Buffer.from(raw.page.buffer, raw.page.byteOffset + raw.start, raw.end - raw.start);
 }
 
 const nothing: RawEvent = { page: Buffer.alloc(0), start: 0, end: 0 };
@@ -105,12 +102,12 @@ function storedEvents(): StoredReader {
   let group: string | undefined;
   return {
     slice,
-    add: (tape, cells, row, at) => {
+    add: (raw, cells, row, at) => {
       // Of what an event was received with, its entries show the group alone.
       const groupId = cellText(cells.text('group_id', row));
       if (at === 0 || groupId !== group) slice.begin({ ...storedSource, groupId });
       group = groupId;
-      flattener.add(tape, cellText(cells.text('event_list', row)) ?? '', 0);
+      flattener.addText(raw, cellText(cells.text('event_list', row)) ?? '');
       events.amazonOrderId.set(at, cellNumber(orders, cells.text('amazon_order_id', row)));
       events.marketplace.set(at, cellNumber(places, cells.text('marketplace', row)));
     },
