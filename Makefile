@@ -3,9 +3,10 @@
 .PHONY: help install install-all build backfill check types lint test test-slow test-s3 test-clients test-browser test-fleet test-package test-nodes test-readers torture attack test-all docs-api bench bench-queries bench-fleet bench-lake clean
 
 LAKE ?= data/lake
-# Of `make bench`: megabytes of input, rounds that the medians are of, and which ways take part (all).
+# Of `make bench`: megabytes of input, rounds that the medians are of, lists of events (34 or 4), and which ways take part (all).
 SIZE ?= 200
 ROUNDS ?= 3
+LISTS ?= 34
 ONLY ?=
 # Of `make bench-queries`: events in 90 days, each of about ten amounts.
 EVENTS ?= 150000
@@ -108,9 +109,9 @@ test-all: test test-slow test-s3 test-clients test-browser test-fleet test-packa
 docs-api: $(INSTALLED) ## Pages on the types that pipelines of one's own are written against, in docs/api
 	npm run --silent docs:api
 
-bench: $(INSTALLED) ## Time saved pages to Parquet beside DuckDB and others (SIZE in MB, ROUNDS, ONLY)
+bench: $(INSTALLED) ## Time saved pages to Parquet beside DuckDB and others (SIZE in MB, ROUNDS, LISTS, ONLY)
 	npx tsc --noEmit false --outDir dist
-	node dist/bench/load/run.js $(SIZE) $(ROUNDS) $(ONLY)
+	LISTS=$(LISTS) node dist/bench/load/run.js $(SIZE) $(ROUNDS) $(ONLY)
 
 bench-queries: $(INSTALLED) ## Time the documented queries beside DuckDB's own copy (EVENTS, ROUNDS)
 	npx tsc --noEmit false --outDir dist

@@ -1,10 +1,5 @@
-import {
-  eventLists,
-  recordOf,
-  records,
-  type AmountPath,
-  type EventRecord,
-} from '../../src/sources/finances/model/records.js';
+import { inputLists } from './pages.js';
+import { recordOf, records, type AmountPath, type EventRecord } from '../../src/sources/finances/model/records.js';
 
 /** A shape for DuckDB's `from_json`, or for a column of `read_json`. */
 export interface Shape {
@@ -22,10 +17,9 @@ const placeFields = { MarketplaceName: 'VARCHAR', StoreName: 'VARCHAR', SellerOr
 /** Lists of events by the record that they hold. */
 export function listsByRecord(): Map<EventRecord, string[]> {
   const lists = new Map<EventRecord, string[]>();
-  for (const record of Object.values(records)) lists.set(record, []);
-  for (const list of Object.keys(eventLists)) {
-    const record = recordOf(list);
-    if (record !== undefined) lists.get(record)?.push(list);
+  for (const record of Object.values(records)) {
+    const named = inputLists.filter((list) => recordOf(list) === record);
+    if (named.length > 0) lists.set(record, named);
   }
   return lists;
 }

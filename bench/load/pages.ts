@@ -3,6 +3,7 @@ import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { createSeller } from '../../src/emulator/seller/seller.js';
+import { eventLists } from '../../src/sources/finances/model/records.js';
 import { pageBody } from '../../src/serve/http/event-operations.js';
 
 export const dayMs = 86_400_000;
@@ -11,6 +12,13 @@ const firstDay = Date.UTC(2025, 0);
 /** Makes about 14 MB of bodies a day. */
 const eventsPerDay = 11_000;
 const mostDays = 1000;
+
+/** Those that make up nearly all of what a shop sells. */
+const usualLists = ['ShipmentEventList', 'RefundEventList', 'ServiceFeeEventList', 'AdjustmentEventList'];
+
+/** What the input's events are of: with LISTS=4 in the environment four lists of a usual seller, else all, and whatever JSON allows. */
+const isUsual = process.env['LISTS'] === '4';
+export const inputLists: readonly string[] = isUsual ? usualLists : Object.keys(eventLists);
 
 /** Saved response bodies of one day, one a line. */
 export interface DayFile {
@@ -27,7 +35,10 @@ export interface DayFile {
 export async function writePages(folder: string, bytes: number, seed: number): Promise<DayFile[]> {
   await mkdir(folder, { recursive: true });
   const clock = { now: () => firstDay + mostDays * dayMs, sleep: () => Promise.resolve() };
-  const seller = createSeller({ seed, events: eventsPerDay * mostDays, days: mostDays, profile: 'edge-cases' }, clock);
+  const seller = createSeller(
+    { seed, events: eventsPerDay * mostDays, days: mostDays, profile: isUsual ? 'plausible' : 'edge-cases' },
+    clock,
+  );
   let written = 0;
   for (let start = firstDay; written < bytes; start += dayMs) {
     const path = join(folder, `${new Date(start).toISOString().slice(0, 10)}.ndjson`);
@@ -36,7 +47,8 @@ export async function writePages(folder: string, bytes: number, seed: number): P
     do {
       const query = { cursor, limit: 100, asOf: clock.now() };
       const page = await seller.events({ from: start, to: start + dayMs }, query);
-      const body = Buffer.from(`${pageBody('FinancialEvents', page.items, page.next)}\n`);
+      const items = page.items.filter(({ list }) => inputLists.includes(list));
+      const body = Buffer.from(`${pageBody('FinancialEvents', items, page.next)}\n`);
       written += body.length;
       file.write(body);
       cursor = page.next;

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { openDatabase } from '../../src/core/duckdb/connection.js';
 import type { LoadName, Measured } from './measure.js';
-import { writePages } from './pages.js';
+import { inputLists, writePages } from './pages.js';
 
 interface Peer {
   readonly name: LoadName;
@@ -38,7 +38,7 @@ interface Run extends Measured {
 /**
  * Prints what it takes to get from saved bodies to Parquet files of `events` and `entries`, ours and as others would do it:
  * medians over rounds in which all of them take turns, each in a process of its own. `node dist/bench/load/run.js
- * [MEGABYTES] [ROUNDS] [NAME..]`, or `make bench SIZE=200 ROUNDS=3 ONLY="import fromJson"`.
+ * [MEGABYTES] [ROUNDS] [NAME..]`, or `make bench SIZE=200 ROUNDS=3 LISTS=4 ONLY="import fromJson"`.
  */
 async function run(megabytes: number, rounds: number, names: readonly string[]): Promise<void> {
   const peers = allPeers.filter(({ name }) => names.length === 0 || names.includes(name));
@@ -137,7 +137,9 @@ async function sizes(folder: string): Promise<Run['bytes']> {
 }
 
 function print(megabytes: number, rounds: number, runs: ReadonlyMap<Peer, readonly Run[]>): void {
-  console.log(`${megabytes} MB of saved bodies to events and entries, medians of ${rounds} rounds in turn\n`);
+  console.log(
+    `${megabytes} MB of saved bodies of ${inputLists.length} lists to events and entries, medians of ${rounds} rounds in turn\n`,
+  );
   const header = ['', 'seconds', 'of ours', 'CPU s', 'of ours', 'peak MB', 'events MB', 'entries MB'];
   const medians = [...runs].map(([peer, of]) => {
     const scaled = (value: (run: Run) => number) => median(of.map(value)) / peer.share;

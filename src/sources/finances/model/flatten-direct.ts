@@ -121,7 +121,9 @@ export class DirectFlattener {
     const { bytes, view } = this.#json;
     const id = --this.#objects;
     const firstEntry = this.#rows.entries.length;
-    let type: TypeText | undefined;
+    let typeStart: number = none;
+    let typeEnd = 0;
+    let typeStem = '';
     let further: TypeText[] | undefined;
     if (bytes[++this.#at] === braceEnd) {
       this.#at++;
@@ -139,16 +141,18 @@ export class DirectFlattener {
         if (!this.#scalar()) return false;
         if (child.meaning !== meaning.none && !this.#field(child, start, at)) return false;
         if (child.isType && first === quote) {
-          const found = { stem: child.stem, start, end: this.#at };
-          if (type === undefined) type = found;
-          else if (child.stem !== type.stem) (further ??= []).push(found);
+          if (typeStart === none) {
+            typeStart = start;
+            typeEnd = this.#at;
+            typeStem = child.stem;
+          } else if (child.stem !== typeStem) (further ??= []).push({ stem: child.stem, start, end: this.#at });
         }
       }
       const next = bytes[this.#at++];
       if (next === braceEnd) break;
       if (next !== comma) return false;
     }
-    if (type !== undefined) this.#nameEntries(firstEntry, id, type, further);
+    if (typeStart !== none) this.#nameEntries(firstEntry, id, typeStart, typeEnd, further);
     return true;
   }
 
@@ -304,16 +308,13 @@ export class DirectFlattener {
   }
 
   /** Gives the types that an object names to the amounts that it holds itself, as `Flattener` does. */
-  #nameEntries(start: number, holder: number, first: TypeText, further?: readonly TypeText[]): void {
+  #nameEntries(row: number, holder: number, start: number, end: number, further?: readonly TypeText[]): void {
     const { entries, amountPaths, names } = this.#rows;
-    for (let row = start; row < entries.length; row++) {
-      if (entries.holder[row] !== holder) continue;
-      let chosen = first;
-      if (further !== undefined) {
-        const stem = amountPaths[entries.path[row] ?? none]?.stem;
-        chosen = further.find((type) => type.stem === stem) ?? first;
-      }
-      entries.name[row] = this.#addText(chosen.start, chosen.end, names);
+    for (let at = row; at < entries.length; at++) {
+      if (entries.holder[at] !== holder) continue;
+      const stem = further && amountPaths[entries.path[at] ?? none]?.stem;
+      const named = further?.find((type) => type.stem === stem);
+      entries.name[at] = this.#addText(named?.start ?? start, named?.end ?? end, names);
     }
   }
 
