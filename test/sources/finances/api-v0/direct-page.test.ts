@@ -160,7 +160,7 @@ function mutated(body: Buffer, changes: readonly (readonly [string, number, numb
   return bytes;
 }
 
-/** More of them show in an hour what is rare: 1,000,000 were run. */
+/** More of them show what is rare. */
 const runs = Number(process.env['LEDGERLAKE_TEST_MUTATIONS'] ?? 500);
 
 test('a page that was changed somewhere is read directly only where scanning gives the same rows', async () => {
