@@ -31,6 +31,10 @@ export function integerOf(tape: Tape, node: number): bigint | undefined {
     return tape.end(node) - start === 1 ? smallIntegers[digit] : readInteger(tape.text(node));
   }
   if (!tape.isString(node)) return undefined;
-  const text = tape.stringValue(node);
+  return digitsOf(tape.stringValue(node));
+}
+
+/** The whole number that a string of digits names. */
+export function digitsOf(text: string): bigint | undefined {
   return /^-?\d+$/.test(text) ? readInteger(text) : undefined;
 }
