@@ -1,5 +1,7 @@
 import { shellWord } from '../command-text.js';
+import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import {
   nearestRegion,
   regionNames,
@@ -44,7 +46,7 @@ export async function init(
       readRegion,
     ),
   };
-  await create(file, commentedConfiguration(chosen));
+  await create(file, commentedConfiguration({ ...chosen, schema: schemaBeside(file) }));
   const given = file === configurationFile ? '' : ` --config ${printable(shellWord(file))}`;
   print(
     [
@@ -106,6 +108,16 @@ async function create(file: string, text: string): Promise<void> {
 interface FirstAccount {
   readonly account: string;
   readonly region: Region;
+  /** Where the JSON Schema is, seen from the file; undefined: it isn't there. */
+  readonly schema?: string | undefined;
+}
+
+/** In the folder of a project that has the package, and in a checkout of this one. */
+const schemas = ['./node_modules/ledgerlake/ledgerlake.schema.json', './ledgerlake.schema.json'];
+
+/** The JSON Schema for a configuration, seen from its folder; undefined where an editor would look for it in vain. */
+function schemaBeside(file: string): string | undefined {
+  return schemas.find((schema) => existsSync(resolve(dirname(file), schema)));
 }
 
 /** The variables that a first configuration takes the secrets of an account from. */
@@ -118,12 +130,11 @@ function secretVariables(account: string): readonly string[] {
  * A first `ledgerlake.config.json`, every setting explained. It is taken as it stands; what is commented out stands at its
  * default, with its comma, before a line that stays: each such line, and all of them, can be switched on.
  */
-export function commentedConfiguration({ account, region }: FirstAccount): string {
+export function commentedConfiguration({ account, region, schema }: FirstAccount): string {
   const [clientId = '', clientSecret = '', refreshToken = ''] = secretVariables(account);
   return `{
   // The command line and the environment (LEDGERLAKE_LAKE, LEDGERLAKE_RATE …) go before this file.
-  "$schema": "./node_modules/ledgerlake/ledgerlake.schema.json",
-
+${schema === undefined ? '' : `  "$schema": ${JSON.stringify(schema)},\n`}
   "settings": {
     // Whose events, where several accounts stand below.
     // "account": ${JSON.stringify(account)},

@@ -1,5 +1,5 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { nearestRegion } from '../../../src/app/configuration/account.js';
 import { init, commentedConfiguration } from '../../../src/app/accounts/configuration-template.js';
@@ -57,6 +57,22 @@ test('what it writes is taken by every command, and never overwritten', async ()
     expect(ended.err).not.toContain('config');
     expect(ended.err).toContain('data/acme-2');
   }
+});
+
+test.each([
+  ['a project that has the package', 'node_modules/ledgerlake/ledgerlake.schema.json'],
+  ['a checkout', 'ledgerlake.schema.json'],
+  ['any other folder', undefined],
+])('names the JSON Schema that an editor finds in %s', async (_what, path) => {
+  const folder = await temporaryFolder();
+  if (path !== undefined) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await copyFile('ledgerlake.schema.json', join(folder, path));
+  }
+  const file = join(folder, 'c.json');
+  await init({ file, account: 'a', region: 'eu' }, { print: () => undefined, log: () => undefined });
+  const [, named] = /"\$schema": "(.*)"/.exec(await readFile(file, 'utf8')) ?? [];
+  expect(named && resolve(folder, named)).toBe(path && join(folder, path));
 });
 
 test('a name or a region that is none writes nothing', async () => {
