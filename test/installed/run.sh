@@ -35,7 +35,7 @@ grep -q '</html>' report.html
 
 # A definition in JavaScript is loaded, and one in TypeScript finds its types.
 mkdir pipelines
-cp "$root/test/sources/custom/pipelines/shipments.js" pipelines/shipments.mjs
+cp "$root/test/sources/custom/pipelines/shipments.mjs" pipelines/shipments.mjs
 PARCELS_URL=http://127.0.0.1:9 PARCELS_TOKEN=none npx --no-install ledgerlake plan shipments --pipelines pipelines \
   --account depot --lake other --from 2026-01-01 --to 2026-01-04 | grep -q shipments
 cp "$root/test/sources/custom/typescript/shipments.ts" shipments.ts

@@ -73,13 +73,29 @@ async function loadDefinition(file: string): Promise<LoadedDefinition> {
 
 async function defaultExport(file: string): Promise<unknown> {
   let module: object;
+  const shown = silenceModuleType();
   try {
     module = (await import(pathToFileURL(resolve(file)).href)) as object;
   } catch (error) {
     throw usageError(`${file}: expected a module that loads, it threw ${JSON.stringify(messageOf(error))}`);
+  } finally {
+    shown();
   }
   if ('default' in module) return module.default;
   throw usageError(`${file}: expected the definition as the default export (export default {…}), it has none`);
+}
+
+/** Node's warning that a `.js` or `.ts` file doesn't say that it is a module: here it is one. Returns what ends the silence. */
+function silenceModuleType(): () => void {
+  const emitWarning = process.emitWarning.bind(process);
+  process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
+    const [options] = rest;
+    const code = typeof options === 'object' && options !== null && 'code' in options ? options.code : undefined;
+    if (code !== 'MODULE_TYPELESS_PACKAGE_JSON') Reflect.apply(emitWarning, process, [warning, ...rest]);
+  };
+  return () => {
+    process.emitWarning = emitWarning;
+  };
 }
 
 function runsTypeScript(): boolean {

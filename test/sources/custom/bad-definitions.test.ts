@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../app/lake-run.js';
 import { loaded, shipmentsFrom } from './custom-run.js';
 import { parcelService } from './parcel-service.js';
 
-const good = await readFile('test/sources/custom/pipelines/shipments.js', 'utf8');
+const good = await readFile('test/sources/custom/pipelines/shipments.mjs', 'utf8');
 const taken = { pipelines: ['financial-events'], tables: ['events'] };
 
 /** A folder with these files. */

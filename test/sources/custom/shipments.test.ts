@@ -1,4 +1,4 @@
-import { copyFile, mkdir } from 'node:fs/promises';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/core/clock.js';
@@ -14,7 +14,9 @@ function run(service: ParcelService, words: readonly string[], folder: string): 
 async function place(): Promise<{ folder: string; lake: string }> {
   const folder = await temporaryFolder();
   await mkdir(join(folder, 'pipelines'));
-  await copyFile('test/sources/custom/pipelines/shipments.js', join(folder, 'pipelines/shipments.js'));
+  await copyFile('test/sources/custom/pipelines/shipments.mjs', join(folder, 'pipelines/shipments.js'));
+  // As `npm init` leaves it: that a .js is a module stands nowhere.
+  await writeFile(join(folder, 'package.json'), '{}');
   return { folder, lake: join(folder, 'lake') };
 }
 
@@ -45,6 +47,7 @@ test('an API of one’s own is loaded end to end, exactly, and not asked again',
   const service = await parcelService(shipmentsOf('2025-01-15T00:00:00Z', 40, 30));
   const first = await run(service, [...backfill, ...range], folder);
   expect([first.code, first.err]).toEqual([0, expect.stringContaining('shipments: done')]);
+  expect(first.err).not.toContain('Warning');
   const expected = service.shipments.filter(({ shippedAt }) => shippedAt >= '2025-01-20' && shippedAt < '2025-02-11');
   expect(expected).toHaveLength(22 * 30);
   const { requests, pages, retries } = summaryOf(first).pipelines['shipments'] ?? {};
