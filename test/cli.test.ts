@@ -110,8 +110,8 @@ describe('bad input is one line, with the right exit code, and nothing is touche
     [
       'an argument too many',
       2,
-      ['status', 'lake'],
-      /expected no further argument, got lake; see ledgerlake status --help/,
+      ['status', 'shop'],
+      /expected no further argument, got shop; did you mean --account shop or --lake shop\?; see ledgerlake status --help/,
     ],
     ['a lake that stands alone', 2, ['verify', 'test'], /got test; did you mean --lake test\?; see ledgerlake verify/],
     ['a query without quotes', 2, ['sql', 'SELECT', '1'], /got 1; put the query in quotes; see ledgerlake sql --help/],
@@ -132,8 +132,9 @@ describe('bad input is one line, with the right exit code, and nothing is touche
       /--from.*earlier than --to/,
     ],
     ['a date that is none', 2, backfill('--from', '2025-02-30'), /--from.*ISO 8601.*"2025-02-30"/],
+    ['an action too many', 2, ['accounts', 'chek'], /got `accounts chek`: did you mean `accounts check`\?$/m],
     ['an account without an endpoint', 2, backfill('--account', 'shop'), /--endpoint/],
-    ['an endpoint that is none', 2, backfill('--endpoint', 'localhost', '--account', 'shop'), /--endpoint/],
+    ['an endpoint that is none', 2, backfill('--endpoint', 'localhost', '--account', 'shop'), /the endpoint/],
     ['a look-back that is none', 2, ['sync', '--lake', 'LAKE', '--look-back', 'long'], /--look-back.*"long"/],
     ['a lag that is none', 2, ['sync', '--lake', 'LAKE', '--max-lag', 'short'], /--max-lag.*"short"/],
     ['a rate that is none', 2, backfill('--rate', 'fast'), /--rate/],
@@ -194,7 +195,7 @@ describe('bad input is one line, with the right exit code, and nothing is touche
     expect(ended.code).toBe(1);
     const lines = ended.err.trimEnd().split('\n');
     expect(lines.filter((line) => line.startsWith('ledgerlake: '))).toHaveLength(1);
-    expect(lines.at(-1)).toMatch(new RegExp(`127\\.0\\.0\\.1:${port}.*--endpoint`));
+    expect(lines.at(-1)).toMatch(new RegExp(`127\\.0\\.0\\.1:${port}.*check the endpoint`));
     expect(ended.err).not.toMatch(/^\s+at /m);
   });
 

@@ -17,7 +17,7 @@ import { systemClock } from '../core/clock.js';
 import { programOf, shellWord, withCommandsIn, type CommandPlace } from '../app/command-text.js';
 import type { CommandContext } from '../app/context.js';
 import { LedgerlakeError, usageError } from '../core/errors.js';
-import { nearestRegion } from '../app/configuration/account.js';
+import { accountPattern, nearestRegion } from '../app/configuration/account.js';
 import { nearestName } from '../core/text/fault-line.js';
 import { version } from '../core/version.js';
 
@@ -146,7 +146,12 @@ function unknownWord(message: string, words: readonly string[], lacksCommand: bo
 function argumentHint({ options, positional }: CommandDefinition, word: string): string {
   if (positional?.name === 'QUERY') return 'put the query in quotes';
   const isPlace = word.startsWith('s3://') || existsSync(word);
-  return options['lake'] !== undefined && isPlace ? `did you mean --lake ${shellWord(word)}?` : '';
+  const isAccount = !isPlace && options['account'] !== undefined && accountPattern.test(word);
+  const meant = [...(isAccount ? ['account'] : []), ...(isPlace || isAccount ? ['lake'] : [])];
+  const hints = meant
+    .filter((option) => options[option] !== undefined)
+    .map((option) => `--${option} ${shellWord(word)}`);
+  return hints.length === 0 ? '' : `did you mean ${hints.join(' or ')}?`;
 }
 
 const commandNames = [...commands.map(({ name }) => name), 'help', 'version'];

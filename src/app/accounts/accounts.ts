@@ -112,11 +112,11 @@ interface Checked {
 const timeouts = { connectTimeoutMs: 10_000, headersTimeoutMs: 20_000, bodyTimeoutMs: 20_000 };
 
 /**
- * `ledgerlake accounts check`: signs each account in and sends one request, the cheapest that there is. True when all of
- * them went well. `table` is a line for each account, `json` an array of `account`, `ok`, `endpoint`, `code`, `message`.
- * Throws a USAGE error for an account that isn't configured, or the signal's reason
+ * `ledgerlake accounts check`: signs each account in and sends one request, the cheapest that there is. Returns the exit code:
+ * 0 when all of them went well, 2 where an account is configured wrong, as for every command, and else 1. `table` is a line for
+ * each account, `json` an array of `account`, `ok`, `endpoint`, `code`, `message`. Throws a USAGE error for an account that isn't configured, or the signal's reason
  */
-export async function checkAccounts(options: CheckOptions, context: ReadingContext): Promise<boolean> {
+export async function checkAccounts(options: CheckOptions, context: ReadingContext): Promise<number> {
   const { clock, signal, output, log } = context;
   const names = chosenAccounts(options);
   const transport = createTransport({ ...timeouts, clock });
@@ -132,7 +132,8 @@ export async function checkAccounts(options: CheckOptions, context: ReadingConte
     await transport.close();
   }
   if (options.format === 'json') await writeText(output, [`${JSON.stringify(results, undefined, 2)}\n`]);
-  return results.every(({ ok }) => ok);
+  if (results.every(({ ok }) => ok)) return 0;
+  return results.some(({ code }) => code === 'USAGE') ? 2 : 1;
 }
 
 const howToName =
@@ -167,7 +168,7 @@ async function check(account: string, options: CheckOptions, means: Means): Prom
   const { config, environment } = options;
   let shown: string | null = null;
   try {
-    const resolved = await resolveAccount(config, environment, { account, endpoint: undefined });
+    const resolved = await resolveAccount(config, environment, { account, endpoint: undefined, takesEndpoint: false });
     if (resolved.endpoint === undefined) {
       return { account, ok: true, endpoint: null, code: null, message: 'served by the embedded service' };
     }

@@ -48,9 +48,12 @@ export function readAccountName(account: string): string {
 export function refuseMixing(account: string, held: ReadonlySet<string>, lake: string): void {
   const other = [...held].find((name) => (name === demoAccount) !== (account === demoAccount));
   if (other === undefined) return;
+  const real = [...held].filter((name) => name !== demoAccount).toSorted();
+  const hint =
+    account === demoAccount ? `did you mean --account ${real.slice(0, 5).join(' or ')}? Or choose` : 'choose';
   throw usageError(
     `expected a lake without the account ${other} for the account ${account}, ${lake} holds it: made-up events of ` +
-      `${demoAccount} never stand beside real ones; choose another --lake`,
+      `${demoAccount} never stand beside real ones; ${hint} another --lake`,
   );
 }
 

@@ -36,14 +36,18 @@ export function choosePipelines(
   return chosen.length === 0 ? defaultPipelines[api] : [...new Set(chosen)];
 }
 
-/** The error for a name that no pipeline has, with the pipeline that was most likely meant: of such a name, or with such a table. */
+/**
+ * The error for a name that no pipeline has, with what was most likely meant: one of the accounts, or a pipeline of such a name
+ * or with such a table.
+ */
 export function unknownPipeline(
   name: string,
   known: readonly { readonly name: string; readonly tables: readonly { readonly name: string }[] }[],
+  accounts: ReadonlySet<string> = new Set(),
 ): Error {
   const names = known.map((pipeline) => pipeline.name);
   const filling = known.find(({ tables }) => tables.some((table) => table.name === name))?.name;
-  const nearest = filling ?? nearestName(name, names);
+  const nearest = accounts.has(name) ? `--account ${name}` : (filling ?? nearestName(name, names));
   const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`;
   return usageError(`expected a pipeline (${names.join(', ')}), got ${JSON.stringify(name)}${hint}`);
 }

@@ -28,6 +28,8 @@ export interface AccountOptions {
   readonly endpoint: string | undefined;
   /** False where no request is sent, so that no secret is needed; left out: true. */
   readonly sendsRequests?: boolean;
+  /** False for a command without `--endpoint`, which no advice names then; left out: true. */
+  readonly takesEndpoint?: boolean;
 }
 
 /**
@@ -45,7 +47,7 @@ export async function resolveAccount(
   const settings = name === undefined ? undefined : accountSettings(config, environment, name);
   const endpoint = options.endpoint ?? settings?.endpoint;
   refuseLogin(options.endpoint);
-  if (endpoint === undefined && settings !== undefined) refuseWithoutEndpoint(config, settings);
+  if (endpoint === undefined && settings !== undefined) refuseWithoutEndpoint(config, settings, options);
   const account = readAccount(name, endpoint);
   if (endpoint === undefined || settings === undefined || options.sendsRequests === false) {
     return { account, endpoint, signIn: undefined };
@@ -138,13 +140,18 @@ export function accountName(
 }
 
 /** @throws LedgerlakeError USAGE for an account that is set up in part, or that is not one of those configured */
-function refuseWithoutEndpoint(config: Configuration, settings: AccountSettings): void {
+function refuseWithoutEndpoint(
+  config: Configuration,
+  settings: AccountSettings,
+  { takesEndpoint = true }: Pick<AccountOptions, 'takesEndpoint'>,
+): void {
   const { file, accounts } = config;
   const { account, clientId, clientSecret, refreshToken } = settings;
+  const orOption = takesEndpoint ? ', or give --endpoint' : '';
   if (accounts.has(account) || clientId !== undefined || clientSecret !== undefined || refreshToken !== undefined) {
     const variable = `${accountVariables.region}${variableSuffix(account)}`;
     throw usageError(
-      `expected \`region\` or \`endpoint\` for the account ${account}, got neither: set it, or ${variable}, or give --endpoint`,
+      `expected \`region\` or \`endpoint\` for the account ${account}, got neither: set it, or ${variable}${orOption}`,
     );
   }
   if (account === demoAccount) return;
@@ -153,12 +160,12 @@ function refuseWithoutEndpoint(config: Configuration, settings: AccountSettings)
     const place = file === undefined ? withoutFile(config) : `${file} configures none`;
     const written = `\`ledgerlake init --account ${account}\` writes one`;
     throw usageError(
-      `expected an endpoint for the account ${account}, ${place}: name its configuration with --config (${written}), or give ` +
-        `--endpoint; without either only the made-up account ${demoAccount} can be loaded`,
+      `expected an endpoint for the account ${account}, ${place}: name its configuration with --config (${written})${orOption}; ` +
+        `without ${takesEndpoint ? 'either' : 'it'} only the made-up account ${demoAccount} can be loaded`,
     );
   }
   const nearest = nearestName(account, [...accounts.keys()]);
-  const hint = nearest === undefined ? 'configure it, or give --endpoint' : `did you mean ${nearest}?`;
+  const hint = nearest === undefined ? `configure it${orOption}` : `did you mean ${nearest}?`;
   const known = [...accounts.keys()].join(', ');
   throw usageError(
     `expected --account to be one of ${file ?? 'the configuration'} (${known}), got ${JSON.stringify(account)}: ${hint}`,

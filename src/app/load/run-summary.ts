@@ -61,7 +61,7 @@ export function nothingCame({ account, summaries, failure }: RunReport): string 
   if (failure !== undefined || requests === 0 || rows > 0) return '';
   return (
     `WARNING: nothing came: ${formatCount(requests, 'request')} in this range brought no row. Please check that ${printable(account)} ` +
-    'had sales then, and that its region or --endpoint is the right one.\n'
+    'had sales then, and that its region or endpoint is the right one.\n'
   );
 }
 

@@ -85,8 +85,8 @@ export async function maintain(
   const lake = await (options.store === undefined
     ? existingLake(options.lake, tables, clock)
     : Lake.open(options.store, tables, clock));
-  const families = chosenFamilies(options.pipelines, [...pipelines, ...customPipelines(lake)]);
   const accounts = lake.accounts();
+  const families = chosenFamilies(options.pipelines, [...pipelines, ...customPipelines(lake)], accounts);
   refuseUnheld(account, accounts, options.lake);
   const began = clock.now();
   const summaries: FamilySummary[] = [];
@@ -146,9 +146,13 @@ function customPipelines(lake: Lake): Tabled[] {
   );
 }
 
-function chosenFamilies(names: readonly string[], pipelines: readonly Tabled[]): Family[] {
+function chosenFamilies(
+  names: readonly string[],
+  pipelines: readonly Tabled[],
+  accounts: ReadonlySet<string>,
+): Family[] {
   for (const name of names) {
-    if (!pipelines.some((pipeline) => pipeline.name === name)) throw unknownPipeline(name, pipelines);
+    if (!pipelines.some((pipeline) => pipeline.name === name)) throw unknownPipeline(name, pipelines, accounts);
   }
   return familiesOf(pipelines.filter(({ name }) => names.length === 0 || names.includes(name)));
 }

@@ -1,4 +1,5 @@
 import { usageError } from '../../core/errors.js';
+import { nearestName } from '../../core/text/fault-line.js';
 import { readingContext, shared, type CommandDefinition } from '../options/command-definition.js';
 
 export const accountsCommand: CommandDefinition = {
@@ -7,7 +8,8 @@ export const accountsCommand: CommandDefinition = {
   about: 'List the configured accounts, or check that they can sign in',
   more:
     'Lists the accounts of ledgerlake.config.json and the environment, and what is set for their sign-in, never the\n' +
-    'values. `accounts check` signs each in, sends one small request, and says what to check; exit 1 if any fails.',
+    'values. `accounts check` signs each in, sends one small request, and says what to check; exit 1 if one\n' +
+    'fails, 2 if one is configured wrong.',
   options: {
     ...shared('config'),
     format: { type: 'text', default: 'table', choices: ['table', 'json'], about: 'How it is written' },
@@ -19,8 +21,9 @@ export const accountsCommand: CommandDefinition = {
   run: async (given, context) => {
     const [action, ...accounts] = given.all('ACTION');
     if (action !== undefined && action !== 'check') {
+      const meant = nearestName(action, ['check']) ?? `check ${action}`;
       throw usageError(
-        `expected \`accounts\` or \`accounts check\`, got \`accounts ${action}\`; see ledgerlake --help`,
+        `expected \`accounts\` or \`accounts check\`, got \`accounts ${action}\`: did you mean \`accounts ${meant}\`?`,
       );
     }
     const { readConfiguration } = await import('../../app/configuration/read-configuration.js');
@@ -33,6 +36,6 @@ export const accountsCommand: CommandDefinition = {
     }
     const { checkAccounts } = await import('../../app/accounts/accounts.js');
     const options = { config, environment: process.env, accounts, format, verbose: given.flag('verbose') } as const;
-    return (await checkAccounts(options, readingContext(given, context))) ? 0 : 1;
+    return checkAccounts(options, readingContext(given, context));
   },
 };

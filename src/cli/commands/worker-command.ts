@@ -37,7 +37,7 @@ export const workerCommand: CommandDefinition = {
       ...{ turnMs: span('turn'), graceMs, lockMs: atLeastASecond(span('stalled-after')) },
       name: `${hostname()}-${process.pid}`,
       accounts: () => readFleetAccounts(given),
-      settingsOf: (account: string) => readSettings(given, { asked: account }),
+      settingsOf: (account: string) => readSettings(given, { asked: account, takesEndpoint: false }),
     };
     // What is wrong in the configuration is better told now than as the reason of dead letters.
     await options.accounts();

@@ -20,16 +20,18 @@ interface RunSettings extends Settings {
 
 /**
  * The settings and the account of a run: what the command line says goes before the environment, that before the
- * configuration. `asked`: the account in the place of the command line's; `sendsRequests`: false where no secret is needed.
- * Throws a USAGE error for what is wrong in any of them
+ * configuration. `asked`: the account in the place of the command line's; `sendsRequests`: false where no secret is needed;
+ * `takesEndpoint`: false for a command without `--endpoint`. Throws a USAGE error for what is wrong in any of them
  */
 export async function readSettings(
   given: Given,
-  { asked = given.text('account'), sendsRequests = true } = {},
+  { asked = given.text('account'), sendsRequests = true, takesEndpoint = true } = {},
 ): Promise<RunSettings> {
   const { configuration, settings, resolveAccount, accountName, readOwnAccount } = await configured(given);
   const own = settings.pipelineFolder === undefined ? [] : await loadOwn(settings.pipelineFolder);
   const named = given.all('PIPELINE');
+  // Before the account: of a mistyped custom pipeline it would be said that its account isn't one of the service's.
+  if (named.length > 0) await refuseUnknown(named, own, new Set(configuration.accounts.keys()));
   if (named.length > 0 && named.every((name) => own.some((pipeline) => pipeline.name === name))) {
     const account = readOwnAccount(accountName(configuration, process.env, { account: asked }));
     return { ...settings, account, endpoint: undefined, signIn: undefined, startEmbedded, own };
@@ -38,8 +40,24 @@ export async function readSettings(
     account: asked,
     endpoint: given.text('endpoint'),
     sendsRequests,
+    takesEndpoint,
   });
   return { ...settings, account, endpoint, signIn, exposed, startEmbedded, own };
+}
+
+/** Throws a USAGE error for a name that no pipeline has */
+async function refuseUnknown(
+  names: readonly string[],
+  own: readonly CustomPipeline[],
+  accounts: ReadonlySet<string>,
+): Promise<void> {
+  const [{ pipelines }, { unknownPipeline }] = await Promise.all([
+    import('../../../pipelines/all-pipelines.js'),
+    import('../../app/configuration/chosen-pipelines.js'),
+  ]);
+  const known = [...pipelines, ...own];
+  const unknown = names.find((name) => known.every((pipeline) => pipeline.name !== name));
+  if (unknown !== undefined) throw unknownPipeline(unknown, known, accounts);
 }
 
 /** Loads the made-up seller only for a run that needs it. */

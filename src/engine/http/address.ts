@@ -53,10 +53,10 @@ export function readEndpoint(address: string | URL): Endpoint {
     usageError(
       `expected the endpoint to be a base address such as https://host or http://127.0.0.1:8080/prefix, got ${got}`,
     );
-  if (!URL.canParse(String(address))) throw refuse('text that is not a URL; check --endpoint');
+  if (!URL.canParse(String(address))) throw refuse('text that is not a URL; check the endpoint');
   const url = new URL(address);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw refuse(`one that begins with \`${url.protocol}\`; check --endpoint`);
+    throw refuse(`one that begins with \`${url.protocol}\`; check the endpoint`);
   }
   if (url.search !== '' || url.hash !== '') throw refuse('one with `?` or `#` behind it; leave that out');
   const { origin, username, password } = url;

@@ -5,21 +5,21 @@ export const answerTimeout = 'ANSWER_TIMEOUT';
 
 /** What happened and what to do, by the codes of Node's sockets and of undici. */
 const failures: Readonly<Record<string, readonly [what: string, todo: string]>> = {
-  ECONNREFUSED: ['it refuses connections', 'check --endpoint, and that the service runs there'],
-  ENOTFOUND: ['there is no such host (DNS)', 'check --endpoint and the network'],
+  ECONNREFUSED: ['it refuses connections', 'check the endpoint, and that the service runs there'],
+  ENOTFOUND: ['there is no such host (DNS)', 'check the endpoint and the network'],
   EAI_AGAIN: ['the host name could not be looked up (DNS)', 'check the network'],
-  EHOSTUNREACH: ['there is no way to the host', 'check --endpoint and the network'],
-  ENETUNREACH: ['there is no way to the network', 'check --endpoint and the network'],
-  ETIMEDOUT: ['the connection timed out', 'check --endpoint and the network'],
-  UND_ERR_CONNECT_TIMEOUT: ['no connection stood in time', 'check --endpoint and the network'],
+  EHOSTUNREACH: ['there is no way to the host', 'check the endpoint and the network'],
+  ENETUNREACH: ['there is no way to the network', 'check the endpoint and the network'],
+  ETIMEDOUT: ['the connection timed out', 'check the endpoint and the network'],
+  UND_ERR_CONNECT_TIMEOUT: ['no connection stood in time', 'check the endpoint and the network'],
   UND_ERR_HEADERS_TIMEOUT: ['it took too long to answer', 'try again later'],
   UND_ERR_BODY_TIMEOUT: ['its answer stopped midway for too long', 'try again later'],
   [answerTimeout]: ['its answer took too long as a whole', 'try again later'],
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: ['its answer was cut off', 'try again'],
-  UND_ERR_SOCKET: ['it broke off the connection', 'try again; if it stays so, check --endpoint'],
-  ECONNRESET: ['it broke off the connection', 'try again; if it stays so, check --endpoint'],
-  EPIPE: ['it broke off the connection', 'try again; if it stays so, check --endpoint'],
-  ERR_SSL_WRONG_VERSION_NUMBER: ['it does not speak TLS', 'check whether --endpoint should begin with http://'],
+  UND_ERR_SOCKET: ['it broke off the connection', 'try again; if it stays so, check the endpoint'],
+  ECONNRESET: ['it broke off the connection', 'try again; if it stays so, check the endpoint'],
+  EPIPE: ['it broke off the connection', 'try again; if it stays so, check the endpoint'],
+  ERR_SSL_WRONG_VERSION_NUMBER: ['it does not speak TLS', 'check whether the endpoint should begin with http://'],
 };
 
 interface FailedRequest {
@@ -42,15 +42,15 @@ export function failureOf(error: unknown, { origin, path, method, addressOf }: F
   // Codes come from anywhere: `valueOf` is none of these.
   const known = Object.hasOwn(failures, code) ? failures[code] : undefined;
   const [what, todo] = known ?? unknownFailure(code, error);
-  const message = `cannot read from ${host}: ${what}; ${todo.replace('--endpoint', addressOf)}`;
+  const message = `cannot read from ${host}: ${what}; ${todo.replace('the endpoint', addressOf)}`;
   const details = `${method} ${path}\n${code}: ${messageOf(error)}`;
   return new LedgerlakeError('UPSTREAM_UNREACHABLE', message, { cause: error, details });
 }
 
 function unknownFailure(code: string, error: unknown): readonly [string, string] {
   if (code.startsWith('HPE_') || code === 'HTTPParserError')
-    return ['what answers there does not speak HTTP', 'check --endpoint'];
-  return [`${messageOf(error)} (${code})`, 'check --endpoint and the network'];
+    return ['what answers there does not speak HTTP', 'check the endpoint'];
+  return [`${messageOf(error)} (${code})`, 'check the endpoint and the network'];
 }
 
 /** Codes of a connection that stood, and then gave no whole answer. */

@@ -83,7 +83,7 @@ export function createTransport({
     keepAliveTimeout: 30_000,
   });
   const send = async (request: GetRequest & Partial<PostRequest>, method: 'GET' | 'POST'): Promise<HttpAnswer> => {
-    const { origin, path, headers, signal, body: sent = null, addressOf = '--endpoint' } = request;
+    const { origin, path, headers, signal, body: sent = null, addressOf = 'the endpoint' } = request;
     const { mostBytes = pageBytes, onSlow } = request;
     const { host } = new URL(origin);
     signal.throwIfAborted();

@@ -110,7 +110,8 @@ describe('accounts', () => {
   });
 
   test.each([
-    [['accounts', 'chek'], /expected `accounts` or `accounts check`/],
+    [['accounts', 'chek'], /expected `accounts` or `accounts check`, .*: did you mean `accounts check`\?/],
+    [['accounts', 'shop'], /did you mean `accounts check shop`\?/],
     [['accounts', 'check'], /got none, and there is no ledgerlake\.config\.json in \/\S+: name its file with --config/],
     [['accounts', '--config', 'none.json'], /none\.json, which --config names, there is no such file in \//],
     [['accounts', '--client-secret', 'x'], /client-secret/],
@@ -159,7 +160,7 @@ describe('accounts check', () => {
     await expectNoSecret(ended, folder);
   });
 
-  test('tries each, tells what to check, and exits 1 when one fails', async () => {
+  test('tries each, tells what to check, and exits 1 when one fails, 2 when one is configured wrong', async () => {
     const tokens = await tokenEndpoint();
     const { url } = await service();
     const folder = await folderWith({
@@ -170,7 +171,7 @@ describe('accounts check', () => {
       },
     });
     const ended = await builtCommand(['accounts', 'check', '--format', 'json'], { folder });
-    expect(ended).toMatchObject({ code: 1, err: '' });
+    expect(ended).toMatchObject({ code: 2, err: '' });
     expect(JSON.parse(ended.out)).toMatchObject([
       { account: 'good', ok: true, endpoint: url, code: null },
       { account: 'not-set', ok: false, code: 'USAGE', message: expect.stringContaining('NOT_SET') as string },
@@ -178,10 +179,27 @@ describe('accounts check', () => {
     ]);
     await expectNoSecret(ended, folder);
     expect(await builtCommand(['accounts', 'check', 'good'], { folder })).toMatchObject({ code: 0 });
+    expect(await builtCommand(['accounts', 'check', 'good', 'open'], { folder })).toMatchObject({ code: 1 });
+    const synced = await builtCommand(['sync', '--account', 'not-set', '--lake', 'lake'], { folder });
+    expect(synced).toMatchObject({ code: 2, out: '' });
     const unknown = await builtCommand(['accounts', 'check', 'good', 'opne'], { folder });
     expect(unknown).toMatchObject({ code: 2, out: '' });
     expect(unknown.err).toMatch(/got "opne"; did you mean open\?/);
   });
+});
+
+test('the advice of accounts check names no option that it refuses', async () => {
+  for (const [environment, accounts] of [
+    [{}, { shop: {} }],
+    [{ LEDGERLAKE_ACCOUNT: 'shop' }, {}],
+    [{}, { shop: { endpoint: 'http://127.0.0.1:1' } }],
+  ] as const) {
+    const folder = await folderWith({ accounts });
+    const ended = await builtCommand(['accounts', 'check', 'shop'], { folder, environment });
+    expect(ended.out).toMatch(/^shop: failed, /);
+    // But in another command.
+    expect(ended.out.replaceAll(/`.*?`/g, '')).not.toMatch(/--(?!config)/);
+  }
 });
 
 describe('no secret gets out', () => {

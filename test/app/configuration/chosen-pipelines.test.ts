@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readAccount, refuseMixing } from '../../../src/app/configuration/account.js';
 import { amount, whole } from '../../../src/app/configuration/settings.js';
-import { readOrders, choosePipelines } from '../../../src/app/configuration/chosen-pipelines.js';
+import { readOrders, choosePipelines, unknownPipeline } from '../../../src/app/configuration/chosen-pipelines.js';
 
 const usage = (message: RegExp) =>
   expect.objectContaining({ exitCode: 2, message: expect.stringMatching(message) as string }) as Error;
@@ -21,6 +21,10 @@ describe('pipelines', () => {
 
   test('an unknown name is refused with those that there are', () => {
     expect(() => choosePipelines(['financial-event'], false)).toThrow(usage(/financial-events.*got "financial-event"/));
+  });
+
+  test('an account in the place of a pipeline is taken for a forgotten --account', () => {
+    expect(unknownPipeline('shop', [], new Set(['shop'])).message).toMatch(/; did you mean --account shop\?$/);
   });
 
   test('order ids and their pipeline go together', () => {
@@ -70,7 +74,7 @@ describe('accounts', () => {
     }).toThrow(usage(/demo/));
     expect(() => {
       refuseMixing('demo', new Set(['shop']), 'l');
-    }).toThrow(usage(/shop/));
+    }).toThrow(usage(/did you mean --account shop\? Or choose another --lake$/));
     expect(() => {
       refuseMixing('shop', new Set(['other']), 'l');
     }).not.toThrow();

@@ -114,7 +114,7 @@ describe('failures', () => {
     const error = await failureOf(get(origin));
     expect(error).toMatchObject({ code: 'UPSTREAM_UNREACHABLE', retryable: true, exitCode: 1 });
     expect(error.message).toBe(
-      `cannot read from ${new URL(origin).host}: it refuses connections; check --endpoint, and that the service runs there`,
+      `cannot read from ${new URL(origin).host}: it refuses connections; check the endpoint, and that the service runs there`,
     );
     expect(error.details).toContain('GET /finances?a=1');
   });

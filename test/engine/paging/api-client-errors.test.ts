@@ -70,11 +70,11 @@ describe('an error of the service', () => {
     [401, "Check the account's credentials"],
     [403, "Check the account's credentials"],
     [404, 'Check the id that was asked for'],
-    [429, 'or with a lower --rate'],
+    [429, 'or at a lower rate'],
     [500, 'try again later'],
     [503, 'try again later'],
-    [302, 'check --endpoint'],
-    [201, 'check --endpoint'],
+    [302, 'check the endpoint'],
+    [201, 'check the endpoint'],
   ])('of status %d says: %s', async (status, todo) => {
     const error = await refusal(status, errors({ code: 'SomeCode', message: 'some message' }), { 'retry-after': '3' });
     expect(error.status).toBe(status);
@@ -123,7 +123,7 @@ describe('a web page', () => {
       code: 'UPSTREAM_BODY',
       status: 200,
       message: expect.stringMatching(
-        /^expected JSON from ListFinancialEventsByGroupId, got a web page.*--endpoint/,
+        /^expected JSON from ListFinancialEventsByGroupId, got a web page.*check the endpoint/,
       ) as string,
     });
   });

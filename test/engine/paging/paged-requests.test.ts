@@ -266,7 +266,7 @@ describe('an access token', () => {
     const of = await setup(() => expired, { client });
     const failure = await failureOf(ask(of), ReadFailure);
     expect(failure).toMatchObject({ kind: 'denied', tries: 4, endsRun: true });
-    expect(failure.message).toContain('--endpoint belong together (region, sandbox), and that the seller');
+    expect(failure.message).toContain('the endpoint belong together (region, sandbox), and that the seller');
     expect(refused).toHaveLength(4);
   });
 

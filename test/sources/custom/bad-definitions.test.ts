@@ -164,6 +164,10 @@ test('the command exits with 2 and touches nothing', async () => {
       ['backfill', 'shipmets', ...words.slice(2)],
       /^ledgerlake: USAGE: expected a pipeline \(.*, shipments\), got "shipmets"/,
     ],
+    [
+      ['plan', 'shipmets', ...words.slice(2), ...account],
+      /^ledgerlake: USAGE: expected a pipeline \(.*, shipments\), got "shipmets"; did you mean shipments\?$/,
+    ],
   ] as const) {
     const ended = await builtCommand(more, { folder, environment });
     expect([ended.code, ended.err.trimEnd().split('\n')]).toEqual([2, [expect.stringMatching(expected)]]);

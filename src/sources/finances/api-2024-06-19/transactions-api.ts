@@ -47,7 +47,7 @@ export function transactionsApi({
       origin,
       headers: { accept: 'application/json', ...(authorization !== undefined && { authorization }) },
       secrets: login,
-      setting: '--endpoint',
+      setting: 'the endpoint',
     },
     operations: Object.keys(operations),
     quota: quota && { rate: quota.rate, burst: quota.burst ?? limits.burst },

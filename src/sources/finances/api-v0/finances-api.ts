@@ -30,7 +30,7 @@ export function financesApi({
   };
   return {
     id: String(endpoint),
-    address: { origin, headers, secrets: login, setting: '--endpoint' },
+    address: { origin, headers, secrets: login, setting: 'the endpoint' },
     operations: Object.keys(operations),
     quota: quota && { rate: quota.rate, burst: quota.burst ?? limits.burst },
     rateHeader: 'x-amzn-ratelimit-limit',

@@ -46,11 +46,11 @@ function reasonText(reason: Reason | undefined, text: string): string {
 
 function remedy(status: number): string {
   if (status === 401 || status === 403) return "Check the account's credentials and what they give access to.";
-  if (status === 404) return 'Check the id that was asked for, and --endpoint.';
-  if (status === 429) return 'The quota is used up: try again later, or with a lower --rate.';
+  if (status === 404) return 'Check the id that was asked for, and the endpoint.';
+  if (status === 429) return 'The quota is used up: try again later, or at a lower rate.';
   if (status >= 500) return 'The service has a fault: try again later.';
   if (status >= 400) return 'Check what was asked for; the service answers transient faults like this too.';
-  return 'The service does not answer like this: check --endpoint.';
+  return 'The service does not answer like this: check the endpoint.';
 }
 
 /** `{"errors":[{"code","message","details"}]}`, of which the first counts. */
@@ -143,7 +143,7 @@ function untilBoundsAreAccepted({ bounds, marginMs }: AskedFor, now: number): nu
 function adviceFor(stands: Cause, leastPauseMs: number, skewMs: number | undefined): string {
   if (stands === 'access-expired') {
     return (
-      'Access tokens that the sign-in has only just issued are refused as well: check that it and --endpoint belong ' +
+      'Access tokens that the sign-in has only just issued are refused as well: check that it and the endpoint belong ' +
       "together (region, sandbox), and that the seller's authorization still holds."
     );
   }
