@@ -7,7 +7,7 @@ import { fileAt, isReferenced, referencedFiles } from './transaction/references.
 import { commitTransaction, type TransactionResult } from './transaction/transaction.js';
 import { importSpansOf, isDerivedFile, DamagedFile } from './delta/file-tags.js';
 import { describedTables } from './table-descriptions.js';
-import { checkNewestVersions, noteNewestVersions, readNewestVersions } from './newest-versions.js';
+import { checkDescribed, checkLogs, noteNewestVersions, readNewestVersions } from './newest-versions.js';
 import { importedKey } from './loads/imported-days.js';
 import {
   type Revisions,
@@ -80,7 +80,8 @@ export class Lake {
     const lake = new Lake(store, [...tables, ...kept], clock, revisions);
     const newest = await readNewestVersions(store);
     await lake.refresh();
-    checkNewestVersions(newest, lake.#tables, store.location);
+    checkDescribed(newest, lake.#tables, store.location);
+    await checkLogs(newest, lake.tables, store);
     return lake;
   }
 

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { LedgerlakeError } from '../core/errors.js';
+import { isDataFile } from './data-files.js';
+import { commitsMissing } from './delta/delta-log.js';
+import type { DeltaTable } from './delta/delta-table.js';
 import { descriptionPath } from './table-descriptions.js';
-import type { Table } from '../core/columns/table.js';
 import { parseNote } from './store/store.js';
 import type { Store } from './store/store.js';
 
@@ -15,10 +17,8 @@ export interface NewestVersions {
   readonly described: Readonly<Record<string, string>>;
 }
 
-interface Versioned {
-  readonly schema: Table;
-  readonly snapshot: { readonly version: number };
-}
+type Logged = Pick<DeltaTable, 'schema' | 'snapshot' | 'logLocation' | 'refresh'>;
+type Versioned = Pick<DeltaTable, 'schema'> & { readonly snapshot: { readonly version: number } };
 
 const nothing: NewestVersions = { versions: {}, described: {} };
 
@@ -36,14 +36,13 @@ export async function readNewestVersions(store: Store): Promise<NewestVersions> 
 }
 
 /**
- * Compares tables with the versions that they had come to. Nothing in a log says that commits at its end are gone: what
- * they added would be taken for a dead run's files, and be deleted.
+ * Looks for descriptions of tables that the lake has had.
  *
- * @throws LedgerlakeError LAKE_LOG where a log has become shorter, or a table's description is gone
+ * @throws LedgerlakeError LAKE_LOG where a table's description is gone
  */
-export function checkNewestVersions(
-  { versions, described }: NewestVersions,
-  tables: ReadonlyMap<string, Versioned>,
+export function checkDescribed(
+  { described }: NewestVersions,
+  tables: ReadonlyMap<string, unknown>,
   location: string,
 ): void {
   for (const [name, pipeline] of Object.entries(described)) {
@@ -54,15 +53,46 @@ export function checkNewestVersions(
         `from a copy, or run \`ledgerlake backfill ${pipeline}\` with its definition`,
     );
   }
-  for (const [name, version] of Object.entries(versions)) {
-    const found = tables.get(name)?.snapshot.version ?? version;
-    if (found >= version) continue;
-    throw new LedgerlakeError(
-      'LAKE_LOG',
-      `expected version ${version} of ${location}/${name}/_delta_log, ${found < 0 ? 'there is no log' : `its newest is ${found}`}: ` +
-        `commits are missing; restore them from a copy, run \`ledgerlake rebuild --log\`, or delete ${location}/${path} where the table was put back on purpose`,
-    );
+}
+
+/**
+ * Compares tables with the versions that they had come to, and looks for data files without a log: nothing in a log says
+ * that commits at its end are gone, or all of them. What they added would be taken for a dead run's files, and be deleted. A
+ * table's log begins before its first file is written, also in a run that is killed.
+ *
+ * @throws LedgerlakeError LAKE_LOG where a log has become shorter, or is gone
+ */
+export async function checkLogs(
+  { versions }: NewestVersions,
+  tables: readonly Logged[],
+  store: Pick<Store, 'list'>,
+): Promise<void> {
+  for (const { schema, snapshot, logLocation } of tables) {
+    const expected = versions[schema.name] ?? -1;
+    if (snapshot.version < expected) throw commitsMissing(logLocation, expected, snapshot.version);
   }
+  const notBegun = [...tables].filter(({ snapshot }) => snapshot.version < 0);
+  const files = await Promise.all(notBegun.map(({ schema }) => firstDataFile(store, schema.name)));
+  for (const [at, table] of notBegun.entries()) {
+    const file = files[at];
+    // A run may have begun the table since its log was read.
+    if (file !== undefined && (await table.refresh()).version < 0) throw logMissing(table.logLocation, file);
+  }
+}
+
+/** A file of the lake's own in a table's folders, as a path within the lake; undefined where there is none. */
+export async function firstDataFile(store: Pick<Store, 'list'>, table: string): Promise<string | undefined> {
+  for await (const { path } of store.list(table)) if (isDataFile(path)) return path;
+  return undefined;
+}
+
+/** A table has data files, `file` is one of them, and no log. */
+export function logMissing(location: string, file: string): LedgerlakeError {
+  return new LedgerlakeError(
+    'LAKE_LOG',
+    `expected a log in ${location}, there is none, but data files such as ${file}; restore it from a copy, or run ` +
+      '`ledgerlake rebuild --log`',
+  );
 }
 
 /** Notes the versions that tables have come to, unless the lake's note says so already. */

@@ -68,7 +68,7 @@ async function readKept(bytes: Uint8Array, place: string): Promise<Table> {
 
 function damaged(place: string, fault: string): LedgerlakeError {
   const message =
-    `expected the description of a table in ${place}, found something else (${fault.slice(0, 200)}); delete the file, and ` +
-    'the next backfill with its definition writes it again';
+    `expected the description of a table in ${place}, found something else (${fault.slice(0, 200)}); restore it from a copy, ` +
+    'or move it away: the next backfill with its definition writes it again';
   return new LedgerlakeError('LAKE_LOG', message);
 }

@@ -141,7 +141,7 @@ async function merge(lake: Lake): Promise<void> {
 
 async function act(lake: Lake, deeds: readonly Deed[], id: string): Promise<void> {
   for (const deed of deeds) {
-    if (deed.kind === 'sweep') await vacuumLake(lake, lease(id), clock);
+    if (deed.kind === 'sweep') await vacuumLake(lake, lease(id), { clock, emit: () => undefined });
     else if (deed.kind === 'merge') await merge(lake);
     else await lake.commit(sliceOf(deed));
   }

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { tables } from '../../src/sources/finances/lake-tables.js';
 import { Lake } from '../../src/lake/lake.js';
 import { openStore } from '../../src/lake/store/open-store.js';
-import { checkNewestVersions, noteNewestVersions } from '../../src/lake/newest-versions.js';
+import { checkDescribed, noteNewestVersions } from '../../src/lake/newest-versions.js';
 import { commitTransaction } from '../../src/lake/transaction/transaction.js';
 import { ran } from '../app/lake-run.js';
 import { compacted } from '../app/maintenance/kept-lake.js';
@@ -55,11 +55,28 @@ test.each(['events', 'entries'])(
   },
 );
 
-test('a log that was put back on purpose is taken once the note is deleted', async () => {
-  rmSync(join(lake.root, 'entries', '_delta_log'), { recursive: true });
-  await expect(open()).rejects.toThrow(`, run \`ledgerlake rebuild --log\`, or delete ${note()} where`);
-  rmSync(note());
-  await expect(open()).resolves.toBeInstanceOf(Lake);
+test.each(['events', 'entries'])(
+  'the log of %s that is gone is missed without the note as well, and no command deletes its files',
+  async (table) => {
+    rmSync(join(lake.root, table, '_delta_log'), { recursive: true });
+    const before = dataFiles();
+    const missing = (text: RegExp) => ({ code: 'LAKE_LOG', message: expect.stringMatching(text) as string });
+    await expect(open()).rejects.toMatchObject(
+      missing(/there is no log: commits are missing; .*`ledgerlake rebuild --log`$/),
+    );
+    rmSync(note());
+    const unnamed = missing(/there is none, but data files such as .*; .*`ledgerlake rebuild --log`$/);
+    await expect(open()).rejects.toMatchObject(unnamed);
+    await expect(verified(lake)).rejects.toMatchObject(unnamed);
+    await expect(compacted({ lake: lake.root }, lake)).rejects.toMatchObject(unnamed);
+    expect(dataFiles()).toEqual(before);
+  },
+);
+
+test.each(['events', 'entries'])('the log of %s that goes while a lake is open is missed', async (table) => {
+  const opened = await open();
+  rmSync(join(lake.root, table, '_delta_log'), { recursive: true });
+  await expect(opened.refresh()).rejects.toThrow(/there is no log: commits are missing/);
 });
 
 test('a note that is damaged says nothing, and the next run writes it again', async () => {
@@ -89,7 +106,7 @@ test('what another run noted meanwhile stays', async () => {
 test('a table whose description is gone is missed', () => {
   const newest = { versions: { parcels: 3 }, described: { parcels: 'deliveries' } };
   expect(() => {
-    checkNewestVersions(newest, new Map(), 'lake');
+    checkDescribed(newest, new Map(), 'lake');
   }).toThrow(/expected the description of the table parcels in lake\/_pipelines\/deliveries.json, it is missing/);
 });
 

@@ -143,7 +143,7 @@ test('a sweep of one account looks for them only behind a checkpoint of its own,
   const lease = await acquireLease(told, standing);
   const sweep = async (account?: string) => {
     listed.length = 0;
-    await vacuumLake(lake, lease, standing, account);
+    await vacuumLake(lake, lease, { clock: standing, emit: () => undefined, account });
     return [...new Set(listed.filter((path) => path.endsWith('_delta_log')))];
   };
   expect(await sweep('a')).toEqual([]);

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -34,7 +35,8 @@ test('a run lists nothing of other accounts where none has died', async () => {
   });
   await load('one', { store });
   expect(listed).toContain('events/account=one');
-  expect(listed.filter((path) => !/^_|\/_delta_log$|\/account=one$/.test(path))).toEqual([]);
+  const begun = listed.filter((path) => existsSync(join(lake, path)));
+  expect(begun.filter((path) => !/^_|\/_delta_log$|\/account=one$/.test(path))).toEqual([]);
   expect(await left()).toHaveLength(1);
   expect(await leases()).toEqual([]);
 });

@@ -64,7 +64,7 @@ export async function importPages(options: ImportPagesOptions, context: RunConte
         { lake, clock, account, signal, skipBroken, limits, emit },
         summaries,
       );
-      await vacuumLake(lake, lease, clock, account);
+      await vacuumLake(lake, lease, { clock, emit, account });
       lease.cleared();
       failure = leftOut(failures, inputs.length);
     } catch (error) {

@@ -134,7 +134,7 @@ export async function load(
         ? await loadFrom(noUpstream, () => Promise.resolve())
         : await withUpstream(options, account, context, loadFrom);
       if (broken === undefined) {
-        await vacuumLake(lake, lease, clock, account);
+        await vacuumLake(lake, lease, { clock, emit, account });
         lease.cleared();
       }
       const findings = revisions?.findings ?? { changes: [], emptied: [], uncompared: [] };

@@ -126,9 +126,9 @@ export async function maintain(
     emitOtherRuns(lease, account, emit);
     for (const table of lake.tables) await table.dropWrongCheckpoints();
     // What a dead run left half-done is in the way of what it was about to replace.
-    await vacuumLake(lake, lease, clock);
+    await vacuumLake(lake, lease, { clock, emit });
     await run({ lake, families, clock, signal, emit, account, limits: options.limits ?? limits, begin });
-    await vacuumLake(lake, lease, clock);
+    await vacuumLake(lake, lease, { clock, emit });
     lease.cleared();
   } catch (error) {
     end('failed');

@@ -17,14 +17,14 @@ import { loadKeyCondition, loadKeysText } from '../../lake/files/load-key-rows.j
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { defaultLimits, localFile, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
-import { noteNewestVersions, readNewestVersions } from '../../lake/newest-versions.js';
+import { firstDataFile, noteNewestVersions, readNewestVersions } from '../../lake/newest-versions.js';
 import { parseImportedKey } from '../../lake/loads/imported-days.js';
 import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { describedTables } from '../../lake/table-descriptions.js';
 import { acquireExclusiveLease } from '../../lake/upkeep/leases.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
-import { isDataFile, setAsideFolder } from '../../lake/upkeep/vacuum.js';
+import { setAsideFolder } from '../../lake/upkeep/vacuum.js';
 import { tables as ownTables } from '../../sources/finances/lake-tables.js';
 import { backfillCommand } from '../command-text.js';
 import { unknownPipeline } from '../configuration/chosen-pipelines.js';
@@ -174,7 +174,7 @@ async function openTables(store: Store, schemas: readonly Table[], clock: Clock)
     try {
       const { version } = await table.refresh();
       if (version < noted) fault = 'commits are missing at its end';
-      else if (version < 0 && (await hasDataFile(store, schema.name))) fault = 'there is none';
+      else if (version < 0 && (await firstDataFile(store, schema.name)) !== undefined) fault = 'there is none';
     } catch (error) {
       if (!(error instanceof LedgerlakeError) || error.code !== 'LAKE_LOG') throw error;
       fault = messageOf(error);
@@ -189,11 +189,6 @@ async function openTables(store: Store, schemas: readonly Table[], clock: Clock)
 /** A file with any other version is not the log's. */
 function isPlausible(version: number): boolean {
   return version < 1e12;
-}
-
-async function hasDataFile(store: Store, table: string): Promise<boolean> {
-  for await (const { path } of store.list(table)) if (isDataFile(path)) return true;
-  return false;
 }
 
 interface PlanContext {

@@ -15,7 +15,7 @@ import { hasColumn } from '../../lake/files/sorted-file.js';
 import { localFile, type Workspace } from '../../lake/files/workspace.js';
 import { importedKey, parseImportedKey } from '../../lake/loads/imported-days.js';
 import { parseNote, type Store } from '../../lake/store/store.js';
-import { isDataFile } from '../../lake/upkeep/vacuum.js';
+import { isDataFile } from '../../lake/data-files.js';
 import { accountPattern } from '../configuration/account.js';
 
 /** A file of a table's folders whose bytes are those that it was written with, whatever the log says of it. */

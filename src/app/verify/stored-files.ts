@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dropHistory } from '../../lake/files/checked-file.js';
-import { isDataFile } from '../../lake/upkeep/vacuum.js';
+import { isDataFile } from '../../lake/data-files.js';
 import type { Store } from '../../lake/store/store.js';
 import type { CheckContext } from './certificate.js';
 import type { LogFile } from './log-files.js';

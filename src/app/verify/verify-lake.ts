@@ -109,7 +109,7 @@ async function checkLogs(lake: Lake, certificate: Certificate): Promise<void> {
       const { path, fault, isCertain } = wrong;
       const whatToDo = isCertain
         ? 'the commits stand, `ledgerlake compact` writes it again'
-        : 'its commits have no checksum, so either may be wrong: restore the log from a copy, or delete the checkpoint if the commits are right';
+        : 'its commits have no checksum, so either may be wrong: restore the log from a copy, or run `ledgerlake rebuild --log` with its pipeline';
       add(path, `expected the checkpoint to say what its commits say, ${fault}; ${whatToDo}`);
     }
     for (const { path, fault } of commits) add(path, fault);

@@ -49,6 +49,8 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'note-not-written': 'warn',
   'checkpoint-damaged': 'warn',
   'history-dropped': 'warn',
+  'orphan-deleted': 'debug',
+  'orphans-deleted': 'info',
   'inputs-planned': 'debug',
   'input-read': 'debug',
   'input-ended': 'info',
@@ -251,6 +253,13 @@ interface RunEvents {
     /** What is wrong with it. */
     readonly reason: string;
   };
+  /** A data file that a dead run left, which no commit references, is deleted. */
+  'orphan-deleted': {
+    /** Within the lake. */
+    readonly file: string;
+  };
+  /** How many of a table have been. */
+  'orphans-deleted': { readonly table: string; readonly files: number };
   /** A file whose entries a rebuild can't derive. */
   'file-unread': {
     /** Within the lake. */

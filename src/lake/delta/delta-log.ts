@@ -363,6 +363,16 @@ export function isReadable(checkpoint: Checkpoint): checkpoint is { readonly act
   return checkpoint !== undefined && 'actions' in checkpoint;
 }
 
+/** Commits that a log has had by all that is known, and has no more: `newest` is -1 where there is none at all. */
+export function commitsMissing(location: string, expected: number, newest: number): LedgerlakeError {
+  const found = newest < 0 ? 'there is no log' : `its newest is ${newest}`;
+  return new LedgerlakeError(
+    'LAKE_LOG',
+    `expected version ${expected} of ${location}, ${found}: commits are missing; restore them from a copy, or run ` +
+      '`ledgerlake rebuild --log`',
+  );
+}
+
 /** Commits that are missing are no loss as long as a checkpoint stands for them: so the damaged one is what to restore. */
 function withFaults(error: unknown, location: string, skipped: readonly SkippedCheckpoint[]): unknown {
   const [damaged] = skipped.filter(({ fault }) => fault !== undefined);

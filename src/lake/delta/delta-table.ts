@@ -13,7 +13,7 @@ import {
   encodeActions,
 } from './actions.js';
 import { encodeCheckpoint } from './checkpoint.js';
-import { DeltaLog, type SkippedCheckpoint } from './delta-log.js';
+import { commitsMissing, DeltaLog, type SkippedCheckpoint } from './delta-log.js';
 import { type LogColumn, tombstoneMs, fileColumns, newMetaData, widenedMetaData } from './table-metadata.js';
 import { remainsOf, type LogRemains } from './log-remains.js';
 import { replayed, type Replay } from './checkpoint-replay.js';
@@ -38,6 +38,8 @@ const cleanUpOperation = 'LOG CLEANUP';
 const earlierCleanUpOperation = 'CUT LOG';
 /** Operation of the first commit of a log that was written anew. */
 const rebuildOperation = 'REBUILD LOG';
+/** Operation of the first commit of a table that is about to get its first file. */
+const createOperation = 'CREATE TABLE';
 
 /**
  * What a commit does to the table, given what is there; undefined where there is nothing left to do. An empty list only
@@ -86,6 +88,11 @@ export class DeltaTable {
     return this.#metaData?.createdTime;
   }
 
+  /** `LAKE/TABLE/_delta_log`, for messages. */
+  get logLocation(): string {
+    return this.#log.location;
+  }
+
   /** The file's path within the lake. */
   pathOf(add: Pick<Add, 'path'>): string {
     return `${this.schema.name}/${decodeURIComponent(add.path)}`;
@@ -128,6 +135,8 @@ export class DeltaTable {
     let segment = await this.#log.open();
     // Cut while it was read: the new beginning leaves out what these older versions still told.
     if (segment.commits.some((actions, at) => isCleanUp(actions) && at > 0)) segment = await this.#log.open();
+    const newest = (segment.checkpoint?.version ?? -1) + segment.commits.length;
+    if (newest < this.snapshot.version) throw commitsMissing(this.#log.location, this.snapshot.version, newest);
     this.#snapshot.clear();
     this.#removed.clear();
     this.#checkpointed = -1;
@@ -138,6 +147,17 @@ export class DeltaTable {
     }
     for (const actions of segment.commits) this.#apply(actions, this.snapshot.version + 1);
     return this.snapshot;
+  }
+
+  /**
+   * Begins the log, where there is none: to be called before the table's first file is written, so that no file lies in a
+   * table's folder without a log unless the log was lost.
+   *
+   * @throws LedgerlakeError as `commit`
+   */
+  async begin(): Promise<void> {
+    if (this.snapshot.version >= 0) return;
+    await this.commit(createOperation, ({ version }) => (version < 0 ? [] : undefined));
   }
 
   /**
@@ -175,8 +195,8 @@ export class DeltaTable {
     throw new LedgerlakeError(
       'LAKE_LOG',
       `expected ${this.pathOf({ path })} of ${this.#store.location} in its table, as a commit adds it and none removes it, ` +
-        'it is not there: a checkpoint is wrong; nothing was deleted: delete the checkpoints of ' +
-        `${this.#log.location} if all commits are there`,
+        'it is not there: a checkpoint is wrong; nothing was deleted: run `ledgerlake compact`, which removes a checkpoint ' +
+        'that contradicts the commits, or restore the log from a copy',
     );
   }
 

@@ -64,12 +64,16 @@ export async function orphansOf({ tables }: Tables, paths: readonly string[]): P
 }
 
 /**
- * Takes leftovers of derived tables out of the log and deletes them; how many. They must have been found before this
+ * Takes leftovers of derived tables out of the log and deletes them, and says which: paths within the lake. They must have been found before this
  * process claimed a version of the main table: what another run named by then is spared, and what one is about to name
  * it has added again.
  */
-export async function deleteOrphans({ store, tables }: Tables, orphans: Orphans, now: number): Promise<number> {
-  let dropped = 0;
+export async function deleteOrphans(
+  { store, tables }: Tables,
+  orphans: Orphans,
+  now: number,
+): Promise<readonly string[]> {
+  const deleted: string[] = [];
   for (const [table, files] of orphans) {
     let gone: string[] = [];
     await table.commit('WRITE', (snapshot) => {
@@ -80,10 +84,12 @@ export async function deleteOrphans({ store, tables }: Tables, orphans: Orphans,
       if (gone.length === 0) return undefined;
       return unreferenced.map(([path, add]) => (add === undefined ? tombstone(path, now) : removal(add, now)));
     });
-    for (const path of gone) await store.remove(table.pathOf({ path }));
-    dropped += gone.length;
+    for (const path of gone.map((each) => table.pathOf({ path: each }))) {
+      await store.remove(path);
+      deleted.push(path);
+    }
   }
-  return dropped;
+  return deleted;
 }
 
 /**

@@ -127,7 +127,11 @@ class OpenTransaction {
 
   /** Ahead of the commit's turn, so that slices that are whole at the same time are written side by side. */
   async writeAhead(): Promise<void> {
-    for (const file of this.#transaction.files) await this.#written.place(this.#lake.table(file.table.name), file);
+    for (const file of this.#transaction.files) {
+      const table = this.#lake.table(file.table.name);
+      await table.begin();
+      await this.#written.place(table, file);
+    }
   }
 
   /** Commits the derived files, and says what becomes of the main table's. */

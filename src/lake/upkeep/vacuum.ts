@@ -1,31 +1,47 @@
 import type { Clock } from '../../core/clock.js';
+import type { Emit } from '../../core/events/run-event.js';
 import type { DeltaTable } from '../delta/delta-table.js';
 import { deleteOrphans, isReferenced, orphansOf, restoreSwapped, takenOut } from '../transaction/references.js';
 import { tombstone, isDerivedFile, mainOf } from '../delta/file-tags.js';
 import type { Lake } from '../lake.js';
+import { isDataFile } from '../data-files.js';
+import { logMissing } from '../newest-versions.js';
 import { otherLeases, type RunLease, type Lease } from './leases.js';
 import type { StoredFile, Store } from '../store/store.js';
 import { thisWriter } from '../store/writer-name.js';
 
+interface VacuumOptions {
+  readonly clock: Clock;
+  readonly emit: Emit;
+  /**
+   * Whose files alone the run has written: where no run has died since the last vacuum only its folders are looked
+   * through, which takes no longer however many accounts the lake holds.
+   */
+  readonly account?: string | undefined;
+}
+
 /**
- * Clears what dead runs left: files of the lake's own (`isDataFile`) that no log references, and files of derived tables that no main table's file names. How
- * many files went. Beside them go checkpoints of the logs that newer ones have superseded.
+ * Clears what dead runs left: files of the lake's own (`isDataFile`) that no log references, and files of derived tables that no
+ * main table's file names; `emit` gets each, and how many they are of each table. Beside them go checkpoints of the logs that newer
+ * ones have superseded.
  *
  * A dead run's last commit may still be on its way to the store, and a living one may be about to commit what lies here
  * unnamed. So every file is tombstoned by a commit before it is deleted: a late commit loses the version, and whoever lives
  * reads the bar, and writes the file anew under another name. As that is a nuisance, files of other runs on this
  * machine, which can be known to be alive, are left to them; with the others no run would ever know what is a dead one's.
  *
- * @param account whose files alone the run has written: where no run has died since the last vacuum only its folders are
- * looked through, which takes no longer however many accounts the lake holds
+ * @throws LedgerlakeError LAKE_LOG where a table has files and no log: nothing says then which of them are orphans
  */
-export async function vacuumLake(lake: Lake, lease: RunLease, clock: Clock, account?: string): Promise<number> {
+export async function vacuumLake(lake: Lake, lease: RunLease, { clock, emit, account }: VacuumOptions): Promise<void> {
   await lease.clearUp();
-  let deleted = await lake.store.removeUnfinished();
+  await lake.store.removeUnfinished();
   const { dead } = await otherLeases(lake.store, lease.id, clock);
   // Files first, then the logs, then who is at work: whoever wrote one of the files had a lease by then.
   const found = await filesByTable(lake, dead.length === 0 ? account : undefined);
   await lake.refresh();
+  for (const [{ snapshot, logLocation }, [file]] of found) {
+    if (file !== undefined && snapshot.version < 0) throw logMissing(logLocation, file.path);
+  }
   await lake.noteVersions();
   const before = await othersBegan((await otherLeases(lake.store, lease.id, clock)).living);
   await restoreSwapped(lake.tables, before, clock.now());
@@ -43,12 +59,18 @@ export async function vacuumLake(lake: Lake, lease: RunLease, clock: Clock, acco
     const unreferenced = unreferencedOf(table, filesOf(table));
     if (unreferenced.length > 0) for (const main of (await swappedOf(table, unreferenced)).values()) fenced.add(main);
   }
+  const deleted: string[] = [];
   const isFenced = (table: DeltaTable): boolean => fenced.has(table.schema.name);
   // What those name by their newest versions is known for certain then.
   for (const table of lake.tables.toSorted((a, b) => Number(isFenced(b)) - Number(isFenced(a)))) {
-    deleted += await deleteUnreferenced(lake, table, filesOf(table), fenced, clock);
+    deleted.push(...(await deleteUnreferenced(lake, table, filesOf(table), fenced, clock)));
   }
-  deleted += await deleteOrphans(lake, orphans, clock.now());
+  deleted.push(...(await deleteOrphans(lake, orphans, clock.now())));
+  for (const file of deleted) emit({ event: 'orphan-deleted', file });
+  for (const { schema } of lake.tables) {
+    const files = deleted.filter((path) => path.startsWith(`${schema.name}/`)).length;
+    if (files > 0) emit({ event: 'orphans-deleted', table: schema.name, files });
+  }
   // Where an account alone is vacuumed, only what this run has added to: a log of many accounts takes a while to list.
   for (const table of lake.tables) {
     await table.repairCheckpoints(account === undefined);
@@ -58,7 +80,6 @@ export async function vacuumLake(lake: Lake, lease: RunLease, clock: Clock, acco
   for (const { path, wroteBefore } of dead)
     if (before === Infinity || wroteBefore < before) await lake.store.remove(path);
   await lake.noteVersions();
-  return deleted;
 }
 
 /** The lake's own files in each table's folders, or in an account's ones. */
@@ -106,7 +127,7 @@ async function deleteUnreferenced(
   files: readonly string[],
   fenced: ReadonlySet<string>,
   clock: Clock,
-): Promise<number> {
+): Promise<readonly string[]> {
   let gone: string[] = [];
   await table.commit('FENCE', async () => {
     const unreferenced = unreferencedOf(table, files).filter((path) => !isReferenced(lake.tables, path));
@@ -121,7 +142,7 @@ async function deleteUnreferenced(
     return gone.map((path) => tombstone(path.slice(prefix.length), clock.now()));
   });
   await lake.drop(gone);
-  return gone.length;
+  return gone;
 }
 
 /** Files in the logs of derived tables that count nowhere, with the tables whose commits could make them count. */
@@ -194,15 +215,4 @@ export async function filesAboutAccount(
 async function includes(store: Store, path: string, part: Buffer): Promise<boolean> {
   const bytes = await store.read(path);
   return bytes !== undefined && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(part);
-}
-
-/** Where tables' files lie, and how every one of them is named: at its end the beginning of its content's hash. */
-const ownFile = /^[^/]+\/account=[^/]+\/month=[^/]+\/[^/]+-[0-9a-f]{16}(?:-\d+)?\.parquet$/;
-
-/**
- * Whether a file may be one of the lake's own, as its path within the lake says. Whatever else somebody has put into its
- * folders is theirs, and no run deletes it.
- */
-export function isDataFile(path: string): boolean {
-  return ownFile.test(path);
 }

@@ -99,6 +99,8 @@ const lines: Handlers<string | undefined> = {
     `the checkpoint ${file} is damaged (${reason}): the commits were read instead; \`ledgerlake compact\` writes a new one`,
   'history-dropped': ({ file, slice, rows, reason }) =>
     `removed ${file} (${reason}): ${formatCount(rows, 'row')} of the history of ${slice} ${rows === 1 ? 'is' : 'are'} lost`,
+  'orphans-deleted': ({ table, files }) =>
+    `${table}: deleted ${formatCount(files, 'file')} that no commit references, left by a run that did not finish`,
   'file-unread': ({ file, slice, reason, mend }) =>
     `not derived: ${file} (${slice}): ${reason}; ${mend === null ? 'restore it from a copy' : `read it again: ${mend}`}`,
   'line-left-out': ({ reason }) => `left out: ${reason}`,
@@ -137,6 +139,7 @@ const moreLines: Handlers<string | undefined> = {
     const next = again ? `again in ${formatSpan(waitSeconds * 1000)}` : 'not sent again';
     return `${pipeline}: ${operation} failed (${what}), ${next}, request id ${requestId ?? 'none'}`;
   },
+  'orphan-deleted': ({ file }) => `deleting ${file}, which no commit references`,
   'input-ended': ({ input }) => `imported ${input}`,
   'files-merged': ({ pipeline, partition, files }) =>
     `${pipeline}: ${formatCount(files, 'slice')} of ${partition} merged`,

@@ -2,7 +2,7 @@ import type { Add } from '../../lake/delta/actions.js';
 import { DeltaTable } from '../../lake/delta/delta-table.js';
 import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Clock } from '../../core/clock.js';
-import { LedgerlakeError } from '../../core/errors.js';
+import { checkLogs, readNewestVersions } from '../../lake/newest-versions.js';
 import {
   orderTransactions,
   payouts,
@@ -158,8 +158,6 @@ export class MainTables {
   readonly #clock: Clock;
   readonly #tables: Readonly<Record<MainTable, DeltaTable>>;
   readonly #freshMs: number;
-  /** Names of the tables that a log was read of. */
-  readonly #begun = new Set<string>();
   #readAt = -Infinity;
   #reading: Promise<void> | undefined;
 
@@ -182,11 +180,13 @@ export class MainTables {
 
   /**
    * `freshMs`: so old may be what is known of the logs, milliseconds. Throws a LedgerlakeError LAKE_STORE, LAKE_LOG where
-   * the lake's logs can't be read
+   * the lake's logs can't be read or lack commits
    */
   static async open(store: Store, clock: Clock, freshMs = usuallyFreshMs(store)): Promise<MainTables> {
     const tables = new MainTables(store, clock, freshMs);
+    const newest = await readNewestVersions(store);
     await tables.refresh();
+    await checkLogs(newest, tables.tables, store);
     return tables;
   }
 
@@ -212,6 +212,7 @@ export class MainTables {
 
   /**
    * Reads what was committed since; who comes meanwhile waits for the same. `atOnce`: however little time has gone by.
+   * Where a log is gone an empty answer would be a wrong one: it fails until the log is back.
    *
    * @throws LedgerlakeError LAKE_STORE, LAKE_LOG where the lake's logs can't be read or a table's is gone
    */
@@ -225,18 +226,8 @@ export class MainTables {
     this.#readAt = now;
   }
 
-  /** Where a log is gone an empty answer would be a wrong one: it fails until the log is back. */
   async #read(): Promise<void> {
     await Promise.all(this.tables.map((table) => table.refresh()));
-    for (const { schema, snapshot } of this.tables) {
-      if (snapshot.version >= 0) this.#begun.add(schema.name);
-      else if (this.#begun.has(schema.name)) {
-        throw new LedgerlakeError(
-          'LAKE_LOG',
-          `expected the log of ${schema.name} in ${this.store.location}, it is gone: put the lake back where it was`,
-        );
-      }
-    }
   }
 
   get tables(): readonly DeltaTable[] {

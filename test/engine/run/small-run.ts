@@ -115,7 +115,7 @@ export async function run(
       openSlices: 4,
     });
     if (failure !== undefined) throw failure as Error;
-    await vacuumLake(lake, lease, clock);
+    await vacuumLake(lake, lease, { clock, emit: () => undefined });
     lease.cleared();
     return summaries.reduce((sum, { requests }) => sum + requests, 0);
   } finally {

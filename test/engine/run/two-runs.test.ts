@@ -2,6 +2,10 @@ import { hostname } from 'node:os';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../../src/core/clock.js';
+import { DeltaTable } from '../../../src/lake/delta/delta-table.js';
+import { openStore } from '../../../src/lake/store/open-store.js';
+import { entries } from '../../../src/sources/finances/model/tables.js';
 import { contents, globbed, truthOf } from '../../lake/lake-truth.js';
 import { childRun } from './child-run.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
@@ -84,6 +88,8 @@ test('a dead run’s lease and leftovers stand in nobody’s way, and are gone a
   const { lake, remove } = await folder();
   const month = join(lake, 'entries', `account=${account}`, 'month=2025-06');
   try {
+    // A run begins a table before it writes its first file.
+    await new DeltaTable(entries, openStore(lake), systemClock).begin();
     await mkdir(month, { recursive: true });
     await mkdir(join(lake, '_runs'));
     await writeFile(join(month, '20250601T000000Z-20250608T000000Z-0123456789abcdef.parquet'), 'half a file');
