@@ -4,10 +4,8 @@ import type { Table } from '../core/columns/table.js';
 import { usageError } from '../core/errors.js';
 import { codeOf } from './store/disk-failure.js';
 import { Lake } from './lake.js';
+import { lookAt } from './look-at.js';
 import { lakeFolder, openStore } from './store/open-store.js';
-
-/** Files that are looked at to tell whether a place without a log is one of ours at all. */
-const mostFiles = 1000;
 
 /**
  * Opens a lake that must be there already, for commands that load nothing: a folder that isn't there, or that holds
@@ -22,17 +20,13 @@ export async function existingLake(location: string, tables: readonly Table[], c
   await refuseWithoutFolder(location);
   const lake = await Lake.open(store, tables, clock);
   if (lake.tables.some(({ snapshot }) => snapshot.version >= 0)) return lake;
-  const names = new Set(tables.map(({ name }) => name));
-  let files = 0;
-  for await (const { path } of store.list('')) {
-    const [first = ''] = path.split('/', 1);
-    // A run that hasn't committed yet has left its lease, pages or files by now.
-    if (first.startsWith('_') || names.has(first)) return lake;
-    if (++files === mostFiles) break;
-  }
-  if (files > 0) throw noLake(location, 'what is there is no lake');
-  if (lakeFolder(location) === undefined) throw missing(location);
-  return lake;
+  const { isEmpty, isBegun, lakeBelow } = await lookAt(
+    store,
+    tables.map(({ name }) => name),
+  );
+  if (isEmpty && lakeFolder(location) === undefined) throw missing(location);
+  if (isEmpty || isBegun) return lake;
+  throw noLake(location, 'what is there is no lake', lakeBelow);
 }
 
 /** @throws LedgerlakeError USAGE where a lake on disk has no folder */
@@ -59,7 +53,8 @@ function missing(location: string): Error {
   );
 }
 
-/** Nothing may be loaded there. */
-function noLake(location: string, found: string): Error {
-  return usageError(`expected a lake at ${location}, ${found}: name another with --lake`);
+/** Nothing may be loaded there. `meant`: a lake that is near. */
+function noLake(location: string, found: string, meant?: string): Error {
+  const advice = meant === undefined ? 'name another with --lake' : `did you mean --lake ${meant}?`;
+  return usageError(`expected a lake at ${location}, ${found}: ${advice}`);
 }

@@ -8,6 +8,7 @@ import { commitTransaction, type TransactionResult } from './transaction/transac
 import { importSpansOf, isDerivedFile, DamagedFile } from './delta/file-tags.js';
 import { describedTables } from './table-descriptions.js';
 import { checkDescribed, checkLogs, noteNewestVersions, readNewestVersions } from './newest-versions.js';
+import { lookAt } from './look-at.js';
 import { importedKey } from './loads/imported-days.js';
 import {
   type Revisions,
@@ -66,7 +67,8 @@ export class Lake {
    * the lake itself describes, `described` where they were read already. `revisions` compares what is read
    * again; without it a refresh replaces what is there, and nothing tells of it.
    *
-   * @throws LedgerlakeError LAKE_STORE where the place can't be read, LAKE_LOG where its log can't
+   * @throws LedgerlakeError LAKE_STORE where the place can't be read, LAKE_LOG where its log can't, USAGE where it is the folder of
+   * a lake's table
    */
   static async open(
     store: Store,
@@ -82,6 +84,7 @@ export class Lake {
     await lake.refresh();
     checkDescribed(newest, lake.#tables, store.location);
     await checkLogs(newest, lake.tables, store);
+    if (lake.tables.every(({ snapshot }) => snapshot.version < 0)) await lookAt(store, [...lake.#tables.keys()]);
     return lake;
   }
 

@@ -8,13 +8,21 @@ import { everyHash } from './maintenance/kept-lake.js';
 import { builtCommand } from './built-command.js';
 import { temporaryFolder } from './lake-run.js';
 
-/** A folder with what a slip of the hand may name: nothing, a file, a folder of other things; and an empty lake. */
+/** A folder with what a slip of the hand may name: nothing, a file, a folder of other things, one of a lake's; and an empty lake. */
 async function places(): Promise<string> {
   const folder = await temporaryFolder();
   await mkdir(join(folder, 'others', 'photos'), { recursive: true });
   await mkdir(join(folder, 'empty'));
   await writeFile(join(folder, 'others', 'photos', 'one.jpg'), 'none of ours');
   await writeFile(join(folder, 'file'), 'none of ours');
+  for (const name of ['one', 'lost']) {
+    const month = join(folder, name, 'lake', 'events', 'account=shop', 'month=2026-03');
+    await mkdir(month, { recursive: true });
+    await writeFile(join(month, '20260301T000000Z-20260308T000000Z-0123456789abcdef.parquet'), '');
+  }
+  const log = join(folder, 'one', 'lake', 'events', '_delta_log');
+  await mkdir(log);
+  await writeFile(join(log, '00000000000000000000.json'), '');
   return folder;
 }
 
@@ -24,6 +32,7 @@ test.each([
   [['sql', 'SELECT count(*) AS n FROM events']],
   [['compact']],
   [['rebuild']],
+  [['rebuild', '--log', '--yes']],
   [['report', '-o', '-']],
   [['serve', '--port', '0']],
   [['forget', '--account', 'shop']],
@@ -41,11 +50,39 @@ test.each([
     refused('missing', `there is none: check --lake, or load one with ${load}`),
     refused('file', 'it is a file: name another with --lake'),
     refused('others', 'what is there is no lake: name another with --lake'),
+    refused('one', 'what is there is no lake: did you mean --lake one/lake?'),
+    refused('one/lake/events', 'it is the folder of a table: did you mean --lake one/lake?'),
+    refused('lost/lake/events/', 'it is the folder of a table: did you mean --lake lost/lake?'),
   ]);
   const empty = await builtCommand([...words, '--lake', 'empty'], { folder });
-  expect(empty.code).toBe(['forget', 'serve'].includes(words[0] ?? '') ? 2 : 0);
+  expect(empty.code).toBe(['forget', 'serve', 'verify'].includes(words[0] ?? '') ? 2 : 0);
   expect(empty.err).not.toContain('expected a lake at');
   expect(await everyHash(folder)).toEqual(before);
+});
+
+test.each([
+  [['backfill', 'financial-events', '--from', '2026-03-01', '--to', '2026-03-08']],
+  [['sync']],
+  [['plan']],
+  [['import', 'file', '--account', 'shop']],
+])('%j loads nothing into the folder of a table', async (words) => {
+  const folder = await places();
+  const before = await everyHash(folder);
+  const { code, err } = await builtCommand([...words, '--lake', 'one/lake/events'], { folder });
+  expect({ code, err }).toEqual({
+    code: 2,
+    err: 'ledgerlake: USAGE: expected a lake at one/lake/events, it is the folder of a table: did you mean --lake one/lake?\n',
+  });
+  expect(await everyHash(folder)).toEqual(before);
+});
+
+test.each([
+  ['.', '..'],
+  ['../events', '..'],
+])('the lake of a table that is named %j is %j', async (lake, meant) => {
+  const folder = join(await places(), 'one', 'lake', 'events');
+  const { err } = await builtCommand(['status', '--lake', lake], { folder });
+  expect(err).toContain(`did you mean --lake ${meant}?`);
 });
 
 describe('a place without a log', () => {

@@ -18,6 +18,7 @@ import { rowsIn } from '../../lake/files/local-parquet.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { defaultLimits, localFile, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
 import { firstDataFile, noteNewestVersions, readNewestVersions } from '../../lake/newest-versions.js';
+import { existingLake, refuseWithoutFolder } from '../../lake/existing-lake.js';
 import { parseImportedKey } from '../../lake/loads/imported-days.js';
 import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
@@ -72,7 +73,7 @@ export interface RebuiltLogs {
  * can't be shown to be loaded isn't loaded any more. Derived tables come out empty. Nothing is deleted: old logs, derived
  * files and files that don't count are moved to a folder.
  *
- * @throws LedgerlakeError USAGE where nobody confirms, STOPPED where the answer is no, LAKE_CONFLICT while another run is at
+ * @throws LedgerlakeError USAGE where there is no lake or nobody confirms, STOPPED where the answer is no, LAKE_CONFLICT while another run is at
  *   work; before anything is changed. Killed at any instant, it can be run again
  */
 export async function rebuildLogs(
@@ -80,12 +81,17 @@ export async function rebuildLogs(
   { clock, signal, print }: Pick<RunContext, 'clock' | 'signal' | 'print'>,
 ): Promise<RebuiltLogs> {
   const store = given ?? openStore(location, { clock });
+  if (given === undefined) await refuseWithoutFolder(location);
   const schemas = [...ownTables, ...(await describedTables(store))];
   const known = [...pipelines, historyFamily, ...customPipelines(schemas)];
   const families = familiesOf(known);
   const unknown = names.find((name) => families.every(({ pipeline }) => pipeline !== name));
   if (unknown !== undefined) throw unknownPipeline(unknown, known);
   const opened = await openTables(store, schemas, clock);
+  // Where there is no lake, that is what is to be said.
+  if (given === undefined && opened.every(({ fault, table }) => fault === undefined && table.snapshot.version < 0)) {
+    await existingLake(location, schemas, clock);
+  }
   const isAnew = ({ fault, schema }: OpenedTable): boolean =>
     names.length === 0
       ? fault !== undefined

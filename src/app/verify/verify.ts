@@ -3,6 +3,7 @@ import type { ReadingContext } from '../context.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { refuseUnheld } from '../configuration/account.js';
 import { existingLake } from '../../lake/existing-lake.js';
+import { usageError } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import type { Column, Rows } from '../../core/text/rows.js';
@@ -42,6 +43,11 @@ export interface VerifyOptions {
 export async function verify(options: VerifyOptions, context: ReadingContext): Promise<0 | 1> {
   const { clock, signal, output, log } = context;
   const lake = await existingLake(options.lake, tables, clock);
+  if (lake.accounts().size === 0) {
+    throw usageError(
+      `expected a lake to verify at ${options.lake}, nothing is loaded there: check --lake, or load it with \`ledgerlake backfill\``,
+    );
+  }
   refuseUnheld(options.account, lake.accounts(), options.lake);
   const certificate = await verifyLake({ lake, account: options.account, clock, signal, log });
   const results = certificate.results();
