@@ -181,6 +181,8 @@ interface RunEvents {
   /** A slice can't be read in the way that was tried. */
   'slice-failed': OfSlice & {
     readonly verdict: 'abort' | 'skip' | 'known' | 'split' | 'shorten' | 'retry';
+    /** `too-large`, `bound-too-late`, `fault` …; null for what isn't a failure of reading. */
+    readonly cause: string | null;
     readonly reason: string;
   };
   /** Another run has loaded it meanwhile: what was read is dropped. */

@@ -12,6 +12,8 @@ type SliceFailureKind =
   | 'window-too-long'
   /** Refused again and again without a reason that is known; a smaller slice may be accepted. */
   | 'invalid'
+  /** A date bound isn't far enough in the past by the API's clock; an earlier part of the slice may be accepted. */
+  | 'bound-too-late'
   /** Throttled for a long time; a request of another slice may get through. */
   | 'throttled'
   /** The API failed on this again and again. */
@@ -66,10 +68,11 @@ export class ReadFailure extends LedgerlakeError {
     return (fatal as readonly string[]).includes(this.kind);
   }
 
-  /** The same failure, of another kind, after other pages, or with a message that goes on. */
-  with({ kind = this.kind, more = '', pages = this.pages }: { kind?: FailureKind; more?: string; pages?: number }) {
+  /** The same failure, of another kind, after other pages, or with sentences before its message that say why. */
+  with({ kind = this.kind, why = '', pages = this.pages }: { kind?: FailureKind; why?: string; pages?: number }) {
     const { code, message, cause, status, details, tries } = this;
-    return new ReadFailure(kind, code, sentences(message, more), { cause, status, details, tries, pages });
+    const known = why === '' ? message : `${why} ${message}`;
+    return new ReadFailure(kind, code, known, { cause, status, details, tries, pages });
   }
 }
 

@@ -48,7 +48,7 @@ export const retryRules: RetryRules = {
   'never-there': retry('unreachable', 2, minute, 1000, 2000),
   invalid: retry('invalid', 3, 20 * minute, 1000, 4000),
   /** The pause lasts until the API's clock accepts the bound, if that isn't later than this. */
-  'bound-too-late': retry('invalid', 5, 10 * minute, 10_000, 2 * minute),
+  'bound-too-late': retry('bound-too-late', 5, 10 * minute, 10_000, 2 * minute),
   /** With another access token; a little later where the API doesn't know that one yet. */
   'access-expired': { ...retry('denied', 3, 10 * minute, 2000, 8000), isImmediate: true },
   /** Once more, with another access token. */

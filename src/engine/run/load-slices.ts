@@ -249,10 +249,15 @@ function settle<Upstream>(error: unknown, open: OpenSlice, pass: Pass<Upstream>,
     const isAlone = verdict === 'known' || verdict === 'unknown';
     if (isAlone || verdict === 'skip') pass.summary.skipped.push({ label: slice.label, reason, isAlone });
     const shown = verdict === 'unknown' ? 'skip' : verdict;
-    pass.emit({ event: 'slice-failed', ...placeOf(slice, pass), verdict: shown, reason });
+    pass.emit({ event: 'slice-failed', ...placeOf(slice, pass), verdict: shown, cause: causeOf(error), reason });
   }
   if (verdict !== 'retry') open.close();
   return verdict;
+}
+
+/** Why reading a slice was given up, as a `ReadFailure` has it; null for any other error. */
+export function causeOf(error: unknown): string | null {
+  return error instanceof LedgerlakeError && 'kind' in error && typeof error.kind === 'string' ? error.kind : null;
 }
 
 /** What has become of a slice that failed. */

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import type { MissingLoads } from '../../lake/transaction/slice-commit.js';
-import { loadSlices, type RunOptions } from './load-slices.js';
+import { causeOf, loadSlices, type RunOptions } from './load-slices.js';
 import { addWarnings, newSummary, pipelineEnded, type PipelineSummary } from './pipeline-summary.js';
 import type { Job, Pipeline } from './pipeline.js';
 
@@ -135,7 +135,7 @@ async function prepared<Upstream>(
     if (signal.aborted || (pipeline.judge?.(error) ?? judge(error)) === 'abort') throw error;
     const reason = messageOf(error);
     summary.skipped.push({ label: place.slice, reason, isAlone: false });
-    emit({ event: 'slice-failed', ...place, verdict: 'skip', reason });
+    emit({ event: 'slice-failed', ...place, verdict: 'skip', cause: causeOf(error), reason });
     return job;
   }
 }

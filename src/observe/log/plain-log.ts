@@ -30,12 +30,46 @@ export function plainLog(
   write: (line: string) => void,
   { verbose = false, least = 'debug', paint = (_level, line) => line }: PlainLogOptions = {},
 ): Emit {
+  const isWritten = (level: Level): boolean => order.indexOf(level) >= order.indexOf(least);
+  const repeats = verbose ? undefined : new Repeats();
   return (event) => {
     const level = levels[event.event];
-    if (order.indexOf(level) < order.indexOf(least)) return;
+    for (const line of event.event === 'run-ended' ? (repeats?.end() ?? []) : []) {
+      if (isWritten('warn')) write(paint('warn', line));
+    }
+    if (!isWritten(level) || repeats?.takes(event) === true) return;
     const line = lineOf(event, verbose);
     if (line !== undefined) write(paint(level, line));
   };
+}
+
+/** Causes that have the same reason for every slice: one line says it. */
+const common: ReadonlySet<string> = new Set(['bound-too-late', 'too-large', 'known']);
+
+/** Failures of slices in a run whose cause was written already: they are counted. */
+class Repeats {
+  /** Slices left open, by cause, beyond the line that was written. */
+  readonly #counts = new Map<string, number>();
+
+  /** Whether an event needs no line of its own. */
+  takes(event: RunEvent): boolean {
+    if (event.event !== 'slice-failed' || event.cause === null || !common.has(event.cause)) return false;
+    const { cause, verdict } = event;
+    const count = this.#counts.get(cause);
+    const isLeft = verdict === 'skip' || verdict === 'known';
+    this.#counts.set(cause, (count ?? 0) + (count !== undefined && isLeft ? 1 : 0));
+    return count !== undefined;
+  }
+
+  /** What there is to say once the run is over, and the next one begins anew. */
+  end(): string[] {
+    const lines = [...this.#counts].flatMap(([cause, count]) => {
+      const slices = `${formatCount(count, 'more slice')} ${count === 1 ? 'is' : 'are'} left open`;
+      return count === 0 ? [] : [`${slices} for the same reason (${cause}): --verbose names each`];
+    });
+    this.#counts.clear();
+    return lines;
+  }
 }
 
 const failureTexts = {

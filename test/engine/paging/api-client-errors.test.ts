@@ -68,7 +68,7 @@ describe('an error of the service', () => {
 
   test.each([
     [401, "Check the account's credentials"],
-    [403, "Check the account's credentials"],
+    [403, 'the application lacks the role Finance and Accounting'],
     [404, 'Check the id that was asked for'],
     [429, 'or at a lower rate'],
     [500, 'try again later'],

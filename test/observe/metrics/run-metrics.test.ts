@@ -25,7 +25,7 @@ const events: readonly RunEvent[] = [
   { event: 'request-sent', ...of, operation, attempt: 2, cause: 'throttled' },
   { event: 'request-answered', ...of, operation, seconds: 0.3, bytes: 1000, requestId: 'r' },
   { event: 'page-read', ...of, results: 100, pagesLeft: 7 },
-  { event: 'slice-failed', ...of, verdict: 'split', reason: 'x' },
+  { event: 'slice-failed', ...of, verdict: 'split', cause: null, reason: 'x' },
   { event: 'slice-committed', ...of, rows: { events: 100, entries: 900 }, files: 2, bytes: 500, left: '' },
   { event: 'watermark-moved', pipeline: of.pipeline, until: '2026-03-20T11:55:00.000Z' },
   { event: 'run-ended', status: 'done', seconds: 1 },

@@ -60,7 +60,7 @@ export async function* groupPages(
     // A page that is refused though those before it came: nothing else about it is different.
     if (!(error instanceof ReadFailure) || error.kind !== 'invalid' || events === 0) throw error;
     if (events >= manyEvents) await v0.largeGroups?.add(group, events);
-    throw error.with({ more: sizeText(events) });
+    throw error.with({ kind: 'too-large', why: sizeText(events) });
   }
 }
 
@@ -70,7 +70,7 @@ function unaskableText(why: string): string {
 
 function sizeText(events: number): string {
   return (
-    `${formatCount(events, 'event')} of the settlement came before: its size is the likely reason, as the service gives none of ` +
+    `Too large, most likely: the service refused to go on after ${formatCount(events, 'event')} of the settlement, and gives none of ` +
     `more than about 15,300 events or 150 pages. ${byDate}`
   );
 }

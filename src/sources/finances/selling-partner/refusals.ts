@@ -1,3 +1,4 @@
+import { formatSpan } from '../../../core/text/amounts.js';
 import type { Verdict } from '../../../engine/run/pipeline.js';
 import { readVerdict, ReadFailure, type FailureKind } from '../../../engine/retry/read-failure.js';
 import { ApiRefusal, type RefusedAnswer, type Cause, excerpt } from '../../../engine/retry/api-refusal.js';
@@ -29,8 +30,12 @@ export function financesRefusal(asked: AskedFor, answer: RefusedAnswer): ApiRefu
   const reason = reasonOf(text);
   const stands = causeOf(asked, answer, reason, text);
   const leastPauseMs = stands === 'bound-too-late' ? untilBoundsAreAccepted(asked, receivedAt) : 0;
-  const message = `${asked.operation} got status ${status}: ${reasonText(reason, text)}. ${remedy(status)}`;
-  return new ApiRefusal({ stands, message, leastPauseMs, advice: adviceFor(stands, leastPauseMs, skewMs) }, answer);
+  const refused = `${asked.operation} got status ${status}: ${reasonText(reason, text)}.`;
+  const message =
+    stands === 'bound-too-late'
+      ? `${tooLateText(leastPauseMs, skewMs)} ${refused}`
+      : `${refused} ${remedy(status, reason)}`;
+  return new ApiRefusal({ stands, message, leastPauseMs, advice: adviceFor(stands) }, answer);
 }
 
 function reasonText(reason: Reason | undefined, text: string): string {
@@ -44,14 +49,19 @@ function reasonText(reason: Reason | undefined, text: string): string {
   return `expected an error as JSON, got: ${found}`;
 }
 
-function remedy(status: number): string {
-  if (status === 401 || status === 403) return "Check the account's credentials and what they give access to.";
+function remedy(status: number, reason: Reason | undefined): string {
+  if (status === 401) return "Check the account's credentials and what they give access to.";
+  if (status === 403) return isExpired(reason) ? "Check the account's credentials." : deniedText;
   if (status === 404) return 'Check the id that was asked for, and the endpoint.';
   if (status === 429) return 'The quota is used up: try again later, or at a lower rate.';
   if (status >= 500) return 'The service has a fault: try again later.';
   if (status >= 400) return 'Check what was asked for; the service answers transient faults like this too.';
   return 'The service does not answer like this: check the endpoint.';
 }
+
+const deniedText =
+  'Usual causes: the application lacks the role Finance and Accounting (or got it after it was authorised), this seller has not ' +
+  "authorised it, or the account's region is not that of the seller's marketplaces (docs/credentials.md).";
 
 /** `{"errors":[{"code","message","details"}]}`, of which the first counts. */
 function reasonOf(text: string): Reason | undefined {
@@ -93,7 +103,11 @@ function causeOf(asked: AskedFor, answer: RefusedAnswer, reason: Reason | undefi
 
 function causeOfDenial({ signedIn }: RefusedAnswer, reason: Reason | undefined): Cause {
   if (!signedIn) return 'denied';
-  return /\bexpired\b/i.test(`${reason?.message ?? ''} ${reason?.details ?? ''}`) ? 'access-expired' : 'access-refused';
+  return isExpired(reason) ? 'access-expired' : 'access-refused';
+}
+
+function isExpired(reason: Reason | undefined): boolean {
+  return /\bexpired\b/i.test(`${reason?.message ?? ''} ${reason?.details ?? ''}`);
 }
 
 const span = 'date range|time range|range|window|span|period|interval';
@@ -140,20 +154,23 @@ function untilBoundsAreAccepted({ bounds, marginMs }: AskedFor, now: number): nu
   return Math.max(0, Math.max(...bounds) + marginMs + clockGrainMs - now);
 }
 
-function adviceFor(stands: Cause, leastPauseMs: number, skewMs: number | undefined): string {
+function adviceFor(stands: Cause): string {
   if (stands === 'access-expired') {
     return (
       'Access tokens that the sign-in has only just issued are refused as well: check that it and the endpoint belong ' +
       "together (region, sandbox), and that the seller's authorization still holds."
     );
   }
-  if (stands !== 'bound-too-late') return '';
-  const skew = skewMs === undefined ? '' : `: the service's clock is ${skewText(skewMs)} of this machine's`;
-  return `The date bounds are accepted in ${Math.ceil(leastPauseMs / 60_000)} minutes at the earliest: check --to, and the clocks${skew}.`;
+  return '';
 }
 
-function skewText(skewMs: number): string {
-  return `${Math.abs(Math.round(skewMs / 1000))} s ${skewMs < 0 ? 'behind' : 'ahead'}`;
+/** The cause of a bound that the service refuses as too late: of all that, its clock is what differs from ours. */
+function tooLateText(leastPauseMs: number, skewMs: number | undefined): string {
+  const accepted = `accepts these dates in ${formatSpan(leastPauseMs)} at the earliest`;
+  if (skewMs === undefined)
+    return `The service ${accepted}: check the clock of this machine, and the end of the range.`;
+  const skew = `${formatSpan(Math.abs(skewMs))} ${skewMs < 0 ? 'behind' : 'ahead of'} this machine's`;
+  return `The service's clock is ${skew}, and it ${accepted}: check the clock of this machine, and the end of the range.`;
 }
 
 /** What may help a slice that would be left open otherwise. */
@@ -161,6 +178,7 @@ const remedies: Partial<Record<FailureKind, Verdict>> = {
   'cursor-expired': 'retry',
   loop: 'split-to-days',
   invalid: 'split-to-days',
+  'bound-too-late': 'split-to-days',
   'window-too-long': 'shorten',
   known: 'known',
   unaskable: 'known',
@@ -170,7 +188,8 @@ const remedies: Partial<Record<FailureKind, Verdict>> = {
 /** What becomes of a slice that fails with this. */
 export function verdictOn(error: unknown): Verdict {
   // Without a single page it may be the window itself that isn't accepted.
-  if (error instanceof ReadFailure && error.kind === 'invalid' && error.pages === 0) return 'shorten';
+  const isWindow = error instanceof ReadFailure && (error.kind === 'invalid' || error.kind === 'bound-too-late');
+  if (isWindow && error.pages === 0) return 'shorten';
   return readVerdict(error, remedies);
 }
 
