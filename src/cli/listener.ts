@@ -5,7 +5,7 @@ import { withCommandsIn } from '../app/command-text.js';
 import type { LogSettings } from '../app/configuration/settings.js';
 import { messageOf, usageError, LedgerlakeError } from '../core/errors.js';
 import { replaceFile } from '../core/io/files.js';
-import type { Level, Emit, RunEvent } from '../core/events/run-event.js';
+import { emittingStop, type Level, type Emit, type RunEvent } from '../core/events/run-event.js';
 import { plainLog, type LogFormat } from '../observe/log/plain-log.js';
 import { isColoured } from '../core/environment.js';
 import { paintIn, paintLevel } from '../observe/live-view/view-lines.js';
@@ -46,15 +46,8 @@ export async function openListener(
     log.emit(event);
     metrics?.emit(event);
   };
-  const stopping = (): void => {
-    emit({ event: 'stopping' });
-  };
   return {
-    emit: (event) => {
-      if (event.event === 'run-started') signal.addEventListener('abort', stopping, { once: true });
-      if (event.event === 'run-ended') signal.removeEventListener('abort', stopping);
-      emit(event);
-    },
+    emit: emittingStop(emit, signal),
     close: async () => {
       await metrics?.close();
       await log.close();

@@ -54,6 +54,7 @@ const codes = {
   STOPPED: { exit: 1, retry: false },
 } as const satisfies Record<string, { exit: 1 | 2; retry: boolean }>;
 
+/** What went wrong, for programs; `docs/errors.md` has what to do. */
 export type ErrorCode = keyof typeof codes;
 
 /**
@@ -62,9 +63,11 @@ export type ErrorCode = keyof typeof codes;
  * `details` holds what only `--verbose` shows; never a secret.
  */
 export class LedgerlakeError extends Error {
+  /** What went wrong, for programs. */
   readonly code: ErrorCode;
   /** HTTP status, where the error stands for one. */
   readonly status: number | undefined;
+  /** What `--verbose` adds: the request and the answer. */
   readonly details: string | undefined;
 
   constructor(code: ErrorCode, message: string, options: { cause?: unknown; status?: number; details?: string } = {}) {

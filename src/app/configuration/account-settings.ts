@@ -94,6 +94,33 @@ export function accountSettings(config: Configuration, environment: Environment,
   };
 }
 
+/** What a program signs in with, in the place of what is set. */
+export interface GivenCredentials {
+  readonly clientId: Secret;
+  readonly clientSecret: Secret;
+  readonly refreshToken: Secret;
+  readonly tokenEndpoint?: string | undefined;
+}
+
+/** @throws LedgerlakeError USAGE for an address that is no token endpoint */
+export function withCredentials(
+  settings: AccountSettings,
+  { tokenEndpoint, ...secrets }: GivenCredentials,
+): AccountSettings {
+  if (tokenEndpoint !== undefined) checkTokenEndpoint('credentials.tokenEndpoint', tokenEndpoint);
+  const placed = (source: Secret): PlacedSecret => ({ place: 'credentials', isSet: true, source });
+  return {
+    ...settings,
+    ...(tokenEndpoint !== undefined && {
+      tokenEndpoint,
+      setByFile: settings.setByFile.filter((key) => key !== 'tokenEndpoint'),
+    }),
+    clientId: placed(secrets.clientId),
+    clientSecret: placed(secrets.clientSecret),
+    refreshToken: placed(secrets.refreshToken),
+  };
+}
+
 function upstreamOf(
   file: { readonly region?: Region | undefined; readonly endpoint?: string | undefined },
   suffixes: readonly string[],

@@ -5,7 +5,14 @@ import { demoAccount, knownHosts, readAccount, readAccountName } from './account
 import { Secret } from '../../engine/auth/secret.js';
 import { isLoopback, isSecure } from '../../engine/http/address.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
-import { accountSettings, accountVariables, variableSuffix, type AccountSettings } from './account-settings.js';
+import {
+  accountSettings,
+  accountVariables,
+  variableSuffix,
+  withCredentials,
+  type AccountSettings,
+  type GivenCredentials,
+} from './account-settings.js';
 import { withoutFile } from './read-configuration.js';
 import type { Configuration } from './configuration.js';
 import { variableOf, type Environment } from '../../core/environment.js';
@@ -30,6 +37,8 @@ export interface AccountOptions {
   readonly sendsRequests?: boolean;
   /** False for a command without `--endpoint`, which no advice names then; left out: true. */
   readonly takesEndpoint?: boolean;
+  /** What a program signs in with; left out: what is set for the account. */
+  readonly credentials?: GivenCredentials | undefined;
 }
 
 /**
@@ -44,7 +53,12 @@ export async function resolveAccount(
   options: AccountOptions,
 ): Promise<ResolvedAccount> {
   const name = accountName(config, environment, options);
-  const settings = name === undefined ? undefined : accountSettings(config, environment, name);
+  const { credentials } = options;
+  if (name === undefined && credentials !== undefined) {
+    throw usageError('expected --account beside credentials: whose are they? Any name of yours will do');
+  }
+  const set = name === undefined ? undefined : accountSettings(config, environment, name);
+  const settings = set && credentials ? withCredentials(set, credentials) : set;
   const endpoint = options.endpoint ?? settings?.endpoint;
   refuseLogin(options.endpoint);
   if (endpoint === undefined && settings !== undefined) refuseWithoutEndpoint(config, settings, options);

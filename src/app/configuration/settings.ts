@@ -7,6 +7,7 @@ import { logFormats, type LogFormat } from '../../observe/log/plain-log.js';
 import { limits } from '../../sources/finances/api-v0/operations.js';
 import { defaultLookBack } from '../sync/look-back.js';
 import type { Configuration, LookBack } from './configuration.js';
+import { readConfiguration } from './read-configuration.js';
 
 /** What runs go by. */
 export interface Settings {
@@ -44,6 +45,14 @@ export interface LogSettings {
 /** Options of the command line by their names (`log-format`), as they were given. */
 type GivenOptions = Readonly<Record<string, string | undefined>>;
 
+/** What says which settings a command has. */
+export interface GivenSettings {
+  readonly texts: GivenOptions;
+  readonly environment: Environment;
+  /** Where `ledgerlake.config.json` is looked for. */
+  readonly workingFolder: string;
+}
+
 type Reader<T> = (name: string, text: string) => T;
 
 /**
@@ -60,6 +69,20 @@ function givenBy(options: GivenOptions, environment: Environment) {
     for (const [place, text] of places) if (text !== undefined) return read(place, text);
     return undefined;
   };
+}
+
+/**
+ * The configuration, and the settings that come of it, of the environment and of what is given.
+ *
+ * @throws LedgerlakeError USAGE for what is wrong in any of them
+ */
+export async function configuredSettings({
+  texts,
+  environment,
+  workingFolder,
+}: GivenSettings): Promise<{ readonly configuration: Configuration; readonly settings: Settings }> {
+  const configuration = await readConfiguration(texts['config'], environment, workingFolder);
+  return { configuration, settings: resolveSettings(texts, environment, configuration) };
 }
 
 /** @throws LedgerlakeError USAGE for a value of the command line or the environment that isn't one */

@@ -5,7 +5,9 @@ import { sqlType } from '../../core/columns/table.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import type { LogColumn } from '../../lake/delta/table-metadata.js';
 import type { CommandPlace } from '../command-text.js';
+import { asKnownMacros } from './as-known.js';
 import { leftOutNote } from './left-out-days.js';
+import { viewStatements } from './transaction-views.js';
 import { fileFault } from './file-fault.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import type { Lake } from '../../lake/lake.js';
@@ -32,6 +34,8 @@ export interface LakeReader {
   readonly lakeFiles: () => Promise<LakeFiles>;
   /** When it was first loaded, in milliseconds since 1970; undefined for an empty one. */
   readonly firstLoad: number | undefined;
+  /** Statements that create macros and further views over the views of the tables. */
+  readonly macros: readonly string[];
   /** As `leftOutNote`, of the files as of then. */
   readonly leftOutNote: (statement: string) => string | undefined;
   /** As `fileFault`. */
@@ -57,13 +61,16 @@ export async function openLakeReader(
   place: CommandPlace = {},
 ): Promise<LakeReader> {
   const lake = await openExistingLake(location, clock, log);
+  const views = sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns })));
+  const firstLoad = firstLoadOf(lake, clock.now());
   return {
-    tables: sqlTables(lake.tables.map(({ schema, columns }) => ({ name: schema.name, columns }))),
+    tables: views,
     lakeFiles: async () => {
       await lake.refresh();
       return lake.committedFiles();
     },
-    firstLoad: firstLoadOf(lake, clock.now()),
+    firstLoad,
+    macros: [...asKnownMacros(firstLoad), ...viewStatements(views)],
     leftOutNote: (statement) => leftOutNote(statement, lake),
     faultOf: (error) => fileFault(error, lake, { ...place, lake: location }),
   };

@@ -23,14 +23,12 @@ export const sqlCommand: CommandDefinition = {
   run: async (given, { clock, signal, log }) => {
     const format = readFormat(given);
     const lake = await readLake(given);
-    const [{ runSql }, { openLakeReader }, { asKnownMacros, knownTooEarly }, { viewStatements }, { historyPath }] =
-      await Promise.all([
-        import('../sql-shell/run-sql.js'),
-        import('../../app/query/lake-files.js'),
-        import('../../app/query/as-known.js'),
-        import('../../app/query/transaction-views.js'),
-        import('../sql-shell/history-file.js'),
-      ]);
+    const [{ runSql }, { openLakeReader }, { knownTooEarly }, { historyPath }] = await Promise.all([
+      import('../sql-shell/run-sql.js'),
+      import('../../app/query/lake-files.js'),
+      import('../../app/query/as-known.js'),
+      import('../sql-shell/history-file.js'),
+    ]);
     const reader = await openLakeReader(lake, clock, log, given.place());
     return runSql({
       query: given.text('QUERY'),
@@ -41,7 +39,6 @@ export const sqlCommand: CommandDefinition = {
         const note = knownTooEarly(statement, reader.firstLoad) ?? reader.leftOutNote(statement);
         return note && withCommandsIn({ ...given.place(), lake }, note);
       },
-      macros: [...asKnownMacros(reader.firstLoad), ...viewStatements(reader.tables)],
       input: process.stdin,
       output: process.stdout,
       errorOutput: process.stderr,

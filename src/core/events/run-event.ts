@@ -384,6 +384,18 @@ export function handled<R, Name extends keyof EventsByName>(
   return handlers[event.event]?.(event);
 }
 
+/** Reports too when a run is told to stop, between its beginning and its end. */
+export function emittingStop(emit: Emit, signal: AbortSignal): Emit {
+  const stopping = (): void => {
+    emit({ event: 'stopping' });
+  };
+  return (event) => {
+    if (event.event === 'run-started') signal.addEventListener('abort', stopping, { once: true });
+    if (event.event === 'run-ended') signal.removeEventListener('abort', stopping);
+    emit(event);
+  };
+}
+
 /** What is said of a file with secrets that others can read. */
 export function exposedText(file: string): string {
   return `${file} holds secrets, and everybody on this machine can read it: chmod 600 it`;

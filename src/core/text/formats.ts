@@ -1,6 +1,6 @@
 import { terminalWidth, writeExact, writeText, type Output } from './sink.js';
 import { tableText, type TableOptions } from './text-table.js';
-import { type Column, type Rows, cellText, type Cell, type Kind, jsonNumber } from './rows.js';
+import { type Column, type Rows, cellText, distinctNames, type Cell, type Kind, jsonNumber } from './rows.js';
 import { printable } from '../printable.js';
 
 /** What `--format` takes; `csv-safe` is for spreadsheets, which take some texts for formulas. */
@@ -117,16 +117,9 @@ export async function* ndjsonText(columns: readonly Column[], chunks: AsyncItera
   for await (const rows of chunks) yield rows.map((row) => `${objectText(columns, keys, row)}\n`).join('');
 }
 
-/** Each column's key with its colon; a name that was there before gets `_1`, `_2` …, so that no value hides another. */
+/** Each column's key with its colon. */
 function keysOf(columns: readonly Column[]): readonly string[] {
-  const names = new Set(columns.map((column) => column.name));
-  const taken = new Set<string>();
-  return columns.map(({ name }) => {
-    let key = name;
-    for (let number = 1; taken.has(key) || (key !== name && names.has(key)); number++) key = `${name}_${number}`;
-    taken.add(key);
-    return `${JSON.stringify(key)}:`;
-  });
+  return distinctNames(columns).map((name) => `${JSON.stringify(name)}:`);
 }
 
 function objectText(columns: readonly Column[], keys: readonly string[], row: readonly Cell[]): string {

@@ -20,6 +20,18 @@ export type Cell = string | number | bigint | boolean | null;
 /** Some rows, each with one cell for every column. */
 export type Rows = readonly (readonly Cell[])[];
 
+/** The names of columns; one that was there before gets `_1`, `_2` …, so that no value hides another. */
+export function distinctNames(columns: readonly Column[]): readonly string[] {
+  const names = new Set(columns.map((column) => column.name));
+  const taken = new Set<string>();
+  return columns.map(({ name }) => {
+    let key = name;
+    for (let number = 1; taken.has(key) || (key !== name && names.has(key)); number++) key = `${name}_${number}`;
+    taken.add(key);
+    return key;
+  });
+}
+
 /** A cell other than null as text. */
 export function cellText(cell: Exclude<Cell, null>): string {
   return Object.is(cell, -0) ? '-0' : String(cell);

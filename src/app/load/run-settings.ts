@@ -1,0 +1,79 @@
+import { pipelines } from '../../../pipelines/all-pipelines.js';
+import type { Clock } from '../../core/clock.js';
+import type { SignIn } from '../../engine/auth/token-request.js';
+import { customPipeline, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
+import { tables } from '../../sources/finances/lake-tables.js';
+import { readOwnAccount } from '../configuration/account.js';
+import { accountName, resolveAccount, type AccountOptions } from '../configuration/resolve-account.js';
+import { unknownPipeline } from '../configuration/chosen-pipelines.js';
+import { configuredSettings, type GivenSettings, type Settings } from '../configuration/settings.js';
+import { transactionViews } from '../query/transaction-views.js';
+import { historyFamily } from '../reconcile/event-history.js';
+import type { EmbeddedService } from './connections.js';
+
+/** What a run that asks the service is given. */
+export interface GivenRun
+  extends GivenSettings, Pick<AccountOptions, 'sendsRequests' | 'takesEndpoint' | 'credentials'> {
+  /** Pipelines by name; empty where none is named. */
+  readonly pipelines: readonly string[];
+  /** The account in the place of the option's. */
+  readonly account?: string | undefined;
+  /** Loads the made-up seller; asked only by a run that needs it. */
+  readonly startEmbedded: (clock: Clock) => Promise<EmbeddedService>;
+}
+
+/** What a run that asks the service goes by. */
+export interface RunSettings extends Settings {
+  readonly account: string;
+  /** Undefined: the embedded service. */
+  readonly endpoint: string | undefined;
+  readonly signIn: SignIn | undefined;
+  readonly startEmbedded: (clock: Clock) => Promise<EmbeddedService>;
+  /** Files with secrets that everybody on this machine can read. */
+  readonly exposed?: readonly string[] | undefined;
+  /** Custom pipelines, whether or not they are named. */
+  readonly own: readonly CustomPipeline[];
+}
+
+/**
+ * The settings and the account of a run: what is given goes before the environment, that before the configuration.
+ *
+ * @throws LedgerlakeError USAGE for what is wrong in any of them
+ */
+export async function readRunSettings(given: GivenRun): Promise<RunSettings> {
+  const { texts, environment, pipelines: named, startEmbedded, account: asked = texts['account'] } = given;
+  const { configuration, settings } = await configuredSettings(given);
+  const own = settings.pipelineFolder === undefined ? [] : await loadOwn(settings.pipelineFolder);
+  // Before the account: of a mistyped custom pipeline it would be said that its account isn't one of the service's.
+  refuseUnknown(named, own, new Set(configuration.accounts.keys()));
+  if (named.length > 0 && named.every((name) => own.some((pipeline) => pipeline.name === name))) {
+    const account = readOwnAccount(accountName(configuration, environment, { account: asked }));
+    return { ...settings, account, endpoint: undefined, signIn: undefined, startEmbedded, own };
+  }
+  const { sendsRequests = true, takesEndpoint = true, credentials } = given;
+  const { account, endpoint, signIn, exposed } = await resolveAccount(configuration, environment, {
+    account: asked,
+    endpoint: texts['endpoint'],
+    sendsRequests,
+    takesEndpoint,
+    credentials,
+  });
+  return { ...settings, account, endpoint, signIn, exposed, startEmbedded, own };
+}
+
+/** Throws a USAGE error for a name that no pipeline has */
+function refuseUnknown(names: readonly string[], own: readonly CustomPipeline[], accounts: ReadonlySet<string>): void {
+  const known = [...pipelines, ...own];
+  const unknown = names.find((name) => known.every((pipeline) => pipeline.name !== name));
+  if (unknown !== undefined) throw unknownPipeline(unknown, known, accounts);
+}
+
+/** The pipelines that a folder defines. Throws as `loadDefinitions` does. */
+async function loadOwn(folder: string): Promise<readonly CustomPipeline[]> {
+  // Only where there is such a folder: the schema of definitions takes a moment to load.
+  const { loadDefinitions } = await import('../../sources/custom/load-definitions.js');
+  const taken = [...pipelines, historyFamily].map(({ name }) => name);
+  const names = [...tables, ...transactionViews].map(({ name }) => name);
+  const definitions = await loadDefinitions(folder, { pipelines: taken, tables: names });
+  return definitions.map((definition) => customPipeline(definition));
+}

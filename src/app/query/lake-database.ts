@@ -1,0 +1,93 @@
+import type { Cell, Rows } from '../../core/text/rows.js';
+import { createViews, lostFile, type LakeFiles, type LakeTable } from '../../core/duckdb/views.js';
+import type { Database, QueryResult } from '../../core/duckdb/connection.js';
+
+export interface LakeDatabaseOptions {
+  readonly database: Database;
+  readonly tables: readonly LakeTable[];
+  /** The committed files as of now. Asked for again when a query met a file that a commit has replaced since. */
+  readonly lakeFiles: () => Promise<LakeFiles>;
+  /** Of an error over a file of the lake one that says which, and what to do; any other error as it is. */
+  readonly faultOf?: ((error: unknown) => Promise<unknown>) | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Statements that create macros and further views over the views. */
+  readonly macros?: readonly string[];
+}
+
+/** Statements over a lake's views, which are of one version of it until `refresh`. */
+export class LakeDatabase {
+  readonly #options: LakeDatabaseOptions;
+
+  constructor(options: LakeDatabaseOptions) {
+    this.#options = options;
+  }
+
+  /** Makes the views from the lake's newest version, which is returned. */
+  async refresh(signal = this.#options.signal): Promise<LakeFiles> {
+    const { database, tables, lakeFiles, macros = [] } = this.#options;
+    for (let attempt = 1; ; attempt++) {
+      const files = await lakeFiles();
+      try {
+        await createViews(database, tables, files, signal);
+        for (const macro of macros) await database.execute(macro, { signal });
+        return files;
+      } catch (error) {
+        if (attempt === 3 || !lostFile(error)) throw await this.#faultOf(error);
+      }
+    }
+  }
+
+  /**
+   * Runs one statement and hands over what it gives. Throws a LedgerlakeError: SQL with DuckDB's message, or STOPPED; the
+   * reason of `signal` where it aborts.
+   */
+  async run<T>(
+    statement: string,
+    use: (result: QueryResult) => Promise<T>,
+    { signal = this.#options.signal, parameters }: RunOptions = {},
+  ): Promise<T> {
+    try {
+      return await use(await this.#query(statement, { signal, ...(parameters && { parameters }) }));
+    } catch (error) {
+      throw await this.#faultOf(error);
+    }
+  }
+
+  #faultOf(error: unknown): Promise<unknown> {
+    return this.#options.faultOf === undefined ? Promise.resolve(error) : this.#options.faultOf(error);
+  }
+
+  /** Starts a query up to its first rows; where it misses a file until then, once more over the lake's newest version. */
+  async #query(statement: string, options: RunOptions): Promise<QueryResult> {
+    const { database } = this.#options;
+    try {
+      return await started(await database.query(statement, options));
+    } catch (error) {
+      if (!lostFile(error)) throw error;
+      await this.refresh(options.signal);
+      return started(await database.query(statement, options));
+    }
+  }
+}
+
+interface RunOptions {
+  /** In the place of the database's. */
+  readonly signal?: AbortSignal | undefined;
+  /** Values for `$1`, `$2` … of the last statement. */
+  readonly parameters?: readonly Cell[];
+}
+
+/** The result with its first rows already read: most queries have opened all of their files by then. */
+async function started(result: QueryResult): Promise<QueryResult> {
+  const chunks = result.chunks[Symbol.asyncIterator]();
+  const first = await chunks.next();
+  return { ...result, chunks: joined(first, chunks) };
+}
+
+async function* joined(first: IteratorResult<Rows>, rest: AsyncIterator<Rows>): AsyncGenerator<Rows> {
+  try {
+    for (let next = first; next.done !== true; next = await rest.next()) yield next.value;
+  } finally {
+    await rest.return?.();
+  }
+}
