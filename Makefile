@@ -106,7 +106,7 @@ attack: build ## Damage lakes and send hostile input: some minutes
 
 test-all: test test-slow test-s3 test-clients test-browser test-fleet test-package test-nodes test-readers torture attack ## Everything that this machine can run
 
-docs-api: $(INSTALLED) ## Pages on the types that pipelines of one's own are written against, in docs/api
+docs-api: $(INSTALLED) ## Pages on the library and on the types of custom pipelines, in docs/api
 	npm run --silent docs:api
 
 bench: $(INSTALLED) ## Time saved pages to Parquet beside DuckDB and others (SIZE in MB, ROUNDS, LISTS, ONLY)

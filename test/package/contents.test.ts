@@ -19,8 +19,9 @@ test('the package has what it needs and nothing else, and no link of its pages l
   const built = paths.filter((path) => path.startsWith('dist/'));
   // The README and what `init` writes lead there.
   const whole: string[] = [];
-  for (const folder of ['docs', 'deploy']) {
-    whole.push(...(await readdir(folder)).map((name) => `${folder}/${name}`));
+  for (const folder of ['docs', 'deploy', 'examples']) {
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+    whole.push(...entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name)));
   }
   for (const path of whole) expect(paths).toContain(path);
   expect(paths.filter((path) => !built.includes(path) && !whole.includes(path)).toSorted()).toEqual([
@@ -30,7 +31,8 @@ test('the package has what it needs and nothing else, and no link of its pages l
     'ledgerlake.schema.json',
     'package.json',
   ]);
-  expect(built).toEqual(expect.arrayContaining(['dist/src/cli.js', 'dist/src/sources/custom/definition.d.ts']));
+  expect(built).toEqual(expect.arrayContaining(['dist/src/cli.js', 'dist/src/index.js', 'dist/src/index.d.ts']));
+  await expectWholeTypes('dist/src/index.d.ts', paths);
   // Each is the code or the types of a source: no map that leads nowhere, no test.
   for (const path of built) {
     const [, name] = /^dist\/((?:src|pipelines)\/.+?)(?:\.d\.ts|\.js)$/.exec(path) ?? [];
@@ -47,6 +49,16 @@ test('the package has what it needs and nothing else, and no link of its pages l
   expect(links).toBeGreaterThan(20);
   expect(packed.size).toBeLessThan(800_000);
 });
+
+/** Types that import others which are not there are `any` to those who use them. */
+async function expectWholeTypes(path: string, packed: readonly string[]): Promise<void> {
+  const text = await readFile(path, 'utf8');
+  for (const [, target = ''] of text.matchAll(/(?:from|import\()\s*'(\.[^']*)\.js'/g)) {
+    const imported = `${normalize(join(dirname(path), target))}.d.ts`;
+    expect(packed, `what ${path} imports`).toContain(imported);
+    await expectWholeTypes(imported, packed);
+  }
+}
 
 test('`make build` installs the types of all packages, and what else a build needs', async () => {
   const { devDependencies } = JSON.parse(await readFile('package.json', 'utf8')) as {

@@ -1,0 +1,22 @@
+// What a month came to, by currency and kind, with every digit.
+//
+//   node query-month.mjs 2026-01 [LAKE]
+import { openLake } from 'ledgerlake';
+
+const [, , month, path = 'data/lake'] = process.argv;
+
+const lake = await openLake(path);
+try {
+  const { accounts } = await lake.status();
+  for (const { account, lag_seconds: lag } of accounts) console.log(`${account}: ${lag} s behind`);
+
+  // A DECIMAL is its text, so that no digit is lost; a BIGINT is a bigint.
+  const rows = await lake.sql(
+    `SELECT currency, kind, count(*) AS amounts, sum(amount) AS net
+     FROM entries WHERE role = 'net' AND month = $1 GROUP BY ALL ORDER BY ALL`,
+    { parameters: [month] },
+  );
+  for (const { currency, kind, amounts, net } of rows) console.log(`${currency} ${kind}: ${net} in ${amounts} amounts`);
+} finally {
+  await lake.close();
+}

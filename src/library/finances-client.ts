@@ -1,0 +1,125 @@
+import { systemClock } from '../core/clock.js';
+import { LedgerlakeError } from '../core/errors.js';
+import { accountKinds, checkOptions, type AccountOptions, type OptionKinds } from './options.js';
+import type { FinancesPage, FinancesParameters, FinancesResult } from './results.js';
+import { beginWork } from './work.js';
+
+/** An operation that is read page by page: those of Finances v0, those of Finances 2024-06-19, and Transfers 2024-06-01. */
+export type FinancesOperation =
+  | 'ListFinancialEventGroups'
+  | 'ListFinancialEvents'
+  | 'ListFinancialEventsByGroupId'
+  | 'ListFinancialEventsByOrderId'
+  | 'listTransactions'
+  | 'listSummary'
+  | 'listPayouts';
+
+/** How results are read. */
+export interface ReadOptions {
+  /** Stops reading, which throws STOPPED. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Reads both APIs as pipelines do: paced by the quota (one for each operation), with retries, smaller pages where a page is too
+ * large, and the place found again where a token has expired. The level of the quota ends with the client, so have one client an
+ * account.
+ */
+export interface FinancesClient {
+  /** Whose events it reads. */
+  readonly account: string;
+  /**
+   * The pages of a query in order, empty ones too, each asked for when it is wanted.
+   *
+   * @throws LedgerlakeError USAGE for a parameter that the operation does not have; while reading UPSTREAM_STATUS,
+   * UPSTREAM_UNREACHABLE, UPSTREAM_BODY, SIGN_IN_REFUSED, SIGN_IN_UNREACHABLE once no further attempt can help, or STOPPED
+   */
+  pages(
+    operation: FinancesOperation,
+    parameters?: FinancesParameters,
+    options?: ReadOptions,
+  ): AsyncIterable<FinancesPage>;
+  /** The results of the same pages, one by one. */
+  results(
+    operation: FinancesOperation,
+    parameters?: FinancesParameters,
+    options?: ReadOptions,
+  ): AsyncIterable<FinancesResult>;
+  /** Ends the connections, and what is being read. */
+  close(): Promise<void>;
+}
+
+const readKinds: OptionKinds<ReadOptions> = { signal: 'signal' };
+
+/**
+ * Connects to the services of an account, with the settings that a run would have; without an endpoint to the embedded service.
+ *
+ * @throws LedgerlakeError USAGE for what is wrong in the options, the environment or the configuration
+ */
+export async function createFinancesClient(options: AccountOptions = {}): Promise<FinancesClient> {
+  checkOptions('createFinancesClient', options, accountKinds);
+  const [{ connectFinances }, { financesQuery }, { readOptions }] = await Promise.all([
+    import('../sources/finances/connect-finances.js'),
+    import('./finances-queries.js'),
+    import('./read-options.js'),
+  ]);
+  const { account, endpoint, rate, burst, signIn, tokenLifeMinutes, startEmbedded } = await readOptions(options);
+  const closing = new AbortController();
+  const client = beginWork({ signals: [closing.signal], onEvent: options.onEvent });
+  const embedded = endpoint === undefined ? await startEmbedded(systemClock) : undefined;
+  const connection = connectFinances({
+    clock: systemClock,
+    random: Math.random,
+    emit: client.emit,
+    cursorLifeMs: tokenLifeMinutes * 60_000,
+    ...(embedded === undefined
+      ? { endpoint: endpoint ?? '', quota: { rate, burst }, signIn }
+      : { endpoint: embedded.url, quota: undefined }),
+  });
+
+  const pages: FinancesClient['pages'] = (operation, parameters = {}, given = {}) => {
+    checkOptions(operation, given, readKinds);
+    const query = financesQuery(operation, parameters);
+    const slice = Object.entries(parameters)
+      .map(([name, value]) => `${name}=${String(value)}`)
+      .join(' ');
+    return read();
+
+    async function* read(): AsyncGenerator<FinancesPage> {
+      const work = beginWork({ signals: [client.signal, given.signal] });
+      try {
+        work.signal.throwIfAborted();
+        yield* query({
+          upstream: connection.upstream,
+          account,
+          counts: { requests: 0, retries: 0, throttled: 0, pages: 0 },
+          priority: 0,
+          signal: work.signal,
+          committed: () => undefined,
+          emit: (event) => {
+            client.emit({ pipeline: operation, slice, ...event });
+          },
+        });
+      } finally {
+        work.end();
+        client.check();
+      }
+    }
+  };
+  let closed: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    closing.abort(new LedgerlakeError('STOPPED', 'the client was closed'));
+    await connection.close();
+    await embedded?.close();
+  };
+  return {
+    account,
+    pages,
+    results: (operation, parameters, given) => resultsOf(pages(operation, parameters, given)),
+    close: () => (closed ??= close()),
+  };
+}
+
+async function* resultsOf(pages: AsyncIterable<FinancesPage>): AsyncGenerator<FinancesResult> {
+  for await (const { results } of pages) yield* results;
+}

@@ -1,0 +1,97 @@
+import { usageError } from '../core/errors.js';
+import { readInstant } from '../core/numeric/instant.js';
+import { nearestName } from '../core/text/fault-line.js';
+import type { Reading } from '../engine/run/pipeline.js';
+import { JsonNode } from '../sources/custom/json-node.js';
+import * as later from '../sources/finances/api-2024-06-19/operations.js';
+import { eachResult as eachLaterResult } from '../sources/finances/api-2024-06-19/results-page.js';
+import { eachResult } from '../sources/finances/api-v0/finances-page.js';
+import * as v0 from '../sources/finances/api-v0/operations.js';
+import type { FinancesUpstream } from '../sources/finances/connect-finances.js';
+import type { FinancesPage, FinancesParameters, FinancesResult } from './results.js';
+
+/** Reads the pages of a query. */
+export type ReadPages = (reading: Reading<FinancesUpstream>) => AsyncGenerator<FinancesPage>;
+
+/**
+ * The query of an operation of either API.
+ *
+ * @throws LedgerlakeError USAGE for an operation that there is not, a parameter that it does not have, and a value that is none
+ */
+export function financesQuery(operation: string, given: FinancesParameters): ReadPages {
+  if (isV0(operation)) {
+    const { range, pathParameter }: v0.Operation = v0.operations[operation];
+    const parameters = readParameters(operation, given, range, pathParameter === undefined ? [] : [pathParameter.name]);
+    return (reading) => v0Pages(reading.upstream.v0.pages({ operation, parameters }, reading));
+  }
+  if (isLater(operation)) {
+    const { range, relatedIdentifiers, filters }: later.Operation = later.operations[operation];
+    const { relatedIdentifierName, relatedIdentifierValue } = later.parameters;
+    const related = relatedIdentifiers.length === 0 ? [] : [relatedIdentifierName, relatedIdentifierValue];
+    const parameters = readParameters(operation, given, range, [...related, ...filters]);
+    return (reading) => laterPages(reading.upstream.transactions.pages({ operation, parameters }, reading));
+  }
+  throw unknown('an operation', operation, [...Object.keys(v0.operations), ...Object.keys(later.operations)]);
+}
+
+function isV0(operation: string): operation is v0.OperationName {
+  return Object.hasOwn(v0.operations, operation);
+}
+
+function isLater(operation: string): operation is later.OperationName {
+  return Object.hasOwn(later.operations, operation);
+}
+
+/** Parameters as queries have them: dates in milliseconds since 1970. */
+function readParameters(
+  operation: string,
+  given: FinancesParameters,
+  range: { readonly after: string; readonly before: string } | undefined,
+  others: readonly string[],
+): Readonly<Record<string, string | number>> {
+  const dates = range === undefined ? [] : [range.after, range.before];
+  const read: Record<string, string | number> = {};
+  for (const [name, value] of Object.entries(given)) {
+    if (![...dates, ...others].includes(name)) {
+      throw unknown(`a parameter of ${operation}`, name, [...dates, ...others]);
+    }
+    if (value !== undefined) read[name] = dates.includes(name) ? instantOf(name, value) : textOf(name, value);
+  }
+  return read;
+}
+
+function instantOf(name: string, value: unknown): number {
+  if (value instanceof Date && !Number.isNaN(value.getTime())) return value.getTime();
+  const micros = typeof value === 'string' ? readInstant(value) : undefined;
+  if (micros !== undefined) return Number(micros / 1000n);
+  throw usageError(
+    `expected ${name} to be a Date, or an ISO 8601 date or instant such as 2025-01-31T06:00:00Z, got ${JSON.stringify(String(value))}`,
+  );
+}
+
+function textOf(name: string, value: unknown): string {
+  if (typeof value === 'string' && value !== '') return value;
+  throw usageError(`expected ${name} to be a text that is not empty, got ${JSON.stringify(String(value))}`);
+}
+
+function unknown(expected: string, got: string, names: readonly string[]): Error {
+  const nearest = nearestName(got, names);
+  const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`;
+  return usageError(`expected ${expected} (${names.join(', ')}), got ${JSON.stringify(got)}${hint}`);
+}
+
+async function* v0Pages(pages: ReturnType<FinancesUpstream['v0']['pages']>): AsyncGenerator<FinancesPage> {
+  for await (const page of pages) {
+    const results: FinancesResult[] = [];
+    eachResult(page, (list, node) => results.push({ list, json: new JsonNode(page.tape, node) }));
+    yield { body: page.tape.bytes, results };
+  }
+}
+
+async function* laterPages(pages: ReturnType<FinancesUpstream['transactions']['pages']>): AsyncGenerator<FinancesPage> {
+  for await (const page of pages) {
+    const results: FinancesResult[] = [];
+    eachLaterResult(page, (node) => results.push({ list: '', json: new JsonNode(page.tape, node) }));
+    yield { body: page.tape.bytes, results };
+  }
+}

@@ -1,0 +1,75 @@
+import { LedgerlakeError } from '../core/errors.js';
+import type { Emit, RunEvent } from '../core/events/run-event.js';
+
+/** Something at work that can be stopped. */
+export interface Work {
+  /** Aborts with why it is stopped. */
+  readonly signal: AbortSignal;
+  /** Hands events to the listener; never throws. */
+  readonly emit: Emit;
+  /** Throws what the listener has thrown, if it has. */
+  check(): void;
+  /** Leaves the caller's signals as they were. */
+  end(): void;
+}
+
+interface WorkOptions {
+  /** Each of them stops it. */
+  readonly signals: readonly (AbortSignal | undefined)[];
+  readonly onEvent?: ((event: RunEvent) => void) | undefined;
+  /** What STOPPED says beside why. */
+  readonly advice?: string;
+}
+
+/** Begins something that is stopped by signals, with STOPPED as by Ctrl-C, and by what its listener throws. */
+export function beginWork({ signals, onEvent, advice = '' }: WorkOptions): Work {
+  const stopping = new AbortController();
+  const thrown: Error[] = [];
+  const watched = signals.filter((signal) => signal !== undefined);
+  const stop = (): void => {
+    const cause: unknown = watched.find((signal) => signal.aborted)?.reason;
+    const message = `stopped by its AbortSignal${advice}`;
+    stopping.abort(cause instanceof LedgerlakeError ? cause : new LedgerlakeError('STOPPED', message, { cause }));
+  };
+  for (const signal of watched) signal.addEventListener('abort', stop, { once: true });
+  if (watched.some((signal) => signal.aborted)) stop();
+  return {
+    signal: stopping.signal,
+    emit: (event) => {
+      if (thrown.length > 0) return;
+      try {
+        onEvent?.(event);
+      } catch (error) {
+        const failure = error instanceof Error ? error : new Error(String(error));
+        thrown.push(failure);
+        stopping.abort(failure);
+      }
+    },
+    check: () => {
+      if (thrown[0] !== undefined) throw thrown[0];
+    },
+    end: () => {
+      for (const signal of watched) signal.removeEventListener('abort', stop);
+    },
+  };
+}
+
+/**
+ * Works until it is done or stopped.
+ *
+ * @throws what the listener throws; what `use` throws
+ */
+export async function working<T>(options: WorkOptions, use: (work: Work) => Promise<T>): Promise<T> {
+  const work = beginWork(options);
+  try {
+    work.signal.throwIfAborted();
+    const result = await use(work);
+    work.check();
+    return result;
+  } catch (error) {
+    work.check();
+    throw error;
+  } finally {
+    work.end();
+  }
+}
