@@ -4,12 +4,12 @@ import { checkedSource } from '../../lake/files/checked-file.js';
 import type { Family } from '../../core/columns/table.js';
 import { ownFiles, type Workspace } from '../../lake/files/workspace.js';
 import { storedDays, type ImportTarget } from './imported-day-files.js';
-import { DistinctIds, IdLog, idWords, storedIds, wordsOf, type IdList } from './stored-ids.js';
+import { DistinctIds, IdLog, idWords, storedIds, type IdList } from './stored-ids.js';
 
 /** The events of a chunk of an input, in order of receipt. */
 export interface ChunkEvents {
-  /** Without the numbers that tell equal events apart. */
-  readonly ids: readonly string[];
+  /** Of their ids without the numbers that tell equal events apart, as `idWords` an event. */
+  readonly words: Int32Array;
   /** The start of each one's day. */
   readonly days: Float64Array;
   /** Whether an event has a date: whether the lake holds one that has none shows once its input is read to the end. */
@@ -21,9 +21,9 @@ export interface ChunkEvents {
 /** Which events of a chunk are new to the lake. */
 export interface DedupedEvents {
   /** The how many-th of its kind in the input each one is, from 1; 0 where the lake holds it, or its day isn't open. One without a date is never taken for held. */
-  readonly times: Int32Array;
+  readonly times: Int32Array<ArrayBuffer>;
   /** Its position in its day, behind those that the lake holds. */
-  readonly positions: Int32Array;
+  readonly positions: Int32Array<ArrayBuffer>;
   /** Notes that these are to be committed, as one file. */
   readonly stage: (rows: readonly number[]) => Promise<FileIds>;
 }
@@ -91,16 +91,15 @@ export class DedupIndex {
     for (const [day, position] of this.#before) this.#positions.set(day, position);
   }
 
-  async deduplicate({ ids, days, isDated, isOpen }: ChunkEvents): Promise<DedupedEvents> {
+  async deduplicate({ words, days, isDated, isOpen }: ChunkEvents): Promise<DedupedEvents> {
     const open = new Set([...new Set(days)].filter(isOpen));
     await this.#look([...open]);
-    const words = wordsOf(ids);
     const distinct = new DistinctIds(words);
     const { held, seen } = await this.#counted(distinct, Math.min(...open), Math.max(...open));
-    const times = new Int32Array(ids.length);
-    const positions = new Int32Array(ids.length);
+    const times = new Int32Array(days.length);
+    const positions = new Int32Array(days.length);
     const known: number[] = [];
-    for (let row = 0; row < ids.length; row++) {
+    for (let row = 0; row < days.length; row++) {
       const day = days[row] ?? 0;
       if (!open.has(day)) continue;
       const id = distinct.numbers[row] ?? 0;

@@ -1,31 +1,24 @@
-import { MemoryPiece } from '../../core/columns/memory.js';
-import type { SizedWriter } from '../../core/parquet/thread.js';
 import { monthOf } from '../../core/windows.js';
-import type { Batch } from '../../engine/run/pipeline.js';
-import { dayOf, importedKey } from '../../lake/loads/imported-days.js';
+import type { EncodedFile } from '../../core/parquet/encode-file.js';
 import type { Family } from '../../core/columns/table.js';
+import { dayOf, importedKey } from '../../lake/loads/imported-days.js';
 import type { LocalParquet } from '../../lake/files/local-parquet.js';
 import { metadataOf } from '../../lake/files/new-file.js';
-import { handled, keptFile, type Workspace } from '../../lake/files/workspace.js';
-import { eventBatches } from '../../sources/finances/api-v0/collectors.js';
-import { addPageDirectly } from '../../sources/finances/api-v0/direct-page.js';
-import { eachEvent, type ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
-import { windowSource } from '../../sources/finances/model/slice-rows.js';
-import { numberedId, sharedEventIds } from '../../sources/finances/model/event-ids.js';
-import { Flattener } from '../../sources/finances/model/flatten.js';
-import { SliceRows, type KeepRaw, count, moveWarnings, newWarnings } from '../../sources/finances/model/slice-rows.js';
-import { entries, events } from '../../sources/finances/model/tables.js';
+import { handled, type Workspace } from '../../lake/files/workspace.js';
+import { numberedId } from '../../sources/finances/model/event-ids.js';
+import { count, moveWarnings, newWarnings } from '../../sources/finances/model/slice-rows.js';
+import type { ChosenMonth, EncodedMonth, FlattenedChunk, GroupsBody } from './chunk.js';
+import type { ChunkThreads, ChunkWork } from './chunk-threads.js';
 import type { DedupIndex, FileIds } from './dedup-index.js';
 import { loadedDays, type ImportOptions } from './imported-day-files.js';
-import { datesByPage } from './saved-pages.js';
+import { brokenLine, longestLine, type Line } from './saved-pages.js';
 import { leftOut, UndatedEvents } from './undated-events.js';
 
 /** What rows need on their way into the lake. */
 export interface ImportResources {
   readonly workspace: Workspace;
-  readonly writer: SizedWriter;
+  readonly threads: ChunkThreads;
   readonly dedupIndex: DedupIndex;
-  readonly raws: RawMemory;
 }
 
 /** A month of a chunk as files on the local disk, until the whole input is known to be sound. */
@@ -46,23 +39,48 @@ export interface StagedMonth {
   readonly net: string;
 }
 
-/** The events of some of an input's pages, as many as memory is to hold. */
-interface Chunk {
-  readonly rows: SliceRows;
-  readonly flattener: Flattener;
-  /** Of the pages taken in. */
-  bytes: number;
-  hasDates: boolean;
+/** Hears of an input's lines, in their order. */
+export interface LineListener {
+  /** What people know the input by. */
+  readonly input: string;
+  /** Told of a line that is no body of the service; what it throws ends the input. */
+  readonly broken: (line: number, found: string) => void;
+  /** Takes in a body with groups. */
+  readonly addGroups: (line: number, body: GroupsBody) => void;
+  /** Told of a body with events, or with nothing. */
+  readonly addEventPage: () => void;
 }
 
+/** Lines that are gathered, to be flattened together. */
+interface GatheredLines {
+  readonly bytes: Buffer<ArrayBuffer>;
+  /** Where each line ends. */
+  readonly ends: number[];
+  /** The number of each line in the input. */
+  readonly numbers: number[];
+  /** Of the lines that are too long to be kept. */
+  readonly tooLong: Set<number>;
+}
+
+/** Lines of a chunk: so many of them say little, and what is said of each takes memory. */
+const mostLines = 10_000;
+
+/** A chunk whose days aren't known yet. */
+interface FlatChunk {
+  readonly work: ChunkWork;
+  readonly bytes: number;
+  readonly lastLine: number;
+}
+
+/** Chunks whose days are unknown, as no page so far has a date, are held until they have this many times a chunk's bytes. */
+const mostUndatedChunks = 4;
+
 /**
- * The events of an input on their way to the local disk, in the bytes that they will have in the lake, chunk by chunk. They
- * go the one way that pages of the service go; but nobody knows what they were asked for, so each UTC day is a window of its own.
+ * The events of an input on their way to the local disk, in the bytes that they will have in the lake, chunk by chunk:
+ * chunks are flattened and encoded side by side, and in between deduplicated one after the other.
  */
 export class EventStaging {
   readonly warnings = newWarnings();
-  /** Of the page that is being taken in. */
-  readonly #pageWarnings = newWarnings();
   readonly undated: UndatedEvents;
   /** Events of days that windows were loaded for, by the start of the day. */
   readonly leftOut = new Map<number, number>();
@@ -71,207 +89,222 @@ export class EventStaging {
   readonly #options: ImportOptions;
   readonly #resources: ImportResources;
   readonly #family: Family;
+  readonly #listener: LineListener;
   readonly #isLoaded: (day: number) => boolean;
-  readonly #months: Promise<StagedMonth | undefined>[] = [];
+  readonly #months: Promise<StagedMonth>[] = [];
+  /** Chunks that aren't encoded, or held, yet. */
+  readonly #underWay = new Set<Promise<void>>();
+  /** When the chunk begun last is deduplicated, or held. */
+  #turn: Promise<void> = Promise.resolve();
   #failure: { readonly reason: unknown } | undefined;
-  #chunk: Chunk;
+  #gathered: GatheredLines | undefined;
+  /** Until a page with a date comes. */
+  #held: FlatChunk[] = [];
   /** The latest date of the nearest page that has one, in microseconds since 1970. */
   #latest: bigint | undefined;
 
-  constructor(options: ImportOptions, resources: ImportResources, family: Family) {
+  constructor(options: ImportOptions, resources: ImportResources, family: Family, listener: LineListener) {
     this.#options = options;
     this.#resources = resources;
     this.#family = family;
+    this.#listener = listener;
     this.#isLoaded = loadedDays(options, family);
     this.undated = new UndatedEvents(resources.workspace.fresh());
-    this.#chunk = this.#newChunk();
-  }
-
-  /** Bytes of the pages that memory holds. */
-  get bytes(): number {
-    return this.#chunk.bytes;
-  }
-
-  /** Whether the days of all events in memory are known. */
-  get isPlaceable(): boolean {
-    const { rows, hasDates } = this.#chunk;
-    return rows.events.length === 0 || hasDates || this.#latest !== undefined;
-  }
-
-  /** Takes in a body that is written as the service writes a page of events, and nothing of another: false then. */
-  addDirectly(body: Buffer): boolean {
-    const { rows, flattener } = this.#chunk;
-    const { length } = rows.events;
-    rows.pages++;
-    const isAdded = addPageDirectly(body, rows, flattener);
-    if (isAdded) this.#added(length, body.length);
-    else for (const counts of Object.values(this.#pageWarnings)) counts.clear();
-    return isAdded;
-  }
-
-  /** Throws UPSTREAM_BODY, and takes in nothing then, where the page's events aren't what the model says. */
-  add(page: ScannedPage, bytes: number): void {
-    const { rows, flattener } = this.#chunk;
-    const { length } = rows.events;
-    rows.pages++;
-    eachEvent(page, (list, event) => {
-      flattener.add(page.tape, list, event);
-    });
-    this.#added(length, bytes);
-  }
-
-  /** Notes that a page was taken in. */
-  #added(before: number, bytes: number): void {
-    const { rows } = this.#chunk;
-    moveWarnings(this.#pageWarnings, this.warnings);
-    if (rows.events.length > before) this.#chunk.bytes += bytes;
-    for (let row = before; row < rows.events.length && !this.#chunk.hasDates; row++) {
-      this.#chunk.hasDates = rows.events.postedAt[row] !== undefined;
-    }
   }
 
   /**
-   * Stages what the lake doesn't hold of the events in memory, by month. Comes back once the writer has all of their rows;
-   * throws what a chunk before has failed with.
+   * Takes in the next line, and copies it. Comes back once there is room for more; throws what a line or a chunk before has
+   * failed with.
    */
-  async stage(): Promise<void> {
-    if (this.#failure !== undefined) throw this.#failure.reason;
-    const { rows } = this.#chunk;
-    const { length } = rows.events;
-    const { instants, days } = this.#assignDays();
-    const { contentHashes, eventIds: ids } = sharedEventIds(rows);
-    const isDated = (row: number) => rows.events.postedAt[row] !== undefined;
-    const isOpen = (day: number) => !this.#isLoaded(day);
-    const { times, positions, stage } = await this.#resources.dedupIndex.deduplicate({ ids, days, isDated, isOpen });
-    const eventIds = ids.map((id, row) => numberedId(id, times[row] ?? 1));
-    const noteUndated = (row: number, staged: number): void => {
-      this.undated.add(staged, contentHashes[row] ?? '', eventIds[row] ?? '', days[row] ?? 0, times[row] ?? 0);
-    };
-    const chosen = new Map<number, number[]>();
-    for (let row = 0; row < length; row++) {
-      const day = days[row] ?? 0;
-      if (times[row] === 0) {
-        count(isOpen(day) ? this.known : this.leftOut, day);
-        if (!isDated(row)) noteUndated(row, leftOut);
-        continue;
-      }
-      rows.events.position.set(row, positions[row] ?? 0);
-      const ofDay = chosen.get(day);
-      if (ofDay === undefined) chosen.set(day, [row]);
-      else ofDay.push(row);
+  async add({ number, bytes }: Line): Promise<void> {
+    const length = bytes?.length ?? 0;
+    if (this.#gathered !== undefined && (this.#gathered.ends.at(-1) ?? 0) + length > this.#gathered.bytes.length) {
+      await this.#handOut();
     }
-    const months = new Map<string, number[]>();
-    for (const start of [...chosen.keys()].toSorted((one, other) => one - other)) {
-      const month = monthOf(start);
-      months.set(month, [...(months.get(month) ?? []), start]);
-    }
-    const finished = { rows, ids: { contentHashes, eventIds }, effective: instants };
-    for (const [month, starts] of months) {
-      const ofMonth = starts.flatMap((start) => chosen.get(start) ?? []);
-      const number = this.undated.nextMonth();
-      const undated = ofMonth.filter((row) => !isDated(row));
-      for (const row of undated) noteUndated(row, number);
-      const staged = { month, days: starts, fileIds: await stage(ofMonth), number, undated: undated.length };
-      const { memory } = this.#resources.writer;
-      await this.#write(staged, eventBatches({ events, entries }, finished, month, ofMonth, memory));
-    }
-    await this.undated.flush();
-    this.#chunk = this.#newChunk();
+    const room = Math.max(length, this.#options.limits.chunkBytes);
+    this.#gathered ??= { bytes: this.#resources.threads.room(room), ends: [], numbers: [], tooLong: new Set() };
+    const { bytes: gathered, ends, numbers, tooLong } = this.#gathered;
+    const start = ends.at(-1) ?? 0;
+    if (bytes === undefined) tooLong.add(number);
+    else gathered.set(bytes, start);
+    ends.push(start + length);
+    numbers.push(number);
+    if (numbers.length === mostLines) await this.#handOut();
+  }
+
+  /**
+   * Ends the input. Comes back once all of its events are deduplicated.
+   *
+   * @throws LedgerlakeError BROKEN_LINE where none of its events has a date
+   */
+  async finish(): Promise<void> {
+    await this.#handOut();
+    await this.#turn;
+    if (this.#held.length > 0) throw this.#undatable();
   }
 
   /** The staged months, once they are on the local disk. */
   async months(): Promise<readonly StagedMonth[]> {
-    return (await Promise.all(this.#months)).filter((month) => month !== undefined);
+    return Promise.all(this.#months);
   }
 
+  /** Comes back once nothing is under way any more, and gives up what is held. */
   async settled(): Promise<void> {
-    await Promise.allSettled(this.#months);
+    this.#failure ??= { reason: new Error('given up') };
+    await Promise.allSettled([...this.#underWay, ...this.#months]);
+    for (const { work } of this.#held) work.discard();
+    this.#held = [];
   }
 
-  /** A new chunk: the events of the one before are used no longer. */
-  #newChunk(): Chunk {
-    const { raws } = this.#resources;
-    raws.clear();
-    const rows = new SliceRows(raws.keep);
-    // Which window an event is in shows when all of the chunk is there.
-    rows.begin(windowSource({ start: 0, end: 0 }));
-    return { rows, flattener: new Flattener(rows, this.#pageWarnings), bytes: 0, hasDates: false };
+  /** Hands the gathered lines out to be flattened, as soon as there is room. */
+  async #handOut(): Promise<void> {
+    const lines = this.#gathered;
+    this.#gathered = undefined;
+    if (lines === undefined) return;
+    const { threads } = this.#resources;
+    while (this.#underWay.size >= threads.most) await Promise.race(this.#underWay);
+    if (this.#failure !== undefined) throw this.#failure.reason;
+    const chunk = this.#throughTurn(threads.begin(), lines).catch((reason: unknown) => {
+      this.#failure ??= { reason };
+    });
+    this.#underWay.add(chunk);
+    void chunk.finally(() => this.#underWay.delete(chunk));
   }
 
-  /** Assigns each event its instant, and its day as its window. */
-  #assignDays(): {
-    readonly instants: readonly (bigint | undefined)[];
-    /** Start of the day of each row. */
-    readonly days: Float64Array;
-  } {
-    const { events: received, sources } = this.#chunk.rows;
-    const { length } = received;
-    const dates = {
-      length,
-      page: (row: number) => received.page.get(row),
-      date: (row: number) => received.postedAt[row],
+  /** Comes back once the chunk is encoded, or held. */
+  async #throughTurn(work: ChunkWork, lines: GatheredLines): Promise<void> {
+    const { ends, bytes } = lines;
+    const flattened = handled(work.flatten({ bytes, ends: Int32Array.from(ends) }));
+    const before = this.#turn;
+    let encoded: Promise<unknown> | undefined;
+    const turn = async (): Promise<void> => {
+      try {
+        await before;
+        const chunk = await flattened;
+        this.#reportLines(lines, chunk);
+        if (chunk.events === 0) {
+          work.discard();
+          return;
+        }
+        const lastLine = lines.numbers.at(-1) ?? 0;
+        this.#held.push({ work, bytes: ends.at(-1) ?? 0, lastLine });
+        // What stands before the first page with a date stands at its earliest one.
+        const instant = this.#latest ?? chunk.dates?.first;
+        if (instant !== undefined) encoded = Promise.all(await this.#stageHeld(instant));
+        else if (this.#isOverfull()) throw this.#undatable();
+        this.#latest = chunk.dates?.last ?? this.#latest;
+      } catch (error) {
+        if (!this.#held.some((chunk) => chunk.work === work)) work.discard();
+        throw error;
+      }
     };
-    const { instants, last } = datesByPage(dates, this.#latest);
-    this.#latest = last;
-    const numbers = new Map<number, number>();
-    const days = new Float64Array(length);
-    for (let row = 0; row < length; row++) {
-      const instant = Number((instants[row] ?? 0n) / 1000n);
-      if (received.postedAt[row] !== undefined) this.undated.reach(instant);
-      const { start, end } = dayOf(instant);
-      let number = numbers.get(start);
-      if (number === undefined) numbers.set(start, (number = sources.push(windowSource({ start, end })) - 1));
-      days[row] = start;
-      received.source.set(row, number);
-    }
-    return { instants, days };
+    this.#turn = handled(turn());
+    await this.#turn;
+    await encoded;
   }
 
-  /** Writes a month's batches. They are made when they are asked for, so that one is there at a time, in the writer's memory. */
-  async #write(staged: Omit<StagedMonth, 'events' | 'entries' | 'net'>, batches: Iterable<Batch>): Promise<void> {
-    const { writer, workspace } = this.#resources;
-    const loadKeys = staged.days.map((day) => importedKey(dayOf(day)));
-    const { account } = this.#options;
-    const metadata = metadataOf({ family: this.#family, account, month: staged.month, loadKeys });
-    const files = new Map<string, Promise<LocalParquet>>();
-    let net = '{}';
-    for (const { table, rows, tags } of batches) {
-      files.set(table.name, keptFile(await writer.take(table, rows, metadata), workspace.keep));
-      net = tags['net'] ?? net;
+  /** Reports what a chunk's lines are. */
+  #reportLines({ numbers, tooLong }: GatheredLines, { broken, groups, warnings }: FlattenedChunk): void {
+    const listener = this.#listener;
+    moveWarnings(warnings, this.warnings);
+    for (const [at, line] of numbers.entries()) {
+      const found = tooLong.has(line)
+        ? `expected a response body, found a line of more than ${longestLine / 1024 / 1024} MB`
+        : broken.get(at);
+      const body = groups.get(at);
+      if (found !== undefined) listener.broken(line, found);
+      else if (body !== undefined) listener.addGroups(line, body);
+      else listener.addEventPage();
     }
-    const written = async (): Promise<StagedMonth | undefined> => {
-      const main = await files.get(events.name);
-      const derived = await files.get(entries.name);
-      return main && { ...staged, events: main, entries: derived, net };
+  }
+
+  #isOverfull(): boolean {
+    const bytes = this.#held.reduce((sum, chunk) => sum + chunk.bytes, 0);
+    return bytes > this.#options.limits.chunkBytes * mostUndatedChunks;
+  }
+
+  #undatable(): Error {
+    const found =
+      'expected an event with a date by here, found none: nobody can tell their days; put a page with a date before them';
+    return brokenLine(this.#listener.input, this.#held.at(-1)?.lastLine ?? 0, found);
+  }
+
+  /**
+   * Deduplicates the held chunks, whose events without a date stand at the instant where no page before has one.
+   *
+   * @returns once they are encoded
+   */
+  async #stageHeld(before: bigint): Promise<readonly Promise<unknown>[]> {
+    const encoded: Promise<unknown>[] = [];
+    for (let chunk = this.#held[0]; chunk !== undefined; chunk = this.#held[0]) {
+      const { months } = await this.#stage(chunk.work, before);
+      this.#held.shift();
+      encoded.push(...months);
+    }
+    return encoded;
+  }
+
+  /** Deduplicates a chunk, and hands what is new to be encoded, by month. */
+  async #stage(work: ChunkWork, before: bigint): Promise<{ readonly months: readonly Promise<StagedMonth>[] }> {
+    const { dedupIndex } = this.#resources;
+    const { words, days, undated, reach } = await work.place(before);
+    if (reach !== undefined) for (const instant of [reach.first, reach.last]) this.undated.reach(instant);
+    const isDated = (row: number) => !undated.has(row);
+    const isOpen = (day: number) => !this.#isLoaded(day);
+    const { times, positions, stage } = await dedupIndex.deduplicate({ words, days, isDated, isOpen });
+    const noteUndated = (row: number, staged: number): void => {
+      const event = undated.get(row);
+      if (event === undefined) return;
+      const nth = times[row] ?? 0;
+      this.undated.add(staged, event.contentHash, numberedId(event.eventId, nth || 1), days[row] ?? 0, nth);
     };
-    const month = handled(written());
-    this.#months.push(month);
-    month.catch((reason: unknown) => (this.#failure = { reason }));
+    const chosen = new Map<number, number[]>();
+    for (const [row, day] of days.entries()) {
+      if (times[row] === 0) {
+        count(isOpen(day) ? this.known : this.leftOut, day);
+        noteUndated(row, leftOut);
+        continue;
+      }
+      const ofDay = chosen.get(day);
+      if (ofDay === undefined) chosen.set(day, [row]);
+      else ofDay.push(row);
+    }
+    const starts = new Map<string, number[]>();
+    for (const day of [...chosen.keys()].toSorted((one, other) => one - other)) {
+      const month = monthOf(day);
+      starts.set(month, [...(starts.get(month) ?? []), day]);
+    }
+    const staged: Omit<StagedMonth, 'events' | 'entries' | 'net'>[] = [];
+    const months: ChosenMonth[] = [];
+    for (const [month, ofMonth] of starts) {
+      const rows = ofMonth.flatMap((day) => chosen.get(day) ?? []);
+      const number = this.undated.nextMonth();
+      for (const row of rows) noteUndated(row, number);
+      const { account } = this.#options;
+      const loadKeys = ofMonth.map((day) => importedKey(dayOf(day)));
+      const metadata = metadataOf({ family: this.#family, account, month, loadKeys });
+      months.push({ month, rows: Int32Array.from(rows), metadata });
+      const withoutDate = rows.filter((row) => undated.has(row)).length;
+      staged.push({ month, days: ofMonth, fileIds: await stage(rows), number, undated: withoutDate });
+    }
+    await this.undated.flush();
+    const encoded = handled(work.encode({ times, positions, months }));
+    const files = staged.map((month, at) => handled(this.#keep(month, encoded, at)));
+    this.#months.push(...files);
+    return { months: files };
   }
-}
 
-/** One piece of memory for the events of one chunk after the other, as they were received, so that no page needs to be held. */
-export class RawMemory {
-  readonly #piece: MemoryPiece;
-  /** The piece, as events' bytes are asked for. */
-  #page: Buffer | undefined;
-
-  /** @param size bytes; events beyond it have memory of their own */
-  constructor(size: number) {
-    this.#piece = new MemoryPiece(size);
-  }
-
-  readonly keep: KeepRaw = (page, start, end) => {
-    const bytes = page.subarray(start, end);
-    const from = this.#piece.take(bytes.length);
-    if (from === undefined) return { page: Buffer.from(bytes), start: 0, end: bytes.length };
-    this.#page ??= Buffer.from(this.#piece.buffer);
-    this.#page.set(bytes, from);
-    return { page: this.#page, start: from, end: from + bytes.length };
-  };
-
-  /** Gives the memory out anew: nobody may use what lies in it any more. */
-  clear(): void {
-    this.#piece.clear();
+  async #keep(
+    month: Omit<StagedMonth, 'events' | 'entries' | 'net'>,
+    encoded: Promise<readonly EncodedMonth[]>,
+    at: number,
+  ): Promise<StagedMonth> {
+    const files = (await encoded)[at];
+    if (files === undefined) throw new Error(`expected the files of ${month.month}, got none`);
+    const kept = async ({ bytes, rows, stats }: EncodedFile): Promise<LocalParquet> => {
+      return { path: await this.#resources.workspace.keep(bytes), rows, stats };
+    };
+    const entries = files.entries && (await kept(files.entries));
+    return { ...month, events: await kept(files.events), entries, net: files.net };
   }
 }

@@ -2,20 +2,21 @@ import { financialEventGroups } from '../../../pipelines/financial-event-groups.
 import { financialEvents } from '../../../pipelines/financial-events.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
-import { withWriter } from '../../core/parquet/thread.js';
 import { familiesOf, type Family, type Tabled } from '../../core/columns/table.js';
 import { HeldFiles } from '../../lake/files/month-files.js';
 import { handled, ownFiles, withWorkspace } from '../../lake/files/workspace.js';
-import type { ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
+import { scanPage } from '../../sources/finances/api-v0/finances-page.js';
 import type { GroupRow } from '../../sources/finances/model/group-rows.js';
 import { addEvents } from './add-events.js';
 import { addGroups, GroupList } from './add-groups.js';
+import type { GroupsBody } from './chunk.js';
+import { withChunkThreads } from './chunk-threads.js';
 import { DedupIndex } from './dedup-index.js';
-import { EventStaging, RawMemory, type ImportResources, type StagedMonth } from './event-staging.js';
+import { EventStaging, type ImportResources, type StagedMonth } from './event-staging.js';
 import type { ImportSummaries, ImportSummary } from './import-summary.js';
 import type { ImportOptions } from './imported-day-files.js';
 import type { Input } from './input-bytes.js';
-import { brokenLine, contentOf, savedPages } from './saved-pages.js';
+import { brokenLine, savedLines } from './saved-pages.js';
 import { UndatedDedup } from './undated-events.js';
 
 /** Whose tables saved pages are loaded into. */
@@ -29,9 +30,6 @@ function familyOf(pipeline: Tabled): Family {
   if (family === undefined) throw new Error(`the pipeline ${pipeline.name} has no table`);
   return family;
 }
-
-/** Pages whose days are unknown, as none of them has a date, are kept until this many times a chunk's bytes. */
-const mostUndatedChunks = 4;
 
 /** All of an input: its events on the local disk, or on their way there, its groups in memory. */
 interface ReadInput {
@@ -79,18 +77,17 @@ export async function importInputs(
     emit({ event: 'input-ended', input: input.name, status, reason: isLeftOut ? read.message : null });
   };
   await withWorkspace(limits, lake.store, (shared) =>
-    withWriter(limits.thread, signal, async (writer) => {
-      writer.expect(sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0));
+    withChunkThreads(limits.thread, signal, async (threads) => {
+      threads.expect(sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0));
       const dedupIndex = new DedupIndex(options, eventFamily, shared);
       const failed = new AbortController();
       const reading = { ...options, signal: AbortSignal.any([signal, failed.signal]) };
       const time = { through: clock.now() };
-      const raws = new RawMemory(2 * limits.chunkBytes);
       // While one input's last files are written and committed, the next one is read already.
       let before: Promise<void> = Promise.resolve();
       try {
         for (const input of inputs) {
-          const resources = { workspace: ownFiles(shared), writer, dedupIndex, raws };
+          const resources = { workspace: ownFiles(shared), threads, dedupIndex };
           const read = await readInput(input, reading, resources).catch(async (error: unknown) => {
             if (error instanceof LedgerlakeError && error.code === 'BROKEN_LINE') return error;
             await before;
@@ -115,19 +112,16 @@ export async function importInputs(
 }
 
 /**
- * Reads an input to its end, and stages its rows. Comes back once the writer has all of them.
+ * Reads an input to its end, and stages its rows. Comes back once all of them are deduplicated.
  *
- * @throws LedgerlakeError BROKEN_LINE where the input can't be read so far, what the writer throws, or the signal's reason
+ * @throws LedgerlakeError BROKEN_LINE where the input can't be read so far, what a thread throws, or the signal's reason
  */
 async function readInput(input: Input, options: ImportOptions, resources: ImportResources): Promise<ReadInput> {
-  const { signal, skipBroken, limits, emit } = options;
+  const { signal, skipBroken, emit } = options;
   signal.throwIfAborted();
   resources.dedupIndex.nextInput();
-  const staging = new EventStaging(options, resources, eventFamily);
   const list = new GroupList();
   const counts = { eventPages: 0, groupPages: 0, skipped: 0 };
-  let last = 1;
-  let received = 0;
 
   const broken = (line: number, found: string): void => {
     const whatToDo = 'correct it, or import with --skip-broken, which leaves out such lines alone';
@@ -135,39 +129,27 @@ async function readInput(input: Input, options: ImportOptions, resources: Import
     counts.skipped++;
     emit({ event: 'line-left-out', reason: brokenLine(input.name, line, found).message });
   };
-
-  const addScanned = (page: ScannedPage, line: number, bytes: number): void => {
-    const { hasEvents, hasGroups } = contentOf(page);
+  const addGroups = (line: number, { body, hasEvents }: GroupsBody): void => {
     try {
-      if (hasEvents) staging.add(page, bytes);
-      if (hasGroups) list.add(page, line);
+      list.add(scanPage(body), line);
     } catch (error) {
       if (!(error instanceof LedgerlakeError) || error.code !== 'UPSTREAM_BODY') throw error;
       broken(line, error.message);
       return;
     }
-    if (hasGroups) counts.groupPages++;
-    if (hasEvents || !hasGroups) counts.eventPages++;
+    counts.groupPages++;
+    if (hasEvents) counts.eventPages++;
   };
+  const listener = { input: input.name, broken, addGroups, addEventPage: () => counts.eventPages++ };
+  const staging = new EventStaging(options, resources, eventFamily, listener);
 
+  let received = 0;
   try {
-    const takeIn = (body: Buffer) => staging.addDirectly(body);
-    for await (const { page, line, bytes } of savedPages(withProgress(input, emit), takeIn, broken, signal)) {
-      signal.throwIfAborted();
-      last = line;
-      resources.writer.expect((received += bytes));
-      if (page === undefined) counts.eventPages++;
-      else addScanned(page, line, bytes);
-      if (staging.bytes < limits.chunkBytes) continue;
-      if (staging.isPlaceable) await staging.stage();
-      else if (staging.bytes > limits.chunkBytes * mostUndatedChunks) break;
+    for await (const line of savedLines(withProgress(input, emit), signal)) {
+      resources.threads.expect((received += line.bytes?.length ?? 0));
+      await staging.add(line);
     }
-    if (!staging.isPlaceable) {
-      const found =
-        'expected an event with a date by here, found none: nobody can tell their days; put a page with a date before them';
-      throw brokenLine(input.name, last, found);
-    }
-    await staging.stage();
+    await staging.finish();
     const groups = list.byDay() ?? new Map<number, GroupRow[]>();
     if (groups.size === 0) {
       for (const line of list.lines) {

@@ -1,17 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
-import { scanPage, type ScannedPage } from '../../sources/finances/api-v0/finances-page.js';
-import { excerpt, isHtml } from '../../engine/retry/api-refusal.js';
-import { Tape, kind } from '../../core/json/tape.js';
 import { type Input, inflated } from './input-bytes.js';
-
-/** A saved body: valid until the next one is asked for, and so are its bytes. */
-export interface SavedPage {
-  /** Scanned; undefined where it was taken in as it came. */
-  readonly page: ScannedPage | undefined;
-  readonly line: number;
-  readonly bytes: number;
-}
 
 /** BROKEN_LINE: a line that is no body of the service, by file and number. */
 export function brokenLine(file: string, line: number, found: string): LedgerlakeError {
@@ -19,36 +8,15 @@ export function brokenLine(file: string, line: number, found: string): Ledgerlak
 }
 
 /**
- * The bodies that an input holds, one a line, in order.
+ * The lines of an input that aren't blank, in order.
  *
- * @param takeIn takes in a body as it comes, or leaves it to be scanned
- * @param broken told of a line that is no body of the service; what it throws ends the reading
- * @throws LedgerlakeError BROKEN_LINE where gzip is damaged or cut off: what follows can't be told then
+ * @throws LedgerlakeError BROKEN_LINE where gzip is damaged or cut off: what follows can't be told then; the signal's reason
  */
-export async function* savedPages(
-  input: Input,
-  takeIn: (body: Buffer) => boolean,
-  broken: (line: number, found: string) => void,
-  signal: AbortSignal,
-): AsyncGenerator<SavedPage, void> {
-  const tape = new Tape();
+export async function* savedLines(input: Input, signal: AbortSignal): AsyncGenerator<Line> {
   let last = 0;
-  const chunks = readable(input, () => last + 1, signal);
-  for await (const { number, bytes } of linesOf(chunks)) {
-    last = number;
-    if (bytes === undefined) {
-      broken(number, `expected a response body, found a line of more than ${longestLine / 1024 / 1024} MB`);
-      continue;
-    }
-    let page: ScannedPage | undefined;
-    try {
-      if (!takeIn(bytes)) page = scanPage(bytes, tape);
-    } catch (error) {
-      if (!(error instanceof LedgerlakeError)) throw error;
-      broken(number, isHtml(bytes) ? webPage(bytes) : error.message);
-      continue;
-    }
-    yield { page, line: number, bytes: bytes.length };
+  for await (const line of linesOf(readable(input, () => last + 1, signal))) {
+    last = line.number;
+    yield line;
   }
 }
 
@@ -67,22 +35,6 @@ async function* readable(input: Input, line: () => number, signal: AbortSignal):
     const found = `the gzip file ${what} here or behind it; fetch it again, or save what \`gzip -dc\` still gives`;
     throw brokenLine(input.name, line(), found);
   }
-}
-
-function webPage(bytes: Buffer): string {
-  return `expected a body with a "payload" object, found a web page (HTML): ${excerpt(bytes.toString('utf8', 0, 400))}`;
-}
-
-/** Which operations a body can be an answer of: what it holds tells. One that holds neither is an empty page. */
-export function contentOf({ tape, payload }: ScannedPage): {
-  readonly hasEvents: boolean;
-  readonly hasGroups: boolean;
-} {
-  const has = (name: string): boolean => {
-    const member = tape.member(payload, name);
-    return member !== undefined && tape.kind(member) !== kind.null;
-  };
-  return { hasEvents: has('FinancialEvents'), hasGroups: has('FinancialEventGroupList') };
 }
 
 const newline = 0x0a;
@@ -181,6 +133,8 @@ interface Received {
 interface EffectiveDates {
   /** Microseconds since 1970, by row; undefined only where nothing has a date. */
   readonly instants: readonly (bigint | undefined)[];
+  /** The earliest date of the first page that has one. */
+  readonly first: bigint | undefined;
   /** The latest date of the last page that has one. */
   readonly last: bigint | undefined;
 }
@@ -206,7 +160,8 @@ export function datesByPage(received: Received, before: bigint | undefined): Eff
     if (high === undefined || date > high) latest.set(page, date);
   }
   const instants: (bigint | undefined)[] = [];
-  let nearest = before ?? earliest.values().next().value;
+  const first = earliest.values().next().value;
+  let nearest = before ?? first;
   let last = before;
   for (let row = 0; row < length; row++) {
     const page = received.page(row);
@@ -214,5 +169,5 @@ export function datesByPage(received: Received, before: bigint | undefined): Eff
     instants.push(received.date(row) ?? earliest.get(page) ?? nearest);
     last = latest.get(page) ?? last;
   }
-  return { instants, last };
+  return { instants, first, last };
 }

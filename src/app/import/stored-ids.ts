@@ -9,13 +9,14 @@ export const idWords = 4;
 const idDigits = 32;
 
 /** The words of ids in hex. Throws an Error for another text. */
-export function wordsOf(ids: readonly string[]): Int32Array {
-  const bytes = Buffer.from(new ArrayBuffer(ids.length * idWords * 4));
+export function wordsOf(ids: readonly string[]): Int32Array<ArrayBuffer> {
+  const memory = new ArrayBuffer(ids.length * idWords * 4);
+  const bytes = Buffer.from(memory);
   for (const [row, id] of ids.entries()) {
     const length = id.length === idDigits ? bytes.write(id, row * idWords * 4, 'hex') : 0;
     if (length !== idDigits / 2) throw new Error(`expected an id of ${idDigits} hex digits, found ${id}`);
   }
-  return new Int32Array(bytes.buffer);
+  return new Int32Array(memory);
 }
 
 /**

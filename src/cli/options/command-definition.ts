@@ -147,7 +147,7 @@ const sharedOptions = {
   fleet: { type: 'text', default: 'ledgerlake', about: 'Name of the fleet; several fleets can share a Redis' },
   threads: {
     type: 'text',
-    about: 'Threads at most; a second writes the files, more add nothing [default: one a core]',
+    about: 'Threads that work side by side on a large input [default: one a core]',
   },
   json: { type: 'flag', about: 'Print one JSON object to standard output in the place of text' },
 } as const satisfies Record<string, OptionDefinition>;

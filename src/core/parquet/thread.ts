@@ -1,9 +1,8 @@
-import { Worker } from 'node:worker_threads';
 import { type RecordBatch, RecordBatchStreamWriter } from 'apache-arrow';
 import type { Table } from '../columns/table.js';
-import { LedgerlakeError, messageOf, type ErrorCode } from '../errors.js';
 import { availableParallelism } from 'node:os';
 import { ReusedMemory, type ColumnMemory } from '../columns/memory.js';
+import { WorkerThread } from '../worker-thread.js';
 import { encodeFile, type EncodedFile } from './encode-file.js';
 
 /** A file that is being written, or is written already. */
@@ -37,26 +36,16 @@ const mostUnderWay = 3;
 /** Bytes of the memory that rows go over in, and that is used again; larger ones go in memory of their own. */
 const roomBytes = 16_000_000;
 
-/** Rows lie outside the heap: a thread that needs more than this has gone wrong, and dies alone. */
-export const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 6 };
-
 /** A file to be written: its rows as an Arrow stream, whose memory goes over and comes back. */
 export interface Job {
-  readonly id: number;
   readonly table: Table;
   readonly metadata: ReadonlyMap<string, string>;
   readonly stream: Uint8Array<ArrayBuffer>;
 }
 
-/** What becomes of a job. */
-export type Outcome = { readonly file: EncodedFile } | { readonly message: string; readonly code: ErrorCode };
-
-/** What the thread says of a job, whose stream comes back with it. */
-export type Answer = Pick<Job, 'id' | 'stream'> & Outcome;
-
-interface UnderWay extends TakenRows {
-  readonly resolve: (file: EncodedFile) => void;
-  readonly reject: (error: unknown) => void;
+/** What the thread says of a job. */
+export interface JobAnswer extends Pick<Job, 'stream'> {
+  readonly file: EncodedFile;
 }
 
 export interface ThreadOptions {
@@ -68,107 +57,45 @@ export interface ThreadOptions {
 
 const ownScript = new URL('./thread-main.js', import.meta.url);
 
-/**
- * A thread that writes files while its owner makes the rows of the next ones. If it dies,
- * whatever of, every file that isn't there yet fails with ENCODER. It starts with the first rows.
- */
+/** A thread that writes files while its owner makes the rows of the next ones. */
 export class ParquetThread implements ParquetWriter {
-  readonly #script: URL;
-  readonly #signal: AbortSignal;
-  readonly #underWay = new Map<number, UnderWay>();
-  #worker: Worker | undefined;
+  readonly #thread: WorkerThread<Job, JobAnswer>;
+  readonly #underWay = new Set<Promise<EncodedFile>>();
   readonly #rooms: ArrayBuffer[] = [];
-  #jobs = 0;
-  #ended: { readonly reason: unknown } | undefined;
 
   constructor({ signal, script = ownScript }: ThreadOptions) {
-    this.#script = script;
-    this.#signal = signal;
-    signal.addEventListener('abort', this.#stop);
+    this.#thread = new WorkerThread(script, signal);
   }
 
   async take(table: Table, rows: RecordBatch, metadata: ReadonlyMap<string, string>): Promise<TakenRows> {
     while (this.#underWay.size >= mostUnderWay) {
-      const [first] = this.#underWay.values();
-      await first?.file.catch(() => undefined);
+      const [first] = this.#underWay;
+      await first?.catch(() => undefined);
     }
-    if (this.#ended !== undefined) throw this.#ended.reason;
-    if (this.#worker === undefined) this.#start();
-    const id = this.#jobs++;
-    const job = underWay();
-    this.#underWay.set(id, job);
-    const stream = await arrowStream(rows, (bytes) => this.#room(bytes));
-    const message: Job = { id, table, metadata, stream };
-    this.#worker?.postMessage(message, [stream.buffer]);
-    return job;
+    this.#thread.throwIfEnded();
+    // From here on it is under way: the next call finds it so.
+    const sent = arrowStream(rows, (bytes) => this.#room(bytes));
+    const file = sent.then((stream) => this.#encoded({ table, metadata, stream }));
+    this.#underWay.add(file);
+    const done = (): void => void this.#underWay.delete(file);
+    file.then(done, done);
+    await sent;
+    return { file };
   }
 
-  async close(): Promise<void> {
-    this.#signal.removeEventListener('abort', this.#stop);
-    this.#fail(ended('it was closed'));
-    const worker = this.#worker;
-    this.#worker = undefined;
-    await worker?.terminate();
+  close(): Promise<void> {
+    return this.#thread.close();
   }
 
-  #start(): void {
-    const worker = new Worker(this.#script, { resourceLimits });
-    this.#worker = worker;
-    worker.on('message', (answer: Answer) => {
-      this.#answered(answer);
-    });
-    const fail = (error: unknown): void => {
-      this.#fail(ended(messageOf(error)));
-    };
-    worker.on('messageerror', fail);
-    worker.on('error', fail);
-    worker.on('exit', (code) => {
-      if (worker === this.#worker) fail(`exit code ${code}`);
-    });
+  async #encoded(job: Job): Promise<EncodedFile> {
+    const { stream, file } = await this.#thread.ask(job, [job.stream.buffer]);
+    if (stream.buffer.byteLength === roomBytes) this.#rooms.push(stream.buffer);
+    return file;
   }
 
   #room(bytes: number): ArrayBuffer {
     return bytes > roomBytes ? new ArrayBuffer(bytes) : (this.#rooms.pop() ?? new ArrayBuffer(roomBytes));
   }
-
-  #answered(answer: Answer): void {
-    const { buffer } = answer.stream;
-    if (buffer.byteLength === roomBytes) this.#rooms.push(buffer);
-    const job = this.#underWay.get(answer.id);
-    this.#underWay.delete(answer.id);
-    if ('file' in answer) job?.resolve(answer.file);
-    else job?.reject(new LedgerlakeError(answer.code, answer.message));
-  }
-
-  #fail(reason: unknown): void {
-    this.#ended ??= { reason };
-    for (const { reject } of this.#underWay.values()) reject(this.#ended.reason);
-    this.#underWay.clear();
-  }
-
-  readonly #stop = (): void => {
-    this.#fail(this.#signal.reason);
-  };
-}
-
-function underWay(): UnderWay {
-  let settle: Pick<UnderWay, 'resolve' | 'reject'> | undefined;
-  const file = new Promise<EncodedFile>((resolve, reject) => {
-    settle = { resolve, reject };
-  });
-  file.catch(() => undefined);
-  return {
-    file,
-    resolve: (of) => settle?.resolve(of),
-    reject: (error) => settle?.reject(error),
-  };
-}
-
-function ended(why: string): LedgerlakeError {
-  return new LedgerlakeError(
-    'ENCODER',
-    `expected the thread that writes Parquet to go on to the end, it ended (${why}); run the same command again`,
-  );
 }
 
 /**
@@ -202,14 +129,16 @@ export async function arrowStream(
 export interface ThreadLimits {
   /** Bytes of input from which on one is used; Infinity: never. */
   readonly from: number;
+  /** How many work side by side, where they do; left out: two. */
+  readonly threads?: number | undefined;
   /** What it runs, where it isn't the program's own. */
   readonly script?: URL | undefined;
 }
 
-/** Limits for so many threads in all: with one, none of its own writes. */
+/** Limits for so many threads: with one, the caller's does all. */
 export function threadLimitsOf(threads: number): ThreadLimits {
   // Below, a thread gains nothing by the clock and costs half a CPU second: docs/performance.md.
-  return { from: threads > 1 ? 48_000_000 : Infinity };
+  return { from: threads > 1 ? 48_000_000 : Infinity, threads };
 }
 
 /** As many as there are cores. */

@@ -9,7 +9,7 @@ import { clockAt, database, fileHashes, ran, serving, temporaryFolder } from '..
 import { diskStore } from '../../../src/lake/store/disk.js';
 import { readLastRun, writeLastRun } from '../../../src/lake/upkeep/last-run.js';
 import { copied } from '../../lake/s3-run.js';
-import { builtThread } from '../../core/parquet/built-thread.js';
+import { builtChunkThread } from '../../core/parquet/built-thread.js';
 import { servedBucket } from '../../s3-server/served-bucket.js';
 import { runningClock } from '../../running-clock.js';
 import { found, verified } from '../verify/verified.js';
@@ -22,7 +22,7 @@ test('an import into a lake on S3 writes what one on disk gets', async () => {
   await servedBucket();
   const url = await serving({ ledger: createSeller({ seed: 7, events: 3000, profile: 'edge-cases' }, clock), clock });
   const file = await fileOf(await fetchedBodies(url, '/finances/v0/financialEvents', days));
-  const limits = { ...importLimits, chunkBytes: 300_000, thread: { from: 0, script: builtThread } };
+  const limits = { ...importLimits, chunkBytes: 300_000, thread: { from: 0, script: builtChunkThread } };
   const onDisk = await temporaryFolder();
   await imported({ root: onDisk, clock }, [file], { limits });
   const location = 's3://bucket/lakes/demo';

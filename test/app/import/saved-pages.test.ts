@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { savedPages, linesOf } from '../../../src/app/import/saved-pages.js';
+import { savedLines, linesOf } from '../../../src/app/import/saved-pages.js';
 import fc from 'fast-check';
 
 test('blank lines without an end are stopped between two pieces', async () => {
@@ -12,12 +12,7 @@ test('blank lines without an end are stopped between two pieces', async () => {
       for (; pieces < 1000; pieces++) yield await Promise.resolve(blank);
     },
   };
-  const reading = savedPages(
-    input,
-    () => false,
-    () => undefined,
-    stop.signal,
-  ).next();
+  const reading = savedLines(input, stop.signal).next();
   setImmediate(() => {
     stop.abort(new Error('stopped'));
   });

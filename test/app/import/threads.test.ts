@@ -4,7 +4,7 @@ import { importLimits } from '../../../src/app/import/imported-day-files.js';
 import { threadLimitsOf } from '../../../src/core/parquet/thread.js';
 import { builtCommand } from '../built-command.js';
 import { clockAt, database, fileHashes, temporaryFolder } from '../lake-run.js';
-import { builtThread, scripted } from '../../core/parquet/built-thread.js';
+import { builtChunkThread, scripted } from '../../core/parquet/built-thread.js';
 import { shipment } from '../sync/made-up-shop.js';
 import { found, verified } from '../verify/verified.js';
 import { eventsBody, fileOf, imported, value } from './imported.js';
@@ -42,7 +42,7 @@ test('an import writes the same files with a thread and without, in parts and da
   const file = await fileOf(pages(40));
   const inline = { limits: { ...importLimits, chunkBytes: 30_000, thread: { from: Infinity } } };
   const first = await imported(one, [file], inline);
-  const second = await imported(two, [file], threaded(builtThread));
+  const second = await imported(two, [file], threaded(builtChunkThread));
   expect(first.summary.pipelines['financial-events']).toMatchObject({ events: 800 });
   const files = await fileHashes(one.root);
   expect(files.size).toBeGreaterThan(10);
@@ -57,11 +57,7 @@ test('an import writes the same files with a thread and without, in parts and da
 
 test.each([
   ['dies', "if (job.id === 1) throw new Error('out of luck');", /out of luck/],
-  [
-    'refuses a file',
-    "parentPort.postMessage({ id: job.id, stream: job.stream, message: 'no room', code: 'ENCODER' })",
-    /no room/,
-  ],
+  ['refuses a file', "parentPort.postMessage({ id: job.id, message: 'no room', code: 'ENCODER' })", /no room/],
 ])('an import whose thread %s ends with one error, and nothing of it in the lake', async (_, script, message) => {
   const lake = await emptyLake();
   const { failure } = await imported(lake, [await fileOf(pages(40))], threaded(scripted(script)));
@@ -69,7 +65,7 @@ test.each([
   expect(String(failure)).toMatch(message);
   expect(await parquetFiles(lake.root)).toEqual([]);
   // The same command goes on.
-  await imported(lake, [await fileOf(pages(40))], threaded(builtThread));
+  await imported(lake, [await fileOf(pages(40))], threaded(builtChunkThread));
   expect(found(await verified(lake))).toEqual([]);
 });
 
@@ -87,7 +83,11 @@ test('a signal in the middle ends an import whose thread is stuck', async () => 
 test('a broken line behind rows that are being written leaves nothing of its file', async () => {
   const lake = await emptyLake();
   const broken = await fileOf([...pages(40), '{"payload":'], 'broken.ndjson');
-  const { failure } = await imported(lake, [broken, await fileOf(pages(4), 'sound.ndjson')], threaded(builtThread));
+  const { failure } = await imported(
+    lake,
+    [broken, await fileOf(pages(4), 'sound.ndjson')],
+    threaded(builtChunkThread),
+  );
   expect(failure).toMatchObject({ code: 'BROKEN_LINE' });
   expect(await value(await database(lake.root, clock), 'SELECT count(*) FROM events')).toBe('80');
 });
@@ -100,7 +100,7 @@ test('a page of 10 MB and an event of 5 MB come through a thread', async () => {
   const bodies = [large, eventsBody([{ list: 'ShipmentEventList', json: long }]), ...pages(4)];
   const lake = await emptyLake();
   await imported(lake, [await fileOf(bodies)], {
-    limits: { ...importLimits, thread: { from: 0, script: builtThread } },
+    limits: { ...importLimits, thread: { from: 0, script: builtChunkThread } },
   });
   const opened = await database(lake.root, clock);
   expect(await value(opened, 'SELECT count(*) FROM events')).toBe(String(count + 1 + 80));

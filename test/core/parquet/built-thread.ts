@@ -1,8 +1,16 @@
 import { existsSync } from 'node:fs';
 
-/** What the program's own thread runs: threads run JavaScript alone. */
-export const builtThread = new URL('../../../dist/src/core/parquet/thread-main.js', import.meta.url);
-if (!existsSync(builtThread)) throw new Error(`expected ${builtThread.href}: run \`npm run build\` first`);
+/** What the program's own thread that writes Parquet runs: threads run JavaScript alone. */
+export const builtThread = built('core/parquet/thread-main.js');
+
+/** What the program's own threads run that take chunks of an import. */
+export const builtChunkThread = built('app/import/chunk-thread-main.js');
+
+function built(file: string): URL {
+  const script = new URL(`../../../dist/src/${file}`, import.meta.url);
+  if (!existsSync(script)) throw new Error(`expected ${script.href}: run \`npm run build\` first`);
+  return script;
+}
 
 /** A thread that does something else with what it is given. */
 export function scripted(javascript: string): URL {

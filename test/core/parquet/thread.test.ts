@@ -103,7 +103,9 @@ test('a signal ends the wait for a thread that never answers, with its reason', 
 
 test('more than three files are never under way', async () => {
   const silent = thread(
-    scripted("if (job.id === 0) parentPort.postMessage({ id: 0, stream: job.stream, message: 'no', code: 'ENCODER' })"),
+    scripted(
+      "if (job.id === 0) parentPort.postMessage({ id: 0, stream: job.question.stream, message: 'no', code: 'ENCODER' })",
+    ),
   );
   const order: string[] = [];
   const takes = [];

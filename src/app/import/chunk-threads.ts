@@ -1,0 +1,160 @@
+import type { ThreadLimits } from '../../core/parquet/thread.js';
+import { WorkerThread } from '../../core/worker-thread.js';
+import {
+  Chunk,
+  type ChosenEvents,
+  type ChunkLines,
+  type EncodedMonth,
+  type FlattenedChunk,
+  type PlacedChunk,
+} from './chunk.js';
+
+/** A call of a chunk's, by its number. */
+export type ChunkCall = { readonly chunk: number } & (
+  | { readonly call: 'flatten'; readonly lines: ChunkLines }
+  | { readonly call: 'place'; readonly before: bigint | undefined }
+  | { readonly call: 'encode'; readonly chosen: ChosenEvents }
+  | { readonly call: 'discard' }
+);
+
+/** What comes back of a chunk, with the memory of its lines. */
+export interface EncodedChunk {
+  readonly months: readonly EncodedMonth[];
+  readonly room: ArrayBuffer;
+}
+
+/** A chunk, on whatever thread: its calls in the order that they stand in, or `discard` in place of what is left of them. */
+export interface ChunkWork {
+  /** The bytes are the chunk's until it is encoded. */
+  flatten(lines: ChunkLines): Promise<FlattenedChunk>;
+  place(before: bigint | undefined): Promise<PlacedChunk>;
+  encode(chosen: ChosenEvents): Promise<readonly EncodedMonth[]>;
+  /** Gives up the chunk. Never throws. */
+  discard(): void;
+}
+
+const ownScript = new URL('./chunk-thread-main.js', import.meta.url);
+
+/** Chunks that a thread has at once: it works on one while the other is waited for, or handed over. */
+const mostOfThread = 2;
+
+/** Chunks on their caller's thread as long as the input is small, and on threads of their own from then on. */
+export class ChunkThreads {
+  readonly #limits: ThreadLimits;
+  readonly #signal: AbortSignal;
+  readonly #threads: { readonly thread: WorkerThread<ChunkCall, unknown>; chunks: number }[] = [];
+  /** Memory of chunks that are encoded. */
+  readonly #rooms: ArrayBuffer[] = [];
+  #isThreaded = false;
+  #begun = 0;
+
+  constructor(limits: ThreadLimits, signal: AbortSignal) {
+    this.#limits = limits;
+    this.#signal = signal;
+  }
+
+  /** Tells how many bytes the input has at least, as soon as that is known. */
+  expect(bytes: number): void {
+    this.#isThreaded ||= bytes >= this.#limits.from;
+  }
+
+  /** Chunks that may be under way at once. */
+  get most(): number {
+    return this.#isThreaded ? mostOfThread * this.#mostThreads : 1;
+  }
+
+  /** Memory for a chunk's lines. It is used again: what comes and goes by the megabyte leaves holes behind in the C library's heap. */
+  room(bytes: number): Buffer<ArrayBuffer> {
+    const last = this.#rooms.pop();
+    return Buffer.from(last?.byteLength === bytes ? last : new ArrayBuffer(bytes));
+  }
+
+  /** The next chunk, on the thread that has the fewest. */
+  begin(): ChunkWork {
+    return this.#isThreaded ? this.#threaded() : new OwnThreadChunk(this.#rooms);
+  }
+
+  get #mostThreads(): number {
+    return this.#limits.threads ?? 2;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#threads.map(({ thread }) => thread.close()));
+  }
+
+  #threaded(): ChunkWork {
+    const chunk = this.#begun++;
+    let least = this.#threads.toSorted((one, other) => one.chunks - other.chunks)[0];
+    if (least === undefined || (least.chunks > 0 && this.#threads.length < this.#mostThreads)) {
+      least = { thread: new WorkerThread(this.#limits.script ?? ownScript, this.#signal), chunks: 0 };
+      this.#threads.push(least);
+    }
+    const on = least;
+    on.chunks++;
+    const ended = (): void => {
+      on.chunks--;
+    };
+    const ask = on.thread.ask.bind(on.thread);
+    return {
+      flatten: (lines) => ask({ chunk, call: 'flatten', lines }, [lines.bytes.buffer]) as Promise<FlattenedChunk>,
+      place: (before) => ask({ chunk, call: 'place', before }) as Promise<PlacedChunk>,
+      encode: (chosen) => {
+        const encoded = ask({ chunk, call: 'encode', chosen }) as Promise<EncodedChunk>;
+        encoded.then(ended, ended);
+        return encoded.then(({ months, room }) => {
+          this.#rooms.push(room);
+          return months;
+        });
+      },
+      discard: () => {
+        ask({ chunk, call: 'discard' }).then(ended, ended);
+      },
+    };
+  }
+}
+
+/** A chunk on the thread of its caller. */
+class OwnThreadChunk implements ChunkWork {
+  readonly #chunk = new Chunk();
+  readonly #rooms: ArrayBuffer[];
+  #room = new ArrayBuffer(0);
+
+  /** @param rooms where its memory goes in the end */
+  constructor(rooms: ArrayBuffer[]) {
+    this.#rooms = rooms;
+  }
+
+  // What they throw is a rejection, as it is of another thread.
+  flatten(lines: ChunkLines): Promise<FlattenedChunk> {
+    this.#room = lines.bytes.buffer;
+    return Promise.resolve().then(() => this.#chunk.flatten(lines));
+  }
+
+  place(before: bigint | undefined): Promise<PlacedChunk> {
+    return Promise.resolve().then(() => this.#chunk.place(before));
+  }
+
+  async encode(chosen: ChosenEvents): Promise<readonly EncodedMonth[]> {
+    const months = await this.#chunk.encode(chosen);
+    this.#rooms.push(this.#room);
+    return months;
+  }
+
+  discard(): void {
+    // Nothing of it is anywhere else.
+  }
+}
+
+/** Uses threads for chunks and ends them. Throws what `use` throws. */
+export async function withChunkThreads<T>(
+  limits: ThreadLimits,
+  signal: AbortSignal,
+  use: (threads: ChunkThreads) => Promise<T>,
+): Promise<T> {
+  const threads = new ChunkThreads(limits, signal);
+  try {
+    return await use(threads);
+  } finally {
+    await threads.close();
+  }
+}

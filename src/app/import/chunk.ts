@@ -1,0 +1,248 @@
+import { LedgerlakeError } from '../../core/errors.js';
+import { ReusedMemory } from '../../core/columns/memory.js';
+import { Tape, kind } from '../../core/json/tape.js';
+import { encodeFile, type EncodedFile } from '../../core/parquet/encode-file.js';
+import { excerpt, isHtml } from '../../engine/retry/api-refusal.js';
+import { dayOf } from '../../lake/loads/imported-days.js';
+import { eventBatches } from '../../sources/finances/api-v0/collectors.js';
+import { addPageDirectly } from '../../sources/finances/api-v0/direct-page.js';
+import { eachEvent, scanPage } from '../../sources/finances/api-v0/finances-page.js';
+import { numberedId, sharedEventIds, type EventIds } from '../../sources/finances/model/event-ids.js';
+import { Flattener } from '../../sources/finances/model/flatten.js';
+import {
+  moveWarnings,
+  newWarnings,
+  SliceRows,
+  windowSource,
+  type EventWarnings,
+} from '../../sources/finances/model/slice-rows.js';
+import { entries, events } from '../../sources/finances/model/tables.js';
+import { datesByPage } from './saved-pages.js';
+import { wordsOf } from './stored-ids.js';
+
+/** Some lines of an input, one behind the other. */
+export interface ChunkLines {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Where each line ends and the next one begins. */
+  readonly ends: Int32Array;
+}
+
+/** What the lines of a chunk hold. */
+export interface FlattenedChunk {
+  readonly events: number;
+  /** The earliest date of the first page that has one, and the latest of the last one, in microseconds since 1970. */
+  readonly dates: { readonly first: bigint; readonly last: bigint } | undefined;
+  /** Lines that are no bodies of the service, by their number in the chunk. */
+  readonly broken: ReadonlyMap<number, string>;
+  /** Bodies that hold groups, which aren't read yet, by their number in the chunk. */
+  readonly groups: ReadonlyMap<number, GroupsBody>;
+  readonly warnings: EventWarnings;
+}
+
+export interface GroupsBody {
+  readonly body: Uint8Array<ArrayBuffer>;
+  readonly hasEvents: boolean;
+}
+
+/** The events of a chunk, once their days are known. */
+export interface PlacedChunk {
+  /** Of their ids without the numbers that tell equal events apart, as `idWords` an event. */
+  readonly words: Int32Array<ArrayBuffer>;
+  /** The start of each one's day. */
+  readonly days: Float64Array<ArrayBuffer>;
+  /** Those without a date, by their number in the chunk. */
+  readonly undated: ReadonlyMap<number, UndatedEvent>;
+  /** The earliest and the latest date, in milliseconds since 1970; undefined where there is none. */
+  readonly reach: { readonly first: number; readonly last: number } | undefined;
+}
+
+export interface UndatedEvent {
+  readonly contentHash: string;
+  /** Without the number that tells equal events apart. */
+  readonly eventId: string;
+}
+
+/** What is to be written of a chunk. */
+export interface ChosenEvents {
+  /** The how many-th of its kind in the input each event is, from 1. */
+  readonly times: Int32Array<ArrayBuffer>;
+  /** Its position in its day. */
+  readonly positions: Int32Array<ArrayBuffer>;
+  readonly months: readonly ChosenMonth[];
+}
+
+export interface ChosenMonth {
+  readonly month: string;
+  /** Numbers of its events, day by day. */
+  readonly rows: Int32Array<ArrayBuffer>;
+  /** Of its files. */
+  readonly metadata: ReadonlyMap<string, string>;
+}
+
+/** A month of a chunk as files. */
+export interface EncodedMonth {
+  readonly events: EncodedFile;
+  /** Undefined where no event has an amount. */
+  readonly entries: EncodedFile | undefined;
+  /** Net sums by currency, as the log keeps them. */
+  readonly net: string;
+}
+
+/** More than the columns of a chunk take. */
+const columnBytes = 16_000_000;
+
+/** For the columns of one file after the other. */
+const columnMemory = new ReusedMemory(columnBytes);
+
+/**
+ * The events of some lines of an input on their way to the bytes that they will have in the lake: flattened, then placed in
+ * their days, then encoded. They go the one way that pages of the service go; but nobody knows what they were asked for, so
+ * each UTC day is a window of its own.
+ */
+export class Chunk {
+  readonly #rows = new SliceRows();
+  readonly #tape = new Tape();
+  #instants: readonly (bigint | undefined)[] = [];
+  #ids: EventIds = { contentHashes: [], eventIds: [] };
+
+  /** To be called once. Lines that are no bodies of the service, and those without events, give none. */
+  flatten({ bytes, ends }: ChunkLines): FlattenedChunk {
+    const rows = this.#rows;
+    // Which window an event is in shows when its day is known.
+    rows.begin(windowSource({ start: 0, end: 0 }));
+    const warnings = newWarnings();
+    const pageWarnings = newWarnings();
+    const flattener = new Flattener(rows, pageWarnings);
+    const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    const broken = new Map<number, string>();
+    const groups = new Map<number, GroupsBody>();
+    let start = 0;
+    for (const [line, end] of ends.entries()) {
+      const body = all.subarray(start, end);
+      start = end;
+      rows.pages++;
+      const { mark } = rows;
+      try {
+        const content = this.#addBody(body, flattener);
+        if (content.hasGroups) groups.set(line, { body: Uint8Array.from(body), hasEvents: content.hasEvents });
+        moveWarnings(pageWarnings, warnings);
+      } catch (error) {
+        if (!(error instanceof LedgerlakeError)) throw error;
+        rows.truncate(mark);
+        for (const counts of Object.values(pageWarnings)) counts.clear();
+        broken.set(line, isHtml(body) ? webPage(body) : error.message);
+      }
+    }
+    const { first, last } = this.#dates(undefined);
+    const dates = first === undefined || last === undefined ? undefined : { first, last };
+    return { events: rows.events.length, dates, broken, groups, warnings };
+  }
+
+  /**
+   * Places each event in its day, which is its window, and tells the ids that follow from it.
+   *
+   * @param before the latest date of the nearest page before the chunk that has one, in microseconds since 1970
+   */
+  place(before: bigint | undefined): PlacedChunk {
+    const rows = this.#rows;
+    const { events: received, sources } = rows;
+    const { instants } = this.#dates(before);
+    const numbers = new Map<number, number>();
+    const days = new Float64Array(received.length);
+    let day = { start: NaN, end: NaN };
+    let number = 0;
+    for (let row = 0; row < received.length; row++) {
+      const instant = Number((instants[row] ?? 0n) / 1000n);
+      if (!(instant >= day.start && instant < day.end)) {
+        day = dayOf(instant);
+        number = numbers.get(day.start) ?? sources.push(windowSource(day)) - 1;
+        numbers.set(day.start, number);
+      }
+      days[row] = day.start;
+      received.source.set(row, number);
+    }
+    this.#instants = instants;
+    this.#ids = sharedEventIds(rows);
+    const { contentHashes, eventIds } = this.#ids;
+    const undated = new Map<number, UndatedEvent>();
+    let first: bigint | undefined;
+    let last: bigint | undefined;
+    for (const [row, posted] of received.postedAt.entries()) {
+      if (posted === undefined) {
+        undated.set(row, { contentHash: contentHashes[row] ?? '', eventId: eventIds[row] ?? '' });
+        continue;
+      }
+      if (first === undefined || posted < first) first = posted;
+      if (last === undefined || posted > last) last = posted;
+    }
+    const reach =
+      first === undefined || last === undefined
+        ? undefined
+        : { first: Number(first / 1000n), last: Number(last / 1000n) };
+    return { words: wordsOf(eventIds), days, undated, reach };
+  }
+
+  /**
+   * The files of some months, in their order.
+   *
+   * @throws LedgerlakeError PARQUET_MISMATCH, ENCODER
+   */
+  async encode({ times, positions, months }: ChosenEvents): Promise<EncodedMonth[]> {
+    const rows = this.#rows;
+    const eventIds = this.#ids.eventIds.map((id, row) => numberedId(id, times[row] ?? 1));
+    for (const [row, position] of positions.entries()) rows.events.position.set(row, position);
+    const finished = { rows, ids: { ...this.#ids, eventIds }, effective: this.#instants };
+    const encoded: EncodedMonth[] = [];
+    for (const { month, rows: chosen, metadata } of months) {
+      const files = new Map<string, EncodedFile>();
+      let net = '{}';
+      for (const { table, rows: batch, tags } of eventBatches(
+        { events, entries },
+        finished,
+        month,
+        [...chosen],
+        columnMemory,
+      )) {
+        files.set(table.name, await encodeFile(table, batch, metadata));
+        columnMemory.clear();
+        net = tags['net'] ?? net;
+      }
+      const main = files.get(events.name);
+      if (main !== undefined) encoded.push({ events: main, entries: files.get(entries.name), net });
+    }
+    return encoded;
+  }
+
+  #dates(before: bigint | undefined) {
+    const { length, page, postedAt } = this.#rows.events;
+    return datesByPage({ length, page: (row) => page.get(row), date: (row) => postedAt[row] }, before);
+  }
+
+  /** Adds the events of a body. Throws LedgerlakeError JSON_SYNTAX or UPSTREAM_BODY where it is none of the service. */
+  #addBody(body: Buffer, flattener: Flattener): Content {
+    // A line that is too long to be read stands here without a byte.
+    const isDirect = body.length === 0 || addPageDirectly(body, this.#rows, flattener);
+    if (isDirect) return { hasEvents: true, hasGroups: false };
+    const page = scanPage(body, this.#tape);
+    const has = (name: string): boolean => {
+      const member = page.tape.member(page.payload, name);
+      return member !== undefined && page.tape.kind(member) !== kind.null;
+    };
+    const content = { hasEvents: has('FinancialEvents'), hasGroups: has('FinancialEventGroupList') };
+    if (content.hasEvents)
+      eachEvent(page, (list, event) => {
+        flattener.add(page.tape, list, event);
+      });
+    return content;
+  }
+}
+
+/** Which operations a body can be an answer of: what it holds tells. One that holds neither is an empty page. */
+interface Content {
+  readonly hasEvents: boolean;
+  readonly hasGroups: boolean;
+}
+
+function webPage(bytes: Buffer): string {
+  return `expected a body with a "payload" object, found a web page (HTML): ${excerpt(bytes.toString('utf8', 0, 400))}`;
+}

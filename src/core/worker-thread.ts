@@ -1,0 +1,151 @@
+import { parentPort, Worker } from 'node:worker_threads';
+import { LedgerlakeError, messageOf, type ErrorCode } from './errors.js';
+
+/** The rows that a thread works on lie outside the heap: one that needs more than this has gone wrong, and dies alone. */
+export const resourceLimits = { maxOldGenerationSizeMb: 192, maxYoungGenerationSizeMb: 6 };
+
+/** What a thread is asked. */
+interface Message<Question> {
+  readonly id: number;
+  readonly question: Question;
+}
+
+/** What it answers. */
+type Reply<Answer> = { readonly id: number } & (
+  { readonly answer: Answer } | { readonly message: string; readonly code: ErrorCode }
+);
+
+interface Waiting<Answer> {
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * A thread that answers one question after the other. If it dies, whatever of, all that it hasn't answered fails with
+ * ENCODER. It starts with the first question.
+ */
+export class WorkerThread<Question, Answer> {
+  readonly #script: URL;
+  readonly #signal: AbortSignal;
+  readonly #waiting = new Map<number, Waiting<Answer>>();
+  #worker: Worker | undefined;
+  #asked = 0;
+  #ended: { readonly reason: unknown } | undefined;
+
+  /** @param signal what isn't answered by then fails with its reason */
+  constructor(script: URL, signal: AbortSignal) {
+    this.#script = script;
+    this.#signal = signal;
+    signal.addEventListener('abort', this.#stop);
+  }
+
+  /**
+   * Asks a question.
+   *
+   * @param transfer memory that goes over with it
+   * @returns never unhandled where nobody waits for it any more
+   * @throws LedgerlakeError what the thread refuses with, ENCODER where it ended, or the signal's reason
+   */
+  ask(question: Question, transfer: readonly ArrayBuffer[] = []): Promise<Answer> {
+    const { promise, resolve, reject } = settled<Answer>();
+    if (this.#ended !== undefined) {
+      reject(this.#ended.reason);
+      return promise;
+    }
+    this.#worker ??= this.#start();
+    const id = this.#asked++;
+    this.#waiting.set(id, { resolve, reject });
+    this.#worker.postMessage({ id, question } satisfies Message<Question>, [...transfer]);
+    return promise;
+  }
+
+  /** Throws why it ended, where it did. */
+  throwIfEnded(): void {
+    if (this.#ended !== undefined) throw this.#ended.reason;
+  }
+
+  async close(): Promise<void> {
+    this.#signal.removeEventListener('abort', this.#stop);
+    this.#fail(ended('it was closed'));
+    const worker = this.#worker;
+    this.#worker = undefined;
+    await worker?.terminate();
+  }
+
+  #start(): Worker {
+    const worker = new Worker(this.#script, { resourceLimits });
+    worker.on('message', (reply: Reply<Answer>) => {
+      const asked = this.#waiting.get(reply.id);
+      this.#waiting.delete(reply.id);
+      if ('answer' in reply) asked?.resolve(reply.answer);
+      else asked?.reject(new LedgerlakeError(reply.code, reply.message));
+    });
+    const fail = (error: unknown): void => {
+      this.#fail(ended(messageOf(error)));
+    };
+    worker.on('messageerror', fail);
+    worker.on('error', fail);
+    worker.on('exit', (code) => {
+      if (worker === this.#worker) fail(`exit code ${code}`);
+    });
+    return worker;
+  }
+
+  #fail(reason: unknown): void {
+    this.#ended ??= { reason };
+    for (const { reject } of this.#waiting.values()) reject(this.#ended.reason);
+    this.#waiting.clear();
+  }
+
+  readonly #stop = (): void => {
+    this.#fail(this.#signal.reason);
+  };
+}
+
+function settled<Answer>(): Waiting<Answer> & { readonly promise: Promise<Answer> } {
+  let settle: Waiting<Answer> | undefined;
+  const promise = new Promise<Answer>((resolve, reject) => {
+    settle = { resolve, reject };
+  });
+  promise.catch(() => undefined);
+  return {
+    promise,
+    resolve: (answer) => settle?.resolve(answer),
+    reject: (error) => settle?.reject(error),
+  };
+}
+
+function ended(why: string): LedgerlakeError {
+  return new LedgerlakeError(
+    'ENCODER',
+    `expected the thread that writes Parquet to go on to the end, it ended (${why}); run the same command again`,
+  );
+}
+
+/** An answer, and the memory that goes over with it. */
+export interface Answered<Answer> {
+  readonly answer: Answer;
+  readonly transfer: readonly unknown[];
+}
+
+/**
+ * Answers questions on a thread, in their order. What `answer` throws goes to whoever asked.
+ *
+ * @param answer takes what `WorkerThread.ask` is given
+ */
+export function answerQuestions(answer: (question: never) => Promise<Answered<unknown>>): void {
+  const port = parentPort;
+  let before: Promise<void> = Promise.resolve();
+  port?.on('message', ({ id, question }: Message<never>) => {
+    before = before.then(async () => {
+      try {
+        const { answer: of, transfer } = await answer(question);
+        const memory = transfer.filter((buffer) => buffer instanceof ArrayBuffer);
+        port.postMessage({ id, answer: of } satisfies Reply<unknown>, memory);
+      } catch (error) {
+        const code = error instanceof LedgerlakeError ? error.code : 'ENCODER';
+        port.postMessage({ id, message: messageOf(error), code } satisfies Reply<unknown>);
+      }
+    });
+  });
+}
