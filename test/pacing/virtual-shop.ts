@@ -100,6 +100,7 @@ export async function openShop({ seller, now, lake, faults }: ShopOptions): Prom
           now: clock.now(),
           lookBack: 2,
           rules: [],
+          asked: [],
           done: new Map(),
           isInTurns: false,
           wasRead: () => false,

@@ -1,4 +1,6 @@
 import { findingsObject, findingsText } from '../reconcile/findings.js';
+import type { AskedRange } from '../../lake/upkeep/asked-ranges.js';
+import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';
 import { nextSteps, nothingCame, summaryObject, summaryText } from './run-summary.js';
 import type { RunContext } from '../context.js';
@@ -25,7 +27,13 @@ export async function backfill(options: BackfillOptions, context: RunContext): P
       options,
       job,
       refresh,
-      plan: () => ({ pipelines: job.pipelines, range }),
+      plan: (lake) => {
+        const asked = withNeeds(job.pipelines).flatMap((pipeline): AskedRange[] => {
+          const gaps = pipeline.coverage?.(lake, job.account, range).gaps ?? [];
+          return gaps.length === 0 ? [] : [{ command: 'backfill', pipeline: pipeline.name, ...range }];
+        });
+        return { pipelines: job.pipelines, range, asked };
+      },
       present: ({ lake, report, findings }) => {
         print(summaryText(report));
         const found = findingsText(findings);

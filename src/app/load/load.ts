@@ -1,6 +1,7 @@
 import { emitDamagedCheckpoints, emitOtherRuns, type RunContext } from '../context.js';
 import type { Clock } from '../../core/clock.js';
-import { LedgerlakeError } from '../../core/errors.js';
+import { LedgerlakeError, messageOf } from '../../core/errors.js';
+import type { Emit } from '../../core/events/run-event.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { noUpstream, type FinancesPipeline, type FinancesUpstream } from '../../sources/finances/connect-finances.js';
 import { verdictOn } from '../../sources/finances/selling-partner/refusals.js';
@@ -8,6 +9,7 @@ import { type Findings, emptyFailure } from '../reconcile/findings.js';
 import { EventRevisions } from '../reconcile/reconcile-slice.js';
 import { describeTables, describedTables } from '../../lake/table-descriptions.js';
 import { Lake } from '../../lake/lake.js';
+import { noteAskedRanges, readAskedRanges, type AskedRange } from '../../lake/upkeep/asked-ranges.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
 import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
@@ -22,6 +24,7 @@ import { runPipelines } from '../../engine/run/runner.js';
 import type { Window } from '../../core/windows.js';
 import { emittingWatermarks } from '../sync/freshness.js';
 import { leftOutDays, leftOutText } from '../query/left-out-days.js';
+import { isLoaded, unfinishedRanges } from '../verify/unfinished-ranges.js';
 import { windowedOf } from '../sync/synced-pipelines.js';
 import { customAddress, withCustomConnections, withUpstream, type UpstreamOptions } from './connections.js';
 import type { ChosenJob, JobOptions } from './chosen-job.js';
@@ -41,6 +44,8 @@ export interface LoadOptions extends UpstreamOptions, JobOptions {
 interface LoadPlan {
   readonly pipelines: readonly FinancesPipeline[];
   readonly range: Window;
+  /** What the next sync couldn't tell to be missing, should this run leave it open. */
+  readonly asked: readonly AskedRange[];
 }
 
 /** A run that has ended. */
@@ -57,8 +62,8 @@ interface Load {
   readonly job: ChosenJob;
   /** Whether something that the lake holds is read again. */
   readonly refresh: boolean;
-  /** What to load, given the lake as it is once the run holds its lease. */
-  readonly plan: (lake: Lake) => LoadPlan | Promise<LoadPlan>;
+  /** What to load, given the lake as it is once the run holds its lease, and what earlier runs were asked for and isn't loaded. */
+  readonly plan: (lake: Lake, unfinished: readonly AskedRange[]) => LoadPlan | Promise<LoadPlan>;
   /** What is wrong with the lake after a run that came to its end; undefined where nothing is. */
   readonly judge?: (lake: Lake) => LedgerlakeError | undefined;
   /** Prints what came of the run, which may have failed. */
@@ -102,7 +107,12 @@ export async function load(
       await lake.noteVersions();
       await describeTables(lake.store, customTables);
       const began = clock.now();
-      const { pipelines, range } = await plan(lake);
+      const notes = await readAskedRanges(lake.store, account, (file) => {
+        emit({ event: 'note-passed-over', file });
+      });
+      const unfinished = unfinishedRanges(lake, notes);
+      const { pipelines, range, asked: toNote } = await plan(lake, unfinished);
+      await noteAskedRanges(lake.store, account, lease.id, toNote, notes);
       emit({
         ...{ event: 'run-started', command, account, lake: options.lake },
         pipelines: withNeeds(pipelines).map(({ name }) => name),
@@ -110,7 +120,13 @@ export async function load(
       });
       if (options.endpoint === undefined && !job.isCustomOnly) emit({ event: 'message', message: madeUpText });
       emitDamagedCheckpoints(lake.tables, emit);
-      const emitWithWatermarks = emittingWatermarks(lake, account, windowedOf(pipelines), range.end, emit);
+      const emitWithWatermarks = emittingWatermarks(
+        lake,
+        account,
+        windowedOf(pipelines),
+        { end: range.end, asked: unfinished },
+        emit,
+      );
       const run = (upstream: FinancesUpstream, chosen: readonly FinancesPipeline[]) =>
         runPipelines(chosen, {
           job: { account, range, lake, orders, refresh },
@@ -143,6 +159,7 @@ export async function load(
       const report: RunReport = { account, range, lake: options.lake, seconds, summaries, failure };
       const note = { command, startedAt: began, endedAt: clock.now(), endpoint: options.endpoint, asked };
       await noteRun(lake.store, report, note, emit);
+      if (notes.length + toNote.length > 0) await removeLoadedNotes(lake, account, emit);
       emit({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds });
       const leftOut = leftOutDays(lake, account);
       if (leftOut !== undefined) emit({ event: 'days-left-out', account, reason: leftOutText(leftOut) });
@@ -152,6 +169,17 @@ export async function load(
       await lease.release();
     }
   });
+}
+
+/** Removes the notes of what runs were asked for where all of it is loaded by now. */
+async function removeLoadedNotes(lake: Lake, account: string, emit: Emit): Promise<void> {
+  try {
+    for (const note of await readAskedRanges(lake.store, account, () => undefined)) {
+      if (isLoaded(lake, note)) await lake.store.remove(note.path);
+    }
+  } catch (error) {
+    emit({ event: 'note-not-written', note: 'asked', reason: messageOf(error) });
+  }
 }
 
 /** Where nothing is read again there is nothing to compare. */

@@ -13,6 +13,8 @@ import { lagFailure, lagText, lakeCoveredTo, readMaxLag } from '../sync/freshnes
 import { defaultLookBack, type LookBackRule, readLookBacks, writeLookBacks } from '../sync/look-back.js';
 import { daysBack, syncedPipelines, windowedOf, type SyncPlan, type SyncInTurns } from '../sync/synced-pipelines.js';
 import { defaultPipelines } from '../../../pipelines/all-pipelines.js';
+import { withNeeds } from '../configuration/chosen-pipelines.js';
+import type { AskedRange } from '../../lake/upkeep/asked-ranges.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import type { RunContext } from '../context.js';
 import { readJob } from './chosen-job.js';
@@ -55,6 +57,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
     lookBack: options.lookBack,
     rules: options.rules ?? defaultLookBack,
     done: new Map(),
+    asked: [],
     isInTurns: inTurns !== undefined,
     wasRead: (pipeline, slice) => inTurns?.wasRead(pipeline, slice) === true,
   };
@@ -67,21 +70,23 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
       options,
       job,
       refresh: true,
-      plan: async (lake) => {
+      plan: async (lake, unfinished) => {
         if (options.pipelines.length === 0 && options.api === undefined) emitOtherApi(lake, account, names, emit);
-        plan = { ...plan, done: await readLookBacks(lake.store, account) };
+        plan = { ...plan, asked: unfinished, done: await readLookBacks(lake.store, account) };
         for (const windowed of used) {
           const { name: pipeline } = windowed;
           const loaded = loadedWindows(lake, pipeline, mainTable(windowed).name, account);
-          const range = syncRange(loaded, end);
+          const asked = unfinished.filter((range) => range.pipeline === pipeline);
+          const range = syncRange(loaded, end, asked);
           ranges.set(pipeline, range);
           days.set(pipeline, daysBack(lake, account, windowed, plan));
-          for (const gap of olderGaps(loaded, range)) {
+          for (const gap of olderGaps(loaded, range, asked)) {
             emit({ event: 'gap-left', pipeline, from: instantText(gap.start), to: instantText(gap.end) });
           }
         }
         const start = Math.min(end, ...[...ranges.values()].map((range) => range.start));
-        return { pipelines: syncedPipelines(chosen, plan), range: { start, end } };
+        const begun = { lake, account, ranges, unfinished, end };
+        return { pipelines: syncedPipelines(chosen, plan), range: { start, end }, asked: firstAsked(chosen, begun) };
       },
       judge: (lake) => lagFailure(covered(lake), maxLagMs, clock.now()),
       present: async ({ lake, report, findings }) => {
@@ -109,6 +114,39 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
     },
     inTurns === undefined ? context : { ...context, emit: noting(read, emit) },
   );
+}
+
+/**
+ * What a sync is asked for of pipelines of which nothing is loaded: once some of it is, what lies before that could be told by
+ * nothing else.
+ */
+function firstAsked(
+  chosen: readonly FinancesPipeline[],
+  {
+    lake,
+    account,
+    ranges,
+    unfinished,
+    end,
+  }: {
+    readonly lake: Lake;
+    readonly account: string;
+    readonly ranges: ReadonlyMap<string, Window>;
+    readonly unfinished: readonly AskedRange[];
+    readonly end: number;
+  },
+): AskedRange[] {
+  return withNeeds(chosen).flatMap((pipeline): AskedRange[] => {
+    const { name, loadKey, coverage } = pipeline;
+    const table = mainTable(pipeline).name;
+    const isBegun =
+      loadKey === 'window'
+        ? loadedWindows(lake, name, table, account).length > 0
+        : lake.loadKeys(name, table, account).size > 0;
+    if (coverage === undefined || isBegun) return [];
+    const asked = unfinished.filter((range) => range.pipeline === name);
+    return [{ command: 'sync', pipeline: name, ...(ranges.get(name) ?? syncRange([], end, asked)) }];
+  });
 }
 
 /** Warns of what the lake holds that neither the default API nor a word of the user's makes this sync load. */

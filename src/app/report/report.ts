@@ -18,6 +18,7 @@ import { lakeTables, openExistingLake } from '../query/lake-files.js';
 import { viewStatements } from '../query/transaction-views.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import { leftOutDays, leftOutText, type LeftOutDays } from '../query/left-out-days.js';
+import { readUnfinished } from '../verify/unfinished-ranges.js';
 import { accountStatus, loadedRange, reportedRange } from '../status/lake-status.js';
 import { readBasis } from './basis-section.js';
 import { readLate } from './late-section.js';
@@ -225,11 +226,12 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
   }
   const now = clock.now();
   const lastRun = await readLastRun(lake.store);
+  const unfinishedRanges = await readUnfinished(lake, () => undefined);
   const names = account === undefined ? held : held.filter((name) => name === account);
   const accounts = await withViews(lake, location, signal, async (database) => {
     const figures: AccountFigures[] = [];
     for (const name of names) {
-      const range = reportedRange({ from, to }, loadedRange(lake, name), now);
+      const range = reportedRange({ from, to }, loadedRange(lake, name, unfinishedRanges), now);
       // Without bounds whatever the lake holds counts.
       const bounds = {
         from: from === undefined ? undefined : range.start,
@@ -238,7 +240,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
       const reader = figureReader(database, { account: name, ...bounds }, signal);
       figures.push({
         account: name,
-        status: accountStatus({ lake, location, account: name, range, lastRun }),
+        status: accountStatus({ lake, location, account: name, range, lastRun, unfinishedRanges }),
         basis: { ...(await readBasis(reader)), leftOut: leftOutDays(lake, name, range) },
         currencies: await readFigures(reader),
         settlements: await readSettlements(reader, lake, Math.floor(detailed / names.length)),

@@ -5,6 +5,7 @@ import { groupSlices, type GroupSlice } from '../../sources/finances/api-v0/grou
 import { settlementBreaks, type SettlementHole } from '../../sources/finances/api-v0/settlement-rows.js';
 import type { Lake } from '../../lake/lake.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
+import type { UnfinishedRange } from '../verify/unfinished-ranges.js';
 import type { Lease } from '../../lake/upkeep/leases.js';
 import { demoAccount } from '../configuration/account.js';
 import { rangeMarginMs, readRange, type RangeOptions } from '../configuration/range.js';
@@ -70,6 +71,8 @@ export interface StatusQuestion {
   /** From the first loaded instant on; `start` or `end` undefined: as said there. */
   readonly range: Window;
   readonly lastRun: LastRun | undefined;
+  /** What runs were asked for, of any account, and isn't loaded. */
+  readonly unfinishedRanges?: readonly UnfinishedRange[];
   /** Runs that died. */
   readonly died?: readonly Lease[];
   /** Where the user's own pipelines are defined, if that was said. */
@@ -91,6 +94,7 @@ function defaultsOf(used: readonly string[]): readonly string[] {
 /** What a lake holds for an account and what of a range it lacks, from the logs alone. */
 export function accountStatus(question: StatusQuestion): AccountStatus {
   const { lake, location, account, range, lastRun, died = [] } = question;
+  const askedRanges = askedOf(question);
   const used = mainTablesOf(lake).filter(({ pipeline, table }) => lake.loadKeys(pipeline, table, account).size > 0);
   const pipelines = used.map((main) => pipelineStatus(main, question));
   const lacking = pipelines.filter(({ gaps }) => gaps.length > 0);
@@ -99,11 +103,17 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
   const isBroken = lastRun?.status === 'failed' && lastRun.account === account;
   const asked = new Set([
     ...(isBroken ? (lastRun.asked ?? []) : []),
+    ...askedRanges.map(({ pipeline }) => pipeline),
     ...died.flatMap(({ purpose }) => (purpose?.account === account ? purpose.pipelines : [])),
   ]);
   const unfinished = pipelineNames.filter((name) => asked.has(name) && !used.some((main) => main.pipeline === name));
   const named = [...lacking.map(({ pipeline }) => pipeline), ...unfinished];
-  const spans = [...gaps, ...(unfinished.length === 0 ? [] : [isBroken ? rangeOf(lastRun) : range])];
+  const notBegun = askedRanges.filter(({ pipeline }) => unfinished.includes(pipeline));
+  const spans = [
+    ...gaps,
+    ...notBegun,
+    ...(unfinished.length === 0 || notBegun.length > 0 ? [] : [isBroken ? rangeOf(lastRun) : range]),
+  ];
   const own = new Set(used.filter(({ isOwn }) => isOwn).map(({ pipeline }) => pipeline));
   const lackingCustom = named.filter((pipeline) => own.has(pipeline));
   const isDefault = lackingCustom.length === 0 && namesOf(defaultApi).every((pipeline) => named.includes(pipeline));
@@ -152,23 +162,38 @@ export function rangeOf({ from, to }: LastRun): Window {
 }
 
 /** Up to which instant all that loads windows has loaded them, as a sync has it. */
-function coveredBy(used: readonly MainTable[], { lake, account, range }: StatusQuestion): number | undefined {
+function coveredBy(used: readonly MainTable[], question: StatusQuestion): number | undefined {
+  const { lake, account, range } = question;
   const covered = used
     .filter(({ loadKey }) => loadKey === 'window')
     .map(({ pipeline, table }) => {
       const loaded = loadedWindows(lake, pipeline, table, account);
-      return coveredTo(loaded, syncRange(loaded, range.end)) ?? -Infinity;
+      const asked = askedOf(question).filter((of) => of.pipeline === pipeline);
+      return coveredTo(loaded, syncRange(loaded, range.end, asked)) ?? -Infinity;
     });
   const least = Math.min(...covered);
   return Number.isFinite(least) ? least : undefined;
 }
 
-/** The first instant that any pipeline (of the user's own only where no others have) has loaded or that was imported for an account, and the end of the last one. */
-export function loadedRange(lake: Lake, account: string): Window | undefined {
+/** What runs were asked for of the account, and isn't loaded. */
+function askedOf({ account, unfinishedRanges = [] }: StatusQuestion): readonly UnfinishedRange[] {
+  return unfinishedRanges.filter((range) => range.account === account);
+}
+
+/**
+ * The first instant that any pipeline (of the user's own only where no others have) has loaded or was asked for, or that was
+ * imported for an account, and the end of the last one.
+ */
+export function loadedRange(
+  lake: Lake,
+  account: string,
+  unfinished: readonly UnfinishedRange[] = [],
+): Window | undefined {
   const windowsOf = (mains: readonly MainTable[]): Window[] =>
     mains.flatMap(({ pipeline, table }) => [
       ...loadedWindows(lake, pipeline, table, account),
       ...importedWindows(lake.table(table).snapshot, pipeline, account),
+      ...unfinished.filter((range) => range.account === account && range.pipeline === pipeline),
     ]);
   const byWindow = mainTablesOf(lake).filter(({ loadKey }) => loadKey === 'window');
   const dated = windowsOf(byWindow.filter(({ isOwn }) => !isOwn));

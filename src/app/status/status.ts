@@ -15,6 +15,8 @@ import { refuseUnheld } from '../configuration/account.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
 import { allowMore, lagFailure, readMaxLag } from '../sync/freshness.js';
+import { plainLog } from '../../observe/log/plain-log.js';
+import { readUnfinished } from '../verify/unfinished-ranges.js';
 import { openExistingLake } from '../query/lake-files.js';
 import { commandIn, instantText } from '../command-text.js';
 import { calendarLines, legendLines, type CalendarOptions } from './calendar.js';
@@ -80,10 +82,12 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
   );
   if (!isBegun) refuseUnheld(options.account, lake.accounts(), options.lake);
   const accounts = [...lake.accounts()].filter((name) => options.account === undefined || name === options.account);
+  const unfinishedRanges = await readUnfinished(lake, plainLog(log));
   const statuses = accounts.toSorted().map((account) => {
-    const range = reportedRange(options, loadedRange(lake, account), now);
+    const range = reportedRange(options, loadedRange(lake, account, unfinishedRanges), now);
     const { lake: location, pipelineFolder, config } = options;
-    return accountStatus({ lake, location, account, range, lastRun, died: runs.died, pipelineFolder, config });
+    const known = { lastRun, unfinishedRanges, died: runs.died };
+    return accountStatus({ lake, location, account, range, ...known, pipelineFolder, config });
   });
   const where = { lake: options.lake, pipelineFolder: options.pipelineFolder, config: options.config, lastRun };
   const known = firstLoad(options.account, [...runs.active, ...runs.died], where);

@@ -6,6 +6,7 @@ import type { Lake } from '../../lake/lake.js';
 import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { mainTable } from '../../engine/slicing/slicing.js';
 import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
+import type { AskedRange } from '../../lake/upkeep/asked-ranges.js';
 import type { Tabled } from '../../core/columns/table.js';
 import { isoInstant, shortInstant } from '../../core/numeric/instant.js';
 
@@ -99,18 +100,21 @@ export function lagText(covered: number | undefined, now: number): string {
  * Emits the watermark of each pipeline with dates beside everything else: at once, and whenever a commit has moved it.
  *
  * @param end up to which the run loads, milliseconds since 1970
+ * @param asked what earlier runs were asked for, and isn't loaded
  */
 export function emittingWatermarks(
   lake: Lake,
   account: string,
   windowed: readonly Tabled[],
-  end: number,
+  { end, asked }: { readonly end: number; readonly asked: readonly AskedRange[] },
   emit: Emit,
 ): Emit {
   const emitted = new Map<string, number>();
   const emitWatermarkOf = (of: Tabled): void => {
     const { name: pipeline } = of;
-    const until = lakeCoveredTo(lake, account, [of], new Map(), end);
+    const loaded = loadedWindows(lake, pipeline, mainTable(of).name, account);
+    const own = asked.filter((range) => range.pipeline === pipeline);
+    const until = coveredTo(loaded, syncRange(loaded, end, own));
     if (until === undefined || until === emitted.get(pipeline)) return;
     emitted.set(pipeline, until);
     emit({ event: 'watermark-moved', pipeline, until: isoInstant(until) });

@@ -4,6 +4,7 @@ import { loadedWindows, windowKey } from '../../engine/slicing/window-slices.js'
 import { mainTable, type SyncJob } from '../../engine/slicing/slicing.js';
 import type { Job, Reading } from '../../engine/run/pipeline.js';
 import type { Lake } from '../../lake/lake.js';
+import type { AskedRange } from '../../lake/upkeep/asked-ranges.js';
 import { isCustom } from '../../sources/custom/custom-pipeline.js';
 import type { FinancesPipeline, FinancesUpstream } from '../../sources/finances/connect-finances.js';
 import { lookBackDays, type LookBackRule, type LookBacks } from './look-back.js';
@@ -27,6 +28,8 @@ export interface SyncPlan {
   readonly rules: readonly LookBackRule[];
   /** Look-backs of earlier runs. */
   readonly done: LookBacks;
+  /** What earlier runs were asked for, and isn't loaded. */
+  readonly asked: readonly AskedRange[];
   /** Whether it is one of several runs that make a sync. */
   readonly isInTurns: boolean;
   /** Whether a slice, by its label, was read in this sync already. */
@@ -47,6 +50,7 @@ export function syncedPipelines(chosen: readonly FinancesPipeline[], plan: SyncP
       return {
         ...job,
         now: plan.now,
+        asked: plan.asked.filter((range) => range.pipeline === pipeline.name),
         lookBackFrom: job.refresh ? plan.end - back * dayMs : Infinity,
         isInTurns: plan.isInTurns,
         requestedLookBackFrom: job.refresh && plan.lookBack !== undefined ? plan.end - back * dayMs : Infinity,

@@ -7,6 +7,7 @@ export const checks = {
   'log-tags': { about: 'the log says of each file what it holds', counts: 'files' },
   'derived-files': { about: 'each slice has all of its files, and no other', counts: 'files' },
   windows: { about: 'windows read do not overlap, and none crosses a month', counts: 'slices' },
+  'asked-ranges': { about: 'what runs were asked for is loaded', counts: 'ranges' },
   'file-bytes': { about: 'each file is there with the size and SHA-256 that the log says', counts: 'files' },
   'unnamed-files': { about: 'no file in a partition folder that the log does not name', counts: 'files' },
   parquet: { about: 'each file can be read as its table', counts: 'files' },
@@ -32,8 +33,8 @@ export type CheckName = keyof typeof checks;
 const checkNames = Object.keys(checks) as readonly CheckName[];
 
 /**
- * Whose problem it is: `lake` what is wrong with the lake itself, `upstream` where upstream contradicts itself, `note`
- * what may be as it should.
+ * Whose problem it is: `lake` what is wrong with the lake itself, `upstream` where upstream contradicts itself or hasn't given
+ * what was asked for, `note` what may be as it should.
  */
 export type ProblemKind = 'lake' | 'upstream' | 'note';
 

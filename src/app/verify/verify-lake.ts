@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { openDatabase } from '../../core/duckdb/connection.js';
 import { LedgerlakeError } from '../../core/errors.js';
+import { plainLog } from '../../observe/log/plain-log.js';
 import type { Lake } from '../../lake/lake.js';
 import { activeLeases } from '../../lake/upkeep/leases.js';
 import { Certificate, type CheckContext } from './certificate.js';
@@ -22,6 +23,7 @@ import {
   wholeSettlements,
   type Settlement,
 } from './settlements.js';
+import { checkAsked, readUnfinished, type UnfinishedRange } from './unfinished-ranges.js';
 import { checkBytes, checkUnreferenced, type LocalFile } from './stored-files.js';
 
 export interface VerifyLakeOptions {
@@ -53,6 +55,9 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
   const accounts = account === undefined ? [...lake.accounts()] : [account];
   await checkLogs(lake, certificate);
   checkWindows(lake, accounts, files, certificate);
+  const unfinished = await readUnfinished(lake, plainLog(log));
+  const isChecked = (range: UnfinishedRange) => account === undefined || range.account === account;
+  checkAsked(lake, unfinished.filter(isChecked), isRunning, certificate);
   const bundles = bundlesOf(files, isRunning, certificate);
   await checkUnreferenced(account, isRunning, { lake, certificate });
 

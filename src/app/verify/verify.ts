@@ -124,13 +124,19 @@ function verdictLine(
     formatCount(counted('group-totals'), 'closed group'),
   ].join(', ');
   const broken = certificate.found('lake');
-  const findings = certificate.found('upstream');
+  const asked = results.find(({ check, result }) => check === 'asked-ranges' && result === 'finding');
+  const lacking = formatCount(asked?.found ?? 0, 'range');
+  const findings = certificate.found('upstream') - (asked?.found ?? 0);
   const upstream = findings === 0 ? '' : `, ${formatCount(findings, 'finding')} about what upstream gave`;
   const notes = certificate.found('note') === 0 ? '' : `, ${formatCount(certificate.found('note'), 'note')}`;
   if (broken > 0) return `\nNOT WHOLE: ${where} has ${formatCount(broken, 'problem')}${upstream}${notes} (${what})`;
+  if (asked !== undefined && strict) {
+    return `\nNOT WHOLE: ${where} lacks ${lacking} that were asked for${upstream}${notes} (${what})`;
+  }
   if (counted('file-bytes') === 0) return `\nNothing to verify: ${where} holds no file${notes}`;
-  const hint = findings > 0 && !strict ? '; --strict makes them a failure' : '';
-  return `\nWHOLE: ${where} holds what was read, exactly${upstream}${hint}${notes} (${what})`;
+  const open = asked === undefined ? '' : `, ${lacking} that were asked for are not loaded`;
+  const hint = certificate.found('upstream') > 0 && !strict ? '; --strict makes them a failure' : '';
+  return `\nWHOLE: ${where} holds what was read, exactly${open}${upstream}${hint}${notes} (${what})`;
 }
 
 const flatColumns: readonly Column[] = [

@@ -47,6 +47,7 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'days-left-out': 'warn',
   'state-not-kept': 'warn',
   'note-not-written': 'warn',
+  'note-passed-over': 'warn',
   'checkpoint-damaged': 'warn',
   'history-dropped': 'warn',
   'orphan-deleted': 'debug',
@@ -237,7 +238,12 @@ interface RunEvents {
   /** Pages and quota can't be kept for the next run. */
   'state-not-kept': { readonly folder: string; readonly reason: string };
   /** A note that the lake can do without. */
-  'note-not-written': { readonly note: 'last-run' | 'look-back'; readonly reason: string };
+  'note-not-written': { readonly note: 'last-run' | 'look-back' | 'asked'; readonly reason: string };
+  /** A note of what a run was asked for can't be understood. */
+  'note-passed-over': {
+    /** Within the lake. */
+    readonly file: string;
+  };
   /** A checkpoint of a log was passed over: the commits were read instead. */
   'checkpoint-damaged': {
     /** Within the lake. */

@@ -1,6 +1,7 @@
 import type { Table, Tabled } from '../../core/columns/table.js';
 import type { Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
+import type { AskedRange } from '../../lake/upkeep/asked-ranges.js';
 import type { Batch, Job, Pipeline, Reading } from '../run/pipeline.js';
 import type { Slice, SliceQueue } from '../run/slice-queue.js';
 import type { Day } from './day-states.js';
@@ -14,6 +15,8 @@ export interface SyncJob extends Job {
   readonly lookBackFrom: number;
   /** The same where the user has said how far to look back; `Infinity`: the schedule decides. */
   readonly requestedLookBackFrom: number;
+  /** What earlier runs were asked for of the pipeline, and isn't loaded. */
+  readonly asked: readonly AskedRange[];
   /** Whether it is one of several runs that make a sync, none of which may take long before its first slice. */
   readonly isInTurns: boolean;
   /** Whether an earlier run of this sync has read a slice, by its label. */

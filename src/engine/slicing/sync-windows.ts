@@ -1,3 +1,4 @@
+import type { AskedRange } from '../../lake/upkeep/asked-ranges.js';
 import { cut, dayMs, dayStart, monthOf, overlap, uncovered, type Window } from '../../core/windows.js';
 
 /** A window to read, and the loaded windows inside it that it replaces. */
@@ -24,22 +25,41 @@ const recentDays = 14;
 /** Days of a window that is missing and older than that. */
 const olderWindowDays = 7;
 
+/** Days that a sync goes back at most for what an earlier one was asked for: the services keep about two years. */
+const mostAskedDays = 731;
+
+/**
+ * From when on a sync loads what earlier runs were asked for and have not loaded: all that a sync was asked for, of a backfill
+ * the last 90 days. `Infinity`: nothing.
+ */
+export function askedFrom(asked: readonly AskedRange[], end: number): number {
+  const from = asked.flatMap((range) => {
+    const days = range.command === 'sync' ? mostAskedDays : backDays;
+    const start = Math.max(range.start, dayStart(end - days * dayMs));
+    return start < range.end ? [start] : [];
+  });
+  return Math.min(...from);
+}
+
 /**
  * What a sync loads: from the newest loaded instant on, or from a gap in the last 90 days, as a slice that could not be read
- * leaves one; nothing before the first loaded instant. Where nothing is loaded, the last 90 days.
+ * leaves one; nothing before the first instant that is loaded or was asked for. Where nothing is, the last 90 days.
+ *
+ * @param asked of the same pipeline, and not loaded
  */
-export function syncRange(loaded: readonly Window[], end: number): Window {
+export function syncRange(loaded: readonly Window[], end: number, asked: readonly AskedRange[] = []): Window {
   const back = dayStart(end - backDays * dayMs);
   const first = Math.min(...loaded.map((window) => window.start));
   const newest = Math.max(...loaded.map((window) => window.end));
-  if (loaded.length === 0) return { start: back, end };
-  const [gap] = uncovered({ start: Math.max(first, Math.min(newest, back)), end }, loaded);
+  const from = askedFrom(asked, end);
+  if (loaded.length === 0) return { start: Math.min(back, from), end };
+  const [gap] = uncovered({ start: Math.min(from, Math.max(first, Math.min(newest, back))), end }, loaded);
   return { start: Math.min(gap?.start ?? end, end), end };
 }
 
-/** Gaps between loaded windows that a sync leaves to a backfill. */
-export function olderGaps(loaded: readonly Window[], { start }: Window): Window[] {
-  const first = Math.min(...loaded.map((window) => window.start));
+/** Gaps that a sync leaves to a backfill: between loaded windows, and of what a backfill was asked for. */
+export function olderGaps(loaded: readonly Window[], { start }: Window, asked: readonly AskedRange[] = []): Window[] {
+  const first = Math.min(...[...loaded, ...asked].map((window) => window.start));
   return first < start ? uncovered({ start: first, end: start }, loaded) : [];
 }
 

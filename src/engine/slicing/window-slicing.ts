@@ -72,7 +72,7 @@ export function syncedWindows(
 ): SliceQueue<WindowSlice> {
   const { lake, account, lookBackFrom } = job;
   const loaded = loadedWindows(lake, pipeline, table, account);
-  const range = syncRange(loaded, job.range.end);
+  const range = syncRange(loaded, job.range.end, job.asked);
   const bodiesOf = (window: Window) =>
     job.changed?.find(({ start, end }) => start === window.start && end === window.end)?.bodies;
   const slices = job.refresh

@@ -89,6 +89,7 @@ const awaitedTexts: Readonly<Record<string, string>> = {
 const noteTexts = {
   'last-run': 'the note for `ledgerlake status`',
   'look-back': 'the note of how far back was read',
+  asked: 'the note of what runs were asked for',
 } as const;
 
 const endTexts = {
@@ -129,6 +130,8 @@ const lines: Handlers<string | undefined> = {
   'state-not-kept': ({ folder, reason }) =>
     `pages and quota aren't kept for the next run, as ${folder} can't be written: ${reason}`,
   'note-not-written': ({ note, reason }) => `${noteTexts[note]} could not be written: ${reason}`,
+  'note-passed-over': ({ file }) =>
+    `passed over ${file}, which is no note of what a run was asked for: it may be deleted`,
   'checkpoint-damaged': ({ file, reason }) =>
     `the checkpoint ${file} is damaged (${reason}): the commits were read instead; \`ledgerlake compact\` writes a new one`,
   'history-dropped': ({ file, slice, rows, reason }) =>

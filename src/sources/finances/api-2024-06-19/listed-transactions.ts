@@ -91,12 +91,12 @@ export async function recentTransactions(
   pipeline: string,
   reading: Reading<WithTransactions>,
 ): Promise<RecentTransactions | undefined> {
-  const { lake, account, range, lookBackFrom, isInTurns } = job;
+  const { lake, account, range, lookBackFrom, isInTurns, asked } = job;
   if (isInTurns) return undefined;
   const loaded = loadedWindows(lake, pipeline, transactions.name, account);
   const samples = loadedSamples(lake, pipeline, transactions.name, account);
   const from = dayStart(lookBackFrom);
-  const recent = dailyWindows({ loaded, range: syncRange(loaded, range.end), lookBackFrom })
+  const recent = dailyWindows({ loaded, range: syncRange(loaded, range.end, asked), lookBackFrom })
     .map(({ window }) => window)
     .filter(({ end }) => end > from);
   const first = recent[0];

@@ -5,7 +5,7 @@ import { loadedSamples, loadedWindows } from '../../../../engine/slicing/window-
 import { listQueue } from '../../../../engine/run/slice-queue.js';
 import { dayStates, type Day } from '../../../../engine/slicing/day-states.js';
 import { mainTable, type Slicing } from '../../../../engine/slicing/slicing.js';
-import { syncRange } from '../../../../engine/slicing/sync-windows.js';
+import { askedFrom, syncRange } from '../../../../engine/slicing/sync-windows.js';
 import { sampleOf } from '../../../../engine/slicing/window-slicing.js';
 import type { Tabled } from '../../../../core/columns/table.js';
 import { loadKeysOf } from '../../../../lake/delta/file-tags.js';
@@ -31,11 +31,11 @@ export function groupSlicing({ pipeline, table, listing, byDate }: GroupSlicingO
     loadKey: 'group',
     work: (job) => workOf(groupSlices(job, pipeline, table, listing.name)),
     sync: (job) => {
-      const { lake, account, refresh, range, requestedLookBackFrom } = job;
+      const { lake, account, refresh, range, requestedLookBackFrom, asked } = job;
       const loaded = lake.loadKeys(pipeline, table, account);
       const listed = listedSettlements(lake, listing.name, account);
       const isLoaded = ({ loadKeys }: GroupSlice) => loadKeys.some((loadKey) => loaded.has(loadKey));
-      const from = syncedFrom(listed.filter(isLoaded), range.end);
+      const from = Math.min(askedFrom(asked, range.end), syncedFrom(listed.filter(isLoaded), range.end));
       const slices = groupsToRead({ listed, loaded, from, lookBackFrom: requestedLookBackFrom });
       const wanted = refresh ? slices : slices.filter((slice) => !isLoaded(slice));
       return workOf(wanted.filter(({ label }) => !job.wasRead(label)));

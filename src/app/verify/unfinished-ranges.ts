@@ -1,0 +1,70 @@
+import type { Emit } from '../../core/events/run-event.js';
+import type { Window } from '../../core/windows.js';
+import type { Lake } from '../../lake/lake.js';
+import { readAskedRanges, type AskedNote, type AskedRange } from '../../lake/upkeep/asked-ranges.js';
+import { instantText } from '../command-text.js';
+import type { Certificate } from './certificate.js';
+import { mainTablesOf } from './main-tables.js';
+
+/** A range that a run was asked for and that isn't loaded: from the first day that lacks to the end of the last one. */
+export interface UnfinishedRange extends AskedRange {
+  readonly account: string;
+  readonly gaps: readonly Window[];
+}
+
+/** What of the noted ranges isn't loaded; of a pipeline that isn't known here nothing can be said. */
+export function unfinishedRanges(lake: Lake, notes: readonly AskedNote[]): UnfinishedRange[] {
+  return notes.flatMap(({ account, ranges }) =>
+    ranges.flatMap((range): UnfinishedRange[] => {
+      const gaps = gapsOf(lake, account, range) ?? [];
+      const [first] = gaps;
+      const last = gaps.at(-1);
+      return first === undefined || last === undefined
+        ? []
+        : [{ ...range, account, start: first.start, end: last.end, gaps }];
+    }),
+  );
+}
+
+/** What of a range isn't loaded; undefined for a pipeline that isn't known here, or has no dates. */
+function gapsOf(lake: Lake, account: string, { pipeline, start, end }: AskedRange): readonly Window[] | undefined {
+  const main = mainTablesOf(lake).find((table) => table.pipeline === pipeline);
+  return main?.coverage?.(lake, account, { start, end }).gaps;
+}
+
+/** Whether all that a note holds is loaded. */
+export function isLoaded(lake: Lake, { account, ranges }: AskedNote): boolean {
+  return ranges.every((range) => gapsOf(lake, account, range)?.length === 0);
+}
+
+/**
+ * What runs were asked for and isn't loaded, of every account.
+ *
+ * @throws LedgerlakeError LAKE_STORE where the lake can't be read
+ */
+export async function readUnfinished(lake: Lake, emit: Emit): Promise<UnfinishedRange[]> {
+  const passOver = (file: string) => {
+    emit({ event: 'note-passed-over', file });
+  };
+  return unfinishedRanges(lake, await readAskedRanges(lake.store, undefined, passOver));
+}
+
+/** Checks that what runs were asked for is loaded. */
+export function checkAsked(
+  lake: Lake,
+  unfinished: readonly UnfinishedRange[],
+  isRunning: boolean,
+  certificate: Certificate,
+): void {
+  for (const { account, command, pipeline, start, end, gaps } of unfinished) {
+    const table = mainTablesOf(lake).find((main) => main.pipeline === pipeline)?.table ?? '';
+    const also = gaps.length === 1 ? '' : `, in ${gaps.length} gaps`;
+    certificate.add(
+      'asked-ranges',
+      isRunning ? 'note' : 'upstream',
+      { table, file: '', slice: '' },
+      `${instantText(start)} to ${instantText(end)} of ${pipeline} for ${account} isn't loaded${also}, though a ${command} was asked ` +
+        'for it: `ledgerlake status` prints the command that loads it',
+    );
+  }
+}

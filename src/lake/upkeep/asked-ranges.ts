@@ -1,0 +1,143 @@
+import { z } from 'zod';
+import { isoInstant } from '../../core/numeric/instant.js';
+import { joined, type Window } from '../../core/windows.js';
+import { parseNote, type Store } from '../store/store.js';
+
+const commands = ['backfill', 'sync'] as const;
+
+/** Days that a run was asked for, of one pipeline. */
+export interface AskedRange extends Window {
+  readonly command: (typeof commands)[number];
+  readonly pipeline: string;
+}
+
+/** What one run has noted of an account. */
+export interface AskedNote {
+  /** Within the lake. */
+  readonly path: string;
+  readonly account: string;
+  readonly ranges: readonly AskedRange[];
+}
+
+/** Each run has a note of its own, so that no two of them write the same one. */
+const folder = '_asked';
+const notePath = /^_asked\/(.+)\.[\w-]+\.json$/;
+
+/** More than any run writes. */
+const mostBytes = 1_000_000;
+const mostRanges = 1000;
+const mostNotes = 1000;
+
+const latest = Date.UTC(2100, 0);
+const instant = z
+  .string()
+  .max(30)
+  .transform((text) => Date.parse(text))
+  .refine((ms) => ms >= 0 && ms <= latest);
+const noteSchema = z.object({
+  /** It goes when the account is forgotten. */
+  account: z.string().max(1000),
+  asked: z
+    .array(
+      z
+        .object({ command: z.enum(commands), pipeline: z.string().max(1000), from: instant, to: instant })
+        .refine(({ from, to }) => from < to),
+    )
+    .max(mostRanges),
+});
+
+/**
+ * What runs were asked for and have not loaded: they were interrupted, or are at work. Whoever hands over a lake may have
+ * written them: one that can't be understood is passed over.
+ *
+ * @param account undefined: every account
+ * @param passOver takes the path of a note that can't be understood
+ * @throws LedgerlakeError LAKE_STORE where the lake can't be read
+ */
+export async function readAskedRanges(
+  store: Store,
+  account: string | undefined,
+  passOver: (path: string) => void,
+): Promise<AskedNote[]> {
+  const notes: AskedNote[] = [];
+  for await (const { path, size } of store.list(folder)) {
+    const [, whose] = notePath.exec(path) ?? [];
+    if (account !== undefined && whose !== account) continue;
+    const bytes = whose === undefined || size > mostBytes ? undefined : await store.read(path);
+    // Loaded meanwhile.
+    if (whose !== undefined && size <= mostBytes && bytes === undefined) continue;
+    const note = parseNote(bytes, (value) => noteSchema.parse(value));
+    if (note === undefined || note.account !== whose) passOver(path);
+    else {
+      const ranges = note.asked.map(({ from, to, ...of }) => ({ ...of, start: from, end: to }));
+      notes.push({ path, account: whose, ranges });
+    }
+    if (notes.length === mostNotes) break;
+  }
+  return notes;
+}
+
+/**
+ * Notes what a run is asked for, and with it what the notes that are there hold, which it replaces. Where they hold all of it
+ * nothing is written.
+ *
+ * @param id of the run
+ * @throws LedgerlakeError LAKE_STORE where the lake can't be written
+ */
+export async function noteAskedRanges(
+  store: Store,
+  account: string,
+  id: string,
+  asked: readonly AskedRange[],
+  notes: readonly AskedNote[],
+): Promise<void> {
+  const noted = merged(notes.flatMap(({ ranges }) => ranges));
+  const isNoted = (range: AskedRange) =>
+    noted.some((other) => isAlike(other, range) && other.start <= range.start && other.end >= range.end);
+  if (asked.every(isNoted)) return;
+  const all = merged([...noted, ...asked]);
+  const isTooMuch = all.length > mostRanges;
+  const path = `${folder}/${account}.${id}.json`;
+  await writeNote(store, { path, account, ranges: isTooMuch ? asked : all });
+  if (!isTooMuch) for (const { path } of notes) await store.remove(path);
+}
+
+/**
+ * Forgets what notes ask for before an instant.
+ *
+ * @param before milliseconds since 1970
+ * @returns the paths of the notes that stay
+ * @throws LedgerlakeError LAKE_STORE
+ */
+export async function forgetAskedRanges(store: Store, account: string, before: number): Promise<string[]> {
+  const kept: string[] = [];
+  for (const { path, ranges } of await readAskedRanges(store, account, () => undefined)) {
+    const later = ranges
+      .map((range) => ({ ...range, start: Math.max(range.start, before) }))
+      .filter(({ start, end }) => start < end);
+    if (later.length === 0) continue;
+    await writeNote(store, { path, account, ranges: later });
+    kept.push(path);
+  }
+  return kept;
+}
+
+function writeNote(store: Store, { path, account, ranges }: AskedNote): Promise<void> {
+  const asked = ranges.map(({ command, pipeline, start, end }) => ({
+    ...{ command, pipeline },
+    ...{ from: isoInstant(start), to: isoInstant(end) },
+  }));
+  return store.write(path, Buffer.from(`${JSON.stringify({ account, asked }, undefined, 2)}\n`));
+}
+
+function isAlike(one: AskedRange, other: AskedRange): boolean {
+  return one.command === other.command && one.pipeline === other.pipeline;
+}
+
+/** The same days as few ranges of each command and pipeline. */
+function merged(ranges: readonly AskedRange[]): AskedRange[] {
+  const firsts = ranges.filter((range, at) => ranges.findIndex((other) => isAlike(other, range)) === at);
+  return firsts.flatMap((first) =>
+    joined(ranges.filter((range) => isAlike(range, first))).map((window) => ({ ...first, ...window })),
+  );
+}
