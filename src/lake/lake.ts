@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.js';
 import type { Table } from '../core/columns/table.js';
 import { LedgerlakeError } from '../core/errors.js';
+import { dayMs } from '../core/windows.js';
 import type { Add, Txn } from './delta/actions.js';
 import { DeltaTable } from './delta/delta-table.js';
 import { fileAt, isReferenced, referencedFiles } from './transaction/references.js';
@@ -113,6 +114,17 @@ export class Lake {
   /** Notes which versions the tables have come to: a commit that is lost later is missed then. */
   async noteVersions(): Promise<void> {
     await noteNewestVersions(this.store, this.tables);
+  }
+
+  /** Sets how long the files of every table stay that commits replace, in hours; undefined: as it was set before. */
+  async setRetention(hours: number | undefined): Promise<void> {
+    if (hours === undefined) return;
+    for (const table of this.tables) await table.setRetention((hours * dayMs) / 24);
+  }
+
+  /** How long replaced files stay, in milliseconds: the longest of any table's. */
+  get retentionMs(): number {
+    return Math.max(0, ...this.tables.map((table) => table.retentionMs));
   }
 
   get tables(): readonly DeltaTable[] {

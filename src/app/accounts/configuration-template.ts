@@ -161,6 +161,8 @@ ${schema === undefined ? '' : `  "$schema": ${JSON.stringify(schema)},\n`}
     // "api": "v0",
     // What sync reads again for what arrived late: the last days, and how many days go by in between (0: on each run).
     // "lookBack": [{ "days": 2, "everyDays": 0 }, { "days": 14, "everyDays": 7 }, { "days": 35, "everyDays": 30 }],
+    // How many hours files stay that runs have replaced, for engines that read older versions (docs/engines.md).
+    // "retentionHours": 0,
     // Where the Delta tables are: a folder, seen from this file, or s3://BUCKET/PREFIX. Not that of the made-up seller (data/lake).
     "lake": ${JSON.stringify(`data/${account}`)}
   },

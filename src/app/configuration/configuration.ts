@@ -109,6 +109,9 @@ const margin = 'a number of minutes from 2 to 1440';
 const life = 'a number of minutes greater than 0';
 const days = 'a whole number of days from 1';
 const everyDays = 'a number of days from 0';
+/** A year. */
+export const mostRetentionHours = 8760;
+const retention = `a whole number of hours from 0 to ${mostRetentionHours}`;
 const port = 'a port from 0 to 65535';
 const accountName = 'a name of 1 to 64 letters, digits, dots, dashes or underscores';
 const base = 'a base address such as "https://host" or "http://127.0.0.1:8080/prefix"';
@@ -137,6 +140,11 @@ const settings = object('an object of settings', {
   lookBack: z
     .array(lookBack, { error: 'a list of {"days", "everyDays"}' })
     .describe('What `sync` reads again, and how often'),
+  retentionHours: number(retention)
+    .int(retention)
+    .min(0, retention)
+    .max(mostRetentionHours, retention)
+    .describe('How many hours files stay that runs have replaced; 0: they are deleted at once'),
   logFormat: z.enum(logFormats, { error: `one of ${logFormats.join(', ')}` }).describe('Format of the log'),
   metricsPort: number(port)
     .int(port)

@@ -6,7 +6,7 @@ import { lakeFolder } from '../../lake/store/open-store.js';
 import { logFormats, type LogFormat } from '../../observe/log/plain-log.js';
 import { limits } from '../../sources/finances/api-v0/operations.js';
 import { defaultLookBack } from '../sync/look-back.js';
-import type { Configuration, LookBack } from './configuration.js';
+import { mostRetentionHours, type Configuration, type LookBack } from './configuration.js';
 import { readConfiguration } from './read-configuration.js';
 
 /** What runs go by. */
@@ -30,6 +30,8 @@ export interface Settings {
   readonly api: Api | undefined;
   /** What `sync` reads again. */
   readonly lookBack: readonly LookBack[];
+  /** How many hours files stay that runs have replaced; undefined: as the lake has it. */
+  readonly retentionHours: number | undefined;
 }
 
 /** Log and metrics of a run. */
@@ -104,6 +106,7 @@ export function resolveSettings(
     pipelineFolder: given('pipelines', asText) ?? seenFrom(folder, settings.pipelines),
     api: given('api', readApi) ?? settings.api,
     lookBack: settings.lookBack ?? defaultLookBack,
+    retentionHours: given('retention-hours', retention) ?? settings.retentionHours,
   };
 }
 
@@ -146,6 +149,12 @@ function margin(name: string, text: string): number {
   const minutes = amount(name, text);
   if (minutes >= limits.marginMs / 60_000 && minutes <= 1440) return minutes;
   throw usageError(`expected ${name} to be a number of minutes from 2 to 1440, got ${minutes}: correct it`);
+}
+
+function retention(name: string, text: string): number {
+  const hours = whole(name, text, 0);
+  if (hours <= mostRetentionHours) return hours;
+  throw usageError(`expected ${name} to be a number of hours from 0 to ${mostRetentionHours}, got ${hours}`);
 }
 
 function readApi(name: string, text: string): Api {

@@ -26,6 +26,8 @@ export interface ImportPagesOptions {
   readonly store?: Store;
   /** Threads at most; undefined: as many as there are cores. */
   readonly threads?: number | undefined;
+  /** How many hours files stay that the import replaces; undefined: as the lake has it. */
+  readonly retentionHours?: number | undefined;
   /** What the import may hold in memory, where it isn't the default. */
   readonly limits?: ImportLimits;
 }
@@ -51,6 +53,7 @@ export async function importPages(options: ImportPagesOptions, context: RunConte
     // Once the lease is held nothing is forgotten any more: what was until then must be known.
     await lake.refresh();
     await lake.noteVersions();
+    await lake.setRetention(options.retentionHours);
     emit({
       ...{ event: 'run-started', command: 'import', account, lake: options.lake },
       ...{ pipelines: importedPipelines, from: null, to: null },

@@ -34,6 +34,8 @@ import { isoInstant } from '../../core/numeric/instant.js';
 export interface LoadOptions extends UpstreamOptions, JobOptions {
   /** Takes it that what held rows is empty now. */
   readonly acceptEmpty?: boolean;
+  /** How many hours files stay that the run replaces; undefined: as the lake has it. */
+  readonly retentionHours?: number | undefined;
   /** Files with secrets that everybody on this machine can read. */
   readonly exposed?: readonly string[] | undefined;
   /** In the place of the one that `lake` names. */
@@ -105,6 +107,7 @@ export async function load(
       await lake.refresh();
       // What a run that died has committed is noted nowhere yet.
       await lake.noteVersions();
+      await lake.setRetention(options.retentionHours);
       await describeTables(lake.store, customTables);
       const began = clock.now();
       const notes = await readAskedRanges(lake.store, account, (file) => {

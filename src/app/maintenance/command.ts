@@ -25,6 +25,8 @@ export interface MaintenanceOptions {
   readonly config?: string | undefined;
   /** In the place of the one that `lake` names. */
   readonly store?: Store;
+  /** How many hours files stay that the command replaces; undefined: as the lake has it. */
+  readonly retentionHours?: number | undefined;
   /** What the command may hold in memory, where it isn't its default. */
   readonly limits?: Limits;
 }
@@ -125,6 +127,7 @@ export async function maintain(
   try {
     emitOtherRuns(lease, account, emit);
     for (const table of lake.tables) await table.dropWrongCheckpoints();
+    await lake.setRetention(options.retentionHours);
     // What a dead run left half-done is in the way of what it was about to replace.
     await vacuumLake(lake, lease, { clock, emit });
     await run({ lake, families, clock, signal, emit, account, limits: options.limits ?? limits, begin });

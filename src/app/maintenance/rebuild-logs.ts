@@ -252,10 +252,12 @@ async function planOf(
   return withWorkspace(defaultLimits, store, async (workspace) => {
     const doubtful: DoubtfulFile[] = [];
     const sound: StoredRows[] = [];
+    /** Each was removed by a commit that has what took its place. */
+    const replaced: { readonly path: string; readonly reason: string }[] = [];
     for (const path of paths) {
       const file = await storedRows(stored, path, { store, workspace, remains, now: clock.now() });
       if (isDoubtful(file)) doubtful.push(file);
-      else if (remains.removed.has(file.add.path)) doubtful.push({ ...file, reason: 'the log has removed it' });
+      else if (remains.removed.has(file.add.path)) replaced.push({ path, reason: 'the log has removed it' });
       else if (schema.lasting === true && !mayCount(file, remains, broken, opened)) {
         doubtful.push({ ...file, reason: 'no commit has named it' });
       } else sound.push(file);
@@ -266,6 +268,7 @@ async function planOf(
         : await chooseFiles(sound, comparisonOf(schema, store, workspace));
     const moved = [
       ...doubtful.map(({ path, reason }) => ({ path, reason })),
+      ...replaced,
       ...[...refused].map(([{ path }, refusal]) => ({ path, reason: refusals[refusal] })),
     ];
     if (schema.lasting === true) return { ...base, files: chosen, txns: [], moved, lost: [], family };

@@ -7,6 +7,7 @@ import type { Column, Rows } from '../../core/text/rows.js';
 import { terminalWidth, writeText } from '../../core/text/sink.js';
 import type { Window } from '../../core/windows.js';
 import { readLastRun, type LastRun } from '../../lake/upkeep/last-run.js';
+import type { Lake } from '../../lake/lake.js';
 import { leaseText, otherLeases, type Lease } from '../../lake/upkeep/leases.js';
 import type { Store } from '../../lake/store/store.js';
 import type { Clock } from '../../core/clock.js';
@@ -58,7 +59,7 @@ const defaultWidth = 80;
  * a day has gone by since the last loaded instant it ends there, as what a lake can't hold yet is no gap.
  *
  * `table` is for people. `json` is one object: `lake`, `at`, `runs` (at work or died: `state`, `command`, `account`, `pipelines`,
- * `host`, `pid`, `started_at`, `renewed_at`), `last_run` (as in `_last-run.json`, or null), `command` (null
+ * `host`, `pid`, `started_at`, `renewed_at`), `last_run` (as in `_last-run.json`, or null), `retention_hours`, `command` (null
  * unless nothing is loaded) and `accounts`, each with `account`, `from`, `to`, `command` (null without gaps), `pipelines`
  * (`pipeline`, `unit`, `loaded`, `gaps` as `{from, to}`, `days` as `{day, state}` with `full`, `empty`, `partial`,
  * `imported` or `missing`), `not_loaded`, `unfinished`, `lag_seconds` (null: nothing has a date), `open_groups` and `groups_to_load` (`group_id`, `started_at`, `ended_at`),
@@ -101,6 +102,7 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
       const texts = [
         ...(first === undefined ? statuses.map(text) : [emptyText(first)]),
         runsText(runs),
+        retentionText(lake),
         // What died is the last word then.
         lastRun === undefined && runs.died.length > 0 ? '' : lastRunText(lastRun),
       ];
@@ -113,6 +115,7 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
         at: isoInstant(now),
         runs: [...runs.active.map(runObject('active')), ...runs.died.map(runObject('died'))],
         last_run: lastRun ?? null,
+        retention_hours: lake.retentionMs / 3_600_000,
         command: first?.command ?? null,
         accounts: statuses.map((of) => accountObject(of, now)),
       };
@@ -156,6 +159,15 @@ function runsText({ active, died }: Runs): string {
     ),
   ];
   return lines.map((line) => printableLines(line)).join('');
+}
+
+/** Says that the folders hold more than the tables. */
+function retentionText({ retentionMs }: Lake): string {
+  if (retentionMs === 0) return '';
+  return (
+    `Replaced files stay for ${formatSpan(retentionMs)}: read the tables through their logs, a plain read_parquet of the ` +
+    'folders has rows twice\n'
+  );
 }
 
 function runObject(state: 'active' | 'died'): (lease: Lease) => unknown {

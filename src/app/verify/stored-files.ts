@@ -3,6 +3,7 @@ import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dropHistory } from '../../lake/files/checked-file.js';
 import { isDataFile } from '../../lake/data-files.js';
+import { formatCount, formatSpan } from '../../core/text/amounts.js';
 import type { Store } from '../../lake/store/store.js';
 import type { CheckContext } from './certificate.js';
 import type { LogFile } from './log-files.js';
@@ -82,8 +83,17 @@ const foreign =
   "a foreign file: the log does not name it, and by its name it is none of Ledgerlake's, so no run deletes it; move it " +
   "away, as whoever reads the folders takes its rows for the lake's";
 
+/** What readers of the log don't see, and readers of the folders do. */
+function retainedText(files: number, retentionMs: number): string {
+  return (
+    `${formatCount(files, 'replaced file')} stay for readers of older versions, for ${formatSpan(retentionMs)}: read the tables ` +
+    'through their logs, a plain read_parquet of the folders has these rows too'
+  );
+}
+
 /**
- * Looks for files in partition folders that no log names. While a run is at work they may be its own.
+ * Looks for files in partition folders that no log names; those that were replaced and stay for a while are no more than
+ * counted. While a run is at work others may be its own.
  *
  * The folders are listed before the logs are read on: what was committed in between is named by then.
  */
@@ -92,6 +102,7 @@ export async function checkUnreferenced(
   isRunning: boolean,
   { lake, certificate }: Pick<CheckContext, 'lake' | 'certificate'>,
 ): Promise<void> {
+  let retained = 0;
   for (const table of lake.tables) {
     const name = table.schema.name;
     const listed: string[] = [];
@@ -104,12 +115,24 @@ export async function checkUnreferenced(
     }
     if (listed.length === 0) continue;
     const named = new Set([...(await table.refresh()).files.values()].map((add) => table.pathOf(add)));
+    const replaced = new Set(table.replacedFiles().map((file) => table.pathOf(file)));
     for (const file of listed) {
       if (named.has(file)) continue;
+      if (replaced.has(file)) {
+        retained++;
+        continue;
+      }
       const problem = !isDataFile(file) ? foreign : isRunning ? maybeRunning : leftBehind;
       // What the next run clears is in nobody's way but that of readers who pass the log by.
       const kind = problem === foreign ? 'lake' : 'note';
       certificate.add('unnamed-files', kind, { table: name, file, slice: '' }, problem);
     }
   }
+  if (retained === 0) return;
+  certificate.add(
+    'unnamed-files',
+    'note',
+    { table: '', file: '', slice: '' },
+    retainedText(retained, lake.retentionMs),
+  );
 }

@@ -1,6 +1,6 @@
 import { shared, type CommandDefinition, type Given } from '../options/command-definition.js';
 import { confirmOnTerminal } from '../options/terminal.js';
-import { readLake, readThreads } from '../options/command-settings.js';
+import { readKeptLake, readThreads } from '../options/command-settings.js';
 
 const positional = { name: 'PIPELINE', many: true, about: 'Whose tables [default: all]' } as const;
 
@@ -12,7 +12,7 @@ const options = {
 
 async function readOptions(given: Given) {
   return {
-    lake: await readLake(given),
+    ...(await readKeptLake(given)),
     pipelines: given.all('PIPELINE'),
     account: given.text('account'),
     config: given.text('config'),

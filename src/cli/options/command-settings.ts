@@ -54,6 +54,13 @@ export async function readLake(given: Given): Promise<string> {
   return (await readStatePlace(given)).lake;
 }
 
+/** The same, and how long files stay that the command replaces. */
+export async function readKeptLake(given: Given): Promise<Pick<Settings, 'lake' | 'retentionHours'>> {
+  const { configuredSettings } = await import('../../app/configuration/settings.js');
+  const { lake, retentionHours } = (await configuredSettings(givenSettings(given))).settings;
+  return { lake, retentionHours };
+}
+
 /** The same, where runs have left pages, and how far they stay behind the present. */
 export async function readStatePlace(given: Given): Promise<Pick<Settings, 'lake' | 'journal' | 'marginMinutes'>> {
   const { configuredSettings } = await import('../../app/configuration/settings.js');
@@ -62,7 +69,9 @@ export async function readStatePlace(given: Given): Promise<Pick<Settings, 'lake
 }
 
 /** The lake that saved pages are imported into, and whose events they hold: the made-up seller's where no account is named. */
-export async function readImportSettings(given: Given): Promise<{ lake: string; account: string }> {
+export async function readImportSettings(
+  given: Given,
+): Promise<Pick<Settings, 'lake' | 'retentionHours'> & { readonly account: string }> {
   const [{ configuredSettings }, { accountName }, { readAccountName, demoAccount }] = await Promise.all([
     import('../../app/configuration/settings.js'),
     import('../../app/configuration/resolve-account.js'),
@@ -70,7 +79,8 @@ export async function readImportSettings(given: Given): Promise<{ lake: string; 
   ]);
   const { configuration, settings } = await configuredSettings(givenSettings(given));
   const account = accountName(configuration, process.env, { account: given.text('account') }) ?? demoAccount;
-  return { lake: settings.lake, account: readAccountName(account) };
+  const { lake, retentionHours } = settings;
+  return { lake, retentionHours, account: readAccountName(account) };
 }
 
 /** `--threads`; undefined where it was left out. Throws a USAGE error for anything but a whole number from 1. */

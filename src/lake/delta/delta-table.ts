@@ -14,7 +14,15 @@ import {
 } from './actions.js';
 import { encodeCheckpoint } from './checkpoint.js';
 import { commitsMissing, DeltaLog, type SkippedCheckpoint } from './delta-log.js';
-import { type LogColumn, tombstoneMs, fileColumns, newMetaData, widenedMetaData } from './table-metadata.js';
+import {
+  type LogColumn,
+  tombstoneMs,
+  fileColumns,
+  newMetaData,
+  retentionOf,
+  widenedMetaData,
+  withRetention,
+} from './table-metadata.js';
 import { remainsOf, type LogRemains } from './log-remains.js';
 import { replayed, type Replay } from './checkpoint-replay.js';
 import { checkLoggedPaths } from './log-paths.js';
@@ -31,6 +39,9 @@ const rowsPerCommit = 200;
 
 /** A checkpoint stays for so long behind the next one: whoever reads it is done by then. */
 const supersededMs = dayMs;
+
+/** So long behind its retention a replaced file stays tombstoned: where runs are nightly, one has deleted it by then. */
+const vacuumMs = 2 * dayMs;
 
 /** Operation of the commit behind a checkpoint at which a log was made to begin: its older versions are removed. */
 const cleanUpOperation = 'LOG CLEANUP';
@@ -64,6 +75,7 @@ export class DeltaTable {
   #metaData: MetaData | undefined;
   readonly #snapshot = new LiveSnapshot();
   readonly #removed = new Map<string, Remove>();
+  #retentionMs = 0;
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(schema: Table, store: Store, clock: Clock) {
@@ -104,14 +116,50 @@ export class DeltaTable {
     return path.startsWith(prefix) ? this.snapshot.fileAt(path.slice(prefix.length)) : undefined;
   }
 
+  /** How long files stay that commits have replaced, in milliseconds; 0: they are deleted at once. */
+  get retentionMs(): number {
+    return this.#retentionMs;
+  }
+
+  /** Sets the retention, in milliseconds, also of a log that begins later. */
+  async setRetention(retentionMs: number): Promise<void> {
+    if (this.#metaData === undefined) {
+      this.#retentionMs = retentionMs;
+      return;
+    }
+    await this.commit('SET TBLPROPERTIES', () => {
+      if (this.#metaData === undefined || this.#retentionMs === retentionMs) return undefined;
+      return [{ metaData: withRetention(this.#metaData, retentionMs) }];
+    });
+  }
+
   /**
-   * Whether a commit of the last day removed the path. Then it can't be added: the file may be deleted at any instant.
-   * A file that no commit ever named is removed by a commit too before it is deleted, so that whoever is about to name
-   * it learns of it.
+   * Files that commits have replaced and that readers of older versions may find, for as long as the log tells; none without
+   * a retention.
+   */
+  replacedFiles(): readonly Remove[] {
+    return this.retentionMs === 0 ? [] : [...this.#removed.values()].filter(isOfFile);
+  }
+
+  /** Whether a path is that of a file that commits have replaced and whose retention hasn't passed. */
+  isRetained(path: string): boolean {
+    const removed = this.#removed.get(path);
+    const { retentionMs } = this;
+    if (removed === undefined || retentionMs === 0 || !isOfFile(removed)) return false;
+    return removed.deletionTimestamp + retentionMs > this.#clock.now();
+  }
+
+  /**
+   * Whether a commit of the last day removed the path; with a retention, whether one of the time until its file is deleted did.
+   * Then it can't be added: the file may be deleted at any instant. A file that no commit ever named is removed by a commit
+   * too before it is deleted, so that whoever is about to name it learns of it.
    */
   isTombstoned(path: string): boolean {
     const removed = this.#removed.get(path);
-    return removed !== undefined && removed.deletionTimestamp + tombstoneMs > this.#clock.now();
+    if (removed === undefined) return false;
+    const { retentionMs } = this;
+    const tombstonedMs = retentionMs > 0 && isOfFile(removed) ? retentionMs + vacuumMs : tombstoneMs;
+    return removed.deletionTimestamp + tombstonedMs > this.#clock.now();
   }
 
   /** Reads what was committed since. */
@@ -202,17 +250,20 @@ export class DeltaTable {
 
   /**
    * Begins the log anew at a checkpoint that leaves out the transactions that `keeps` doesn't want, and removes every
-   * older version: nothing tells of those transactions any more, nor of files that were removed.
+   * older version: nothing tells of those transactions any more, nor of files that were removed, but those that stay for a
+   * while and that `keepsFile` wants.
    *
    * @throws LedgerlakeError LAKE_LOG where the checkpoint can't be read back; every version is still there then
    */
-  async cleanUpLog(keeps: (txn: Txn) => boolean): Promise<void> {
+  async cleanUpLog(keeps: (txn: Txn) => boolean, keepsFile: (file: Remove) => boolean = () => false): Promise<void> {
     await this.#inTurn(async () => {
       // A version of its own, so that the commit that removed the files doesn't stay either.
       await this.#commit('FENCE', () => []);
       for (const txn of [...this.snapshot.txns.values()]) if (!keeps(txn)) this.#snapshot.forget(txn);
       // Nobody else is at work who could be about to name or to delete such a file, and their names tell of the account.
-      this.#removed.clear();
+      for (const [path, file] of this.#removed) {
+        if (!this.isRetained(path) || !keepsFile(file)) this.#removed.delete(path);
+      }
       const beginning = this.snapshot.version;
       await this.#writeCheckpoint();
       // Whoever has read the older versions comes by this commit, and reads the table again.
@@ -400,7 +451,9 @@ export class DeltaTable {
 
   /** What readers have to know before they read a commit: of a table that begins, and of columns that are new in its files. */
   #described(wanted: readonly Action[], now: number): Action[] {
-    if (this.snapshot.version < 0) return [{ protocol: supported }, { metaData: newMetaData(this.schema, now) }];
+    if (this.snapshot.version < 0) {
+      return [{ protocol: supported }, { metaData: newMetaData(this.schema, now, this.#retentionMs) }];
+    }
     if (this.#metaData === undefined || !wanted.some((action) => 'add' in action)) return [];
     const metaData = widenedMetaData(this.#metaData, this.schema);
     return metaData === undefined ? [] : [{ metaData }];
@@ -441,8 +494,10 @@ export class DeltaTable {
     for (const action of actions) checkLoggedPaths(action, place);
     for (const action of actions) {
       if ('protocol' in action) this.#check((this.#protocol = action.protocol));
-      else if ('metaData' in action) this.#metaData = action.metaData;
-      else if ('add' in action) this.#removed.delete(action.add.path);
+      else if ('metaData' in action) {
+        this.#metaData = action.metaData;
+        this.#retentionMs = retentionOf(action.metaData);
+      } else if ('add' in action) this.#removed.delete(action.add.path);
       else if ('remove' in action) this.#removed.set(action.remove.path, action.remove);
       this.#snapshot.apply(action);
     }
@@ -457,6 +512,11 @@ export class DeltaTable {
         `${minWriterVersion}, this program has ${supported.minReaderVersion} and ${supported.minWriterVersion}; use a newer one`,
     );
   }
+}
+
+/** Whether a removal is of a file that a commit had added, and no more than the bar of a path. */
+function isOfFile({ size }: Remove): boolean {
+  return size !== undefined;
 }
 
 function isCleanUp(actions: readonly Action[]): boolean {

@@ -6,17 +6,49 @@ import { dayMs } from '../../core/windows.js';
 
 /** So long a path stays tombstoned that was removed: whoever removed it may still be on the way to delete the file. */
 export const tombstoneMs = dayMs;
-const tombstoneInterval = 'interval 1 day';
+
+const retentionProperty = 'delta.deletedFileRetentionDuration';
+/** What every log says unless a retention was set: tombstones stay for a day, and the files are deleted at once. */
+const noRetention = 'interval 1 day';
+const hourMs = 3_600_000;
+
+const unitsMs: Readonly<Record<string, number>> = {
+  week: 7 * dayMs,
+  day: dayMs,
+  hour: hourMs,
+  minute: 60_000,
+  second: 1000,
+};
+
+/**
+ * How long files stay that commits have replaced, in milliseconds. The property is Delta's, set by this program in hours;
+ * `interval 1 day` is 0, as every log had it before there was a retention.
+ */
+export function retentionOf({ configuration }: MetaData): number {
+  const interval = configuration[retentionProperty] ?? noRetention;
+  if (interval === noRetention) return 0;
+  const parts = [...interval.toLowerCase().matchAll(/(\d+)\s*(week|day|hour|minute|second)s?\b/g)];
+  return parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (unitsMs[unit] ?? 0), 0);
+}
+
+/** The same with another retention, in milliseconds. */
+export function withRetention(metaData: MetaData, retentionMs: number): MetaData {
+  return { ...metaData, configuration: { ...metaData.configuration, [retentionProperty]: intervalOf(retentionMs) } };
+}
+
+function intervalOf(retentionMs: number): string {
+  return retentionMs === 0 ? noRetention : `interval ${retentionMs / hourMs} hours`;
+}
 
 /** What a log says of a table that begins now. */
-export function newMetaData(table: Table, createdTime: number): MetaData {
+export function newMetaData(table: Table, createdTime: number, retentionMs = 0): MetaData {
   return {
     id: randomUUID(),
     name: table.name,
     format: { provider: 'parquet', options: {} },
     schemaString: deltaSchema(table),
     partitionColumns,
-    configuration: { 'delta.deletedFileRetentionDuration': tombstoneInterval },
+    configuration: { [retentionProperty]: intervalOf(retentionMs) },
     createdTime,
   };
 }

@@ -64,7 +64,8 @@ export async function orphansOf({ tables }: Tables, paths: readonly string[]): P
 }
 
 /**
- * Takes leftovers of derived tables out of the log and deletes them, and says which: paths within the lake. They must have been found before this
+ * Takes leftovers of derived tables out of the log and deletes them, and says which: paths within the lake. Where the table has a
+ * retention, those that the log has named stay for it. They must have been found before this
  * process claimed a version of the main table: what another run named by then is spared, and what one is about to name
  * it has added again.
  */
@@ -80,9 +81,11 @@ export async function deleteOrphans(
       const unreferenced = [...files].filter(
         ([path, add]) => snapshot.files.get(path) === add && !isReferenced(tables, table.pathOf({ path })),
       );
-      gone = unreferenced.map(([path]) => path);
-      if (gone.length === 0) return undefined;
-      return unreferenced.map(([path, add]) => (add === undefined ? tombstone(path, now) : removal(add, now)));
+      // What a swap has taken out stays, and its removal says since when.
+      const leaving = unreferenced.filter(([path]) => !table.isRetained(path));
+      gone = leaving.flatMap(([path, add]) => (add !== undefined && table.retentionMs > 0 ? [] : [path]));
+      if (leaving.length === 0) return undefined;
+      return leaving.map(([path, add]) => (add === undefined ? tombstone(path, now) : removal(add, now)));
     });
     for (const path of gone.map((each) => table.pathOf({ path: each }))) {
       await store.remove(path);

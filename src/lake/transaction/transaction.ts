@@ -162,7 +162,7 @@ class OpenTransaction {
         ...actions,
         ...pins(derived, now),
       ],
-      deleted: [...removed.map(({ path }) => path), ...unused],
+      deleted: [...(this.#main.retentionMs > 0 ? [] : removed.map(({ path }) => path)), ...unused],
       orphans: await orphansOf(
         this.#lake,
         orphans.filter((path) => !referenced.has(path)),

@@ -78,10 +78,13 @@ export async function eraseTraces(
 
 async function cleanUpLog(table: DeltaTable, account: string, forgets: (loadKey: Load) => boolean): Promise<void> {
   if (table.snapshot.version < 0) return;
-  await table.cleanUpLog(({ appId }) => {
-    const read = parseAppId(appId);
-    return read?.account !== account || !forgets(read);
-  });
+  await table.cleanUpLog(
+    ({ appId }) => {
+      const read = parseAppId(appId);
+      return read?.account !== account || !forgets(read);
+    },
+    ({ partitionValues }) => partitionValues?.['account'] !== account,
+  );
 }
 
 /** Takes the files of derived tables that no main table names out of their tables. */

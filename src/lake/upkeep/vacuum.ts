@@ -35,6 +35,7 @@ interface VacuumOptions {
 export async function vacuumLake(lake: Lake, lease: RunLease, { clock, emit, account }: VacuumOptions): Promise<void> {
   await lease.clearUp();
   await lake.store.removeUnfinished();
+  await deleteReplaced(lake, clock);
   const { dead } = await otherLeases(lake.store, lease.id, clock);
   // Files first, then the logs, then who is at work: whoever wrote one of the files had a lease by then.
   const found = await filesByTable(lake, dead.length === 0 ? account : undefined);
@@ -112,9 +113,29 @@ async function swappedOf(table: DeltaTable, files: readonly string[]): Promise<R
   return mains;
 }
 
-/** Those of the files that a table's newest version doesn't reference. */
+/** Those of the files that a table's newest version doesn't reference, but for those that stay for readers of older ones. */
 function unreferencedOf(table: DeltaTable, files: readonly string[]): string[] {
-  return files.filter((path) => table.fileAt(path) === undefined);
+  const prefix = `${table.schema.name}/`;
+  return files.filter((path) => table.fileAt(path) === undefined && !table.isRetained(path.slice(prefix.length)));
+}
+
+/** Deletes the files of every account that were replaced longer ago than the retention. */
+async function deleteReplaced(lake: Lake, clock: Clock): Promise<void> {
+  const tables = lake.tables.filter(({ retentionMs }) => retentionMs > 0);
+  if (tables.length === 0) return;
+  await lake.refresh();
+  for (const table of tables) {
+    let gone: string[] = [];
+    await table.commit('VACUUM', () => {
+      // What a swap has taken out counts until the main table's commit.
+      gone = table
+        .replacedFiles()
+        .map(({ path }) => path)
+        .filter((path) => !table.isRetained(path) && !isReferenced(lake.tables, table.pathOf({ path })));
+      return gone.length === 0 ? undefined : gone.map((path) => tombstone(path, clock.now()));
+    });
+    await lake.drop(gone.map((path) => table.pathOf({ path })));
+  }
 }
 
 /**
@@ -168,15 +189,17 @@ async function othersBegan(others: readonly Lease[]): Promise<number> {
 }
 
 /**
- * Files in the tables' folders that no log references and that are the lake's own, whoever left them and when; in an account's
- * folders whatever there is.
+ * Files in the tables' folders that no log references and that are the lake's own, whoever left them and when, but for those
+ * of other accounts that stay for a while; in an account's folders whatever there is.
  */
 export async function orphanFiles(lake: Lake, account: string): Promise<StoredFile[]> {
   const left: StoredFile[] = [];
   for (const table of lake.tables) {
     for await (const file of lake.store.list(table.schema.name)) {
       const isOf = file.path.startsWith(`${table.schema.name}/account=${account}/`);
-      if ((isOf || isDataFile(file.path)) && table.fileAt(file.path) === undefined) left.push(file);
+      if (table.fileAt(file.path) !== undefined) continue;
+      const isLeft = isDataFile(file.path) && !table.isRetained(file.path.slice(table.schema.name.length + 1));
+      if (isOf || isLeft) left.push(file);
     }
   }
   return left;

@@ -33,6 +33,7 @@ test('the command line goes before the environment, that before the file, that b
     journal: 'j',
     api: '2024-06-19' as const,
     lookBack: [],
+    retentionHours: 24,
   };
   const config = { ...none, file: 'c.json', settings: file };
   const environment = {
@@ -44,6 +45,7 @@ test('the command line goes before the environment, that before the file, that b
     LEDGERLAKE_TOKEN_LIFE_MINUTES: '2.5',
     LEDGERLAKE_JOURNAL: 'ej',
     LEDGERLAKE_API: 'both',
+    LEDGERLAKE_RETENTION_HOURS: '0',
   };
   const given = { lake: 'g', from: '2021-01-01', rate: '1', burst: '1', journal: 'gj', api: 'v0' };
   expect(resolveSettings({}, {}, config)).toEqual({ ...file, lake: '/srv/lakes/f', journal: '/srv/lakes/j' });
@@ -57,6 +59,7 @@ test('the command line goes before the environment, that before the file, that b
     journal: 'ej',
     api: 'both',
     lookBack: [],
+    retentionHours: 0,
   });
   expect(resolveSettings(given, environment, config)).toMatchObject({ ...given, rate: 1, burst: 1 });
   const empty = Object.fromEntries(Object.keys(environment).map((name) => [name, '']));
@@ -76,6 +79,8 @@ test.each([
     /expected LEDGERLAKE_MARGIN_MINUTES to be a number of minutes from 2 to 1440, got 1/,
   ],
   ['LEDGERLAKE_TOKEN_LIFE_MINUTES', '-3', /expected LEDGERLAKE_TOKEN_LIFE_MINUTES/],
+  ['LEDGERLAKE_RETENTION_HOURS', '1.5', /expected LEDGERLAKE_RETENTION_HOURS to be a whole number from 0/],
+  ['LEDGERLAKE_RETENTION_HOURS', '8761', /expected LEDGERLAKE_RETENTION_HOURS to be a number of hours from 0 to 8760/],
 ])('%s=%s is refused', (name, text, message) => {
   expect(() => resolveSettings({}, { [name]: text }, none)).toThrow(message);
 });
