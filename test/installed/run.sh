@@ -33,6 +33,19 @@ npx --no-install ledgerlake verify --lake lake | grep -q WHOLE
 npx --no-install ledgerlake report --lake lake --output report.html >/dev/null
 grep -q '</html>' report.html
 
+# The library: its functions are there, an example runs, and all examples agree with the types that are packed.
+cat >library.mjs <<'END'
+import { backfill, createFinancesClient, openLake, sync } from 'ledgerlake';
+for (const each of [backfill, createFinancesClient, openLake, sync]) if (typeof each !== 'function') throw new Error('no library');
+END
+node library.mjs
+cp node_modules/ledgerlake/examples/*.mjs .
+node query-month.mjs "${from:0:7}" lake | grep -q 'demo: [0-9]* s behind'
+for module in node16 nodenext; do
+  "$root/node_modules/.bin/tsc" --ignoreConfig --noEmit --strict --allowJs --checkJs --module "$module" --target es2023 \
+    --typeRoots "$root/node_modules/@types" --types node ./*.mjs
+done
+
 # A definition in JavaScript is loaded, and one in TypeScript finds its types.
 mkdir pipelines
 cp "$root/test/sources/custom/pipelines/shipments.mjs" pipelines/shipments.mjs
