@@ -138,7 +138,7 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
       return inTurn(() =>
         reading(given.signal, async ({ signal, log }) => {
           if (closed !== undefined) throw usageError('expected an open lake, it was closed');
-          await lake.refresh(signal);
+          await lake.update(signal);
           const note = knownTooEarly(query, reader.firstLoad) ?? reader.leftOutNote(query);
           if (note !== undefined) log(note);
           return lake.run(query, rowsOf, { signal, ...(parameters && { parameters }) });

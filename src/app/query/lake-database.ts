@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Cell, Rows } from '../../core/text/rows.js';
 import { createViews, lostFile, type LakeFiles, type LakeTable } from '../../core/duckdb/views.js';
 import type { Database, QueryResult } from '../../core/duckdb/connection.js';
@@ -17,6 +18,8 @@ export interface LakeDatabaseOptions {
 /** Statements over a lake's views, which are of one version of it until `refresh`. */
 export class LakeDatabase {
   readonly #options: LakeDatabaseOptions;
+  /** Those that the views read. */
+  #files: LakeFiles | undefined;
 
   constructor(options: LakeDatabaseOptions) {
     this.#options = options;
@@ -30,11 +33,17 @@ export class LakeDatabase {
       try {
         await createViews(database, tables, files, signal);
         for (const macro of macros) await database.execute(macro, { signal });
+        this.#files = files;
         return files;
       } catch (error) {
         if (attempt === 3 || !lostFile(error)) throw await this.#faultOf(error);
       }
     }
+  }
+
+  /** The same where a commit has changed the files since. */
+  async update(signal = this.#options.signal): Promise<void> {
+    if (!isDeepStrictEqual(await this.#options.lakeFiles(), this.#files)) await this.refresh(signal);
   }
 
   /**
