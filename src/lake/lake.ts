@@ -8,7 +8,7 @@ import { fileAt, isReferenced, referencedFiles } from './transaction/references.
 import { commitTransaction, type TransactionResult } from './transaction/transaction.js';
 import { importSpansOf, isDerivedFile, DamagedFile } from './delta/file-tags.js';
 import { describedTables } from './table-descriptions.js';
-import { checkDescribed, checkLogs, noteNewestVersions, readNewestVersions } from './newest-versions.js';
+import { checkDescribed, checkLogs, noteNewestVersions, nothingNoted, readNewestVersions } from './newest-versions.js';
 import { lookAt } from './look-at.js';
 import { importedKey } from './loads/imported-days.js';
 import {
@@ -52,6 +52,7 @@ export class Lake {
   readonly #clock: Clock;
   readonly #tables: ReadonlyMap<string, DeltaTable>;
   readonly #revisions: Revisions | undefined;
+  #isNoted = true;
   readonly #waiting = new WaitingSlices();
   #splitting: Promise<unknown> = Promise.resolve();
   #displacing: Promise<unknown> = Promise.resolve();
@@ -81,8 +82,10 @@ export class Lake {
     const names = new Set(tables.map(({ name }) => name));
     const kept = (described ?? (await describedTables(store))).filter(({ name }) => !names.has(name));
     const lake = new Lake(store, [...tables, ...kept], clock, revisions);
-    const newest = await readNewestVersions(store);
+    const noted = await readNewestVersions(store);
+    const newest = noted ?? nothingNoted;
     await lake.refresh();
+    lake.#isNoted = noted !== undefined || lake.tables.every(({ snapshot }) => snapshot.version < 0);
     checkDescribed(newest, lake.#tables, store.location);
     await checkLogs(newest, lake.tables, store);
     if (lake.tables.every(({ snapshot }) => snapshot.version < 0)) await lookAt(store, [...lake.#tables.keys()]);
@@ -125,6 +128,14 @@ export class Lake {
   /** How long replaced files stay, in milliseconds: the longest of any table's. */
   get retentionMs(): number {
     return Math.max(0, ...this.tables.map((table) => table.retentionMs));
+  }
+
+  /**
+   * Whether the lake said, when it was opened, which versions its tables had come to. Else commits may be gone that nobody
+   * misses, and what no log references may be theirs.
+   */
+  get isNoted(): boolean {
+    return this.#isNoted;
   }
 
   get tables(): readonly DeltaTable[] {

@@ -20,19 +20,18 @@ export interface NewestVersions {
 type Logged = Pick<DeltaTable, 'schema' | 'snapshot' | 'logLocation' | 'refresh'>;
 type Versioned = Pick<DeltaTable, 'schema'> & { readonly snapshot: { readonly version: number } };
 
-const nothing: NewestVersions = { versions: {}, described: {} };
+/** What a lake without the note says. */
+export const nothingNoted: NewestVersions = { versions: {}, described: {} };
 
 /**
- * Reads which versions a lake had come to: to be asked before its logs are read. A note that isn't as it was written says
- * nothing.
+ * Reads which versions a lake had come to: to be asked before its logs are read. Undefined where there is no note, or it
+ * isn't as it was written: the next run writes it again.
  */
-export async function readNewestVersions(store: Store): Promise<NewestVersions> {
-  const read = parseNote(await store.read(path), (value) => {
+export async function readNewestVersions(store: Store): Promise<NewestVersions | undefined> {
+  return parseNote(await store.read(path), (value) => {
     const { sha256, ...note } = value as NewestVersions & { sha256?: unknown };
     return sha256 === digest(note) ? note : undefined;
   });
-  // The next run writes one that is damaged again.
-  return read ?? nothing;
 }
 
 /**
@@ -97,7 +96,8 @@ export function logMissing(location: string, file: string): LedgerlakeError {
 
 /** Notes the versions that tables have come to, unless the lake's note says so already. */
 export async function noteNewestVersions(store: Store, tables: readonly Versioned[]): Promise<void> {
-  const before = await readNewestVersions(store);
+  const found = await readNewestVersions(store);
+  const before = found ?? nothingNoted;
   const begun = tables.filter(({ snapshot }) => snapshot.version >= 0);
   // Another run may have read further by now.
   const versions = begun.map(({ schema: { name }, snapshot: { version } }): [string, number] => [
@@ -111,7 +111,7 @@ export async function noteNewestVersions(store: Store, tables: readonly Versione
     versions: sorted({ ...before.versions, ...Object.fromEntries(versions) }),
     described: sorted({ ...before.described, ...Object.fromEntries(described) }),
   };
-  if (digest(note) === digest(before)) return;
+  if (found !== undefined && digest(note) === digest(found)) return;
   await store.write(path, Buffer.from(`${JSON.stringify({ ...note, sha256: digest(note) })}\n`));
 }
 

@@ -1,10 +1,10 @@
 import { cpSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { openDatabase } from '../../src/core/duckdb/connection.js';
 import { literal } from '../../src/core/duckdb/literals.js';
 import { truthOf } from '../lake/lake-truth.js';
 import type { CommandProcess, Ended } from './command-process.js';
-import { damageLake, pathsOf, type Damage } from './damages.js';
+import { damageLake, damageLog, pathsOf, type Damage, type LogDamage } from './damages.js';
 import { randomFrom } from './random.js';
 import type { SeedLake } from './seed-lakes.js';
 
@@ -94,6 +94,51 @@ export async function damageTrial(
   }
 }
 
+/**
+ * Damages the log of a copy, and runs every command of the lake: each fails, names what brings the log back, and leaves all
+ * files as they are. That brings it back, and deletes no row.
+ */
+export async function lostLogTrial(
+  seed: number,
+  held: Held,
+  kind: LogDamage,
+  process: CommandProcess,
+  copy: string,
+): Promise<Trial> {
+  cpSync(held.seed.root, copy, { recursive: true });
+  const damage = damageLog(copy, kind, randomFrom(seed));
+  const judge = new Judge(held, damage, copy, process);
+  const trial = { seed, lake: held.seed.name, damage, showed: true, commands: judge.commands };
+  const stored = (): string => dataFilesOf(copy).join('\n');
+  try {
+    const before = stored();
+    const { readers, writers } = held.seed;
+    for (const words of [...readers, ...writers, ['forget', '--account', 'shop', '--yes']]) {
+      const { err } = await judge.run(words);
+      if (!/LAKE_LOG: .*rebuild --log/.test(err)) throw new Fault(`${words.join(' ')} names no way out: ${err}`);
+      if (stored() !== before) throw new Fault(`${words.join(' ')} has changed data files`);
+    }
+    const mended = await process.run(['rebuild', '--lake', copy, '--log', '--yes']);
+    if (mended.code !== 0) throw new Fault(`rebuild --log ends with ${mended.code}: ${mended.err}`);
+    const left = new Set(dataFilesOf(copy).map((path) => basename(path)));
+    const lost = [...held.files.keys()].filter((path) => !left.has(basename(path)));
+    if (lost.length > 0) throw new Fault(`rebuild --log deleted ${lost.join(', ').slice(0, 600)}`);
+    const verdict = await process.run(['verify', '--lake', copy]);
+    if (verdict.code !== 0) throw new Fault(`verify after rebuild --log: ${verdict.out.slice(-1500)}${verdict.err}`);
+    return { ...trial, fault: undefined };
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return { ...trial, fault: error.message };
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+/** Every data file of a lake, those that were set aside too. */
+function dataFilesOf(lake: string): string[] {
+  return pathsOf(lake).filter((path) => path.endsWith('.parquet') && !path.includes('/_delta_log/'));
+}
+
 /** What ought not to be. */
 class Fault extends Error {}
 
@@ -125,6 +170,7 @@ class Judge {
     if (stack.test(`\n${ended.err}`)) throw new Fault(`${text} shows its inside: ${ended.err.slice(0, 1500)}`);
     const long = ended.err.split('\n').find((line) => line.length > longest);
     if (long !== undefined) throw new Fault(`${text} says ${long.length} characters: ${long.slice(0, 300)}`);
+    if (this.#damage.file === 'log' && ended.code === 0) throw new Fault(`${text} passes a log by`);
     if (ended.code !== 0 && said.trim() === '') throw new Fault(`${text} ends with ${ended.code} and says nothing`);
     return ended;
   }

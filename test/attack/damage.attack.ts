@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { CommandProcess } from './command-process.js';
-import { heldBy, damageTrial, type Held, type Trial } from './damage-trial.js';
-import { damageKinds, fileKinds } from './damages.js';
+import { damageTrial, heldBy, lostLogTrial, type Held, type Trial } from './damage-trial.js';
+import { damageKinds, fileKinds, logDamages } from './damages.js';
 import { seedLakes } from './seed-lakes.js';
 
 /** LEDGERLAKE_TEST_DAMAGES=5000 is the whole campaign. */
@@ -21,12 +21,18 @@ test(`${trials} damages of a lake (LEDGERLAKE_TEST_SEED=${seed}): no row lost or
     for (const lake of seeds.lakes) {
       if (first !== undefined && only.test(lake.name)) lakes.push(await heldBy(lake, first));
     }
+    // Of each lake every command, where a log is lost; then damages and commands as chance has it.
+    const lostLogs = lakes.flatMap((held) => logDamages.map((damage) => ({ held, damage })));
     const done: Trial[] = [];
     let next = 0;
     const work = async (process: CommandProcess): Promise<void> => {
-      while (next < trials) {
-        const own = seed + next++;
-        const trial = await damageTrial(own, lakes, process, join(seeds.folder, String(own)));
+      while (next < lostLogs.length + trials) {
+        const lost = lostLogs[next];
+        const own = lost === undefined ? seed + next - lostLogs.length : seed;
+        const copy = join(seeds.folder, String(next++));
+        const trial = await (lost === undefined
+          ? damageTrial(own, lakes, process, copy)
+          : lostLogTrial(own, lost.held, lost.damage, process, copy));
         done.push(trial);
         if (trial.fault !== undefined) console.log(told(trial));
         if (done.length % 250 === 0) console.log(tally(done));

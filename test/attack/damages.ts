@@ -1,4 +1,13 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Random } from './random.js';
 
@@ -7,7 +16,7 @@ export type DamageKind = (typeof damageKinds)[number];
 
 export const fileKinds = [
   ...['commit', 'last checkpoint', 'checkpoint', 'checksum', 'note'],
-  ...['main file', 'derived file', 'history file', 'custom file'],
+  ...['main file', 'derived file', 'history file', 'custom file', 'log'],
 ] as const;
 export type FileKind = (typeof fileKinds)[number];
 
@@ -22,6 +31,8 @@ const weights: Readonly<Record<FileKind, number>> = {
   'derived file': 2,
   'history file': 1.5,
   'custom file': 2,
+  // A whole `_delta_log`.
+  log: 2,
 };
 
 /** What was done to a lake. */
@@ -60,7 +71,9 @@ export function pathsOf(lake: string): string[] {
 export function damageLake(lake: string, random: Random): Damage {
   const byKind = new Map<FileKind, string[]>();
   for (const path of pathsOf(lake)) byKind.set(kindOf(path), [...(byKind.get(kindOf(path)) ?? []), path]);
-  const file = random.weighted([...byKind.keys()].map((kind) => [kind, weights[kind]] as const));
+  const kinds: readonly FileKind[] = [...byKind.keys(), 'log'];
+  const file = random.weighted(kinds.map((kind) => [kind, weights[kind]] as const));
+  if (file === 'log') return damageLog(lake, random.of(logDamages), random);
   const same = byKind.get(file) ?? [];
   const kind = random.of(damageKinds);
   const path = chosen(same, file, random);
@@ -68,6 +81,34 @@ export function damageLake(lake: string, random: Random): Damage {
   const other = random.of((random.chance(0.75) && same.length > 1 ? same : all).filter((each) => each !== path));
   const damaged = { lake, path, other, file, random };
   return { kind, file, ...ways[kind](damaged) };
+}
+
+export const logDamages = [
+  'gone',
+  'gone with the versions',
+  'gone of every table',
+  'swapped for that of another table',
+] as const;
+export type LogDamage = (typeof logDamages)[number];
+
+/** Takes whole logs of a lake away, of tables that have data files, or swaps two: no command may pass that by. */
+export function damageLog(lake: string, damage: LogDamage, random: Random): Damage {
+  const paths = pathsOf(lake);
+  const tables = [...new Set(paths.flatMap((path) => /^([^/]+)\/account=.*\.parquet$/.exec(path)?.[1] ?? []))];
+  const table = random.of(tables);
+  const lost = damage === 'gone of every table' ? tables : [table];
+  const text = `the log of ${table} ${damage}`;
+  const logOf = (of: string): string => join(lake, of, '_delta_log');
+  if (damage === 'swapped for that of another table') {
+    const other = random.of(tables.filter((each) => each !== table));
+    renameSync(logOf(table), `${logOf(table)}-away`);
+    renameSync(logOf(other), logOf(table));
+    renameSync(`${logOf(table)}-away`, logOf(other));
+    return { kind: 'swap', file: 'log', text: `${text} (${other})`, destroyed: new Set() };
+  }
+  for (const each of lost) rmSync(logOf(each), { recursive: true });
+  if (damage !== 'gone') rmSync(join(lake, '_versions.json'), { force: true });
+  return { kind: 'delete', file: 'log', text, destroyed: new Set() };
 }
 
 /** The newest commit is the one that nothing follows: it is taken more often than the others. Of notes each kind comes as often. */

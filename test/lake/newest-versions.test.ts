@@ -79,6 +79,28 @@ test.each(['events', 'entries'])('the log of %s that goes while a lake is open i
   await expect(opened.refresh()).rejects.toThrow(/there is no log: commits are missing/);
 });
 
+test('what commits that are gone may have added is kept, where the note of the versions is gone too', async () => {
+  const name = '20250301T000000Z-20250308T000000Z-0123456789abcdef.parquet';
+  const left = join('events', 'account=shop', 'month=2025-03', name);
+  const leftAgain = left.replace('0123', '4567');
+  writeFileSync(join(lake.root, left), 'half a file');
+  rmSync(note());
+  const logged: string[] = [];
+  await compacted({ lake: lake.root }, { clock: lake.clock, log: (line) => logged.push(line) });
+  const [kept = ''] = readdirSync(join(lake.root, '_set-aside'), { recursive: true, encoding: 'utf8' }).filter((path) =>
+    path.endsWith(name),
+  );
+  expect(readFileSync(join(lake.root, '_set-aside', kept), 'utf8')).toBe('half a file');
+  expect(logged.join('\n')).toContain('events: moved 1 file that no commit references to _set-aside/');
+  // The note is there again.
+  writeFileSync(join(lake.root, leftAgain), 'half a file');
+  logged.length = 0;
+  await compacted({ lake: lake.root }, { clock: lake.clock, log: (line) => logged.push(line) });
+  expect(existsSync(join(lake.root, leftAgain))).toBe(false);
+  expect(dataFiles().filter((path) => path.includes('89abcdef'))).toEqual([join('_set-aside', kept)]);
+  expect(logged).toContain('events: deleted 1 file that no commit references, left by a run that did not finish');
+});
+
 test('a note that is damaged says nothing, and the next run writes it again', async () => {
   const written = readFileSync(note());
   for (const bytes of [

@@ -95,7 +95,7 @@ test.each(hostile)('a description with %s is refused in one line', async (_, cha
   ).rejects.toMatchObject({
     code: 'LAKE_LOG',
     message: expect.stringMatching(
-      /^expected the description of a table in .*shop-orders\.json, found something else \(.{1,200}\); delete the file[^\n]*$/,
+      /^expected the description of a table in .*shop-orders\.json, found something else \(.{1,200}\); restore it from a copy[^\n]*$/,
     ) as unknown,
   });
 });

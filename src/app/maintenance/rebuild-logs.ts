@@ -3,7 +3,6 @@ import type { Clock } from '../../core/clock.js';
 import { familiesOf, type Family, type Table } from '../../core/columns/table.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
-import { isoInstant } from '../../core/numeric/instant.js';
 import { printable } from '../../core/printable.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { grid } from '../../core/text/width.js';
@@ -17,7 +16,7 @@ import { loadKeyCondition, loadKeysText } from '../../lake/files/load-key-rows.j
 import { rowsIn } from '../../lake/files/local-parquet.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
 import { defaultLimits, localFile, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
-import { firstDataFile, noteNewestVersions, readNewestVersions } from '../../lake/newest-versions.js';
+import { firstDataFile, noteNewestVersions, nothingNoted, readNewestVersions } from '../../lake/newest-versions.js';
 import { existingLake, refuseWithoutFolder } from '../../lake/existing-lake.js';
 import { parseImportedKey } from '../../lake/loads/imported-days.js';
 import { openStore } from '../../lake/store/open-store.js';
@@ -25,7 +24,7 @@ import type { Store } from '../../lake/store/store.js';
 import { describedTables } from '../../lake/table-descriptions.js';
 import { acquireExclusiveLease } from '../../lake/upkeep/leases.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
-import { setAsideFolder } from '../../lake/upkeep/vacuum.js';
+import { setAsideFolderAt } from '../../lake/upkeep/vacuum.js';
 import { tables as ownTables } from '../../sources/finances/lake-tables.js';
 import { backfillCommand } from '../command-text.js';
 import { unknownPipeline } from '../configuration/chosen-pipelines.js';
@@ -111,7 +110,7 @@ export async function rebuildLogs(
   const lease = await acquireExclusiveLease(store, clock, { command: 'rebuild', pipelines: [...names] });
   try {
     const lastRun = await readLastRun(store);
-    const folder = `${setAsideFolder}/${isoInstant(clock.now()).replace(/[-:]|\.\d+/g, '')}`;
+    const folder = setAsideFolderAt(clock.now());
     const context: PlanContext = { store, clock, opened, families };
     const plans: TablePlan[] = [];
     for (const table of broken) {
@@ -171,7 +170,7 @@ interface OpenedTable {
 }
 
 async function openTables(store: Store, schemas: readonly Table[], clock: Clock): Promise<OpenedTable[]> {
-  const { versions } = await readNewestVersions(store);
+  const { versions } = (await readNewestVersions(store)) ?? nothingNoted;
   const opened: OpenedTable[] = [];
   for (const schema of schemas) {
     const table = new DeltaTable(schema, store, clock);

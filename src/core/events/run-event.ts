@@ -52,6 +52,7 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'history-dropped': 'warn',
   'orphan-deleted': 'debug',
   'orphans-deleted': 'info',
+  'orphans-set-aside': 'warn',
   'inputs-planned': 'debug',
   'input-read': 'debug',
   'input-ended': 'info',
@@ -268,6 +269,13 @@ interface RunEvents {
   };
   /** How many of a table have been. */
   'orphans-deleted': { readonly table: string; readonly files: number };
+  /** Files of a table that no commit references were moved: without `_versions.json` commits of theirs may be gone. */
+  'orphans-set-aside': {
+    readonly table: string;
+    readonly files: number;
+    /** Within the lake. */
+    readonly folder: string;
+  };
   /** A file whose entries a rebuild can't derive. */
   'file-unread': {
     /** Within the lake. */

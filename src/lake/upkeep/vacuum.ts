@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.js';
+import { isoInstant } from '../../core/numeric/instant.js';
 import type { Emit } from '../../core/events/run-event.js';
 import type { DeltaTable } from '../delta/delta-table.js';
 import { deleteOrphans, isReferenced, orphansOf, restoreSwapped, takenOut } from '../transaction/references.js';
@@ -22,13 +23,16 @@ interface VacuumOptions {
 
 /**
  * Clears what dead runs left: files of the lake's own (`isDataFile`) that no log references, and files of derived tables that no
- * main table's file names; `emit` gets each, and how many they are of each table. Beside them go checkpoints of the logs that newer
+ * main table's file names. `emit` gets each, and how many they are of each table. Beside them go checkpoints of the logs that newer
  * ones have superseded.
  *
  * A dead run's last commit may still be on its way to the store, and a living one may be about to commit what lies here
  * unnamed. So every file is tombstoned by a commit before it is deleted: a late commit loses the version, and whoever lives
  * reads the bar, and writes the file anew under another name. As that is a nuisance, files of other runs on this
  * machine, which can be known to be alive, are left to them; with the others no run would ever know what is a dead one's.
+ *
+ * Where the lake lacks the note of its tables' versions, files that no log references may be of commits that are gone: they are
+ * moved to `setAsideFolder`, and nothing is deleted.
  *
  * @throws LedgerlakeError LAKE_LOG where a table has files and no log: nothing says then which of them are orphans
  */
@@ -60,17 +64,24 @@ export async function vacuumLake(lake: Lake, lease: RunLease, { clock, emit, acc
     const unreferenced = unreferencedOf(table, filesOf(table));
     if (unreferenced.length > 0) for (const main of (await swappedOf(table, unreferenced)).values()) fenced.add(main);
   }
+  const folder = setAsideFolderAt(clock.now());
+  const store = lake.isNoted ? lake.store : settingAside(lake.store, folder);
   const deleted: string[] = [];
   const isFenced = (table: DeltaTable): boolean => fenced.has(table.schema.name);
   // What those name by their newest versions is known for certain then.
   for (const table of lake.tables.toSorted((a, b) => Number(isFenced(b)) - Number(isFenced(a)))) {
-    deleted.push(...(await deleteUnreferenced(lake, table, filesOf(table), fenced, clock)));
+    deleted.push(...(await deleteUnreferenced({ lake, store, table, files: filesOf(table), fenced, clock })));
   }
-  deleted.push(...(await deleteOrphans(lake, orphans, clock.now())));
-  for (const file of deleted) emit({ event: 'orphan-deleted', file });
+  deleted.push(...(await deleteOrphans({ store, tables: lake.tables }, orphans, clock.now())));
+  if (lake.isNoted) for (const file of deleted) emit({ event: 'orphan-deleted', file });
   for (const { schema } of lake.tables) {
     const files = deleted.filter((path) => path.startsWith(`${schema.name}/`)).length;
-    if (files > 0) emit({ event: 'orphans-deleted', table: schema.name, files });
+    const counted = { table: schema.name, files };
+    if (files > 0) {
+      emit(
+        lake.isNoted ? { event: 'orphans-deleted', ...counted } : { event: 'orphans-set-aside', ...counted, folder },
+      );
+    }
   }
   // Where an account alone is vacuumed, only what this run has added to: a log of many accounts takes a while to list.
   for (const table of lake.tables) {
@@ -81,6 +92,18 @@ export async function vacuumLake(lake: Lake, lease: RunLease, { clock, emit, acc
   for (const { path, wroteBefore } of dead)
     if (before === Infinity || wroteBefore < before) await lake.store.remove(path);
   await lake.noteVersions();
+}
+
+/** The same store, which keeps in a folder what it removes. */
+function settingAside(store: Store, folder: string): Store {
+  return {
+    ...store,
+    remove: async (path) => {
+      const bytes = await store.read(path);
+      if (bytes !== undefined) await store.write(`${folder}/${path}`, bytes);
+      await store.remove(path);
+    },
+  };
 }
 
 /** The lake's own files in each table's folders, or in an account's ones. */
@@ -142,13 +165,22 @@ async function deleteReplaced(lake: Lake, clock: Clock): Promise<void> {
  * Deletes those of a table's files that its newest version doesn't reference; of the `fenced` tables it claims a version even where
  * there is none. What a swap took out is left alone as long as its main table isn't one of them: that may name it by now.
  */
-async function deleteUnreferenced(
-  lake: Lake,
-  table: DeltaTable,
-  files: readonly string[],
-  fenced: ReadonlySet<string>,
-  clock: Clock,
-): Promise<readonly string[]> {
+async function deleteUnreferenced({
+  lake,
+  store,
+  table,
+  files,
+  fenced,
+  clock,
+}: {
+  readonly lake: Lake;
+  /** What removes them. */
+  readonly store: Store;
+  readonly table: DeltaTable;
+  readonly files: readonly string[];
+  readonly fenced: ReadonlySet<string>;
+  readonly clock: Clock;
+}): Promise<readonly string[]> {
   let gone: string[] = [];
   await table.commit('FENCE', async () => {
     const unreferenced = unreferencedOf(table, files).filter((path) => !isReferenced(lake.tables, path));
@@ -162,7 +194,7 @@ async function deleteUnreferenced(
     if (gone.length === 0 && !fenced.has(table.schema.name)) return undefined;
     return gone.map((path) => tombstone(path.slice(prefix.length), clock.now()));
   });
-  await lake.drop(gone);
+  for (const path of new Set(gone)) await store.remove(path);
   return gone;
 }
 
@@ -206,7 +238,12 @@ export async function orphanFiles(lake: Lake, account: string): Promise<StoredFi
 }
 
 /** The folder of a lake for what was moved out of its tables: no reader takes a name that begins with `_` for data. */
-export const setAsideFolder = '_set-aside';
+const setAsideFolder = '_set-aside';
+
+/** Where in it goes what is moved at an instant, milliseconds since 1970. */
+export function setAsideFolderAt(instant: number): string {
+  return `${setAsideFolder}/${isoInstant(instant).replace(/[-:]|\.\d+/g, '')}`;
+}
 
 /**
  * What the lake keeps beside its tables (at its root, under names that begin with `_`: journals, notes of runs) and that

@@ -138,6 +138,8 @@ const lines: Handlers<string | undefined> = {
     `removed ${file} (${reason}): ${formatCount(rows, 'row')} of the history of ${slice} ${rows === 1 ? 'is' : 'are'} lost`,
   'orphans-deleted': ({ table, files }) =>
     `${table}: deleted ${formatCount(files, 'file')} that no commit references, left by a run that did not finish`,
+  'orphans-set-aside': ({ table, files, folder }) =>
+    `${table}: moved ${formatCount(files, 'file')} that no commit references to ${folder}, as _versions.json was missing or damaged`,
   'file-unread': ({ file, slice, reason, mend }) =>
     `not derived: ${file} (${slice}): ${reason}; ${mend === null ? 'restore it from a copy' : `read it again: ${mend}`}`,
   'line-left-out': ({ reason }) => `left out: ${reason}`,

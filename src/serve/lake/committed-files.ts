@@ -2,7 +2,7 @@ import type { Add } from '../../lake/delta/actions.js';
 import { DeltaTable } from '../../lake/delta/delta-table.js';
 import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Clock } from '../../core/clock.js';
-import { checkLogs, readNewestVersions } from '../../lake/newest-versions.js';
+import { checkLogs, nothingNoted, readNewestVersions } from '../../lake/newest-versions.js';
 import {
   orderTransactions,
   payouts,
@@ -184,7 +184,7 @@ export class MainTables {
    */
   static async open(store: Store, clock: Clock, freshMs = usuallyFreshMs(store)): Promise<MainTables> {
     const tables = new MainTables(store, clock, freshMs);
-    const newest = await readNewestVersions(store);
+    const newest = (await readNewestVersions(store)) ?? nothingNoted;
     await tables.refresh();
     await checkLogs(newest, tables.tables, store);
     return tables;
