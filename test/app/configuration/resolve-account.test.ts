@@ -8,6 +8,7 @@ import {
   type AccountOptions,
   type ResolvedAccount,
 } from '../../../src/app/configuration/resolve-account.js';
+import { Secret } from '../../../src/engine/auth/secret.js';
 import { temporaryFolder } from '../lake-run.js';
 
 const amazon = 'https://api.amazon.com/auth/o2/token';
@@ -207,6 +208,52 @@ describe('variables', () => {
     const failure = resolved(none, { ...environment, [name]: text });
     await expect(failure).rejects.toMatchObject({ code: 'USAGE' });
     await expect(failure).rejects.toThrow(new RegExp(`^expected ${name} to be (?!.*us-secret)`));
+  });
+});
+
+describe('credentials that a program gives', () => {
+  const given = (tokenEndpoint?: string) => ({
+    clientId: new Secret('given-id'),
+    clientSecret: new Secret('given-cs'),
+    refreshToken: new Secret('given-rt'),
+    tokenEndpoint,
+  });
+  const shop = { account: 'shop', endpoint: 'https://h' };
+
+  test('go before those of the file and of the environment', async () => {
+    const file = configured({
+      accounts: { shop: { region: 'eu', tokenEndpoint: 'https://file.example/t', ...three } },
+    });
+    const signIn = ['given-id', 'given-cs', 'given-rt'];
+    for (const config of [file, none]) {
+      const found = revealed(
+        await resolved(config, variables, { ...shop, credentials: given('https://given.example/t') }),
+      );
+      expect(found).toMatchObject({ ...shop, signIn: [...signIn, 'https://given.example/t'] });
+    }
+    const withoutAddress = revealed(await resolved(file, variables, { ...shop, credentials: given() }));
+    expect(withoutAddress).toMatchObject({ signIn: [...signIn, 'https://file.example/t'] });
+    expect(revealed(await resolved(none, {}, { ...shop, credentials: given() }))).toMatchObject({
+      signIn: [...signIn, amazon],
+    });
+  });
+
+  test('are not sent in the clear, nor to an address of a file that only lay there', async () => {
+    const there = { accounts: { shop: { region: 'eu', tokenEndpoint: 'https://collect.example/t' } } };
+    const found = { ...configured(there), wasFound: true };
+    const refused = [
+      resolved(found, {}, { account: 'shop', endpoint: undefined, credentials: given() }),
+      resolved(none, {}, { account: 'shop', endpoint: 'http://h', credentials: given() }),
+      resolved(none, {}, { ...shop, credentials: given('http://h/t') }),
+      resolved(none, {}, { account: 'shop', credentials: given() }),
+      resolved(none, {}, { credentials: given() }),
+    ];
+    for (const each of refused) {
+      await expect(each).rejects.toMatchObject({ code: 'USAGE' });
+      await expect(each).rejects.not.toThrow(/given-/);
+    }
+    const own = { account: 'shop', credentials: given('https://given.example/t') };
+    expect((await resolved(found, {}, own)).signIn).toBeDefined();
   });
 });
 
