@@ -115,6 +115,13 @@ describe('bad input is one line, with the right exit code, and nothing is touche
     ],
     ['a lake that stands alone', 2, ['verify', 'test'], /got test; did you mean --lake test\?; see ledgerlake verify/],
     ['a query without quotes', 2, ['sql', 'SELECT', '1'], /got 1; put the query in quotes; see ledgerlake sql --help/],
+    [
+      'a file of no format',
+      2,
+      ['sql', '-o', 'x.xlsx', 'SELECT 1'],
+      /with \.csv, .*or \.txt, or --format to say .*got x\.xlsx/,
+    ],
+    ['a report of no format', 2, ['report', '-o', 'z.pdf'], /--output to end with \.html or \.xlsx, .*got z\.pdf/],
     ['a letter without its value', 2, ['sql', '-o'], /expected a value behind -o, got none/],
     ['an option without its value', 2, ['status', '--lake'], /expected a value behind --lake, got none/],
     ['an option before another', 2, ['status', '--lake', '--format', 'json'], /expected a value behind --lake/],

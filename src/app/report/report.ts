@@ -1,5 +1,5 @@
 import { mkdir, open, readdir, stat } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, extname, join, resolve } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { openDatabase, type Database } from '../../core/duckdb/connection.js';
 import { createViews, lostFile } from '../../core/duckdb/views.js';
@@ -76,8 +76,13 @@ export async function report(options: ReportOptions, { clock, signal, output, lo
  * @throws LedgerlakeError USAGE where its ending says something else than the format
  */
 function formatOf({ format, output = '' }: ReportOptions): ReportFormat {
-  const [, ending] = /\.(html?|xlsx|csv)$/i.exec(output) ?? [];
-  const named = reportFormats.find((of) => ending?.toLowerCase().startsWith(of.slice(0, 3)));
+  const ending = extname(output).toLowerCase();
+  const named = reportFormats.find((of) => ending === `.${of}` || (of === 'html' && ending === '.htm'));
+  if (named === undefined && ending !== '' && format !== 'csv') {
+    throw usageError(
+      `expected --output to end with .html or .xlsx, or to be a folder with --format csv, got ${output}: no report is written as ${ending}`,
+    );
+  }
   if (named === undefined || named === format) return format ?? 'html';
   if (named === 'csv') {
     throw usageError(

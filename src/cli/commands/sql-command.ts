@@ -1,5 +1,5 @@
 import { withCommandsIn } from '../../app/command-text.js';
-import { formats } from '../../core/text/formats.js';
+import { formatOfFile, formats } from '../../core/text/formats.js';
 import { readFormat, shared, type CommandDefinition } from '../options/command-definition.js';
 import { readLake } from '../options/command-settings.js';
 
@@ -13,7 +13,11 @@ export const sqlCommand: CommandDefinition = {
     'On a terminal a table ends after 500 rows; a pipe, -o and every other format have all of them.',
   options: {
     ...shared('lake', 'config'),
-    format: { type: 'text', default: 'table', choices: formats, about: 'Format of the results' },
+    format: {
+      type: 'text',
+      choices: formats,
+      about: 'Format of the results [default: by the ending of --output, else table]',
+    },
     output: { type: 'text', short: 'o', about: 'File to write the results to, whole or not at all' },
   },
   examples: [
@@ -21,7 +25,8 @@ export const sqlCommand: CommandDefinition = {
     [`sql --format csv -o fees.csv "FROM entries WHERE kind = 'fee'"`, 'into a file'],
   ],
   run: async (given, { clock, signal, log }) => {
-    const format = readFormat(given);
+    const outputFile = given.text('output');
+    const format = given.text('format') === undefined ? formatOfFile(outputFile ?? '') : readFormat(given);
     const lake = await readLake(given);
     const [{ runSql }, { openLakeReader }, { knownTooEarly }, { historyPath }] = await Promise.all([
       import('../sql-shell/run-sql.js'),
@@ -43,7 +48,7 @@ export const sqlCommand: CommandDefinition = {
       output: process.stdout,
       errorOutput: process.stderr,
       signal,
-      outputFile: given.text('output'),
+      outputFile,
       historyFile: historyPath(process.env),
     });
   },

@@ -1,3 +1,5 @@
+import { extname } from 'node:path';
+import { usageError } from '../errors.js';
 import { terminalWidth, writeExact, writeText, type Output } from './sink.js';
 import { tableText, type TableOptions } from './text-table.js';
 import { type Column, type Rows, cellText, distinctNames, type Cell, type Kind, jsonNumber } from './rows.js';
@@ -10,6 +12,30 @@ export type Format = (typeof formats)[number];
 
 export function isFormat(text: string): text is Format {
   return (formats as readonly string[]).includes(text);
+}
+
+/** What the endings of a file's name say. */
+const endings: Readonly<Record<string, Format>> = {
+  csv: 'csv',
+  json: 'json',
+  ndjson: 'ndjson',
+  jsonl: 'ndjson',
+  txt: 'table',
+};
+
+/**
+ * The format that a file's name says, a table where it has no ending.
+ *
+ * @throws LedgerlakeError USAGE for an ending of no format
+ */
+export function formatOfFile(path: string): Format {
+  const ending = extname(path).slice(1).toLowerCase();
+  const format = ending === '' ? 'table' : endings[ending];
+  if (format !== undefined) return format;
+  const known = Object.keys(endings).map((name) => `.${name}`);
+  throw usageError(
+    `expected --output to end with ${known.slice(0, -1).join(', ')} or ${known.at(-1) ?? ''}, or --format to say the format, got ${path}`,
+  );
 }
 
 /** Rows as text, piece by piece. A source that fails leaves an array without its end: no reader takes it for whole. */

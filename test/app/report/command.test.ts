@@ -132,6 +132,9 @@ test('the ending of the name chooses the format, and one that contradicts the fo
     ['new.xlsx', 'csv', 'a folder for --format csv'],
     ['new.csv', 'xlsx', '--format csv writes a folder'],
     ['new.csv', undefined, '--format csv writes a folder'],
+    ['new.pdf', undefined, 'to end with .html or .xlsx, or to be a folder with --format csv'],
+    ['new.PDF', 'html', 'no report is written as .pdf'],
+    ['new.ods', 'xlsx', 'no report is written as .ods'],
   ];
   for (const [name, format, message] of refused) {
     await expect(run({ output: join(folder, name), format })).rejects.toMatchObject({
