@@ -77,6 +77,7 @@ export function reportSheets(accounts: readonly AccountFigures[]): readonly Shee
         ...of,
         ...['settlement', 'started_at', 'ended_at', 'state'].map(text),
         ...['beginning_balance', 'net_of_entries', 'total', 'difference'].map(amount),
+        ...['payout_status', 'payout_at'].map(text),
       ],
       rows: accounts.flatMap(({ account, settlements }) =>
         settlements.map(({ currency, settlement, verdict, net, apart }) => [
@@ -84,6 +85,7 @@ export function reportSheets(accounts: readonly AccountFigures[]): readonly Shee
           ...[settlement.start, settlement.end].map((at) => (at === null ? null : isoInstant(at))),
           ...[verdict, settlement.beginning, net ?? null, settlement.total],
           apart ?? (verdict === 'adds-up' ? '0.000000' : null),
+          ...[settlement.payoutStatus, settlement.paidAt === null ? null : isoInstant(settlement.paidAt)],
         ]),
       ),
     },

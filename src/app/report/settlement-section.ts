@@ -172,7 +172,24 @@ const columnsIn = (amount: AmountPart): TableColumn<SettlementFigures>[] => [
   numberColumn('Net of its entries', ({ net }) => orDash(net, amount), true),
   numberColumn('Total', ({ settlement: { total } }) => orDash(total, amount)),
   textColumn('Adds up?', verdictText),
+  textColumn('Payout', payoutText, true),
 ];
+
+/** Whether the bank did not take a settlement's payout. */
+export function isUnpaid({ settlement: { payoutStatus } }: SettlementFigures): boolean {
+  return /^fail/i.test(payoutStatus ?? '');
+}
+
+/** `Failed 2026-09-21`: what became of the payout, in the service's word, and its date. */
+function payoutText(of: SettlementFigures): Html {
+  const { payoutStatus, paidAt } = of.settlement;
+  if (payoutStatus === null) return html`–`;
+  const date = paidAt === null ? undefined : html` <span class="date">${instantText(paidAt).slice(0, 10)}</span>`;
+  const text = html`${lakeText(payoutStatus)}${date}`;
+  return isUnpaid(of)
+    ? html`<span class="payout bad"><span class="sign" aria-hidden="true">✗</span> ${text}</span>`
+    : html`<span class="payout">${text}</span>`;
+}
 
 function orDash(text: string | null | undefined, amount: AmountPart): Part {
   return text === null || text === undefined ? '–' : amount(text);
@@ -248,7 +265,10 @@ function behind(of: SettlementFigures, amount: AmountPart): Html {
   const spoken = html`<span class="spoken"> of the settlement ${periodText(of)} in ${currencyText(currency)}</span>`;
   return html`<details>
     <summary>${summary}${spoken}</summary>
-    <p>Settlement ${lakeCode(settlement.id)}</p>
+    <p>
+      Settlement
+      ${lakeCode(settlement.id)}${settlement.payoutStatus === null ? undefined : html`; payout: ${payoutText(of)}`}
+    </p>
     ${fault === undefined ? undefined : html`<p class="fault">It doesn’t add up: ${fault}.</p>`}
     ${
       unknown === 0

@@ -70,7 +70,7 @@ td.n { white-space: nowrap; }
 tfoot th, tfoot td { font-weight: 600; border-top: 1px solid var(--soft); border-bottom: 3px double var(--soft); }
 td bdi, th bdi { display: inline-block; min-width: min(8rem, 100%); max-width: 22rem; }
 td code bdi { max-width: 30rem; }
-td .note bdi { display: inline; }
+td .note bdi, .payout bdi { display: inline; }
 tbody th { min-width: 6.2rem; }
 .settlements > tbody > tr:first-child > * { border-bottom: 0; padding-top: .55rem; }
 /* As wide as the figures above it and no wider: its own tables scroll by themselves. */
@@ -120,7 +120,7 @@ footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--rule);
   tbody th { min-width: 5.4rem; }
   td bdi, th bdi { min-width: 8.5rem; }
   .settlements { font-size: .82rem; }
-  .settlements .verdict { display: inline-block; min-width: 5rem; overflow-wrap: anywhere; }
+  .settlements .verdict { display: inline-block; vertical-align: top; min-width: 5rem; overflow-wrap: anywhere; }
   .settlements details[open] { padding: .4rem .5rem; }
 }
 @media (prefers-reduced-motion: reduce) { html { scroll-behavior: auto; } }

@@ -24,6 +24,10 @@ export interface Settlement extends ProblemLocation {
   readonly total: string | null;
   readonly beginning: string | null;
   readonly beginningCurrency: string | null;
+  /** What became of its payout, as the service says it: `Succeeded`, `Failed`; null where it has none yet. */
+  readonly payoutStatus: string | null;
+  /** Milliseconds since 1970. */
+  readonly paidAt: number | null;
 }
 
 /** Reads the groups of one account that a FROM clause gives, in its order. */
@@ -36,7 +40,7 @@ export async function settlementsFrom(
   const rows = await database.rows(
     'SELECT group_id, processing_status, epoch_ms(started_at) AS started, epoch_ms(ended_at) AS ended, ' +
       'original_total::VARCHAR AS total, original_currency, beginning_balance::VARCHAR AS beginning, ' +
-      `beginning_currency FROM ${source}`,
+      `beginning_currency, fund_transfer_status, epoch_ms(fund_transfer_at) AS paid FROM ${source}`,
     { signal },
   );
   return rows.map((row) => ({
@@ -52,6 +56,8 @@ export async function settlementsFrom(
     total: textOrNull(row['total']),
     beginning: textOrNull(row['beginning']),
     beginningCurrency: textOrNull(row['beginning_currency']),
+    payoutStatus: textOrNull(row['fund_transfer_status']),
+    paidAt: numberOrNull(row['paid']),
   }));
 }
 

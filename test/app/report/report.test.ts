@@ -76,10 +76,29 @@ test('each settlement is held against its total, and its entries stand behind it
   expect(report.page.table(euro, 3).map((row) => row['Amount'])).toEqual(['-30.00', '10.00', '-1.10']);
 });
 
+test('what became of a payout stands beside its settlement', () => {
+  const payouts = ['USD', 'JPY', 'EUR'].map((currency) =>
+    report.page.texts(
+      `#${report.page.chapter(currency)}-settlements .settlements > tbody > tr:first-child > td:last-child`,
+    ),
+  );
+  expect(payouts).toEqual([['–', '–'], ['✗ Failed 2025-03-02'], ['Succeeded 2025-03-05']]);
+  expect(report.page.texts(`#${report.page.chapter('JPY')}-settlements details > p`)[0]).toBe(
+    'Settlement GROUP-JPY; payout: ✗ Failed 2025-03-02',
+  );
+  const { columns, rows } = report.sheets.find(({ name }) => name === 'settlements') ?? { columns: [], rows: [] };
+  const at = ['settlement', 'payout_status', 'payout_at'].map((name) => columns.findIndex((of) => of.name === name));
+  expect(rows.map((row) => at.map((column) => row[column])).filter(([, status]) => status !== null)).toEqual([
+    ['GROUP-EUR', 'Succeeded', '2025-03-05T00:00:00.000Z'],
+    ['GROUP-JPY', 'Failed', '2025-03-02T00:00:00.000Z'],
+  ]);
+});
+
 test('what asks for a second look is named first', () => {
   expect(report.page.texts('.look li')).toEqual([
     '2 net amounts in USD do not fit a decimal of 18 digits and are in no figure.',
     '1 settlement in EUR does not add up.',
+    '1 payout in JPY failed: the bank did not take that of 2025-03-02 over 4,999 JPY.',
     '1 amount is of a role that nobody knows, and in no figure.',
     '1 list of events is new to the model.',
   ]);

@@ -85,6 +85,7 @@ export function reportedItems(): DatedItem[] {
       end: '2025-03-01T00:00:00Z',
       beginning: '0',
       total: '4998.9',
+      payout: { status: 'Failed', at: '2025-03-02T00:00:00Z' },
     }),
     settlement({
       id: 'GROUP-EUR',
@@ -92,6 +93,7 @@ export function reportedItems(): DatedItem[] {
       end: '2025-03-04T00:00:00Z',
       beginning: '0',
       total: '-21.085',
+      payout: { status: 'Succeeded', at: '2025-03-05T00:00:00Z' },
     }),
   ].map((item) => (item.list === '' ? inOwnCurrency(item) : item));
 }

@@ -32,13 +32,15 @@ export interface SettlementFacts {
   readonly beginning: string;
   /** Left out: it has none. */
   readonly total?: string;
+  readonly payout?: { readonly status: string; readonly at: string };
 }
 
-export function settlement({ id, start, end, beginning, total }: SettlementFacts): DatedItem {
+export function settlement({ id, start, end, beginning, total, payout }: SettlementFacts): DatedItem {
   const members = [
     `"FinancialEventGroupId":"${id}"`,
     `"ProcessingStatus":"${end === undefined ? 'Open' : 'Closed'}"`,
     ...(total === undefined ? [] : [`"OriginalTotal":${money(total)}`]),
+    ...(payout === undefined ? [] : [`"FundTransferStatus":"${payout.status}"`, `"FundTransferDate":"${payout.at}"`]),
     `"BeginningBalance":${money(beginning)}`,
     `"FinancialEventGroupStart":"${start}"`,
     ...(end === undefined ? [] : [`"FinancialEventGroupEnd":"${end}"`]),
