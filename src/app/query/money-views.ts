@@ -52,18 +52,18 @@ const profit =
   `, ${sumWhere("category = 'transfers'")} AS loans_and_transfers, ${sumWhere("category = 'unknown'")} AS unknown ` +
   'FROM lines_ GROUP BY account, month, currency ORDER BY account, currency, month';
 
-/** What a fee is called: where its own name says no more than that money went or came, or it has none, after its list. */
-export const feeType =
+/** What an amount is called: where its own name says no more than that money went or came, or it has none, after its list. */
+export const amountName =
   "CASE WHEN name IS NULL OR lower(name) IN ('charge', 'refund', 'basevalue', 'sales', 'expenses') THEN regexp_replace(event_list, '(Event)?List$', '') ELSE name END";
 
 const fees =
-  `${lines} SELECT account, month, currency, ${feeType} AS fee, count(*) AS times, sum(amount) AS total ` +
+  `${lines} SELECT account, month, currency, ${amountName} AS fee, count(*) AS times, sum(amount) AS total ` +
   "FROM lines_ WHERE category = 'fees' GROUP BY ALL ORDER BY account, currency, month, total";
 
 const payoutLines =
   'SELECT account, group_id, started_at, ended_at, line.category, line.name, line.times, line.amount, line.currency, ' +
-  'original_total, original_currency, processing_status, fund_transfer_at FROM groups JOIN (' +
-  `SELECT account, group_id, ${entryCategory} AS category, name, count(*) AS times, sum(amount) AS amount, currency ` +
+  'original_total, original_currency, processing_status, fund_transfer_status, fund_transfer_at FROM groups JOIN (' +
+  `SELECT account, group_id, ${entryCategory} AS category, ${amountName} AS name, count(*) AS times, sum(amount) AS amount, currency ` +
   "FROM group_entries WHERE role = 'net' GROUP BY ALL " +
   "UNION ALL SELECT account, group_id, 'beginning balance', NULL, 1, beginning_balance, beginning_currency " +
   'FROM groups WHERE beginning_balance <> 0) AS line USING (account, group_id) ' +

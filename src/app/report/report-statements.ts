@@ -1,7 +1,7 @@
 import { eventLists } from '../../sources/finances/model/records.js';
 import { entries } from '../../sources/finances/model/tables.js';
 import { entriesOf } from '../reconcile/event-history.js';
-import { accountAmounts, feeType, paidAmounts } from '../query/money-views.js';
+import { accountAmounts, amountName, paidAmounts } from '../query/money-views.js';
 import { haveGaps, netSums } from '../verify/index-tables.js';
 import type { CategoryId } from '../query/categories.js';
 import { timestampLiteral, literal } from '../../core/duckdb/literals.js';
@@ -131,7 +131,7 @@ function statementsOf(scope: Scope) {
     /** Fees by their own name: the largest ones, the others as one line without a name; `list`: null where there are several. */
     fees: query(
       { currency: 'text', fee: 'textOrNull', list: 'textOrNull', fees: 'count', times: 'count', total: 'decimal' },
-      `WITH named AS (SELECT currency, ${feeType} AS fee, sum(times) AS times, sum(total) AS total, ` +
+      `WITH named AS (SELECT currency, ${amountName} AS fee, sum(times) AS times, sum(total) AS total, ` +
         'CASE WHEN min(event_list) = max(event_list) THEN min(event_list) END AS list ' +
         "FROM totals WHERE category = 'fees' GROUP BY ALL), " +
         'ranked AS (SELECT *, row_number() OVER (PARTITION BY currency ORDER BY abs(total) DESC, fee) AS rank FROM named) ' +

@@ -39,6 +39,16 @@ test.each(['v0', 'both'] as const)('months, fees and payouts are the net amounts
     "fee IS NULL OR lower(fee) IN ('charge', 'refund', 'base', 'promo', 'basevalue', 'sales', 'expenses')";
   expect(await number(`SELECT count(*) AS n FROM fees_by_type WHERE ${unnamed}`)).toBe(0);
 
+  // A line of a payout has the same name.
+  expect(
+    await number(
+      `SELECT count(*) AS n FROM payout_lines WHERE category NOT IN ('beginning balance', 'refunds') AND (${unnamed.replaceAll('fee', 'name')})`,
+    ),
+  ).toBe(0);
+  expect(
+    await number("SELECT count(*) AS n FROM payout_lines WHERE category = 'fees' AND name = 'ProductAdsPayment'"),
+  ).toBeGreaterThan(3);
+
   const settlements =
     'SELECT group_id, any_value(original_total) AS total, sum(amount) FILTER (currency = original_currency) AS lines ' +
     "FROM payout_lines WHERE processing_status = 'Closed' GROUP BY group_id";
