@@ -7,7 +7,8 @@ import { usageError } from '../../core/errors.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import type { Column, Rows } from '../../core/text/rows.js';
-import { writeText } from '../../core/text/sink.js';
+import { terminalWidth, writeText } from '../../core/text/sink.js';
+import { wrapped } from '../../core/text/width.js';
 import type { Certificate, CheckResult, Problem, ProblemKind } from './certificate.js';
 import { mendingCommand } from './mending.js';
 import { verifyLake } from './verify-lake.js';
@@ -76,10 +77,16 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
     const isQuiet = options.quiet === true;
     const kinds: readonly ProblemKind[] = isQuiet ? failing : ['lake', 'upstream', 'note'];
     const found = kinds.reduce((sum, kind) => sum + certificate.found(kind), 0);
-    if (!isQuiet) await writeRows(output, 'table', checkColumns, chunksOf(results.map(checkCells)), { footer: false });
+    const width = terminalWidth(output);
+    if (!isQuiet && width !== undefined && width < tableWidth) await writeText(output, checkLines(results));
+    else if (!isQuiet) {
+      await writeRows(output, 'table', checkColumns, chunksOf(results.map(checkCells)), { footer: false });
+    }
     const listed = problems.filter(({ kind }) => kinds.includes(kind));
-    await writeText(output, problemLines(listed, found - listed.length));
-    if (!isQuiet || found > 0) await writeText(output, [`${verdictLine(options, certificate, results)}\n`]);
+    await writeText(output, problemLines(listed, found - listed.length, width));
+    if (!isQuiet || found > 0) {
+      await writeText(output, [`\n${paragraph(verdictLine(options, certificate, results), width)}\n`]);
+    }
   } else {
     await writeRows(output, options.format, flatColumns, chunksOf(flatRows(results, problems)));
   }
@@ -94,6 +101,25 @@ const checkColumns: readonly Column[] = [
   { name: 'result', kind: 'time' },
 ];
 
+/** Cells of the terminal that the table takes. */
+const tableWidth = 122;
+
+/** The same on lines, for a terminal that is too narrow for the table. */
+function checkLines(results: readonly CheckResult[]): string[] {
+  const cells = results.map(checkCells);
+  const [checks, words] = [0, 4].map((at) => Math.max(...cells.map((row) => String(row[at]).length)));
+  return cells.map(
+    ([check, about, checked, counts, result]) =>
+      `${String(result).padEnd(words ?? 0)}  ${String(check).padEnd(checks ?? 0)}  ${formatCount(Number(checked))} ${String(counts)}\n` +
+      `${' '.repeat((words ?? 0) + 2)}${String(about)}\n`,
+  );
+}
+
+/** A text for people on lines that a terminal holds. */
+function paragraph(text: string, width: number | undefined): string {
+  return width === undefined ? text : wrapped(text, width).join('\n');
+}
+
 function checkCells({ check, about, checked, counts, result, found }: CheckResult) {
   const words = result === 'failed' || result === 'finding' || result === 'note' ? `${result}: ${found}` : result;
   return [check, about, checked, counts, words];
@@ -102,10 +128,10 @@ function checkCells({ check, about, checked, counts, result, found }: CheckResul
 type Mended = Problem & { readonly mend: string | null };
 
 /** A paragraph for each problem: a table would cut the names of files. */
-function problemLines(problems: readonly Mended[], hidden: number): string[] {
+function problemLines(problems: readonly Mended[], hidden: number, width: number | undefined): string[] {
   const lines = problems.map(({ check, kind, table, file, slice, problem, mend }) => {
     const place = [table, slice, file].filter((part) => part !== '').join('  ');
-    return `\n${kind} ${check}: ${printable(shortened(problem))}\n  ${printable(shortened(place))}\n${mend === null ? '' : `  ${printable(mend)}\n`}`;
+    return `\n${paragraph(`${kind} ${check}: ${printable(shortened(problem))}`, width)}\n  ${printable(shortened(place))}\n${mend === null ? '' : `  ${printable(mend)}\n`}`;
   });
   return hidden > 0 ? [...lines, `\nand ${formatCount(hidden, 'more problem')}, which are not listed\n`] : lines;
 }
@@ -129,14 +155,14 @@ function verdictLine(
   const findings = certificate.found('upstream') - (asked?.found ?? 0);
   const upstream = findings === 0 ? '' : `, ${formatCount(findings, 'finding')} about what upstream gave`;
   const notes = certificate.found('note') === 0 ? '' : `, ${formatCount(certificate.found('note'), 'note')}`;
-  if (broken > 0) return `\nNOT WHOLE: ${where} has ${formatCount(broken, 'problem')}${upstream}${notes} (${what})`;
+  if (broken > 0) return `NOT WHOLE: ${where} has ${formatCount(broken, 'problem')}${upstream}${notes} (${what})`;
   if (asked !== undefined && strict) {
-    return `\nNOT WHOLE: ${where} lacks ${lacking} that were asked for${upstream}${notes} (${what})`;
+    return `NOT WHOLE: ${where} lacks ${lacking} that were asked for${upstream}${notes} (${what})`;
   }
-  if (counted('file-bytes') === 0) return `\nNothing to verify: ${where} holds no file${notes}`;
+  if (counted('file-bytes') === 0) return `Nothing to verify: ${where} holds no file${notes}`;
   const open = asked === undefined ? '' : `, ${lacking} that were asked for are not loaded`;
   const hint = certificate.found('upstream') > 0 && !strict ? '; --strict makes them a failure' : '';
-  return `\nWHOLE: ${where} holds what was read, exactly${open}${upstream}${hint}${notes} (${what})`;
+  return `WHOLE: ${where} holds what was read, exactly${open}${upstream}${hint}${notes} (${what})`;
 }
 
 const flatColumns: readonly Column[] = [

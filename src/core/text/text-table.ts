@@ -48,6 +48,7 @@ export async function* tableText(
   }
   yield rule(layout, '└', '┴', '┘');
   if (options.footer ?? true) yield footer(count, layout.shown.length, columns.length);
+  yield hiddenNote(named, layout);
   yield amounts.footnote();
 }
 
@@ -172,6 +173,18 @@ function withGap(parts: readonly string[], { shown, widths }: Layout, mark: stri
 function footer(rows: number, shown: number, columns: number): string {
   const text = `${rows.toLocaleString('en-US')} ${rows === 1 ? 'row' : 'rows'}`;
   return shown < columns ? `${text}, ${shown} of ${columns} columns shown\n` : `${text}\n`;
+}
+
+/** Names that are listed of columns without room. */
+const mostNames = 12;
+
+/** Which columns find no room, and what shows them; empty where all are shown. */
+function hiddenNote(columns: readonly Column[], { shown }: Layout): string {
+  const hidden = columns.filter((_, at) => !shown.includes(at)).map(({ name }) => name);
+  if (hidden.length === 0) return '';
+  const more = hidden.length > mostNames ? ` and ${hidden.length - mostNames} more` : '';
+  const names = hidden.slice(0, mostNames).join(', ');
+  return `no room for ${names}${more}: a wider terminal, a SELECT of fewer columns, or another format shows them\n`;
 }
 
 function same(one: Layout, other: Layout): boolean {

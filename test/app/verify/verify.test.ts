@@ -26,8 +26,8 @@ afterAll(() => {
   lake.remove();
 });
 
-async function shown(more: Partial<VerifyOptions> = {}): Promise<{ code: number; text: string }> {
-  const output = new Kept();
+async function shown(more: Partial<VerifyOptions> = {}, columns?: number): Promise<{ code: number; text: string }> {
+  const output = new Kept(columns);
   const context = { clock: lake.clock, signal: new AbortController().signal, output, log: () => undefined };
   const code = await verify({ lake: lake.root, format: 'table', strict: false, ...more }, context);
   return { code, text: output.text };
@@ -47,6 +47,18 @@ test('the certificate has a line for each check, a paragraph for each problem, a
   expect(text.trimEnd().split('\n').at(-1)).toBe(
     `NOT WHOLE: ${lake.root} has 1 problem, 1 finding about what upstream gave (12 files, 29 events, 54 amounts, 1 closed group)`,
   );
+});
+
+test('a terminal that is too narrow for the table gets two lines for each check, and words are not cut', async () => {
+  const { text } = await shown({}, 80);
+  expect(text).toContain(
+    '\nfailed: 1   file-bytes          12 files\n            each file is there with the size and SHA-256',
+  );
+  for (const line of text.split('\n')) if (!line.includes('/')) expect(line.length, line).toBeLessThanOrEqual(80);
+  const words = (of: string) => of.replaceAll(/\s+/g, ' ').trim();
+  const wide = (await shown({}, 200)).text;
+  expect(wide).toContain('│ each file is there with the size and SHA-256 that the log says');
+  expect(words(text)).toContain(words(wide.slice(wide.lastIndexOf('┘') + 1)));
 });
 
 test('rows have a line for each problem and for each check without any, in ndjson and csv alike', async () => {

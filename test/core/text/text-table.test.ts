@@ -95,6 +95,12 @@ describe('on a terminal', () => {
     const text = await textOf(tableText(columns, chunked([row]), { width: 60 }));
     expect(text).toContain('│ value of column… │ value of colum… │ … │ value of colum… │');
     expect(text).toContain('1 row, 3 of 9 columns shown\n');
+    expect(text).toMatch(
+      /^no room for column 2, column 3, .*, column 7: a wider terminal, a SELECT of fewer columns, or /m,
+    );
+    const cut = await textOf(tableText(columns, chunked([row]), { width: 60, footer: false }));
+    expect(cut).toMatch(/^no room for column 2, .*\n$/m);
+    expect(await textOf(tableText(columns, chunked([row])))).not.toContain('no room');
   });
 
   const kind = fc.constantFrom<Column['kind']>('text', 'json', 'number', 'time');
@@ -110,7 +116,9 @@ describe('on a terminal', () => {
           const columns = cells.map(([kind], at): Column => ({ name: `c${at}`, kind }));
           // One number or time of 20 digits fits 40 cells.
           const row = cells.map(([kind, text]) => (kind === 'number' || kind === 'time' ? text.slice(0, 20) : text));
-          const lines = (await textOf(tableText(columns, chunked([row]), { width }))).split('\n').slice(0, -2);
+          const lines = (await textOf(tableText(columns, chunked([row]), { width })))
+            .split('\n')
+            .filter((line) => /^[┌│├└]/.test(line));
           const widths = new Set(lines.map(displayWidth));
           expect(widths.size).toBe(1);
           expect([...widths][0]).toBeLessThanOrEqual(width);
