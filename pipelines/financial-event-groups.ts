@@ -19,7 +19,7 @@ const operation = 'ListFinancialEventGroups';
 export const financialEventGroups: FinancesPipeline<ListingSlice, ScannedPage> = {
   name,
   about: 'settlements (financial event groups) that opened in the range',
-  title: 'The list of settlements',
+  title: 'List of settlements (Finances v0)',
   result: 'group',
   operation,
   burst: limits.burst,

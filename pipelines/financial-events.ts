@@ -17,7 +17,7 @@ const operation = 'ListFinancialEvents';
 export const financialEvents: FinancesPipeline<WindowSlice, EventsPage> = {
   name,
   about: 'financial events that were posted in the range',
-  title: 'Events by date: the figures by month',
+  title: 'Events by date (Finances v0)',
   result: 'event',
   operation,
   burst: limits.burst,

@@ -21,7 +21,7 @@ const operation = 'ListFinancialEventsByGroupId';
 export const groupEventsPipeline: FinancesPipeline<GroupSlice, EventsPage> = {
   name,
   about: 'financial events of each settlement that opened in the range',
-  title: 'The entries of settlements',
+  title: 'Entries of settlements (Finances v0)',
   result: 'event',
   operation,
   burst: limits.burst,

@@ -23,7 +23,7 @@ const operation = 'listTransactions';
 export const transactionsPipeline: FinancesPipeline<WindowSlice, TransactionsPage> = {
   name,
   about: 'transactions (Finances 2024-06-19) that were posted in the range',
-  title: 'Transactions by date',
+  title: 'Transactions by date (Finances 2024-06-19)',
   result: 'transaction',
   operation,
   burst: limits.burst,

@@ -1,5 +1,6 @@
 import { dayMs, type Window } from '../core/windows.js';
 import { isoInstant } from '../core/numeric/instant.js';
+import { formatCount } from '../core/text/amounts.js';
 import type { Api } from '../sources/finances/selling-partner/apis.js';
 
 /** What a backfill or a sync is asked for. */
@@ -99,4 +100,24 @@ export function shellWord(word: string): string {
 export function instantText(ms: number): string {
   const text = isoInstant(ms);
   return ms % dayMs === 0 ? text.slice(0, 10) : text.replace('.000Z', 'Z');
+}
+
+/** What loads windows of an account, in order, without the place of the lake. */
+export function loadingCommand(
+  pipeline: string,
+  { account, windows }: { readonly account: string; readonly windows: readonly Window[] },
+): string {
+  const [first, last] = [windows[0], windows.at(-1)];
+  const range = first && last ? ` --from ${instantText(first.start)} --to ${instantText(last.end)}` : '';
+  return `ledgerlake backfill ${pipeline} --account ${shellWord(account)}${range}`;
+}
+
+/** Spans that are named; the rest is counted. */
+const mostSpans = 3;
+
+/** `2026-11-01 to 2026-11-23, 2026-12-01 to 2026-12-04 and 2 more`. */
+export function spansText(windows: readonly Window[]): string {
+  const named = windows.slice(0, mostSpans).map(({ start, end }) => `${instantText(start)} to ${instantText(end)}`);
+  const more = windows.length - named.length;
+  return `${named.join(', ')}${more === 0 ? '' : ` and ${formatCount(more)} more`}`;
 }

@@ -94,14 +94,12 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
     throw usageError('expected the path of openLake to be a text that is not empty');
   checkOptions('openLake', options, lakeKinds);
   const { config, onEvent } = options;
-  const [{ configuredSettings }, { knownTooEarly }, { openLakeReader }, { LakeDatabase }, { openDatabase }] =
-    await Promise.all([
-      import('../app/configuration/settings.js'),
-      import('../app/query/as-known.js'),
-      import('../app/query/lake-files.js'),
-      import('../app/query/lake-database.js'),
-      import('../core/duckdb/connection.js'),
-    ]);
+  const [{ configuredSettings }, { openLakeReader }, { LakeDatabase }, { openDatabase }] = await Promise.all([
+    import('../app/configuration/settings.js'),
+    import('../app/query/lake-files.js'),
+    import('../app/query/lake-database.js'),
+    import('../core/duckdb/connection.js'),
+  ]);
   const place = { texts: { lake: path, config }, environment: process.env, workingFolder: process.cwd() };
   const { marginMinutes } = (await configuredSettings(place)).settings;
   const reader = await working({ signals: [], onEvent }, ({ emit }) =>
@@ -139,8 +137,7 @@ export async function openLake(path: string, options: LakeOptions = {}): Promise
         reading(given.signal, async ({ signal, log }) => {
           if (closed !== undefined) throw usageError('expected an open lake, it was closed');
           await lake.update(signal);
-          const note = knownTooEarly(query, reader.firstLoad) ?? reader.leftOutNote(query);
-          if (note !== undefined) log(note);
+          for (const note of reader.notesOn(query)) log(note);
           return lake.run(query, rowsOf, { signal, ...(parameters && { parameters }) });
         }),
       );

@@ -71,15 +71,27 @@ export function asKnownMacros(firstLoad: number | undefined): readonly string[] 
   ];
 }
 
+/** Macros that a statement calls with an instant that it quotes, and that instant in milliseconds since 1970. */
+export function statedInstants(
+  statement: string,
+  macros: string,
+): readonly { readonly name: string; readonly instant: number }[] {
+  return [...statement.matchAll(new RegExp(`\\b(${macros})\\s*\\(\\s*(?:\\w+\\s+)?'([^']*)'`, 'gi'))].flatMap(
+    ([, name = '', text = '']) => {
+      const zoned = /(?:Z|[+-]\d\d(?::?\d\d)?)$/i.test(text) || !/\d:\d/.test(text) ? text : `${text}Z`;
+      const instant = Date.parse(zoned.replace(' ', 'T').replace(/(:.*[+-]\d\d)$/, '$1:00'));
+      return Number.isNaN(instant) ? [] : [{ name, instant }];
+    },
+  );
+}
+
 /**
  * What is to be said of a statement that asks what was known before the lake was first loaded, at `firstLoad`
  * (milliseconds since 1970): nothing was, so there are no rows. Undefined for any other.
  */
 export function knownTooEarly(statement: string, firstLoad: number | undefined): string | undefined {
-  for (const [, name = '', text = ''] of statement.matchAll(/(\w+_as_known)\s*\(\s*'([^']*)'/gi)) {
-    const zoned = /(?:Z|[+-]\d\d(?::?\d\d)?)$/i.test(text) || !/\d:\d/.test(text) ? text : `${text}Z`;
-    const instant = Date.parse(zoned.replace(' ', 'T'));
-    if (firstLoad === undefined || Number.isNaN(instant) || instant >= firstLoad) continue;
+  for (const { name, instant } of statedInstants(statement, '\\w+_as_known')) {
+    if (firstLoad === undefined || instant >= firstLoad) continue;
     return `${name}: this lake was first loaded at ${isoInstant(firstLoad)}, after ${isoInstant(instant)}, so there are no rows`;
   }
   return undefined;

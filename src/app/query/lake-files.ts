@@ -5,8 +5,10 @@ import { sqlType } from '../../core/columns/table.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import type { LogColumn } from '../../lake/delta/table-metadata.js';
 import type { CommandPlace } from '../command-text.js';
-import { asKnownMacros } from './as-known.js';
+import { asKnownMacros, knownTooEarly } from './as-known.js';
+import { comparedNote } from './compared-note.js';
 import { leftOutNote } from './left-out-days.js';
+import { outstandingNote } from './outstanding-note.js';
 import { viewStatements } from './transaction-views.js';
 import { fileFault } from './file-fault.js';
 import { existingLake } from '../../lake/existing-lake.js';
@@ -36,8 +38,8 @@ export interface LakeReader {
   readonly firstLoad: number | undefined;
   /** Statements that create macros and further views over the views of the tables. */
   readonly macros: readonly string[];
-  /** As `leftOutNote`, of the files as of then. */
-  readonly leftOutNote: (statement: string) => string | undefined;
+  /** What is to be said of a statement before its result, of the files as of then. */
+  readonly notesOn: (statement: string) => readonly string[];
   /** As `fileFault`. */
   readonly faultOf: (error: unknown) => Promise<unknown>;
 }
@@ -71,7 +73,11 @@ export async function openLakeReader(
     },
     firstLoad,
     macros: [...asKnownMacros(firstLoad), ...viewStatements(views)],
-    leftOutNote: (statement) => leftOutNote(statement, lake),
+    notesOn: (statement) =>
+      [
+        knownTooEarly(statement, firstLoad),
+        ...[leftOutNote, outstandingNote, comparedNote].map((noteOn) => noteOn(statement, lake)),
+      ].filter((note) => note !== undefined),
     faultOf: (error) => fileFault(error, lake, { ...place, lake: location }),
   };
 }

@@ -1,10 +1,9 @@
-import { formatCount } from '../../core/text/amounts.js';
 import { joined, uncovered, type Window } from '../../core/windows.js';
 import { readWindow, loadedWindows } from '../../engine/slicing/window-slices.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import { importedWindows, parseImportedKey } from '../../lake/loads/imported-days.js';
-import { instantText, shellWord } from '../command-text.js';
+import { loadingCommand, spansText } from '../command-text.js';
 import { byDate, byTransaction, type MainTable } from '../verify/main-tables.js';
 
 /** Times that are in no figure of an account: v0 holds them, and transactions, which count from their first day on, lack them. */
@@ -22,11 +21,7 @@ export function leftOutDays(
   account: string,
   { start = -Infinity, end = Infinity }: Partial<Window> = {},
 ): LeftOutDays | undefined {
-  // As `ledger` has it: the first window with rows, not the first that was read.
-  const since = lake
-    .files(byTransaction.pipeline, byTransaction.table, account)
-    .flatMap((add) => loadKeysOf(add).map((key) => (readWindow(key) ?? parseImportedKey(key))?.start ?? Infinity))
-    .reduce((first, at) => Math.min(first, at), Infinity);
+  const since = transactionsSince(lake, account);
   const loaded = heldWindows(lake, byTransaction, account);
   const windows = heldWindows(lake, byDate, account)
     .map((window) => ({ start: Math.max(window.start, since, start), end: Math.min(window.end, end) }))
@@ -35,7 +30,19 @@ export function leftOutDays(
   return windows.length === 0 ? undefined : { account, windows, loaded: loaded.filter(({ end: to }) => to > since) };
 }
 
-function heldWindows(lake: Lake, { pipeline, table }: MainTable, account: string): Window[] {
+/**
+ * The first instant of loaded transactions, as `ledger` has it: of the first window with rows, not of the first that was read;
+ * Infinity where there is none. Milliseconds since 1970.
+ */
+export function transactionsSince(lake: Lake, account: string): number {
+  return lake
+    .files(byTransaction.pipeline, byTransaction.table, account)
+    .flatMap((add) => loadKeysOf(add).map((key) => (readWindow(key) ?? parseImportedKey(key))?.start ?? Infinity))
+    .reduce((first, at) => Math.min(first, at), Infinity);
+}
+
+/** What an account has loaded or imported in a main table, in order. */
+export function heldWindows(lake: Lake, { pipeline, table }: MainTable, account: string): Window[] {
   const { snapshot } = lake.table(table);
   return joined([...loadedWindows(lake, pipeline, table, account), ...importedWindows(snapshot, pipeline, account)]);
 }
@@ -45,25 +52,13 @@ export function leftOutText({ account, windows, loaded }: LeftOutDays): string {
   return (
     `${account}: v0 has ${spansText(windows)}, transactions have only ${spansText(loaded)}: ledger, pnl_by_month, fees_by_type and the report ` +
     'leave out what transactions lack, as v0 counts only before their first day; ' +
-    `\`${loadingCommand({ account, windows })}\` loads it`
+    `\`${loadingCommand(byTransaction.pipeline, { account, windows })}\` loads it`
   );
 }
 
-/** What loads it, without the place of the lake. */
-export function loadingCommand({ account, windows }: Pick<LeftOutDays, 'account' | 'windows'>): string {
-  const [first, last] = [windows[0], windows.at(-1)];
-  const range = first && last ? ` --from ${instantText(first.start)} --to ${instantText(last.end)}` : '';
-  return `ledgerlake backfill transactions --account ${shellWord(account)}${range}`;
-}
-
-/** Spans that are named; the rest is counted. */
-const mostSpans = 3;
-
-/** `2026-11-01 to 2026-11-23, 2026-12-01 to 2026-12-04 and 2 more`. */
-export function spansText(windows: readonly Window[]): string {
-  const named = windows.slice(0, mostSpans).map(({ start, end }) => `${instantText(start)} to ${instantText(end)}`);
-  const more = windows.length - named.length;
-  return `${named.join(', ')}${more === 0 ? '' : ` and ${formatCount(more)} more`}`;
+/** A statement without what it quotes. */
+export function withoutTexts(statement: string): string {
+  return statement.replaceAll(/'[^']*'/g, '');
 }
 
 /** Views that have such days in no figure. */
@@ -71,7 +66,7 @@ const views = /\b(?:ledger|pnl_by_month|fees_by_type)\b/i;
 
 /** What is to be said of a statement that reads such figures; undefined for any other, and where nothing is left out. */
 export function leftOutNote(statement: string, lake: Lake): string | undefined {
-  if (!views.test(statement.replaceAll(/'[^']*'/g, ''))) return undefined;
+  if (!views.test(withoutTexts(statement))) return undefined;
   const [first, ...others] = [...lake.accounts()].toSorted().flatMap((account) => leftOutDays(lake, account) ?? []);
   if (first === undefined) return undefined;
   const more = others.length === 0 ? '' : `; the same holds for ${others.map(({ account }) => account).join(', ')}`;

@@ -3,6 +3,8 @@ import { entryCategory, categorySql, tradeCategories } from './categories.js';
 /** A view over the views of a lake's tables. */
 export interface QueryView {
   readonly name: string;
+  /** What it takes, in parentheses behind its name: it is a table macro then. */
+  readonly parameter?: string;
   readonly select: string;
 }
 

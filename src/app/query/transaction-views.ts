@@ -82,12 +82,38 @@ const differences =
   "SELECT account, 'order' AS subject, * EXCLUDE (account, newest) FROM order_differences_ " +
   `UNION ALL SELECT account, 'settlement', * EXCLUDE (account) FROM (${settlementDifferences})`;
 
+/** The first release of each deferred transaction. */
+const releases =
+  "SELECT * FROM transactions WHERE status = 'RELEASED' AND deferred_transaction_id IS NOT NULL " +
+  'QUALIFY row_number() OVER (PARTITION BY account, deferred_transaction_id ORDER BY effective_at, event_id) = 1';
+
+const ofEither = (...columns: readonly string[]) =>
+  columns.map((name) => `coalesce(sale_.${name}, release_.${name}) AS ${name}`).join(', ');
+
+/**
+ * What was earned before an instant and not paid by then. A sale that was deferred before the first loaded day is not in the
+ * lake: its release is, which has the same amounts, so that it counts from that day on.
+ */
+const outstanding =
+  'WITH since_ AS (SELECT account, min(window_start) AS first_ FROM transactions GROUP BY account), ' +
+  `sales_ AS (SELECT * FROM transactions WHERE status LIKE 'DEFERRED%'), releases_ AS (${releases}) ` +
+  `SELECT ${ofEither('account')}, coalesce(sale_.transaction_id, release_.deferred_transaction_id) AS transaction_id, ` +
+  `${ofEither('transaction_type', 'marketplace', 'amazon_order_id')}, sale_.effective_at AS earned_at, ` +
+  `release_.effective_at AS paid_at, sale_.maturity_at, ${ofEither('total_amount', 'total_text', 'currency')} ` +
+  'FROM sales_ AS sale_ FULL JOIN releases_ AS release_ ' +
+  'ON sale_.account = release_.account AND sale_.transaction_id = release_.deferred_transaction_id ' +
+  'JOIN since_ ON since_.account = coalesce(sale_.account, release_.account) ' +
+  'WHERE first_ <= CAST(instant AS TIMESTAMPTZ) ' +
+  'AND (sale_.effective_at IS NULL OR sale_.effective_at < CAST(instant AS TIMESTAMPTZ)) ' +
+  'AND (release_.effective_at IS NULL OR release_.effective_at >= CAST(instant AS TIMESTAMPTZ))';
+
 /** The views of the two bases of deferred money, and what compares both services; each may read those before it. */
 export const transactionViews: readonly QueryView[] = [
   { name: 'transactions_earned', select: `SELECT * FROM transactions WHERE ${isEarned}` },
   { name: 'transaction_entries_earned', select: `SELECT * FROM transaction_entries WHERE ${isEarned}` },
   { name: 'transactions_paid', select: `SELECT * FROM transactions WHERE ${isPaid}` },
   { name: 'transaction_entries_paid', select: `SELECT * FROM transaction_entries WHERE ${isPaid}` },
+  { name: 'outstanding_at', parameter: 'instant', select: outstanding },
   { name: 'ledger', select: ledger },
   { name: 'api_differences', select: differences },
 ];
@@ -96,5 +122,9 @@ export const transactionViews: readonly QueryView[] = [
 export function viewStatements(tables: readonly { readonly name: string }[]): readonly string[] {
   return [...transactionViews, ...moneyViews]
     .filter(({ name }) => !tables.some((table) => table.name === name))
-    .map(({ name, select }) => `CREATE OR REPLACE VIEW ${identifier(name)} AS ${select}`);
+    .map(({ name, parameter, select }) =>
+      parameter === undefined
+        ? `CREATE OR REPLACE VIEW ${identifier(name)} AS ${select}`
+        : `CREATE OR REPLACE MACRO ${identifier(name)}(${parameter}) AS TABLE ${select}`,
+    );
 }

@@ -1,7 +1,9 @@
 import { isoInstant } from '../../core/numeric/instant.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { commandIn } from '../command-text.js';
-import { loadingCommand, spansText, type LeftOutDays } from '../query/left-out-days.js';
+import { commandIn, loadingCommand, spansText } from '../command-text.js';
+import type { ComparedDays } from '../verify/compared-days.js';
+import { byTransaction } from '../verify/main-tables.js';
+import type { LeftOutDays } from '../query/left-out-days.js';
 import { html, type Html } from './html.js';
 import { shownIn, currencyText, minuteText } from './report-amounts.js';
 import type { FigureReader, FigureRow } from './report-statements.js';
@@ -10,28 +12,42 @@ import type { FigureReader, FigureRow } from './report-statements.js';
 export interface BasisFigures {
   /** The first instant of loaded transactions (Finances 2024-06-19), ISO 8601; null where there are none. */
   readonly since: string | null;
+  /** Whether the figures have amounts of v0 before it. */
+  readonly hasEarlier: boolean;
   /** Each currency by itself. */
   readonly deferred: readonly FigureRow<'deferred'>[];
   /** What the figures leave out; undefined: nothing. */
   readonly leftOut: LeftOutDays | undefined;
+  /** What both services are loaded for; undefined: the same days, or only one of them is loaded. */
+  readonly compared: ComparedDays | undefined;
 }
 
-export async function readBasis({ sql, rows }: FigureReader): Promise<Omit<BasisFigures, 'leftOut'>> {
+export async function readBasis({ sql, rows }: FigureReader): Promise<Omit<BasisFigures, 'leftOut' | 'compared'>> {
   const [basis] = await rows(sql.basis);
-  return { since: basis?.since ?? null, deferred: await rows(sql.deferred) };
+  const { since = null, before = 0 } = basis ?? {};
+  return { since, hasEarlier: before > 0, deferred: await rows(sql.deferred) };
 }
 
 /** On which basis an account's figures stand, what they leave out, and a line for the deferred money of each currency. */
-export function basisSection({ since, deferred, leftOut }: BasisFigures, lake: string): Html {
+export function basisSection({ since, hasEarlier, deferred, leftOut, compared }: BasisFigures, lake: string): Html {
   if (since === null) {
     return html`<p class="basis">
       Figures are on the <i>paid</i> basis: an amount counts when Amazon released it (Finances v0).
     </p>`;
   }
-  const day = minuteText(isoInstant(Date.parse(since)));
+  const source = hasEarlier
+    ? html`Finances v0 until ${minuteText(isoInstant(Date.parse(since)))} UTC, and from transactions (Finances
+      2024-06-19) from then on`
+    : html`transactions (Finances 2024-06-19)`;
   return html`<p class="basis">
-      Figures are on the <i>paid</i> basis: an amount counts when Amazon released it. They come from Finances v0 until
-      ${day} UTC, and from transactions (Finances 2024-06-19) from then on.
+      Figures are on the <i>paid</i> basis: an amount counts when Amazon released it. They come from ${source}.
+      ${
+        compared === undefined || compared.both.length + compared.v0Only.length === 0
+          ? undefined
+          : compared.both.length === 0
+            ? 'No day is loaded from both services, so that nothing compares them.'
+            : `Both services are loaded for ${spansText(compared.both)}: only there can they be compared.`
+      }
     </p>
     ${
       leftOut === undefined
@@ -39,7 +55,7 @@ export function basisSection({ since, deferred, leftOut }: BasisFigures, lake: s
         : html`<p class="look">
             <b>The figures leave days out</b>: Finances v0 has ${spansText(leftOut.windows)}, and transactions have only
             ${spansText(leftOut.loaded)}. This loads what is left out:
-            <code>${commandIn({ lake }, loadingCommand(leftOut))}</code>
+            <code>${commandIn({ lake }, loadingCommand(byTransaction.pipeline, leftOut))}</code>
           </p>`
     }
     ${

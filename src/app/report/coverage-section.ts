@@ -5,6 +5,8 @@ import { instantText } from '../command-text.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
 import { coverageText, needsEndpoint, type AccountStatus, type PipelineStatus } from '../status/lake-status.js';
 import { formatCount } from '../../core/text/amounts.js';
+import { byDate, byTransaction } from '../verify/main-tables.js';
+import type { BasisFigures } from './basis-section.js';
 import { calendarChart, daySigns } from './charts.js';
 import { figureTable, html, lakeCode, numberColumn, textColumn, type Html } from './html.js';
 import { isoInstant } from '../../core/numeric/instant.js';
@@ -22,7 +24,7 @@ const stateTexts: Readonly<Record<DayState, string>> = {
 };
 
 /** Which days the lake holds, and the command that loads the others. */
-export function coverageSection(status: AccountStatus, lastRun: LastRun | undefined): Html {
+export function coverageSection(status: AccountStatus, basis: BasisFigures, lastRun: LastRun | undefined): Html {
   const { pipelines, range, command, account, unused } = status;
   const dated = pipelines.filter(({ days }) => days.length > 0);
   if (dated.length === 0) return html`<p class="none">Nothing of this account was read by date.</p>`;
@@ -37,7 +39,7 @@ export function coverageSection(status: AccountStatus, lastRun: LastRun | undefi
     <ul class="keys">
       ${keys}
     </ul>
-    ${dated.map(pipelineHtml)}
+    ${dated.map((of) => pipelineHtml(of, figuresText(of.pipeline, basis)))}
     ${
       command === undefined
         ? html`<p>
@@ -49,7 +51,17 @@ export function coverageSection(status: AccountStatus, lastRun: LastRun | undefi
     }`;
 }
 
-function pipelineHtml({ pipeline, days, gaps }: PipelineStatus): Html {
+/** Which figures of the report come from a pipeline; empty for one that has none by month. */
+function figuresText(pipeline: string, { since, hasEarlier }: BasisFigures): string {
+  if (pipeline === byTransaction.pipeline) {
+    return `: the figures by month${hasEarlier && since !== null ? ` from ${since.slice(0, 10)} on` : ''}`;
+  }
+  if (pipeline !== byDate.pipeline) return '';
+  if (since === null) return ': the figures by month';
+  return hasEarlier ? `: the figures by month until ${since.slice(0, 10)}` : ', in no figure by month';
+}
+
+function pipelineHtml({ pipeline, days, gaps }: PipelineStatus, figures: string): Html {
   const shown = days.slice(-mostDays(days));
   const older = days.length - shown.length;
   const cells = shown.map(({ start, state }) => {
@@ -58,7 +70,7 @@ function pipelineHtml({ pipeline, days, gaps }: PipelineStatus): Html {
   });
   const coverage = coverageText(days);
   return html`<figure class="calendar">
-      <h4>${pipelineNamed(pipeline)?.title ?? pipeline}</h4>
+      <h4>${pipelineNamed(pipeline)?.title ?? pipeline}${figures}</h4>
       ${calendarChart(`Calendar: ${coverage}.`, cells)}
       <figcaption>
         ${lakeCode(pipeline)}:

@@ -234,13 +234,16 @@ function currencyChapter({ id, currency, figures, settlements }: CurrencyChapter
 }
 
 /** What is told of an account beside its money: what of it is there, what came late, what was unexpected. */
-function dataChapter({ id, status, late, warnings, account }: AccountChapter, lastRun: LastRun | undefined): Html {
+function dataChapter(
+  { id, status, basis, late, warnings, account }: AccountChapter,
+  lastRun: LastRun | undefined,
+): Html {
   const part = (key: string, title: string, content: Html) =>
     html`<section class="chapter" id="${id}-${key}" aria-labelledby="${id}-${key}-h">
       <h3 id="${id}-${key}-h">${title}</h3>
       ${content}
     </section>`;
-  return html`${part('coverage', 'Coverage', coverageSection(status, lastRun))}
+  return html`${part('coverage', 'Coverage', coverageSection(status, basis, lastRun))}
   ${part('late', 'Late arrivals', lateSection(late, account))}
   ${part('noticed', 'What was noticed', warningsSection(warnings, lastRun, account))}`;
 }

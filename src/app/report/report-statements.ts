@@ -105,8 +105,12 @@ function statementsOf(scope: Scope) {
       `CREATE OR REPLACE TEMP VIEW settled AS SELECT ${settledColumns} FROM group_entries WHERE ${account} ` +
       `UNION ALL SELECT ${settledColumns} FROM (${paidAmounts}) WHERE ${account} ` +
       `AND group_id NOT IN (SELECT group_id FROM group_events WHERE ${account} AND group_id IS NOT NULL)`,
-    /** `since`: the first instant of loaded transactions; null where there are none. */
-    basis: query({ since: 'textOrNull' }, `SELECT min(window_start) AS since FROM transactions WHERE ${account}`),
+    /** `since`: the first instant of loaded transactions; null where there are none. `before`: whether v0 has any before it. */
+    basis: query(
+      { since: 'textOrNull', before: 'count' },
+      `SELECT min(window_start) AS since, CAST((SELECT min(window_start) FROM events WHERE ${account}) < min(window_start) AS INTEGER) AS before ` +
+        `FROM transactions WHERE ${account}`,
+    ),
     /** What was earned and is not paid yet. `matures`: when the last of it is to be. */
     deferred: query(
       { currency: 'text', times: 'count', total: 'decimal', matures: 'textOrNull' },

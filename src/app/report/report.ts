@@ -17,6 +17,7 @@ import { fileFault } from '../query/file-fault.js';
 import { lakeTables, openExistingLake } from '../query/lake-files.js';
 import { viewStatements } from '../query/transaction-views.js';
 import { plainLog } from '../../observe/log/plain-log.js';
+import { comparedDays } from '../query/compared-note.js';
 import { leftOutDays, leftOutText, type LeftOutDays } from '../query/left-out-days.js';
 import { readUnfinished } from '../verify/unfinished-ranges.js';
 import { accountStatus, loadedRange, reportedRange } from '../status/lake-status.js';
@@ -246,7 +247,11 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
       figures.push({
         account: name,
         status: accountStatus({ lake, location, account: name, range, lastRun, unfinishedRanges }),
-        basis: { ...(await readBasis(reader)), leftOut: leftOutDays(lake, name, range) },
+        basis: {
+          ...(await readBasis(reader)),
+          leftOut: leftOutDays(lake, name, range),
+          compared: comparedDays(lake, name),
+        },
         currencies: await readFigures(reader),
         settlements: await readSettlements(reader, lake, Math.floor(detailed / names.length)),
         late: await readLate(reader),

@@ -3,6 +3,7 @@ import { millionths, millionthsText } from '../../core/numeric/decimal.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { numberOrNull, textOrNull } from '../../core/text/rows.js';
 import { joined } from '../../core/windows.js';
+import { comparedWindows, comparedText } from './compared-days.js';
 import type { CheckContext, ProblemLocation } from './certificate.js';
 import { parquet, type ReadableFile } from './file-contents.js';
 import { groupKey } from './index-tables.js';
@@ -89,6 +90,9 @@ async function checkBothApis(
   const [v0 = [], successor = []] = both;
   if (v0.length === 0 || successor.length === 0) return;
   certificate.count('both-apis');
+  const place = { table: byTransaction.table, file: '', slice: '' };
+  const compared = comparedWindows(account, v0, successor);
+  if (compared !== undefined) certificate.add('both-apis', 'note', place, comparedText(compared));
   const isIn = successor.map(({ start, end }) => `(instant >= ${start} AND instant < ${end})`).join(' OR ');
   const rowsOf = (table: string) => `FILTER (tab = ${literal(table)} AND (${isIn}))`;
   const [row] = await events.rows(
@@ -101,5 +105,5 @@ async function checkBothApis(
   const problem =
     `Finances 2024-06-19 gave no transaction for days in which v0 has ${formatCount(found, 'event')} of ${account}: ` +
     'go on with --api v0, and ask the API\u2019s support';
-  certificate.add('both-apis', 'upstream', { table: byTransaction.table, file: '', slice: '' }, problem);
+  certificate.add('both-apis', 'upstream', place, problem);
 }

@@ -28,10 +28,9 @@ export const sqlCommand: CommandDefinition = {
     const outputFile = given.text('output');
     const format = given.text('format') === undefined ? formatOfFile(outputFile ?? '') : readFormat(given);
     const lake = await readLake(given);
-    const [{ runSql }, { openLakeReader }, { knownTooEarly }, { historyPath }] = await Promise.all([
+    const [{ runSql }, { openLakeReader }, { historyPath }] = await Promise.all([
       import('../sql-shell/run-sql.js'),
       import('../../app/query/lake-files.js'),
-      import('../../app/query/as-known.js'),
       import('../sql-shell/history-file.js'),
     ]);
     const reader = await openLakeReader(lake, clock, log, given.place());
@@ -40,10 +39,7 @@ export const sqlCommand: CommandDefinition = {
       format,
       place: { ...given.place(), lake },
       ...reader,
-      noteOn: (statement) => {
-        const note = knownTooEarly(statement, reader.firstLoad) ?? reader.leftOutNote(statement);
-        return note && withCommandsIn({ ...given.place(), lake }, note);
-      },
+      notesOn: (statement) => reader.notesOn(statement).map((note) => withCommandsIn({ ...given.place(), lake }, note)),
       input: process.stdin,
       output: process.stdout,
       errorOutput: process.stderr,

@@ -14,7 +14,7 @@ export interface SessionOptions extends LakeDatabaseOptions {
   readonly output: Output;
   readonly errorOutput: Writable;
   /** What is to be said of a statement, before its result. */
-  readonly noteOn?: (statement: string) => string | undefined;
+  readonly notesOn?: (statement: string) => readonly string[];
 }
 
 /** Statements over a lake's views, and where their results go. */
@@ -43,8 +43,11 @@ export class Session {
    */
   run(statement: string, signal?: AbortSignal): Promise<boolean> {
     const print = async (result: QueryResult): Promise<boolean> => {
-      const note = this.#options.noteOn?.(statement);
-      if (note !== undefined) await writeText(this.#options.errorOutput, [`${printable(note)}\n`]);
+      const notes = this.#options.notesOn?.(statement) ?? [];
+      await writeText(
+        this.#options.errorOutput,
+        notes.map((note) => `${printable(note)}\n`),
+      );
       return this.#print(result);
     };
     return this.#lake.run(statement, print, { signal });

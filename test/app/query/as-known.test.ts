@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { asKnownMacros, knownTooEarly } from '../../../src/app/query/as-known.js';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { lakeTables, openLakeReader } from '../../../src/app/query/lake-files.js';
+import { viewStatements } from '../../../src/app/query/transaction-views.js';
 import { createViews } from '../../../src/core/duckdb/views.js';
 import { Lake } from '../../../src/lake/lake.js';
 import { openStore } from '../../../src/lake/store/open-store.js';
@@ -112,7 +113,7 @@ test('transactions are as they were, each with its status and its amounts, also 
     await database.execute(`CREATE TABLE t${night} AS SELECT * FROM transactions WHERE ${loaded}`);
     await database.execute(`CREATE TABLE e${night} AS SELECT * FROM transaction_entries WHERE event_id IN (${events})`);
   }
-  for (const macro of asKnownMacros(begin)) await database.execute(macro);
+  for (const macro of [...asKnownMacros(begin), ...viewStatements(lakeTables)]) await database.execute(macro);
   const early = new Date(begin - 1000).toISOString();
   for (const name of ['transactions', 'transaction_entries']) {
     expect(await database.rows(`FROM ${name}_as_known('${early}')`)).toEqual([]);

@@ -6,22 +6,25 @@ import { reported, shown } from './reported-lake.js';
 
 const clock = setClock('2026-03-10T02:00:00Z');
 
-async function loaded(api: 'v0' | '2024-06-19', from: string): Promise<{ root: string; clock: typeof clock }> {
+async function loaded(
+  api: 'v0' | '2024-06-19' | 'both',
+  from: string,
+  first = from,
+): Promise<{ root: string; clock: typeof clock }> {
   const endpoint = await serving({
     ledger: createSeller({ seed: 5, events: 900, profile: 'plausible' }, clock),
     clock,
   });
   const root = await temporaryFolder();
   await ran({ lake: root, endpoint, account: 'shop', from, api }, { clock });
+  if (first < from) await ran({ lake: root, endpoint, account: 'shop', from: first, to: from, api: 'v0' }, { clock });
   return { root, clock };
 }
 
 test('a lake of transactions is reported on the paid basis, and deferred money stands apart', async () => {
   const lake = await loaded('2024-06-19', '2026-01-01');
   const { page } = await reported(lake);
-  expect(page.texts('.basis')[0]).toMatch(
-    /paid basis.*from Finances v0 until 2026-01-01 00:00 UTC, and from transactions/,
-  );
+  expect(page.texts('.basis')[0]).toMatch(/paid basis.* They come from transactions \(Finances 2024-06-19\)\.$/);
   const sql = await database(lake.root, clock);
   const months = await sql.rows(
     "SELECT currency, month, sum(amount) FILTER (kind NOT IN ('loan', 'debt', 'credit', 'disbursement', 'direct_payment', 'unknown'))::VARCHAR AS earned, coalesce(sum(amount) FILTER (kind = 'fee' AND transaction_type <> 'Refund'), 0)" +
@@ -62,4 +65,28 @@ test('a lake of v0 says that it is on the same basis', async () => {
   const { page } = await reported(await loaded('v0', '2026-02-20'));
   expect(page.texts('.basis')).toEqual([expect.stringMatching(/paid basis.*\(Finances v0\)\.$/)]);
   expect(page.texts('.deferred li')).toEqual([]);
+  expect(page.texts('.calendar h4')).toEqual([
+    'List of settlements (Finances v0)',
+    'Events by date (Finances v0): the figures by month',
+    'Entries of settlements (Finances v0)',
+  ]);
+});
+
+test('of both services the report says which figures come from which', async () => {
+  const byDate = async (lake: Awaited<ReturnType<typeof loaded>>) => {
+    const { page } = await reported(lake);
+    return [page.texts('.basis')[0], ...page.texts('.calendar h4').filter((text) => text.includes('by date'))];
+  };
+  expect(await byDate(await loaded('both', '2026-03-01'))).toEqual([
+    expect.stringMatching(/ They come from transactions \(Finances 2024-06-19\)\.$/),
+    'Events by date (Finances v0), in no figure by month',
+    'Transactions by date (Finances 2024-06-19): the figures by month',
+  ]);
+  expect(await byDate(await loaded('both', '2026-03-01', '2026-02-20'))).toEqual([
+    expect.stringMatching(
+      /from Finances v0 until 2026-03-01 00:00 UTC, and from transactions .* Both services are loaded for 2026-03-01 to /,
+    ),
+    'Events by date (Finances v0): the figures by month until 2026-03-01',
+    'Transactions by date (Finances 2024-06-19): the figures by month from 2026-03-01 on',
+  ]);
 });

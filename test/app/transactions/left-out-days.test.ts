@@ -4,6 +4,7 @@ import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { reported } from '../report/reported-lake.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { setClock } from '../sync/synced.js';
+import { verified } from '../verify/verified.js';
 
 const clock = setClock('2026-03-10T02:00:00Z');
 const loading = 'ledgerlake backfill transactions --account shop --from 2026-02-01 --to 2026-03-10';
@@ -15,7 +16,7 @@ test('days that v0 has and transactions lack are told of wherever figures are re
   });
   const lake = await temporaryFolder();
   const shop = { lake, endpoint, account: 'shop' };
-  const notes = async (statement: string) => (await openLakeReader(lake, clock)).leftOutNote(statement);
+  const notes = async (statement: string) => (await openLakeReader(lake, clock)).notesOn(statement);
   const load = async (options: Parameters<typeof ran>[0]) => {
     const logged: string[] = [];
     await ran({ ...shop, ...options }, { clock, logged });
@@ -23,7 +24,7 @@ test('days that v0 has and transactions lack are told of wherever figures are re
   };
 
   expect(await load({ from: '2025-12-01', to: '2026-03-10' })).toEqual([]);
-  expect(await notes('FROM ledger')).toBeUndefined();
+  expect(await notes('FROM ledger')).toEqual([]);
 
   const part = { pipelines: ['transactions'], from: '2026-01-01', to: '2026-02-01' };
   const [warning = '', ...more] = await load(part);
@@ -31,10 +32,10 @@ test('days that v0 has and transactions lack are told of wherever figures are re
   expect(warning).toContain('shop: v0 has 2026-02-01 to 2026-03-10, transactions have only 2026-01-01 to 2026-02-01: ');
   expect(warning).toContain(`\`${loading}\` loads it`);
   for (const statement of ['FROM pnl_by_month', 'SELECT sum(amount) FROM Ledger', 'FROM fees_by_type']) {
-    expect(await notes(statement)).toBe(warning);
+    expect(await notes(statement)).toEqual([warning]);
   }
   for (const statement of ['FROM entries', 'FROM payout_lines', "SELECT 'ledger'"]) {
-    expect(await notes(statement)).toBeUndefined();
+    expect(await notes(statement)).toEqual([]);
   }
   const [newest] = await (await database(lake, clock)).rows('SELECT max(month) AS month FROM ledger');
   expect(newest?.['month']).toBe('2026-01');
@@ -46,6 +47,53 @@ test('days that v0 has and transactions lack are told of wherever figures are re
   expect(january.page.texts('.basis + .look')).toEqual([]);
 
   expect(await load({ pipelines: ['transactions'], from: '2026-02-01', to: '2026-03-10' })).toEqual([]);
-  expect(await notes('FROM ledger')).toBeUndefined();
+  expect(await notes('FROM ledger')).toEqual([]);
   expect((await reported({ root: lake, clock })).page.texts('.basis + .look')).toEqual([]);
+});
+
+test('api_differences, verify and the report say which days the two APIs are compared for', async () => {
+  const ledger = createSeller({ seed: 5, events: 900, profile: 'plausible' }, clock);
+  const shop = { lake: await temporaryFolder(), endpoint: await serving({ ledger, clock }), account: 'shop' };
+  const load = (pipeline: string, from: string, to: string) =>
+    ran({ ...shop, pipelines: [pipeline], from, to }, { clock });
+  const notes = async () => (await openLakeReader(shop.lake, clock)).notesOn('SELECT * FROM api_differences');
+  const said = async () => {
+    const { problems } = await verified({ root: shop.lake, clock });
+    return problems
+      .filter(({ check }) => check === 'both-apis')
+      .map(({ kind, problem }) => `${kind}: ${problem.replaceAll(` --lake ${shop.lake}`, '')}`);
+  };
+  const basis = async () => (await reported({ root: shop.lake, clock })).page.texts('.basis')[0];
+
+  await load('financial-events', '2026-01-01', '2026-02-01');
+  expect(await notes()).toEqual([
+    'WARNING: shop: transactions lack 2026-01-01 to 2026-02-01, which v0 has ' +
+      '(`ledgerlake backfill transactions --account shop --from 2026-01-01 --to 2026-02-01` loads it): api_differences compares nothing of it',
+  ]);
+  expect(await said()).toEqual([]);
+
+  await load('transactions', '2026-02-01', '2026-02-10');
+  expect(await notes()).toEqual([
+    expect.stringMatching(/; v0 lacks 2026-02-01 to 2026-02-10, .* compares nothing of it$/),
+  ]);
+  expect(await basis()).toContain('No day is loaded from both services');
+
+  await load('transactions', '2026-01-10', '2026-01-20');
+  const [note = ''] = await notes();
+  expect(note).toMatch(/transactions lack 2026-01-01 to 2026-01-10, 2026-01-20 to 2026-02-01, which v0 has/);
+  expect(note).toMatch(/: api_differences compares only 2026-01-10 to 2026-01-20$/);
+  expect(await said()).toEqual([note.replace('WARNING', 'note')]);
+  expect(await basis()).toContain(
+    'Both services are loaded for 2026-01-10 to 2026-01-20: only there can they be compared.',
+  );
+
+  await load('financial-events', '2026-02-01', '2026-02-10');
+  expect(await notes()).toEqual([
+    expect.stringMatching(
+      /compares only 2026-01-10 to 2026-01-20, 2026-02-01 to 2026-02-10, and has the orders of days between/,
+    ),
+  ]);
+  await load('transactions', '2026-01-01', '2026-02-10');
+  expect([await notes(), await said()]).toEqual([[], []]);
+  expect(await basis()).not.toContain('loaded for');
 });

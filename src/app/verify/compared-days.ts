@@ -1,0 +1,49 @@
+import { dayMs, overlap, uncovered, type Window } from '../../core/windows.js';
+import { loadingCommand, spansText } from '../command-text.js';
+import { byDate, byTransaction } from './main-tables.js';
+
+/** Which times of an account both services are loaded for, and which only one is. */
+export interface ComparedDays {
+  readonly account: string;
+  /** In order, as all of these. */
+  readonly both: readonly Window[];
+  readonly v0Only: readonly Window[];
+  readonly transactionsOnly: readonly Window[];
+  /** Whether days that only one is loaded for lie between others, so that their orders are differences. */
+  readonly isBroken: boolean;
+}
+
+/**
+ * What they are of the windows that each service is loaded for, which neither touch nor overlap. Undefined where both are
+ * loaded for the same days, or neither is at all; less than a day does not count.
+ */
+export function comparedWindows(
+  account: string,
+  v0: readonly Window[],
+  transactions: readonly Window[],
+): ComparedDays | undefined {
+  const lacking = (windows: readonly Window[], others: readonly Window[]) =>
+    windows.flatMap((window) => uncovered(window, others));
+  const days = (windows: readonly Window[]) => windows.filter(({ start, end }) => end - start >= dayMs);
+  const v0Only = lacking(v0, transactions);
+  const only = { v0Only: days(v0Only), transactionsOnly: days(lacking(transactions, v0)) };
+  if (only.v0Only.length + only.transactionsOnly.length === 0) return undefined;
+  const both = lacking(v0, v0Only);
+  const span = { start: both[0]?.start ?? Infinity, end: both.at(-1)?.end ?? -Infinity };
+  const isBroken = [...only.v0Only, ...only.transactionsOnly].some((window) => overlap(window, span));
+  return { account, both, isBroken, ...only };
+}
+
+/** The same for people: what `api_differences` compares, and what loads the rest. */
+export function comparedText({ account, both, isBroken, v0Only, transactionsOnly }: ComparedDays): string {
+  const lacks = [
+    v0Only.length > 0 &&
+      `transactions lack ${spansText(v0Only)}, which v0 has (\`${loadingCommand(byTransaction.pipeline, { account, windows: v0Only })}\` loads it)`,
+    transactionsOnly.length > 0 &&
+      `v0 lacks ${spansText(transactionsOnly)}, which transactions have ` +
+        `(\`${loadingCommand(byDate.pipeline, { account, windows: transactionsOnly })}\` loads it)`,
+  ].filter((text) => text !== false);
+  const compared = both.length === 0 ? 'compares nothing of it' : `compares only ${spansText(both)}`;
+  const gaps = isBroken ? ', and has the orders of days between these that one of them lacks' : '';
+  return `${account}: ${lacks.join('; ')}: api_differences ${compared}${gaps}`;
+}
