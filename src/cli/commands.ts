@@ -3,6 +3,7 @@ import { backfillCommand, planCommand, syncCommand } from './commands/load-comma
 import { completionCommand } from './completion.js';
 import type { CommandDefinition } from './options/command-definition.js';
 import { enqueueCommand } from './commands/enqueue-command.js';
+import { exportCommand } from './commands/export-command.js';
 import { forgetCommand } from './commands/forget-command.js';
 import { importCommand } from './commands/import-command.js';
 import { initCommand } from './commands/init-command.js';
@@ -26,6 +27,7 @@ export const commands: readonly CommandDefinition[] = [
   reportCommand,
   compactCommand,
   rebuildCommand,
+  exportCommand,
   forgetCommand,
   accountsCommand,
   serveCommand,

@@ -33,6 +33,7 @@ test.each([
   [['compact']],
   [['rebuild']],
   [['rebuild', '--log', '--yes']],
+  [['export', 'iceberg']],
   [['report', '-o', '-']],
   [['serve', '--port', '0']],
   [['forget', '--account', 'shop']],

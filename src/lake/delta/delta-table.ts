@@ -116,6 +116,11 @@ export class DeltaTable {
     return path.startsWith(prefix) ? this.snapshot.fileAt(path.slice(prefix.length)) : undefined;
   }
 
+  /** What the log says of the table; undefined where it hasn't begun. */
+  get metaData(): MetaData | undefined {
+    return this.#metaData;
+  }
+
   /** How long files stay that commits have replaced, in milliseconds; 0: they are deleted at once. */
   get retentionMs(): number {
     return this.#retentionMs;

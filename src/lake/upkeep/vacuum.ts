@@ -237,6 +237,9 @@ export async function orphanFiles(lake: Lake, account: string): Promise<StoredFi
   return left;
 }
 
+/** Folder of a lake with the Iceberg metadata of its tables. */
+export const icebergFolder = '_iceberg';
+
 /** The folder of a lake for what was moved out of its tables: no reader takes a name that begins with `_` for data. */
 const setAsideFolder = '_set-aside';
 
@@ -264,8 +267,10 @@ export async function filesAboutAccount(
     const names = path.split('/');
     // A log that was set aside names accounts, also where they are compressed.
     const isLog = names[0] === setAsideFolder && names.includes('_delta_log');
+    // It is of all accounts, and is written anew by the next export.
+    const isIceberg = names[0] === icebergFolder;
     const own = [account, `${account}.json`, `account=${account}`];
-    const belongs = isLog || names.some((name) => own.includes(name));
+    const belongs = isLog || isIceberg || names.some((name) => own.includes(name));
     // The journals of other accounts lie in folders of their own: only files right below the first folder tell of several.
     if (belongs || (names.length <= 2 && (await includes(store, path, quoted)))) found.push(file);
   }

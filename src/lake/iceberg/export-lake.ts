@@ -1,0 +1,266 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { Clock } from '../../core/clock.js';
+import { dayMs } from '../../core/windows.js';
+import type { Add } from '../delta/actions.js';
+import type { DeltaTable } from '../delta/delta-table.js';
+import { accountOf } from '../delta/file-tags.js';
+import type { Lake } from '../lake.js';
+import { parseNote, type Store } from '../store/store.js';
+import { icebergFolder } from '../upkeep/vacuum.js';
+import { manifestEntries, manifestFile, manifestList, type Manifest } from './manifests.js';
+import { icebergFields, icebergSchema, nameMapping, partitionFields, type IcebergField } from './table-schema.js';
+
+/** What an export came to. */
+export interface IcebergExport {
+  /** Tables with a log. */
+  readonly tables: number;
+  /** Of these, those whose metadata was written, as their files had changed. */
+  readonly changed: number;
+  /** Bytes written. */
+  readonly bytes: number;
+}
+
+/**
+ * Writes Iceberg metadata (version 2) of every table beside the logs, over the same data files: those that count, of events and
+ * entries alike. A table's metadata is claimed as a commit is, by creating its file, so that a newer one never has an older
+ * state. A table whose files are those of its newest metadata is left alone.
+ *
+ * @throws LedgerlakeError as the store and the log do; called again it goes on from there
+ */
+export async function exportIceberg(lake: Lake, clock: Clock): Promise<IcebergExport> {
+  const result = { tables: 0, changed: 0, bytes: 0 };
+  for (const table of lake.tables) {
+    if (table.snapshot.version < 0) continue;
+    result.tables++;
+    const bytes = await exportTable(lake, table, clock);
+    if (bytes === 0) continue;
+    result.changed++;
+    result.bytes += bytes;
+  }
+  return result;
+}
+
+const keptManifest = z.object({
+  account: z.string(),
+  path: z.string(),
+  length: z.number(),
+  snapshot: z.number(),
+  sequence: z.number(),
+  files: z.number(),
+  rows: z.number(),
+  sha256: z.string(),
+  months: z.tuple([z.string(), z.string()]),
+});
+
+/** What the next export takes from a table's metadata; the rest is for its readers. */
+const kept = z.object({
+  'last-sequence-number': z.number(),
+  schemas: z.array(z.unknown()),
+  properties: z.object({ 'ledgerlake.state': z.string() }),
+});
+
+/** What a table's metadata is made of, as a property of it: no reader has to understand it. */
+const stateSchema = z.object({
+  manifests: z.array(keptManifest),
+  /** Files that older metadata names, with when the first one without them was written. */
+  retired: z.array(z.object({ path: z.string(), at: z.number() })),
+  /** The manifest list. */
+  list: z.string(),
+});
+
+interface Previous {
+  readonly version: number;
+  readonly sequence: number;
+  readonly schema: string;
+  readonly state: z.infer<typeof stateSchema>;
+}
+
+async function exportTable(lake: Lake, table: DeltaTable, clock: Clock): Promise<number> {
+  const { store } = lake;
+  const folder = `${icebergFolder}/${table.schema.name}`;
+  for (;;) {
+    // Which metadata is the newest is read before the log, so that what follows it is never older.
+    const previous = await newestMetadata(store, folder);
+    await lake.refresh();
+    const { metaData } = table;
+    if (metaData === undefined) return 0;
+    const now = clock.now();
+    const fields = icebergFields(metaData.schemaString);
+    const sequence = previous.sequence + 1;
+    // Unique, and exact as a number of JSON.
+    const snapshot = now * 1000 + (sequence % 1000);
+    const files = new Map<string, Uint8Array>();
+    const manifests = [...addsByAccount(lake, table)].map(([account, adds]) => {
+      const kept = previous.state.manifests.find((manifest) => manifest.account === account);
+      const made = manifestOf(account, adds, { folder, fields, snapshot, sequence, store, table });
+      if (kept?.sha256 === made.manifest.sha256) return kept;
+      files.set(made.manifest.path, made.bytes);
+      return made.manifest;
+    });
+    const schema = JSON.stringify(icebergSchema(fields));
+    const isSame =
+      files.size === 0 &&
+      previous.version > 0 &&
+      manifests.length === previous.state.manifests.length &&
+      schema === previous.schema;
+    if (isSame) return 0;
+
+    const list = `${folder}/metadata/snap-${snapshot}.avro`;
+    files.set(
+      list,
+      manifestList(manifests, { id: snapshot, sequence }, (path) => location(store, path)),
+    );
+    const { retired, expired } = retiredFiles(previous, [...manifests.map(({ path }) => path), list], {
+      now,
+      keptMs: Math.max(dayMs, table.retentionMs),
+      folder,
+    });
+    const version = previous.version + 1;
+    const metadata = Buffer.from(
+      JSON.stringify({
+        'format-version': 2,
+        'table-uuid': metaData.id,
+        location: location(store, folder),
+        'last-sequence-number': sequence,
+        'last-updated-ms': now,
+        'last-column-id': fields.length,
+        'current-schema-id': 0,
+        schemas: [icebergSchema(fields)],
+        'default-spec-id': 0,
+        'partition-specs': [{ 'spec-id': 0, fields: specFields(fields) }],
+        'last-partition-id': Math.max(...partitionFields.map(({ id }) => id)),
+        'default-sort-order-id': 0,
+        'sort-orders': [{ 'order-id': 0, fields: [] }],
+        properties: {
+          'schema.name-mapping.default': nameMapping(fields),
+          'ledgerlake.state': JSON.stringify({ manifests, retired, list }),
+        },
+        'current-snapshot-id': snapshot,
+        refs: { main: { 'snapshot-id': snapshot, type: 'branch' } },
+        snapshots: [
+          {
+            'snapshot-id': snapshot,
+            'sequence-number': sequence,
+            'timestamp-ms': now,
+            'manifest-list': location(store, list),
+            summary: {
+              operation: 'overwrite',
+              'total-data-files': String(manifests.reduce((sum, of) => sum + of.files, 0)),
+              'total-records': String(manifests.reduce((sum, of) => sum + of.rows, 0)),
+            },
+            'schema-id': 0,
+          },
+        ],
+        'snapshot-log': [{ 'snapshot-id': snapshot, 'timestamp-ms': now }],
+        'metadata-log': [],
+      }),
+    );
+    for (const [path, bytes] of files) await store.write(path, bytes);
+    if (!(await store.create(metadataPath(folder, version), metadata))) continue;
+    await store.write(`${folder}/metadata/version-hint.text`, Buffer.from(String(version)));
+    for (const path of expired) await store.remove(path);
+    return metadata.length + [...files.values()].reduce((sum, { length }) => sum + length, 0);
+  }
+}
+
+function metadataPath(folder: string, version: number): string {
+  return `${folder}/metadata/v${version}.metadata.json`;
+}
+
+/** How engines find a path of the lake. */
+function location(store: Store, path: string): string {
+  return store.localPath(path) === undefined ? store.address(path) : `file://${store.address(path)}`;
+}
+
+/** The newest metadata of a table; where it can't be read, all of it is written again behind it. */
+async function newestMetadata(store: Store, folder: string): Promise<Previous> {
+  let version = 0;
+  for await (const { path } of store.list(folder)) {
+    const [, number] = /\/metadata\/v(\d+)\.metadata\.json$/.exec(path) ?? [];
+    version = Math.max(version, Number(number ?? 0));
+  }
+  const none = { version, sequence: version, schema: '', state: { manifests: [], retired: [], list: '' } };
+  if (version === 0) return none;
+  const found = parseNote(await store.read(metadataPath(folder, version)), (value): Previous => {
+    const { schemas, properties, 'last-sequence-number': sequence } = kept.parse(value);
+    const state = stateSchema.parse(JSON.parse(properties['ledgerlake.state']));
+    return { version, sequence, schema: JSON.stringify(schemas[0]), state };
+  });
+  return found ?? none;
+}
+
+function addsByAccount(lake: Lake, table: DeltaTable): ReadonlyMap<string, readonly Add[]> {
+  const adds = new Map<string, Add[]>();
+  for (const { table: of, add } of lake.committedAdds()) {
+    if (of !== table) continue;
+    const account = accountOf(add) ?? '';
+    const own = adds.get(account);
+    if (own === undefined) adds.set(account, [add]);
+    else own.push(add);
+  }
+  return adds;
+}
+
+interface ManifestPlace {
+  readonly folder: string;
+  readonly fields: readonly IcebergField[];
+  readonly snapshot: number;
+  readonly sequence: number;
+  readonly store: Store;
+  readonly table: DeltaTable;
+}
+
+function manifestOf(
+  account: string,
+  adds: readonly Add[],
+  { folder, fields, snapshot, sequence, store, table }: ManifestPlace,
+): { readonly manifest: Manifest; readonly bytes: Uint8Array } {
+  const inOrder = adds.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  const bytes = manifestFile(
+    manifestEntries(inOrder, fields, (add) => location(store, table.pathOf(add))),
+    fields,
+  );
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  const months = inOrder.map(({ partitionValues }) => partitionValues['month'] ?? '').toSorted();
+  const manifest: Manifest = {
+    account,
+    path: `${folder}/metadata/${snapshot}-${sha256.slice(0, 16)}.avro`,
+    length: bytes.length,
+    snapshot,
+    sequence,
+    files: adds.length,
+    rows: adds.reduce((sum, { tags }) => sum + Number(tags?.['rows'] ?? 0), 0),
+    sha256,
+    months: [months[0] ?? '', months.at(-1) ?? ''],
+  };
+  return { manifest, bytes };
+}
+
+function specFields(fields: readonly IcebergField[]): object[] {
+  return partitionFields.map(({ name, id }) => ({
+    'source-id': fields.find((field) => field.name === name)?.id ?? 0,
+    'field-id': id,
+    name,
+    transform: 'identity',
+  }));
+}
+
+/** What the metadata before named and this one doesn't, and what of that no reader opens any more. */
+function retiredFiles(
+  { version, state }: Previous,
+  current: readonly string[],
+  { now, keptMs, folder }: { readonly now: number; readonly keptMs: number; readonly folder: string },
+): { readonly retired: readonly { path: string; at: number }[]; readonly expired: readonly string[] } {
+  const isCurrent = new Set(current);
+  const before = [
+    ...state.manifests.map(({ path }) => path),
+    ...(version > 0 ? [state.list, metadataPath(folder, version)] : []),
+  ];
+  const leaving = before.filter((path) => path !== '' && !isCurrent.has(path)).map((path) => ({ path, at: now }));
+  const all = [...state.retired, ...leaving];
+  return {
+    retired: all.filter(({ at }) => at + keptMs > now),
+    expired: all.filter(({ at }) => at + keptMs <= now).map(({ path }) => path),
+  };
+}

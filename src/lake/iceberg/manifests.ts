@@ -1,0 +1,206 @@
+import { readInstant } from '../../core/numeric/instant.js';
+import type { Add } from '../delta/actions.js';
+import { columnStatistics } from '../delta/file-tags.js';
+import { avroFile, type AvroRecord, type AvroSchema, type AvroValue } from './avro.js';
+import { icebergSchema, partitionFields, type IcebergField } from './table-schema.js';
+
+/** A manifest as a table's metadata keeps it: the files of one account. */
+export interface Manifest {
+  readonly account: string;
+  /** Within the lake. */
+  readonly path: string;
+  readonly length: number;
+  /** The snapshot that it came with, and its number. */
+  readonly snapshot: number;
+  readonly sequence: number;
+  readonly files: number;
+  readonly rows: number;
+  /** Of what it says of its files: another one that says the same needn't be written. */
+  readonly sha256: string;
+  /** The first and the last month. */
+  readonly months: readonly [string, string];
+}
+
+const optional = (schema: AvroSchema): AvroSchema => ['null', schema];
+const field = (id: number, name: string, type: AvroSchema) => ({ name, type, 'field-id': id });
+
+/** A map from column ids, which Avro's own maps can't have as keys. */
+function columnMap(keyId: number, valueId: number, value: AvroSchema): AvroSchema {
+  const fields = [field(keyId, 'key', 'int'), field(valueId, 'value', value)];
+  const items: AvroRecord = { type: 'record', name: `k${keyId}_v${valueId}`, fields };
+  return optional({ type: 'array', items, logicalType: 'map' });
+}
+
+const partition: AvroRecord = {
+  type: 'record',
+  name: 'r102',
+  fields: partitionFields.map(({ name, id }) => field(id, name, optional('string'))),
+};
+
+/** Iceberg specification, "Manifests": what this program writes of `data_file`. */
+const dataFile: AvroRecord = {
+  type: 'record',
+  name: 'r2',
+  fields: [
+    field(134, 'content', 'int'),
+    field(100, 'file_path', 'string'),
+    field(101, 'file_format', 'string'),
+    field(102, 'partition', partition),
+    field(103, 'record_count', 'long'),
+    field(104, 'file_size_in_bytes', 'long'),
+    field(110, 'null_value_counts', columnMap(121, 122, 'long')),
+    field(125, 'lower_bounds', columnMap(126, 127, 'bytes')),
+    field(128, 'upper_bounds', columnMap(129, 130, 'bytes')),
+  ],
+};
+
+const entry: AvroRecord = {
+  type: 'record',
+  name: 'manifest_entry',
+  fields: [
+    field(0, 'status', 'int'),
+    field(1, 'snapshot_id', optional('long')),
+    field(3, 'sequence_number', optional('long')),
+    field(4, 'file_sequence_number', optional('long')),
+    field(2, 'data_file', dataFile),
+  ],
+};
+
+/** In the column `status`. */
+const added = 1;
+
+/** What a manifest says of a table's files. */
+export function manifestEntries(
+  adds: readonly Add[],
+  fields: readonly IcebergField[],
+  locationOf: (add: Add) => string,
+): AvroValue[] {
+  return adds.map((add) => ({
+    status: added,
+    // Both come from the manifest's own entry in the list.
+    snapshot_id: null,
+    sequence_number: null,
+    file_sequence_number: null,
+    data_file: {
+      content: 0,
+      file_path: locationOf(add),
+      file_format: 'PARQUET',
+      partition: Object.fromEntries(partitionFields.map(({ name }) => [name, add.partitionValues[name] ?? null])),
+      record_count: Number(add.tags?.['rows'] ?? 0),
+      file_size_in_bytes: add.size,
+      null_value_counts: nullCounts(add, fields),
+      ...bounds(add, fields),
+    },
+  }));
+}
+
+function nullCounts({ stats }: Add, fields: readonly IcebergField[]): AvroValue {
+  const { nullCount = {} } = JSON.parse(stats ?? '{}') as { nullCount?: Readonly<Record<string, unknown>> };
+  return fields.flatMap(({ id, name }) => {
+    const value = nullCount[name];
+    return typeof value === 'number' ? [{ key: id, value }] : [];
+  });
+}
+
+/** Bounds of instants, by which engines leave files out. Delta's have milliseconds: what they cut off the upper ones get back. */
+function bounds(add: Add, fields: readonly IcebergField[]): { lower_bounds: AvroValue; upper_bounds: AvroValue } {
+  const of = (side: 'least' | 'greatest', more: bigint): AvroValue =>
+    fields.flatMap(({ id, name, type }) => {
+      const text = type === 'timestamptz' ? columnStatistics(add, name)[side] : undefined;
+      const micros = text === undefined ? undefined : readInstant(text);
+      if (micros === undefined) return [];
+      const value = Buffer.alloc(8);
+      value.writeBigInt64LE(micros + more);
+      return [{ key: id, value }];
+    });
+  return { lower_bounds: of('least', 0n), upper_bounds: of('greatest', 999n) };
+}
+
+/** A manifest's file. */
+export function manifestFile(entries: readonly AvroValue[], fields: readonly IcebergField[]): Uint8Array {
+  const spec = partitionFields.map(({ name, id }) => ({
+    'source-id': fields.find((of) => of.name === name)?.id ?? 0,
+    'field-id': id,
+    name,
+    transform: 'identity',
+  }));
+  const metadata = {
+    schema: JSON.stringify(icebergSchema(fields)),
+    'schema-id': '0',
+    'partition-spec': JSON.stringify(spec),
+    'partition-spec-id': '0',
+    'format-version': '2',
+    content: 'data',
+  };
+  return avroFile(entry, metadata, entries);
+}
+
+const summary: AvroRecord = {
+  type: 'record',
+  name: 'r508',
+  fields: [
+    field(509, 'contains_null', 'boolean'),
+    field(518, 'contains_nan', optional('boolean')),
+    field(510, 'lower_bound', optional('bytes')),
+    field(511, 'upper_bound', optional('bytes')),
+  ],
+};
+
+/** Iceberg specification, "Manifest Lists". */
+const listed: AvroRecord = {
+  type: 'record',
+  name: 'manifest_file',
+  fields: [
+    field(500, 'manifest_path', 'string'),
+    field(501, 'manifest_length', 'long'),
+    field(502, 'partition_spec_id', 'int'),
+    field(517, 'content', 'int'),
+    field(515, 'sequence_number', 'long'),
+    field(516, 'min_sequence_number', 'long'),
+    field(503, 'added_snapshot_id', 'long'),
+    field(504, 'added_files_count', 'int'),
+    field(505, 'existing_files_count', 'int'),
+    field(506, 'deleted_files_count', 'int'),
+    field(512, 'added_rows_count', 'long'),
+    field(513, 'existing_rows_count', 'long'),
+    field(514, 'deleted_rows_count', 'long'),
+    field(507, 'partitions', optional({ type: 'array', items: summary, 'element-id': 508 })),
+  ],
+};
+
+/** The list of a snapshot's manifests. */
+export function manifestList(
+  manifests: readonly Manifest[],
+  snapshot: { readonly id: number; readonly sequence: number },
+  locationOf: (path: string) => string,
+): Uint8Array {
+  const metadata = {
+    'snapshot-id': String(snapshot.id),
+    'parent-snapshot-id': 'null',
+    'sequence-number': String(snapshot.sequence),
+    'format-version': '2',
+  };
+  const range = (least: string, greatest: string): AvroValue => ({
+    contains_null: false,
+    contains_nan: null,
+    lower_bound: Buffer.from(least),
+    upper_bound: Buffer.from(greatest),
+  });
+  const rows = manifests.map((manifest): AvroValue => ({
+    manifest_path: locationOf(manifest.path),
+    manifest_length: manifest.length,
+    partition_spec_id: 0,
+    content: 0,
+    sequence_number: manifest.sequence,
+    min_sequence_number: manifest.sequence,
+    added_snapshot_id: manifest.snapshot,
+    added_files_count: manifest.files,
+    existing_files_count: 0,
+    deleted_files_count: 0,
+    added_rows_count: manifest.rows,
+    existing_rows_count: 0,
+    deleted_rows_count: 0,
+    partitions: [range(manifest.account, manifest.account), range(...manifest.months)],
+  }));
+  return avroFile(listed, metadata, rows);
+}

@@ -1,0 +1,40 @@
+/** A column of an Iceberg table. Its id is its place in the log's schema, which only grows at its end. */
+export interface IcebergField {
+  readonly id: number;
+  readonly name: string;
+  readonly type: string;
+  readonly required: boolean;
+}
+
+/** The partition's fields: the folders, as they are. */
+export const partitionFields = [
+  { name: 'account', id: 1000 },
+  { name: 'month', id: 1001 },
+] as const;
+
+/** Delta's type names that Iceberg calls otherwise. */
+const types: Readonly<Record<string, string>> = { integer: 'int', timestamp: 'timestamptz' };
+
+/** The columns of a table by its log's schema, folders among them. */
+export function icebergFields(schemaString: string): IcebergField[] {
+  const { fields } = JSON.parse(schemaString) as {
+    fields: readonly { readonly name: string; readonly type: string; readonly nullable: boolean }[];
+  };
+  return fields.map(({ name, type, nullable }, at) => ({
+    id: at + 1,
+    name,
+    type: types[type] ?? type.replace(',', ', '),
+    // Folders are no columns of the files: for readers that don't take them from the metadata they have no value.
+    required: !nullable && !partitionFields.some((of) => of.name === name),
+  }));
+}
+
+/** Iceberg specification, "Schemas". */
+export function icebergSchema(fields: readonly IcebergField[]): object {
+  return { type: 'struct', 'schema-id': 0, fields };
+}
+
+/** Which column is which: the files say names, and no ids (Iceberg specification, "Name Mapping Serialization"). */
+export function nameMapping(fields: readonly IcebergField[]): string {
+  return JSON.stringify(fields.map(({ id, name }) => ({ 'field-id': id, names: [name] })));
+}

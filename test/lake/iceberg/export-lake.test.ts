@@ -1,0 +1,180 @@
+import { expect, test } from 'vitest';
+import { avroFile } from '../../../src/lake/iceberg/avro.js';
+import { exportIceberg } from '../../../src/lake/iceberg/export-lake.js';
+import { openStore } from '../../../src/lake/store/open-store.js';
+import type { Store } from '../../../src/lake/store/store.js';
+import { filesAboutAccount } from '../../../src/lake/upkeep/vacuum.js';
+import { copied } from '../../app/maintenance/kept-lake.js';
+import { open, shipment, smallLake, within } from '../../app/maintenance/small-lake.js';
+import { refreshed } from '../../app/reconcile/revised-lake.js';
+import { setClock } from '../../app/sync/synced.js';
+import { watched } from '../memory-store.js';
+import { readAvro } from './avro-reader.js';
+
+const noon = '2026-03-15T12:00:00Z';
+const dayMs = 86_400_000;
+
+async function aSmallLake(): Promise<string> {
+  const small = await smallLake(setClock(noon));
+  const lake = await copied(small.lake);
+  await small.remove();
+  return lake;
+}
+
+interface Metadata {
+  readonly location: string;
+  readonly schemas: readonly {
+    readonly fields: readonly { id: number; name: string; type: string; required: boolean }[];
+  }[];
+  readonly snapshots: readonly {
+    readonly 'snapshot-id': number;
+    readonly 'manifest-list': string;
+    readonly summary: object;
+  }[];
+  readonly 'current-snapshot-id': number;
+}
+
+/** A table's newest metadata, followed to its data files as a reader does. */
+async function readTable(store: Store, table: string) {
+  const folder = `_iceberg/${table}/metadata`;
+  const pathOf = (location: string) => location.slice(`file://${store.address('')}/`.length);
+  const version = Buffer.from((await store.read(`${folder}/version-hint.text`)) ?? []).toString();
+  const bytes = await store.read(`${folder}/v${version}.metadata.json`);
+  const metadata = JSON.parse(Buffer.from(bytes ?? []).toString()) as Metadata;
+  const [snapshot] = metadata.snapshots;
+  expect(metadata['current-snapshot-id']).toBe(snapshot?.['snapshot-id']);
+  const manifests: string[] = [];
+  const files: Record<string, unknown>[] = [];
+  for (const listed of readAvro((await store.read(pathOf(snapshot?.['manifest-list'] ?? ''))) ?? new Uint8Array())
+    .rows) {
+    const path = pathOf(String(listed['manifest_path']));
+    const manifest = (await store.read(path)) ?? new Uint8Array();
+    expect(manifest).toHaveLength(Number(listed['manifest_length']));
+    manifests.push(path);
+    for (const { data_file: file } of readAvro(manifest).rows) files.push(file as Record<string, unknown>);
+  }
+  const paths = files.map(({ file_path: path }) => pathOf(String(path))).toSorted();
+  return { version: Number(version), metadata, manifests, files, paths };
+}
+
+test('numbers, texts, optional values and lists are those of Avro', () => {
+  const numbers = [0, -1, 1, 63, 64, -65, 2 ** 31, -(2 ** 40), Number.MAX_SAFE_INTEGER];
+  const bytes = avroFile(
+    {
+      type: 'record',
+      name: 'r',
+      fields: [
+        { name: 'n', type: 'long', 'field-id': 1 },
+        { name: 't', type: ['null', 'string'], 'field-id': 2 },
+        { name: 'l', type: { type: 'array', items: 'bytes' }, 'field-id': 3 },
+        { name: 'b', type: 'boolean', 'field-id': 4 },
+      ],
+    },
+    { more: 'ä' },
+    numbers.map((n) => ({ n, t: n < 0 ? null : `é${n}`, l: n === 0 ? [] : [Buffer.from('x')], b: n > 0 })),
+  );
+  const { header, rows } = readAvro(bytes);
+  expect(header).toMatchObject({ 'avro.codec': 'null', more: 'ä' });
+  expect(rows.map(({ n }) => n)).toEqual(numbers);
+  expect(rows[1]).toEqual({ n: -1, t: null, l: [Buffer.from('x')], b: false });
+  expect(rows[3]).toMatchObject({ t: 'é63' });
+  // Avro 1.11, "Binary Encoding": 64 is 80 01.
+  expect(Buffer.from(bytes).includes(Buffer.from([0x80, 0x01]))).toBe(true);
+  expect(() =>
+    avroFile({ type: 'record', name: 'r', fields: [{ name: 'n', type: 'long', 'field-id': 1 }] }, {}, [{}]),
+  ).toThrow(/expected long for Avro, got undefined/);
+});
+
+test('the metadata name the files that count, with their rows, folders, schema and bounds', async () => {
+  const clock = setClock(noon);
+  const location = await aSmallLake();
+  const lake = await open(location, clock);
+  await exportIceberg(lake, clock);
+  for (const table of ['events', 'entries']) {
+    const { metadata, files, paths } = await readTable(lake.store, table);
+    const adds = lake.committedAdds().filter((of) => of.table.schema.name === table);
+    expect(paths).toEqual(adds.map((of) => of.table.pathOf(of.add)).toSorted());
+    expect(files.map(({ record_count: rows }) => String(rows)).toSorted()).toEqual(
+      adds.map(({ add }) => add.tags?.['rows'] ?? '').toSorted(),
+    );
+    for (const file of files) {
+      expect(file).toMatchObject({ file_format: 'PARQUET', partition: { account: 'shop', month: '2026-01' } });
+    }
+    const fields = metadata.schemas[0]?.fields ?? [];
+    expect(fields.map(({ id }) => id)).toEqual(fields.map((_, at) => at + 1));
+    const at = fields.find(({ name }) => name === 'effective_at');
+    expect(at).toMatchObject({ type: 'timestamptz' });
+    const bound = (side: string) =>
+      files
+        .map((file) => (file[side] as { key: number; value: Buffer }[]).find(({ key }) => key === at?.id)?.value)
+        .map((value) => new Date(Number((value?.readBigInt64LE() ?? 0n) / 1000n)).toISOString())
+        .toSorted();
+    expect(bound('lower_bounds')[0]).toBe(within(1));
+    expect(bound('upper_bounds').at(-1)).toBe(within(3, 120));
+  }
+  const { metadata } = await readTable(lake.store, 'entries');
+  expect(metadata.schemas[0]?.fields.find(({ name }) => name === 'amount')).toMatchObject({ type: 'decimal(18, 6)' });
+});
+
+test('an export changes only what has changed, and what it replaces goes a day later', async () => {
+  const clock = setClock(noon);
+  const location = await aSmallLake();
+  const lake = await open(location, clock);
+  const { store } = lake;
+  expect(await exportIceberg(lake, clock)).toMatchObject({ tables: 2, changed: 2 });
+  expect(await exportIceberg(lake, clock)).toEqual({ tables: 2, changed: 0, bytes: 0 });
+  const first = await readTable(store, 'events');
+
+  clock.set(clock.now() + 1000);
+  await refreshed(location, new Map([[2, [shipment(within(2), 'order-2-0', '20')]]]), { clock });
+  expect(await exportIceberg(await open(location, clock), clock)).toMatchObject({ tables: 3, changed: 3 });
+  const second = await readTable(store, 'events');
+  expect(second.version).toBe(2);
+  expect(second.paths).not.toEqual(first.paths);
+  for (const path of first.manifests) expect(await store.read(path)).toBeDefined();
+
+  clock.set(clock.now() + dayMs + 1000);
+  await refreshed(location, new Map([[2, [shipment(within(2), 'order-2-0', '30')]]]), { clock });
+  await exportIceberg(await open(location, clock), clock);
+  clock.set(clock.now() + dayMs + 1000);
+  await refreshed(location, new Map([[2, [shipment(within(2), 'order-2-0', '40')]]]), { clock });
+  await exportIceberg(await open(location, clock), clock);
+  for (const path of [...first.manifests, '_iceberg/events/metadata/v1.metadata.json']) {
+    expect(await store.read(path), path).toBeUndefined();
+  }
+  expect((await readTable(store, 'events')).version).toBe(4);
+});
+
+test('of two exports at once the one that is later has the newer state, whatever it had read', async () => {
+  const clock = setClock(noon);
+  const location = await aSmallLake();
+  let hasRaced = false;
+  const store = openStore(location);
+  const slow: Store = {
+    ...watched(store, {}),
+    create: async (path, bytes) => {
+      if (!hasRaced && path.startsWith('_iceberg/events/')) {
+        hasRaced = true;
+        await refreshed(location, new Map([[2, [shipment(within(2), 'order-2-0', '20')]]]), { clock });
+        await exportIceberg(await open(location, clock), clock);
+      }
+      return store.create(path, bytes);
+    },
+  };
+  await exportIceberg(await open(slow, clock), clock);
+  const lake = await open(location, clock);
+  const { version, paths } = await readTable(lake.store, 'events');
+  expect(hasRaced).toBe(true);
+  expect(version).toBe(1);
+  const table = lake.table('events');
+  expect(paths).toEqual([...table.snapshot.files.values()].map((add) => table.pathOf(add)).toSorted());
+});
+
+test('forget takes all of it away', async () => {
+  const clock = setClock(noon);
+  const location = await aSmallLake();
+  const lake = await open(location, clock);
+  await exportIceberg(lake, clock);
+  const about = (await filesAboutAccount(lake.store, 'another', new Set())).map(({ path }) => path);
+  expect(about.filter((path) => path.startsWith('_iceberg/'))).toHaveLength(8);
+});
