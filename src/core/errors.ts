@@ -12,6 +12,8 @@ const codes = {
   UPSTREAM_STATUS: { exit: 1, retry: true },
   /** The upstream answered with nothing where it had something before. */
   UPSTREAM_EMPTY: { exit: 1, retry: false },
+  /** The upstream answered with other orders than those that it had before. */
+  UPSTREAM_ACCOUNT: { exit: 1, retry: false },
   /** The upstream's answer isn't what its model says. */
   UPSTREAM_BODY: { exit: 1, retry: true },
   /** An answer, or a JSON text, is larger than is held in memory. */

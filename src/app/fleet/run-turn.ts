@@ -247,6 +247,7 @@ const faults: Readonly<Record<ErrorCode, Fault>> = {
   UPSTREAM_STATUS: 'transient',
   // Somebody is to look whether it can be right.
   UPSTREAM_EMPTY: 'permanent',
+  UPSTREAM_ACCOUNT: 'permanent',
   UPSTREAM_BODY: 'transient',
   TOO_LARGE: 'permanent',
   SIGN_IN_REFUSED: 'permanent',

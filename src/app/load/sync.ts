@@ -37,6 +37,7 @@ export interface SyncOptions extends LoadOptions {
  * what had. What that is, each pipeline's `sync` says.
  *
  * @throws LedgerlakeError USAGE before anything is touched, UPSTREAM_EMPTY where a window came back empty that held rows,
+ * UPSTREAM_ACCOUNT where the answers are another account's,
  * LAKE_LAG where the lake is older than it may be, or the failure that ended the run, its summary printed
  */
 export async function sync(options: SyncOptions, context: RunContext): Promise<void> {

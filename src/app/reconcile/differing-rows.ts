@@ -2,7 +2,7 @@ import type { Table } from '../../core/columns/table.js';
 import type { Database } from '../../core/duckdb/connection.js';
 import { identifier } from '../../core/duckdb/literals.js';
 import { hasColumn } from '../../lake/files/sorted-file.js';
-import { mostExamples, type ChangeExample } from './findings.js';
+import { mostExamples, type ChangeExample, type KnownOrders } from './findings.js';
 
 /** Two states of the same units, each as a query with the columns of the main table and `month_`. */
 export interface States {
@@ -13,6 +13,22 @@ export interface States {
   readonly incoming: string;
   /** In SQL: whether a row lies in what was read before, so that it is news that it is there. */
   readonly known: string;
+}
+
+/** The orders that the lake holds, and those of them that came back; of a table without orders there are none. */
+export async function findKnownOrders(
+  database: Database,
+  { main, held, incoming }: Pick<States, 'main' | 'held' | 'incoming'>,
+): Promise<KnownOrders> {
+  if (!hasColumn(main, 'amazon_order_id')) return { held: 0, returned: 0 };
+  // A transaction keeps its id, whatever becomes of its status; an event that is the same is known by its own.
+  const ids = ['amazon_order_id', 'event_id', 'transaction_id'].filter((name) => hasColumn(main, name));
+  const isKnown = ids.map((id) => `${id} IN (SELECT ${id} FROM (${incoming}) WHERE ${id} IS NOT NULL)`).join(' OR ');
+  const [orders] = await database.rows(
+    'SELECT count(DISTINCT amazon_order_id) AS held, ' +
+      `count(DISTINCT amazon_order_id) FILTER (${isKnown}) AS returned FROM (${held}) WHERE amazon_order_id IS NOT NULL`,
+  );
+  return { held: Number(orders?.['held']), returned: Number(orders?.['returned']) };
 }
 
 /** What differs, found and kept in the database: tables `vanished_` and `appeared_`, each with the rows of its name. */

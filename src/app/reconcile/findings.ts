@@ -49,6 +49,12 @@ export interface Emptied {
   readonly atMost?: true;
 }
 
+/** How many orders a state holds, and how many of them the other one has as well. */
+export interface KnownOrders {
+  readonly held: number;
+  readonly returned: number;
+}
+
 /** Units that could not be compared, as the lake's own file of them is damaged: they were replaced all the same. */
 export interface Uncompared {
   readonly pipeline: string;
@@ -131,6 +137,23 @@ export function emptyFailure({ emptied }: Findings): LedgerlakeError | undefined
     `expected results of ${first.pipeline} in ${unitsText(first.units)}${others}, where the lake holds ` +
       `${rowsText(first.rows, first.atMost)}, got ${first.lacking < first.rows ? `an answer without ${formatCount(first.lacking)} of them` : 'an empty answer'}: ` +
       'the lake keeps what it holds; run again, and if the answer stays as it is and is right, with --accept-empty',
+  );
+}
+
+/** The failure of a run whose answers seem to be another account's: of the orders that the lake holds hardly any came. */
+export function otherAccountFailure(
+  {
+    pipeline,
+    account,
+    loadKeys,
+  }: { readonly pipeline: string; readonly account: string; readonly loadKeys: readonly string[] },
+  { held, returned }: KnownOrders,
+): LedgerlakeError {
+  return new LedgerlakeError(
+    'UPSTREAM_ACCOUNT',
+    `expected the orders of ${account} that the lake holds, got ${formatCount(returned)} of ${formatCount(held)} and others instead ` +
+      `(${pipeline}, up to ${unitsText(loadKeys)}): this seems to be the answer for another account. The lake keeps what it holds: check ` +
+      'the credentials, the region and --endpoint of the account, and run again; if the answer is right, with --accept-empty',
   );
 }
 

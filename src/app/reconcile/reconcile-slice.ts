@@ -17,8 +17,15 @@ import { hasColumn } from '../../lake/files/sorted-file.js';
 import { canSplitRows, loadKeyCondition } from '../../lake/files/load-key-rows.js';
 import type { Workspace } from '../../lake/files/workspace.js';
 import { readWindow } from '../../engine/slicing/window-slices.js';
-import type { Change, Emptied, Findings, Uncompared } from './findings.js';
-import { findDiffering, rowKey, sameRows } from './differing-rows.js';
+import {
+  otherAccountFailure,
+  type Change,
+  type Emptied,
+  type Findings,
+  type KnownOrders,
+  type Uncompared,
+} from './findings.js';
+import { findDiffering, findKnownOrders, rowKey, sameRows } from './differing-rows.js';
 import { HeldFiles, replacedAdds, selectRows, withSliceFiles, type MonthFiles } from '../../lake/files/month-files.js';
 import { historyFiles, keepsHistory } from './event-history.js';
 import { timestampLiteral } from '../../core/duckdb/literals.js';
@@ -30,6 +37,11 @@ export interface RevisionOptions {
   readonly acceptEmpty: boolean;
 }
 
+/** Orders, over all that a run has read again of a pipeline, of which so few may come back … */
+const leastOrders = 5;
+/** … before the answer is taken for another account's: orders change, come and are paid late, but they don't go. */
+const leastReturned = 0.05;
+
 /** Changes of other runs to a slice's files that a comparison puts up with before it gives up. */
 const mostAttempts = 5;
 
@@ -37,13 +49,16 @@ const mostAttempts = 5;
  * Compares what is read again with what the lake holds, event by event, and keeps the difference in `event_history`.
  *
  * What held rows and comes back without any is refused, so that an upstream that answers with nothing empties no lake; so is
- * a listing that lacks settlements which the lake holds.
+ * a listing that lacks settlements which the lake holds. Where other orders come than the lake holds, the run ends.
  * Where nothing differs nothing is written. A file of the lake's own that is damaged can't be compared: it is replaced.
  */
 export class EventRevisions implements Revisions {
   readonly #workspace: Workspace;
   readonly #options: RevisionOptions;
   readonly #files: HeldFiles;
+  /** The orders of what was compared so far, by pipeline. */
+  readonly #orders = new Map<string, KnownOrders>();
+  #otherAccount: LedgerlakeError | undefined;
   readonly #findings = {
     changes: new Array<Change>(),
     emptied: new Array<Emptied>(),
@@ -70,6 +85,7 @@ export class EventRevisions implements Revisions {
   }
 
   async #compare(lake: ComparedLake, slice: SliceCommit): Promise<Revision> {
+    if (this.#otherAccount !== undefined) throw this.#otherAccount;
     const main = slice.tables.at(-1);
     if (main === undefined) throw new Error(`the pipeline ${slice.pipeline} has no table`);
     const pathsHeld = () =>
@@ -125,6 +141,8 @@ export class EventRevisions implements Revisions {
     const mayStay = loadKeys.every(isKnown) && known.length === loadKeys.length && slice.noted !== true;
     const isMixed = filesToSplit(snapshot, slice).length > 0;
     if (mayStay && !isMixed && sameFiles(lake, main, slice)) {
+      const rows = rowsInLog(replacedAdds(lake, main, slice).mains);
+      this.#addOrders(pipeline, { held: rows, returned: rows });
       for (const reason of await mendFiles(lake, main, slice)) {
         this.#findings.uncompared.push({ pipeline, units: slice.loadKeys, reason });
       }
@@ -147,6 +165,7 @@ export class EventRevisions implements Revisions {
           ? { verdict: 'same' }
           : revision(lake, main, slice, []);
       }
+      if (!isEmptied) this.#refuseOther(slice, await findKnownOrders(database, { main, held, incoming }));
       const found = await findDiffering(database, { main, held, incoming, known: knownRows(main, slice, known) });
       // The service is known to leave settlements out of a listing, other ones each time; and nothing else would keep them.
       if (found.vanished > 0 && !keepsHistory(main) && !this.#options.acceptEmpty) return refuse(found.vanished);
@@ -169,6 +188,26 @@ export class EventRevisions implements Revisions {
         if (isChanged) this.#findings.changes.push({ pipeline, units: known, ...found });
       });
     });
+  }
+
+  /**
+   * Slices may be too small to tell, and others of the account may be better known: all that were compared count.
+   *
+   * @throws LedgerlakeError UPSTREAM_ACCOUNT, from then on for every slice
+   */
+  #refuseOther(slice: SliceCommit, orders: KnownOrders): void {
+    const all = this.#addOrders(slice.pipeline, orders);
+    const isOther = all.held >= leastOrders && all.returned < all.held * leastReturned;
+    if (!isOther || this.#options.acceptEmpty) return;
+    this.#otherAccount = otherAccountFailure(slice, all);
+    throw this.#otherAccount;
+  }
+
+  #addOrders(pipeline: string, { held, returned }: KnownOrders): KnownOrders {
+    const before = this.#orders.get(pipeline) ?? { held: 0, returned: 0 };
+    const all = { held: before.held + held, returned: before.returned + returned };
+    this.#orders.set(pipeline, all);
+    return all;
   }
 
   async #states(

@@ -43,7 +43,10 @@ export const backfillCommand: CommandDefinition = {
   },
   options: {
     ...backfillOptions,
-    'accept-empty': { type: 'flag', about: 'Take it that what held events comes back without any' },
+    'accept-empty': {
+      type: 'flag',
+      about: 'Take it that what held events comes back without any, or with other orders',
+    },
     'dry-run': { type: 'flag', about: 'Print what it would do, as ledgerlake plan does, and change nothing' },
     ...metricsOptions,
     ...shared('json'),
@@ -133,7 +136,10 @@ export const syncCommand: CommandDefinition = {
     ...shared('lake', 'account', 'endpoint', 'api'),
     'look-back': { type: 'text', about: 'Read this many days again, whatever the schedule says' },
     'max-lag': { type: 'text', about: 'Exit with 1 if the lake is older than this after the run: 90m, 2h, 1d' },
-    'accept-empty': { type: 'flag', about: 'Take it that what held events comes back without any' },
+    'accept-empty': {
+      type: 'flag',
+      about: 'Take it that what held events comes back without any, or with other orders',
+    },
     orders: backfillOptions.orders,
     ...shared('rate', 'burst', 'journal', 'pipelines', 'config'),
     ...metricsOptions,

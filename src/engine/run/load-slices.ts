@@ -62,7 +62,10 @@ export async function loadSlices<Upstream>(
   let conflicts = 0;
   await streamPipeline(
     Readable.from(scheduler.slices(), { highWaterMark: 0 }),
-    sideBySide((open) => readSlice(open, pass)),
+    sideBySide(
+      (open) => readSlice(open, pass),
+      ({ slice }) => isReread(slice, pass),
+    ),
     async (slices: AsyncIterable<WholeSlice>) => {
       for await (const slice of slices) if ((await commitSlice(slice, pass)) === 'conflict') conflicts++;
     },
@@ -71,19 +74,40 @@ export async function loadSlices<Upstream>(
   return conflicts;
 }
 
-/** A stage that begins each slice as it comes, whatever the others are at, and hands on those that are whole, the first first. */
-function sideBySide(read: (open: OpenSlice) => Promise<WholeSlice | undefined>): Transform {
+/** Whether the lake holds what a slice reads, or a part of it. */
+function isReread<Upstream>({ loadKeys, retires = [] }: Slice, { pipeline, job }: Pass<Upstream>): boolean {
+  const main = pipeline.tables.at(-1);
+  if (!job.refresh || main === undefined) return false;
+  const loaded = job.lake.table(main.name).snapshot.loadKeysOf(job.account, pipeline.name);
+  return [...loadKeys, ...retires].some((loadKey) => loaded.has(loadKey));
+}
+
+/**
+ * A stage that begins each slice as it comes, whatever the others are at, and hands on those that are whole, the first first. What
+ * is new waits for what is read again and has begun: that may show that the answers are another account's.
+ */
+function sideBySide(
+  read: (open: OpenSlice) => Promise<WholeSlice | undefined>,
+  isReread: (open: OpenSlice) => boolean,
+): Transform {
   const running = new Set<Promise<void>>();
+  const rereading = new Set<Promise<void>>();
   return new Transform({
     objectMode: true,
     transform(open: OpenSlice, _encoding, begun) {
+      const isRepeated = isReread(open);
       const task = read(open)
-        .then((whole) => {
+        .then(async (whole) => {
+          if (!isRepeated) await Promise.all(rereading);
           if (whole !== undefined) this.push(whole);
         })
         .catch((error: unknown) => this.destroy(error as Error))
-        .then(() => void running.delete(task));
+        .then(() => {
+          running.delete(task);
+          rereading.delete(task);
+        });
       running.add(task);
+      if (isRepeated) rereading.add(task);
       begun();
     },
     flush(done) {
