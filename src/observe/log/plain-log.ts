@@ -48,24 +48,25 @@ const common: ReadonlySet<string> = new Set(['bound-too-late', 'too-large', 'kno
 
 /** Failures of slices in a run whose cause was written already: they are counted. */
 class Repeats {
-  /** Slices left open, by cause, beyond the line that was written. */
-  readonly #counts = new Map<string, number>();
+  /** By cause, how many slices are left open, and for how many of them a line was written. */
+  readonly #counts = new Map<string, { open: number; readonly written: number }>();
 
   /** Whether an event needs no line of its own. */
   takes(event: RunEvent): boolean {
     if (event.event !== 'slice-failed' || event.cause === null || !common.has(event.cause)) return false;
     const { cause, verdict } = event;
-    const count = this.#counts.get(cause);
-    const isLeft = verdict === 'skip' || verdict === 'known';
-    this.#counts.set(cause, (count ?? 0) + (count !== undefined && isLeft ? 1 : 0));
-    return count !== undefined;
+    const before = this.#counts.get(cause);
+    const open = verdict === 'skip' || verdict === 'known' ? 1 : 0;
+    if (before === undefined) this.#counts.set(cause, { open, written: open });
+    else before.open += open;
+    return before !== undefined;
   }
 
   /** What there is to say once the run is over, and the next one begins anew. */
   end(): string[] {
-    const lines = [...this.#counts].flatMap(([cause, count]) => {
-      const slices = `${formatCount(count, 'more slice')} ${count === 1 ? 'is' : 'are'} left open`;
-      return count === 0 ? [] : [`${slices} for the same reason (${cause}): --verbose names each`];
+    const lines = [...this.#counts].flatMap(([cause, { open, written }]) => {
+      const slices = `${formatCount(open, 'slice')} ${open === 1 ? 'is' : 'are'} left open`;
+      return open === written ? [] : [`${slices} for this reason (${cause}): --verbose names each`];
     });
     this.#counts.clear();
     return lines;

@@ -31,7 +31,7 @@ const run = [
   ended,
 ];
 
-test('a cause that many slices share is written once, with how many more it leaves open', () => {
+test('a cause that many slices share is written once, with how many it leaves open', () => {
   const lines = written([...run, ...run]);
   expect(lines.slice(0, lines.length / 2)).toEqual([
     'group-events: A is left open: why of A',
@@ -40,8 +40,8 @@ test('a cause that many slices share is written once, with how many more it leav
     'group-events: F is read in parts: why of F',
     'group-events: I is left open: why of I',
     'group-events: J is left open: why of J',
-    '2 more slices are left open for the same reason (too-large): --verbose names each',
-    '1 more slice is left open for the same reason (bound-too-late): --verbose names each',
+    '3 slices are left open for this reason (too-large): --verbose names each',
+    '1 slice is left open for this reason (bound-too-late): --verbose names each',
   ]);
   // The next run begins anew.
   expect(lines.slice(lines.length / 2)).toEqual(lines.slice(0, lines.length / 2));
