@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../core/clock.js';
 import { messageOf, usageError } from '../../core/errors.js';
@@ -39,6 +40,8 @@ export interface UpstreamOptions extends StateLocation {
   readonly burst: number | undefined;
   /** Reads again what the lake holds, and tries what could not be read before however recently that was. */
   readonly refresh?: boolean;
+  /** False: pages and quota are kept only where a run has kept them before; left out: true. */
+  readonly createsState?: boolean;
   /** Minutes that a NextToken is taken; default 3, the shortest that is known. */
   readonly tokenLifeMinutes?: number | undefined;
 }
@@ -71,9 +74,11 @@ export async function withUpstream<T>(
     });
   }
   const warn = warning(options, account, emit);
-  const state = isWorthPacing(rate)
-    ? await openState(options, account, { quota: endpoint, pages: pagesFolder, clock, cursorLifeMs, warn })
-    : undefined;
+  const isKept = options.createsState !== false || existsSync(stateFolder(options, account));
+  const state =
+    isKept && isWorthPacing(rate)
+      ? await openState(options, account, { quota: endpoint, pages: pagesFolder, clock, cursorLifeMs, warn })
+      : undefined;
   const path = largeGroupsFile(options, account, endpoint);
   const largeGroups = await openLargeGroups({ path, clock, isForgotten: options.refresh === true, warn });
   const connection = connectFinances({ ...common, endpoint, signIn, quota: { rate, burst }, ...state, largeGroups });

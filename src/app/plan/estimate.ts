@@ -2,6 +2,7 @@ import type { Clock } from '../../core/clock.js';
 import { TokenBucket } from '../../engine/rate-limit/token-bucket.js';
 import { planConcurrency, maxPages, type Quota } from '../../engine/run/concurrency-plan.js';
 import type { Job } from '../../engine/run/pipeline.js';
+import type { Basis } from '../../engine/slicing/volume-estimate.js';
 import { mainTable, type Forecast, type Holding, type ProbedPage } from '../../engine/slicing/slicing.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
@@ -23,6 +24,8 @@ export interface PipelinePlan {
   readonly files: number | undefined;
   readonly fileBytes: number | undefined;
   readonly holding: Holding;
+  /** The loaded days that the estimate goes by; undefined where it goes by something else. */
+  readonly basis: Basis | undefined;
   /** Of the slices those for settlements that nobody has listed yet; 0 where there are none. */
   readonly unlisted: number;
 }
@@ -123,6 +126,7 @@ async function estimatePipeline(
     files: isSized ? Math.round(files?.files ?? 0) : undefined,
     fileBytes: isSized ? Math.round(files?.bytes ?? 0) : undefined,
     holding: forecast.holding,
+    basis: isKnown && !isDone && !probed.has(name) ? forecast.expectation?.basis : undefined,
     unlisted: forecast.unlisted,
   };
 }

@@ -15,6 +15,8 @@ export interface PlanReport extends Plan {
   readonly range: Window;
   /** Requests that were sent to know more; undefined: nothing was to be asked. */
   readonly probed: number | undefined;
+  /** Windows that these found empty, by pipeline. */
+  readonly empty: ReadonlyMap<string, readonly Window[]>;
 }
 
 /** What is told of a pipeline, under names that stay. */
@@ -138,8 +140,21 @@ function totalLine({ requests, seconds, isKnown }: PlanReport): string {
   return `In all ${all}, in ${isKnown ? '' : 'at least '}${formatSpan(seconds * 1000)}.`;
 }
 
-function notes({ pipelines, isKnown, probed }: PlanReport): string[] {
+/** An estimate is rough where there are more than so many days to load for each that it goes by. */
+const thin = 5;
+
+function notes({ pipelines, isKnown, probed, empty, range }: PlanReport): string[] {
   const lines: string[] = [];
+  for (const { pipeline, basis, holding } of pipelines) {
+    const left = (range.end - range.start) / dayMs - (holding.days ?? 0);
+    if (basis === undefined || (basis.emptyBefore === undefined && basis.days * thin >= left)) continue;
+    const { days, emptyBefore } = basis;
+    const why = emptyBefore === undefined ? '' : `, as those loaded before ${instantText(emptyBefore)} are empty`;
+    lines.push(
+      `Rough: ${printable(pipeline)} is estimated from ${formatDays(days)} loaded ${days === 1 ? 'day' : 'days'}${why}, for ${formatDays(left)} days to ` +
+        'load. Load a week near their end to know more.',
+    );
+  }
   for (const { unlisted, slices } of pipelines) {
     if (unlisted === 0) continue;
     const those = `${formatCount(unlisted)} of ${formatCount(slices, 'group')}`;
@@ -161,6 +176,10 @@ function notes({ pipelines, isKnown, probed }: PlanReport): string[] {
         ? 'Nothing was asked of the service: the lake could tell.'
         : `${formatCount(probed, 'request')} sent to know this: from one page it is a rough estimate.`,
     );
+  }
+  for (const [pipeline, windows] of empty) {
+    const spans = windows.map(({ start, end }) => `${instantText(start)} to ${instantText(end)}`);
+    lines.push(`The service has nothing of ${printable(pipeline)} for ${listOf(spans)}.`);
   }
   return lines.length === 0 ? [] : ['', ...lines.flatMap((line) => wrapped(line, widest))];
 }

@@ -1,4 +1,5 @@
 import type { Job, Reading, RequestCounts } from '../../engine/run/pipeline.js';
+import { dayStart, type Window } from '../../core/windows.js';
 import { windowSlice } from '../../engine/slicing/window-slices.js';
 import { pageSize } from '../../engine/run/slice-queue.js';
 import type { Probe, ProbedPage } from '../../engine/slicing/slicing.js';
@@ -61,7 +62,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   const job: Job = { account, range, lake, refresh: options.refresh, orders };
   const probed =
     options.probe && !isCustomOnly
-      ? await withUpstream(options, account, { clock, emit }, (upstream) =>
+      ? await withUpstream({ ...options, createsState: false }, account, { clock, emit }, (upstream) =>
           probe(withNeeds(pipelines), upstream, job, signal),
         )
       : nothingProbed;
@@ -103,6 +104,9 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
     account,
     range,
     probed: options.probe ? probed.requests : undefined,
+    empty: new Map(
+      [...probed.pages].filter(([, { empty }]) => empty.length > 0).map(([name, page]) => [name, page.empty]),
+    ),
   };
   if (options.json === true) {
     await writeText(output, [`${JSON.stringify(planSummary(report))}\n`]);
@@ -122,6 +126,9 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   }
 }
 
+/** Windows of a pipeline that are asked for at most. */
+const mostProbes = 3;
+
 /** What was asked of the service for a plan's sake. */
 interface Probed {
   readonly requests: number;
@@ -134,7 +141,8 @@ interface Probed {
 const nothingProbed: Probed = { requests: 0, pages: new Map(), latencies: new Map() };
 
 /**
- * Asks for the first page of each window that the pipelines name, and forgets it: slices will be cut by what it tells.
+ * Asks for the first page of each window that the pipelines name, and forgets it: slices will be cut by what it tells. Where it
+ * is empty, windows nearer to the end of the range are asked for: the business may have begun later.
  *
  * @throws what reading throws
  */
@@ -150,17 +158,35 @@ async function probe(
   for (const one of pipelines.flatMap((pipeline) => pipeline.probes?.(job) ?? [])) {
     const { name } = one.pipeline;
     if (pages.has(name)) continue;
-    pages.set(name, await firstPage(one, { upstream, account: job.account, counts, priority: 0, signal }));
+    pages.set(name, await firstFilled(one, job.range, { upstream, account: job.account, counts, priority: 0, signal }));
     const latency = one.pipeline.pace(upstream)?.latency;
     if (latency !== undefined) latencies.set(name, latency);
   }
   return { requests: counts.requests, pages, latencies };
 }
 
+type Asking = Omit<Reading<FinancesUpstream>, 'committed' | 'emit'>;
+
+/** The first page of a window, or where it is empty of one further on. */
+async function firstFilled(probe: Probe<FinancesUpstream>, { end }: Window, asking: Asking): Promise<ProbedPage> {
+  const length = probe.window.end - probe.window.start;
+  const empty: Window[] = [];
+  for (let { window } = probe; ;) {
+    const page = await firstPage({ ...probe, window }, asking);
+    if (page.results > 0) return { ...page, empty };
+    empty.push(window);
+    // Halfway to the end, and then the end itself; nothing twice.
+    const wanted = empty.length === 1 ? dayStart((window.start + end) / 2) : end - length;
+    const start = Math.max(window.end, wanted);
+    if (start >= end || empty.length === mostProbes) return { ...page, empty };
+    window = { start, end: Math.min(end, start + length) };
+  }
+}
+
 async function firstPage(
   { pipeline, window }: Probe<FinancesUpstream>,
-  reading: Omit<Reading<FinancesUpstream>, 'committed' | 'emit'>,
-): Promise<ProbedPage> {
+  reading: Asking,
+): Promise<Omit<ProbedPage, 'empty'>> {
   const slice = windowSlice(window);
   const afterwards: (() => Promise<void>)[] = [];
   const committed = (then: () => Promise<void>): void => {

@@ -100,11 +100,12 @@ export const planCommand: CommandDefinition = {
   about: 'Estimate what a backfill would do',
   more: [
     'Estimates what a backfill with the same options would do: slices, requests, time under the quota, bytes and files, and',
-    'what the lake holds already. The estimate comes from the lake; no request is sent and nothing changes.',
+    'what the lake holds already. The estimate comes from the lake, and with --probe from a few requests, three for each',
+    'pipeline at most. Without it no request is sent. Nothing changes.',
   ].join('\n'),
   options: {
     ...backfillOptions,
-    probe: { type: 'flag', about: "Ask the service for a page or two where the lake can't tell" },
+    probe: { type: 'flag', about: "Ask the service for a few pages where the lake can't tell" },
     format: { type: 'text', default: 'table', choices: formats, about: 'Output format' },
   },
   examples: [

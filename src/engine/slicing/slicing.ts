@@ -48,6 +48,8 @@ export interface Probe<Upstream> {
 /** What came of a probe. */
 export interface ProbedPage {
   readonly window: Window;
+  /** Windows that were asked for and hold nothing: those before it, and it itself where it is so. */
+  readonly empty: readonly Window[];
   readonly results: number;
   /** Whether the page holds all of the window. */
   readonly isWhole: boolean;

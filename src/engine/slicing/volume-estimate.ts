@@ -1,4 +1,4 @@
-import { dayMs, type Window } from '../../core/windows.js';
+import { dayMs, dayStart, type Window } from '../../core/windows.js';
 import { type Slice, pageSize } from '../run/slice-queue.js';
 
 /** So many results were found in a window. */
@@ -39,12 +39,51 @@ export class Density {
   }
 }
 
+/**
+ * How many results days have, from what windows near them had, where a business may have begun after the first of these: empty
+ * days before its first results say nothing of what comes behind them.
+ *
+ * @param firstResult milliseconds since 1970; left out: the beginning of the first window that isn't empty
+ */
+export function densityFromStart(
+  samples: readonly Sample[],
+  firstResult?: number,
+): { readonly expected: (window: Window) => number | undefined; readonly basis: Basis } {
+  const filled = samples.filter(({ results }) => results > 0).map(({ window }) => window.start);
+  const first = dayStart(firstResult ?? filled.reduce((least, start) => Math.min(least, start), Infinity));
+  const begun = samples
+    .filter(({ window }) => window.end > first)
+    .map(({ window, results }) => ({ window: { ...window, start: Math.max(window.start, first) }, results }));
+  const emptyEnds = samples
+    .filter(({ window }) => window.start < first)
+    .map(({ window }) => Math.min(window.end, first));
+  const emptyEnd = emptyEnds.reduce((last, end) => Math.max(last, end), -Infinity);
+  const [all, fromStart] = [new Density(samples), new Density(begun)];
+  return {
+    // Nobody knows of the days between: more is expected of them rather than less.
+    expected: (window) => ((window.start + window.end) / 2 < emptyEnd ? all : fromStart).expected(window),
+    basis: {
+      days: begun.reduce((sum, { window }) => sum + window.end - window.start, 0) / dayMs,
+      emptyBefore: emptyEnds.length === 0 ? undefined : first,
+    },
+  };
+}
+
 /** What a slice of a pipeline is expected to hold. Both are means, and need not be whole. */
 export interface Expectation<S extends Slice = Slice> {
   /** Undefined where only its requests can be told. */
   results(slice: S): number | undefined;
   /** Requests, 1 at least. */
   pages(slice: S): number;
+  /** The loaded days that it goes by; left out: it goes by something else. */
+  readonly basis?: Basis;
+}
+
+/** The days that an expectation goes by. */
+export interface Basis {
+  readonly days: number;
+  /** Where the first results are, if loaded days before it are empty, which say nothing of those after it: milliseconds since 1970. */
+  readonly emptyBefore: number | undefined;
 }
 
 /** By how much of their mean slices differ from it, beyond chance. */

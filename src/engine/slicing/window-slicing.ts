@@ -3,7 +3,7 @@ import type { Add } from '../../lake/delta/actions.js';
 import { columnStatistics, loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import { importedWindows } from '../../lake/loads/imported-days.js';
-import { Density, meanPages, type Expectation, type Sample } from './volume-estimate.js';
+import { densityFromStart, meanPages, type Expectation, type Sample } from './volume-estimate.js';
 import type { Job } from '../run/pipeline.js';
 import { loadedSamples, loadedWindows, readWindow, windowSlice, type WindowSlice } from './window-slices.js';
 import { partedOnce } from './parted-windows.js';
@@ -43,8 +43,9 @@ export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlic
       const { lake, account } = question.job;
       const samples = loadedSamples(lake, pipeline, table, account);
       const page = question.probed.get(pipeline);
-      const probed = page === undefined ? [] : [sampleOf(page, page.reach)];
-      const forecast = windowForecast(question, options, windowExpectation([...samples, ...probed], perPage));
+      const probed = page === undefined ? [] : samplesOf(page, page.reach);
+      const first = instants === undefined ? undefined : firstInstant(lake.files(pipeline, table, account), instants);
+      const forecast = windowForecast(question, options, windowExpectation([...samples, ...probed], perPage, first));
       for (const { window, results } of probed) {
         forecast.work.learn(windowSlice(window), { pages: 1, results, reach: window.end, isWhole: true });
       }
@@ -128,7 +129,7 @@ export function windowCoverage(
 }
 
 /**
- * What to ask where nothing of a pipeline is loaded: the middle day of the range and what follows it, neither when a business
+ * What to ask where no result of a pipeline is loaded: the middle day of the range and what follows it, neither when a business
  * began nor what isn't posted yet.
  */
 export function windowProbes<Upstream>(
@@ -136,7 +137,8 @@ export function windowProbes<Upstream>(
   { lake, account, range: { start, end } }: Job,
   days = 28,
 ): Probe<Upstream>[] {
-  if (loadedSamples(lake, pipeline.name, mainTable(pipeline).name, account).length > 0) return [];
+  const samples = loadedSamples(lake, pipeline.name, mainTable(pipeline).name, account);
+  if (samples.some(({ results }) => results > 0)) return [];
   const middle = Math.max(start, dayStart((start + end) / 2));
   return [{ pipeline, window: { start: middle, end: Math.min(end, middle + days * dayMs) } }];
 }
@@ -144,6 +146,18 @@ export function windowProbes<Upstream>(
 /** What a page that was asked for tells of its window, which it holds up to `reach`. */
 export function sampleOf({ window, results, isWhole }: ProbedPage, reach: number | undefined): Sample {
   return { window: isWhole ? window : { ...window, end: Math.min(window.end, reach ?? window.end) }, results };
+}
+
+/** The same, and the windows that were found empty before it. */
+export function samplesOf(page: ProbedPage, reach: number | undefined): Sample[] {
+  const before = page.empty.filter(({ start }) => start !== page.window.start);
+  return [...before.map((window) => ({ window, results: 0 })), sampleOf(page, reach)];
+}
+
+/** The first instant of a column in these files; undefined where none says it. */
+export function firstInstant(adds: readonly Add[], column: string): number | undefined {
+  const starts = adds.flatMap((add) => spanIn(add, column).map(({ start }) => start));
+  return starts.length === 0 ? undefined : starts.reduce((first, start) => Math.min(first, start));
 }
 
 function windowsIn(add: Add): Window[] {
@@ -158,18 +172,19 @@ function spanIn(add: Add, column: string): Window[] {
 }
 
 /**
- * Windows hold what windows near them held; one that is read again holds what it held. Undefined: nothing is known, or
- * nothing was there, which says little of what is elsewhere.
+ * Windows hold what windows near them held (`densityFromStart`); one that is read again holds what it held. Undefined: nothing
+ * is known, or nothing was there, which says little of what is elsewhere.
  */
 export function windowExpectation(
   samples: readonly Sample[],
   perPage = pageSize,
+  firstResult?: number,
 ): Expectation<WindowSlice> | undefined {
-  const density = new Density(samples);
-  const loaded = new Map(samples.map(({ window, results }) => [keyOf(window), results]));
   if (!samples.some((sample) => sample.results > 0)) return undefined;
-  const results = ({ window }: WindowSlice): number => loaded.get(keyOf(window)) ?? density.expected(window) ?? 0;
-  return { results, pages: (slice) => meanPages(results(slice), perPage) };
+  const { expected, basis } = densityFromStart(samples, firstResult);
+  const loaded = new Map(samples.map(({ window, results }) => [keyOf(window), results]));
+  const results = ({ window }: WindowSlice): number => loaded.get(keyOf(window)) ?? expected(window) ?? 0;
+  return { results, pages: (slice) => meanPages(results(slice), perPage), basis };
 }
 
 function keyOf({ start, end }: Window): string {

@@ -31,7 +31,7 @@ test.each([
   [['plan', '--from', '2025-03-01', '--to', '2025-01-01'], 'expected --from to be earlier than --to'],
   [['plan', '--from', 'yesterday'], 'expected --from to be an ISO 8601 date'],
   [['plan', '--account', 'shop'], 'expected an endpoint for the account shop, there is no ledgerlake.config.json'],
-  [['plan', '--endpoint', 'nowhere', '--account', 'shop'], '--endpoint'],
+  [['plan', '--endpoint', 'nowhere', '--account', 'shop'], 'check the endpoint'],
   [['plan', 'order-events'], 'expected --orders FILE'],
   [['plan', '--rate', '0'], '--rate'],
   [['plan', '--burst', '1.5'], '--burst'],

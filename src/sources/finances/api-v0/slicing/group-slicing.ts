@@ -1,12 +1,18 @@
 import { dayMs, dayStart, joined, overlap, uncovered, type Window } from '../../../../core/windows.js';
-import { Density, type Sample, meanPages, type Expectation } from '../../../../engine/slicing/volume-estimate.js';
+import {
+  Density,
+  densityFromStart,
+  type Sample,
+  meanPages,
+  type Expectation,
+} from '../../../../engine/slicing/volume-estimate.js';
 import type { Job } from '../../../../engine/run/pipeline.js';
 import { loadedSamples, loadedWindows } from '../../../../engine/slicing/window-slices.js';
 import { listQueue } from '../../../../engine/run/slice-queue.js';
 import { dayStates, type Day } from '../../../../engine/slicing/day-states.js';
 import { mainTable, type Slicing } from '../../../../engine/slicing/slicing.js';
 import { askedFrom, syncRange } from '../../../../engine/slicing/sync-windows.js';
-import { sampleOf } from '../../../../engine/slicing/window-slicing.js';
+import { firstInstant, samplesOf } from '../../../../engine/slicing/window-slicing.js';
 import type { Tabled } from '../../../../core/columns/table.js';
 import { loadKeysOf } from '../../../../lake/delta/file-tags.js';
 import type { Txn } from '../../../../lake/delta/actions.js';
@@ -50,12 +56,20 @@ export function groupSlicing({ pipeline, table, listing, byDate }: GroupSlicingO
       const wanted = [...listed, ...ahead].filter((slice) => isInRange(slice) && !done.has(slice.name));
       const inside = loaded.filter(({ slice }) => isInRange(slice));
       const page = probed.get(byDate.name);
-      const dated = loadedSamples(lake, byDate.name, mainTable(byDate).name, account);
-      if (page !== undefined) dated.push(sampleOf(page, page.reach));
+      const { name: events } = mainTable(byDate);
+      const dated = loadedSamples(lake, byDate.name, events, account);
+      if (page !== undefined) dated.push(...samplesOf(page, page.reach));
+      const first = firstInstant(lake.files(byDate.name, events, account), 'effective_at');
       const samples = loaded.map(({ slice, events }) => ({ window: spanOf(slice, now), results: events }));
       return {
         work: workOf(wanted.toSorted((a, b) => a.opened - b.opened)),
-        expectation: groupExpectation({ loaded: samples, byDate: dated, atOnce: mostAtOnce(spans), now }),
+        expectation: groupExpectation({
+          loaded: samples,
+          byDate: dated,
+          firstByDate: first,
+          atOnce: mostAtOnce(spans),
+          now,
+        }),
         holding: {
           count: inside.length,
           days: null,
@@ -183,6 +197,8 @@ function loadedSettlements(
 export interface GroupKnowledge {
   readonly loaded: readonly Sample[];
   readonly byDate: readonly Sample[];
+  /** When the first of these happened, if that is known: milliseconds since 1970. */
+  readonly firstByDate?: number | undefined;
   /** Settlements that are open at once. */
   readonly atOnce: number;
   /** Milliseconds since 1970: later than this nothing has happened yet. */
@@ -196,10 +212,16 @@ const rowSlackMs = 12 * 3_600_000;
  * Settlements hold as many events a day as those before or after them in their row (of one marketplace), else as many as
  * others did, else their share of the events by date. Undefined: nothing is known, or nothing was there.
  */
-export function groupExpectation({ loaded, byDate, atOnce, now }: GroupKnowledge): Expectation<GroupSlice> | undefined {
+export function groupExpectation({
+  loaded,
+  byDate,
+  firstByDate,
+  atOnce,
+  now,
+}: GroupKnowledge): Expectation<GroupSlice> | undefined {
   if (![...loaded, ...byDate].some((sample) => sample.results > 0)) return undefined;
   const all = new Density(loaded);
-  const dated = new Density(byDate);
+  const dated = densityFromStart(byDate, firstByDate);
   const shares = sharesOf(loaded);
   const rowOf = ({ group, opened }: GroupSlice): readonly Sample[] => {
     const length = (group.end ?? Infinity) - opened;
