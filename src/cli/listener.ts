@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import type { Clock } from '../core/clock.js';
 import { withCommandsIn } from '../app/command-text.js';
+import type { Configuration } from '../app/configuration/configuration.js';
 import type { LogSettings } from '../app/configuration/settings.js';
 import { messageOf, usageError, LedgerlakeError } from '../core/errors.js';
 import { replaceFile } from '../core/io/files.js';
@@ -33,11 +34,11 @@ export async function openListener(
   command: CommandDefinition,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): Promise<Listener> {
-  const settings = await readLogSettings(given, command);
+  const { asked, ...settings } = await readLogSettings(given, command);
   const verbosity = { verbose: given.flag('verbose'), quiet: given.flag('quiet') };
   const complete = (text: string): string => withCommandsIn(given.place(), text);
   const log = await openLog(settings.format, verbosity, clock, complete);
-  const metrics = await openMetrics(settings, clock, log.emit).catch(async (error: unknown) => {
+  const metrics = await openMetrics(settings, asked, clock, log.emit).catch(async (error: unknown) => {
     await log.close();
     throw error;
   });
@@ -63,21 +64,67 @@ export async function fallbackListener(words: readonly string[], clock: Clock): 
   return openLog(format === 'json' ? 'json' : 'text', verbosity, clock);
 }
 
+/** The run whose metrics are asked for. */
+interface AskedRun {
+  readonly account: string;
+  readonly command: string;
+}
+
 async function readLogSettings(
   given: Given,
-  { options, passesConfiguration }: CommandDefinition,
-): Promise<LogSettings> {
+  { name: command, options, passesConfiguration }: CommandDefinition,
+): Promise<LogSettings & { readonly asked?: AskedRun }> {
   const [{ resolveLogSettings }, { readConfiguration }] = await Promise.all([
     import('../app/configuration/settings.js'),
     import('../app/configuration/read-configuration.js'),
   ]);
+  const none: Configuration = { file: undefined, folder: process.cwd(), settings: {}, accounts: new Map() };
   const configuration =
     options['config'] === undefined || passesConfiguration === true
-      ? { folder: process.cwd(), settings: {} }
+      ? none
       : await readConfiguration(given.text('config'), process.env, process.cwd());
   const settings = resolveLogSettings(given.texts(), process.env, configuration);
-  if (options['metrics-port'] !== undefined) return settings;
-  return { ...settings, metricsPort: undefined, metricsFile: undefined };
+  if (options['metrics-port'] === undefined) return { ...settings, metricsPort: undefined, metricsFile: undefined };
+  const { metricsFile } = settings;
+  if (options['metrics-file'] === undefined || metricsFile === undefined || given.flag('dry-run')) {
+    return { ...settings, metricsFile: undefined };
+  }
+  refuseSharedFile(configuration, metricsFile);
+  const account = await askedAccount(given, configuration);
+  if (account === undefined && metricsFile.includes(accountPlace)) return { ...settings, metricsFile: undefined };
+  const asked = { account: account ?? '', command };
+  return { ...settings, metricsFile: metricsFile.replaceAll(accountPlace, asked.account), asked };
+}
+
+/** Stands for the account in the name of a file of metrics. */
+const accountPlace = '{account}';
+
+/** Throws a USAGE error where the runs of several accounts would replace each other's metrics */
+function refuseSharedFile({ file = '', folder, settings, accounts }: Configuration, metricsFile: string): void {
+  const isTheirs = settings.metricsFile !== undefined && resolve(folder, settings.metricsFile) === metricsFile;
+  if (!isTheirs || accounts.size < 2 || metricsFile.includes(accountPlace)) return;
+  throw usageError(
+    `expected ${accountPlace} in \`metricsFile\` of ${file}, which has ${accounts.size} accounts, got ${metricsFile}: each run ` +
+      `would replace the metrics of the others; write ledgerlake-${accountPlace}.prom, for example`,
+  );
+}
+
+/** The account of a run; undefined where the command line or the configuration names none, or one that can't be. */
+async function askedAccount(given: Given, configuration: Configuration): Promise<string | undefined> {
+  const [{ accountName }, { accountPattern, demoAccount }] = await Promise.all([
+    import('../app/configuration/resolve-account.js'),
+    import('../app/configuration/account.js'),
+  ]);
+  const endpoint = given.text('endpoint');
+  try {
+    const named = accountName(configuration, process.env, { account: given.text('account'), endpoint });
+    const account = named ?? (endpoint === undefined ? demoAccount : undefined);
+    return account !== undefined && accountPattern.test(account) ? account : undefined;
+  } catch (error) {
+    // The command itself says so.
+    if (error instanceof LedgerlakeError) return undefined;
+    throw error;
+  }
 }
 
 async function openLog(
@@ -133,6 +180,7 @@ function isTrue(text: string | undefined): boolean {
 
 async function openMetrics(
   { metricsPort, metricsHost, metricsFile }: LogSettings,
+  asked: AskedRun | undefined,
   clock: Clock,
   emit: Emit,
 ): Promise<Listener | undefined> {
@@ -142,7 +190,7 @@ async function openMetrics(
     import('../observe/metrics/metrics-server.js'),
   ]);
   if (metricsFile !== undefined) await checkMetricsFile(metricsFile);
-  const metrics = createRunMetrics(clock);
+  const metrics = createRunMetrics(clock, asked);
   const onFault = (fault: unknown): void => {
     emit({ event: 'metrics-not-served', reason: messageOf(fault) });
   };
@@ -152,7 +200,8 @@ async function openMetrics(
   let hasRun = false;
   return {
     emit: (event) => {
-      hasRun ||= event.event === 'run-started';
+      // A night that fails before it begins is to be seen, too.
+      hasRun ||= event.event === 'run-started' || (event.event === 'failed' && asked !== undefined);
       metrics.emit(event);
     },
     close: async () => {

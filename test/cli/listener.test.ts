@@ -1,8 +1,8 @@
-import { readFile, readdir } from 'node:fs/promises';
+import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/core/clock.js';
 import { createSeller } from '../../src/emulator/seller/seller.js';
 import { documentedEvents } from '../core/events/documented.js';
@@ -166,4 +166,51 @@ test('--quiet tells errors only, a broken command line in the format that is ask
   expect(linesOf(unknown.err)).toMatchObject([{ event: 'failed', code: 'USAGE' }]);
   const colourful = await builtCommand(['backfill', '--from', 'x'], { folder, environment: { FORCE_COLOR: '1' } });
   expect(colourful.err).toMatch(/^\u001b\[31mledgerlake: /);
+});
+
+describe('a file of metrics for several accounts', () => {
+  const account = (name: string) => ({
+    endpoint: 'http://127.0.0.1:9',
+    clientId: 'i',
+    clientSecret: 's',
+    refreshToken: { env: `NOT_SET_${name}` },
+  });
+  const configured = async (metricsFile: string) => {
+    const folder = await temporaryFolder();
+    const config = { settings: { metricsFile }, accounts: { east: account('EAST'), west: account('WEST') } };
+    await writeFile(join(folder, 'ledgerlake.config.json'), JSON.stringify(config), { mode: 0o600 });
+    return folder;
+  };
+
+  test('has the account in its name; a night that fails before it begins is in it', async () => {
+    const folder = await configured('{account}.prom');
+    for (const name of ['east', 'west']) {
+      expect(await builtCommand(['sync', '--account', name, '--lake', 'lake'], { folder })).toMatchObject({ code: 2 });
+      const samples = samplesOf(await readFile(join(folder, `${name}.prom`), 'utf8'));
+      const of = { account: name, command: 'sync' };
+      expect(samples.filter(({ name }) => name === 'ledgerlake_run_succeeded')).toMatchObject([
+        { labels: of, value: 0 },
+      ]);
+      expect(sumOf(samples, 'ledgerlake_run_ended_timestamp_seconds', of)).toBeGreaterThan(1e9);
+    }
+    // No account, a name that can't be a folder, and a dry run leave nothing.
+    for (const words of [['sync'], ['sync', '--account', '../x'], ['backfill', '--dry-run', '--account', 'nobody']]) {
+      expect(await builtCommand(words, { folder })).toMatchObject({ code: 2 });
+    }
+    expect((await readdir(folder)).toSorted()).toEqual(['east.prom', 'ledgerlake.config.json', 'west.prom']);
+  });
+
+  test('is refused without it', async () => {
+    const folder = await configured('lake.prom');
+    const ended = await builtCommand(['sync', '--account', 'east'], { folder });
+    expect(ended).toMatchObject({ code: 2, out: '' });
+    expect(ended.err).toMatch(
+      /^ledgerlake: USAGE: expected \{account\} in `metricsFile` of ledgerlake\.config\.json, which has 2 accounts, got .*lake\.prom: /,
+    );
+    expect(await readdir(folder)).toEqual(['ledgerlake.config.json']);
+    // One that is named for this run is its own.
+    const named = ['sync', '--account', 'east', '--metrics-file', 'own.prom'];
+    expect((await builtCommand(named, { folder })).err).toContain('NOT_SET_EAST');
+    expect((await readdir(folder)).toSorted()).toEqual(['ledgerlake.config.json', 'own.prom']);
+  });
 });

@@ -152,7 +152,9 @@ const settings = object('an object of settings', {
     .max(65_535, port)
     .describe('Serves metrics to Prometheus; 0: any port'),
   metricsHost: text('an address').describe('Where metrics are served; 127.0.0.1 unless it is set'),
-  metricsFile: text('a file').describe('Takes the metrics when a run ends, as the node exporter reads them'),
+  metricsFile: text('a file').describe(
+    'Takes the metrics when a run ends, as the node exporter reads them; {account} in its name is the account',
+  ),
 }).partial();
 
 const account = object('an object with the settings of an account', {

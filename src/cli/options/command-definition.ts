@@ -122,7 +122,7 @@ export const metricsOptions = {
   'metrics-host': { type: 'text', about: 'Address to serve metrics on [default: 127.0.0.1]' },
   'metrics-file': {
     type: 'text',
-    about: "Write the metrics to a file at the end, for node exporter's textfile collector",
+    about: 'Write the metrics to a file at the end (textfile collector); {account} is the account',
   },
 } as const satisfies Record<string, OptionDefinition>;
 

@@ -20,8 +20,12 @@ interface Bucket {
   readonly at: number;
 }
 
-/** Metrics of one run, which begins with `run-started`: each has the account that it is for. Or of a worker (`turnMetrics`). */
-export function createRunMetrics(clock: Clock): RunMetrics {
+/**
+ * Metrics of one run, which begins with `run-started`: each has the account that it is for. Or of a worker (`turnMetrics`).
+ *
+ * @param asked the account and the command of a run that may fail before it begins; left out: it isn't counted then
+ */
+export function createRunMetrics(clock: Clock, asked?: { account: string; command: string }): RunMetrics {
   const registry = new Registry();
   const registers = [registry];
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
@@ -74,8 +78,11 @@ export function createRunMetrics(clock: Clock): RunMetrics {
     for (const [pipeline, until] of reaches) lag.set({ account, pipeline }, (clock.now() - until) / 1000);
   });
 
-  let account = '';
-  let command = '';
+  let { account, command } = asked ?? { account: '', command: '' };
+  const runEnded = (isDone: boolean): void => {
+    succeeded.set({ account, command }, isDone ? 1 : 0);
+    ended.set({ account, command }, clock.now() / 1000);
+  };
   const open = new Map<string, Set<string>>();
   const closed = (pipeline: string, slice: string): void => {
     open.get(pipeline)?.delete(slice);
@@ -93,9 +100,11 @@ export function createRunMetrics(clock: Clock): RunMetrics {
       }
     },
     'run-ended': ({ status }) => {
-      succeeded.set({ account, command }, status === 'done' ? 1 : 0);
-      ended.set({ account, command }, clock.now() / 1000);
+      runEnded(status === 'done');
       for (const pipeline of open.keys()) openSlices.set({ account, pipeline }, 0);
+    },
+    failed: () => {
+      if (command !== '') runEnded(false);
     },
     'slice-opened': ({ pipeline, slice }) => {
       const own = open.get(pipeline) ?? new Set();

@@ -45,9 +45,7 @@ test.each([
     expect(told).toMatch(
       /^group-events: group GROUP-\d is left open: Too large, most likely: the service refused to go on /,
     );
-    expect(others).toEqual([
-      expect.stringMatching(`^${tooLarge.length} slices are left open for this reason`),
-    ]);
+    expect(others).toEqual([expect.stringMatching(`^${tooLarge.length} slices are left open for this reason`)]);
     const open = emitted.flatMap((event) => (event.event === 'slice-failed' ? [event.slice] : []));
     expect(open.toSorted()).toEqual(tooLarge.map((number) => `group GROUP-${number}`));
     expect(await count('events')).toBe(days * perDay);
