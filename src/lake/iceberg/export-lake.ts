@@ -91,14 +91,15 @@ async function exportTable(lake: Lake, table: DeltaTable, clock: Clock): Promise
     // Unique, and exact as a number of JSON.
     const snapshot = now * 1000 + (sequence % 1000);
     const files = new Map<string, Uint8Array>();
+    const schema = JSON.stringify(icebergSchema(fields));
     const manifests = [...addsByAccount(lake, table)].map(([account, adds]) => {
+      const sha256 = contentHash(`${location(store, folder)}\n${schema}`, adds);
       const kept = previous.state.manifests.find((manifest) => manifest.account === account);
-      const made = manifestOf(account, adds, { folder, fields, snapshot, sequence, store, table });
-      if (kept?.sha256 === made.manifest.sha256) return kept;
+      if (kept?.sha256 === sha256) return kept;
+      const made = manifestOf(account, adds, { folder, fields, snapshot, sequence, sha256, store, table });
       files.set(made.manifest.path, made.bytes);
       return made.manifest;
     });
-    const schema = JSON.stringify(icebergSchema(fields));
     const isSame =
       files.size === 0 &&
       previous.version > 0 &&
@@ -199,7 +200,16 @@ function addsByAccount(lake: Lake, table: DeltaTable): ReadonlyMap<string, reado
     if (own === undefined) adds.set(account, [add]);
     else own.push(add);
   }
+  for (const own of adds.values()) own.sort((a, b) => (a.path < b.path ? -1 : 1));
   return adds;
+}
+
+/** Stands for what a manifest says of files: of most accounts nothing has changed, and to encode it takes much longer. */
+function contentHash(table: string, adds: readonly Add[]): string {
+  const hash = createHash('sha256').update(table);
+  for (const { path, size, stats = '', tags } of adds)
+    hash.update(`\n${path} ${size} ${tags?.['rows'] ?? ''} ${stats}`);
+  return hash.digest('hex');
 }
 
 interface ManifestPlace {
@@ -207,6 +217,7 @@ interface ManifestPlace {
   readonly fields: readonly IcebergField[];
   readonly snapshot: number;
   readonly sequence: number;
+  readonly sha256: string;
   readonly store: Store;
   readonly table: DeltaTable;
 }
@@ -214,15 +225,13 @@ interface ManifestPlace {
 function manifestOf(
   account: string,
   adds: readonly Add[],
-  { folder, fields, snapshot, sequence, store, table }: ManifestPlace,
+  { folder, fields, snapshot, sequence, sha256, store, table }: ManifestPlace,
 ): { readonly manifest: Manifest; readonly bytes: Uint8Array } {
-  const inOrder = adds.toSorted((a, b) => (a.path < b.path ? -1 : 1));
   const bytes = manifestFile(
-    manifestEntries(inOrder, fields, (add) => location(store, table.pathOf(add))),
+    manifestEntries(adds, fields, (add) => location(store, table.pathOf(add))),
     fields,
   );
-  const sha256 = createHash('sha256').update(bytes).digest('hex');
-  const months = inOrder.map(({ partitionValues }) => partitionValues['month'] ?? '').toSorted();
+  const months = adds.map(({ partitionValues }) => partitionValues['month'] ?? '').toSorted();
   const manifest: Manifest = {
     account,
     path: `${folder}/metadata/${snapshot}-${sha256.slice(0, 16)}.avro`,

@@ -178,3 +178,12 @@ test('forget takes all of it away', async () => {
   const about = (await filesAboutAccount(lake.store, 'another', new Set())).map(({ path }) => path);
   expect(about.filter((path) => path.startsWith('_iceberg/'))).toHaveLength(8);
 });
+
+test('a lake that was copied elsewhere is exported anew, with its own paths', async () => {
+  const clock = setClock(noon);
+  const location = await aSmallLake();
+  await exportIceberg(await open(location, clock), clock);
+  const copy = await open(await copied(location), clock);
+  expect(await exportIceberg(copy, clock)).toMatchObject({ changed: 2 });
+  expect((await readTable(copy.store, 'events')).paths).toHaveLength(3);
+});
