@@ -264,7 +264,15 @@ export function coverageText(days: readonly Day[], imported = 'imported only'): 
   ].join(', ');
 }
 
-/** Whether a backfill for an account finds its upstream without being told. */
-export function needsEndpoint(account: string, lastRun: LastRun | undefined): boolean {
-  return account !== demoAccount && (lastRun?.account !== account || lastRun.endpoint === null);
+/** Whether a backfill for an account has to be told its upstream; `configured`: accounts whose upstream the configuration names. */
+export function needsEndpoint(
+  account: string,
+  lastRun: LastRun | undefined,
+  configured: readonly string[] = [],
+): boolean {
+  return (
+    account !== demoAccount &&
+    !configured.includes(account) &&
+    (lastRun?.account !== account || lastRun.endpoint === null)
+  );
 }

@@ -41,6 +41,8 @@ export interface StatusOptions extends RangeOptions {
   readonly pipelineFolder?: string | undefined;
   /** The configuration file, if that was said. */
   readonly config?: string | undefined;
+  /** Accounts whose upstream the configuration names. */
+  readonly configured?: readonly string[];
   /** How old the lake may be, such as `2h`; undefined: as old as it is. */
   readonly maxLag?: string | undefined;
   /** Minutes by which a sync stays behind the present; default 5. */
@@ -90,7 +92,13 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
     const known = { lastRun, unfinishedRanges, died: runs.died };
     return accountStatus({ lake, location, account, range, ...known, pipelineFolder, config });
   });
-  const where = { lake: options.lake, pipelineFolder: options.pipelineFolder, config: options.config, lastRun };
+  const where = {
+    lake: options.lake,
+    pipelineFolder: options.pipelineFolder,
+    config: options.config,
+    configured: options.configured,
+    lastRun,
+  };
   const known = firstLoad(options.account, [...runs.active, ...runs.died], where);
   const first = statuses.length > 0 ? undefined : (known ?? demoLoad(options));
   switch (options.format) {
@@ -202,7 +210,7 @@ function remedyText({ command, beside }: Suggestion): string {
 
 function commandText(
   { command, account, range, lackingCustom, isCustomOnly, unused, unfinished }: AccountStatus,
-  { pipelineFolder }: StatusOptions,
+  { pipelineFolder, configured }: StatusOptions,
   lastRun: LastRun | undefined,
   now: number,
 ): string {
@@ -211,7 +219,7 @@ function commandText(
     return `No gap: ${what} is loaded, up to ${formatSpan(now - range.end)} ago.\n`;
   }
   const beside = [
-    ...(!isCustomOnly && needsEndpoint(account, lastRun) ? [besideEndpoint] : []),
+    ...(!isCustomOnly && needsEndpoint(account, lastRun, configured) ? [besideEndpoint] : []),
     ...(lackingCustom.length > 0 && pipelineFolder === undefined ? [besidePipelines(lackingCustom)] : []),
   ];
   return `To load ${unfinished.length > 0 ? 'the rest' : 'the gaps'}:\n  ${suggestionText({ command, beside })}\n`;

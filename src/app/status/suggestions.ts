@@ -19,6 +19,8 @@ interface Where {
   readonly pipelineFolder?: string | undefined;
   /** The configuration file, if that was said. */
   readonly config?: string | undefined;
+  /** Accounts whose upstream the configuration names. */
+  readonly configured?: readonly string[] | undefined;
   readonly lastRun: LastRun | undefined;
 }
 
@@ -66,7 +68,7 @@ function suggestion(
   command: 'backfill' | 'sync',
   account: string,
   names: readonly string[],
-  { lake, pipelineFolder, config, lastRun }: Where,
+  { lake, pipelineFolder, config, configured, lastRun }: Where,
   range?: LastRun,
 ): Suggestion {
   const custom = names.filter((name) => pipelineNamed(name) === undefined);
@@ -83,7 +85,7 @@ function suggestion(
       range: range && rangeOf(range),
     }),
     beside: [
-      ...(!isCustomOnly && needsEndpoint(account, lastRun) ? [besideEndpoint] : []),
+      ...(!isCustomOnly && needsEndpoint(account, lastRun, configured) ? [besideEndpoint] : []),
       ...(custom.length > 0 && pipelineFolder === undefined ? [besidePipelines(custom)] : []),
       ...(names.some((name) => pipelineNamed(name)?.loadKey === 'order') ? ['beside its --orders'] : []),
     ],

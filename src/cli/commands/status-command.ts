@@ -1,7 +1,7 @@
 import { isColoured } from '../../core/environment.js';
 import { formats } from '../../core/text/formats.js';
 import { readingContext, readFormat, shared, type CommandDefinition } from '../options/command-definition.js';
-import { readStatePlace } from '../options/command-settings.js';
+import { readConfigured, readStatePlace } from '../options/command-settings.js';
 
 export const statusCommand: CommandDefinition = {
   name: 'status',
@@ -28,6 +28,7 @@ export const statusCommand: CommandDefinition = {
       account: given.text('account'),
       pipelineFolder: given.text('pipelines'),
       config: given.text('config'),
+      configured: await readConfigured(given),
       from: given.text('from'),
       to: given.text('to'),
       maxLag: given.text('max-lag'),

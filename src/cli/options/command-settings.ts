@@ -68,6 +68,15 @@ export async function readStatePlace(given: Given): Promise<Pick<Settings, 'lake
   return { lake, journal, marginMinutes };
 }
 
+/** The accounts whose upstream the configuration names. */
+export async function readConfigured(given: Given): Promise<string[]> {
+  const { configuredSettings } = await import('../../app/configuration/settings.js');
+  const { accounts } = (await configuredSettings(givenSettings(given))).configuration;
+  return [...accounts].flatMap(([name, { endpoint, region }]) =>
+    endpoint === undefined && region === undefined ? [] : [name],
+  );
+}
+
 /** The lake that saved pages are imported into, and whose events they hold: the made-up seller's where no account is named. */
 export async function readImportSettings(
   given: Given,

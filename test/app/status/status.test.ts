@@ -218,6 +218,8 @@ test('a note of the last run that cannot be understood is as good as none', asyn
   const text = await shown(extra);
   expect(text).toContain('Last run: no word of one\n');
   expect(text).toContain('beside the --endpoint that serves the account\n');
+  expect(await shown(extra, { configured: ['shop'] })).not.toContain('--endpoint');
+  expect(await shown(extra, { configured: ['other'] })).toContain('--endpoint');
 });
 
 describe('runs', () => {
