@@ -20,7 +20,7 @@ export async function backfill(options: BackfillOptions, context: RunContext): P
   const { clock, print, printJson } = context;
   const { refresh } = options;
   const job = readJob(options);
-  const range = readRange(options, clock.now());
+  const range = readRange({ ...options, marginMinutes: job.marginMinutes }, clock.now());
   await load(
     {
       command: 'backfill',

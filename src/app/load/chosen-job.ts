@@ -3,6 +3,7 @@ import { readEndpoint } from '../../engine/http/address.js';
 import type { FinancesPipeline } from '../../sources/finances/connect-finances.js';
 import type { Api } from '../../sources/finances/selling-partner/apis.js';
 import { readAccount, readOwnAccount } from '../configuration/account.js';
+import { rangeMarginMs } from '../configuration/range.js';
 import { areOwn, choosePipelines, readOrders } from '../configuration/chosen-pipelines.js';
 
 /** What is asked for of whom. */
@@ -17,6 +18,8 @@ export interface JobOptions {
   readonly orders: { readonly text: string; readonly source: string } | undefined;
   /** Custom pipelines, whether or not they are named. */
   readonly own?: readonly CustomPipeline[];
+  /** Minutes by which bounds stay behind the present; left out: those of `range.ts`. */
+  readonly marginMinutes?: number | undefined;
 }
 
 /** A job as it was asked for, once it is known to be one. */
@@ -27,6 +30,8 @@ export interface ChosenJob {
   /** Whether nothing is asked of the finances. */
   readonly isCustomOnly: boolean;
   readonly orders: readonly string[];
+  /** The same, or the lateness of a pipeline that has a longer one. */
+  readonly marginMinutes: number;
 }
 
 /** @throws LedgerlakeError USAGE for a job that is none */
@@ -37,5 +42,8 @@ export function readJob(options: JobOptions): ChosenJob {
   const isCustomOnly = areOwn(pipelines);
   const account = isCustomOnly ? readOwnAccount(options.account) : readAccount(options.account, endpoint);
   if (endpoint !== undefined) readEndpoint(endpoint);
-  return { account, pipelines, custom: pipelines.filter(isCustom), isCustomOnly, orders: ids };
+  const custom = pipelines.filter(isCustom);
+  const lateness = custom.map(({ loaded }) => loaded.definition.windows?.latenessMinutes ?? 0);
+  const marginMinutes = Math.max(options.marginMinutes ?? rangeMarginMs / 60_000, ...lateness);
+  return { account, pipelines, custom, isCustomOnly, orders: ids, marginMinutes };
 }

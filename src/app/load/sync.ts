@@ -26,8 +26,6 @@ export interface SyncOptions extends LoadOptions {
   /** How old the lake may be after the run, such as `2h`; undefined: as old as it gets. */
   readonly maxLag: string | undefined;
   readonly rules?: readonly LookBackRule[];
-  /** Minutes by which bounds stay behind the present; default 5. */
-  readonly marginMinutes?: number;
   /** This run is one of several that make a sync; left out: it is all of it. */
   readonly inTurns?: SyncInTurns;
 }
@@ -44,10 +42,10 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
   const { clock, print, printJson, emit } = context;
   const { inTurns } = options;
   const job = readJob(options);
-  const { account, pipelines: chosen } = job;
-  const maxLagMs = readMaxLag(options.maxLag, options.marginMinutes);
+  const { account, pipelines: chosen, marginMinutes } = job;
+  const maxLagMs = readMaxLag(options.maxLag, marginMinutes);
   const now = inTurns?.began ?? clock.now();
-  const end = latestBound(now, options.marginMinutes);
+  const end = latestBound(now, marginMinutes);
   const names = new Set(chosen.flatMap(({ name, needs = [] }) => [name, ...needs.map((needed) => needed.name)]));
   const used = windowedOf(chosen).filter(({ name }) => names.has(name));
   const ranges = new Map<string, Window>();

@@ -48,9 +48,9 @@ export interface PlanOptions extends RangeOptions, UpstreamOptions, JobOptions {
 export async function plan(options: PlanOptions, context: ReadingContext): Promise<void> {
   const { clock, signal, output } = context;
   const emit = plainLog(context.log);
-  const { account, pipelines, custom, isCustomOnly, orders } = readJob(options);
+  const { account, pipelines, custom, isCustomOnly, orders, marginMinutes } = readJob(options);
   const now = clock.now();
-  const range = readRange(options, now);
+  const range = readRange({ ...options, marginMinutes }, now);
   const { endpoint, rate, burst } = options;
 
   const store = openStore(options.lake, { clock });

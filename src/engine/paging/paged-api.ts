@@ -1,4 +1,5 @@
 import type { Window } from '../../core/windows.js';
+import type { HttpAnswer } from '../http/transport.js';
 import type { ApiRefusal, RefusedAnswer } from '../retry/api-refusal.js';
 
 /** What is asked of an API: results that come page by page. */
@@ -13,6 +14,20 @@ export interface ApiPage {
   readonly results: number;
   /** What the next page is asked for with; undefined on the last page. */
   readonly cursor: string | undefined;
+}
+
+/** What asks for a page, beside the headers that all requests of the API carry. */
+export interface PageRequest {
+  /** Path and query. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What is posted; left out: it is a GET request. */
+  readonly body?: string;
+}
+
+/** A request as one text: equal texts are equal requests. */
+export function requestText(request: PageRequest): string {
+  return request.headers === undefined && request.body === undefined ? request.path : JSON.stringify(request);
 }
 
 /** An answer with status 200, without any of our secrets in its headers. */
@@ -55,18 +70,21 @@ export interface PagedApi<Q extends Query, P extends ApiPage> {
   readonly longestWindowMs?: number;
   /** Whether a fault that lasts behind the first page means that the window holds too much. */
   readonly isTooLargeWhereFaultLasts?: boolean;
-  /** Path and query of a page. `cursor` undefined: of the first page. */
-  requestPath(query: Q, cursor: string | undefined, pageSize: number): string;
+  /** What asks for a page. `cursor` undefined: for the first page. */
+  request(query: Q, cursor: string | undefined, pageSize: number): PageRequest;
   /** The dates that a query asks for; undefined where it has none. `now`: milliseconds since 1970. */
   windowOf(query: Q, now: number): Window | undefined;
   /**
-   * Reads a page. `path`: that of its request.
+   * Reads a page.
    *
-   * @throws LedgerlakeError JSON_SYNTAX or UPSTREAM_BODY for what isn't a page: it is asked for again
+   * @throws LedgerlakeError JSON_SYNTAX or UPSTREAM_BODY for what isn't a page: it is asked for again. An ApiRefusal for
+   *   one that is none in spite of its status
    */
-  readPage(query: Q, answer: Answer, path: string): P;
+  readPage(query: Q, answer: Answer, request: PageRequest): P;
   /** What an answer with another status than 200 stands for. */
   refusal(query: Q, answer: RefusedAnswer): ApiRefusal;
+  /** The last page, where an answer with another status than 200 says that there are no (more) results; left out: none does. */
+  emptyPage?(answer: HttpAnswer): P | undefined;
   /** A text for each result of a page, in order: equal texts are equal results. */
   resultTexts(page: P): readonly string[];
   /** How the place is found again behind a cursor that has expired; left out: the window is read again. */

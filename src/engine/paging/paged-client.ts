@@ -12,7 +12,7 @@ import { RetryPolicy, waitWarning } from '../retry/retry-policy.js';
 import type { Pace, Reading } from '../run/pipeline.js';
 import { pagedRequests } from './paged-requests.js';
 import { FoundSize } from './page-size.js';
-import type { ApiPage, PagedApi, Query } from './paged-api.js';
+import { requestText, type ApiPage, type PagedApi, type Query } from './paged-api.js';
 import { isCursorStale, readPages, type KnownPage } from './paginator.js';
 
 export interface PagedClientOptions {
@@ -85,11 +85,11 @@ export function connectApi<Q extends Query, P extends ApiPage>(
     const kept = (await journal?.takeOver(entry)) ?? [];
     const known: KnownPage<P>[] = [];
     for (const { cursor, ...page } of kept) {
-      const path = api.requestPath(query, cursor, page.pageSize);
+      const request = api.request(query, cursor, page.pageSize);
       // A recovered cursor stands on no page; else a page that isn't the next one comes from another definition.
       const isNext = cursor === known.at(-1)?.page.cursor || api.recovery !== undefined;
       if (!isNext) break;
-      known.push({ ...page, cursor, page: api.readPage(query, page, path) });
+      known.push({ ...page, cursor, page: api.readPage(query, page, request) });
     }
     const isOver = known.at(-1)?.page.cursor === undefined;
     const isLost = api.recovery === undefined && !isOver && isCursorStale(known, cursorLifeMs, clock.now());
@@ -106,7 +106,8 @@ export function connectApi<Q extends Query, P extends ApiPage>(
         ...{ api, request, clock, asking: reading },
         foundSize: operationOf(query.operation).foundSize,
         resume: await takeOver(query, entry),
-        onPage: (page) => journal?.add(entry, page),
+        // Without a body it is an empty answer, the last one: the journal keeps pages alone.
+        onPage: (page) => (page.body.length === 0 ? undefined : journal?.add(entry, page)),
       });
       try {
         yield* pages;
@@ -130,7 +131,7 @@ export function connectApi<Q extends Query, P extends ApiPage>(
   };
 }
 
-/** The names of an API's queries in the journal: `HASH OPERATION START/END PATH`. */
+/** The names of an API's queries in the journal: `HASH OPERATION START/END REQUEST`. */
 class JournalEntries<Q extends Query, P extends ApiPage> {
   readonly #api: PagedApi<Q, P>;
   /** Another API's cursors are of no use here. The address itself may hold a password. */
@@ -143,8 +144,8 @@ class JournalEntries<Q extends Query, P extends ApiPage> {
 
   nameOf(query: Q, now: number): string {
     const { start = '', end = '' } = this.#api.windowOf(query, now) ?? {};
-    const path = this.#api.requestPath(query, undefined, 1);
-    return `${this.#hash} ${query.operation} ${start}/${end} ${path}`;
+    const request = requestText(this.#api.request(query, undefined, 1));
+    return `${this.#hash} ${query.operation} ${start}/${end} ${request}`;
   }
 
   isOf(entry: string, operation: string): boolean {

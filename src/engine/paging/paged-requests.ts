@@ -8,7 +8,7 @@ import type { RequestQueue } from '../rate-limit/request-queue.js';
 import { ApiRefusal, excerpt, isHtml, WebPage, type Cause } from '../retry/api-refusal.js';
 import { causeOf, type FailedAttempt, type RetryPolicy } from '../retry/retry-policy.js';
 import type { RequestCounts } from '../run/pipeline.js';
-import type { Answer, ApiPage, PagedApi, Query } from './paged-api.js';
+import type { Answer, ApiPage, PagedApi, PageRequest, Query } from './paged-api.js';
 
 /** Which page of a query is asked for. */
 export interface PagePlace {
@@ -18,7 +18,7 @@ export interface PagePlace {
   readonly pageSize: number;
 }
 
-/** An answer that a page was read from. */
+/** An answer that a page was read from; one that says that there is nothing has no body here. */
 export interface ReceivedPage<P> extends Answer {
   readonly page: P;
   readonly requestId: string | undefined;
@@ -72,18 +72,30 @@ export function apiClient<Q extends Query, P extends ApiPage>(options: ApiClient
     return { ...answer, headers: redaction.headers(answer.headers) };
   };
 
-  const attempt = async (query: Q, place: PagePlace, path: string, sent: SendOptions): Promise<ReceivedPage<P>> => {
+  const attempt = async (
+    query: Q,
+    place: PagePlace,
+    asked: PageRequest,
+    sent: SendOptions,
+  ): Promise<ReceivedPage<P>> => {
     const { operation } = query;
+    const { path, body } = asked;
     const token = await accessTokens?.current(sent.signal);
     sent.onStart?.();
-    const signed = token === undefined ? headers : { ...headers, [accessTokenHeader]: token };
-    const request = { origin, path, headers: signed, addressOf: setting, signal: sent.signal, onSlow: sent.onSlow };
-    const answer = redacted(await transport.get(request), token);
+    const signed = token === undefined ? {} : { [accessTokenHeader]: token };
+    const request = {
+      ...{ origin, path, headers: { ...headers, ...asked.headers, ...signed } },
+      ...{ addressOf: setting, signal: sent.signal, onSlow: sent.onSlow },
+    };
+    const send = body === undefined ? transport.get(request) : transport.post({ ...request, body });
+    const answer = redacted(await send, token);
     const used = redaction;
     const id = answer.headers.get(api.requestIdHeader ?? '');
     const requestId = id === undefined ? undefined : excerpt(id);
     queueOf?.(operation).takeNamedRate(answer.headers.get(api.rateHeader ?? ''));
     if (answer.status !== 200) {
+      const page = api.emptyPage?.(answer);
+      if (page !== undefined) return { ...answer, body: new Uint8Array(), page, requestId };
       if (token !== undefined && (answer.status === 401 || answer.status === 403)) accessTokens?.refused(token);
       const now = clock.now();
       const theirs = Date.parse(answer.headers.get('date') ?? '');
@@ -91,6 +103,7 @@ export function apiClient<Q extends Query, P extends ApiPage>(options: ApiClient
         ...answer,
         body: used.bytes(answer.body),
         path,
+        method: body === undefined ? 'GET' : 'POST',
         requestId,
         hadCursor: place.cursor !== undefined,
         signedIn: token !== undefined,
@@ -101,7 +114,7 @@ export function apiClient<Q extends Query, P extends ApiPage>(options: ApiClient
     if (isHtml(answer.body)) throw new WebPage(operation, used.bytes(answer.body.subarray(0, errorBytes)), setting);
     if (used.isIn(answer.body)) throw repeatedSecret(operation, setting);
     try {
-      const page = api.readPage(query, answer, path);
+      const page = api.readPage(query, answer, asked);
       refuseLongCursor(page.cursor ?? '');
       return { ...answer, page, requestId };
     } catch (error) {
@@ -114,9 +127,9 @@ export function apiClient<Q extends Query, P extends ApiPage>(options: ApiClient
 
   // Throws in the promise what can't be sent.
   return async (query, place, sent) => {
-    const path = api.requestPath(query, place.cursor, place.pageSize);
-    if (queueOf === undefined) return attempt(query, place, path, sent);
-    return queueOf(query.operation).run((signal) => attempt(query, place, path, { ...sent, signal }), sent);
+    const asked = api.request(query, place.cursor, place.pageSize);
+    if (queueOf === undefined) return attempt(query, place, asked, sent);
+    return queueOf(query.operation).run((signal) => attempt(query, place, asked, { ...sent, signal }), sent);
   };
 }
 

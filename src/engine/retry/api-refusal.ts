@@ -55,6 +55,8 @@ export interface RefusedAnswer {
   readonly body: Uint8Array;
   /** Path and query of the request. */
   readonly path: string;
+  /** Left out: GET. */
+  readonly method?: 'GET' | 'POST';
   /** The id that the API gave to the request. */
   readonly requestId: string | undefined;
   /** Whether the request asked for a page behind the first. */
@@ -80,11 +82,11 @@ export class ApiRefusal extends LedgerlakeError {
   readonly isWebPage: boolean;
 
   constructor({ stands, message, leastPauseMs = 0, advice = '' }: RefusalMeaning, answer: RefusedAnswer) {
-    const { status, headers, body, path, requestId, receivedAt } = answer;
+    const { status, headers, body, path, method = 'GET', requestId, receivedAt } = answer;
     const start = new TextDecoder().decode(body.subarray(0, 2048));
     super('UPSTREAM_STATUS', message, {
       status,
-      details: `GET ${withCutToken(path)}\nrequest id: ${requestId ?? 'none'}\n${start}`,
+      details: `${method} ${withCutToken(path)}\nrequest id: ${requestId ?? 'none'}\n${start}`,
     });
     this.stands = stands;
     this.requestId = requestId;

@@ -14,6 +14,8 @@ export interface WindowsQuestion {
   readonly range: Window;
   /** Loaded windows that end later than this are read again; `Infinity`: none. Milliseconds since 1970. */
   readonly lookBackFrom: number;
+  /** Days of the longest window that the API answers; left out: a month is. */
+  readonly longestDays?: number | undefined;
 }
 
 /** Days that an empty lake is loaded back, as `backfill` does without `--from`, and within which gaps are closed. */
@@ -82,10 +84,10 @@ export function coveredTo(loaded: readonly Window[], { start }: Window): number 
  * @param isWanted whether a loaded window is read again whatever its age
  */
 export function dailyWindows(question: WindowsQuestion, isWanted?: (window: Window) => boolean): PlannedWindow[] {
-  const { loaded, range } = question;
+  const { loaded, range, longestDays = Infinity } = question;
   const recent = dayStart(range.end) - recentDays * dayMs;
   const missing = uncovered(range, loaded).flatMap((gap) => [
-    ...within(gap, -Infinity, recent).flatMap((older) => cut(older, olderWindowDays)),
+    ...within(gap, -Infinity, recent).flatMap((older) => cut(older, Math.min(olderWindowDays, longestDays))),
     ...within(gap, recent, Infinity).flatMap((newer) => cut(newer, 1)),
   ]);
   const isOneDay = ({ start, end }: Window) => dayStart(start) === dayStart(end - 1);

@@ -16,6 +16,8 @@ export interface WindowSource {
   readonly probeDays: number;
   /** Results that a day is taken to have while nothing is known; left out: nothing is taken for granted. */
   readonly guessPerDay?: number | undefined;
+  /** Days of the longest window that the API answers; left out: a month is. */
+  readonly longestDays?: number | undefined;
   /** Results on a full page; left out: `pageSize`. */
   readonly perPage?: number | undefined;
   /** Whether a window that can't be split is read in parts; left out: its rows depend on the order of its pages. */
@@ -29,19 +31,21 @@ export interface WindowSource {
  */
 export function windowQueue(
   job: Job,
-  { pipeline, table, gridDays, probeDays, guessPerDay, perPage = pageSize, parts }: WindowSource,
+  { pipeline, table, gridDays, probeDays, guessPerDay, longestDays = Infinity, perPage = pageSize, parts }: WindowSource,
 ): SliceQueue<WindowSlice> {
   const { lake, account, range } = job;
   const loaded = loadedWindows(lake, pipeline, table, account);
   const isWanted = (window: Window): boolean => job.onlyLoadKeys?.has(windowKey(window)) ?? overlap(window, range);
   const reread = job.refresh ? loaded.filter(isWanted) : [];
   const missing = job.onlyLoadKeys === undefined ? uncovered(range, loaded) : [];
-  const begun = (job.begun ?? []).filter((window) => missing.some((gap) => isWithin(window, gap)));
+  const begun = (job.begun ?? []).filter(
+    (window) => window.end - window.start <= longestDays * dayMs && missing.some((gap) => isWithin(window, gap)),
+  );
   const density = new Density(loadedSamples(lake, pipeline, table, account));
   /** To be read as they are, and to be cut; each in order. */
   const fixed = inOrder([...reread, ...(job.isPaced ? apart(begun) : missing.flatMap((gap) => cut(gap, gridDays)))]);
   let open = missing.flatMap((gap) => uncovered(gap, fixed)).flatMap(months);
-  let longestMs = Infinity;
+  let longestMs = longestDays * dayMs;
   /** How far slices that are being read were, undefined where their pages have no order, and what they held up to there. */
   const reached = new Map<string, { readonly end: number | undefined; readonly results: number }>();
   const parted = partedOnce(parts);

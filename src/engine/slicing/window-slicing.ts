@@ -31,13 +31,13 @@ export interface WindowSlicingOptions extends WindowSource {
 
 /** Slices that are windows of dates, as long as their density asks for; a sync reads days. */
 export function windowSlicing(options: WindowSlicingOptions): Slicing<WindowSlice> {
-  const { pipeline, table, instants, perPage } = options;
+  const { pipeline, table, instants, perPage, longestDays } = options;
   return {
     loadKey: 'window',
     work: (job) => windowQueue(job, options),
     sync: (job) => {
       const hasChanged = (window: Window) => job.changed?.some((changed) => overlap(window, changed)) === true;
-      return syncedWindows(job, options, 1, (question) => dailyWindows(question, hasChanged));
+      return syncedWindows(job, options, 1, (question) => dailyWindows({ ...question, longestDays }, hasChanged));
     },
     forecast: (question) => {
       const { lake, account } = question.job;

@@ -2,11 +2,13 @@ import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
 import type { Window } from '../../core/windows.js';
 import { createTransport } from '../../engine/http/transport.js';
-import type { ApiAddress, ApiPage, PagedApi, Query } from '../../engine/paging/paged-api.js';
+import { dayMs } from '../../core/windows.js';
+import { requestText, type Answer, type ApiAddress, type ApiPage, type PagedApi, type Query } from '../../engine/paging/paged-api.js';
 import { connectApi, type PagedClient, type PagedClientOptions } from '../../engine/paging/paged-client.js';
 import { ApiRefusal, type RefusedAnswer, type Cause, excerpt, isHtml } from '../../engine/retry/api-refusal.js';
 import { callDefinition, definitionError, type LoadedDefinition } from './load-definitions.js';
-import type { ApiRequest, Json, Page, Api } from './definition.js';
+import { credentialHeaders, pageRequest, readRequest } from './custom-request.js';
+import type { Json, Page, Api } from './definition.js';
 import { JsonNode } from './json-node.js';
 import { variableOf, type Environment } from '../../core/environment.js';
 import { isBaseAddress, isSecure } from '../../engine/http/address.js';
@@ -18,7 +20,7 @@ export interface CustomQuery extends Query {
   readonly account: string;
 }
 
-/** A page, and its records. Its cursor is the path and query of the next request. */
+/** A page, and its records. Its cursor is the next request as a text. */
 export interface CustomPage extends ApiPage {
   readonly records: readonly Json[];
 }
@@ -56,7 +58,7 @@ export function connectCustom(
 /** The API of a definition as a paged API. */
 function customApi(loaded: LoadedDefinition, address: CustomAddress): PagedApi<CustomQuery, CustomPage> {
   const { file, definition } = loaded;
-  const { name, api } = definition;
+  const { name, api, windows } = definition;
   const { pageSize = defaultPageSize, quota } = api;
   const { origin, prefix } = address;
   const asked = ({ window, account }: CustomQuery) => ({
@@ -74,15 +76,20 @@ function customApi(loaded: LoadedDefinition, address: CustomAddress): PagedApi<C
     rateHeader: quota?.rateHeader?.toLowerCase(),
     cursorLifeMs: cursorLifeMs(loaded),
     pageSizes: [pageSize],
+    ...(windows?.longestDays !== undefined && { longestWindowMs: windows.longestDays * dayMs }),
     windowOf: ({ window }) => window,
-    requestPath: (query, cursor) => {
-      if (cursor !== undefined) return cursor;
+    request: (query, cursor) => {
+      if (cursor !== undefined) return readRequest(cursor);
       const first = callDefinition(file, 'first', () => definition.first(asked(query)));
-      return requestPath(file, address, first);
+      return pageRequest(file, address, first);
     },
-    readPage: (query, answer, path) => {
+    readPage: (query, answer, { path, body: sent }) => {
       const header = (of: string): string | undefined => answer.headers.get(of.toLowerCase());
-      const page: Page = { body: scanned(answer.body), header, request: path, window: asked(query) };
+      const body = scanned(answer.body);
+      const cause = callDefinition(file, 'api.causeOfPage', () => api.causeOfPage?.(body));
+      if (cause !== undefined) throw pageRefusal(loaded, answer, { cause, path, method: sent === undefined ? 'GET' : 'POST' });
+      const posted = sent === undefined ? undefined : scanned(Buffer.from(sent));
+      const page: Page = { body, header, request: path, posted, window: asked(query) };
       const records: unknown = callDefinition(file, 'records', () => definition.records(page));
       if (!Array.isArray(records) || !records.every((record): record is Json => record instanceof JsonNode)) {
         throw definitionError(
@@ -92,11 +99,15 @@ function customApi(loaded: LoadedDefinition, address: CustomAddress): PagedApi<C
         );
       }
       const next = callDefinition(file, 'next', () => definition.next?.(page));
-      const cursor = next === undefined ? undefined : requestPath(file, address, next, path);
+      const cursor = next === undefined ? undefined : requestText(pageRequest(file, address, next, path));
       return { records, results: records.length, cursor };
     },
     resultTexts: ({ records }) => records.map(({ raw }) => raw),
-    refusal: (_query, answer) => customRefusal(loaded, answer),
+    refusal: (_query, answer) => customRefusal(loaded, answer, givenCause(loaded, answer)),
+    emptyPage: (answer) => {
+      const isEmpty = answer.status === 204 || (!isHtml(answer.body) && givenCause(loaded, answer) === 'empty');
+      return isEmpty ? { records: [], results: 0, cursor: undefined } : undefined;
+    },
   };
 }
 
@@ -106,47 +117,8 @@ function scanned(body: Uint8Array): JsonNode {
   return new JsonNode(tape);
 }
 
-/**
- * Path and query of a request as they are sent.
- *
- * @param from path and query of the page that a link stands on
- * @throws LedgerlakeError DEFINITION for what isn't a request, and for a link to another host: our headers are for this one
- */
-function requestPath(
-  file: string,
-  { origin, prefix }: Pick<CustomAddress, 'origin' | 'prefix'>,
-  request: ApiRequest | string,
-  from = '',
-): string {
-  if (typeof request === 'string') {
-    const base = `${origin}${from === '' ? `${prefix}/` : from}`;
-    const url = URL.canParse(request, base) ? new URL(request, base) : undefined;
-    if (url?.origin === origin) return url.pathname + url.search;
-    throw definitionError(file, 'next', `expected a link to ${origin}, got ${JSON.stringify(request.slice(0, 100))}`);
-  }
-  const { path, query = {} } = checkedRequest(file, request);
-  const pairs = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(value)}`],
-  );
-  return `${prefix}${path}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
-}
-
-/** JavaScript checks no types. */
-function checkedRequest(file: string, request: Partial<ApiRequest> | null | undefined): ApiRequest {
-  const { path, query = {} } = request ?? {};
-  const refuse = (what: string) => definitionError(file, 'first or next', `expected ${what}`);
-  if (typeof path !== 'string' || !/^\/[^\s?#]*$/.test(path)) {
-    const found = path === undefined ? 'nothing' : JSON.stringify(path);
-    throw refuse(`a path that begins with / and has no ? in it, got ${found}`);
-  }
-  for (const [name, value] of Object.entries(query)) {
-    if (['string', 'undefined'].includes(typeof value) || Number.isFinite(value)) continue;
-    throw refuse(`query.${name} to be a text or a number, got ${typeof value}`);
-  }
-  return { path, query };
-}
-
 const refusalCauses = ['throttled', 'fault', 'invalid', 'too-large', 'cursor-expired', 'denied', 'mistake'] as const;
+type Given = (typeof refusalCauses)[number];
 
 const remedies: Readonly<Partial<Record<Cause, string>>> = {
   throttled: 'The quota is used up: try again later, or lower api.quota',
@@ -156,20 +128,47 @@ const remedies: Readonly<Partial<Record<Cause, string>>> = {
 };
 
 /**
- * What a status other than 200 stands for.
+ * What the definition says that a status other than 200 stands for.
  *
- * @throws LedgerlakeError DEFINITION where the definition says something unknown
+ * @throws LedgerlakeError DEFINITION where that is something unknown
  */
-function customRefusal({ file, definition: { name, api } }: LoadedDefinition, answer: RefusedAnswer): ApiRefusal {
-  const { status, headers, body } = answer;
-  const json = jsonOf(body);
+function givenCause(
+  { file, definition: { api } }: LoadedDefinition,
+  { status, headers, body }: Pick<RefusedAnswer, 'status' | 'headers' | 'body'>,
+): Given | 'empty' | undefined {
   const header = (of: string): string | undefined => headers.get(of.toLowerCase());
-  const given = callDefinition(file, 'api.causeOf', () => api.causeOf?.({ status, body: json, header }));
-  if (given !== undefined && !refusalCauses.includes(given)) {
-    const known = refusalCauses.join(', ');
-    throw definitionError(file, 'api.causeOf', `expected one of ${known}, got ${JSON.stringify(given)}`);
-  }
-  const stands = given ?? usualCause(status, body);
+  const given = callDefinition(file, 'api.causeOf', () => api.causeOf?.({ status, body: jsonOf(body), header }));
+  return given === undefined || given === 'empty' ? given : knownCause(file, 'api.causeOf', given);
+}
+
+function knownCause(file: string, place: string, given: Given): Given {
+  if (refusalCauses.includes(given)) return given;
+  throw definitionError(file, place, `expected one of ${refusalCauses.join(', ')}, got ${JSON.stringify(given)}`);
+}
+
+/** An answer with status 200 that refuses in its body, as those of GraphQL do. */
+function pageRefusal(
+  loaded: LoadedDefinition,
+  { headers, body }: Answer,
+  { cause, ...sent }: { readonly cause: Given } & Pick<RefusedAnswer, 'path' | 'method'>,
+): ApiRefusal {
+  const stands = knownCause(loaded.file, 'api.causeOfPage', cause);
+  const unknown = { requestId: undefined, hadCursor: false, signedIn: false, skewMs: undefined };
+  const date = Date.parse(headers.get('date') ?? '');
+  // A `Retry-After` that is a date is none without the date of the answer.
+  const receivedAt = Number.isNaN(date) ? Infinity : date;
+  return customRefusal(loaded, { status: 200, headers, body, ...sent, ...unknown, receivedAt }, stands);
+}
+
+function customRefusal(
+  { file, definition: { name, api } }: LoadedDefinition,
+  answer: RefusedAnswer,
+  given: Given | 'empty' | undefined,
+): ApiRefusal {
+  const { status, body } = answer;
+  const json = jsonOf(body);
+  // An empty answer that is a web page is none.
+  const stands = given === undefined || given === 'empty' ? usualCause(status, body) : given;
   const said = json && callDefinition(file, 'api.messageOf', () => api.messageOf?.(json));
   const text = excerpt(said ?? new TextDecoder().decode(body.subarray(0, 2048)), 500).replace(/\.$/, '');
   const remedy = remedies[stands] ?? 'Check what the definition asks for';
@@ -241,9 +240,6 @@ export function readApiAddress({ address, headers = {} }: Api, file: string, env
   const prefix = url.pathname.replace(/\/+$/, '');
   return { origin: url.origin, prefix, headers: sent, secrets, setting: 'api.address' };
 }
-
-/** Headers that sign in, wherever their text comes from. */
-const credentialHeaders: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization', 'cookie', 'x-api-key']);
 
 function refuseInTheClear(address: URL, file: string, what: string): void {
   if (isSecure(address)) return;

@@ -1,7 +1,8 @@
-import { monthOf } from '../../core/windows.js';
+import { cut, dayMs, monthOf, type Window } from '../../core/windows.js';
 import { readVerdict } from '../../engine/retry/read-failure.js';
 import type { WindowSlice } from '../../engine/slicing/window-slices.js';
 import type { Definition } from '../../engine/slicing/slicing.js';
+import { partedPages } from '../../engine/slicing/parted-windows.js';
 import { windowSlicing } from '../../engine/slicing/window-slicing.js';
 import { defaultPageSize, type CustomConnection, type CustomPage } from './custom-api.js';
 import type { Json } from './definition.js';
@@ -19,9 +20,12 @@ const defaultDays = 7;
 export function customPipeline(loaded: LoadedDefinition, connection?: CustomConnection): CustomPipeline {
   const { definition, table } = loaded;
   const { name, about, api, windows = {} } = definition;
-  const { days = defaultDays, probeDays = days, guessPerDay } = windows;
+  const { longestDays, guessPerDay } = windows;
+  const { days = Math.min(defaultDays, longestDays ?? defaultDays), probeDays = days } = windows;
   const { pageSize = defaultPageSize } = api;
-  const cutting = { gridDays: days, probeDays, guessPerDay, perPage: pageSize };
+  const cutting = { gridDays: days, probeDays, guessPerDay, longestDays, perPage: pageSize };
+  // What may help a window that would be left open otherwise.
+  const judge = (error: unknown) => readVerdict(error, { 'cursor-expired': 'retry', 'too-large': 'split' });
   return {
     loaded,
     name,
@@ -35,14 +39,16 @@ export function customPipeline(loaded: LoadedDefinition, connection?: CustomConn
     begun: () => connection?.begun(name) ?? [],
     pages: ({ window }, reading) => {
       if (connection === undefined) throw new Error(`${name} is not connected`);
-      return connection.pages({ operation: name, window, account: reading.account }, reading);
+      const pages = (of: Window) => connection.pages({ operation: name, window: of, account: reading.account }, reading);
+      // A loaded window that is read again may be from a time when longer ones were asked for.
+      const isLong = longestDays !== undefined && window.end - window.start > longestDays * dayMs;
+      return isLong ? partedPages(cut(window, longestDays), judge, pages) : pages(window);
     },
     collect: ({ window }) => {
       const rows = (record: Json) => callDefinition(loaded.file, 'rows', () => definition.rows(record));
       return recordCollector({ file: loaded.file, table, month: monthOf(window.start), rows }, window);
     },
-    // What may help a window that would be left open otherwise.
-    judge: (error) => readVerdict(error, { 'cursor-expired': 'retry', 'too-large': 'split' }),
+    judge,
   };
 }
 

@@ -9,6 +9,7 @@ const variable = 'a text or {"env": "NAME"}';
 const headerName = 'the name of a header';
 const base = 'a base address such as "https://host/prefix", or {"env": "NAME"}';
 const days = 'a whole number of days from 1 to 31';
+const minutes = 'a whole number of minutes from 1 to 44640 (31 days)';
 const positive = 'a number greater than 0';
 const countable = 'a whole number from 1';
 
@@ -76,6 +77,7 @@ const api = object('an object with `address`', {
   cursorLifeMinutes: number(positive).optional(),
   timeoutSeconds: number(positive).optional(),
   causeOf: function_.optional(),
+  causeOfPage: function_.optional(),
   messageOf: function_.optional(),
 });
 
@@ -90,6 +92,8 @@ export const definitionSchema = object(
       days: whole(days, 31).optional(),
       probeDays: whole(days, 31).optional(),
       guessPerDay: number(positive).optional(),
+      longestDays: whole(days, 31).optional(),
+      latenessMinutes: whole(minutes, 31 * 1440).optional(),
     }).optional(),
     first: function_,
     next: function_.optional(),

@@ -68,10 +68,16 @@ export interface Api {
   /** Seconds until an answer must have begun, and between two pieces of it; default 60. */
   readonly timeoutSeconds?: number;
   /**
-   * What a status other than 200 stands for, where it isn't the usual; undefined: the usual. That is: 429 `throttled`, 408 and 5xx
-   * `fault`, 401 and 403 `denied`, 413 `too-large`, others `mistake`.
+   * What a status other than 200 stands for, where it isn't the usual; undefined: the usual. That is: 204 no (more) records, 429
+   * `throttled`, 408 and 5xx `fault`, 401 and 403 `denied`, 413 `too-large`, others `mistake`. `empty`: no (more) records,
+   * where an API says so with another status, such as 404.
    */
-  causeOf?(refusal: Refusal): RefusalCause | undefined;
+  causeOf?(refusal: Refusal): RefusalCause | 'empty' | undefined;
+  /**
+   * What an answer with status 200 stands for that is no page, as GraphQL has its errors in the body; undefined: it is one.
+   * Left out: every one is.
+   */
+  causeOfPage?(body: Json): RefusalCause | undefined;
   /** What a refusal says in words, for the message; left out: the beginning of its body. */
   messageOf?(body: Json): string | undefined;
 }
@@ -98,12 +104,19 @@ export interface Refusal {
  */
 export type RefusalCause = 'throttled' | 'fault' | 'invalid' | 'too-large' | 'cursor-expired' | 'denied' | 'mistake';
 
-/** What is asked for: a GET request below the API's address. */
+/** A value of a parameter or header; one that is undefined is left out. */
+export type Parameter = string | number | undefined;
+
+/** What is asked for: a request below the API's address. */
 export interface ApiRequest {
   /** Begins with `/`; what isn't fixed in it goes through `encodeURIComponent`. */
   readonly path: string;
-  /** Parameters by name, in their order; one that is undefined is left out. */
-  readonly query?: Readonly<Record<string, string | number | undefined>>;
+  /** Parameters by name, in their order; of a list each value is a parameter of that name. */
+  readonly query?: Readonly<Record<string, Parameter | readonly Parameter[]>>;
+  /** Headers of this request beside those of the API, in the place of those of the same names; never a secret. */
+  readonly headers?: Readonly<Record<string, Parameter>>;
+  /** Posted as JSON; left out: it is a GET request. */
+  readonly body?: unknown;
 }
 
 /** A window of dates that is to be read: `from` is included, `to` is not. It never crosses a UTC month. */
@@ -126,6 +139,8 @@ export interface Page {
   header(name: string): string | undefined;
   /** Path and query that it answers, as they were sent. */
   readonly request: string;
+  /** The JSON that was posted for it; undefined where it answers a GET request. */
+  readonly posted: Json | undefined;
   /** What it is a page of. */
   readonly window: AskedWindow;
 }
@@ -179,6 +194,13 @@ export interface Cutting {
   readonly probeDays?: number;
   /** Records that a day is taken to have by then. */
   readonly guessPerDay?: number;
+  /** Days of the longest window that the API answers, from 1 to 31; left out: a month. */
+  readonly longestDays?: number;
+  /**
+   * Minutes until a record can be found: runs load nothing younger. A run of several pipelines goes by the longest of theirs. Left
+   * out: `marginMinutes` of the settings, which is 5.
+   */
+  readonly latenessMinutes?: number;
 }
 
 /** From a paged HTTP API into a table, window by window. */

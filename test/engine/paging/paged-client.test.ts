@@ -37,9 +37,9 @@ function thingApi(origin: string): PagedApi<ThingQuery, ThingPage> {
     longestWindowMs: 180 * day,
     isTooLargeWhereFaultLasts: true,
     windowOf: ({ window }) => window,
-    requestPath: ({ window }, cursor) => {
+    request: ({ window }, cursor) => {
       const next = cursor === undefined ? '' : `&nextToken=${encodeURIComponent(cursor)}`;
-      return `/things?after=${window.start}&before=${window.end}${next}`;
+      return { path: `/things?after=${window.start}&before=${window.end}${next}` };
     },
     readPage: (_query, { body }) => {
       const page = JSON.parse(Buffer.from(body).toString()) as { things: unknown[]; nextToken?: string | null };

@@ -73,11 +73,11 @@ export function upstreamOf(ledger: Ledger, at: Clock = clock): FinancesUpstream 
         request: async (query, { cursor, pageSize }, { counts, signal }) => {
           signal.throwIfAborted();
           counts.requests++;
-          const path = api.requestPath(query, cursor, pageSize);
+          const { path } = api.request(query, cursor, pageSize);
           const received = bodies.get(path) ?? body(path);
           bodies.set(path, received);
           const headers = new Map<string, string>();
-          const page = api.readPage(query, { headers, body: await received }, path);
+          const page = api.readPage(query, { headers, body: await received }, { path });
           return { page, headers, body: await received, requestId: undefined };
         },
       }),

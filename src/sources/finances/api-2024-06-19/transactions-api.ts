@@ -57,7 +57,7 @@ export function transactionsApi({
     pageSizes: [limits.pageSize],
     longestWindowMs: limits.maxSpanMs,
     isTooLargeWhereFaultLasts: true,
-    requestPath: (query, cursor) => prefix + requestPath(query, cursor),
+    request: (query, cursor) => ({ path: prefix + requestPath(query, cursor) }),
     windowOf,
     readPage: ({ operation }, { body }) => readResultsPage(operation, body),
     refusal: (query, answer) => financesRefusal(askedFor(query), answer),

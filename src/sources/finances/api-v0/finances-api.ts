@@ -38,8 +38,9 @@ export function financesApi({
     cursorLifeMs,
     pageSizes,
     longestWindowMs: limits.maxSpanMs,
-    requestPath: (query, cursor, pageSize) =>
-      prefix + requestPath(query.operation, pageParameters(query, cursor, pageSize)),
+    request: (query, cursor, pageSize) => ({
+      path: prefix + requestPath(query.operation, pageParameters(query, cursor, pageSize)),
+    }),
     windowOf,
     readPage: (_query, { body }) => readFinancesPage(body),
     refusal: (query, answer) => financesRefusal(askedFor(query), answer),

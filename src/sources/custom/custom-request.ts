@@ -1,0 +1,95 @@
+import type { PageRequest } from '../../engine/paging/paged-api.js';
+import type { ApiRequest } from './definition.js';
+import { callDefinition, definitionError } from './load-definitions.js';
+
+/** Where requests go: `https://host:port`, and the path before theirs. */
+export interface RequestBase {
+  readonly origin: string;
+  readonly prefix: string;
+}
+
+/** Headers that sign in, wherever their text comes from. */
+export const credentialHeaders: ReadonlySet<string> = new Set([
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'x-api-key',
+]);
+
+/** Headers that say how a message is sent, which is not a definition's to decide. */
+const transportHeaders: ReadonlySet<string> = new Set([
+  ...['host', 'connection', 'content-length', 'content-type', 'transfer-encoding', 'accept-encoding', 'expect'],
+]);
+
+/**
+ * A request of a definition as it is sent.
+ *
+ * @param from path and query of the page that a link stands on
+ * @throws LedgerlakeError DEFINITION for what isn't a request, and for a link to another host: our headers are for this one
+ */
+export function pageRequest(
+  file: string,
+  { origin, prefix }: RequestBase,
+  request: ApiRequest | string,
+  from = '',
+): PageRequest {
+  if (typeof request === 'string') {
+    const base = `${origin}${from === '' ? `${prefix}/` : from}`;
+    const url = URL.canParse(request, base) ? new URL(request, base) : undefined;
+    if (url?.origin === origin) return { path: url.pathname + url.search };
+    throw definitionError(file, 'next', `expected a link to ${origin}, got ${JSON.stringify(request.slice(0, 100))}`);
+  }
+  const { path, query, headers, body } = checkedRequest(file, request);
+  const pairs = Object.entries(query ?? {}).flatMap(([name, value]) =>
+    [value].flat().flatMap((one) => (one === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(one)}`])),
+  );
+  const sent = Object.entries(headers ?? {}).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name.toLowerCase(), String(value)]],
+  );
+  if (body !== undefined) sent.push(['content-type', 'application/json']);
+  return {
+    path: `${prefix}${path}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`,
+    ...(sent.length > 0 && { headers: Object.fromEntries(sent) as Record<string, string> }),
+    ...(body !== undefined && { body: bodyText(file, body) }),
+  };
+}
+
+/** A request from its text, which `requestText` has written: a path alone, or all of it as JSON. */
+export function readRequest(text: string): PageRequest {
+  return text.startsWith('/') ? { path: text } : (JSON.parse(text) as PageRequest);
+}
+
+const place = 'first or next';
+
+/** JavaScript checks no types. */
+function checkedRequest(file: string, request: Partial<ApiRequest> | null | undefined): ApiRequest {
+  const { path, query = {}, headers = {}, body } = request ?? {};
+  const refuse = (what: string) => definitionError(file, place, `expected ${what}`);
+  if (typeof path !== 'string' || !/^\/[^\s?#]*$/.test(path)) {
+    const found = path === undefined ? 'nothing' : JSON.stringify(path);
+    throw refuse(`a path that begins with / and has no ? in it, got ${found}`);
+  }
+  for (const [name, value] of Object.entries(query)) {
+    for (const one of [value].flat() as unknown[]) {
+      if (typeof one === 'string' || one === undefined || Number.isFinite(one)) continue;
+      throw refuse(`query.${name} to be a text, a number or a list of them, got ${typeof one}`);
+    }
+  }
+  for (const [name, value] of Object.entries(headers)) {
+    const lower = name.toLowerCase();
+    if (!/^[\w-]{1,64}$/.test(name) || transportHeaders.has(lower)) {
+      throw refuse(`headers without ${JSON.stringify(name)}, which this program sets itself or cannot send`);
+    }
+    if (credentialHeaders.has(lower)) throw refuse(`${name} in api.headers or api.signIn: a request's headers hold no secret`);
+    if (value === undefined || Number.isFinite(value)) continue;
+    if (typeof value === 'string' && /^[\t\u0020-\u007e]*$/.test(value)) continue;
+    throw refuse(`headers.${name} to be a number or a text of visible ASCII on one line, got ${typeof value}`);
+  }
+  return { path, query, headers, ...(body !== undefined && { body }) };
+}
+
+function bodyText(file: string, body: unknown): string {
+  const text = callDefinition(file, place, () => JSON.stringify(body) as string | undefined);
+  if (text !== undefined) return text;
+  throw definitionError(file, place, `expected body to be a value that JSON can hold, got ${typeof body}`);
+}
