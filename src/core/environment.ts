@@ -7,6 +7,11 @@ export function variableOf(environment: Environment, name: string): string | und
   return text === '' ? undefined : text;
 }
 
+/** What an account's own variables end in: `my-shop` has `LEDGERLAKE_REGION_MY_SHOP`. */
+export function variableSuffix(account: string): string {
+  return `_${account.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}`;
+}
+
 /**
  * Whether to colour what goes to a terminal, or to something else. `FORCE_COLOR` decides where it is set (`0` and `false`:
  * no), then `NO_COLOR` (anything: no).

@@ -13,7 +13,8 @@ import { messageOf, usageError } from '../../core/errors.js';
 import type { CommandContext } from '../context.js';
 import { configurationFile } from '../configuration/read-configuration.js';
 import { printable } from '../../core/printable.js';
-import { accountVariables, variableSuffix } from '../configuration/account-settings.js';
+import { variableSuffix } from '../../core/environment.js';
+import { accountVariables } from '../configuration/account-settings.js';
 
 interface InitOptions {
   /** The file to write. */
@@ -174,6 +175,8 @@ ${schema === undefined ? '' : `  "$schema": ${JSON.stringify(schema)},\n`}
       // "endpoint": "https://host",
       // Where the refresh token is turned into access tokens.
       // "tokenEndpoint": ${JSON.stringify(defaultTokenEndpoint)},
+      // Secrets of custom pipelines, by the variables that their definitions name (docs/pipelines.md).
+      // "secrets": { "SHOP_TOKEN": { "file": "secrets/shop-token" } },
       // Which public endpoint serves it: ${regionNames.join(', ')}.
       "region": ${JSON.stringify(region)},
       // Secrets: { "env": "VARIABLE" } or { "file": "PATH" }, seen from this file. A plain text works, too: keep such a file to yourself.

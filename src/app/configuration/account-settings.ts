@@ -3,7 +3,7 @@ import { demoAccount, defaultTokenEndpoint, nearestRegion, regionNames, regions,
 import { Secret } from '../../engine/auth/secret.js';
 import { isTokenAddress, tokenAddress, isBaseAddress } from '../../engine/http/address.js';
 import type { Configuration, SecretSource } from './configuration.js';
-import { variableOf, type Environment } from '../../core/environment.js';
+import { variableOf, variableSuffix, type Environment } from '../../core/environment.js';
 
 /** A secret that is set, not read yet. */
 export interface PlacedSecret {
@@ -40,11 +40,6 @@ export const accountVariables = {
 } as const;
 
 type Key = keyof typeof accountVariables;
-
-/** What an account's own variables end in: `my-shop` has `LEDGERLAKE_REGION_MY_SHOP`. */
-export function variableSuffix(account: string): string {
-  return `_${account.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}`;
-}
 
 /**
  * What the environment and the configuration set for an account; each value from the first that has it:

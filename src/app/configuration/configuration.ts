@@ -87,19 +87,20 @@ function number(expected: string): z.ZodNumber {
 }
 
 /** A secret as text, or where it stands. */
-function secret(about: string) {
+function secretSource() {
   const expected = 'a text, {"env": "NAME"} or {"file": "PATH"}';
-  return z
-    .union(
-      [
-        text(expected).transform((value) => new Secret(value)),
-        object(expected, { env: text(expected).describe('Name of the environment variable that holds it') }),
-        object(expected, { file: text(expected).describe('File that holds it, seen from the folder of this one') }),
-      ],
-      { error: expected },
-    )
-    .optional()
-    .describe(about);
+  return z.union(
+    [
+      text(expected).transform((value) => new Secret(value)),
+      object(expected, { env: text(expected).describe('Name of the environment variable that holds it') }),
+      object(expected, { file: text(expected).describe('File that holds it, seen from the folder of this one') }),
+    ],
+    { error: expected },
+  );
+}
+
+function secret(about: string) {
+  return secretSource().optional().describe(about);
 }
 
 const instant = 'an ISO 8601 date or instant such as "2025-01-31"';
@@ -114,6 +115,7 @@ export const mostRetentionHours = 8760;
 const retention = `a whole number of hours from 0 to ${mostRetentionHours}`;
 const port = 'a port from 0 to 65535';
 const accountName = 'a name of 1 to 64 letters, digits, dots, dashes or underscores';
+const variableName = 'the name of a variable in capital letters, digits and _';
 const base = 'a base address such as "https://host" or "http://127.0.0.1:8080/prefix"';
 
 const lookBack = object('an object with `days` and `everyDays`', {
@@ -169,6 +171,13 @@ const account = object('an object with the settings of an account', {
     .string({ error: tokenAddress })
     .refine(isTokenAddress, { error: tokenAddress })
     .describe('Where the refresh token is turned into access tokens'),
+  secrets: z
+    .record(
+      z.string().regex(/^[A-Z][A-Z0-9_]{0,62}$/, variableName),
+      secretSource(),
+      'an object of secrets by the name of their variable',
+    )
+    .describe('Secrets of custom pipelines by the variable that their definitions name'),
   clientId: secret('Client id of the application that the seller authorised'),
   clientSecret: secret('Its client secret'),
   refreshToken: secret("The seller's refresh token for the application"),

@@ -8,14 +8,13 @@ import type { SignIn } from '../../engine/auth/token-request.js';
 import {
   accountSettings,
   accountVariables,
-  variableSuffix,
   withCredentials,
   type AccountSettings,
   type GivenCredentials,
 } from './account-settings.js';
 import { withoutFile } from './read-configuration.js';
-import type { Configuration } from './configuration.js';
-import { variableOf, type Environment } from '../../core/environment.js';
+import type { Configuration, SecretSource } from './configuration.js';
+import { variableOf, variableSuffix, type Environment } from '../../core/environment.js';
 import { nearestName } from '../../core/text/fault-line.js';
 
 /** Whose events to read, where, and with what to sign in. */
@@ -114,14 +113,17 @@ function refuseForeignAddress(config: Configuration, settings: AccountSettings, 
 
 /** Files with secrets of an account that everybody can read; undefined where there is none. A client id is no secret. */
 async function exposedFiles(
-  { file, folder }: Configuration,
+  { file, folder, accounts }: Configuration,
   settings: AccountSettings,
 ): Promise<readonly string[] | undefined> {
-  const files = (['clientSecret', 'refreshToken'] as const).flatMap((key) => {
-    const placed = settings[key];
-    if (placed === undefined) return [];
-    if (placed.place === 'configuration') return file === undefined ? [] : [join(folder, basename(file))];
-    return placed.source instanceof Secret || !('file' in placed.source) ? [] : [resolve(folder, placed.source.file)];
+  const signIn = [settings.clientSecret, settings.refreshToken].flatMap((placed) =>
+    // One of the environment is a Secret too.
+    placed === undefined || (placed.source instanceof Secret && placed.place !== 'configuration') ? [] : placed.source,
+  );
+  const own = Object.values(accounts.get(settings.account)?.secrets ?? {});
+  const files = [...signIn, ...own].flatMap((source) => {
+    if (source instanceof Secret) return file === undefined ? [] : [join(folder, basename(file))];
+    return 'file' in source ? [resolve(folder, source.file)] : [];
   });
   const exposed: string[] = [];
   for (const path of new Set(files)) {
@@ -186,6 +188,26 @@ function refuseWithoutEndpoint(
   );
 }
 
+/**
+ * The variables that custom pipelines read for an account: those of the environment, and for those of the account's own that
+ * are not set there the secrets that the configuration has. Throws a USAGE error for a secret that can't be read
+ */
+export async function accountEnvironment(
+  config: Configuration,
+  environment: Environment,
+  account: string,
+): Promise<{ readonly environment: Environment; readonly exposed: readonly string[] | undefined }> {
+  const variables: Record<string, string | undefined> = { ...environment };
+  for (const [name, source] of Object.entries(config.accounts.get(account)?.secrets ?? {})) {
+    const variable = `${name}${variableSuffix(account)}`;
+    if (variableOf(environment, variable) !== undefined) continue;
+    const expected = `expected \`secrets.${name}\` of the account ${account}`;
+    variables[variable] = (await readSource(config, environment, source, expected)).reveal();
+  }
+  const settings = accountSettings(config, environment, account);
+  return { environment: variables, exposed: await exposedFiles(config, settings) };
+}
+
 const secretKeys = ['clientId', 'clientSecret', 'refreshToken'] as const;
 
 /** All three secrets, or undefined where none is set. */
@@ -213,9 +235,17 @@ async function readSecret(
   settings: AccountSettings,
   key: (typeof secretKeys)[number],
 ): Promise<Secret> {
-  const expected = `expected \`${key}\` of the account ${settings.account}`;
   const source = settings[key]?.source;
   if (source === undefined) throw incomplete(config, settings, [key]);
+  return readSource(config, environment, source, `expected \`${key}\` of the account ${settings.account}`);
+}
+
+async function readSource(
+  config: Configuration,
+  environment: Environment,
+  source: SecretSource,
+  expected: string,
+): Promise<Secret> {
   if (source instanceof Secret) return source;
   if ('env' in source) {
     const text = variableOf(environment, source.env);

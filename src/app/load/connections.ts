@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../core/clock.js';
+import type { Environment } from '../../core/environment.js';
 import { messageOf, usageError } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
@@ -9,10 +10,9 @@ import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
 import {
   connectCustom,
   cursorLifeMs,
-  readApiAddress,
-  type CustomAddress,
   type CustomConnection,
 } from '../../sources/custom/custom-api.js';
+import { readApiAddress, type CustomAddress } from '../../sources/custom/custom-address.js';
 import { customPipeline, isCustom, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import {
   connectFinances,
@@ -28,7 +28,13 @@ export interface EmbeddedService {
   close(): Promise<void>;
 }
 
-export interface UpstreamOptions extends StateLocation {
+/** Where custom pipelines find what is theirs. */
+export interface CustomPlaces extends StateLocation {
+  /** The variables that their definitions name; left out: those of the process. */
+  readonly environment?: Environment | undefined;
+}
+
+export interface UpstreamOptions extends CustomPlaces {
   /** Undefined: the embedded service. */
   readonly endpoint: string | undefined;
   /** Starts the embedded service, which is not throttled; it is asked where there is no endpoint. */
@@ -92,7 +98,7 @@ export async function withUpstream<T>(
  */
 export async function withCustomConnections<T>(
   pipelines: readonly FinancesPipeline[],
-  location: StateLocation,
+  location: CustomPlaces,
   account: string,
   { clock, emit }: Surroundings,
   use: Use<T, readonly FinancesPipeline[]>,
@@ -101,7 +107,7 @@ export async function withCustomConnections<T>(
   const connect = async (pipeline: CustomPipeline): Promise<FinancesPipeline> => {
     const { loaded } = pipeline;
     const { name, api } = loaded.definition;
-    const address = customAddress(pipeline);
+    const address = customAddress(pipeline, account, location);
     const state =
       api.quota !== undefined && isWorthPacing(api.quota.rate)
         ? await openState(location, account, {
@@ -159,8 +165,12 @@ function warning(location: StateLocation, account: string, emit: Emit) {
 }
 
 /** @throws LedgerlakeError USAGE where an address or a header isn't there */
-export function customAddress({ loaded: { definition, file } }: CustomPipeline): CustomAddress {
-  return readApiAddress(definition.api, file, process.env);
+export function customAddress(
+  { loaded: { definition, file } }: CustomPipeline,
+  account: string,
+  { environment = process.env }: Pick<CustomPlaces, 'environment'>,
+): CustomAddress {
+  return readApiAddress(definition.api, { file, account, environment });
 }
 
 /** Where the level of a custom pipeline's quota is kept. */

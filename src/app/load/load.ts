@@ -88,7 +88,7 @@ export async function load(
 ): Promise<void> {
   const { clock, signal, closing, emit } = context;
   const { account, custom, orders } = job;
-  custom.forEach(customAddress);
+  for (const pipeline of custom) customAddress(pipeline, account, options);
   for (const file of options.exposed ?? []) emit({ event: 'secret-exposed', file });
   const store = options.store ?? openStore(options.lake, { clock });
   const kept = await describedTables(store);

@@ -1,10 +1,11 @@
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import type { Clock } from '../../core/clock.js';
+import type { Environment } from '../../core/environment.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
 import { customPipeline, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { readOwnAccount } from '../configuration/account.js';
-import { accountName, resolveAccount, type AccountOptions } from '../configuration/resolve-account.js';
+import { accountEnvironment, accountName, resolveAccount, type AccountOptions } from '../configuration/resolve-account.js';
 import { unknownPipeline } from '../configuration/chosen-pipelines.js';
 import { configuredSettings, type GivenSettings, type Settings } from '../configuration/settings.js';
 import { transactionViews } from '../query/transaction-views.js';
@@ -31,6 +32,8 @@ export interface RunSettings extends Settings {
   readonly startEmbedded: (clock: Clock) => Promise<EmbeddedService>;
   /** Files with secrets that everybody on this machine can read. */
   readonly exposed?: readonly string[] | undefined;
+  /** The variables that definitions name; left out: those of the process. */
+  readonly environment?: Environment | undefined;
   /** Custom pipelines, whether or not they are named. */
   readonly own: readonly CustomPipeline[];
 }
@@ -48,7 +51,8 @@ export async function readRunSettings(given: GivenRun): Promise<RunSettings> {
   refuseUnknown(named, own, new Set(configuration.accounts.keys()));
   if (named.length > 0 && named.every((name) => own.some((pipeline) => pipeline.name === name))) {
     const account = readOwnAccount(accountName(configuration, environment, { account: asked }));
-    return { ...settings, account, endpoint: undefined, signIn: undefined, startEmbedded, own };
+    const variables = await accountEnvironment(configuration, environment, account);
+    return { ...settings, account, endpoint: undefined, signIn: undefined, ...variables, startEmbedded, own };
   }
   const { sendsRequests = true, takesEndpoint = true, credentials } = given;
   const { account, endpoint, signIn, exposed } = await resolveAccount(configuration, environment, {
@@ -58,7 +62,9 @@ export async function readRunSettings(given: GivenRun): Promise<RunSettings> {
     takesEndpoint,
     credentials,
   });
-  return { ...settings, account, endpoint, signIn, exposed, startEmbedded, own };
+  const resolved = { ...settings, account, endpoint, signIn, exposed, startEmbedded, own };
+  if (own.length === 0) return resolved;
+  return { ...resolved, ...(await accountEnvironment(configuration, environment, account)) };
 }
 
 /** Throws a USAGE error for a name that no pipeline has */

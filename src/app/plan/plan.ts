@@ -86,7 +86,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
     }
     const { name, api } = pipeline.loaded.definition;
     if (api.quota === undefined) continue;
-    const level = await keptIn(customQuotaFile(options, account, name, customAddress(pipeline)));
+    const level = await keptIn(customQuotaFile(options, account, name, customAddress(pipeline, account, options)));
     quotas.set(pipeline, { ...api.quota, isPaced: isWorthPacing(api.quota.rate), state: level.stateOf(name) });
   }
   const planned = await estimate({

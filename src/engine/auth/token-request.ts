@@ -3,7 +3,11 @@ import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import type { HttpAnswer, Transport } from '../http/transport.js';
 import type { Secret } from './secret.js';
 
-/** What a seller's application signs in with (Login with Amazon, refresh token grant). */
+/** How a client shows who it is: in JSON beside the grant (Login with Amazon), in a form, or in the header of Basic authorization. */
+export const clientAuthentications = ['json', 'form', 'basic'] as const;
+export type ClientAuthentication = (typeof clientAuthentications)[number];
+
+/** What an application signs in with (OAuth 2.0, RFC 6749): with a refresh token, or for itself. */
 export interface SignIn {
   /** For messages. */
   readonly account: string;
@@ -11,7 +15,12 @@ export interface SignIn {
   readonly tokenEndpoint: string;
   readonly clientId: Secret;
   readonly clientSecret: Secret;
-  readonly refreshToken: Secret;
+  /** Left out: the client's own credentials are the grant. */
+  readonly refreshToken?: Secret | undefined;
+  /** Left out: what the endpoint gives without being asked for one. */
+  readonly scope?: string | undefined;
+  /** Left out: `json`. */
+  readonly authentication?: ClientAuthentication | undefined;
 }
 
 export interface IssuedToken {
@@ -74,10 +83,11 @@ const checkAll = 'check client id, client secret and refresh token, and the toke
  * @throws the signal's reason, and nothing else
  */
 export async function requestToken(
-  { account, tokenEndpoint, clientId, clientSecret, refreshToken }: SignIn,
+  signIn: SignIn,
   transport: Pick<Transport, 'post'>,
   signal: AbortSignal,
 ): Promise<IssuedToken | RefusedToken> {
+  const { account, tokenEndpoint } = signIn;
   const { origin, host, pathname } = new URL(tokenEndpoint);
   const expected = `expected an access token for the account ${account} from ${host}`;
   let answer: HttpAnswer;
@@ -85,13 +95,7 @@ export async function requestToken(
     answer = await transport.post({
       origin,
       path: pathname,
-      headers: { accept: 'application/json', 'content-type': 'application/json' },
-      body: JSON.stringify({
-        grant_type: 'refresh_token',
-        refresh_token: refreshToken.reveal(),
-        client_id: clientId.reveal(),
-        client_secret: clientSecret.reveal(),
-      }),
+      ...tokenMessage(signIn),
       addressOf: 'the token endpoint',
       mostBytes: longestAnswer,
       signal,
@@ -123,6 +127,28 @@ export async function requestToken(
     details,
   });
   return { error, waitMs: 0 };
+}
+
+/** Headers and body of a token request (RFC 6749, sections 2.3.1, 4.4.2 and 6). */
+function tokenMessage({ clientId, clientSecret, refreshToken, scope, authentication = 'json' }: SignIn) {
+  const [id, secret] = [clientId.reveal(), clientSecret.reveal()];
+  const grant = {
+    grant_type: refreshToken === undefined ? 'client_credentials' : 'refresh_token',
+    ...(refreshToken && { refresh_token: refreshToken.reveal() }),
+    ...(scope !== undefined && { scope }),
+  };
+  const client = { client_id: id, client_secret: secret };
+  const accept = 'application/json';
+  if (authentication === 'json') {
+    return { headers: { accept, 'content-type': accept }, body: JSON.stringify({ ...grant, ...client }) };
+  }
+  const isBasic = authentication === 'basic';
+  const login = `${encodeURIComponent(id)}:${encodeURIComponent(secret)}`;
+  const authorization = `Basic ${Buffer.from(login).toString('base64')}`;
+  return {
+    headers: { accept, 'content-type': 'application/x-www-form-urlencoded', ...(isBasic && { authorization }) },
+    body: new URLSearchParams(isBasic ? grant : { ...grant, ...client }).toString(),
+  };
 }
 
 function unreachable(

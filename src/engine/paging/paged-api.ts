@@ -46,6 +46,8 @@ export interface ApiAddress {
   readonly secrets: readonly string[];
   /** What names the address, for messages: an option, a field of a definition. */
   readonly setting: string;
+  /** The header that an access token goes in, and what goes before it; left out: `x-amz-access-token`. */
+  readonly tokenHeader?: { readonly name: string; readonly before: string };
 }
 
 /**

@@ -64,6 +64,7 @@ export type SendRequest<Q extends Query, P extends ApiPage> = (
 export function apiClient<Q extends Query, P extends ApiPage>(options: ApiClientOptions<Q, P>): SendRequest<Q, P> {
   const { api, transport, queueOf, accessTokens, clock } = options;
   const { origin, headers, secrets, setting } = api.address;
+  const { tokenHeader = { name: accessTokenHeader, before: '' } } = api.address;
   let signedWith: string | undefined;
   let redaction = new Redaction(secrets);
 
@@ -82,7 +83,7 @@ export function apiClient<Q extends Query, P extends ApiPage>(options: ApiClient
     const { path, body } = asked;
     const token = await accessTokens?.current(sent.signal);
     sent.onStart?.();
-    const signed = token === undefined ? {} : { [accessTokenHeader]: token };
+    const signed = token === undefined ? {} : { [tokenHeader.name]: tokenHeader.before + token };
     const request = {
       ...{ origin, path, headers: { ...headers, ...asked.headers, ...signed } },
       ...{ addressOf: setting, signal: sent.signal, onSlow: sent.onSlow },

@@ -1,18 +1,17 @@
 import { scan } from '../../core/json/scan.js';
 import { Tape } from '../../core/json/tape.js';
 import type { Window } from '../../core/windows.js';
+import { createAccessTokens } from '../../engine/auth/access-token-cache.js';
 import { createTransport } from '../../engine/http/transport.js';
 import { dayMs } from '../../core/windows.js';
-import { requestText, type Answer, type ApiAddress, type ApiPage, type PagedApi, type Query } from '../../engine/paging/paged-api.js';
+import { requestText, type Answer, type ApiPage, type PagedApi, type Query } from '../../engine/paging/paged-api.js';
 import { connectApi, type PagedClient, type PagedClientOptions } from '../../engine/paging/paged-client.js';
 import { ApiRefusal, type RefusedAnswer, type Cause, excerpt, isHtml } from '../../engine/retry/api-refusal.js';
 import { callDefinition, definitionError, type LoadedDefinition } from './load-definitions.js';
-import { credentialHeaders, pageRequest, readRequest } from './custom-request.js';
-import type { Json, Page, Api } from './definition.js';
+import type { CustomAddress } from './custom-address.js';
+import { pageRequest, readRequest } from './custom-request.js';
+import type { Json, Page } from './definition.js';
 import { JsonNode } from './json-node.js';
-import { variableOf, type Environment } from '../../core/environment.js';
-import { isBaseAddress, isSecure } from '../../engine/http/address.js';
-import { usageError } from '../../core/errors.js';
 
 /** The records of a window. */
 export interface CustomQuery extends Query {
@@ -52,7 +51,10 @@ export function connectCustom(
     answerTimeoutMs: Math.max(300_000, 2 * timeoutMs),
     clock: options.clock,
   });
-  return connectApi(customApi(loaded, address), { ...options, transport });
+  const { signIn } = address;
+  const { clock, random } = options;
+  const accessTokens = signIn && createAccessTokens({ ...signIn, transport, clock, random });
+  return connectApi(customApi(loaded, address), { ...options, transport, accessTokens });
 }
 
 /** The API of a definition as a paged API. */
@@ -124,6 +126,7 @@ const remedies: Readonly<Partial<Record<Cause, string>>> = {
   throttled: 'The quota is used up: try again later, or lower api.quota',
   fault: 'The API has a fault: try again later',
   denied: 'Check the headers that sign in, and what they give access to',
+  'access-expired': 'Check api.signIn, and what its client and scope give access to',
   stranger: 'It may not be the API that answers: check api.address',
 };
 
@@ -168,7 +171,7 @@ function customRefusal(
   const { status, body } = answer;
   const json = jsonOf(body);
   // An empty answer that is a web page is none.
-  const stands = given === undefined || given === 'empty' ? usualCause(status, body) : given;
+  const stands = given === undefined || given === 'empty' ? usualCause(answer) : given;
   const said = json && callDefinition(file, 'api.messageOf', () => api.messageOf?.(json));
   const text = excerpt(said ?? new TextDecoder().decode(body.subarray(0, 2048)), 500).replace(/\.$/, '');
   const remedy = remedies[stands] ?? 'Check what the definition asks for';
@@ -176,10 +179,12 @@ function customRefusal(
   return new ApiRefusal({ stands, message }, answer);
 }
 
-function usualCause(status: number, body: Uint8Array): Cause {
+function usualCause({ status, body, signedIn }: RefusedAnswer): Cause {
   if (status === 429) return 'throttled';
   if (status >= 500 || status === 408) return 'fault';
   if (status < 400 || isHtml(body)) return 'stranger';
+  // With another access token it may pass.
+  if (status === 401 && signedIn) return 'access-expired';
   if (status === 401 || status === 403) return 'denied';
   return status === 413 ? 'too-large' : 'mistake';
 }
@@ -191,60 +196,4 @@ function jsonOf(body: Uint8Array): JsonNode | undefined {
     // Not JSON: the message quotes the text itself.
     return undefined;
   }
-}
-
-/** An API's address as its definition has it. */
-export interface CustomAddress extends ApiAddress {
-  /** Path before that of the requests, without a slash at its end; often empty. */
-  readonly prefix: string;
-}
-
-/**
- * Reads an API's address and headers, and what of them stands in the environment.
- *
- * @param file the definition's, for messages
- * @throws LedgerlakeError USAGE for a variable that isn't set, an address that is none, and where a secret would cross the
- * network in the clear
- */
-export function readApiAddress({ address, headers = {} }: Api, file: string, environment: Environment): CustomAddress {
-  const read = (place: string, name: string): string => {
-    const text = variableOf(environment, name);
-    if (text !== undefined) return text;
-    throw usageError(`${file}: ${place}: expected the environment variable ${name}, which is not set: set it`);
-  };
-  const base = typeof address === 'string' ? address : read('api.address', address.env);
-  if (!isBaseAddress(base)) {
-    throw usageError(
-      `${file}: api.address: expected a base address such as "https://host/prefix", got text that is none`,
-    );
-  }
-  const url = new URL(base);
-  if (url.username !== '' || url.password !== '') {
-    throw usageError(
-      `${file}: api.address: expected no user and password in it: put them into a header from the environment`,
-    );
-  }
-  const secrets: string[] = [];
-  const sent: Record<string, string> = { accept: 'application/json' };
-  for (const [name, value] of Object.entries(headers)) {
-    if (typeof value === 'string') {
-      sent[name.toLowerCase()] = value;
-      if (credentialHeaders.has(name.toLowerCase())) refuseInTheClear(url, file, `the header ${name}`);
-      continue;
-    }
-    refuseInTheClear(url, file, value.env);
-    const secret = read(`api.headers.${name}`, value.env);
-    secrets.push(secret);
-    sent[name.toLowerCase()] = (value.before ?? '') + secret;
-  }
-  const prefix = url.pathname.replace(/\/+$/, '');
-  return { origin: url.origin, prefix, headers: sent, secrets, setting: 'api.address' };
-}
-
-function refuseInTheClear(address: URL, file: string, what: string): void {
-  if (isSecure(address)) return;
-  throw usageError(
-    `${file}: api.address: expected one that begins with https://, as ${what} would cross the network in the clear ` +
-      '(http:// is for loopback)',
-  );
 }

@@ -1,11 +1,14 @@
 import { z } from 'zod';
-import { isBaseAddress } from '../../engine/http/address.js';
+import { clientAuthentications } from '../../engine/auth/token-request.js';
+import { isBaseAddress, isTokenAddress, tokenAddress } from '../../engine/http/address.js';
 import { columnName, mostDigits, pipelineName, reservedColumns, tableName } from '../../core/columns/table-schema.js';
 import { object, text } from '../../core/text/schema-nodes.js';
 
 const columnType = `one of varchar, timestamp, date, boolean, bigint, integer, decimal(p,s) with s <= p <= ${mostDigits}`;
 const customColumnName = `a name of small letters, digits and _ other than ${reservedColumns.join(', ')}`;
 const variable = 'a text or {"env": "NAME"}';
+const fromEnvironment = '{"env": "NAME"} or {"env": "NAME", "perAccount": true}';
+const yesOrNo = 'true or false';
 const headerName = 'the name of a header';
 const base = 'a base address such as "https://host/prefix", or {"env": "NAME"}';
 const days = 'a whole number of days from 1 to 31';
@@ -54,20 +57,41 @@ const table = object('an object with `name`, `about` and `columns`', {
   });
 });
 
+const variableFields = { env: text(fromEnvironment), perAccount: z.boolean({ error: yesOrNo }).optional() };
+
+const signIn = object('an object with `tokenEndpoint`, `clientId` and `clientSecret`', {
+  tokenEndpoint: z.union(
+    [z.string({ error: tokenAddress }).refine(isTokenAddress, { error: tokenAddress }), object(tokenAddress, variableFields)],
+    { error: tokenAddress },
+  ),
+  clientId: z.union([text(variable), object(variable, variableFields)], { error: variable }),
+  clientSecret: object(fromEnvironment, variableFields),
+  refreshToken: object(fromEnvironment, variableFields).optional(),
+  scope: text('a text').optional(),
+  authentication: z
+    .enum(clientAuthentications, { error: `one of ${clientAuthentications.join(', ')}` })
+    .optional(),
+  header: object('an object with `name`', {
+    name: named(/^[\w-]{1,64}$/, headerName),
+    before: text('a text').optional(),
+  }).optional(),
+});
+
 const api = object('an object with `address`', {
   address: z.union(
-    [z.string({ error: base }).refine(isBaseAddress, { error: base }), object(base, { env: text(base) })],
+    [z.string({ error: base }).refine(isBaseAddress, { error: base }), object(base, variableFields)],
     { error: base },
   ),
   headers: z
     .record(
       named(/^[\w-]{1,64}$/, headerName),
-      z.union([text(variable), object(variable, { env: text(variable), before: text('a text').optional() })], {
+      z.union([text(variable), object(variable, { ...variableFields, before: text('a text').optional() })], {
         error: variable,
       }),
       'an object of headers by name',
     )
     .optional(),
+  signIn: signIn.optional(),
   quota: object('an object with `rate` and `burst`', {
     rate: number(positive),
     burst: whole(countable),

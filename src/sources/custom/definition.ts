@@ -38,6 +38,26 @@ export interface HeaderVariable extends Variable {
 export interface Variable {
   /** Name of the variable. */
   readonly env: string;
+  /**
+   * Whether each account has its own, whose name ends in the account's: `SHOP_TOKEN_MY_SHOP`. Where that isn't set, it comes from
+   * `accounts.my-shop.secrets.SHOP_TOKEN` of the configuration. Default false: all accounts share one.
+   */
+  readonly perAccount?: boolean;
+}
+
+/** Sign-in by token exchange (OAuth 2.0): with a refresh token, or with the client's own credentials. */
+export interface SignInDefinition {
+  /** Where access tokens come from: `https://`, or loopback. */
+  readonly tokenEndpoint: string | Variable;
+  readonly clientId: string | Variable;
+  readonly clientSecret: Variable;
+  /** Left out: the client signs in for itself (client credentials). */
+  readonly refreshToken?: Variable;
+  readonly scope?: string;
+  /** How the client shows who it is: `basic` in the Authorization header, `form` or `json` in the body; default `basic`. */
+  readonly authentication?: 'basic' | 'form' | 'json';
+  /** The header that the access token goes in; default `authorization`, with `Bearer ` before it. */
+  readonly header?: { readonly name: string; readonly before?: string };
 }
 
 /** How fast an API may be asked: a token bucket. */
@@ -59,6 +79,8 @@ export interface Api {
   readonly address: string | Variable;
   /** Headers of every request. Secrets come from the environment: `{ env: 'SHOP_TOKEN', before: 'Bearer ' }`. */
   readonly headers?: Readonly<Record<string, HeaderValue>>;
+  /** How access tokens are had; left out: the headers sign in, or nothing does. */
+  readonly signIn?: SignInDefinition;
   /** Requests a second, and at once, that the API allows; left out: as fast as it answers. */
   readonly quota?: Quota;
   /** Records on a full page; default 100. */

@@ -1,0 +1,108 @@
+import { variableOf, variableSuffix, type Environment } from '../../core/environment.js';
+import { usageError } from '../../core/errors.js';
+import { Secret } from '../../engine/auth/secret.js';
+import type { SignIn } from '../../engine/auth/token-request.js';
+import { isBaseAddress, isSecure, isTokenAddress, tokenAddress } from '../../engine/http/address.js';
+import type { ApiAddress } from '../../engine/paging/paged-api.js';
+import { credentialHeaders } from './custom-request.js';
+import type { Api, SignInDefinition, Variable } from './definition.js';
+
+/** An API's address as its definition has it. */
+export interface CustomAddress extends ApiAddress {
+  /** Path before that of the requests, without a slash at its end; often empty. */
+  readonly prefix: string;
+  /** How an account signs in; undefined: with headers, or not at all. */
+  readonly signIn: SignIn | undefined;
+}
+
+/** Whose address and secrets are read, and where. */
+export interface AddressOptions {
+  /** The definition's, for messages. */
+  readonly file: string;
+  readonly account: string;
+  readonly environment: Environment;
+}
+
+/**
+ * Reads an API's address, headers and sign-in, and what of them stands in the environment.
+ *
+ * @throws LedgerlakeError USAGE for a variable that isn't set, an address that is none, and where a secret would cross the
+ * network in the clear
+ */
+export function readApiAddress({ address, headers = {}, signIn }: Api, options: AddressOptions): CustomAddress {
+  const { file } = options;
+  const read = (place: string, of: string | Variable) => variableText(place, of, options);
+  const base = read('api.address', address);
+  if (!isBaseAddress(base)) {
+    throw usageError(
+      `${file}: api.address: expected a base address such as "https://host/prefix", got text that is none`,
+    );
+  }
+  const url = new URL(base);
+  if (url.username !== '' || url.password !== '') {
+    throw usageError(
+      `${file}: api.address: expected no user and password in it: put them into a header from the environment`,
+    );
+  }
+  const secrets: string[] = [];
+  const sent: Record<string, string> = { accept: 'application/json' };
+  for (const [name, value] of Object.entries(headers)) {
+    if (typeof value === 'string') {
+      sent[name.toLowerCase()] = value;
+      if (credentialHeaders.has(name.toLowerCase())) refuseInTheClear(url, file, `the header ${name}`);
+      continue;
+    }
+    refuseInTheClear(url, file, value.env);
+    const secret = read(`api.headers.${name}`, value);
+    secrets.push(secret);
+    sent[name.toLowerCase()] = (value.before ?? '') + secret;
+  }
+  const prefix = url.pathname.replace(/\/+$/, '');
+  const common = { origin: url.origin, prefix, headers: sent, setting: 'api.address' };
+  if (signIn === undefined) return { ...common, secrets, signIn };
+  refuseInTheClear(url, file, 'the access token');
+  const grant = readSignIn(signIn, options);
+  const { name, before = '' } = signIn.header ?? { name: 'authorization', before: 'Bearer ' };
+  return {
+    ...common,
+    secrets: [...secrets, grant.clientSecret.reveal(), ...(grant.refreshToken ? [grant.refreshToken.reveal()] : [])],
+    signIn: grant,
+    tokenHeader: { name: name.toLowerCase(), before },
+  };
+}
+
+function readSignIn(definition: SignInDefinition, options: AddressOptions): SignIn {
+  const { clientId, clientSecret, refreshToken, scope, authentication = 'basic' } = definition;
+  const read = (field: string, of: string | Variable) => variableText(`api.signIn.${field}`, of, options);
+  const tokenEndpoint = read('tokenEndpoint', definition.tokenEndpoint);
+  if (!isTokenAddress(tokenEndpoint)) {
+    throw usageError(`${options.file}: api.signIn.tokenEndpoint: expected ${tokenAddress}, got text that is none`);
+  }
+  return {
+    account: options.account,
+    tokenEndpoint,
+    clientId: new Secret(read('clientId', clientId)),
+    clientSecret: new Secret(read('clientSecret', clientSecret)),
+    ...(refreshToken && { refreshToken: new Secret(read('refreshToken', refreshToken)) }),
+    ...{ scope, authentication },
+  };
+}
+
+/** A text of the definition's own, or of the environment: of the account's own variable where each account has one. */
+function variableText(place: string, of: string | Variable, { file, account, environment }: AddressOptions): string {
+  if (typeof of === 'string') return of;
+  const { env, perAccount = false } = of;
+  const name = perAccount ? `${env}${variableSuffix(account)}` : env;
+  const text = variableOf(environment, name);
+  if (text !== undefined) return text;
+  const todo = perAccount ? `, or \`secrets.${env}\` of the account ${account} in the configuration` : '';
+  throw usageError(`${file}: ${place}: expected the environment variable ${name}, which is not set: set it${todo}`);
+}
+
+function refuseInTheClear(address: URL, file: string, what: string): void {
+  if (isSecure(address)) return;
+  throw usageError(
+    `${file}: api.address: expected one that begins with https://, as ${what} would cross the network in the clear ` +
+      '(http:// is for loopback)',
+  );
+}

@@ -1,0 +1,45 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
+
+/** A request as it came. */
+export interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+export interface Answered {
+  readonly status?: number;
+  /** JSON; left out: none. */
+  readonly body?: unknown;
+}
+
+/** An emulated API on a port of its own, closed when the test ends. */
+export async function exampleService(
+  answer: (asked: Asked, number: number) => Answered,
+): Promise<{ readonly url: string; readonly asked: Asked[] }> {
+  const asked: Asked[] = [];
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      const { pathname, searchParams } = new URL(request.url ?? '', 'http://host');
+      const one = { method: request.method ?? '', path: pathname, query: searchParams, headers: request.headers, body };
+      asked.push(one);
+      const { status = 200, body: given } = answer(one, asked.length);
+      response.writeHead(status, given === undefined ? {} : { 'content-type': 'application/json' });
+      response.end(given === undefined ? undefined : JSON.stringify(given));
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+}
