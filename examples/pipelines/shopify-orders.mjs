@@ -71,4 +71,29 @@ export default {
     },
     sort: ['created_at', 'order_id'],
   },
+
+  lines: {
+    rows: (order) =>
+      order.list('lineItems', 'nodes').map((item) => ({
+        order_id: order.at('id'),
+        item_id: item.at('id'),
+        sku: item.at('sku'),
+        quantity: item.at('quantity'),
+        total: item.at('originalTotalSet', 'shopMoney', 'amount'),
+        currency: item.at('originalTotalSet', 'shopMoney', 'currencyCode'),
+      })),
+    table: {
+      name: 'shopify_order_items',
+      about: 'One row per item of an order, of which there are 50 at most.',
+      columns: {
+        order_id: { type: 'varchar', about: 'The order, as in shopify_orders.' },
+        item_id: { type: 'varchar' },
+        sku: { type: 'varchar' },
+        quantity: { type: 'integer' },
+        total: { type: 'decimal(18,2)', about: 'Of all pieces, before discounts.' },
+        currency: { type: 'varchar', about: 'ISO 4217 code of `total`.' },
+      },
+      sort: ['order_id', 'item_id'],
+    },
+  },
 };

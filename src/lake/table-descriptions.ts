@@ -1,4 +1,4 @@
-import type { Table } from '../core/columns/table.js';
+import { customPipelinesOf, type Table } from '../core/columns/table.js';
 import { LedgerlakeError } from '../core/errors.js';
 import { faultLine } from '../core/text/fault-line.js';
 import type { Store } from './store/store.js';
@@ -22,30 +22,34 @@ export async function describedTables(store: Store): Promise<readonly Table[]> {
     const bytes = path.endsWith('.json') ? await store.read(path) : undefined;
     if (bytes === undefined) continue;
     const place = `${store.location}/${path}`;
-    const table = await readKept(bytes, place);
-    if (descriptionPath(table.ownPipeline ?? '') !== path)
-      throw damaged(place, `it describes ${descriptionPath(table.ownPipeline ?? '')}`);
-    if (kept.has(table.name)) throw damaged(place, `another one describes ${table.name} too`);
-    kept.set(table.name, table);
+    for (const table of await readKept(bytes, place)) {
+      if (descriptionPath(table.ownPipeline ?? '') !== path)
+        throw damaged(place, `it describes ${descriptionPath(table.ownPipeline ?? '')}`);
+      if (kept.has(table.name)) throw damaged(place, `another one describes ${table.name} too`);
+      kept.set(table.name, table);
+    }
   }
   return [...kept.values()];
 }
 
 /**
- * Has the lake describe tables that are about to be filled for the first time.
+ * Has the lake describe tables that are about to be filled for the first time, or have other columns: one file for all
+ * that a pipeline fills.
  *
  * @throws LedgerlakeError LAKE_STORE
  */
 export async function describeTables(store: Store, tables: readonly Table[]): Promise<void> {
-  for (const table of tables) {
-    const bytes = Buffer.from(`${JSON.stringify(table, undefined, 2)}\n`);
-    const path = descriptionPath(table.ownPipeline ?? table.name);
+  for (const { name, tables: filled } of customPipelinesOf(tables)) {
+    const [main, lines] = filled.toReversed();
+    const described = lines && { name: lines.name, about: lines.about, columns: lines.columns, sort: lines.sort };
+    const bytes = Buffer.from(`${JSON.stringify({ ...main, lines: described }, undefined, 2)}\n`);
+    const path = descriptionPath(name);
     const found = await store.read(path);
     if (found === undefined || Buffer.compare(found, bytes) !== 0) await store.write(path, bytes);
   }
 }
 
-async function readKept(bytes: Uint8Array, place: string): Promise<Table> {
+async function readKept(bytes: Uint8Array, place: string): Promise<readonly Table[]> {
   let kept: unknown;
   try {
     kept = JSON.parse(Buffer.from(bytes).toString());
@@ -63,7 +67,9 @@ async function readKept(bytes: Uint8Array, place: string): Promise<Table> {
         .map((issue) => faultLine(issue, kept))
         .join(''),
     );
-  return data;
+  const { lines, ...main } = data;
+  const { name: linesOf, ownPipeline } = main;
+  return [...(lines === undefined ? [] : [{ ...lines, ownPipeline, linesOf }]), main];
 }
 
 function damaged(place: string, fault: string): LedgerlakeError {

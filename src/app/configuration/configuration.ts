@@ -171,6 +171,9 @@ const account = object('an object with the settings of an account', {
     .string({ error: tokenAddress })
     .refine(isTokenAddress, { error: tokenAddress })
     .describe('Where the refresh token is turned into access tokens'),
+  clientId: secret('Client id of the application that the seller authorised'),
+  clientSecret: secret('Its client secret'),
+  refreshToken: secret("The seller's refresh token for the application"),
   secrets: z
     .record(
       z.string().regex(/^[A-Z][A-Z0-9_]{0,62}$/, variableName),
@@ -178,9 +181,6 @@ const account = object('an object with the settings of an account', {
       'an object of secrets by the name of their variable',
     )
     .describe('Secrets of custom pipelines by the variable that their definitions name'),
-  clientId: secret('Client id of the application that the seller authorised'),
-  clientSecret: secret('Its client secret'),
-  refreshToken: secret("The seller's refresh token for the application"),
 }).partial();
 
 /** `ledgerlake.config.json`. A secret that stands in it as text comes out as a `Secret`. */

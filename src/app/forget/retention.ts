@@ -46,7 +46,8 @@ const rules: ReadonlyMap<string, AgingRule> = new Map([
 ]);
 
 /** A custom table grows old window by window: one that reaches beyond the instant stays whole. */
-function ruleOf({ name, ownPipeline }: Table): AgingRule | undefined {
+function ruleOf({ name, ownPipeline, linesOf }: Table): AgingRule | undefined {
+  if (linesOf !== undefined) return undefined;
   return ownPipeline === undefined ? rules.get(name) : { instant: "window_end - INTERVAL '1 microsecond'" };
 }
 

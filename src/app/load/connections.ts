@@ -7,11 +7,7 @@ import type { Emit } from '../../core/events/run-event.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
 import { openJournal } from '../../engine/journal/journal.js';
 import { isWorthPacing } from '../../engine/rate-limit/request-queue.js';
-import {
-  connectCustom,
-  cursorLifeMs,
-  type CustomConnection,
-} from '../../sources/custom/custom-api.js';
+import { connectCustom, cursorLifeMs, type CustomConnection } from '../../sources/custom/custom-api.js';
 import { readApiAddress, type CustomAddress } from '../../sources/custom/custom-address.js';
 import { customPipeline, isCustom, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import {

@@ -19,7 +19,7 @@ import { defaultLimits, withWorkspace } from '../../lake/files/workspace.js';
 import { demoAccount, refuseMixing } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
 import { noteRun, type RunReport } from './run-summary.js';
-import { refuseChanged } from '../../sources/custom/custom-table.js';
+import { refuseChanged, withLaterColumns } from '../../sources/custom/custom-table.js';
 import { runPipelines } from '../../engine/run/runner.js';
 import type { Window } from '../../core/windows.js';
 import { emittingWatermarks } from '../sync/freshness.js';
@@ -93,7 +93,7 @@ export async function load(
   const store = options.store ?? openStore(options.lake, { clock });
   const kept = await describedTables(store);
   for (const { loaded } of custom) refuseChanged(loaded, kept, options.lake);
-  const customTables = custom.map(({ loaded }) => loaded.table);
+  const customTables = custom.flatMap((pipeline) => pipeline.tables);
 
   const comparing = { refresh, acceptEmpty: options.acceptEmpty === true, clock, store };
   await withRevisions(comparing, async (revisions) => {
@@ -108,7 +108,7 @@ export async function load(
       // What a run that died has committed is noted nowhere yet.
       await lake.noteVersions();
       await lake.setRetention(options.retentionHours);
-      await describeTables(lake.store, customTables);
+      await describeTables(lake.store, withLaterColumns(customTables, kept));
       const began = clock.now();
       const notes = await readAskedRanges(lake.store, account, (file) => {
         emit({ event: 'note-passed-over', file });

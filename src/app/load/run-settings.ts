@@ -75,7 +75,7 @@ function refuseUnknown(names: readonly string[], own: readonly CustomPipeline[],
 }
 
 /** The pipelines that a folder defines. Throws as `loadDefinitions` does. */
-async function loadOwn(folder: string): Promise<readonly CustomPipeline[]> {
+export async function loadOwn(folder: string): Promise<readonly CustomPipeline[]> {
   // Only where there is such a folder: the schema of definitions takes a moment to load.
   const { loadDefinitions } = await import('../../sources/custom/load-definitions.js');
   const taken = [...pipelines, historyFamily].map(({ name }) => name);

@@ -11,7 +11,7 @@ import { Lake } from '../../lake/lake.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
 import type { Store } from '../../lake/store/store.js';
 import { vacuumLake } from '../../lake/upkeep/vacuum.js';
-import { familiesOf, type Family, type Tabled } from '../../core/columns/table.js';
+import { customPipelinesOf, familiesOf, type Family, type Tabled } from '../../core/columns/table.js';
 import type { Limits } from '../../lake/files/workspace.js';
 
 /** What `compact` and `rebuild` are asked for. */
@@ -88,7 +88,8 @@ export async function maintain(
     ? existingLake(options.lake, tables, clock)
     : Lake.open(options.store, tables, clock));
   const accounts = lake.accounts();
-  const families = chosenFamilies(options.pipelines, [...pipelines, ...customPipelines(lake)], accounts);
+  const known = [...pipelines, ...customPipelinesOf(lake.tables.map(({ schema }) => schema))];
+  const families = chosenFamilies(options.pipelines, known, accounts);
   refuseUnheld(account, accounts, options.lake);
   const began = clock.now();
   const summaries: FamilySummary[] = [];
@@ -140,13 +141,6 @@ export async function maintain(
     await lease.release();
   }
   end('done');
-}
-
-/** The tables that custom pipelines have filled. */
-function customPipelines(lake: Lake): Tabled[] {
-  return lake.tables.flatMap(({ schema }) =>
-    schema.ownPipeline === undefined ? [] : [{ name: schema.ownPipeline, tables: [schema] }],
-  );
 }
 
 function chosenFamilies(

@@ -35,10 +35,12 @@ export async function mergedFiles(
   // The main file first: derived rows are sorted by it.
   for (const { table, adds } of tablesOf(family, bundles).toReversed()) {
     const isMain = table === family.main;
+    // Lines of a custom table stand by themselves.
+    const isSorted = isMain || table.linesOf !== undefined;
     const sources = isMain ? paths : await fetchFiles(rewriting, table, adds);
-    const columns = await columnList(database, table, sources, isMain ? '' : 'derived.');
+    const columns = await columnList(database, table, sources, isSorted ? '' : 'derived.');
     const select = (condition: string) =>
-      isMain
+      isSorted
         ? `SELECT ${columns} FROM ${rowsIn(sources)} WHERE ${condition} ORDER BY ${mainOrder(table)}`
         : derivedQuery(table, columns, sources, mainPath, condition);
     const local = await sortedFile(

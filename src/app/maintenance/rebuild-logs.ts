@@ -1,6 +1,6 @@
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import type { Clock } from '../../core/clock.js';
-import { familiesOf, type Family, type Table } from '../../core/columns/table.js';
+import { customPipelinesOf, familiesOf, type Family, type Table } from '../../core/columns/table.js';
 import { identifier, literal } from '../../core/duckdb/literals.js';
 import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
 import { printable } from '../../core/printable.js';
@@ -82,7 +82,7 @@ export async function rebuildLogs(
   const store = given ?? openStore(location, { clock });
   if (given === undefined) await refuseWithoutFolder(location);
   const schemas = [...ownTables, ...(await describedTables(store))];
-  const known = [...pipelines, historyFamily, ...customPipelines(schemas)];
+  const known = [...pipelines, historyFamily, ...customPipelinesOf(schemas)];
   const families = familiesOf(known);
   const unknown = names.find((name) => families.every(({ pipeline }) => pipeline !== name));
   if (unknown !== undefined) throw unknownPipeline(unknown, known);
@@ -152,12 +152,6 @@ export async function rebuildLogs(
   } finally {
     await lease.release();
   }
-}
-
-function customPipelines(schemas: readonly Table[]) {
-  return schemas.flatMap((schema) =>
-    schema.ownPipeline === undefined ? [] : [{ name: schema.ownPipeline, tables: [schema] }],
-  );
 }
 
 /** A table, and what is wrong with its log, in words. */

@@ -138,7 +138,7 @@ async function splitBundle(
   const wanted = new Set(slice.loadKeys);
   const goes = (loadKey: string) => wanted.has(loadKey) || slice.splits?.(loadKey) !== undefined;
   const condition = loadKeyCondition(loadKeys.filter(goes), instant);
-  const chosen = derived.some((table) => local.has(table))
+  const chosen = derived.some((table) => local.has(table) && table.linesOf === undefined)
     ? await chosenEvents(rewriting, mains, condition)
     : undefined;
   const { account, month } = bundle.main.partitionValues;

@@ -227,8 +227,9 @@ export class EventRevisions implements Revisions {
     const mains = await states(main, adds.mains, loadKeyCondition(known));
     const derived: TableStates[] = [];
     for (const table of slice.tables) {
-      if (table === main || !hasColumn(table, 'event_id')) continue;
-      const condition = `event_id IN (SELECT event_id FROM (${mains.held}))`;
+      const isLines = table.linesOf !== undefined;
+      if (table === main || !(isLines || hasColumn(table, 'event_id'))) continue;
+      const condition = isLines ? loadKeyCondition(known) : `event_id IN (SELECT event_id FROM (${mains.held}))`;
       derived.push(await states(table, adds.derived.get(table) ?? [], condition));
     }
     return { mains, derived };

@@ -46,7 +46,8 @@ export const byTransaction = builtIn(transactionsPipeline);
 export const summaries = builtIn(settlementSummariesPipeline);
 
 /** What a table is that files count in by themselves; undefined for a derived one. */
-export function mainTable({ name, ownPipeline }: Table): MainTable | undefined {
+export function mainTable({ name, ownPipeline, linesOf }: Table): MainTable | undefined {
+  if (linesOf !== undefined) return undefined;
   if (ownPipeline === undefined) return mainTables.find(({ table }) => table === name);
   const { loadKey, coverage } = windowSlicing({ pipeline: ownPipeline, table: name, gridDays: 1, probeDays: 1 });
   const own = { table: name, pipeline: ownPipeline, entries: undefined, loadKey, isOwn: true as const };

@@ -48,8 +48,11 @@ export function mendingCommand(
   const isHistory = historyFamily.tables.some(({ name }) => name === table);
   const mending = mendings[check];
   if (mending === undefined) return undefined;
+  const own = of.lake.tables.find(({ schema }) => schema.name === table)?.schema.ownPipeline;
   switch (mending) {
     case 'rebuild':
+      // It would take the definition.
+      if (own !== undefined) return rereadCommand({ table, file, slice }, of);
       if (!(isDerived && check === 'net-sums')) return lakeCommand(location, 'rebuild');
       return lakeCommand(location, 'rebuild', filled.name, '--log');
     case 'reread':
@@ -57,7 +60,6 @@ export function mendingCommand(
       return isDerived ? lakeCommand(location, 'rebuild') : rereadCommand({ table, file, slice }, of);
     case 'log': {
       if (isDerived && check === 'unique-ids') return lakeCommand(location, 'rebuild');
-      const own = of.lake.tables.find(({ schema }) => schema.name === table)?.schema.ownPipeline;
       const pipeline = isHistory ? historyFamily.name : (filled?.name ?? own);
       return pipeline === undefined ? undefined : lakeCommand(location, 'rebuild', pipeline, '--log');
     }

@@ -2,6 +2,7 @@ import type { Settings } from '../../app/configuration/settings.js';
 import type { EmbeddedService } from '../../app/load/connections.js';
 import type { RunSettings } from '../../app/load/run-settings.js';
 import type { Clock } from '../../core/clock.js';
+import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import type { Given } from './command-definition.js';
 
 /**
@@ -90,6 +91,15 @@ export async function readImportSettings(
   const account = accountName(configuration, process.env, { account: given.text('account') }) ?? demoAccount;
   const { lake, retentionHours } = settings;
   return { lake, retentionHours, account: readAccountName(account) };
+}
+
+/** The custom pipelines of `--pipelines`, or of the settings; none where neither names a folder. */
+export async function readOwn(given: Given): Promise<readonly CustomPipeline[]> {
+  const { configuredSettings } = await import('../../app/configuration/settings.js');
+  const { pipelineFolder } = (await configuredSettings(givenSettings(given))).settings;
+  if (pipelineFolder === undefined) return [];
+  const { loadOwn } = await import('../../app/load/run-settings.js');
+  return loadOwn(pipelineFolder);
 }
 
 /** `--threads`; undefined where it was left out. Throws a USAGE error for anything but a whole number from 1. */

@@ -37,23 +37,38 @@ const column = object('an object with `name` and `type`', {
     .refine(({ precision, scale }) => scale <= precision, { error: 'a scale up to the precision' })
     .exactOptional(),
   filtered: z.literal(true, { error: flag }).exactOptional(),
+  later: z.literal(true, { error: flag }).exactOptional(),
   unbounded: z.literal(true, { error: flag }).exactOptional(),
 });
 
-/**
- * The description of a custom table as a lake keeps it: a lake may come from anybody, so nothing but what this program
- * writes is taken.
- */
-export const tableSchema = object('an object with `name`, `columns` and `ownPipeline`', {
+const tableFields = {
   name: tableName,
   about: text('a sentence'),
   columns: z.array(column, { error: 'a list of columns' }).min(1, { error: 'at least one column' }),
   sort: z.array(columnName, { error: 'a list of columns' }),
-  ownPipeline: pipelineName,
-}).superRefine(({ columns, sort }, context) => {
+};
+
+type Fields = z.output<z.ZodObject<typeof tableFields>>;
+
+function checkNames({ columns, sort }: Pick<Fields, 'columns' | 'sort'>, context: z.RefinementCtx): void {
   const names = columns.map((one) => one.name);
   const twice = names.findIndex((one, at) => names.indexOf(one) !== at);
   if (twice !== -1) context.addIssue({ code: 'custom', path: ['columns', twice], message: 'each column once' });
   const other = sort.findIndex((one) => !names.includes(one));
   if (other !== -1) context.addIssue({ code: 'custom', path: ['sort', other], message: 'one of the columns' });
+}
+
+/**
+ * The description of a custom table, and of that of its records' lines, as a lake keeps it: a lake may come from anybody, so
+ * nothing but what this program writes is taken.
+ */
+export const tableSchema = object('an object with `name`, `columns` and `ownPipeline`', {
+  ...tableFields,
+  ownPipeline: pipelineName,
+  lines: object('an object with `name` and `columns`', tableFields).superRefine(checkNames).exactOptional(),
+}).superRefine((table, context) => {
+  checkNames(table, context);
+  if (table.lines?.name === table.name) {
+    context.addIssue({ code: 'custom', path: ['lines', 'name'], message: 'another name than that of the table' });
+  }
 }) satisfies z.ZodType<Table>;

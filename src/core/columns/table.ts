@@ -43,6 +43,8 @@ export interface Table {
   readonly sort?: readonly string[];
   /** Of a table that a user's definition describes: the pipeline that fills it, window by window. */
   readonly ownPipeline?: string;
+  /** Of such a table whose rows are lines of another one's records: that table. Its files come with that one's, as derived ones. */
+  readonly linesOf?: string;
 }
 
 const sqlTypes: Readonly<Record<Exclude<ColumnType, 'decimal'>, string>> = {
@@ -100,6 +102,16 @@ export interface Family {
 export interface Tabled {
   readonly name: string;
   readonly tables: readonly Table[];
+}
+
+/** The pipelines of users that fill some of these tables. */
+export function customPipelinesOf(tables: readonly Table[]): Tabled[] {
+  return tables.flatMap((main) => {
+    const { ownPipeline, linesOf } = main;
+    if (ownPipeline === undefined || linesOf !== undefined) return [];
+    const lines = tables.filter((table) => table.ownPipeline === ownPipeline && table.linesOf === main.name);
+    return [{ name: ownPipeline, tables: [...lines, main] }];
+  });
 }
 
 /** The families of some pipelines, in their order. */

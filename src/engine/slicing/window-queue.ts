@@ -31,7 +31,16 @@ export interface WindowSource {
  */
 export function windowQueue(
   job: Job,
-  { pipeline, table, gridDays, probeDays, guessPerDay, longestDays = Infinity, perPage = pageSize, parts }: WindowSource,
+  {
+    pipeline,
+    table,
+    gridDays,
+    probeDays,
+    guessPerDay,
+    longestDays = Infinity,
+    perPage = pageSize,
+    parts,
+  }: WindowSource,
 ): SliceQueue<WindowSlice> {
   const { lake, account, range } = job;
   const loaded = loadedWindows(lake, pipeline, table, account);

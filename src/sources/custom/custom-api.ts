@@ -1,5 +1,3 @@
-import { scan } from '../../core/json/scan.js';
-import { Tape } from '../../core/json/tape.js';
 import type { Window } from '../../core/windows.js';
 import { createAccessTokens } from '../../engine/auth/access-token-cache.js';
 import { createTransport } from '../../engine/http/transport.js';
@@ -11,7 +9,7 @@ import { callDefinition, definitionError, type LoadedDefinition } from './load-d
 import type { CustomAddress } from './custom-address.js';
 import { pageRequest, readRequest } from './custom-request.js';
 import type { Json, Page } from './definition.js';
-import { JsonNode } from './json-node.js';
+import { JsonNode, scanned } from './json-node.js';
 
 /** The records of a window. */
 export interface CustomQuery extends Query {
@@ -89,7 +87,8 @@ function customApi(loaded: LoadedDefinition, address: CustomAddress): PagedApi<C
       const header = (of: string): string | undefined => answer.headers.get(of.toLowerCase());
       const body = scanned(answer.body);
       const cause = callDefinition(file, 'api.causeOfPage', () => api.causeOfPage?.(body));
-      if (cause !== undefined) throw pageRefusal(loaded, answer, { cause, path, method: sent === undefined ? 'GET' : 'POST' });
+      if (cause !== undefined)
+        throw pageRefusal(loaded, answer, { cause, path, method: sent === undefined ? 'GET' : 'POST' });
       const posted = sent === undefined ? undefined : scanned(Buffer.from(sent));
       const page: Page = { body, header, request: path, posted, window: asked(query) };
       const records: unknown = callDefinition(file, 'records', () => definition.records(page));
@@ -111,12 +110,6 @@ function customApi(loaded: LoadedDefinition, address: CustomAddress): PagedApi<C
       return isEmpty ? { records: [], results: 0, cursor: undefined } : undefined;
     },
   };
-}
-
-function scanned(body: Uint8Array): JsonNode {
-  const tape = new Tape();
-  scan(body, tape);
-  return new JsonNode(tape);
 }
 
 const refusalCauses = ['throttled', 'fault', 'invalid', 'too-large', 'cursor-expired', 'denied', 'mistake'] as const;

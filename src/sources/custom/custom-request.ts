@@ -41,7 +41,9 @@ export function pageRequest(
   }
   const { path, query, headers, body } = checkedRequest(file, request);
   const pairs = Object.entries(query ?? {}).flatMap(([name, value]) =>
-    [value].flat().flatMap((one) => (one === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(one)}`])),
+    [value]
+      .flat()
+      .flatMap((one) => (one === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(one)}`])),
   );
   const sent = Object.entries(headers ?? {}).flatMap(([name, value]) =>
     value === undefined ? [] : [[name.toLowerCase(), String(value)]],
@@ -80,7 +82,8 @@ function checkedRequest(file: string, request: Partial<ApiRequest> | null | unde
     if (!/^[\w-]{1,64}$/.test(name) || transportHeaders.has(lower)) {
       throw refuse(`headers without ${JSON.stringify(name)}, which this program sets itself or cannot send`);
     }
-    if (credentialHeaders.has(lower)) throw refuse(`${name} in api.headers or api.signIn: a request's headers hold no secret`);
+    if (credentialHeaders.has(lower))
+      throw refuse(`${name} in api.headers or api.signIn: a request's headers hold no secret`);
     if (value === undefined || Number.isFinite(value)) continue;
     if (typeof value === 'string' && /^[\t\u0020-\u007e]*$/.test(value)) continue;
     throw refuse(`headers.${name} to be a number or a text of visible ASCII on one line, got ${typeof value}`);

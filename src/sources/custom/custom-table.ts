@@ -7,7 +7,7 @@ import {
   type Table,
 } from '../../core/columns/table.js';
 import { usageError } from '../../core/errors.js';
-import type { ColumnDefinition, TableDefinition } from './definition.js';
+import type { ColumnDefinition, PipelineDefinition, TableDefinition } from './definition.js';
 
 const types: Readonly<Record<string, ColumnType>> = { varchar: 'text', timestamp: 'instant' };
 
@@ -21,6 +21,13 @@ const encodings: Readonly<Record<ColumnType, Encoding>> = {
   integer: 'delta',
   boolean: 'plain',
 };
+
+/** The tables of a definition that was checked: that of its records' lines, if it has one, and that of its records. */
+export function customTables({ name, table, lines }: PipelineDefinition): { table: Table; lines?: Table } {
+  const main = customTable(name, table);
+  if (lines === undefined) return { table: main };
+  return { table: main, lines: { ...customTable(name, { ...lines.table, raw: false }), linesOf: main.name } };
+}
 
 /** The table of a definition that was checked, with the columns that every custom table has. */
 export function customTable(pipeline: string, { name, about, columns, sort = [], raw = true }: TableDefinition): Table {
@@ -66,32 +73,47 @@ const rawColumns: readonly Column[] = [
 ];
 
 /**
- * Compares a definition with the custom tables of a lake: what was loaded has the columns of then.
+ * Compares a definition with the custom tables of a lake: what was loaded has the columns of then, to which others may be added.
  *
  * @param lake as the user wrote it
  * @throws LedgerlakeError USAGE naming the file of the definition and what has changed
  */
 export function refuseChanged(
-  { file, table }: { readonly file: string; readonly table: Table },
+  { file, table, lines }: { readonly file: string; readonly table: Table; readonly lines?: Table },
   kept: readonly Table[],
   lake: string,
 ): void {
+  refuseOther(file, 'table', table, kept, lake);
+  const isKnown = kept.some(({ name }) => name === table.name);
+  const formerly = kept.find(({ ownPipeline, linesOf }) => ownPipeline === table.ownPipeline && linesOf !== undefined);
+  if (lines !== undefined) refuseOther(file, 'lines.table', lines, kept, lake);
+  if (!isKnown || (lines === undefined) === (formerly === undefined)) return;
+  const expected = formerly === undefined ? 'no lines' : `the table ${formerly.name}`;
+  throw usageError(
+    `${file}: lines: expected ${expected}, as ${table.ownPipeline ?? ''} has it in ${lake}: give the pipeline and its tables ` +
+      'other names, or take another --lake',
+  );
+}
+
+/** Compares one table; `field` is what it is in the definition. */
+function refuseOther(file: string, field: string, table: Table, kept: readonly Table[], lake: string): void {
   const stored = kept.find(({ name }) => name === table.name);
-  const former = kept.find(({ ownPipeline }) => ownPipeline === table.ownPipeline);
+  const isLines = (of: Table) => of.linesOf !== undefined;
+  const former = kept.find((of) => of.ownPipeline === table.ownPipeline && isLines(of) === isLines(table));
   if (stored !== undefined && stored.ownPipeline !== table.ownPipeline) {
     const by = stored.ownPipeline ?? 'another pipeline';
-    throw usageError(`${file}: table.name: expected another name than ${table.name}, which ${by} fills in ${lake}`);
+    throw usageError(`${file}: ${field}.name: expected another name than ${table.name}, which ${by} fills in ${lake}`);
   }
   if (former !== undefined && former.name !== table.name) {
     throw usageError(
-      `${file}: table.name: expected ${former.name}, which ${table.ownPipeline ?? ''} fills in ${lake}, got ${table.name}: ` +
+      `${file}: ${field}.name: expected ${former.name}, which ${table.ownPipeline ?? ''} fills in ${lake}, got ${table.name}: ` +
         'a pipeline with another table needs another name',
     );
   }
   const what = stored && difference(stored, table);
   if (what === undefined) return;
   throw usageError(
-    `${file}: table: expected ${what}, as ${table.name} has it in ${lake}: give the pipeline and its table other names, or ` +
+    `${file}: ${field}: expected ${what}, as ${table.name} has it in ${lake}: give the pipeline and its table other names, or ` +
       'take another --lake',
   );
 }
@@ -100,12 +122,29 @@ function difference(stored: Table, table: Table): string | undefined {
   const [was, is] = [shapeOf(stored), shapeOf(table)];
   for (const name of new Set([...was.keys(), ...is.keys()])) {
     const [before, now] = [was.get(name), is.get(name)];
-    if (before === undefined) return `no column ${name}`;
+    if (before === undefined) continue;
     if (before !== now) return `the column ${name} as ${before}, got ${now ?? 'none'}`;
   }
-  if ([...was.keys()].join() !== [...is.keys()].join()) return `columns in the order ${[...was.keys()].join(', ')}`;
+  const stayed = [...is.keys()].filter((name) => was.has(name));
+  if ([...was.keys()].join() !== stayed.join()) return `columns in the order ${[...was.keys()].join(', ')}`;
   const [sort = [], sorted = []] = [stored.sort, table.sort];
   return sort.join() === sorted.join() ? undefined : `sort to be [${sort.join(', ')}], got [${sorted.join(', ')}]`;
+}
+
+/** Tables as a lake is to describe them that has loaded some: files from before a column was added lack it. */
+export function withLaterColumns(tables: readonly Table[], kept: readonly Table[]): Table[] {
+  return tables.map((table) => {
+    const stored = kept.find(({ name }) => name === table.name);
+    if (stored === undefined) return table;
+    const lacked = ({ name }: Column) =>
+      stored.columns.find((column) => column.name === name)?.later ?? !hasName(stored, name);
+    const columns = table.columns.map((column) => (lacked(column) ? { ...column, later: true as const } : column));
+    return { ...table, columns };
+  });
+}
+
+function hasName({ columns }: Table, name: string): boolean {
+  return columns.some((column) => column.name === name);
 }
 
 function shapeOf({ columns }: Table): Map<string, string> {

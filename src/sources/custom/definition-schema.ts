@@ -35,7 +35,7 @@ const column = object('an object with `type` and `about`', {
   about: text('a sentence').optional(),
 });
 
-const table = object('an object with `name`, `about` and `columns`', {
+const tableFields = {
   name: tableName,
   about: text('a sentence'),
   columns: z
@@ -48,29 +48,45 @@ const table = object('an object with `name`, `about` and `columns`', {
     )
     .refine((columns) => Object.keys(columns).length > 0, { error: 'at least one column' }),
   sort: z.array(text('the name of a column'), { error: 'a list of columns' }).optional(),
-  raw: z.boolean({ error: 'true or false' }).optional(),
-}).superRefine(({ columns, sort = [] }, context) => {
+};
+
+function checkSort(
+  { columns, sort = [] }: { readonly columns: object; readonly sort?: readonly string[] | undefined },
+  context: z.RefinementCtx,
+): void {
   sort.forEach((name, at) => {
     if (!Object.hasOwn(columns, name)) {
       context.addIssue({ code: 'custom', path: ['sort', at], message: `one of ${Object.keys(columns).join(', ')}` });
     }
   });
+}
+
+const tableShape = 'an object with `name`, `about` and `columns`';
+const table = object(tableShape, {
+  ...tableFields,
+  raw: z.boolean({ error: yesOrNo }).optional(),
+}).superRefine(checkSort);
+
+const lines = object('an object with `rows` and `table`', {
+  rows: function_,
+  table: object(tableShape, tableFields).superRefine(checkSort),
 });
 
 const variableFields = { env: text(fromEnvironment), perAccount: z.boolean({ error: yesOrNo }).optional() };
 
 const signIn = object('an object with `tokenEndpoint`, `clientId` and `clientSecret`', {
   tokenEndpoint: z.union(
-    [z.string({ error: tokenAddress }).refine(isTokenAddress, { error: tokenAddress }), object(tokenAddress, variableFields)],
+    [
+      z.string({ error: tokenAddress }).refine(isTokenAddress, { error: tokenAddress }),
+      object(tokenAddress, variableFields),
+    ],
     { error: tokenAddress },
   ),
   clientId: z.union([text(variable), object(variable, variableFields)], { error: variable }),
   clientSecret: object(fromEnvironment, variableFields),
   refreshToken: object(fromEnvironment, variableFields).optional(),
   scope: text('a text').optional(),
-  authentication: z
-    .enum(clientAuthentications, { error: `one of ${clientAuthentications.join(', ')}` })
-    .optional(),
+  authentication: z.enum(clientAuthentications, { error: `one of ${clientAuthentications.join(', ')}` }).optional(),
   header: object('an object with `name`', {
     name: named(/^[\w-]{1,64}$/, headerName),
     before: text('a text').optional(),
@@ -78,10 +94,9 @@ const signIn = object('an object with `tokenEndpoint`, `clientId` and `clientSec
 });
 
 const api = object('an object with `address`', {
-  address: z.union(
-    [z.string({ error: base }).refine(isBaseAddress, { error: base }), object(base, variableFields)],
-    { error: base },
-  ),
+  address: z.union([z.string({ error: base }).refine(isBaseAddress, { error: base }), object(base, variableFields)], {
+    error: base,
+  }),
   headers: z
     .record(
       named(/^[\w-]{1,64}$/, headerName),
@@ -124,6 +139,7 @@ export const definitionSchema = object(
     records: function_,
     rows: function_,
     table,
+    lines: lines.optional(),
   },
 );
 

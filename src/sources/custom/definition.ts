@@ -208,6 +208,17 @@ export interface TableDefinition {
   readonly raw?: boolean;
 }
 
+/** Values of a row by column; what is left out is null. */
+export type Row = Readonly<Record<string, Cell>>;
+
+/** Lines of records, such as the items of an order, as rows of a table of their own. */
+export interface LinesDefinition {
+  /** The lines of a record; a column of theirs has to say which record they are of. A record without a row has no lines. */
+  rows(record: Json): Row | readonly Row[];
+  /** Its rows have no `raw`: that of their record is in the other table. */
+  readonly table: Omit<TableDefinition, 'raw'>;
+}
+
 /** How a range is cut into windows. */
 export interface Cutting {
   /** Days of a window where there is no quota to save, from 1 to 31; default 7. */
@@ -245,7 +256,9 @@ export interface PipelineDefinition {
   /** The records of a page, in order. */
   records(page: Page): readonly Json[];
   /** A record as rows of the table, by column; what is left out is null. */
-  rows(record: Json): Readonly<Record<string, Cell>> | readonly Readonly<Record<string, Cell>>[];
+  rows(record: Json): Row | readonly Row[];
   /** Where it comes into. */
   readonly table: TableDefinition;
+  /** A second table, with lines of the records: readers see those of a window together with its records. */
+  readonly lines?: LinesDefinition;
 }

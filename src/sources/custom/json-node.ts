@@ -1,5 +1,6 @@
 import { LedgerlakeError } from '../../core/errors.js';
-import { kind, type Tape } from '../../core/json/tape.js';
+import { scan } from '../../core/json/scan.js';
+import { kind, Tape } from '../../core/json/tape.js';
 import type { Json } from './definition.js';
 
 const kinds = {
@@ -64,6 +65,17 @@ export class JsonNode implements Json {
     if (this.kind !== 'object') return [];
     return [...new Set([...this.#tape.keys(this.#node)].map((key) => this.#tape.stringValue(key)))];
   }
+}
+
+/**
+ * Reads JSON.
+ *
+ * @throws LedgerlakeError JSON_SYNTAX for anything else
+ */
+export function scanned(bytes: Uint8Array): JsonNode {
+  const tape = new Tape();
+  scan(bytes, tape);
+  return new JsonNode(tape);
 }
 
 function noArray(names: readonly string[], found: JsonNode | undefined): LedgerlakeError {

@@ -5,7 +5,7 @@ import type { Table } from '../../core/columns/table.js';
 import { faultLine } from '../../core/text/fault-line.js';
 import { messageOf, usageError, LedgerlakeError } from '../../core/errors.js';
 import type { PipelineDefinition } from './definition.js';
-import { customTable } from './custom-table.js';
+import { customTables } from './custom-table.js';
 
 /** A definition that was checked. */
 export interface LoadedDefinition {
@@ -13,6 +13,8 @@ export interface LoadedDefinition {
   readonly file: string;
   readonly definition: PipelineDefinition;
   readonly table: Table;
+  /** That of its records' lines. */
+  readonly lines?: Table;
 }
 
 /** Names that are taken already. */
@@ -68,7 +70,7 @@ async function loadDefinition(file: string): Promise<LoadedDefinition> {
   }
   // The schema has checked all of it but what the functions take and give.
   const definition = value as PipelineDefinition;
-  return { file, definition, table: customTable(definition.name, definition.table) };
+  return { file, definition, ...customTables(definition) };
 }
 
 async function defaultExport(file: string): Promise<unknown> {
@@ -103,17 +105,23 @@ function runsTypeScript(): boolean {
 }
 
 function refuseTaken(
-  { file, definition: { name, table } }: LoadedDefinition,
+  { file, definition: { name, table, lines } }: LoadedDefinition,
   taken: TakenNames,
   others: readonly LoadedDefinition[],
 ): void {
   const refuse = (field: string, other: string, got: string) =>
     usageError(`${file}: ${field}: expected another name than ${other}, got ${JSON.stringify(got)}`);
   if (taken.pipelines.includes(name)) throw refuse('name', "those of this program's pipelines", name);
-  if (taken.tables.includes(table.name)) throw refuse('table.name', "those of this program's tables", table.name);
+  const names = new Map([['table.name', table.name]]);
+  if (lines?.table.name === table.name) throw refuse('lines.table.name', 'that of the table', table.name);
+  if (lines !== undefined) names.set('lines.table.name', lines.table.name);
+  for (const [field, own] of names) {
+    if (taken.tables.includes(own)) throw refuse(field, "those of this program's tables", own);
+  }
   for (const { file: otherFile, definition } of others) {
     if (definition.name === name) throw refuse('name', `in ${otherFile}`, name);
-    if (definition.table.name === table.name) throw refuse('table.name', `in ${otherFile}`, table.name);
+    const theirs = [definition.table.name, definition.lines?.table.name];
+    for (const [field, own] of names) if (theirs.includes(own)) throw refuse(field, `in ${otherFile}`, own);
   }
 }
 

@@ -15,7 +15,7 @@ import { digitsOf, recordBatch, type Column, type ColumnType, type Table } from 
 import type { Collector } from '../../engine/run/pipeline.js';
 import type { Window } from '../../core/windows.js';
 import { definitionError } from './load-definitions.js';
-import type { Json, Cell } from './definition.js';
+import type { Json, Cell, Row } from './definition.js';
 import { readInstant } from '../../core/numeric/instant.js';
 import { readInteger, readScaled } from '../../core/numeric/decimal.js';
 import { JsonNode } from './json-node.js';
@@ -27,9 +27,6 @@ interface Rows {
   readonly raw: string[];
   length: number;
 }
-
-/** Values of a row by column; what is left out is null. */
-export type Row = Readonly<Record<string, Cell>>;
 
 /** Records of an answer. */
 export interface RecordPage {
@@ -45,6 +42,8 @@ export interface RecordTable {
   readonly month: string;
   /** @throws LedgerlakeError USAGE where the definition fails */
   rows(record: Json): Row | readonly Row[];
+  /** Whether another table keeps `raw`, so that a value that doesn't fit isn't lost; left out: none does. */
+  readonly isKept?: boolean;
   /** What makes a record, which is one row, the same as another: what comes last counts. Left out, or undefined: nothing does. */
   key?(record: Json): string | undefined;
 }
@@ -85,7 +84,7 @@ export function recordCollector(of: RecordTable, window?: Window): Collector<Rec
       for (const column of columns) {
         const value = readCell(column, row[column.name]);
         if (value instanceof Unfit) {
-          if (!keepsRaw) throw lost(of, column, value, record);
+          if (!keepsRaw && of.isKept !== true) throw lost(of, column, value, record);
           const unfit = value.why === 'type' ? warnings.oddFields : warnings.unfitValues;
           const name = `${table.name}.${column.name}`;
           unfit.set(name, (unfit.get(name) ?? 0) + 1);

@@ -144,7 +144,7 @@ describe('a fault is one line: file, path, expected, came', () => {
     ],
     [
       account('{"client_secret":"x"}'),
-      'c.json: accounts.a: expected no other keys than region, endpoint, tokenEndpoint, clientId, clientSecret, refreshToken, got "client_secret"; did you mean clientSecret?',
+      'c.json: accounts.a: expected no other keys than region, endpoint, tokenEndpoint, clientId, clientSecret, refreshToken, secrets, got "client_secret"; did you mean clientSecret?',
     ],
     [
       account('{"clientSecret":12345}'),

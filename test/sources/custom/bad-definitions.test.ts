@@ -190,7 +190,6 @@ test('a definition whose table has changed is refused by the lake that holds it'
       'the column cost as DECIMAL(12,2), got BIGINT',
     ],
     [{ ...table, columns }, 'the column carrier as VARCHAR, got none'],
-    [{ ...table, columns: { ...table.columns, colour: { type: 'varchar' as const } } }, 'no column colour'],
     [{ ...table, sort: ['carrier'] }, 'sort to be [shipped_at, shipment_id], got [carrier]'],
     [{ ...table, name: 'parcels' }, 'expected shipments, which shipments fills'],
   ] as const) {

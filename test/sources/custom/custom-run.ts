@@ -3,7 +3,7 @@ import type { BackfillOptions } from '../../../src/app/load/backfill.js';
 import type { RunEvent } from '../../../src/core/events/run-event.js';
 import type { PipelineDefinition } from '../../../src/sources/custom/definition.js';
 import { customPipeline, type CustomPipeline } from '../../../src/sources/custom/custom-pipeline.js';
-import { customTable } from '../../../src/sources/custom/custom-table.js';
+import { customTables } from '../../../src/sources/custom/custom-table.js';
 import { database, ran, type Ran } from '../../app/lake-run.js';
 import { runningClock } from '../../running-clock.js';
 import { token, type ParcelService } from './parcel-service.js';
@@ -20,7 +20,7 @@ export function shipmentsFrom(
     ...more,
     api: { ...shipments.api, quota: { rate: 90, burst: 50 }, ...more.api, address: url, headers: { authorization } },
   };
-  return customPipeline({ file: 'shipments.js', definition, table: customTable(definition.name, definition.table) });
+  return customPipeline({ file: 'shipments.js', definition, ...customTables(definition) });
 }
 
 export interface OwnRun extends Partial<BackfillOptions> {

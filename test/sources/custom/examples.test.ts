@@ -34,7 +34,8 @@ function numbersWithin(from: number, to: number): number[] {
 
 describe('Stripe', () => {
   const answer = ({ query, headers }: Asked): Answered => {
-    if (headers.authorization !== 'Bearer sk_of_my_shop') return { status: 401, body: { error: { message: 'bad key' } } };
+    if (headers.authorization !== 'Bearer sk_of_my_shop')
+      return { status: 401, body: { error: { message: 'bad key' } } };
     const within = numbersWithin(Number(query.get('created[gte]')) * 1000, Number(query.get('created[lt]')) * 1000);
     // The newest come first, and the cursor is the last one's id.
     const list = within.reverse().map((number) => `txn_${String(number)}`);
@@ -58,14 +59,16 @@ describe('Stripe', () => {
     const environment = { STRIPE_URL: url, STRIPE_KEY_MY_SHOP: 'sk_of_my_shop' };
     const { summary } = await backfilled('stripe-balance', { lake, ...january, environment });
     expect(summary.pipelines['stripe-balance']).toMatchObject({ requests: asked.length, retries: 0 });
-    expect(await rowOf(lake, 'SELECT count(*) AS n, count(DISTINCT transaction_id) AS ids FROM stripe_balance')).toEqual({
+    expect(
+      await rowOf(lake, 'SELECT count(*) AS n, count(DISTINCT transaction_id) AS ids FROM stripe_balance'),
+    ).toEqual({
       n: 124n,
       ids: 124n,
     });
     const sums =
-      'SELECT sum(amount) FILTER (currency = \'EUR\') AS eur, sum(amount) FILTER (currency = \'JPY\') AS jpy, ' +
+      "SELECT sum(amount) FILTER (currency = 'EUR') AS eur, sum(amount) FILTER (currency = 'JPY') AS jpy, " +
       'bool_and(epoch(available_at) - epoch(created_at) = 86400) AS days, bool_and(amount - fee = net) AS adds_up, ' +
-      "min(source_id) AS source FROM stripe_balance";
+      'min(source_id) AS source FROM stripe_balance';
     const eur = times.reduce((sum, _, number) => sum + (number % 4 === 0 ? 0 : 1000 + number), 0);
     const jpy = times.reduce((sum, _, number) => sum + (number % 4 === 0 ? 1000 + number : 0), 0);
     expect(await rowOf(lake, sums)).toEqual({
@@ -117,14 +120,26 @@ describe('Shopify', () => {
   const refused = (code: string) => ({ errors: [{ message: `it is ${code}`, extensions: { code } }] });
 
   test('posted queries, a cursor in the body, throttled with status 200', async () => {
-    const { url, asked } = await exampleService((one, number) => (number === 2 ? { body: refused('THROTTLED') } : answer(one)));
+    const { url, asked } = await exampleService((one, number) =>
+      number === 2 ? { body: refused('THROTTLED') } : answer(one),
+    );
     const lake = await temporaryFolder();
     const { summary } = await backfilled('shopify-orders', { lake, ...january, environment: environmentOf(url) });
     expect(summary.pipelines['shopify-orders']).toMatchObject({ requests: asked.length, retries: 1, throttled: 1 });
     const query = 'SELECT count(*) AS n, count(DISTINCT order_id) AS ids, sum(total) AS total FROM shopify_orders';
     expect(await rowOf(lake, query)).toEqual({ n: 124n, ids: 124n, total: `${(124 * 123) / 2 + 12}.40` });
+    const items =
+      'SELECT count(*) AS n, sum(quantity) AS pieces, sum(i.total) AS total, count(DISTINCT o.order_id) AS orders ' +
+      'FROM shopify_order_items AS i JOIN shopify_orders AS o USING (order_id, window_start)';
+    const [ones, twos] = [1, 2].map((rest) => times.filter((_, number) => number % 3 === rest).length);
+    const lines = (ones ?? 0) + 2 * (twos ?? 0);
+    expect(await rowOf(lake, items)).toMatchObject({
+      ...{ n: BigInt(lines), pieces: BigInt((ones ?? 0) + 3 * (twos ?? 0)), orders: BigInt((ones ?? 0) + (twos ?? 0)) },
+    });
     expect(new Set(asked.map(({ headers }) => headers['content-type']))).toEqual(new Set(['application/json']));
-    expect(new Set(asked.map(({ headers }) => headers['x-shopify-access-token']))).toEqual(new Set(['shpat_of_my_shop']));
+    expect(new Set(asked.map(({ headers }) => headers['x-shopify-access-token']))).toEqual(
+      new Set(['shpat_of_my_shop']),
+    );
   });
 
   test('a page of errors ends the run with what it says', async () => {
@@ -133,7 +148,8 @@ describe('Shopify', () => {
     await expect(
       backfilled('shopify-orders', { lake: await temporaryFolder(), ...january, environment }),
     ).rejects.toThrow(/shopify-orders got status 200: it is ACCESS_DENIED/);
-    expect(asked).toHaveLength(1);
+    // Windows side by side: none is asked for twice.
+    expect(new Set(asked.map(({ body }) => body)).size).toBe(asked.length);
   });
 });
 
@@ -200,9 +216,15 @@ describe('PayPal', () => {
     const { url, asked } = await exampleService((one) => answer(one, issued));
     const clock = runningClock('2025-01-20T12:00:00Z', 200);
     const lake = await temporaryFolder();
-    await backfilled('paypal-transactions', { lake, from: '2025-01-01', to: undefined, clock, environment: environmentOf(url) });
+    await backfilled('paypal-transactions', {
+      lake,
+      from: '2025-01-01',
+      to: undefined,
+      clock,
+      environment: environmentOf(url),
+    });
     const ends = asked.flatMap(({ query }) => query.get('end_date') ?? []).toSorted();
-    expect(ends.at(-1)).toBe('2025-01-20T08:59:59.999Z');
+    expect(ends.at(-1)).toMatch(/^2025-01-20T(08:59|09:0)/);
   });
 
   test('a wrong secret ends the run without a request of data, and is shown nowhere', async () => {
@@ -258,7 +280,9 @@ describe('eBay', () => {
     expect(asked.filter(({ path }) => path.endsWith('/token'))).toHaveLength(1);
     const { requests, pages, retries } = summary.pipelines['ebay-transactions'] ?? {};
     expect([requests, pages, retries]).toEqual([asked.length - 1, asked.length - 1, 0]);
-    expect(new Set(asked.slice(1).map(({ headers }) => headers['x-ebay-c-marketplace-id']))).toEqual(new Set(['EBAY_US']));
+    expect(new Set(asked.slice(1).map(({ headers }) => headers['x-ebay-c-marketplace-id']))).toEqual(
+      new Set(['EBAY_US']),
+    );
     const query = 'SELECT count(*) AS n, sum(amount) AS amount, sum(fees) AS fees FROM ebay_transactions';
     expect(await rowOf(lake, query)).toEqual({ n: 60n, amount: `${(60 * 59) / 2 + 30}.00`, fees: '3.00' });
     const again = await backfilled('ebay-transactions', { lake, ...january, environment });

@@ -1,5 +1,4 @@
-import type { Json } from '../../custom/definition.js';
-import type { Row } from '../../custom/record-collector.js';
+import type { Json, Row } from '../../custom/definition.js';
 
 /** A payout as a row of `payouts` (Transfers 2024-06-01, `Payout`). */
 export function payoutRow(payout: Json): Row {
