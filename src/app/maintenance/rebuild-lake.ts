@@ -6,6 +6,9 @@ import { millionths } from '../../core/numeric/decimal.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import type { Derivation } from '../../engine/run/derivation.js';
+import { refuseWithoutFolder } from '../../lake/existing-lake.js';
+import { openStore } from '../../lake/store/open-store.js';
+import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { pipelineNamed, pipelines } from '../../../pipelines/all-pipelines.js';
 import { commandIn, type CommandPlace } from '../command-text.js';
 import type { RunContext } from '../context.js';
@@ -26,6 +29,7 @@ import {
   type Workspace,
 } from '../../lake/files/workspace.js';
 import { maintain, type FamilySummary, type MaintenanceOptions, type MaintenanceRun } from './command.js';
+import { describeAgain, keepsRecords, rebuildCustom } from './rebuild-custom.js';
 import { addSize, bundlesOf, bytesOf, replacing, whileLive, type Bundle } from './file-bundles.js';
 import { rebuildLogs, type RebuildLogsOptions } from './rebuild-logs.js';
 import {
@@ -44,6 +48,8 @@ const rebuildLimits: Limits = { ...defaultLimits, memory: '256MB' };
 export interface RebuildOptions extends MaintenanceOptions {
   /** Threads at most; undefined: as many as there are cores. */
   readonly threads?: number | undefined;
+  /** Custom pipelines, whose rows are derived again as well; left out: there are none. */
+  readonly own?: readonly CustomPipeline[] | undefined;
   /** Writes logs anew first: see `rebuildLogs`. Left out: they are as they should be. */
   readonly log?: Pick<RebuildLogsOptions, 'confirm'> | undefined;
 }
@@ -70,6 +76,11 @@ export async function rebuild(options: RebuildOptions, context: RunContext): Pro
 }
 
 async function rebuildEntries(options: RebuildOptions, context: RunContext): Promise<void> {
+  const { own = [] } = options;
+  if (own.length > 0) {
+    if (options.store === undefined) await refuseWithoutFolder(options.lake);
+    await describeAgain(options.store ?? openStore(options.lake, { clock: context.clock }), own, options.lake);
+  }
   await maintain(options, context, {
     command: 'rebuild',
     pipelines,
@@ -101,6 +112,10 @@ async function rebuildEntries(options: RebuildOptions, context: RunContext): Pro
           for (const of of rebuilt) {
             const family = new FamilyRebuild({ run, workspace, writer, ...of, summary: run.begin(of.family), mended });
             unread.push(...(await family.rebuild()));
+          }
+          for (const family of families.filter(keepsRecords)) {
+            const loaded = own.find(({ name }) => name === family.pipeline)?.loaded;
+            if (loaded !== undefined) await rebuildCustom(run, ownFiles(workspace), family, loaded);
           }
           refuseUnread(unread, { lake: options.lake, config: options.config });
         }),

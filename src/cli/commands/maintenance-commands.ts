@@ -1,6 +1,6 @@
 import { shared, type CommandDefinition, type Given } from '../options/command-definition.js';
 import { confirmOnTerminal } from '../options/terminal.js';
-import { readKeptLake, readThreads } from '../options/command-settings.js';
+import { readKeptLake, readOwn, readThreads } from '../options/command-settings.js';
 
 const positional = { name: 'PIPELINE', many: true, about: 'Whose tables [default: all]' } as const;
 
@@ -51,13 +51,14 @@ export const rebuildCommand: CommandDefinition = {
   about: 'Re-derive the entries from the stored bytes',
   more:
     'Re-derives the tables entries, group_entries and order_entries from the raw bytes of their events, without a\n' +
-    'request. Files whose content stays the same are not replaced.\n' +
+    'request. Files whose content stays the same are not replaced. With --pipelines it also re-derives the rows of custom\n' +
+    'pipelines, such as columns that were added to a definition.\n' +
     'With --log it first writes the logs of tables anew that cannot be read, or those of the named pipelines, from the data\n' +
     'files. It deletes nothing: the old logs, and files that cannot count, are moved to LAKE/_set-aside. What cannot be\n' +
     'shown to be loaded is not loaded any more, and the command that loads it is printed. No other run may use the lake.',
   options: {
     ...options,
-    ...shared('threads'),
+    ...shared('threads', 'pipelines'),
     log: {
       type: 'flag',
       about: 'Write the logs anew first: of tables whose log is damaged, or of the named pipelines',
@@ -74,7 +75,8 @@ export const rebuildCommand: CommandDefinition = {
       confirm: given.flag('yes') ? (true as const) : confirmOnTerminal(context.signal),
     };
     const threads = await readThreads(given);
-    await rebuild({ ...(await readOptions(given)), threads, ...(log !== false && { log }) }, context);
+    const own = await readOwn(given);
+    await rebuild({ ...(await readOptions(given)), threads, own, ...(log !== false && { log }) }, context);
     return 0;
   },
 };

@@ -1,0 +1,222 @@
+import type { Family, Table } from '../../core/columns/table.js';
+import { encodeFile } from '../../core/parquet/encode-file.js';
+import type { Window } from '../../core/windows.js';
+import type { Add } from '../../lake/delta/actions.js';
+import { DamagedFile, loadKeysOf } from '../../lake/delta/file-tags.js';
+import { columnList, rowsIn } from '../../lake/files/local-parquet.js';
+import { selectRows } from '../../lake/files/month-files.js';
+import { metadataOf, newFile, sharedTags } from '../../lake/files/new-file.js';
+import { hasColumn, mainOrder, sortedFile } from '../../lake/files/sorted-file.js';
+import type { Workspace } from '../../lake/files/workspace.js';
+import type { Store } from '../../lake/store/store.js';
+import { describedTables, describeTables } from '../../lake/table-descriptions.js';
+import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
+import { collectorOf, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
+import { refuseChanged, withLaterColumns } from '../../sources/custom/custom-table.js';
+import { scanned } from '../../sources/custom/json-node.js';
+import { callDefinition, definitionError, type LoadedDefinition } from '../../sources/custom/load-definitions.js';
+import { sameRows } from '../reconcile/differing-rows.js';
+import type { MaintenanceRun } from './command.js';
+import {
+  addSize,
+  bundlesOf,
+  bytesOf,
+  fetchFiles,
+  replacing,
+  tablesOf,
+  whileLive,
+  type Bundle,
+} from './file-bundles.js';
+
+/**
+ * Has a lake describe the columns that definitions have by now, so that it is opened with them. What it hasn't loaded is left out.
+ *
+ * @throws LedgerlakeError USAGE for a definition that doesn't fit what was loaded
+ */
+export async function describeAgain(store: Store, own: readonly CustomPipeline[], lake: string): Promise<void> {
+  const kept = await describedTables(store);
+  for (const { name, loaded, tables } of own) {
+    if (!kept.some(({ ownPipeline }) => ownPipeline === name)) continue;
+    refuseChanged(loaded, kept, lake);
+    await describeTables(store, withLaterColumns(tables, kept));
+  }
+}
+
+/** Whether the rows of a custom pipeline can be derived again: its records are kept. */
+export function keepsRecords({ main }: Family): boolean {
+  return main.ownPipeline !== undefined && hasColumn(main, 'raw');
+}
+
+/**
+ * Derives the rows of a custom pipeline's files again from `raw`, as its definition has it by now, and commits those that
+ * differ, file by file.
+ *
+ * @throws LedgerlakeError LAKE_STORE where a file is missing or was changed, DEFINITION where a record has another number of rows
+ *   than it has in the lake; what was committed by then stays
+ */
+export async function rebuildCustom(
+  run: MaintenanceRun,
+  workspace: Workspace,
+  family: Family,
+  loaded: LoadedDefinition,
+): Promise<void> {
+  const { lake, clock, account, signal, emit } = run;
+  const { pipeline, main } = family;
+  const summary = run.begin(family);
+  const began = clock.now();
+  const planned = bundlesOf(lake, family, account);
+  const bytes = planned.map((bundle) => bundle.main).reduce(addSize, 0);
+  emit({ event: 'files-planned', pipeline, files: planned.length, bytes });
+  const seen = new Set<string>();
+  // Looked for anew each time: another run may put a file in the place of others that hasn't been derived again.
+  const next = () => bundlesOf(lake, family, account).find((bundle) => !seen.has(keyOf(bundle.main)));
+  for (let bundle = next(); bundle !== undefined; bundle = next()) {
+    signal.throwIfAborted();
+    const { main: old } = bundle;
+    seen.add(keyOf(old));
+    const found = bundle;
+    const files = await whileLive(lake, family, [bundle], () => rederivedFiles(run, workspace, family, found, loaded));
+    if (files === undefined) continue;
+    const changed = files.length > 0;
+    if (changed) {
+      const decide = replacing([bundle]);
+      const { taken, ...written } = await commitTransaction(lake, clock, {
+        ...{ operation: 'REBUILD', main, files, swaps: true, decide },
+      });
+      if (!taken) {
+        await lake.refresh();
+        continue;
+      }
+      summary.files += written.files;
+      summary.bytes += written.bytes;
+      summary.replacedFiles += 1 + bundle.derived.length;
+      summary.replacedBytes += bytesOf([bundle]);
+      for (const live of bundlesOf(lake, family, account)) {
+        if (files.some(({ add }) => add.tags?.['sha256'] === live.main.tags?.['sha256'])) seen.add(keyOf(live.main));
+      }
+    }
+    summary.slices++;
+    const path = lake.table(main.name).pathOf(old);
+    emit({ event: 'entries-checked', pipeline, file: path, bytes: old.size, changed });
+    await workspace.clear();
+  }
+  summary.seconds = (clock.now() - began) / 1000;
+}
+
+/** The files that replace a bundle's, whose rows are derived again; none where all of them are as they are stored. */
+async function rederivedFiles(
+  { lake, clock, signal }: MaintenanceRun,
+  workspace: Workspace,
+  family: Family,
+  bundle: Bundle,
+  loaded: LoadedDefinition,
+): Promise<NewFile[]> {
+  const { database } = workspace;
+  const { account = '', month = '' } = bundle.main.partitionValues;
+  const stored = new Map<Table, string[]>();
+  let isSame = bundle.isWhole;
+  const damaged: { readonly table: Table; readonly add: Add }[] = [];
+  for (const { table, adds } of tablesOf(family, [bundle])) {
+    try {
+      stored.set(table, await fetchFiles({ lake, workspace }, table, adds));
+    } catch (error) {
+      if (!(error instanceof DamagedFile) || table === family.main) throw error;
+      // Lines are derived again, so they are no loss.
+      damaged.push(...adds.map((add) => ({ table, add })));
+      isSame = false;
+    }
+  }
+  const target = { family, account: account ?? '', month: month ?? '', loadKeys: loadKeysOf(bundle.main) };
+  const metadata = metadataOf(target);
+  const derived = new Map<string, string[]>();
+  for await (const records of storedRecords(workspace, stored.get(family.main) ?? [], signal)) {
+    for (const { table, rows } of rowsAgain(loaded, records)) {
+      const { bytes } = await encodeFile(table, rows, metadata);
+      derived.set(table.name, [...(derived.get(table.name) ?? []), await workspace.keep(bytes)]);
+    }
+  }
+  const of = (paths: readonly string[]) => (paths.length === 0 ? [] : [{ month: target.month, paths }]);
+  for (const table of [...family.derived, family.main]) {
+    const held = await selectRows(database, table, of(stored.get(table) ?? []), 'true');
+    const again = await selectRows(database, table, of(derived.get(table.name) ?? []), 'true');
+    isSame &&= await sameRows(database, table, held, again);
+  }
+  if (isSame) return [];
+  const files: NewFile[] = [];
+  for (const table of [...family.derived, family.main]) {
+    const paths = derived.get(table.name) ?? [];
+    if (paths.length === 0) continue;
+    const columns = await columnList(database, table, paths);
+    const select = (condition: string) =>
+      `SELECT ${columns} FROM ${rowsIn(paths)} WHERE ${condition} ORDER BY ${mainOrder(table)}`;
+    const local = await sortedFile(workspace, table, { paths, metadata, select }, { signal });
+    const file = await newFile(table, target, local, sharedTags([bundle.main.tags ?? {}]), clock.now());
+    files.push({ ...file, add: { ...file.add, dataChange: true } });
+    // One that was damaged, and is derived again to the byte, is put right where it is.
+    const { sha256 } = file.add.tags ?? {};
+    const mended = damaged.find((of) => of.table === table && of.add.tags?.['sha256'] === sha256);
+    if (mended !== undefined) await lake.store.write(lake.table(table.name).pathOf(mended.add), await file.read());
+  }
+  return files;
+}
+
+/** The records of a window as the lake holds them, a text for each row. */
+interface StoredRecords {
+  readonly window: Window;
+  readonly raws: readonly string[];
+}
+
+/** The records of a main table's files, window by window, in the order of receipt. */
+async function* storedRecords(
+  { database }: Workspace,
+  paths: readonly string[],
+  signal: AbortSignal,
+): AsyncGenerator<StoredRecords> {
+  const query =
+    'SELECT epoch_ms(window_start), epoch_ms(window_end), raw ' +
+    `FROM ${rowsIn(paths)} ORDER BY window_start, window_end, position`;
+  let window: Window | undefined;
+  let raws: string[] = [];
+  const { chunks } = await database.query(query, { signal });
+  for await (const rows of chunks) {
+    for (const [first, last, raw] of rows) {
+      const [start, end] = [Number(first), Number(last)];
+      if (window?.start !== start || window.end !== end) {
+        if (window !== undefined) yield { window, raws };
+        window = { start, end };
+        raws = [];
+      }
+      raws.push(String(raw));
+    }
+  }
+  if (window !== undefined) yield { window, raws };
+}
+
+/** The rows of a window, derived again: as many of each record as the lake has. */
+function rowsAgain(loaded: LoadedDefinition, { window, raws }: StoredRecords) {
+  const { file, definition } = loaded;
+  const collector = collectorOf(loaded, window);
+  for (let at = 0; at < raws.length;) {
+    const raw = raws[at] ?? '';
+    const record = scanned(Buffer.from(raw));
+    const given = callDefinition(file, 'rows', () => definition.rows(record));
+    const count = Array.isArray(given) ? given.length : 1;
+    // Each of a record's rows has the same `raw`, one behind the other.
+    if (count === 0 || raws.slice(at, at + count).filter((other) => other === raw).length < count) {
+      throw definitionError(
+        file,
+        'rows',
+        `expected as many rows of a record as the lake has, got ${count} of ${raw.slice(0, 200)} (\`ledgerlake backfill ` +
+          `${definition.name} --refresh\` loads other numbers)`,
+      );
+    }
+    collector.add({ records: [record] });
+    at += count;
+  }
+  return collector.finish();
+}
+
+/** A main file with what it references. */
+function keyOf({ path, tags }: Add): string {
+  return `${path} ${tags?.['derived'] ?? ''}`;
+}
