@@ -47,7 +47,7 @@ export async function init(
       readRegion,
     ),
   };
-  await create(file, commentedConfiguration({ ...chosen, schema: schemaBeside(file) }));
+  await createFile(file, commentedConfiguration({ ...chosen, schema: schemaBeside(file) }), '--config');
   const given = file === configurationFile ? '' : ` --config ${printable(shellWord(file))}`;
   print(
     [
@@ -89,19 +89,22 @@ function readRegion(text: string): Region {
   throw usageError(`expected a region (${regionNames.join(', ')}), got ${JSON.stringify(text)}: ${hint}`);
 }
 
-async function create(file: string, text: string): Promise<void> {
+/** Writes a file that isn't there yet; `option` names another place. Throws a USAGE error where it is, or can't be written. */
+export async function createFile(file: string, text: string, option: string): Promise<void> {
   try {
     await writeFile(file, text, { flag: 'wx' });
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'EEXIST') {
       throw usageError(
-        `expected no file ${file}, there is one: it is not overwritten; move it, or name another --config`,
+        `expected no file ${file}, there is one: it is not overwritten; move it, or name another ${option}`,
       );
     }
     // A full disk leaves a part: it is this run's own, as `wx` opened it.
     if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EIO') await rm(file, { force: true });
-    throw usageError(`expected a place where ${file} can be written (${messageOf(error)}): name another with --config`);
+    throw usageError(
+      `expected a place where ${file} can be written (${messageOf(error)}): name another with ${option}`,
+    );
   }
 }
 

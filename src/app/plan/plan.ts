@@ -24,6 +24,7 @@ import { quotaFile } from '../load/state-folder.js';
 import { estimate, type OperationQuota } from './estimate.js';
 import { planColumns, planObject, planRows, planSummary, planText, type PlanReport } from './plan-output.js';
 import { readJob, type JobOptions } from '../load/chosen-job.js';
+import { firstPages, pagesJson, writePages } from '../load/first-page.js';
 
 export interface PlanOptions extends RangeOptions, UpstreamOptions, JobOptions {
   readonly refresh: boolean;
@@ -32,11 +33,13 @@ export interface PlanOptions extends RangeOptions, UpstreamOptions, JobOptions {
   readonly format: Format;
   /** Write one JSON object in the shape of a backfill's summary (`planSummary`), whatever the format is. */
   readonly json?: boolean;
+  /** Ask for the first page of each custom pipeline, and show its rows. */
+  readonly showsFirstPages?: boolean;
 }
 
 /**
  * `ledgerlake plan` and `ledgerlake backfill --dry-run`: what a backfill would do. Reads the lake and sends no request,
- * but for those of `--probe`; changes nothing.
+ * but for those of `--probe`, and for the first page of custom pipelines where it is to be shown; changes nothing.
  *
  * `table` is for people. `json` is one object: `lake`, `account`, `from`, `to`, `known`, `requests`, `seconds`,
  * `probe_requests` and `pipelines`, each with the fields of `planColumns`; `csv` and `ndjson` have a row for each
@@ -56,7 +59,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   const store = openStore(options.lake, { clock });
   const described = custom.length === 0 ? [] : await describedTables(store);
   for (const { loaded } of custom) refuseChanged(loaded, described, options.lake);
-  const lake = await Lake.open(store, [...tables, ...custom.map(({ loaded }) => loaded.table)], clock);
+  const lake = await Lake.open(store, [...tables, ...custom.flatMap((pipeline) => pipeline.tables)], clock);
   emitDamagedCheckpoints(lake.tables, emit);
   refuseMixing(account, lake.accounts(), options.lake);
   const job: Job = { account, range, lake, refresh: options.refresh, orders };
@@ -108,13 +111,18 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
       [...probed.pages].filter(([, { empty }]) => empty.length > 0).map(([name, page]) => [name, page.empty]),
     ),
   };
+  const pages =
+    options.showsFirstPages === true && custom.length > 0 ? await firstPages(options, { clock, signal }, emit) : [];
   if (options.json === true) {
-    await writeText(output, [`${JSON.stringify(planSummary(report))}\n`]);
+    const text = JSON.stringify(planSummary(report));
+    const shown = pages.length === 0 ? text : `${text.slice(0, -1)},"first_pages":${await pagesJson(pages)}}`;
+    await writeText(output, [`${shown}\n`]);
     return;
   }
   switch (options.format) {
     case 'table':
       await writeText(output, [planText(report)]);
+      await writePages(pages, output);
       return;
     case 'json':
       await writeText(output, [`${JSON.stringify(planObject(report), undefined, 2)}\n`]);

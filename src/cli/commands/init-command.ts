@@ -1,21 +1,44 @@
 import { configurationFile } from '../../app/configuration/read-configuration.js';
 import { regionNames } from '../../app/configuration/account.js';
+import { usageError } from '../../core/errors.js';
 import type { CommandDefinition } from '../options/command-definition.js';
 
 export const initCommand: CommandDefinition = {
   name: 'init',
+  positional: {
+    name: 'WHAT',
+    many: true,
+    about: 'pipeline NAME: a definition of a custom pipeline instead',
+    choices: ['pipeline'],
+  },
   about: 'Write a first configuration, with every setting explained',
   more:
     'Writes ledgerlake.config.json with one account, whose secrets come from environment variables, and comments on all that\n' +
-    'can be set. On a terminal it asks for name and region. It never overwrites a file.',
+    'can be set. On a terminal it asks for name and region. `init pipeline NAME` writes the definition of a custom pipeline\n' +
+    'to change, PIPELINES/NAME.mjs. It never overwrites a file.',
   options: {
     config: { type: 'text', default: configurationFile, about: 'File to write' },
     account: { type: 'text', about: "The account's name [default: my-shop]" },
     region: { type: 'text', choices: regionNames, about: 'Which public endpoint serves it [default: eu]' },
+    pipelines: { type: 'text', default: 'pipelines', about: 'Folder for the definition of a custom pipeline' },
   },
   passesConfiguration: true,
-  examples: [['init --account my-shop --region na', 'asks nothing']],
+  examples: [
+    ['init --account my-shop --region na', 'asks nothing'],
+    ['init pipeline shipments', "another API's records: pipelines/shipments.mjs"],
+  ],
   run: async (given, context) => {
+    const [what, name, ...others] = given.all('WHAT');
+    if (what !== undefined) {
+      if (what !== 'pipeline' || name === undefined || others.length > 0) {
+        throw usageError(
+          `expected nothing or pipeline NAME behind init, got ${JSON.stringify(given.all('WHAT').join(' '))}`,
+        );
+      }
+      const { initPipeline } = await import('../../app/accounts/pipeline-template.js');
+      await initPipeline({ name, folder: given.required('pipelines') }, context);
+      return 0;
+    }
     const [{ init }, { askOnTerminal }] = await Promise.all([
       import('../../app/accounts/configuration-template.js'),
       import('../options/terminal.js'),

@@ -47,7 +47,10 @@ export const backfillCommand: CommandDefinition = {
       type: 'flag',
       about: 'Take it that what held events comes back without any, or with other orders',
     },
-    'dry-run': { type: 'flag', about: 'Print what it would do, as ledgerlake plan does, and change nothing' },
+    'dry-run': {
+      type: 'flag',
+      about: 'Print what it would do, as ledgerlake plan does, and the first page of custom pipelines; change nothing',
+    },
     ...metricsOptions,
     ...shared('json'),
   },
@@ -60,7 +63,7 @@ export const backfillCommand: CommandDefinition = {
     if (given.flag('dry-run')) {
       const { plan } = await import('../../app/plan/plan.js');
       await plan(
-        { ...options, probe: false, format: 'table', json: given.flag('json') },
+        { ...options, probe: false, format: 'table', json: given.flag('json'), showsFirstPages: true },
         readingContext(given, context),
       );
       return 0;

@@ -1,0 +1,128 @@
+import { identifier } from '../../core/duckdb/literals.js';
+import type { Emit } from '../../core/events/run-event.js';
+import { isoInstant } from '../../core/numeric/instant.js';
+import { encodeFile } from '../../core/parquet/encode-file.js';
+import { chunksOf, formatText, writeRows } from '../../core/text/formats.js';
+import { formatCount } from '../../core/text/amounts.js';
+import type { Column, Rows } from '../../core/text/rows.js';
+import { writeText } from '../../core/text/sink.js';
+import { cut, type Window } from '../../core/windows.js';
+import { windowSlice } from '../../engine/slicing/window-slices.js';
+import { rowsIn } from '../../lake/files/local-parquet.js';
+import { defaultLimits, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
+import { connectCustom } from '../../sources/custom/custom-api.js';
+import { customPipeline, windowDays, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
+import { readRange, type RangeOptions } from '../configuration/range.js';
+import type { ReadingContext } from '../context.js';
+import { readJob, type JobOptions } from './chosen-job.js';
+import { customAddress, type CustomPlaces } from './connections.js';
+
+/** The rows of a table that a page comes to. */
+interface PageTable {
+  readonly name: string;
+  readonly columns: readonly Column[];
+  readonly rows: Rows;
+}
+
+/** The first page that a backfill would ask for. */
+export interface FirstPage {
+  readonly pipeline: string;
+  readonly window: Window;
+  readonly records: number;
+  readonly tables: readonly PageTable[];
+  /** Columns with values that don't fit them, and how many: they are null there. */
+  readonly unfit: ReadonlyMap<string, number>;
+}
+
+/**
+ * Asks for the first page of each custom pipeline that a backfill would run, and derives its rows: no lake is opened, and
+ * nothing of it is kept.
+ *
+ * @throws what reading throws, and LedgerlakeError DEFINITION for a definition that fails
+ */
+export async function firstPages(
+  options: RangeOptions & JobOptions & CustomPlaces,
+  { clock, signal }: Pick<ReadingContext, 'clock' | 'signal'>,
+  emit: Emit,
+): Promise<readonly FirstPage[]> {
+  const { account, custom, marginMinutes } = readJob(options);
+  const range = readRange({ ...options, marginMinutes }, clock.now());
+  const pages: FirstPage[] = [];
+  await withWorkspace(defaultLimits, { localPath: () => undefined }, async (workspace) => {
+    for (const pipeline of custom) {
+      const { loaded } = pipeline;
+      const [window = range] = cut(range, windowDays(loaded.definition));
+      const address = customAddress(pipeline, account, options);
+      const connection = connectCustom(loaded, { address, clock, random: Math.random, emit });
+      try {
+        const counts = { requests: 0, retries: 0, throttled: 0, pages: 0 };
+        const nothing = { upstream: undefined, committed: () => undefined, emit: () => undefined };
+        const reading = { ...nothing, account, counts, signal, priority: 0 };
+        pages.push(await firstPage(customPipeline(loaded, connection), window, reading, workspace));
+      } finally {
+        await connection.close();
+      }
+    }
+  });
+  return pages;
+}
+
+async function firstPage(
+  pipeline: CustomPipeline,
+  window: Window,
+  reading: Parameters<CustomPipeline['pages']>[1],
+  { database, keep }: Workspace,
+): Promise<FirstPage> {
+  const slice = windowSlice(window);
+  const collector = pipeline.collect(slice);
+  let records = 0;
+  for await (const page of pipeline.pages(slice, reading)) {
+    records = collector.add(page);
+    break;
+  }
+  const tables: PageTable[] = [];
+  for (const { table, rows: batch } of collector.finish().toReversed()) {
+    const path = await keep((await encodeFile(table, batch, new Map())).bytes);
+    const shown = table.columns.filter(({ nullable }) => nullable).map(({ name }) => identifier(name));
+    const { columns, chunks } = await database.query(`SELECT ${shown.join(', ')} FROM ${rowsIn([path])}`);
+    const rows = [];
+    for await (const chunk of chunks) rows.push(...chunk);
+    tables.push({ name: table.name, columns, rows });
+  }
+  const { oddFields = new Map<string, number>(), unfitValues = new Map<string, number>() } = collector.warnings;
+  const unfit = new Map([...oddFields]);
+  for (const [column, count] of unfitValues) unfit.set(column, (unfit.get(column) ?? 0) + count);
+  return { pipeline: pipeline.name, window, records, tables, unfit };
+}
+
+/** Writes pages for people. */
+export async function writePages(pages: readonly FirstPage[], output: ReadingContext['output']): Promise<void> {
+  for (const { pipeline, window, records, tables, unfit } of pages) {
+    const span = `${isoInstant(window.start)} to ${isoInstant(window.end)}`;
+    await writeText(output, [`\n${pipeline}: the first page of ${span} has ${formatCount(records, 'record')}\n`]);
+    for (const { name, columns, rows } of tables) {
+      await writeText(output, [`\n${name}\n`]);
+      await writeRows(output, 'table', columns, chunksOf(rows));
+    }
+    for (const [column, count] of unfit) {
+      await writeText(output, [`${formatCount(count, 'value')} do not fit ${column} and are null there\n`]);
+    }
+  }
+}
+
+/** The same as JSON: numbers with all their digits. */
+export async function pagesJson(pages: readonly FirstPage[]): Promise<string> {
+  const texts: string[] = [];
+  for (const { pipeline, window, records, tables, unfit } of pages) {
+    const head = { pipeline, from: isoInstant(window.start), to: isoInstant(window.end), records };
+    const rows: string[] = [];
+    for (const { name, columns, rows: of } of tables) {
+      let text = '';
+      for await (const piece of formatText('json', columns, chunksOf(of))) text += piece.replaceAll('\n', '');
+      rows.push(`${JSON.stringify(name)}:${text}`);
+    }
+    const fields = JSON.stringify({ ...head, unfit: Object.fromEntries(unfit) }).slice(0, -1);
+    texts.push(`${fields},"tables":{${rows.join(',')}}}`);
+  }
+  return `[${texts.join(',')}]`;
+}

@@ -1,0 +1,56 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { builtCommand } from '../../app/built-command.js';
+import { temporaryFolder } from '../../app/lake-run.js';
+import { exampleService } from './example-service.js';
+
+const environmentOf = (url: string) => ({ SMALL_SHOP_URL: url, SMALL_SHOP_TOKEN: 'token-of-mine' });
+const pages = [
+  { records: [{ id: 'a', created_at: '2025-01-02T00:00:00Z', amount: { value: 12.1, currency: 'EUR' } }], next: 'b' },
+  { records: [{ id: 'b', created_at: 'soon', amount: { value: '0.30', currency: 'EUR' } }] },
+];
+const backfill = 'backfill small-shop --pipelines mine --account my-shop --from 2025-01-01 --to 2025-01-05'.split(' ');
+
+test('init writes a definition that loads, a dry run shows its first page and leaves nothing, a backfill loads it', async () => {
+  const folder = await temporaryFolder();
+  const written = await builtCommand(['init', 'pipeline', 'small-shop', '--pipelines', 'mine'], { folder });
+  expect([written.code, written.err]).toEqual([0, '']);
+  expect(written.out).toContain('set SMALL_SHOP_URL and SMALL_SHOP_TOKEN');
+  const file = join(folder, 'mine/small-shop.mjs');
+  const text = await readFile(file, 'utf8');
+  const again = await builtCommand(['init', 'pipeline', 'small-shop', '--pipelines', 'mine'], { folder });
+  expect([again.code, again.err]).toEqual([2, expect.stringContaining('there is one: it is not overwritten')]);
+  expect(await readFile(file, 'utf8')).toBe(text);
+
+  const { url, asked } = await exampleService(({ headers, query }) => {
+    if (headers.authorization !== 'Bearer token-of-mine') return { status: 401 };
+    return { body: query.get('cursor') === null ? pages[0] : pages[1] };
+  });
+  const run = { folder, environment: environmentOf(url) };
+  const dry = await builtCommand([...backfill, '--dry-run'], run);
+  expect([dry.code, dry.err]).toEqual([0, '']);
+  expect(dry.out).toContain('small-shop: the first page of 2025-01-01T00:00:00.000Z to');
+  expect(dry.out).toMatch(/a +.*2025-01-02.* 12\.10? .*EUR/);
+  expect(asked).toHaveLength(1);
+  const told = await builtCommand([...backfill, '--dry-run', '--json'], run);
+  const { first_pages: shown } = JSON.parse(told.out) as { first_pages: unknown };
+  expect(shown).toMatchObject([
+    { pipeline: 'small-shop', records: 1, unfit: {}, tables: { small_shop: [{ id: 'a', currency: 'EUR' }] } },
+  ]);
+  expect(await readdir(folder)).toEqual(['mine']);
+
+  const loaded = await builtCommand([...backfill, '--json'], run);
+  expect([loaded.code, JSON.parse(loaded.out)]).toMatchObject([0, { pipelines: { 'small-shop': { pages: 2 } } }]);
+});
+
+test.each([
+  ['a name that is none', ['init', 'pipeline', 'Small Shop'], /expected a name of small letters, digits and -/],
+  ['no name', ['init', 'pipeline'], /expected nothing or pipeline NAME behind init, got "pipeline"/],
+  ['another word', ['init', 'shop'], /expected nothing or pipeline NAME behind init, got "shop"/],
+])('%s is refused, and nothing is written', async (_what, words, expected) => {
+  const folder = await temporaryFolder();
+  const { code, err } = await builtCommand(words, { folder });
+  expect([code, err]).toEqual([2, expect.stringMatching(expected)]);
+  expect(await readdir(folder)).toEqual([]);
+});
