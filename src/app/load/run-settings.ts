@@ -5,7 +5,12 @@ import type { SignIn } from '../../engine/auth/token-request.js';
 import { customPipeline, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { readOwnAccount } from '../configuration/account.js';
-import { accountEnvironment, accountName, resolveAccount, type AccountOptions } from '../configuration/resolve-account.js';
+import {
+  accountEnvironment,
+  accountName,
+  resolveAccount,
+  type AccountOptions,
+} from '../configuration/resolve-account.js';
 import { unknownPipeline } from '../configuration/chosen-pipelines.js';
 import { configuredSettings, type GivenSettings, type Settings } from '../configuration/settings.js';
 import { transactionViews } from '../query/transaction-views.js';

@@ -133,7 +133,9 @@ describe('columns that are added to a definition', () => {
     return shipmentsFrom(service, {
       table: { ...table, columns },
       rows:
-        rows ?? ((shipment) => ({ ...definition.rows(shipment), service_level: shipment.at('carrier', 'service') })),
+        rows ??
+        ((shipment) =>
+          Object.assign({}, definition.rows(shipment), { service_level: shipment.at('carrier', 'service') })),
     });
   };
   const levels = 'SELECT count(*) AS n, count(service_level) AS levels, count(carrier) AS carriers FROM shipments';
