@@ -5,7 +5,7 @@ import type { Add } from '../../../src/lake/delta/actions.js';
 import { Certificate, type Problem } from '../../../src/app/verify/certificate.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
 import { acquireLease } from '../../../src/lake/upkeep/leases.js';
-import { addOf, addsOf, changeAdd, changeTags, commitByHand, pathOf, removeByHand, rewrite, sealed } from './damage.js';
+import { addOf, changeAdd, changeTags, commitByHand, pathOf, removeByHand, rewrite, sealed } from './damage.js';
 import { ran, serving } from '../lake-run.js';
 import { smallLedger } from './small-ledger.js';
 import { loadedLake, type LoadedLake } from './loaded-lake.js';
@@ -438,11 +438,8 @@ describe('rows that are not what was received', () => {
   });
 });
 
-test('a lake without anything in it has nothing to verify', async () => {
+test('a lake without anything in it is refused: there is nothing to verify', async () => {
   const root = join(dirname(lake.root), 'empty');
   mkdirSync(root);
-  const result = await verified({ root, clock: lake.clock });
-  expect(result).toMatchObject({ code: 0, verdict: 'whole', problems: [] });
-  expect(result.checks.every(({ checked }) => checked === 0)).toBe(true);
-  expect(addsOf(lake.root, 'events')).not.toEqual([]);
+  await expect(verified({ root, clock: lake.clock })).rejects.toMatchObject({ code: 'USAGE', exitCode: 2 });
 });
