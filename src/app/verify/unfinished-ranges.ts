@@ -1,6 +1,7 @@
 import type { Emit } from '../../core/events/run-event.js';
-import type { Window } from '../../core/windows.js';
+import { uncovered, type Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
+import { importedWindows } from '../../lake/loads/imported-days.js';
 import { readAskedRanges, type AskedNote, type AskedRange } from '../../lake/upkeep/asked-ranges.js';
 import { instantText } from '../command-text.js';
 import type { Certificate } from './certificate.js';
@@ -26,10 +27,12 @@ export function unfinishedRanges(lake: Lake, notes: readonly AskedNote[]): Unfin
   );
 }
 
-/** What of a range isn't loaded; undefined for a pipeline that isn't known here, or has no dates. */
+/** What of a range is neither loaded nor imported; undefined for a pipeline that isn't known here, or has no dates. */
 function gapsOf(lake: Lake, account: string, { pipeline, start, end }: AskedRange): readonly Window[] | undefined {
   const main = mainTablesOf(lake).find((table) => table.pipeline === pipeline);
-  return main?.coverage?.(lake, account, { start, end }).gaps;
+  if (main?.coverage === undefined) return undefined;
+  const imported = importedWindows(lake.table(main.table).snapshot, pipeline, account);
+  return main.coverage(lake, account, { start, end }).gaps.flatMap((gap) => uncovered(gap, imported));
 }
 
 /** Whether all that a note holds is loaded. */
