@@ -9,8 +9,8 @@ export default defineConfig({
     maxWorkers: 2,
     // No module keeps state, so that files share the modules of their worker: loading them anew took a third of the time.
     isolate: false,
-    // Child processes and real files on a small machine.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // For tests that hang: a machine that others use can stand still for minutes.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
   },
 });

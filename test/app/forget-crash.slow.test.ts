@@ -98,7 +98,7 @@ describe.each([
       if (before === undefined) expect(traces(store, 'shop-a'), `call ${at}`).toEqual([]);
       for (const trace of ['901-0000001', 'GROUP-A0']) expect(traces(store, trace), `call ${at}`).toEqual([]);
     }
-  }, 180_000);
+  });
 
   test('that meets a fault of the store ends with it, and the same again completes it', async () => {
     const { lake } = await shops.copy();
@@ -123,5 +123,5 @@ describe.each([
         await forgot(store, before);
       expect(await stateOf(store), `call ${at}`).toEqual(expected);
     }
-  }, 180_000);
+  });
 });

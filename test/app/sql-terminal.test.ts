@@ -82,5 +82,5 @@ describe.runIf(hasTerminal)('the shell on a terminal', () => {
     await second.shows(/x\s+2\s/);
     second.type(ctrlC);
     expect(await second.ended()).toBe(0);
-  }, 120_000);
+  });
 });

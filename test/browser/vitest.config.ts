@@ -5,7 +5,7 @@ export default defineConfig({
     include: ['test/browser/*.test.ts'],
     // One browser at a time.
     maxWorkers: 1,
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
   },
 });

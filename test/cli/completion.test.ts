@@ -75,7 +75,7 @@ describe.runIf(has('bash'))('bash completes', () => {
     for (const [at, [words, expected]] of cases.entries()) {
       expect([words, answers[at]?.toSorted()]).toEqual([words, expected.toSorted()]);
     }
-  }, 180_000);
+  });
 });
 
 describe.runIf(has('zsh'))('zsh', () => {

@@ -7,6 +7,6 @@ export default defineConfig({
     fileParallelism: false,
     // On a machine that does nothing else the longest takes a minute or two.
     testTimeout: 600_000,
-    hookTimeout: 60_000,
+    hookTimeout: 600_000,
   },
 });

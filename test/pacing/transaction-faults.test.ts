@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { dayMs } from '../../src/core/windows.js';
 import type { Faults } from '../../src/emulator/faults/fault-settings.js';
 import type { FaultRequest } from '../../src/serve/http/fault-injection.js';
@@ -19,8 +19,6 @@ import {
 import { allOf, openShop, postedIn, type Shop } from './virtual-shop.js';
 
 // Whole nights over real sockets, on machines that have others to do.
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
-
 let loaded: LoadedShop;
 let undisturbed: Awaited<ReturnType<typeof loadedOthers>>;
 

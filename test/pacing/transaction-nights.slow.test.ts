@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { FaultRequest } from '../../src/serve/http/fault-injection.js';
 import {
   always,
@@ -12,8 +12,6 @@ import {
 } from './transaction-faults.js';
 
 // Whole nights over real sockets, on machines that have others to do.
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
-
 let loaded: LoadedShop;
 let undisturbed: Awaited<ReturnType<typeof synchronized>>;
 

@@ -84,7 +84,7 @@ test('whatever others import and merge while an import reads, a lake has of each
     ),
     { numRuns: 20 },
   );
-}, 120_000);
+});
 
 const event = [0, 1] as const;
 const another = [1, 1] as const;
@@ -108,7 +108,7 @@ async function waitingInput(root: string, versions: number, read: readonly Page[
     return names.filter((name) => name.endsWith('.json')).length >= versions;
   };
   const written = vi
-    .waitUntil(committed, { timeout: 20_000, interval: 20 })
+    .waitUntil(committed, { timeout: 600_000, interval: 20 })
     .then(() => writeFile(path, read.map((of) => `${bodyOf(of)}\n`).join('')));
   onTestFinished(() => written);
   return path;

@@ -74,7 +74,7 @@ test('an import beside a running backfill: each day is of one of them, and nothi
   const options = { pipelines: ['financial-events'], account: 'demo', from: '2025-05-01', to: '2025-05-20' };
   const endpoint = await serving({ ledger, clock: runningClock(now) });
   const backfill = ran({ ...options, lake: root, endpoint }, { clock: runningClock(now) });
-  await vi.waitUntil(isBegun, 20_000);
+  await vi.waitUntil(isBegun, 600_000);
   const middle = files.length >> 1;
   const first = await importOf(files.slice(middle));
   goOn.abort();

@@ -300,7 +300,7 @@ test('inputs that cover the same days, however cut and in whatever order, give a
     ),
     { numRuns: 12 },
   );
-}, 120_000);
+});
 
 test('whatever inputs cover, a lake has what the rule says, and importing one again changes nothing', async () => {
   const range = fc.tuple(fc.integer({ min: 0, max: 8 }), fc.integer({ min: 0, max: 8 }));
@@ -334,4 +334,4 @@ test('whatever inputs cover, a lake has what the rule says, and importing one ag
     ),
     { numRuns: 12, endOnFailure: true },
   );
-}, 180_000);
+});

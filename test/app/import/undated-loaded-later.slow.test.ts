@@ -202,4 +202,4 @@ test('whatever windows are loaded, a fee that an answer has goes as often, one t
     ),
     { numRuns: 5, endOnFailure: true },
   );
-}, 180_000);
+});

@@ -73,7 +73,7 @@ async function skus(lake: string) {
   return counts;
 }
 
-test('a lake of a version without fnsku is read, verified, compacted and rebuilt', { timeout: 120_000 }, async () => {
+test('a lake of a version without fnsku is read, verified, compacted and rebuilt', async () => {
   const { now, earlier } = await lakes();
   const expected = await skus(now);
   for (const row of expected) expect(Number(row?.['fnskus'])).toBeGreaterThan(0);
@@ -95,7 +95,7 @@ test('a lake of a version without fnsku is read, verified, compacted and rebuilt
   }
 });
 
-test('what is loaded into it brings the column along', { timeout: 120_000 }, async () => {
+test('what is loaded into it brings the column along', async () => {
   const { endpoint, now, earlier } = await lakes();
   const days = { from: '2025-04-22', to: '2025-05-01', account: 'shop' };
   for (const lake of [now, earlier]) await ran({ ...days, lake, endpoint }, { clock });

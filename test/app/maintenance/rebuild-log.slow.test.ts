@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { cp, readdir, readFile, rm, truncate } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../../src/core/duckdb/connection.js';
 import { literal } from '../../../src/core/duckdb/literals.js';
 import { DeltaTable } from '../../../src/lake/delta/delta-table.js';
@@ -30,7 +30,6 @@ import { shipment, smallLake, within } from './small-lake.js';
 
 const clock = steppingClock();
 /** Each rebuilds a lake of two months, reads it again and verifies it. */
-vi.setConfig({ testTimeout: 240_000 });
 let made: MadeLake;
 beforeAll(async () => {
   made = await makeLake(clock, { events: 120, orders: 10 });

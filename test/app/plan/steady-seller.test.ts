@@ -41,7 +41,7 @@ beforeAll(async () => {
   asked = service.counts.requests() - before;
   hashes = [hashesBefore, await everyHash(lake)];
   happened = (await ran({ ...common, ...fast, ...spring }, { clock })).summary;
-}, 180_000);
+});
 
 afterAll(async () => {
   await service.close();
@@ -195,7 +195,7 @@ test('what the last run spent of the quota is waited for', async () => {
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}, 60_000);
+});
 
 test('rows for programs have the same fields', async () => {
   const range = { ...common, from: '2026-03-01', to: '2026-06-10' };

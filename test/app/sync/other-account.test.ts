@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import { fileHashes, ran, serving, temporaryFolder } from '../lake-run.js';
 import { arrayLedger, type DatedItem } from '../../serve/http/array-ledger.js';
@@ -6,8 +6,6 @@ import { shipment } from './made-up-shop.js';
 import { setClock, synced } from './synced.js';
 
 // Real sockets, on machines that have others to do.
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
-
 const begin = '2026-03-20T02:00:00Z';
 
 const codeOf = (failure: unknown): unknown => failure instanceof Error && 'code' in failure && failure.code;

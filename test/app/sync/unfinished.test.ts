@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/core/clock.js';
 import { forget } from '../../../src/app/forget/forget.js';
 import { status } from '../../../src/app/status/status.js';
@@ -18,8 +18,6 @@ import { verified } from '../verify/verified.js';
 import { setClock, synced, type SetClock } from './synced.js';
 
 // Real sockets and processes, on machines that have others to do.
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
-
 const dayMs = 86_400_000;
 const begin = '2026-03-20T02:00:00Z';
 

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { startEmulator } from '../../../src/emulator/emulator.js';
 import type { Faults } from '../../../src/emulator/faults/fault-settings.js';
 import { createSeller, type Seller } from '../../../src/emulator/seller/seller.js';
@@ -7,8 +7,6 @@ import { setClock, synced, type SetClock } from '../sync/synced.js';
 import { verified } from '../verify/verified.js';
 
 // Whole nights over real sockets, on machines that have others to do.
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
-
 const dayMs = 86_400_000;
 const begin = '2026-03-20T02:00:00Z';
 const night = (number: number): number => Date.parse(begin) + number * dayMs;

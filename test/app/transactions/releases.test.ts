@@ -1,12 +1,10 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { createSeller } from '../../../src/emulator/seller/seller.js';
 import type { Faults } from '../../../src/emulator/faults/fault-settings.js';
 import { database, ran, serving, temporaryFolder } from '../lake-run.js';
 import { setClock, synced } from '../sync/synced.js';
 
 // Whole nights over real sockets, on machines that have others to do.
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
-
 const dayMs = 86_400_000;
 const begin = Date.parse('2026-03-01T02:00:00Z');
 const nights = 2;

@@ -65,7 +65,7 @@ test('stored transactions are found to be what their bytes say, whatever is in t
     }),
     { numRuns: 60 },
   );
-}, 120_000);
+});
 
 test.each([
   ["REPLACE (CASE WHEN entry = 1 THEN 'memo' ELSE role END AS role)", 'add up to -2.000000, the total is 7.000000'],

@@ -67,7 +67,7 @@ test('killed inside open slices, again and again, a run goes on inside them: wha
   expect(last).toBeLessThanOrEqual(needed - kept);
   expect(service.counts.requests(undefined, 429)).toBe(0);
   expect(await journalFiles(lake)).toEqual([]);
-}, 120_000);
+});
 
 test('whatever becomes of the journal and of its tokens, no row is lost and none doubled', async () => {
   let areOld = false;
@@ -122,4 +122,4 @@ test('whatever becomes of the journal and of its tokens, no row is lost and none
   const requests = await loaded({ lake: shared, endpoint: service.url, account: 'other' });
   expect(requests).toBe(await requestsNeeded(shared));
   expect(await journalFiles(shared)).toHaveLength(kept);
-}, 120_000);
+});

@@ -50,4 +50,4 @@ test('entries that are derived from stored transactions are what they were when 
       );
     }),
   );
-}, 60_000);
+});
