@@ -5,7 +5,7 @@ import type { RecordBatch } from 'apache-arrow';
 import { columnData } from '../src/core/columns/column-data.js';
 import { recordBatch, type Column, type Encoding, type Table } from '../src/core/columns/table.js';
 import { openDatabase, type Database } from '../src/core/duckdb/connection.js';
-import { encodeTable } from '../src/core/parquet/encoder.js';
+import { encodeTable } from '../src/core/parquet/encoder/encode-table.js';
 import { parquetFile } from '../src/core/parquet/wasm.js';
 import { dayBatches } from './load/ours.js';
 import { writePages } from './load/pages.js';

@@ -24,7 +24,7 @@ import { runPipelines } from '../../engine/run/runner.js';
 import type { Window } from '../../core/windows.js';
 import { emittingWatermarks } from '../sync/freshness.js';
 import { leftOutDays, leftOutText } from '../query/left-out-days.js';
-import { isLoaded, unfinishedRanges } from '../verify/unfinished-ranges.js';
+import { isLoaded, unfinishedRanges } from '../verify/checks/unfinished-ranges.js';
 import { windowedOf } from '../sync/synced-pipelines.js';
 import { customAddress, withCustomConnections, withUpstream, type UpstreamOptions } from './connections.js';
 import type { ChosenJob, JobOptions } from './chosen-job.js';

@@ -1,6 +1,6 @@
 import type { Lake } from '../../lake/lake.js';
-import { comparedText, comparedWindows, type ComparedDays } from '../verify/compared-days.js';
-import { byDate, byTransaction } from '../verify/main-tables.js';
+import { comparedText, comparedWindows, type ComparedDays } from '../verify/checks/compared-days.js';
+import { byDate, byTransaction } from '../verify/checks/main-tables.js';
 import { heldWindows, withoutTexts } from './left-out-days.js';
 
 /** Undefined where both are loaded for the same days, or neither is at all; less than a day does not count. */

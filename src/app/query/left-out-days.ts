@@ -4,7 +4,7 @@ import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
 import { importedWindows, parseImportedKey } from '../../lake/loads/imported-days.js';
 import { loadingCommand, spansText } from '../command-text.js';
-import { byDate, byTransaction, type MainTable } from '../verify/main-tables.js';
+import { byDate, byTransaction, type MainTable } from '../verify/checks/main-tables.js';
 
 /** Times that are in no figure of an account: v0 holds them, and transactions, which count from their first day on, lack them. */
 export interface LeftOutDays {

@@ -1,7 +1,7 @@
 import { dayMs, uncovered, type Window } from '../../core/windows.js';
 import type { Lake } from '../../lake/lake.js';
 import { instantText, loadingCommand, spansText } from '../command-text.js';
-import { byTransaction } from '../verify/main-tables.js';
+import { byTransaction } from '../verify/checks/main-tables.js';
 import { statedInstants } from './as-known.js';
 import { heldWindows, transactionsSince, withoutTexts } from './left-out-days.js';
 

@@ -5,7 +5,7 @@ import { instantText } from '../command-text.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
 import { coverageText, needsEndpoint, type AccountStatus, type PipelineStatus } from '../status/lake-status.js';
 import { formatCount } from '../../core/text/amounts.js';
-import { byDate, byTransaction } from '../verify/main-tables.js';
+import { byDate, byTransaction } from '../verify/checks/main-tables.js';
 import type { BasisFigures } from './basis-section.js';
 import { calendarChart, daySigns } from './charts.js';
 import { figureTable, html, lakeCode, numberColumn, textColumn, type Html } from './html.js';

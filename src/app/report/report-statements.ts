@@ -2,7 +2,7 @@ import { eventLists } from '../../sources/finances/model/records.js';
 import { entries } from '../../sources/finances/model/tables.js';
 import { entriesOf } from '../reconcile/event-history.js';
 import { accountAmounts, amountName, paidAmounts } from '../query/money-views.js';
-import { haveGaps, netSums } from '../verify/index-tables.js';
+import { haveGaps, netSums } from '../verify/checks/index-tables.js';
 import type { CategoryId } from '../query/categories.js';
 import { timestampLiteral, literal } from '../../core/duckdb/literals.js';
 import type { Database } from '../../core/duckdb/connection.js';

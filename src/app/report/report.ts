@@ -19,7 +19,7 @@ import { viewStatements } from '../query/transaction-views.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import { comparedDays } from '../query/compared-note.js';
 import { leftOutDays, leftOutText, type LeftOutDays } from '../query/left-out-days.js';
-import { readUnfinished } from '../verify/unfinished-ranges.js';
+import { readUnfinished } from '../verify/checks/unfinished-ranges.js';
 import { accountStatus, loadedRange, reportedRange } from '../status/lake-status.js';
 import { readBasis } from './basis-section.js';
 import { readLate } from './late-section.js';

@@ -2,7 +2,7 @@ import { literal } from '../../core/duckdb/literals.js';
 import { formatCount } from '../../core/text/amounts.js';
 import type { Lake } from '../../lake/lake.js';
 import { instantText } from '../command-text.js';
-import { byGroup as bySettlement, byTransaction, listing } from '../verify/main-tables.js';
+import { byGroup as bySettlement, byTransaction, listing } from '../verify/checks/main-tables.js';
 import {
   datedWindows,
   isCovered,
@@ -10,7 +10,7 @@ import {
   settlementsFrom,
   totalFault,
   type Settlement,
-} from '../verify/settlements.js';
+} from '../verify/checks/settlements.js';
 import {
   figureTable,
   html,

@@ -5,7 +5,7 @@ import { groupSlices, type GroupSlice } from '../../sources/finances/api-v0/grou
 import { settlementBreaks, type SettlementHole } from '../../sources/finances/api-v0/settlement-rows.js';
 import type { Lake } from '../../lake/lake.js';
 import type { LastRun } from '../../lake/upkeep/last-run.js';
-import type { UnfinishedRange } from '../verify/unfinished-ranges.js';
+import type { UnfinishedRange } from '../verify/checks/unfinished-ranges.js';
 import type { Lease } from '../../lake/upkeep/leases.js';
 import { demoAccount } from '../configuration/account.js';
 import { rangeMarginMs, readRange, type RangeOptions } from '../configuration/range.js';
@@ -14,7 +14,7 @@ import { loadedWindows } from '../../engine/slicing/window-slices.js';
 import { coveredTo, syncRange } from '../../engine/slicing/sync-windows.js';
 import { dayMs, type Window } from '../../core/windows.js';
 import { isoInstant } from '../../core/numeric/instant.js';
-import { byGroup, listing, mainTablesOf, type MainTable } from '../verify/main-tables.js';
+import { byGroup, listing, mainTablesOf, type MainTable } from '../verify/checks/main-tables.js';
 import { backfillCommand } from '../command-text.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
 import { formatCount } from '../../core/text/amounts.js';

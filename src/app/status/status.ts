@@ -17,7 +17,7 @@ import { readRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
 import { allowMore, lagFailure, readMaxLag } from '../sync/freshness.js';
 import { plainLog } from '../../observe/log/plain-log.js';
-import { readUnfinished } from '../verify/unfinished-ranges.js';
+import { readUnfinished } from '../verify/checks/unfinished-ranges.js';
 import { openExistingLake } from '../query/lake-files.js';
 import { commandIn, instantText } from '../command-text.js';
 import { calendarLines, legendLines, type CalendarOptions } from './calendar.js';

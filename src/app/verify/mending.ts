@@ -3,7 +3,7 @@ import { pipelines } from '../../../pipelines/all-pipelines.js';
 import { shellWord } from '../command-text.js';
 import { historyFamily } from '../reconcile/event-history.js';
 import { lakeCommand, rereadCommand, type MendedLake } from '../reread-command.js';
-import type { CheckName, Problem } from './certificate.js';
+import type { CheckName, Problem } from './checks/certificate.js';
 
 /** What mends what a check finds. */
 type Mending =

@@ -7,14 +7,14 @@ import { LedgerlakeError } from '../../core/errors.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import type { Lake } from '../../lake/lake.js';
 import { activeLeases } from '../../lake/upkeep/leases.js';
-import { Certificate, type CheckContext } from './certificate.js';
-import { checkEvents } from './event-entries.js';
-import { checkContents, checkNetSums, parquet, type ReadableFile } from './file-contents.js';
-import { IndexTables } from './index-tables.js';
-import { checkWindows } from './loaded-windows.js';
-import { bundlesOf, logFiles, type Bundle, type LogFile } from './log-files.js';
-import { byGroup, byTransaction, listing, mainTable, summaries as summaryTable } from './main-tables.js';
-import { checkPaid, summariesFrom, type SettlementSummary } from './paid-settlements.js';
+import { Certificate, type CheckContext } from './checks/certificate.js';
+import { checkEvents } from './checks/event-entries.js';
+import { checkContents, checkNetSums, parquet, type ReadableFile } from './checks/file-contents.js';
+import { IndexTables } from './checks/index-tables.js';
+import { checkWindows } from './checks/loaded-windows.js';
+import { bundlesOf, logFiles, type Bundle, type LogFile } from './checks/log-files.js';
+import { byGroup, byTransaction, listing, mainTable, summaries as summaryTable } from './checks/main-tables.js';
+import { checkPaid, summariesFrom, type SettlementSummary } from './checks/paid-settlements.js';
 import {
   checkTotals,
   compareByGroup,
@@ -22,9 +22,9 @@ import {
   settlementsFrom,
   wholeSettlements,
   type Settlement,
-} from './settlements.js';
-import { checkAsked, readUnfinished, type UnfinishedRange } from './unfinished-ranges.js';
-import { checkBytes, checkUnreferenced, type LocalFile } from './stored-files.js';
+} from './checks/settlements.js';
+import { checkAsked, readUnfinished, type UnfinishedRange } from './checks/unfinished-ranges.js';
+import { checkBytes, checkUnreferenced, type LocalFile } from './checks/stored-files.js';
 
 export interface VerifyLakeOptions {
   readonly lake: Lake;

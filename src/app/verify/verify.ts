@@ -9,7 +9,7 @@ import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
 import type { Column, Rows } from '../../core/text/rows.js';
 import { terminalWidth, writeText } from '../../core/text/sink.js';
 import { wrapped } from '../../core/text/width.js';
-import type { Certificate, CheckResult, Problem, ProblemKind } from './certificate.js';
+import type { Certificate, CheckResult, Problem, ProblemKind } from './checks/certificate.js';
 import { mendingCommand } from './mending.js';
 import { verifyLake } from './verify-lake.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';

@@ -3,7 +3,7 @@ import { deltaStatistics } from '../columns/statistics.js';
 import type { Table } from '../columns/table.js';
 import { LedgerlakeError, messageOf } from '../errors.js';
 import { version } from '../version.js';
-import { encodeTable } from './encoder.js';
+import { encodeTable } from './encoder/encode-table.js';
 import { expectRows, parquetFile, writerName } from './wasm.js';
 
 /** A Parquet file with what the log says of it. */

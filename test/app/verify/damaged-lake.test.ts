@@ -2,7 +2,7 @@ import { appendFileSync, copyFileSync, mkdirSync, readFileSync, rmSync, truncate
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Add } from '../../../src/lake/delta/actions.js';
-import { Certificate, type Problem } from '../../../src/app/verify/certificate.js';
+import { Certificate, type Problem } from '../../../src/app/verify/checks/certificate.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
 import { acquireLease } from '../../../src/lake/upkeep/leases.js';
 import { addOf, changeAdd, changeTags, commitByHand, pathOf, removeByHand, rewrite, sealed } from './damage.js';

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Problem } from '../../../src/app/verify/certificate.js';
+import type { Problem } from '../../../src/app/verify/checks/certificate.js';
 import { messageOf } from '../../../src/core/errors.js';
 import { DeltaTable } from '../../../src/lake/delta/delta-table.js';
 import { openStore } from '../../../src/lake/store/open-store.js';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readDecimal } from '../../../src/core/numeric/decimal.js';
-import { fitsDecimal, normalised, walkMoney } from '../../../src/app/verify/money-walk.js';
+import { fitsDecimal, normalised, walkMoney } from '../../../src/app/verify/checks/money-walk.js';
 
 const numbers = fc
   .tuple(

@@ -1,6 +1,6 @@
 import { verify } from '../../../src/app/verify/verify.js';
 import type { Clock } from '../../../src/core/clock.js';
-import type { CheckResult, Problem } from '../../../src/app/verify/certificate.js';
+import type { CheckResult, Problem } from '../../../src/app/verify/checks/certificate.js';
 import { Kept } from '../../core/text/streams.js';
 
 export interface Verified {

@@ -28,9 +28,9 @@ import {
 } from '../../../src/core/columns/table.js';
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
 import { encodeFile } from '../../../src/core/parquet/encode-file.js';
-import { encodeTable } from '../../../src/core/parquet/encoder.js';
+import { encodeTable } from '../../../src/core/parquet/encoder/encode-table.js';
 import { withParquet } from '../../../src/core/parquet/wasm.js';
-import { xxHash64 } from '../../../src/core/parquet/xxhash.js';
+import { xxHash64 } from '../../../src/core/parquet/encoder/xxhash.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 
 type Value = string | bigint | number | boolean | undefined;

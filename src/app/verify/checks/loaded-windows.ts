@@ -1,7 +1,7 @@
-import { readWindow } from '../../engine/slicing/window-slices.js';
-import type { Lake } from '../../lake/lake.js';
-import { parseImportedKey } from '../../lake/loads/imported-days.js';
-import { dayMs, dayStart, monthOf, type Window } from '../../core/windows.js';
+import { readWindow } from '../../../engine/slicing/window-slices.js';
+import type { Lake } from '../../../lake/lake.js';
+import { parseImportedKey } from '../../../lake/loads/imported-days.js';
+import { dayMs, dayStart, monthOf, type Window } from '../../../core/windows.js';
 import type { Certificate, ProblemLocation } from './certificate.js';
 import { mainTable, mainTablesOf, type MainTable } from './main-tables.js';
 import type { LogFile } from './log-files.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { isoInstant } from '../../core/numeric/instant.js';
-import { textOrNull, type Cell } from '../../core/text/rows.js';
-import { compareBytes } from '../../lake/store/store.js';
+import { isoInstant } from '../../../core/numeric/instant.js';
+import { textOrNull, type Cell } from '../../../core/text/rows.js';
+import { compareBytes } from '../../../lake/store/store.js';
 import { Faults, type CheckContext, type CheckName } from './certificate.js';
 import { parquet, type ReadableFile } from './file-contents.js';
 import type { LogFile } from './log-files.js';

@@ -1,8 +1,8 @@
-import { literal } from '../../core/duckdb/literals.js';
-import { millionths, millionthsText } from '../../core/numeric/decimal.js';
-import { formatCount } from '../../core/text/amounts.js';
-import { numberOrNull, textOrNull } from '../../core/text/rows.js';
-import { joined } from '../../core/windows.js';
+import { literal } from '../../../core/duckdb/literals.js';
+import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
+import { formatCount } from '../../../core/text/amounts.js';
+import { numberOrNull, textOrNull } from '../../../core/text/rows.js';
+import { joined } from '../../../core/windows.js';
 import { comparedWindows, comparedText } from './compared-days.js';
 import type { CheckContext, ProblemLocation } from './certificate.js';
 import { parquet, type ReadableFile } from './file-contents.js';

@@ -1,6 +1,6 @@
-import { shortened } from '../../core/printable.js';
-import type { Database } from '../../core/duckdb/connection.js';
-import type { Lake } from '../../lake/lake.js';
+import { shortened } from '../../../core/printable.js';
+import type { Database } from '../../../core/duckdb/connection.js';
+import type { Lake } from '../../../lake/lake.js';
 
 /** Every check by its stable name, in the order of the certificate: what it looks at, and what it counts. */
 export const checks = {

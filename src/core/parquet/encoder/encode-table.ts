@@ -1,7 +1,7 @@
 import type { RecordBatch } from 'apache-arrow';
-import { columnData } from '../columns/column-data.js';
-import { instantBounds, statisticsJson, type ColumnStatistics } from '../columns/statistics.js';
-import { digitsOf, type Column, type Table } from '../columns/table.js';
+import { columnData } from '../../columns/column-data.js';
+import { instantBounds, statisticsJson, type ColumnStatistics } from '../../columns/statistics.js';
+import { digitsOf, type Column, type Table } from '../../columns/table.js';
 import { integerOf, type Bounds } from './bounds.js';
 import { ByteBuffer } from './byte-buffer.js';
 import { columnChunk, type ColumnChunk } from './column-chunk.js';

@@ -1,5 +1,5 @@
-import { millionths } from '../../core/numeric/decimal.js';
-import { breakdownKind } from '../../sources/finances/api-2024-06-19/breakdown-kinds.js';
+import { millionths } from '../../../core/numeric/decimal.js';
+import { breakdownKind } from '../../../sources/finances/api-2024-06-19/breakdown-kinds.js';
 import type { EntryRow } from './money-walk.js';
 
 type JsonObject = Readonly<Record<string, unknown>>;

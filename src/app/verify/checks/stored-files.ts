@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { dropHistory } from '../../lake/files/checked-file.js';
-import { isDataFile } from '../../lake/data-files.js';
-import { formatCount, formatSpan } from '../../core/text/amounts.js';
-import type { Store } from '../../lake/store/store.js';
+import { dropHistory } from '../../../lake/files/checked-file.js';
+import { isDataFile } from '../../../lake/data-files.js';
+import { formatCount, formatSpan } from '../../../core/text/amounts.js';
+import type { Store } from '../../../lake/store/store.js';
 import type { CheckContext } from './certificate.js';
 import type { LogFile } from './log-files.js';
 

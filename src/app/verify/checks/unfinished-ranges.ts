@@ -1,9 +1,9 @@
-import type { Emit } from '../../core/events/run-event.js';
-import { uncovered, type Window } from '../../core/windows.js';
-import type { Lake } from '../../lake/lake.js';
-import { importedWindows } from '../../lake/loads/imported-days.js';
-import { readAskedRanges, type AskedNote, type AskedRange } from '../../lake/upkeep/asked-ranges.js';
-import { instantText } from '../command-text.js';
+import type { Emit } from '../../../core/events/run-event.js';
+import { uncovered, type Window } from '../../../core/windows.js';
+import type { Lake } from '../../../lake/lake.js';
+import { importedWindows } from '../../../lake/loads/imported-days.js';
+import { readAskedRanges, type AskedNote, type AskedRange } from '../../../lake/upkeep/asked-ranges.js';
+import { instantText } from '../../command-text.js';
 import type { Certificate } from './certificate.js';
 import { mainTablesOf } from './main-tables.js';
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { Add } from '../../lake/delta/actions.js';
-import type { DeltaTable } from '../../lake/delta/delta-table.js';
-import { loadKeysText } from '../../lake/files/load-key-rows.js';
-import { referencedFiles } from '../../lake/transaction/references.js';
-import type { Lake } from '../../lake/lake.js';
+import type { Add } from '../../../lake/delta/actions.js';
+import type { DeltaTable } from '../../../lake/delta/delta-table.js';
+import { loadKeysText } from '../../../lake/files/load-key-rows.js';
+import { referencedFiles } from '../../../lake/transaction/references.js';
+import type { Lake } from '../../../lake/lake.js';
 import type { Certificate, ProblemLocation } from './certificate.js';
 import { mainTable } from './main-tables.js';
 

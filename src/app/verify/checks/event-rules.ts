@@ -1,7 +1,7 @@
-import { hasColumn } from '../../lake/files/sorted-file.js';
-import { millionths, millionthsText } from '../../core/numeric/decimal.js';
-import type { Table } from '../../core/columns/table.js';
-import { recordOf } from '../../sources/finances/model/records.js';
+import { hasColumn } from '../../../lake/files/sorted-file.js';
+import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
+import type { Table } from '../../../core/columns/table.js';
+import { recordOf } from '../../../sources/finances/model/records.js';
 import { eventMoney, type EntryRow, type MoneyKeys, type Walked } from './money-walk.js';
 import { transactionRolesFault } from './transaction-roles.js';
 

@@ -1,10 +1,10 @@
-import type { Database } from '../../core/duckdb/connection.js';
-import { literal } from '../../core/duckdb/literals.js';
-import { millionths, millionthsText } from '../../core/numeric/decimal.js';
-import { formatCount } from '../../core/text/amounts.js';
-import { numberOrNull, textOrNull, type Cell } from '../../core/text/rows.js';
-import { joined, uncovered, type Window } from '../../core/windows.js';
-import type { Lake } from '../../lake/lake.js';
+import type { Database } from '../../../core/duckdb/connection.js';
+import { literal } from '../../../core/duckdb/literals.js';
+import { millionths, millionthsText } from '../../../core/numeric/decimal.js';
+import { formatCount } from '../../../core/text/amounts.js';
+import { numberOrNull, textOrNull, type Cell } from '../../../core/text/rows.js';
+import { joined, uncovered, type Window } from '../../../core/windows.js';
+import type { Lake } from '../../../lake/lake.js';
 import type { CheckContext, ProblemLocation } from './certificate.js';
 import { groupKey, type IndexTables } from './index-tables.js';
 import { readWindows } from './loaded-windows.js';

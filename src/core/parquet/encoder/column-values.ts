@@ -1,8 +1,8 @@
 import { DataType, DateUnit, TimeUnit, Type, type Data } from 'apache-arrow';
-import { nullsOf, textsOf, type Nulls } from '../columns/column-data.js';
-import { Dictionary } from '../columns/dictionary.js';
-import type { ColumnMemory } from '../columns/memory.js';
-import { digitsOf, type Column } from '../columns/table.js';
+import { nullsOf, textsOf, type Nulls } from '../../columns/column-data.js';
+import { Dictionary } from '../../columns/dictionary.js';
+import type { ColumnMemory } from '../../columns/memory.js';
+import { digitsOf, type Column } from '../../columns/table.js';
 
 /** The values of a column's rows that aren't null, one behind the other. */
 export type Values =

@@ -1,6 +1,6 @@
 import type { Data } from 'apache-arrow';
-import { ReusedMemory } from '../columns/memory.js';
-import type { Column } from '../columns/table.js';
+import { ReusedMemory } from '../../columns/memory.js';
+import type { Column } from '../../columns/table.js';
 import { bloomFilter } from './bloom-filter.js';
 import { integerOf, textBounds, wordBounds, type Bounds } from './bounds.js';
 import { ByteBuffer } from './byte-buffer.js';
