@@ -74,7 +74,7 @@ lint: $(INSTALLED)
 test: check ## Types, lint and the tests: some minutes, with nothing but Node
 	npm run --silent test:built
 
-test-slow: build ## The tests that kill, race and repeat: some minutes
+test-slow: build ## The tests that kill, race, repeat and read whole lakes: ten minutes
 	npx vitest run .slow.test
 
 test-s3: build ## The lake on a real S3 server (Ceph's, from Debian's packages)
