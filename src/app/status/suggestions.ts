@@ -53,7 +53,8 @@ export function firstLoad(account: string | undefined, leases: readonly Lease[],
     .toSorted((a, b) => b.startedAt - a.startedAt)[0];
   const whose = account ?? newest?.account;
   if (whose === undefined) return undefined;
-  const { command, beside } = suggestion('backfill', whose, newest?.pipelines ?? [], where, newest?.range);
+  const first = newest?.command === 'sync' ? 'sync' : 'backfill';
+  const { command, beside } = suggestion(first, whose, newest?.pipelines ?? [], where, newest?.range);
   const hasUnknownRange = newest?.command === 'backfill' && newest.range === undefined;
   return { command, beside: [...beside, ...(hasUnknownRange ? ['beside its --from and --to, if it had any'] : [])] };
 }

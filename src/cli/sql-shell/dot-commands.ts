@@ -12,7 +12,8 @@ export const dotCommands = ['exit', 'format', 'help', 'output', 'quit', 'schema'
 const help = `Statements end with a semicolon and may take several lines. Commands take one line:
 .format [NAME]    how results are printed: ${formats.join(', ')}
 .help             this text
-.output [FILE]    results go to the file, which is there once they go elsewhere; left out: back here
+.output [FILE]    results go to the file, which is there once they go elsewhere; left out: back here. Where no
+                  .format was named, the file's ending says it
 .quit             leaves, as Ctrl-D does
 .schema [TABLE]   columns and their types
 .tables           the tables
@@ -51,7 +52,7 @@ export async function dotCommand(context: DotCommandContext, name: string, argum
       if (!isFormat(argument)) {
         throw new LedgerlakeError('SQL', `expected a format (${formats.join(', ')}), got "${argument}"`);
       }
-      session.format = argument;
+      session.chosenFormat = argument;
       return true;
     default:
       throw new LedgerlakeError('SQL', `expected a command, got ".${name}"; .help lists them`);

@@ -1,5 +1,5 @@
 import { formatCount } from '../../core/text/amounts.js';
-import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
+import { chunksOf, formatOfFile, writeRows, type Format } from '../../core/text/formats.js';
 import { writeText, type Output } from '../../core/text/sink.js';
 import { LakeDatabase, type LakeDatabaseOptions } from '../../app/query/lake-database.js';
 import type { LakeFiles } from '../../core/duckdb/views.js';
@@ -10,7 +10,8 @@ import { printable } from '../../core/printable.js';
 import { openOutputFile, type OutputFile } from '../../core/io/output-file.js';
 
 export interface SessionOptions extends LakeDatabaseOptions {
-  readonly format: Format;
+  /** Undefined: what the ending of the output's file says, else a table. */
+  readonly format: Format | undefined;
   readonly output: Output;
   readonly errorOutput: Writable;
   /** What is to be said of a statement, before its result. */
@@ -19,17 +20,24 @@ export interface SessionOptions extends LakeDatabaseOptions {
 
 /** Statements over a lake's views, and where their results go. */
 export class Session {
-  format: Format;
+  /** What was asked for; undefined: the output's own. */
+  chosenFormat: Format | undefined;
   /** Where results go from now on. */
   output: Output;
+  /** What the output's name says. */
+  outputFormat: Format = 'table';
   readonly #options: SessionOptions;
   readonly #lake: LakeDatabase;
 
   constructor(options: SessionOptions) {
     this.#options = options;
     this.#lake = new LakeDatabase(options);
-    this.format = options.format;
+    this.chosenFormat = options.format;
     this.output = options.output;
+  }
+
+  get format(): Format {
+    return this.chosenFormat ?? this.outputFormat;
   }
 
   /** Makes the views from the lake's newest version, which is returned. */
@@ -114,13 +122,17 @@ export class Destination {
 
   /**
    * Sends results to a file from now on, or back to the output; the file that was written until now, if any, is returned.
-   * Throws a USAGE error where the file can't be written: then results go where they went
+   * Throws a USAGE error where the file can't be written, or its name says no format and none was chosen: then results go
+   * where they went
    */
   async to(path: string | undefined): Promise<string | undefined> {
+    const isAsked = path === undefined || this.#session.chosenFormat !== undefined;
+    const format = isAsked ? 'table' : formatOfFile(path);
     const next = path === undefined ? undefined : await openOutputFile(path);
     const last = this.#file;
     this.#file = next;
     this.#session.output = next?.stream ?? this.#output;
+    this.#session.outputFormat = format;
     try {
       await last?.keep();
     } finally {

@@ -34,7 +34,7 @@ export function formatOfFile(path: string): Format {
   if (format !== undefined) return format;
   const known = Object.keys(endings).map((name) => `.${name}`);
   throw usageError(
-    `expected --output to end with ${known.slice(0, -1).join(', ')} or ${known.at(-1) ?? ''}, or --format to say the format, got ${path}`,
+    `expected a file that ends with ${known.slice(0, -1).join(', ')} or ${known.at(-1) ?? ''}, or a format beside it, got ${path}`,
   );
 }
 

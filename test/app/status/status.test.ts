@@ -315,7 +315,7 @@ describe('a lake whose first run came to nothing', () => {
 
   test('of pipelines of its own: no endpoint, and the folder where it is known', async () => {
     await die({ command: 'sync', account: 'depot', pipelines: ['shipments'] });
-    const command = '  ledgerlake backfill shipments --lake LAKE --account depot';
+    const command = '  ledgerlake sync shipments --lake LAKE --account depot';
     expect(await suggested()).toBe(
       `LAKE holds nothing yet. Load it with\n${command}\nbeside the --pipelines that defines shipments, unless it is configured`,
     );
@@ -334,7 +334,7 @@ describe('a lake whose first run came to nothing', () => {
     expect(await suggested()).toBe(`LAKE holds nothing yet. Load it with\n${command} ${range}`);
     leave({ command: 'sync', asked: ['financial-event-groups', 'transactions'] });
     expect(await suggested()).toBe(
-      `LAKE holds nothing yet. Load it with\n${command.replace(' --end', ' --api 2024-06-19 --end')}`,
+      `LAKE holds nothing yet. Load it with\n${command.replace('backfill', 'sync').replace(' --end', ' --api 2024-06-19 --end')}`,
     );
     expect(await suggested({ account: 'other' })).toContain(
       '  ledgerlake backfill --lake LAKE --account other\nbeside',

@@ -261,6 +261,24 @@ describe('the shell', () => {
     expect(readdirSync(own)).toEqual(['a file.csv', 'other.csv']);
   });
 
+  test('writes a file in the format that its ending says, unless another was chosen', async () => {
+    const own = await temporaryFolder();
+    const typed = (name: string) => [`.output ${own}/${name}`, 'SELECT 1 AS x;', '.output'].join('\n');
+    expect(await sql({ typed: `${typed('a.ndjson')}\nSELECT 2 AS x;`, format: undefined })).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('1 row') as string,
+    });
+    await sql({ typed: `.format csv\n${typed('b.json')}`, format: undefined });
+    const { code, err } = await sql({ typed: typed('c.xls'), format: undefined });
+    expect([code, err]).toEqual([
+      1,
+      `expected a file that ends with .csv, .json, .ndjson, .jsonl or .txt, or a format beside it, got ${own}/c.xls\n`,
+    ]);
+    expect(readFileSync(join(own, 'a.ndjson'), 'utf8')).toBe('{"x":1}\n');
+    expect(readFileSync(join(own, 'b.json'), 'utf8')).toBe('x\n1\n');
+    expect(readdirSync(own)).toEqual(['a.ndjson', 'b.json']);
+  });
+
   test('knows what it doesn’t know', async () => {
     const { err, code } = await sql({ typed: '.format xml\n.foo' });
     expect(err).toBe(

@@ -6,7 +6,7 @@ test("a file's ending says the format, and one of no format is refused", () => {
   expect(files.map(formatOfFile)).toEqual(['csv', 'json', 'ndjson', 'ndjson', 'table', 'table', 'table', 'table']);
   for (const file of ['x.parquet', 'x.xlsx', 'x.csv.gz']) {
     expect(() => formatOfFile(file)).toThrow(
-      /^expected --output to end with \.csv, \.json, \.ndjson, \.jsonl or \.txt, or /,
+      /^expected a file that ends with \.csv, \.json, \.ndjson, \.jsonl or \.txt, or /,
     );
   }
 });
