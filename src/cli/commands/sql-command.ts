@@ -1,5 +1,5 @@
 import { withCommandsIn } from '../../app/command-text.js';
-import { formats } from '../../core/text/formats.js';
+import { formatOfFile, formats } from '../../core/text/formats.js';
 import { readFormat, shared, type CommandDefinition } from '../options/command-definition.js';
 import { readLake } from '../options/command-settings.js';
 
@@ -27,6 +27,8 @@ export const sqlCommand: CommandDefinition = {
   run: async (given, { clock, signal, log }) => {
     const outputFile = given.text('output');
     const format = given.text('format') === undefined ? undefined : readFormat(given);
+    // A file of no known format ends the command before the lake is read.
+    if (format === undefined && outputFile !== undefined) formatOfFile(outputFile);
     const lake = await readLake(given);
     const [{ runSql }, { openLakeReader }, { historyPath }] = await Promise.all([
       import('../sql-shell/run-sql.js'),
