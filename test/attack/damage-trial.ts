@@ -231,9 +231,15 @@ function rowsOf(sources: readonly (readonly [table: string, source: string])[]):
     .concat(' ORDER BY t');
 }
 
-/** The window of a listing moves on as the lake is synced. */
+/** Columns that say where a row stood in its answer: the windows of a listing and of an open settlement move on with each sync. */
+const movingColumns: Readonly<Record<string, string>> = {
+  groups: 'window_start, window_end',
+  group_events: 'window_start, window_end, position',
+};
+
 function rowsIn(table: string, source: string): string {
-  return table === 'groups' ? `SELECT * EXCLUDE (window_start, window_end) FROM ${source}` : `FROM ${source}`;
+  const moving = movingColumns[table];
+  return moving === undefined ? `FROM ${source}` : `SELECT * EXCLUDE (${moving}) FROM ${source}`;
 }
 
 async function plainRows(root: string, tables: readonly string[], counted: readonly string[]): Promise<string> {
