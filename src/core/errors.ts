@@ -46,6 +46,8 @@ const codes = {
   OUTPUT: { exit: 1, retry: false },
   /** A query failed. */
   SQL: { exit: 1, retry: false },
+  /** The rows are committed, and what other engines read beside the logs could not be written. */
+  EXPORT: { exit: 1, retry: true },
   /** Some slices could not be read and are left open; all others are in the lake. */
   INCOMPLETE: { exit: 1, retry: true },
   /** The queue of a fleet can't be reached. */

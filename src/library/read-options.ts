@@ -13,6 +13,8 @@ interface SettingOptions extends AccountOptions {
   readonly api?: string | undefined;
   readonly journal?: string | undefined;
   readonly pipelineFolder?: string | undefined;
+  readonly retentionHours?: number | undefined;
+  readonly export?: readonly string[] | undefined;
 }
 
 /**
@@ -23,7 +25,13 @@ interface SettingOptions extends AccountOptions {
 export async function readOptions(options: SettingOptions): Promise<RunSettings> {
   const { pipelines = [], pipelineFolder, credentials } = options;
   const { lake, from, account, endpoint, api, rate, burst, journal, config } = options;
-  const given = { lake, from, account, endpoint, api, rate, burst, journal, config, pipelines: pipelineFolder };
+  const given = {
+    ...{ lake, from, account, endpoint, api, rate, burst, journal, config },
+    pipelines: pipelineFolder,
+    'retention-hours': options.retentionHours,
+    // An empty list is not what is set, but nothing.
+    export: options.export && (options.export.join(',') || 'none'),
+  };
   return readRunSettings({
     texts: Object.fromEntries(Object.entries(given).map(([name, value]) => [name, textOf(value)])),
     environment: process.env,

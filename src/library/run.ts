@@ -22,6 +22,10 @@ export interface RunOptions extends AccountOptions {
   readonly journal?: string | undefined;
   /** Folder with definitions of custom pipelines: `--pipelines` of the command line. */
   readonly pipelineFolder?: string | undefined;
+  /** How many hours files stay that the run replaces; default: as the lake has it. */
+  readonly retentionHours?: number | undefined;
+  /** What the run writes for other engines at its end; default: what is set. */
+  readonly export?: readonly 'iceberg'[] | undefined;
   /**
    * Stops the run as Ctrl-C does: what was committed stays, the next run goes on from there, and the promise is rejected with
    * STOPPED.
@@ -56,6 +60,8 @@ const runKinds: OptionKinds<RunOptions> = {
   acceptEmpty: 'flag',
   journal: 'text',
   pipelineFolder: 'text',
+  retentionHours: 'number',
+  export: 'texts',
   signal: 'signal',
 };
 const backfillKinds: OptionKinds<BackfillOptions> = { ...runKinds, from: 'instant', to: 'instant', refresh: 'flag' };

@@ -9,6 +9,7 @@ import { readInstant } from '../../core/numeric/instant.js';
 import { accountPattern, regionNames } from './account.js';
 import { Secret } from '../../engine/auth/secret.js';
 import { isTokenAddress, tokenAddress, isBaseAddress } from '../../engine/http/address.js';
+import { exportFormats } from '../export/export-formats.js';
 import { logFormats } from '../../observe/log/plain-log.js';
 import { object, text } from '../../core/text/schema-nodes.js';
 
@@ -147,6 +148,11 @@ const settings = object('an object of settings', {
     .min(0, retention)
     .max(mostRetentionHours, retention)
     .describe('How many hours files stay that runs have replaced; 0: they are deleted at once'),
+  export: z
+    .array(z.enum(exportFormats, { error: `one of ${exportFormats.join(', ')}` }), {
+      error: `a list of ${exportFormats.join(', ')}`,
+    })
+    .describe('What runs write for other engines at their end'),
   logFormat: z.enum(logFormats, { error: `one of ${logFormats.join(', ')}` }).describe('Format of the log'),
   metricsPort: number(port)
     .int(port)

@@ -3,6 +3,7 @@ import { apis, type Api } from '../../sources/finances/selling-partner/apis.js';
 import { variableOf, type Environment } from '../../core/environment.js';
 import { usageError } from '../../core/errors.js';
 import { lakeFolder } from '../../lake/store/open-store.js';
+import { exportFormats, type ExportFormat } from '../export/export-formats.js';
 import { logFormats, type LogFormat } from '../../observe/log/plain-log.js';
 import { limits } from '../../sources/finances/api-v0/operations.js';
 import { defaultLookBack } from '../sync/look-back.js';
@@ -32,6 +33,8 @@ export interface Settings {
   readonly lookBack: readonly LookBack[];
   /** How many hours files stay that runs have replaced; undefined: as the lake has it. */
   readonly retentionHours: number | undefined;
+  /** What runs write for other engines at their end. */
+  readonly export: readonly ExportFormat[];
 }
 
 /** Log and metrics of a run. */
@@ -107,6 +110,7 @@ export function resolveSettings(
     api: given('api', readApi) ?? settings.api,
     lookBack: settings.lookBack ?? defaultLookBack,
     retentionHours: given('retention-hours', retention) ?? settings.retentionHours,
+    export: given('export', readExports) ?? settings.export ?? [],
   };
 }
 
@@ -155,6 +159,16 @@ function retention(name: string, text: string): number {
   const hours = whole(name, text, 0);
   if (hours <= mostRetentionHours) return hours;
   throw usageError(`expected ${name} to be a number of hours from 0 to ${mostRetentionHours}, got ${hours}`);
+}
+
+/** Formats with commas between them; `none` for none, whatever the file says. */
+function readExports(name: string, text: string): readonly ExportFormat[] {
+  if (text === 'none') return [];
+  return text.split(',').map((part) => {
+    const format = exportFormats.find((known) => known === part.trim());
+    if (format !== undefined) return format;
+    throw usageError(`expected ${name} to be none or some of ${exportFormats.join(',')}, got ${JSON.stringify(text)}`);
+  });
 }
 
 function readApi(name: string, text: string): Api {

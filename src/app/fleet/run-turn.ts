@@ -265,6 +265,7 @@ const faults: Readonly<Record<ErrorCode, Fault>> = {
   ENCODER: 'transient',
   OUTPUT: 'permanent',
   SQL: 'transient',
+  EXPORT: 'transient',
   INCOMPLETE: 'transient',
   QUEUE_UNREACHABLE: 'transient',
   QUEUE_UNFIT: 'permanent',

@@ -1,5 +1,7 @@
 import { plainLog } from '../../observe/log/plain-log.js';
+import type { Emit } from '../../core/events/run-event.js';
 import { emitDamagedCheckpoints, type CommandContext } from '../context.js';
+import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { printable } from '../../core/printable.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
@@ -27,7 +29,7 @@ import { removeAged } from './retention.js';
 import { readAccountName } from '../configuration/account.js';
 import { eraseState, type StateLocation } from '../load/state-folder.js';
 
-export interface ForgetOptions extends StateLocation {
+export interface ForgetOptions extends StateLocation, Pick<ExportOptions, 'export'> {
   readonly account: string;
   /** ISO 8601 date or instant: only what lies before it goes. Undefined: everything. */
   readonly before: string | undefined;
@@ -38,6 +40,8 @@ export interface ForgetOptions extends StateLocation {
 export interface ForgetContext extends CommandContext {
   /** Asks the user; undefined where nobody can be asked, as standard input is no terminal: then it takes `yes`. */
   readonly confirm: ((question: string) => Promise<boolean>) | undefined;
+  /** Left out: `log` gets a line for each event. */
+  readonly emit?: Emit;
 }
 
 /**
@@ -64,11 +68,12 @@ export async function forget(options: ForgetOptions, context: ForgetContext): Pr
 export async function forgetIn(
   lake: Lake,
   before: number | undefined,
-  { lake: address, journal, account, yes }: Omit<ForgetOptions, 'before'>,
-  { clock, signal, print, printJson, log, confirm }: ForgetContext,
+  options: Omit<ForgetOptions, 'before'>,
+  { clock, signal, print, printJson, log, confirm, emit = plainLog(log) }: ForgetContext,
 ): Promise<void> {
   const { store } = lake;
-  emitDamagedCheckpoints(lake.tables, plainLog(log));
+  const { lake: address, journal, account, yes } = options;
+  emitDamagedCheckpoints(lake.tables, emit);
   await checkHeld(lake, account);
   // A lake may hold what this program would never write, and the name becomes a folder's.
   readAccountName(account);
@@ -105,8 +110,11 @@ export async function forgetIn(
       leftovers: { files: left.length + partial, bytes: left.reduce((sum, { size }) => sum + size, 0) },
     };
     await store.remove(forgetNotePath(account));
+    const unexported = await exportAfterRun(lake, options, { clock, signal, emit });
     print(forgottenText(forgotten));
-    printJson({ status: 'done', ...forgotten, before: before === undefined ? null : isoInstant(before) });
+    const status = unexported === undefined ? 'done' : 'failed';
+    printJson({ status, ...forgotten, before: before === undefined ? null : isoInstant(before) });
+    if (unexported !== undefined) throw unexported;
   } finally {
     await lease.release();
   }

@@ -1,4 +1,5 @@
 import { emitDamagedCheckpoints, type RunContext } from '../context.js';
+import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { importedPipelines, importInputs } from './import-inputs.js';
@@ -15,8 +16,7 @@ import { vacuumLake } from '../../lake/upkeep/vacuum.js';
 import { refuseMixing } from '../configuration/account.js';
 import { type RunReport, noteRun } from '../load/run-summary.js';
 
-export interface ImportPagesOptions {
-  readonly lake: string;
+export interface ImportPagesOptions extends ExportOptions {
   readonly account: string;
   /** Names; `-` for standard input. */
   readonly files: readonly string[];
@@ -73,6 +73,8 @@ export async function importPages(options: ImportPagesOptions, context: RunConte
     } catch (error) {
       failure = error;
     }
+    const unexported = await exportAfterRun(lake, options, context);
+    failure ??= unexported;
     await report(options, context, { store, summaries, failure, began });
     if (failure !== undefined) throw failure instanceof Error ? failure : new Error('stopped');
   } finally {

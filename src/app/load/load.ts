@@ -2,6 +2,7 @@ import { emitDamagedCheckpoints, emitOtherRuns, type RunContext } from '../conte
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
+import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { noUpstream, type FinancesPipeline, type FinancesUpstream } from '../../sources/finances/connect-finances.js';
 import { verdictOn } from '../../sources/finances/selling-partner/refusals.js';
@@ -31,7 +32,7 @@ import type { ChosenJob, JobOptions } from './chosen-job.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
 /** What `backfill` and `sync` have in common. */
-export interface LoadOptions extends UpstreamOptions, JobOptions {
+export interface LoadOptions extends UpstreamOptions, JobOptions, Pick<ExportOptions, 'export'> {
   /** Takes it that what held rows is empty now. */
   readonly acceptEmpty?: boolean;
   /** How many hours files stay that the run replaces; undefined: as the lake has it. */
@@ -156,8 +157,9 @@ export async function load(
         await vacuumLake(lake, lease, { clock, emit, account });
         lease.cleared();
       }
+      const unexported = await exportAfterRun(lake, options, context);
       const findings = revisions?.findings ?? { changes: [], emptied: [], uncompared: [] };
-      const failure = broken ?? emptyFailure(findings) ?? judge?.(lake);
+      const failure = broken ?? emptyFailure(findings) ?? unexported ?? judge?.(lake);
       const seconds = (clock.now() - began) / 1000;
       const report: RunReport = { account, range, lake: options.lake, seconds, summaries, failure };
       const note = { command, startedAt: began, endedAt: clock.now(), endpoint: options.endpoint, asked };

@@ -1,4 +1,6 @@
 import { emitDamagedCheckpoints, emitOtherRuns, type RunContext } from '../context.js';
+import type { LedgerlakeError } from '../../core/errors.js';
+import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
 import { printable } from '../../core/printable.js';
 import { formatBytes, formatCount } from '../../core/text/amounts.js';
 import { grid } from '../../core/text/width.js';
@@ -15,8 +17,7 @@ import { customPipelinesOf, familiesOf, type Family, type Tabled } from '../../c
 import type { Limits } from '../../lake/files/workspace.js';
 
 /** What `compact` and `rebuild` are asked for. */
-export interface MaintenanceOptions {
-  readonly lake: string;
+export interface MaintenanceOptions extends ExportOptions {
   /** Names; empty for all. */
   readonly pipelines: readonly string[];
   /** Undefined: every account of the lake. */
@@ -80,9 +81,10 @@ interface MaintenanceCommand {
  */
 export async function maintain(
   options: MaintenanceOptions,
-  { clock, print, printJson, emit, signal }: RunContext,
+  context: RunContext,
   { command, pipelines, limits, title, nothing, slices, run }: MaintenanceCommand,
 ): Promise<void> {
+  const { clock, print, printJson, emit, signal } = context;
   const { account } = options;
   const lake = await (options.store === undefined
     ? existingLake(options.lake, tables, clock)
@@ -129,11 +131,17 @@ export async function maintain(
     emitOtherRuns(lease, account, emit);
     for (const table of lake.tables) await table.dropWrongCheckpoints();
     await lake.setRetention(options.retentionHours);
-    // What a dead run left half-done is in the way of what it was about to replace.
-    await vacuumLake(lake, lease, { clock, emit });
-    await run({ lake, families, clock, signal, emit, account, limits: options.limits ?? limits, begin });
-    await vacuumLake(lake, lease, { clock, emit });
-    lease.cleared();
+    let unexported: LedgerlakeError | undefined;
+    try {
+      // What a dead run left half-done is in the way of what it was about to replace.
+      await vacuumLake(lake, lease, { clock, emit });
+      await run({ lake, families, clock, signal, emit, account, limits: options.limits ?? limits, begin });
+      await vacuumLake(lake, lease, { clock, emit });
+      lease.cleared();
+    } finally {
+      unexported = await exportAfterRun(lake, options, context);
+    }
+    if (unexported !== undefined) throw unexported;
   } catch (error) {
     end('failed');
     throw error;

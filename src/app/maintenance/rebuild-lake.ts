@@ -6,12 +6,16 @@ import { millionths } from '../../core/numeric/decimal.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import type { Derivation } from '../../engine/run/derivation.js';
-import { refuseWithoutFolder } from '../../lake/existing-lake.js';
+import { existingLake, refuseWithoutFolder } from '../../lake/existing-lake.js';
+import { Lake } from '../../lake/lake.js';
 import { openStore } from '../../lake/store/open-store.js';
+import { acquireLease } from '../../lake/upkeep/leases.js';
+import { tables } from '../../sources/finances/lake-tables.js';
 import type { CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { pipelineNamed, pipelines } from '../../../pipelines/all-pipelines.js';
 import { commandIn, type CommandPlace } from '../command-text.js';
 import type { RunContext } from '../context.js';
+import { exportAfterRun } from '../export/export-after-run.js';
 import { rereadCommand, type MendedLake } from '../reread-command.js';
 import { readLastRun } from '../../lake/upkeep/last-run.js';
 import { loadKeysText } from '../../lake/files/load-key-rows.js';
@@ -71,8 +75,26 @@ export async function rebuild(options: RebuildOptions, context: RunContext): Pro
   };
   // Where every log can be read, a run that was killed may have left entries to derive.
   if (logs.tables.length === 0) await rebuildEntries(options, { ...context, printJson });
-  else if (logs.pipelines.length === 0) printJson({ status: 'done', lake: options.lake, pipelines: {} });
-  else await rebuildEntries({ ...options, pipelines: logs.pipelines }, { ...context, printJson });
+  else if (logs.pipelines.length === 0) {
+    const unexported = await exportAgain(options, context);
+    printJson({ status: unexported === undefined ? 'done' : 'failed', lake: options.lake, pipelines: {} });
+    if (unexported !== undefined) throw unexported;
+  } else await rebuildEntries({ ...options, pipelines: logs.pipelines }, { ...context, printJson });
+}
+
+/** Where no entries are to be derived, and so no lake is open, it is opened for the export. */
+async function exportAgain(options: RebuildOptions, context: RunContext): Promise<LedgerlakeError | undefined> {
+  const { export: formats = [], lake: location, store } = options;
+  if (formats.length === 0) return undefined;
+  const lake = await (store === undefined
+    ? existingLake(location, tables, context.clock)
+    : Lake.open(store, tables, context.clock));
+  const lease = await acquireLease(lake.store, context.clock, { command: 'rebuild', pipelines: [] });
+  try {
+    return await exportAfterRun(lake, options, context);
+  } finally {
+    await lease.release();
+  }
 }
 
 async function rebuildEntries(options: RebuildOptions, context: RunContext): Promise<void> {

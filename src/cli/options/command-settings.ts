@@ -55,18 +55,26 @@ export async function readLake(given: Given): Promise<string> {
   return (await readStatePlace(given)).lake;
 }
 
-/** The same, and how long files stay that the command replaces. */
-export async function readKeptLake(given: Given): Promise<Pick<Settings, 'lake' | 'retentionHours'>> {
+type KeptLake = 'lake' | 'retentionHours' | 'export';
+
+function keptLake({ lake, retentionHours, export: formats }: Settings): Pick<Settings, KeptLake> {
+  return { lake, retentionHours, export: formats };
+}
+
+/** The same, how long files stay that the command replaces, and what it exports. */
+export async function readKeptLake(given: Given): Promise<Pick<Settings, KeptLake>> {
   const { configuredSettings } = await import('../../app/configuration/settings.js');
-  const { lake, retentionHours } = (await configuredSettings(givenSettings(given))).settings;
-  return { lake, retentionHours };
+  return keptLake((await configuredSettings(givenSettings(given))).settings);
 }
 
 /** The same, where runs have left pages, and how far they stay behind the present. */
-export async function readStatePlace(given: Given): Promise<Pick<Settings, 'lake' | 'journal' | 'marginMinutes'>> {
+export async function readStatePlace(
+  given: Given,
+): Promise<Pick<Settings, 'lake' | 'journal' | 'marginMinutes' | 'export'>> {
   const { configuredSettings } = await import('../../app/configuration/settings.js');
-  const { lake, journal, marginMinutes } = (await configuredSettings(givenSettings(given))).settings;
-  return { lake, journal, marginMinutes };
+  const { settings } = await configuredSettings(givenSettings(given));
+  const { lake, journal, marginMinutes, export: formats } = settings;
+  return { lake, journal, marginMinutes, export: formats };
 }
 
 /** The accounts whose upstream the configuration names. */
@@ -81,7 +89,7 @@ export async function readConfigured(given: Given): Promise<string[]> {
 /** The lake that saved pages are imported into, and whose events they hold: the made-up seller's where no account is named. */
 export async function readImportSettings(
   given: Given,
-): Promise<Pick<Settings, 'lake' | 'retentionHours'> & { readonly account: string }> {
+): Promise<Pick<Settings, KeptLake> & { readonly account: string }> {
   const [{ configuredSettings }, { accountName }, { readAccountName, demoAccount }] = await Promise.all([
     import('../../app/configuration/settings.js'),
     import('../../app/configuration/resolve-account.js'),
@@ -89,8 +97,7 @@ export async function readImportSettings(
   ]);
   const { configuration, settings } = await configuredSettings(givenSettings(given));
   const account = accountName(configuration, process.env, { account: given.text('account') }) ?? demoAccount;
-  const { lake, retentionHours } = settings;
-  return { lake, retentionHours, account: readAccountName(account) };
+  return { ...keptLake(settings), account: readAccountName(account) };
 }
 
 /** The custom pipelines of `--pipelines`, or of the settings; none where neither names a folder. */

@@ -53,6 +53,8 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'orphan-deleted': 'debug',
   'orphans-deleted': 'info',
   'orphans-set-aside': 'warn',
+  'lake-exported': 'info',
+  'export-failed': 'warn',
   'inputs-planned': 'debug',
   'input-read': 'debug',
   'input-ended': 'info',
@@ -276,6 +278,18 @@ interface RunEvents {
     /** Within the lake. */
     readonly folder: string;
   };
+  /** What other engines read beside the logs is that of the tables as they are. */
+  'lake-exported': {
+    /** `iceberg`. */
+    readonly format: string;
+    readonly tables: number;
+    /** Of these, those of which something was written. */
+    readonly changed: number;
+    /** Bytes written. */
+    readonly bytes: number;
+  };
+  /** It could not be written; what the run committed stays. */
+  'export-failed': { readonly format: string; readonly reason: string };
   /** A file whose entries a rebuild can't derive. */
   'file-unread': {
     /** Within the lake. */

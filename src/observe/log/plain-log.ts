@@ -141,6 +141,11 @@ const lines: Handlers<string | undefined> = {
     `${table}: deleted ${formatCount(files, 'file')} that no commit references, left by a run that did not finish`,
   'orphans-set-aside': ({ table, files, folder }) =>
     `${table}: moved ${formatCount(files, 'file')} that no commit references to ${folder}, as _versions.json was missing or damaged`,
+  'lake-exported': ({ format, tables, changed, bytes }) =>
+    changed === 0
+      ? undefined
+      : `exported ${format}: ${formatCount(changed, 'table')} of ${formatCount(tables)}, ${formatBytes(bytes)}`,
+  'export-failed': ({ format, reason }) => `the export of ${format} failed, the rows are committed: ${reason}`,
   'file-unread': ({ file, slice, reason, mend }) =>
     `not derived: ${file} (${slice}): ${reason}; ${mend === null ? 'restore it from a copy' : `read it again: ${mend}`}`,
   'line-left-out': ({ reason }) => `left out: ${reason}`,

@@ -14,6 +14,7 @@ test('defaults', () => {
     marginMinutes: 5,
     tokenLifeMinutes: 3,
     journal: undefined,
+    export: [],
     lookBack: [
       { days: 2, everyDays: 0 },
       { days: 14, everyDays: 7 },
@@ -34,6 +35,7 @@ test('the command line goes before the environment, that before the file, that b
     api: '2024-06-19' as const,
     lookBack: [],
     retentionHours: 24,
+    export: ['iceberg' as const],
   };
   const config = { ...none, file: 'c.json', settings: file };
   const environment = {
@@ -46,6 +48,7 @@ test('the command line goes before the environment, that before the file, that b
     LEDGERLAKE_JOURNAL: 'ej',
     LEDGERLAKE_API: 'both',
     LEDGERLAKE_RETENTION_HOURS: '0',
+    LEDGERLAKE_EXPORT: 'none',
   };
   const given = { lake: 'g', from: '2021-01-01', rate: '1', burst: '1', journal: 'gj', api: 'v0' };
   expect(resolveSettings({}, {}, config)).toEqual({ ...file, lake: '/srv/lakes/f', journal: '/srv/lakes/j' });
@@ -60,6 +63,7 @@ test('the command line goes before the environment, that before the file, that b
     api: 'both',
     lookBack: [],
     retentionHours: 0,
+    export: [],
   });
   expect(resolveSettings(given, environment, config)).toMatchObject({ ...given, rate: 1, burst: 1 });
   const empty = Object.fromEntries(Object.keys(environment).map((name) => [name, '']));
@@ -80,6 +84,11 @@ test.each([
   ],
   ['LEDGERLAKE_TOKEN_LIFE_MINUTES', '-3', /expected LEDGERLAKE_TOKEN_LIFE_MINUTES/],
   ['LEDGERLAKE_RETENTION_HOURS', '1.5', /expected LEDGERLAKE_RETENTION_HOURS to be a whole number from 0/],
+  [
+    'LEDGERLAKE_EXPORT',
+    'iceberg,hudi',
+    /expected LEDGERLAKE_EXPORT to be none or some of iceberg.*, got "iceberg,hudi"/,
+  ],
   ['LEDGERLAKE_RETENTION_HOURS', '8761', /expected LEDGERLAKE_RETENTION_HOURS to be a number of hours from 0 to 8760/],
 ])('%s=%s is refused', (name, text, message) => {
   expect(() => resolveSettings({}, { [name]: text }, none)).toThrow(message);

@@ -1,0 +1,8 @@
+/** What `ledgerlake export` writes, and runs at their end where `export` says so. */
+export const exportFormats = ['iceberg'] as const;
+export type ExportFormat = (typeof exportFormats)[number];
+
+/** What each is called in lines for people. */
+export const exportTitles: Readonly<Record<ExportFormat, string>> = {
+  iceberg: 'Iceberg metadata',
+};

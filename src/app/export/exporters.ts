@@ -1,0 +1,24 @@
+import type { Clock } from '../../core/clock.js';
+import type { Lake } from '../../lake/lake.js';
+import type { ExportFormat } from './export-formats.js';
+
+/** What an export came to. */
+export interface Exported {
+  /** Tables with a log. */
+  readonly tables: number;
+  /** Of these, those of which something was written. */
+  readonly changed: number;
+  /** Bytes written. */
+  readonly bytes: number;
+}
+
+export type Exporter = (lake: Lake, clock: Clock) => Promise<Exported>;
+
+const exporters: Readonly<Record<ExportFormat, () => Promise<Exporter>>> = {
+  iceberg: async () => (await import('../../lake/iceberg/export-lake.js')).exportIceberg,
+};
+
+/** Loads what writes a format; a run that exports nothing does without. */
+export function exporterOf(format: ExportFormat): Promise<Exporter> {
+  return exporters[format]();
+}
