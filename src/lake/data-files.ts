@@ -8,3 +8,6 @@ const ownFile = /^[^/]+\/account=[^/]+\/month=[^/]+\/[^/]+-[0-9a-f]{16}(?:-\d+)?
 export function isDataFile(path: string): boolean {
   return ownFile.test(path);
 }
+
+/** Folder of a table with the symlink manifests of its partitions: Delta's own name for it. */
+export const symlinkFolder = '_symlink_format_manifest';

@@ -25,7 +25,7 @@ export interface RunOptions extends AccountOptions {
   /** How many hours files stay that the run replaces; default: as the lake has it. */
   readonly retentionHours?: number | undefined;
   /** What the run writes for other engines at its end; default: what is set. */
-  readonly export?: readonly 'iceberg'[] | undefined;
+  readonly export?: readonly ('iceberg' | 'symlinks')[] | undefined;
   /**
    * Stops the run as Ctrl-C does: what was committed stays, the next run goes on from there, and the promise is rejected with
    * STOPPED.

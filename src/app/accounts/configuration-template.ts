@@ -167,7 +167,7 @@ ${schema === undefined ? '' : `  "$schema": ${JSON.stringify(schema)},\n`}
     // "lookBack": [{ "days": 2, "everyDays": 0 }, { "days": 14, "everyDays": 7 }, { "days": 35, "everyDays": 30 }],
     // How many hours files stay that runs have replaced, for engines that read older versions (docs/engines.md).
     // "retentionHours": 0,
-    // What runs write for other engines at their end: ["iceberg"] (docs/engines.md).
+    // What runs write for other engines at their end: "iceberg", "symlinks" (docs/engines.md).
     // "export": [],
     // Where the Delta tables are: a folder, seen from this file, or s3://BUCKET/PREFIX. Not that of the made-up seller (data/lake).
     "lake": ${JSON.stringify(`data/${account}`)}

@@ -3,9 +3,29 @@ import { printable } from '../../core/printable.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { existingLake } from '../../lake/existing-lake.js';
 import { acquireLease } from '../../lake/upkeep/leases.js';
+import { usageError } from '../../core/errors.js';
 import type { RunContext } from '../context.js';
 import { exportTitles, type ExportFormat } from './export-formats.js';
 import { exporterOf } from './exporters.js';
+
+/**
+ * `ledgerlake export symlinks --ddl`: prints the statements that have Redshift Spectrum read the manifests.
+ *
+ * @throws LedgerlakeError USAGE where there is no lake, or where it lies on a disk, which Redshift can't read
+ */
+export async function printRedshiftTables(
+  { lake: location }: { readonly lake: string },
+  { clock, print }: Pick<RunContext, 'clock' | 'print'>,
+): Promise<void> {
+  const lake = await existingLake(location, tables, clock);
+  if (lake.store.localPath('') !== undefined) {
+    throw usageError(
+      `expected --lake s3://BUCKET/PREFIX with --ddl, as Redshift reads nothing else, got ${printable(location)}`,
+    );
+  }
+  const { redshiftStatements } = await import('../../lake/symlinks/redshift-tables.js');
+  print(redshiftStatements(lake, 'ledgerlake').join('\n\n'));
+}
 
 /**
  * `ledgerlake export FORMAT`: writes what other engines read, over the same data files, and prints how much.

@@ -16,6 +16,7 @@ export type Exporter = (lake: Lake, clock: Clock) => Promise<Exported>;
 
 const exporters: Readonly<Record<ExportFormat, () => Promise<Exporter>>> = {
   iceberg: async () => (await import('../../lake/iceberg/export-lake.js')).exportIceberg,
+  symlinks: async () => (await import('../../lake/symlinks/export-symlinks.js')).exportSymlinks,
 };
 
 /** Loads what writes a format; a run that exports nothing does without. */

@@ -6,13 +6,23 @@ import { readLake } from '../options/command-settings.js';
 export const exportCommand: CommandDefinition = {
   name: 'export',
   positional: { name: 'FORMAT', many: true, about: exportFormats.join(' or '), choices: exportFormats },
-  about: 'Write Iceberg metadata of the tables',
+  about: 'Write Iceberg metadata or symlink manifests of the tables',
   more:
-    'Writes metadata of Apache Iceberg (version 2) of every table to LAKE/_iceberg/TABLE, over the same data files: nothing\n' +
-    'is copied. A table that has not changed since the last export is left alone. The setting `export` has each run do it at\n' +
+    'iceberg writes metadata of Apache Iceberg (version 2) of every table to LAKE/_iceberg/TABLE; symlinks writes a manifest\n' +
+    'of each partition to LAKE/TABLE/_symlink_format_manifest, as Redshift Spectrum, Hive and Presto read them. Both name the\n' +
+    'same data files: nothing is copied, and what has not changed is left alone. The setting `export` has each run do it at\n' +
     'its end. A lake without a retention deletes replaced files at once.',
-  options: { ...shared('lake', 'config', 'json') },
-  examples: [['export iceberg', 'for engines that read Iceberg']],
+  options: {
+    ...shared('lake', 'config', 'json'),
+    ddl: {
+      type: 'flag',
+      about: 'With symlinks: print statements that create the tables in Redshift, and write nothing',
+    },
+  },
+  examples: [
+    ['export iceberg', 'for engines that read Iceberg'],
+    ['export symlinks --lake s3://my-bucket/lake --ddl', 'external tables of Redshift Spectrum'],
+  ],
   run: async (given, context) => {
     const [named, ...others] = given.all('FORMAT');
     const format = exportFormats.find((known) => known === named);
@@ -20,7 +30,12 @@ export const exportCommand: CommandDefinition = {
       const got = JSON.stringify(given.all('FORMAT').join(' '));
       throw usageError(`expected \`export ${exportFormats.join('` or `export ')}\`, got ${got}`);
     }
-    const { exportCommand: run } = await import('../../app/export/export-command.js');
+    if (given.flag('ddl') && format !== 'symlinks') throw usageError('expected --ddl with `export symlinks` only');
+    const { exportCommand: run, printRedshiftTables } = await import('../../app/export/export-command.js');
+    if (given.flag('ddl')) {
+      await printRedshiftTables({ lake: await readLake(given) }, context);
+      return 0;
+    }
     await run({ lake: await readLake(given), format }, context);
     return 0;
   },

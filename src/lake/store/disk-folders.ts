@@ -21,7 +21,10 @@ export async function removeEmptyPartitions(root: string): Promise<void> {
   for (const table of await foldersIn(root)) {
     if (table.startsWith('_')) continue;
     for (const name of await foldersIn(join(root, table))) {
-      if (partition.test(name)) await removeEmpty(join(root, table, name));
+      const folder = join(root, table, name);
+      if (partition.test(name)) await removeEmpty(folder);
+      // Manifests have the same partitions below a folder of theirs.
+      else for (const own of await foldersIn(folder)) if (partition.test(own)) await removeEmpty(join(folder, own));
     }
   }
 }

@@ -5,7 +5,7 @@ import type { DeltaTable } from '../delta/delta-table.js';
 import { deleteOrphans, isReferenced, orphansOf, restoreSwapped, takenOut } from '../transaction/references.js';
 import { tombstone, isDerivedFile, mainOf } from '../delta/file-tags.js';
 import type { Lake } from '../lake.js';
-import { isDataFile } from '../data-files.js';
+import { isDataFile, symlinkFolder } from '../data-files.js';
 import { logMissing } from '../newest-versions.js';
 import { otherLeases, type RunLease, type Lease } from './leases.js';
 import type { StoredFile, Store } from '../store/store.js';
@@ -228,7 +228,10 @@ export async function orphanFiles(lake: Lake, account: string): Promise<StoredFi
   const left: StoredFile[] = [];
   for (const table of lake.tables) {
     for await (const file of lake.store.list(table.schema.name)) {
-      const isOf = file.path.startsWith(`${table.schema.name}/account=${account}/`);
+      const manifests = `${table.schema.name}/${symlinkFolder}`;
+      const folders = [`${table.schema.name}/account=${account}/`, `${manifests}/account=${account}/`];
+      // The note beside the manifests names every account, and is written anew by the next export.
+      const isOf = folders.some((folder) => file.path.startsWith(folder)) || file.path === `${manifests}/_state.json`;
       if (table.fileAt(file.path) !== undefined) continue;
       const isLeft = isDataFile(file.path) && !table.isRetained(file.path.slice(table.schema.name.length + 1));
       if (isOf || isLeft) left.push(file);

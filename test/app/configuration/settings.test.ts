@@ -87,7 +87,7 @@ test.each([
   [
     'LEDGERLAKE_EXPORT',
     'iceberg,hudi',
-    /expected LEDGERLAKE_EXPORT to be none or some of iceberg.*, got "iceberg,hudi"/,
+    /expected LEDGERLAKE_EXPORT to be none or some of iceberg,symlinks, got "iceberg,hudi"/,
   ],
   ['LEDGERLAKE_RETENTION_HOURS', '8761', /expected LEDGERLAKE_RETENTION_HOURS to be a number of hours from 0 to 8760/],
 ])('%s=%s is refused', (name, text, message) => {

@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { DeltaTable } from '../delta/delta-table.js';
+import type { Lake } from '../lake.js';
+import { parseNote, type Store, type StoredFile } from '../store/store.js';
+import { symlinkFolder } from '../data-files.js';
+
+/**
+ * Writes the symlink manifests of every table, as Delta's `symlink_format_manifest`: `TABLE/_symlink_format_manifest/` has
+ * a file `manifest` for each partition, with the absolute addresses of the data files that count, one a line. Each is
+ * written whole or not at all; one whose files are the same is left alone, and those of partitions that are gone are removed.
+ *
+ * @throws LedgerlakeError as the store and the log do; called again it goes on from there
+ */
+export async function exportSymlinks(
+  lake: Lake,
+): Promise<{ readonly tables: number; readonly changed: number; readonly bytes: number }> {
+  const result = { tables: 0, changed: 0, bytes: 0 };
+  for (const table of lake.tables) {
+    if (table.snapshot.version < 0) continue;
+    result.tables++;
+    const bytes = await exportTable(lake, table);
+    if (bytes === undefined) continue;
+    result.changed++;
+    result.bytes += bytes;
+  }
+  return result;
+}
+
+/** What the manifests were when they were written, so that the next export reads none of them. */
+const noteSchema = z.record(z.string(), z.object({ sha256: z.string(), size: z.number(), modifiedAt: z.number() }));
+type Note = z.infer<typeof noteSchema>;
+
+/** Bytes written; undefined where everything was as it should be. */
+async function exportTable(lake: Lake, table: DeltaTable): Promise<number | undefined> {
+  const { store } = lake;
+  const folder = `${table.schema.name}/${symlinkFolder}`;
+  const notePath = `${folder}/_state.json`;
+  const noted: Note = parseNote(await store.read(notePath), (value) => noteSchema.parse(value)) ?? {};
+  /** What this export has written, by path. */
+  const written = new Map<string, string>();
+  let bytes: number | undefined;
+  // Until nothing is left to do: a run may commit, and another export may write, what this one has just read.
+  for (;;) {
+    await lake.refresh();
+    const wanted = manifestsOf(lake, table, folder);
+    const stored = new Map<string, StoredFile>();
+    for await (const file of store.list(folder)) if (file.path !== notePath) stored.set(file.path, file);
+    const gone = [...stored.keys()].filter((path) => !wanted.has(path));
+    const stale = [...wanted].filter(([path, text]) => {
+      const [file, note, sha256] = [stored.get(path), noted[path], hashOf(text)];
+      if (file === undefined) return true;
+      if (written.get(path) === sha256) return file.size !== Buffer.byteLength(text);
+      return note?.sha256 !== sha256 || note.size !== file.size || note.modifiedAt !== file.modifiedAt;
+    });
+    if (gone.length === 0 && stale.length === 0) {
+      if (bytes !== undefined) await writeNote(store, notePath, wanted, stored);
+      return bytes;
+    }
+    bytes ??= 0;
+    for (const [path, text] of stale) {
+      await store.write(path, Buffer.from(text));
+      written.set(path, hashOf(text));
+      bytes += Buffer.byteLength(text);
+    }
+    for (const path of gone) await store.remove(path);
+  }
+}
+
+async function writeNote(
+  store: Store,
+  path: string,
+  wanted: ReadonlyMap<string, string>,
+  stored: ReadonlyMap<string, StoredFile>,
+): Promise<void> {
+  const note: Note = {};
+  for (const [manifest, text] of wanted) {
+    const { size = 0, modifiedAt = 0 } = stored.get(manifest) ?? {};
+    note[manifest] = { sha256: hashOf(text), size, modifiedAt };
+  }
+  await store.write(path, Buffer.from(JSON.stringify(note)));
+}
+
+/** The text of each partition's manifest, by its path within the lake. */
+function manifestsOf(lake: Lake, table: DeltaTable, folder: string): ReadonlyMap<string, string> {
+  const addresses = new Map<string, string[]>();
+  for (const { table: of, add } of lake.committedAdds()) {
+    if (of !== table) continue;
+    const path = table.pathOf(add);
+    const partition = path.slice(table.schema.name.length + 1, path.lastIndexOf('/'));
+    const manifest = `${folder}/${partition}/manifest`;
+    const address = lake.store.address(path);
+    const absolute = lake.store.localPath(path) === undefined ? address : `file://${address}`;
+    const own = addresses.get(manifest);
+    if (own === undefined) addresses.set(manifest, [absolute]);
+    else own.push(absolute);
+  }
+  return new Map(
+    [...addresses].map(([path, lines]) => [
+      path,
+      lines
+        .toSorted()
+        .map((line) => `${line}\n`)
+        .join(''),
+    ]),
+  );
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

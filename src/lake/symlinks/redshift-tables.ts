@@ -1,0 +1,64 @@
+import type { DeltaTable } from '../delta/delta-table.js';
+import type { Lake } from '../lake.js';
+import { symlinkFolder } from '../data-files.js';
+
+/** Delta's type names that Redshift calls otherwise. It takes no text that is longer than 65,535 bytes. */
+const types: Readonly<Record<string, string>> = {
+  string: 'varchar(65535)',
+  long: 'bigint',
+  double: 'double precision',
+};
+
+const partitionTypes = { account: 'varchar(64)', month: 'varchar(7)' } as const;
+
+/**
+ * Statements that have Redshift Spectrum (and with its types Hive and Presto) read a lake's symlink manifests: a table for each of the lake's, and its
+ * partitions as they are.
+ */
+export function redshiftStatements(lake: Lake, schema: string): string[] {
+  return lake.tables.flatMap((table) =>
+    table.metaData === undefined
+      ? []
+      : [tableStatement(lake, table, schema), ...partitionStatements(lake, table, schema)],
+  );
+}
+
+function tableStatement(lake: Lake, table: DeltaTable, schema: string): string {
+  const { fields } = JSON.parse(table.metaData?.schemaString ?? '{"fields":[]}') as {
+    readonly fields: readonly { readonly name: string; readonly type: string }[];
+  };
+  const columns = fields
+    .filter(({ name }) => !Object.hasOwn(partitionTypes, name))
+    .map(({ name, type }) => `  "${name}" ${types[type] ?? type}`);
+  const partitions = Object.entries(partitionTypes).map(([name, type]) => `"${name}" ${type}`);
+  return [
+    `CREATE EXTERNAL TABLE ${schema}.${table.schema.name} (`,
+    columns.join(',\n'),
+    ')',
+    `PARTITIONED BY (${partitions.join(', ')})`,
+    "ROW FORMAT SERDE 'org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe'",
+    "STORED AS INPUTFORMAT 'org.apache.hadoop.hive.ql.io.SymlinkTextInputFormat'",
+    "OUTPUTFORMAT 'org.apache.hadoop.hive.ql.io.HiveIgnoreKeyTextOutputFormat'",
+    `LOCATION '${manifestFolder(lake, table)}';`,
+  ].join('\n');
+}
+
+function partitionStatements(lake: Lake, table: DeltaTable, schema: string): string[] {
+  const partitions = new Map<string, Readonly<Record<string, string | null>>>();
+  for (const { table: of, add } of lake.committedAdds()) {
+    if (of === table) partitions.set(add.path.slice(0, add.path.lastIndexOf('/')), add.partitionValues);
+  }
+  return [...partitions]
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([folder, values]) => {
+      const partition = Object.keys(partitionTypes).map((name) => `${name}='${values[name] ?? ''}'`);
+      return (
+        `ALTER TABLE ${schema}.${table.schema.name} ADD IF NOT EXISTS PARTITION (${partition.join(', ')}) ` +
+        `LOCATION '${manifestFolder(lake, table)}/${folder}/';`
+      );
+    });
+}
+
+function manifestFolder(lake: Lake, table: DeltaTable): string {
+  return lake.store.address(`${table.schema.name}/${symlinkFolder}`);
+}
