@@ -10,12 +10,14 @@ import {
   printResult,
   type CommandDefinition,
 } from './options/command-definition.js';
-import { failureOf, fallbackListener, openListener, type Listener } from './listener.js';
+import { accountPlace, failureOf, fallbackListener, openListener } from './listener.js';
+import { readRunAccounts } from './options/command-settings.js';
 import { watchOutput } from './options/terminal.js';
 import type { Stopping } from './options/stop-signals.js';
 import { systemClock } from '../core/clock.js';
 import { programOf, shellWord, withCommandsIn, type CommandPlace } from '../app/command-text.js';
 import type { CommandContext } from '../app/context.js';
+import { variableOf } from '../core/environment.js';
 import { LedgerlakeError, usageError } from '../core/errors.js';
 import { accountPattern, nearestRegion } from '../app/configuration/account.js';
 import { nearestName } from '../core/text/fault-line.js';
@@ -73,34 +75,99 @@ function define(parser: Argv, command: CommandDefinition, surroundings: Surround
     },
     async (values) => {
       const given = new Given(values);
-      const listener = await openListener(given, command, surroundings);
-      const { emit } = listener;
-      const log = (message: string): void => {
-        emit({ event: 'message', message });
-      };
-      const summary = summaryOf(given);
-      const fail = (error: unknown): void => {
-        const failure = failed(error, listener, given.place());
-        summary.fail(failure);
-        process.exitCode = failure.exitCode;
-      };
-      const crash = (error: unknown): void => {
-        fail(faultOf(error));
-        void listener.close().finally(() => process.exit());
-      };
-      process.once('uncaughtException', crash);
-      try {
-        const { print, printJson } = summary;
-        process.exitCode = await command.run(given, { ...surroundings, print, printJson, log, emit, printCompletion });
-        summary.end();
-      } catch (error) {
-        fail(error);
-      } finally {
-        await listener.close();
-        process.off('uncaughtException', crash);
-      }
+      refuseAccounts(given, command);
+      const accounts = command.takesAccounts === true ? await readRunAccounts(given) : [];
+      process.exitCode =
+        accounts.length < 2
+          ? await runOnce(given, command, surroundings)
+          : await runInTurn(accounts, given, command, surroundings);
     },
   );
+}
+
+/** Throws a USAGE error for several accounts where a command takes one: of other options the last one counts */
+function refuseAccounts(given: Given, { name, takesAccounts }: CommandDefinition): void {
+  const accounts = [...new Set(given.repeated('account'))];
+  if (accounts.length < 2 || takesAccounts === true) return;
+  const help = `see ${programOf(process.env)} ${name} --help`;
+  throw usageError(`expected --account once, got it with ${accounts.join(' and ')}; ${help}`);
+}
+
+/** Throws a USAGE error where each account would replace the metrics of the one before */
+function refuseOneFile(given: Given, accounts: readonly string[]): void {
+  const file = given.text('metrics-file') ?? variableOf(process.env, 'LEDGERLAKE_METRICS_FILE');
+  if (file === undefined || file.includes(accountPlace)) return;
+  throw usageError(
+    `expected ${accountPlace} in the name of the metrics file of ${accounts.length} accounts, got ${file}: write ` +
+      `ledgerlake-${accountPlace}.prom, for example`,
+  );
+}
+
+/** Runs a command, and says why where it fails. Resolves to the exit code. */
+async function runOnce(
+  given: Given,
+  command: CommandDefinition,
+  surroundings: Surroundings,
+  /** Failures that were told before: they are not told again. */
+  told = new Set<string>(),
+): Promise<number> {
+  const listener = await openListener(given, command, surroundings);
+  const { emit } = listener;
+  const log = (message: string): void => {
+    emit({ event: 'message', message });
+  };
+  const summary = summaryOf(given);
+  const fail = (error: unknown): number => {
+    const failure = failureIn(given.place(), error);
+    if (!told.has(failure.message)) emit(failure);
+    told.add(failure.message);
+    summary.fail(failure);
+    return failure.exitCode;
+  };
+  const crash = (error: unknown): void => {
+    process.exitCode = fail(faultOf(error));
+    void listener.close().finally(() => process.exit());
+  };
+  process.once('uncaughtException', crash);
+  try {
+    const { print, printJson } = summary;
+    const code = await command.run(given, { ...surroundings, print, printJson, log, emit, printCompletion });
+    summary.end();
+    return code;
+  } catch (error) {
+    return fail(error);
+  } finally {
+    await listener.close();
+    process.off('uncaughtException', crash);
+  }
+}
+
+/**
+ * Runs a command for one account after the other: each has a quota of its own, and one that fails stops no other. Resolves to
+ * the exit code of all: 2 only where nothing was touched.
+ */
+async function runInTurn(
+  accounts: readonly string[],
+  given: Given,
+  command: CommandDefinition,
+  surroundings: Surroundings,
+): Promise<number> {
+  refuseOneFile(given, accounts);
+  const codes = new Map<string, number>();
+  const told = new Set<string>();
+  const isText = !given.flag('json') && !given.flag('quiet');
+  for (const account of accounts) {
+    if (surroundings.signal.aborted) break;
+    if (isText) printResult(`${codes.size === 0 ? '' : '\n'}${account}`);
+    codes.set(account, await runOnce(given.withAccount(account), command, surroundings, told));
+  }
+  const failed = accounts.filter((account) => codes.get(account) !== 0);
+  if (isText) {
+    const done = `${accounts.length - failed.length} of ${accounts.length} accounts loaded`;
+    printResult(`\n${done}${failed.length === 0 ? '' : `; not done: ${failed.join(', ')}`}`);
+  }
+  if (failed.length === 0) return 0;
+  return [...codes.values()].every((code) => code === 2) ? 2 : 1;
 }
 
 /** What the parser found, in the words of every other error. */
@@ -234,12 +301,10 @@ function faultOf(error: unknown): unknown {
   );
 }
 
-/** Tells what went wrong. */
-function failed(error: unknown, { emit }: Listener, place: CommandPlace = {}): Failure {
+/** What went wrong, with whole commands for where it did. */
+function failureIn(place: CommandPlace, error: unknown): Failure {
   const found = failureOf(error);
-  const failure = { ...found, message: withCommandsIn(place, found.message) };
-  emit(failure);
-  return failure;
+  return { ...found, message: withCommandsIn(place, found.message) };
 }
 
 type Failure = ReturnType<typeof failureOf>;
@@ -294,6 +359,8 @@ export async function runCommandLine(words: readonly string[], { signal, allow }
     // A command that has failed has said why.
     if (failure !== undefined && (process.exitCode ?? 0) === 0) throw failure;
   } catch (error) {
-    process.exitCode = failed(error, await fallbackListener(words, systemClock)).exitCode;
+    const failure = failureIn({}, error);
+    (await fallbackListener(words, systemClock)).emit(failure);
+    process.exitCode = failure.exitCode;
   }
 }

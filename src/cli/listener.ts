@@ -97,7 +97,7 @@ async function readLogSettings(
 }
 
 /** Stands for the account in the name of a file of metrics. */
-const accountPlace = '{account}';
+export const accountPlace = '{account}';
 
 /** Throws a USAGE error where the runs of several accounts would replace each other's metrics */
 function refuseSharedFile({ file = '', folder, settings, accounts }: Configuration, metricsFile: string): void {
@@ -111,15 +111,21 @@ function refuseSharedFile({ file = '', folder, settings, accounts }: Configurati
 
 /** The account of a run; undefined where the command line or the configuration names none, or one that can't be. */
 async function askedAccount(given: Given, configuration: Configuration): Promise<string | undefined> {
-  const [{ accountName }, { accountPattern, demoAccount }] = await Promise.all([
+  const [{ accountName }, { accountPattern, demoAccount }, { accountSettings }] = await Promise.all([
     import('../app/configuration/resolve-account.js'),
     import('../app/configuration/account.js'),
+    import('../app/configuration/account-settings.js'),
   ]);
   const endpoint = given.text('endpoint');
   try {
     const named = accountName(configuration, process.env, { account: given.text('account'), endpoint });
     const account = named ?? (endpoint === undefined ? demoAccount : undefined);
-    return account !== undefined && accountPattern.test(account) ? account : undefined;
+    if (account === undefined || !accountPattern.test(account)) return undefined;
+    // Custom pipelines load for any name; a mistyped one gets no metrics, which nobody would ever replace.
+    const isAnyName = (given.text('pipelines') ?? configuration.settings.pipelines) !== undefined;
+    const isKnown = account === demoAccount || isAnyName || configuration.accounts.has(account);
+    const source = endpoint ?? accountSettings(configuration, process.env, account).endpoint;
+    return isKnown || source !== undefined ? account : undefined;
   } catch (error) {
     // The command itself says so.
     if (error instanceof LedgerlakeError) return undefined;

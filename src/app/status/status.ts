@@ -12,7 +12,7 @@ import { leaseText, otherLeases, type Lease } from '../../lake/upkeep/leases.js'
 import type { Store } from '../../lake/store/store.js';
 import type { Clock } from '../../core/clock.js';
 import { holeText } from '../../sources/finances/api-v0/settlement-rows.js';
-import { refuseUnheld } from '../configuration/account.js';
+import { demoAccount, refuseUnheld } from '../configuration/account.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';
 import type { ReadingContext } from '../context.js';
 import { allowMore, lagFailure, readMaxLag } from '../sync/freshness.js';
@@ -31,7 +31,7 @@ import {
   type PipelineStatus,
   type TableStatus,
 } from './lake-status.js';
-import { besideEndpoint, besidePipelines, firstLoad, nextSync, type Suggestion } from './suggestions.js';
+import { besideEndpoint, besidePipelines, firstLoad, firstSync, nextSync, type Suggestion } from './suggestions.js';
 
 export interface StatusOptions extends RangeOptions {
   readonly lake: string;
@@ -99,6 +99,7 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
     configured: options.configured,
     lastRun,
   };
+  const notBegun = unloadedAccounts(options, lake).map((account) => ({ account, ...firstSync(account, where) }));
   const known = firstLoad(options.account, [...runs.active, ...runs.died], where);
   const first = statuses.length > 0 ? undefined : (known ?? demoLoad(options));
   switch (options.format) {
@@ -109,10 +110,13 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
       const emptyText = (of: Suggestion) => `${printable(held)} Load it with\n  ${suggestionText(of)}\n\n`;
       const texts = [
         ...(first === undefined ? statuses.map(text) : [emptyText(first)]),
+        ...notBegun.map(
+          (of) => `${printable(of.account)}: nothing loaded yet. Load it with\n  ${suggestionText(of)}\n\n`,
+        ),
         runsText(runs),
         retentionText(lake),
         // What died is the last word then.
-        lastRun === undefined && runs.died.length > 0 ? '' : lastRunText(lastRun),
+        lastRun === undefined && runs.died.length > 0 ? '' : lastRunText(lastRun, options.account),
       ];
       await writeText(output, texts, { isColoured: options.color });
       break;
@@ -140,9 +144,21 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
     const failure = lagFailure(of.coveredTo, maxLagMs, now, about);
     if (failure !== undefined) throw failure;
   }
+  for (const of of notBegun) {
+    const about = { whose: `account ${of.account}`, remedy: `${remedyText(of)}, ${allowMore}` };
+    const failure = lagFailure(undefined, maxLagMs, now, about);
+    if (failure !== undefined) throw failure;
+  }
   const remedy = `${known === undefined ? 'load it first' : remedyText(known)}, ${allowMore}`;
   const failure = statuses.length === 0 ? lagFailure(undefined, maxLagMs, now, { remedy }) : undefined;
   if (failure !== undefined) throw failure;
+}
+
+/** Accounts that are configured, and of which a lake of others holds nothing; beside the made-up seller there are none. */
+function unloadedAccounts({ account, configured = [] }: StatusOptions, lake: Lake): readonly string[] {
+  const held = lake.accounts();
+  if (held.size === 0 || held.has(demoAccount)) return [];
+  return configured.filter((name) => !held.has(name) && (account === undefined || account === name));
 }
 
 /** The runs that are at work on a lake, and those that died. */
@@ -294,9 +310,12 @@ function accountText(status: AccountStatus, options: CalendarOptions): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** The run that ended last, for people. */
-function lastRunText(run: LastRun | undefined): string {
+/** The run that ended last, for people who ask about one account or all. */
+function lastRunText(run: LastRun | undefined, asked: string | undefined): string {
   if (run === undefined) return 'Last run: no word of one\n';
+  if (asked !== undefined && run.account !== asked) {
+    return `Last run: of another account (${printable(run.account)}, ${instantText(Date.parse(run.endedAt))})\n`;
+  }
   const { command, status, startedAt, endedAt, account, from, to, failure, pipelines } = run;
   const seconds = (Date.parse(endedAt) - Date.parse(startedAt)) / 1000;
   const what = `${instantText(Date.parse(from))} to ${instantText(Date.parse(to))} for ${printable(account)}`;

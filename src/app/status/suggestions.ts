@@ -59,6 +59,11 @@ export function firstLoad(account: string | undefined, leases: readonly Lease[],
   return { command, beside: [...beside, ...(hasUnknownRange ? ['beside its --from and --to, if it had any'] : [])] };
 }
 
+/** What begins to load an account that the lake lacks. */
+export function firstSync(account: string, where: Where): Suggestion {
+  return suggestion('sync', account, [], where);
+}
+
 /** What brings an account of a lake up to date. */
 export function nextSync({ account, pipelines }: AccountStatus, where: Where): Suggestion {
   const names = pipelines.filter(({ loadKey }) => loadKey !== 'order').map(({ pipeline }) => pipeline);

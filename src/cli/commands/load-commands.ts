@@ -21,7 +21,11 @@ const backfillOptions = {
   ...shared('lake'),
   from: { type: 'text', about: 'First instant, ISO 8601 in UTC [default: 90 days before --to]' },
   to: { type: 'text', about: 'End, exclusive [default: now, less five minutes]' },
-  ...shared('account', 'endpoint', 'api'),
+  account: {
+    type: 'text',
+    about: 'Account to load; several, one after the other [default: all that are configured, else demo]',
+  },
+  ...shared('endpoint', 'api'),
   refresh: { type: 'flag', about: 'Read again what the lake holds already, and replace it' },
   orders: { type: 'text', about: 'File with order ids, one a line; - for standard input' },
   ...shared('rate', 'burst', 'journal', 'pipelines', 'config'),
@@ -54,6 +58,7 @@ export const backfillCommand: CommandDefinition = {
     ...metricsOptions,
     ...shared('json'),
   },
+  takesAccounts: true,
   examples: [
     ['backfill', 'a first run: 90 days of a made-up seller into data/lake'],
     ['backfill financial-events --from 2025-01-01 --to 2025-02-01', 'one pipeline, one month'],
@@ -108,6 +113,7 @@ export const planCommand: CommandDefinition = {
   ].join('\n'),
   options: {
     ...backfillOptions,
+    ...shared('account'),
     probe: { type: 'flag', about: "Ask the service for a few pages where the lake can't tell" },
     format: { type: 'text', default: 'table', choices: formats, about: 'Output format' },
   },
@@ -137,7 +143,9 @@ export const syncCommand: CommandDefinition = {
     'have closed since. event_history keeps what changed.',
   ].join('\n'),
   options: {
-    ...shared('lake', 'account', 'endpoint', 'api'),
+    ...shared('lake'),
+    account: backfillOptions.account,
+    ...shared('endpoint', 'api'),
     'look-back': { type: 'text', about: 'Read this many days again, whatever the schedule says' },
     'max-lag': { type: 'text', about: 'Exit with 1 if the lake is older than this after the run: 90m, 2h, 1d' },
     'accept-empty': {
@@ -149,6 +157,7 @@ export const syncCommand: CommandDefinition = {
     ...metricsOptions,
     ...shared('json'),
   },
+  takesAccounts: true,
   examples: [
     ['sync', 'the nightly run'],
     ['sync --look-back 60', 'read the last 60 days again'],

@@ -43,9 +43,19 @@ export class Given {
 
   /** An option's text, the last one where it came several times; undefined where it was left out and has no default. */
   text(name: string): string | undefined {
-    const values = this.#values[name];
-    const value: unknown = Array.isArray(values) ? values.at(-1) : values;
-    return typeof value === 'string' ? asGiven(value) : undefined;
+    return this.repeated(name).at(-1);
+  }
+
+  /** All texts of an option, as often as it came. */
+  repeated(name: string): readonly string[] {
+    const given: unknown = this.#values[name];
+    const values: readonly unknown[] = Array.isArray(given) ? given : [given];
+    return values.flatMap((value) => (typeof value === 'string' ? [asGiven(value)] : []));
+  }
+
+  /** The same command line with another account. */
+  withAccount(account: string): Given {
+    return new Given({ ...this.#values, account });
   }
 
   /** All options that have a text. */
@@ -59,7 +69,8 @@ export class Given {
   }
 
   flag(name: string): boolean {
-    return this.#values[name] === true;
+    const value: unknown = this.#values[name];
+    return Array.isArray(value) ? value.includes(true) : value === true;
   }
 
   /** Where the command works, as far as the command line says it. */
@@ -100,6 +111,8 @@ export interface CommandDefinition {
   /** A few sentences, for the command's own help; a function where it takes loading. */
   readonly more: string | (() => Promise<string>);
   readonly options: Readonly<Record<string, OptionDefinition>>;
+  /** Whether it runs for several accounts, in turn. */
+  readonly takesAccounts?: boolean;
   /** Whether it runs without what the configuration says, though it has --config. */
   readonly passesConfiguration?: boolean;
   /** Command line and what it does. */

@@ -1,3 +1,4 @@
+import { variableOf } from '../../core/environment.js';
 import type { Settings } from '../../app/configuration/settings.js';
 import type { EmbeddedService } from '../../app/load/connections.js';
 import type { RunSettings } from '../../app/load/run-settings.js';
@@ -48,6 +49,19 @@ export async function readFleetAccounts(given: Given): Promise<readonly string[]
   const configuration = await readConfiguration(given.text('config'), process.env, process.cwd());
   const listed = listedAccounts(configuration, process.env);
   return listed.length === 0 ? [demoAccount] : listed;
+}
+
+/**
+ * The accounts that a run is for: those of `--account`; without it all that are configured, where nothing names one of them.
+ * Empty where the run itself finds its account. Throws a USAGE error for a configuration that isn't one
+ */
+export async function readRunAccounts(given: Given): Promise<readonly string[]> {
+  const named = [...new Set(given.repeated('account'))];
+  if (named.length > 0) return named;
+  const { readConfiguration } = await import('../../app/configuration/read-configuration.js');
+  const { accounts, settings } = await readConfiguration(given.text('config'), process.env, process.cwd());
+  const single = variableOf(process.env, 'LEDGERLAKE_ACCOUNT') ?? settings.account ?? given.text('endpoint');
+  return single === undefined && accounts.size > 1 ? [...accounts.keys()] : [];
 }
 
 /** The lake that a command is about: as on the command line, in the environment or in the configuration. */

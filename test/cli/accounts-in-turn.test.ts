@@ -1,0 +1,109 @@
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createSeller } from '../../src/emulator/seller/seller.js';
+import { builtCommand } from '../app/built-command.js';
+import { clockAt, serving, temporaryFolder } from '../app/lake-run.js';
+
+const range = ['--from', '2025-01-05', '--to', '2025-01-20'];
+
+/** A service for each of two sellers, and one that is not set up: `alpine` and `tokyo` load, `lima` can't sign in. */
+async function configured(folder: string): Promise<void> {
+  const endpoint = async (seed: number): Promise<string> => {
+    const clock = clockAt('2025-02-01T12:00:00Z');
+    return serving({
+      ledger: createSeller({ seed, events: 40, days: 27, profile: 'plausible' }, clock),
+      clock,
+      quota: { rate: 100, burst: 100 },
+    });
+  };
+  const accounts = {
+    alpine: { endpoint: await endpoint(1) },
+    lima: { region: 'eu' },
+    tokyo: { endpoint: await endpoint(2) },
+  };
+  await writeFile(join(folder, 'ledgerlake.config.json'), JSON.stringify({ accounts }));
+}
+
+const run = (folder: string, ...words: readonly string[]) => builtCommand(words, { folder });
+
+test('several accounts load in turn, one that fails stops no other, and each writes its own metrics', async () => {
+  const folder = await temporaryFolder();
+  await configured(folder);
+  await mkdir(join(folder, 'metrics'));
+
+  // All that are configured.
+  const all = await run(folder, 'backfill', ...range, '--metrics-file', 'metrics/{account}.prom');
+  expect(all).toMatchObject({ code: 1 });
+  expect(all.out).toMatch(/^alpine\n[^]*\nlima\n[^]*\ntokyo\n[^]*\n2 of 3 accounts loaded; not done: lima\n$/);
+  expect(all.err).toMatch(/USAGE: expected clientId.* for the account lima/);
+  expect((await readdir(join(folder, 'data/lake/events'))).filter((name) => name.startsWith('account='))).toEqual([
+    'account=alpine',
+    'account=tokyo',
+  ]);
+  const succeeded = async (account: string): Promise<string | undefined> =>
+    /^ledgerlake_run_succeeded\{.*\} (\d)$/m.exec(await readFile(join(folder, `metrics/${account}.prom`), 'utf8'))?.[1];
+  expect([await succeeded('alpine'), await succeeded('lima'), await succeeded('tokyo')]).toEqual(['1', '0', '1']);
+
+  // Those that are named, with one object each.
+  const both = ['--account', 'tokyo', '--account', 'alpine'];
+  const two = await run(folder, 'backfill', ...range, ...both, '--json', '--quiet');
+  expect(two).toMatchObject({ code: 0, err: '' });
+  const objects = two.out
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { account: string; status: string });
+  expect(objects.map(({ account, status }) => `${account} ${status}`)).toEqual(['tokyo done', 'alpine done']);
+
+  // What is wrong for all of them is said once, and nothing was touched.
+  const wrong = await run(folder, 'sync', ...both, '--look-back', 'long', '--quiet');
+  expect(wrong).toMatchObject({ code: 2, out: '' });
+  expect(wrong.err.trimEnd().split('\n')).toHaveLength(1);
+});
+
+test('the metrics of several accounts need a file each, and a mistyped account gets none', async () => {
+  const folder = await temporaryFolder();
+  await configured(folder);
+  const shared = await run(folder, 'sync', '--account', 'alpine', '--account', 'tokyo', '--metrics-file', 'all.prom');
+  expect(shared).toMatchObject({ code: 2, out: '' });
+  expect(shared.err).toMatch(/expected \{account\} in the name of the metrics file of 2 accounts, got all\.prom/);
+  const mistyped = await run(folder, 'sync', '--account', 'alpin', '--metrics-file', '{account}.prom');
+  expect(mistyped.err).toMatch(/got "alpin": did you mean alpine\?/);
+  expect(await readdir(folder)).toEqual(['ledgerlake.config.json']);
+});
+
+test('an account that is configured and was never loaded is behind', async () => {
+  const folder = await temporaryFolder();
+  await configured(folder);
+  expect(await run(folder, 'backfill', ...range, '--account', 'alpine', '--account', 'tokyo')).toMatchObject({
+    code: 0,
+  });
+  const status = await run(folder, 'status');
+  expect(status).toMatchObject({ code: 0 });
+  expect(status.out).toContain(
+    'lima: nothing loaded yet. Load it with\n  ledgerlake sync --lake data/lake --account lima\n',
+  );
+  const lag = await run(folder, 'status', '--quiet', '--max-lag', '10000d');
+  expect(lag).toMatchObject({ code: 1, out: '' });
+  expect(lag.err).toMatch(
+    /account lima holds nothing with a date; run `ledgerlake sync --lake data\/lake --account lima`/,
+  );
+  expect(await run(folder, 'status', '--quiet', '--max-lag', '10000d', '--account', 'tokyo')).toMatchObject({
+    code: 0,
+  });
+  const other = await run(folder, 'status', '--account', 'alpine');
+  expect(other.out).toMatch(/Last run: of another account \(tokyo, /);
+});
+
+test('a command that takes one account is not given two', async () => {
+  const folder = await temporaryFolder();
+  for (const command of ['status', 'plan', 'import', 'forget', 'report']) {
+    const ended = await run(folder, command, '--account', 'a', '--account', 'b');
+    expect(ended).toMatchObject({ code: 2, out: '' });
+    expect(ended.err).toContain(`expected --account once, got it with a and b; see ledgerlake ${command} --help`);
+  }
+  // The same once more is no contradiction, and a flag that is repeated holds.
+  const repeated = await run(folder, 'status', '--account', 'a', '--account', 'a', '--quiet', '--quiet');
+  expect(repeated.err).toMatch(/expected a lake at data\/lake, there is none/);
+  expect(await readdir(folder)).toEqual([]);
+});
