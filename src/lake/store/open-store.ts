@@ -22,7 +22,10 @@ export function openStore(location: string, options: StoreOptions = {}): Store {
   const timed = clock === undefined ? {} : { clock };
   if (isOnS3(location)) return s3Store(location, { ...s3, ...timed });
   if (location === '' || location.includes('\0') || isUrl(location)) {
-    throw usageError(`expected the lake as a folder's path or as s3://BUCKET/PREFIX, got ${JSON.stringify(location)}`);
+    const hint = location.includes('://') || !location.includes(':') ? '' : `; a folder of that name is ./${location}`;
+    throw usageError(
+      `expected the lake as a folder's path or as s3://BUCKET/PREFIX, got ${JSON.stringify(location)}${hint}`,
+    );
   }
   return diskStore(location, timed);
 }
@@ -32,8 +35,9 @@ export function lakeFolder(location: string, from = ''): string | undefined {
   return isUrl(location) ? undefined : resolve(from, location);
 }
 
+/** Also `s3:/bucket` and `s3:bucket`: as folders they would take what was meant for a bucket. */
 function isUrl(location: string): boolean {
-  return /^[a-z][a-z0-9+.-]*:\/\//i.test(location);
+  return /^([a-z][a-z0-9+.-]*:\/\/|s3:|s3\/\/)/i.test(location);
 }
 
 function isOnS3(location: string): boolean {

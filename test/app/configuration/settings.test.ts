@@ -70,7 +70,7 @@ test('the command line goes before the environment, that before the file, that b
   expect(resolveSettings({}, empty, config)).toEqual(resolveSettings({}, {}, config));
 });
 
-test.each(['s3://b/p', 'S3://b/p', 'gs://b/p'])('a URL as the lake (%s) is no path', (lake) => {
+test.each(['s3://b/p', 'S3://b/p', 's3:/b/p', 'gs://b/p'])('a URL as the lake (%s) is no path', (lake) => {
   expect(resolveSettings({}, {}, { ...none, settings: { lake } }).lake).toBe(lake);
 });
 

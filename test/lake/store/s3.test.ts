@@ -341,11 +341,20 @@ describe('The place of a lake', () => {
     's3://b/a/../b',
     's3://b/a//b',
     'gs://bucket/lake',
+    's3:/bucket/lake',
+    's3:bucket',
+    's3//bucket',
     'S3://bucket',
     'http://x/y',
     'a\0b',
   ])('can not be %j', (location) => {
     expect(() => openStore(location)).toThrow(expect.objectContaining({ code: 'USAGE' }) as Error);
+  });
+
+  test('can be a folder whose name begins like a bucket', () => {
+    expect(() => openStore('s3:/bucket')).toThrow(/got "s3:\/bucket"; a folder of that name is \.\/s3:\/bucket$/);
+    expect(openStore('./s3:/bucket').address('a')).toBe(`${process.cwd()}/s3:/bucket/a`);
+    expect(openStore('s3/bucket').address('a')).toBe(`${process.cwd()}/s3/bucket/a`);
   });
 
   test('takes endpoint, credentials and region from the environment, and a region by default', async () => {
