@@ -318,9 +318,11 @@ function lastRunText(run: LastRun | undefined, asked: string | undefined): strin
   }
   const { command, status, startedAt, endedAt, account, from, to, failure, pipelines } = run;
   const seconds = (Date.parse(endedAt) - Date.parse(startedAt)) / 1000;
-  const what = `${instantText(Date.parse(from))} to ${instantText(Date.parse(to))} for ${printable(account)}`;
+  // An import that brought nothing has the time that it took in the place of days.
+  const isOfDays = from !== startedAt || to !== endedAt;
+  const days = isOfDays ? ` of ${instantText(Date.parse(from))} to ${instantText(Date.parse(to))}` : '';
   const lines = [
-    `Last run: ${printable(command)} of ${what}`,
+    `Last run: ${printable(command)}${days} for ${printable(account)}`,
     `  ${printable(status)} at ${instantText(Date.parse(endedAt))} after ${seconds.toFixed(1)} s`,
     ...(failure === null ? [] : [`  ${printable(failure)}`]),
     ...Object.entries(pipelines).map(
