@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RecordBatch } from 'apache-arrow';
 import { columnData } from '../src/core/columns/column-data.js';
-import { recordBatch, type Column, type Encoding, type Table } from '../src/core/columns/table.js';
+import type { Column, Encoding, Table } from '../src/core/columns/table.js';
+import { TableRows } from '../src/core/columns/table-rows.js';
 import { openDatabase, type Database } from '../src/core/duckdb/connection.js';
 import { encodeTable } from '../src/core/parquet/encoder/encode-table.js';
 import { parquetFile } from '../src/core/parquet/wasm.js';
@@ -32,7 +33,8 @@ async function run(runs: number, names: readonly string[]): Promise<void> {
     await database.execute('SET enable_external_file_cache = false');
     await writePages(join(folder, 'pages'), 14e6, 1);
     for await (const { batches } of dayBatches(join(folder, 'pages'))) {
-      for (const { table, rows } of batches) {
+      for (const { rows: held } of batches) {
+        const { table, batch: rows } = held;
         for (const column of table.columns) {
           if (names.length > 0 && !names.includes(column.name)) continue;
           console.log(`${table.name}.${column.name}: ${rows.numRows} rows, ${column.encoding}`);
@@ -60,7 +62,7 @@ async function measured(
   const data = columnData(rows, column.name);
   if (data === undefined) throw new Error(`no column ${column.name}`);
   const tableOf = (encoding: Encoding): Table => ({ name: 'one', about: '', columns: [{ ...column, encoding }] });
-  const batch = recordBatch(tableOf(column.encoding), rows.numRows, { [column.name]: data });
+  const rowsOf = (table: Table) => new TableRows(table, rows.numRows, { [column.name]: data });
   const chosen: readonly Encoding[] =
     column.type === 'text' ? ['dictionary', 'plain', 'delta-length'] : ['dictionary', 'plain', 'delta'];
   const candidate = (name: string, encode: Candidate['encode']): Candidate => {
@@ -68,9 +70,11 @@ async function measured(
   };
   const candidates = [
     ...chosen.map((encoding) =>
-      candidate(encoding, async () => (await encodeTable(tableOf(encoding), batch, new Map(), 'bench')).bytes),
+      candidate(encoding, async () => (await encodeTable(rowsOf(tableOf(encoding)), new Map(), 'bench')).bytes),
     ),
-    candidate('parquet-wasm', () => parquetFile(tableOf(column.encoding), [batch], new Map())),
+    candidate('parquet-wasm', () =>
+      parquetFile(tableOf(column.encoding), [rowsOf(tableOf(column.encoding)).batch], new Map()),
+    ),
   ];
   // In turn, so that a busy moment of the machine falls on all of them.
   for (let at = 0; at < runs; at++) {

@@ -8,7 +8,8 @@ import { dayBatches } from './ours.js';
 /** Our own columns, written by hyparquet-writer (snappy, the only codec that it brings) in place of parquet-wasm. */
 export async function loadHyparquet(input: string, output: string): Promise<void> {
   for await (const { label, batches } of dayBatches(input)) {
-    for (const { table, rows } of batches) {
+    for (const { rows: held } of batches) {
+      const { table, batch: rows } = held;
       const columnData = table.columns.map(({ name }) => ({ name, data: valuesOf(rows.getChild(name)) }));
       const schema = [
         { name: 'root', num_children: table.columns.length },

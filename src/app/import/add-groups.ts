@@ -68,7 +68,7 @@ export async function addGroups(
     if (added === 0) return { groups: 0, files: 0, bytes: 0, known, leftOut: 0 };
     const place: FileTarget = { family, account, month: monthOf(day), loadKeys: held.loadKeys };
     const batch = groupBatch(all, dayOf(day));
-    const { bytes, ...about } = await encodeFile(groups, batch, metadataOf(place));
+    const { bytes, ...about } = await encodeFile(batch, metadataOf(place));
     const file = { path: await workspace.keep(bytes), ...about };
     const tags = { pipeline: family.pipeline, account, groups: JSON.stringify(all.map(groupSpan)) };
     const made = await newFile(groups, place, file, tags, clock.now());

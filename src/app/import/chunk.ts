@@ -196,14 +196,14 @@ export class Chunk {
     for (const { month, rows: chosen, metadata } of months) {
       const files = new Map<string, EncodedFile>();
       let net = '{}';
-      for (const { table, rows: batch, tags } of eventBatches(
+      for (const { rows: batch, tags } of eventBatches(
         { events, entries },
         finished,
         month,
         [...chosen],
         columnMemory,
       )) {
-        files.set(table.name, await encodeFile(table, batch, metadata));
+        files.set(batch.table.name, await encodeFile(batch, metadata));
         columnMemory.clear();
         net = tags['net'] ?? net;
       }

@@ -81,8 +81,9 @@ async function firstPage(
     break;
   }
   const tables: PageTable[] = [];
-  for (const { table, rows: batch } of collector.finish().toReversed()) {
-    const path = await keep((await encodeFile(table, batch, new Map())).bytes);
+  for (const { rows: held } of collector.finish().toReversed()) {
+    const { table } = held;
+    const path = await keep((await encodeFile(held, new Map())).bytes);
     const shown = table.columns.filter(({ nullable }) => nullable).map(({ name }) => identifier(name));
     const { columns, chunks } = await database.query(`SELECT ${shown.join(', ')} FROM ${rowsIn([path])}`);
     const rows = [];

@@ -130,9 +130,10 @@ async function rederivedFiles(
   const metadata = metadataOf(target);
   const derived = new Map<string, string[]>();
   for await (const records of storedRecords(workspace, stored.get(family.main) ?? [], signal)) {
-    for (const { table, rows } of rowsAgain(loaded, records)) {
-      const { bytes } = await encodeFile(table, rows, metadata);
-      derived.set(table.name, [...(derived.get(table.name) ?? []), await workspace.keep(bytes)]);
+    for (const { rows } of rowsAgain(loaded, records)) {
+      const { name } = rows.table;
+      const { bytes } = await encodeFile(rows, metadata);
+      derived.set(name, [...(derived.get(name) ?? []), await workspace.keep(bytes)]);
     }
   }
   const of = (paths: readonly string[]) => (paths.length === 0 ? [] : [{ month: target.month, paths }]);

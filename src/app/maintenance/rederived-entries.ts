@@ -140,8 +140,8 @@ export async function rederive(
   for await (const batch of rederivedBatches(derived, file, batchBytesOf(workspace, main), writer.memory)) {
     signal.throwIfAborted();
     tally.add(batch);
-    if (batch.rows.numRows === 0) continue;
-    const taken = await writer.take(table, batch.rows, metadata);
+    if (batch.rows.length === 0) continue;
+    const taken = await writer.take(batch.rows, metadata);
     files.push(keptFile(taken, workspace.keep));
   }
   const written = async (): Promise<RederivedEntries> => {
@@ -172,9 +172,9 @@ class Tally {
 
   add({ rows, net, sources }: DerivedBatch): void {
     this.#events += sources;
-    this.#rows += rows.numRows;
+    this.#rows += rows.length;
     this.#nets.push(net);
-    if (rows.numRows > 0) this.#sums.add(rows);
+    if (rows.length > 0) this.#sums.add(rows.batch);
   }
 
   sums(): RederivedSums {

@@ -1,6 +1,5 @@
-import type { RecordBatch } from 'apache-arrow';
 import { deltaStatistics } from '../columns/statistics.js';
-import type { Table } from '../columns/table.js';
+import type { TableRows } from '../columns/table-rows.js';
 import { LedgerlakeError, messageOf } from '../errors.js';
 import { version } from '../version.js';
 import { encodeTable } from './encoder/encode-table.js';
@@ -21,24 +20,21 @@ export interface EncodedFile {
  * @throws LedgerlakeError PARQUET_MISMATCH where the file doesn't hold the rows that were handed over, ENCODER where none
  *   could be written
  */
-export async function encodeFile(
-  table: Table,
-  batch: RecordBatch,
-  metadata: ReadonlyMap<string, string>,
-): Promise<EncodedFile> {
+export async function encodeFile(rows: TableRows, metadata: ReadonlyMap<string, string>): Promise<EncodedFile> {
+  const { table, length } = rows;
   if (table.ownPipeline !== undefined) {
-    const bytes = await parquetFile(table, [batch], metadata);
-    return { bytes, rows: batch.numRows, stats: deltaStatistics(table, batch) };
+    const bytes = await parquetFile(table, [rows.batch], metadata);
+    return { bytes, rows: length, stats: deltaStatistics(table, rows.batch) };
   }
   try {
-    const { bytes, stats } = await encodeTable(table, batch, metadata, `${writerName}${version}`);
-    await expectRows(bytes, batch.numRows, table.name, 'nothing was committed');
-    return { bytes, rows: batch.numRows, stats };
+    const { bytes, stats } = await encodeTable(rows, metadata, `${writerName}${version}`);
+    await expectRows(bytes, length, table.name, 'nothing was committed');
+    return { bytes, rows: length, stats };
   } catch (error) {
     if (error instanceof LedgerlakeError) throw error;
     throw new LedgerlakeError(
       'ENCODER',
-      `expected a Parquet file for ${table.name} of ${batch.numRows} rows, the encoder failed (${messageOf(error)}); it may have run out of memory`,
+      `expected a Parquet file for ${table.name} of ${length} rows, the encoder failed (${messageOf(error)}); it may have run out of memory`,
       { cause: error },
     );
   }

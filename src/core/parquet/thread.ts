@@ -1,5 +1,6 @@
 import { type RecordBatch, RecordBatchStreamWriter } from 'apache-arrow';
 import type { Table } from '../columns/table.js';
+import type { TableRows } from '../columns/table-rows.js';
 import { availableParallelism } from 'node:os';
 import { ReusedMemory, type ColumnMemory } from '../columns/memory.js';
 import { WorkerThread } from '../worker-thread.js';
@@ -19,14 +20,14 @@ export interface ParquetWriter {
    *
    * @throws LedgerlakeError PARQUET_MISMATCH, ENCODER; from here or from `file`
    */
-  take(table: Table, rows: RecordBatch, metadata: ReadonlyMap<string, string>): Promise<TakenRows>;
+  take(rows: TableRows, metadata: ReadonlyMap<string, string>): Promise<TakenRows>;
   /** Ends it; files that aren't there yet fail. */
   close(): Promise<void>;
 }
 
 /** Writes on the thread of its caller. */
 export const sameThread: ParquetWriter = {
-  take: async (table, rows, metadata) => ({ file: Promise.resolve(await encodeFile(table, rows, metadata)) }),
+  take: async (rows, metadata) => ({ file: Promise.resolve(await encodeFile(rows, metadata)) }),
   close: () => Promise.resolve(),
 };
 
@@ -67,15 +68,15 @@ export class ParquetThread implements ParquetWriter {
     this.#thread = new WorkerThread(script, signal);
   }
 
-  async take(table: Table, rows: RecordBatch, metadata: ReadonlyMap<string, string>): Promise<TakenRows> {
+  async take(rows: TableRows, metadata: ReadonlyMap<string, string>): Promise<TakenRows> {
     while (this.#underWay.size >= mostUnderWay) {
       const [first] = this.#underWay;
       await first?.catch(() => undefined);
     }
     this.#thread.throwIfEnded();
     // From here on it is under way: the next call finds it so.
-    const sent = arrowStream(rows, (bytes) => this.#room(bytes));
-    const file = sent.then((stream) => this.#encoded({ table, metadata, stream }));
+    const sent = arrowStream(rows.batch, (bytes) => this.#room(bytes));
+    const file = sent.then((stream) => this.#encoded({ table: rows.table, metadata, stream }));
     this.#underWay.add(file);
     const done = (): void => void this.#underWay.delete(file);
     file.then(done, done);
@@ -169,9 +170,9 @@ export class SizedWriter implements ParquetWriter {
     if (bytes >= this.#limits.from) this.#thread ??= new ParquetThread(this.#options);
   }
 
-  async take(table: Table, rows: RecordBatch, metadata: ReadonlyMap<string, string>): Promise<TakenRows> {
+  async take(rows: TableRows, metadata: ReadonlyMap<string, string>): Promise<TakenRows> {
     try {
-      return await (this.#thread ?? sameThread).take(table, rows, metadata);
+      return await (this.#thread ?? sameThread).take(rows, metadata);
     } finally {
       this.#memory.clear();
     }

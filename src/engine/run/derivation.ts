@@ -1,11 +1,11 @@
-import type { RecordBatch } from 'apache-arrow';
 import type { ByteRange } from '../../core/columns/arrays.js';
 import type { ColumnMemory } from '../../core/columns/memory.js';
 import type { Table } from '../../core/columns/table.js';
+import type { TableRows } from '../../core/columns/table-rows.js';
 
 /** Rows of a derived table, and what they come to. */
 export interface DerivedBatch {
-  readonly rows: RecordBatch;
+  readonly rows: TableRows;
   /** Net sum per currency, exact, as decimal text. */
   readonly net: Readonly<Record<string, string>>;
   /** Rows of the main table that they were derived from. */

@@ -217,8 +217,8 @@ async function* encoded(
   batches: AsyncIterable<Batch>,
   metadata: ReadonlyMap<string, string>,
 ): AsyncGenerator<SliceFile> {
-  for await (const { table, month, rows, tags } of batches) {
-    yield { table, month, tags, ...(await encodeFile(table, rows, metadata)) };
+  for await (const { month, rows, tags } of batches) {
+    yield { table: rows.table, month, tags, ...(await encodeFile(rows, metadata)) };
   }
 }
 

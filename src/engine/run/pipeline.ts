@@ -1,5 +1,5 @@
-import type { RecordBatch } from 'apache-arrow';
 import type { Table } from '../../core/columns/table.js';
+import type { TableRows } from '../../core/columns/table-rows.js';
 import type { UpstreamEvent } from '../../core/events/run-event.js';
 import type { Lake } from '../../lake/lake.js';
 import type { Quota } from './concurrency-plan.js';
@@ -85,10 +85,9 @@ export type Verdict =
 
 /** Rows of one table and month, ready to be written. */
 export interface Batch {
-  readonly table: Table;
   /** `2025-03`, or `unknown`. */
   readonly month: string;
-  readonly rows: RecordBatch;
+  readonly rows: TableRows;
   /** Tags for the log: sums, keys. */
   readonly tags: Readonly<Record<string, string>>;
 }

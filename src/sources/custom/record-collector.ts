@@ -11,7 +11,8 @@ import {
   dateArray,
 } from '../../core/columns/arrays.js';
 import { Dictionary } from '../../core/columns/dictionary.js';
-import { digitsOf, recordBatch, type Column, type ColumnType, type Table } from '../../core/columns/table.js';
+import { digitsOf, type Column, type ColumnType, type Table } from '../../core/columns/table.js';
+import { TableRows } from '../../core/columns/table-rows.js';
 import type { Collector } from '../../engine/run/pipeline.js';
 import type { Window } from '../../core/windows.js';
 import { definitionError } from './load-definitions.js';
@@ -127,7 +128,7 @@ export function recordCollector(of: RecordTable, window?: Window): Collector<Rec
         arrays['raw'] = textArray(length, (row) => raw[row] ?? '');
         if (keepsHash) arrays['content_hash'] = textArray(length, (row) => hashOf(raw[row] ?? ''));
       }
-      return [{ table, month: of.month, rows: recordBatch(table, length, arrays), tags: {} }];
+      return [{ month: of.month, rows: new TableRows(table, length, arrays), tags: {} }];
     },
   };
 }

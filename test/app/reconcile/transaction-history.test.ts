@@ -33,10 +33,11 @@ async function stored(fresh: () => string, transaction: string): Promise<(table:
   const page = `{"payload":{"transactions":[${transaction}]}}`;
   collector.add({ page: readResultsPage('listTransactions', Buffer.from(page)), source });
   const paths = new Map<Table, string>();
-  for (const { table, rows } of collector.finish()) {
+  for (const { rows } of collector.finish()) {
+    const { table, batch } = rows;
     const path = fresh();
     paths.set(table, path);
-    await writeFile(path, await parquetFile(table, [rows], new Map()));
+    await writeFile(path, await parquetFile(table, [batch], new Map()));
   }
   return (table) => `SELECT *, '2024-03' AS month_ FROM '${paths.get(table) ?? ''}'`;
 }

@@ -39,9 +39,10 @@ async function problems(page: string, change?: string): Promise<string[]> {
     return { path, file: file as unknown as ReadableFile['file'] };
   };
   const files = new Map<Table, ReadableFile>();
-  for (const { table, rows } of collector.finish()) {
+  for (const { rows } of collector.finish()) {
+    const { table, batch } = rows;
     const path = join(folder, `${table.name}.parquet`);
-    await writeFile(path, await parquetFile(table, [rows], new Map()));
+    await writeFile(path, await parquetFile(table, [batch], new Map()));
     files.set(table, readable(table, path));
   }
   const stored = files.get(transactionEntries);

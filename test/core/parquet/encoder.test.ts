@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Data, RecordBatch } from 'apache-arrow';
+import type { Data } from 'apache-arrow';
 import { decompress } from '@bokuweb/zstd-wasm';
 import fc from 'fast-check';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
@@ -19,13 +19,8 @@ import {
 } from '../../../src/core/columns/arrays.js';
 import { Dictionary } from '../../../src/core/columns/dictionary.js';
 import { deltaStatistics } from '../../../src/core/columns/statistics.js';
-import {
-  recordBatch,
-  type Column,
-  type ColumnType,
-  type Encoding,
-  type Table,
-} from '../../../src/core/columns/table.js';
+import { type Column, type ColumnType, type Encoding, type Table } from '../../../src/core/columns/table.js';
+import { TableRows, type ColumnValues } from '../../../src/core/columns/table-rows.js';
 import { openDatabase, type Database } from '../../../src/core/duckdb/connection.js';
 import { encodeFile } from '../../../src/core/parquet/encode-file.js';
 import { encodeTable } from '../../../src/core/parquet/encoder/encode-table.js';
@@ -38,6 +33,8 @@ type Value = string | bigint | number | boolean | undefined;
 interface Sample {
   readonly column: Column;
   readonly values: readonly Value[];
+  /** Rows of a run at most; left out: there is a value for each row. */
+  readonly longestRun?: number | undefined;
 }
 
 const digits = { precision: 18, scale: 6 };
@@ -80,8 +77,9 @@ const sample: fc.Arbitrary<Omit<Sample, 'column'> & { column: Omit<Column, 'name
     isFiltered: fc.boolean(),
     hasFilter: fc.boolean(),
     encoding: fc.nat({ max: 2 }),
+    longestRun: fc.constantFrom(undefined, 1, 5, 100),
   })
-  .chain(({ type, nullable, isFiltered, hasFilter, encoding }) => {
+  .chain(({ type, nullable, isFiltered, hasFilter, encoding, longestRun }) => {
     const chosen = encodings[type][encoding % encodings[type].length] ?? 'plain';
     const column = {
       ...{ type, nullable, encoding: chosen, about: '' },
@@ -89,24 +87,43 @@ const sample: fc.Arbitrary<Omit<Sample, 'column'> & { column: Omit<Column, 'name
       ...(isFiltered && (type === 'text' || type === 'instant') ? { filtered: true as const } : {}),
       ...(hasFilter && type === 'text' ? { bloomFilter: true as const } : {}),
     };
-    return runs(values[type], nullable).map((of) => ({ column, values: of }));
+    return runs(values[type], nullable).map((of) => ({ column, values: of, longestRun }));
   });
 
 /** Columns of one length: the shorter ones begin again. */
 function tableOf(samples: readonly (Omit<Sample, 'column'> & { column: Omit<Column, 'name'> })[]): {
   readonly table: Table;
-  readonly batch: RecordBatch;
+  readonly rows: TableRows;
   readonly samples: readonly Sample[];
 } {
   const length = Math.max(...samples.map((each) => each.values.length));
-  const named = samples.map(({ column, values: own }, at): Sample => {
+  const named = samples.map(({ column, values: own, longestRun }, at): Sample => {
     const none = column.nullable ? undefined : plainValues[column.type];
     const all = Array.from({ length }, (_, row) => (own.length === 0 ? none : own[row % own.length]));
-    return { column: { ...column, name: `c${at}` }, values: all };
+    return { column: { ...column, name: `c${at}` }, values: all, longestRun };
   });
   const table: Table = { name: 'samples', about: '', columns: named.map(({ column }) => column) };
-  const arrays = Object.fromEntries(named.map((each) => [each.column.name, arrayOf(each)]));
-  return { table, batch: recordBatch(table, length, arrays), samples: named };
+  const arrays = Object.fromEntries(named.map((each) => [each.column.name, valuesOf(each)]));
+  return { table, rows: new TableRows(table, length, arrays), samples: named };
+}
+
+/** A value for each row, or for each run of equal ones. */
+function valuesOf(of: Sample): ColumnValues {
+  const { column, values: all, longestRun } = of;
+  if (longestRun === undefined || column.type === 'boolean') return arrayOf(of);
+  const firsts: Value[] = [];
+  const lengths: number[] = [];
+  for (const [row, value] of all.entries()) {
+    const length = lengths.at(-1) ?? longestRun;
+    if (row > 0 && value === all[row - 1] && length < longestRun) lengths[lengths.length - 1] = length + 1;
+    else {
+      firsts.push(value);
+      lengths.push(1);
+    }
+  }
+  // Runs of texts have their numbers in a dictionary.
+  const values = arrayOf({ column: { ...column, encoding: 'dictionary' }, values: firsts });
+  return { values, lengths: Int32Array.from(lengths) };
 }
 
 const plainValues: Readonly<Record<ColumnType, Value>> = {
@@ -223,13 +240,13 @@ async function byHyparquet(bytes: Uint8Array, columns: readonly Column[]): Promi
   );
 }
 
-async function expectRead({ table, batch, samples }: ReturnType<typeof tableOf>, at: Place): Promise<void> {
-  const { bytes, stats } = await encodeTable(table, batch, metadata, 'ledgerlake test');
-  const again = await encodeTable(table, batch, metadata, 'ledgerlake test');
+async function expectRead({ table, rows, samples }: ReturnType<typeof tableOf>, at: Place): Promise<void> {
+  const { bytes, stats } = await encodeTable(rows, metadata, 'ledgerlake test');
+  const again = await encodeTable(rows, metadata, 'ledgerlake test');
   expect(Buffer.compare(bytes, again.bytes)).toBe(0);
-  expect(JSON.parse(stats)).toEqual(JSON.parse(deltaStatistics(table, batch)));
+  expect(JSON.parse(stats)).toEqual(JSON.parse(deltaStatistics(table, rows.batch)));
   const { columns } = table;
-  const wanted = Array.from({ length: batch.numRows }, (_, row) =>
+  const wanted = Array.from({ length: rows.length }, (_, row) =>
     samples.map(({ values: of }) => (of[row] === undefined ? undefined : String(of[row]))),
   );
   expect(await byArrow(bytes, columns)).toEqual(wanted);
@@ -257,7 +274,7 @@ function* noise(): Generator<number> {
 }
 
 /** Rows of several pages and row groups, as a month of entries has them. */
-function manyRows(length: number): ReturnType<typeof tableOf> {
+function manyRows(length: number, longestRun?: number): ReturnType<typeof tableOf> {
   const next = noise();
   const random = (below: number): number => Number(next.next().value) % below;
   const nullable = { nullable: true, about: '' };
@@ -265,6 +282,7 @@ function manyRows(length: number): ReturnType<typeof tableOf> {
   const column = (type: ColumnType, encoding: Encoding, values: (row: number) => Value, more = {}) => ({
     column: { type, encoding, ...nullable, ...more },
     values: Array.from({ length }, (_, row) => values(row)),
+    longestRun,
   });
   const hour = 3_600_000_000n;
   return tableOf([
@@ -284,8 +302,8 @@ function manyRows(length: number): ReturnType<typeof tableOf> {
   ]);
 }
 
-test('files of several pages and row groups, with dictionaries of all widths', async () => {
-  await expectRead(manyRows(150_000), await place());
+test.each([undefined, 1, 30_000])('files of several pages and row groups, in runs of %s rows', async (longestRun) => {
+  await expectRead(manyRows(150_000, longestRun), await place());
 });
 
 test('texts of a megabyte', async () => {
@@ -304,8 +322,8 @@ test('no rows', async () => {
 });
 
 test('the page index tells where pages begin, and the least and greatest integer of each', async () => {
-  const { table, batch, samples } = manyRows(150_000);
-  const { bytes } = await encodeTable(table, batch, metadata, 'ledgerlake test');
+  const { rows, samples } = manyRows(150_000);
+  const { bytes } = await encodeTable(rows, metadata, 'ledgerlake test');
   const file = new Uint8Array(bytes).buffer;
   const { row_groups: groups, schema } = parquetMetadata(file);
   const read = (offset: bigint | undefined, length: number | undefined) => ({
@@ -343,8 +361,8 @@ test('the page index tells where pages begin, and the least and greatest integer
 });
 
 test('a Bloom filter excludes what a file lacks, and nothing that it has', async () => {
-  const { table, batch, samples } = manyRows(150_000);
-  const { bytes } = await encodeTable(table, batch, metadata, 'ledgerlake test');
+  const { rows, samples } = manyRows(150_000);
+  const { bytes } = await encodeTable(rows, metadata, 'ledgerlake test');
   const { database, path } = await place();
   await writeFile(path, bytes);
   for (const { columns } of parquetMetadata(new Uint8Array(bytes).buffer).row_groups) {
@@ -393,10 +411,10 @@ test('an array of another type than its column is refused, and what fails is nam
     // A dictionary's numbers are integers, and no column of integers.
     const encoding = held === 'text' ? 'dictionary' : 'plain';
     const column = { type: held, encoding, nullable: false, about: '' } as const;
-    const { table, batch } = tableOf([{ column, values: [plainValues[held], plainValues[held]] }]);
+    const { table, rows } = tableOf([{ column, values: [plainValues[held], plainValues[held]] }]);
     for (const type of types) {
       const other: Table = { ...table, columns: table.columns.map((each) => ({ ...each, type })) };
-      const encoded = encodeFile(other, batch, metadata);
+      const encoded = encodeFile(TableRows.fromBatch(other, rows.batch), metadata);
       if (type === held) expect((await encoded).rows).toBe(2);
       else {
         const message = expect.stringContaining(`c0: expected an array of the type ${type}, got one of `) as string;
@@ -407,9 +425,9 @@ test('an array of another type than its column is refused, and what fails is nam
 });
 
 test('tables of one’s own are written by parquet-wasm, with the same rows and the same statistics', async () => {
-  const { table, batch } = manyRows(3000);
-  const own = await encodeFile({ ...table, ownPipeline: 'mine' }, batch, metadata);
-  const other = await encodeFile(table, batch, metadata);
+  const { table, rows } = manyRows(3000);
+  const own = await encodeFile(TableRows.fromBatch({ ...table, ownPipeline: 'mine' }, rows.batch), metadata);
+  const other = await encodeFile(rows, metadata);
   expect(JSON.parse(own.stats)).toEqual(JSON.parse(other.stats));
   expect(parquetMetadata(new Uint8Array(own.bytes).buffer).key_value_metadata?.map(({ key }) => key)).toContain(
     'ARROW:schema',

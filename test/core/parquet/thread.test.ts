@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { Table } from '../../../src/core/columns/table.js';
+import { TableRows } from '../../../src/core/columns/table-rows.js';
 import { eventCollector } from '../../../src/sources/finances/api-v0/collectors.js';
 import { scanPage } from '../../../src/sources/finances/api-v0/finances-page.js';
 import { windowSource } from '../../../src/sources/finances/model/slice-rows.js';
@@ -40,13 +41,12 @@ test('a thread writes the bytes and the statistics that are written without one,
   const own = thread(builtThread);
   const taken = [];
   for (const count of [1, 2, 700, 5000]) {
-    for (const { table, rows } of batches(count)) taken.push(await own.take(table, rows, metadata));
+    for (const { rows } of batches(count)) taken.push(await own.take(rows, metadata));
   }
   const files = await Promise.all(taken.reverse().map(({ file }) => file));
   const wanted = [];
   for (const count of [1, 2, 700, 5000]) {
-    for (const { table, rows } of batches(count))
-      wanted.push(await (await sameThread.take(table, rows, metadata)).file);
+    for (const { rows } of batches(count)) wanted.push(await (await sameThread.take(rows, metadata)).file);
   }
   expect(wanted).toHaveLength(8);
   for (const [at, { bytes, rows, stats }] of wanted.reverse().entries()) {
@@ -61,10 +61,10 @@ test('what was taken may be written over at once, also where it is more than mem
     [3, ''],
     [20, 'x'.repeat(1_000_000)],
   ] as const) {
-    for (const { table, rows } of batches(count, padding)) {
-      const wanted = await (await sameThread.take(table, rows, metadata)).file;
-      const { file } = await own.take(table, rows, metadata);
-      for (const { buffers } of rows.data.children) {
+    for (const { rows } of batches(count, padding)) {
+      const wanted = await (await sameThread.take(rows, metadata)).file;
+      const { file } = await own.take(rows, metadata);
+      for (const { buffers } of rows.batch.data.children) {
         const arrays: readonly unknown[] = Object.values(buffers as object);
         for (const array of arrays) if (ArrayBuffer.isView(array)) new Uint8Array(array.buffer).fill(0xee);
       }
@@ -79,22 +79,22 @@ test.each([
   ['runs out of memory', 'const held = []; for (;;) held.push(new Array(1e5).fill(job.id));', /memory/],
 ])('a thread that %s fails what is under way, and what comes after it', async (_, script, message) => {
   const dying = thread(scripted(script));
-  const { table, rows } = batch();
-  const { file } = await dying.take(table, rows, metadata);
+  const { rows } = batch();
+  const { file } = await dying.take(rows, metadata);
   await expect(file).rejects.toMatchObject({ code: 'ENCODER', exitCode: 1 });
   await expect(file).rejects.toThrow(message);
   const next = batch();
-  await expect(dying.take(next.table, next.rows, metadata)).rejects.toMatchObject({ code: 'ENCODER' });
+  await expect(dying.take(next.rows, metadata)).rejects.toMatchObject({ code: 'ENCODER' });
 });
 
 test('a signal ends the wait for a thread that never answers, with its reason', async () => {
   const stop = new AbortController();
   const silent = thread(scripted(''), stop.signal);
-  const { table, rows } = batch();
-  const { file } = await silent.take(table, rows, metadata);
+  const { rows } = batch();
+  const { file } = await silent.take(rows, metadata);
   const others = [batch(), batch()];
   const waiting = (async () => {
-    for (const other of others) await silent.take(other.table, other.rows, metadata);
+    for (const other of others) await silent.take(other.rows, metadata);
   })();
   stop.abort(new Error('enough'));
   await expect(file).rejects.toThrow('enough');
@@ -110,9 +110,9 @@ test('more than three files are never under way', async () => {
   const order: string[] = [];
   const takes = [];
   for (const name of ['a', 'b', 'c', 'd', 'e']) {
-    const { table, rows } = batch();
+    const { rows } = batch();
     takes.push(
-      silent.take(table, rows, metadata).then(
+      silent.take(rows, metadata).then(
         ({ file }) => {
           order.push(`${name} taken`);
           return file.catch(() => order.push(`${name} failed`));
@@ -130,12 +130,12 @@ test('more than three files are never under way', async () => {
 
 test('what the encoder refuses fails its own file, and says which table', async () => {
   const own = thread(builtThread);
-  const { table, rows } = batch();
+  const { rows } = batch();
   const impossible: Table = {
-    ...table,
-    columns: table.columns.map((column) => (column.name === 'event_id' ? { ...column, type: 'integer' } : column)),
+    ...rows.table,
+    columns: rows.table.columns.map((column) => (column.name === 'event_id' ? { ...column, type: 'integer' } : column)),
   };
-  const { file } = await own.take(impossible, rows, metadata);
+  const { file } = await own.take(TableRows.fromBatch(impossible, rows.batch), metadata);
   await expect(file).rejects.toMatchObject({ code: 'ENCODER' });
   await expect(file).rejects.toThrow(/expected a Parquet file for entries/);
 });

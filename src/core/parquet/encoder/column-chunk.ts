@@ -1,14 +1,16 @@
 import type { Data } from 'apache-arrow';
 import { ReusedMemory } from '../../columns/memory.js';
 import type { Column } from '../../columns/table.js';
+import { expanded, isRuns, type ColumnValues, type Runs } from '../../columns/table-rows.js';
 import { bloomFilter } from './bloom-filter.js';
 import { integerOf, textBounds, wordBounds, type Bounds } from './bounds.js';
 import { ByteBuffer } from './byte-buffer.js';
 import { columnRows, type ColumnRows, type TextValues, type Values } from './column-values.js';
 import { deltaLimit, writeDeltas } from './delta.js';
-import { numberTexts, numberWords, writePlainTexts } from './dictionary-page.js';
+import { numberTexts, numberWords, writePlainTexts, type NumberedTexts } from './dictionary-page.js';
 import { codec, encoding, pageType } from './format.js';
 import { widthOf, writeHybrid, writeRun } from './rle.js';
+import { cutRuns, runsWithin, writeRunLevels, writeRunNumbers, type PageRuns, type RowRuns } from './run-pages.js';
 import { writeStruct, type StructWriter } from './thrift.js';
 import type { Compress } from './zstd.js';
 
@@ -50,12 +52,40 @@ export interface ColumnChunk {
 /** How a chunk's values are written. */
 interface ValueWriter {
   readonly encoding: number;
-  /** Writes the dictionary's values; undefined where there is none. */
-  readonly dictionary?: { readonly count: number; readonly write: (to: ByteBuffer) => void };
+  /** The distinct values, where there is a dictionary. */
+  readonly dictionary?: ChunkDictionary;
   /** Writes the values from `start` to before `end`. */
   readonly write: (to: ByteBuffer, start: number, end: number) => void;
   /** Bytes of a value with a number, beside what each row takes; left out: few. */
   readonly bytesOf?: (value: number) => number;
+}
+
+interface ChunkDictionary {
+  readonly count: number;
+  /** Which of the distinct values each value is. */
+  readonly numbers: Int32Array;
+  /** Bits of each number. */
+  readonly width: number;
+  readonly write: (to: ByteBuffer) => void;
+}
+
+/** What a chunk holds, on its way to its pages. */
+interface ChunkContent {
+  readonly writer: ValueWriter;
+  readonly values: Values;
+  /** Rows that are null. */
+  readonly nulls: number;
+  readonly bounds: Bounds | undefined;
+  readonly distinct: NumberedTexts | undefined;
+  readonly pages: Iterable<PageContent>;
+}
+
+interface PageContent extends Pick<Page, 'firstRow' | 'rows' | 'nulls'> {
+  /** Its values: the number of the first one, and of that behind the last one. */
+  readonly first: number;
+  readonly last: number;
+  /** Writes which rows have a value, where the column may be null, and the values. */
+  readonly write: (to: ByteBuffer) => void;
 }
 
 /** What is needed for one chunk only. */
@@ -63,20 +93,23 @@ const content = new ByteBuffer();
 const memory = new ReusedMemory(16_000_000);
 
 /** Encodes the rows of a column from `start` to before `end`. Throws an Error where the array isn't of the column's type. */
-export function columnChunk(column: Column, data: Data, start: number, end: number, compress: Compress): ColumnChunk {
+export function columnChunk(
+  column: Column,
+  source: ColumnValues,
+  start: number,
+  end: number,
+  compress: Compress,
+): ColumnChunk {
   memory.clear();
-  const rows = columnRows(column, data, start, end, memory);
-  const { values, nulls } = rows;
-  const distinct = values.of === 'texts' ? numberTexts(values.texts, memory) : undefined;
-  const bounds = column.unbounded === true ? undefined : boundsOf(values, distinct?.used);
-  const writer = valueWriter(column, values, distinct, bounds);
+  const held = isRuns(source) ? runContent(column, source, start, end) : rowContent(column, source, start, end);
+  const { writer, values, nulls, bounds, distinct } = held;
   const pieces: Uint8Array[] = [];
   const pages: Page[] = [];
   let size = 0;
   let uncompressedSize = 0;
   const { dictionary } = writer;
   // Where all rows are the same, a call of the codec costs more than it saves.
-  const isCompressed = values.count > 0 && (nulls !== undefined || dictionary?.count !== 1);
+  const isCompressed = values.count > 0 && (nulls > 0 || dictionary?.count !== 1);
 
   const put = (header: (to: StructWriter) => unknown, type: number): void => {
     const raw = content.written;
@@ -100,22 +133,20 @@ export function columnChunk(column: Column, data: Data, start: number, end: numb
     }, pageType.dictionary);
   }
   const dataOffset = size;
-  for (const { firstRow, endRow, first, last } of cutPages(rows, end - start, writer)) {
+  for (const { firstRow, rows, nulls: pageNulls, first, last, write } of held.pages) {
     content.clear();
-    if (column.nullable) writeLevels(rows, firstRow, endRow);
-    writer.write(content, first, last);
+    write(content);
     const offset = size;
-    const count = endRow - firstRow;
     put((to) => {
-      to.struct(5, (page) => page.i32(1, count).i32(2, writer.encoding).i32(3, encoding.rle).i32(4, encoding.rle));
+      to.struct(5, (page) => page.i32(1, rows).i32(2, writer.encoding).i32(3, encoding.rle).i32(4, encoding.rle));
     }, pageType.data);
     pages.push({
-      ...{ offset, size: size - offset, firstRow, rows: count, nulls: count - (last - first) },
+      ...{ offset, size: size - offset, firstRow, rows, nulls: pageNulls },
       bounds: values.of === 'words' ? wordBounds(values.words, values.size, first, last) : undefined,
     });
   }
   return {
-    ...{ pieces, pages, size, uncompressedSize, dataOffset, bounds, rows: end - start, nulls: nulls?.count ?? 0 },
+    ...{ pieces, pages, size, uncompressedSize, dataOffset, bounds, rows: end - start, nulls },
     codec: isCompressed ? codec.zstd : codec.uncompressed,
     encoding: writer.encoding,
     bloom:
@@ -123,6 +154,77 @@ export function columnChunk(column: Column, data: Data, start: number, end: numb
         ? bloomFilter(values.texts, distinct.used)
         : undefined,
   };
+}
+
+/** The rows of an array that has a value for each row. */
+function rowContent(column: Column, data: Data, start: number, end: number): ChunkContent {
+  const rows = columnRows(column, data, start, end, memory);
+  const held = valueContent(column, rows, rows.values.count);
+  const { writer } = held;
+  const pages = mapped(cutPages(rows, end - start, writer), ({ firstRow, endRow, first, last }) => ({
+    ...{ firstRow, rows: endRow - firstRow, nulls: endRow - firstRow - (last - first), first, last },
+    write: (to: ByteBuffer) => {
+      if (column.nullable) {
+        writeLevels(to, (into) => {
+          if (rows.nulls === undefined) writeRun(into, 1, endRow - firstRow, 1);
+          else writeHybrid(into, rows.nulls.isThere, firstRow, endRow, 1);
+        });
+      }
+      writer.write(to, first, last);
+    },
+  }));
+  return { ...held, nulls: rows.nulls?.count ?? 0, pages };
+}
+
+/** The rows of runs. Where a dictionary isn't worth its while, each row gets its value. */
+function runContent(column: Column, runs: Runs, start: number, end: number): ChunkContent {
+  const { first, last, skipped } = runsWithin(runs.lengths, start, end);
+  const of = columnRows(column, runs.values, first, last, memory);
+  const limits = { skipped, rows: end - start, pageRows };
+  const cut = cutRuns(runs.lengths.subarray(first, last), of.nulls, limits, memory);
+  let nulls = 0;
+  for (let run = 0; run < cut.count; run++) if ((cut.values[run] ?? -1) < 0) nulls += cut.lengths[run] ?? 0;
+  const held = valueContent(column, of, end - start - nulls);
+  const { dictionary } = held.writer;
+  if (dictionary === undefined) {
+    return rowContent(
+      column,
+      expanded(
+        runs,
+        runs.lengths.reduce((sum, length) => sum + length, 0),
+      ),
+      start,
+      end,
+    );
+  }
+  const pages = mapped(cutRunPages(cut), (page) => ({
+    ...page,
+    write: (to: ByteBuffer) => {
+      if (column.nullable) {
+        writeLevels(to, (into) => {
+          writeRunLevels(into, page.runs);
+        });
+      }
+      to.byte(dictionary.width);
+      writeRunNumbers(to, page.runs, dictionary.numbers, dictionary.width);
+    },
+  }));
+  return { ...held, nulls, pages };
+}
+
+/** @param rows rows that have one of the values */
+function valueContent(
+  column: Column,
+  { values }: ColumnRows,
+  rows: number,
+): Pick<ChunkContent, 'writer' | 'values' | 'bounds' | 'distinct'> {
+  const distinct = values.of === 'texts' ? numberTexts(values.texts, memory) : undefined;
+  const bounds = column.unbounded === true ? undefined : boundsOf(values, distinct?.used);
+  return { values, distinct, bounds, writer: valueWriter(column, values, distinct, bounds, rows) };
+}
+
+function* mapped<From, To>(all: Iterable<From>, map: (one: From) => To): Generator<To> {
+  for (const one of all) yield map(one);
 }
 
 function boundsOf(values: Values, used: Int32Array | undefined): Bounds | undefined {
@@ -162,29 +264,55 @@ function* cutPages({ values, nulls }: ColumnRows, rows: number, { bytesOf }: Val
   if (first !== values.count) throw new Error(`expected ${values.count} values on all pages, wrote ${first}`);
 }
 
+/** Where pages of runs begin and end: at runs that were cut there. */
+function* cutRunPages(runs: RowRuns) {
+  let from = 0;
+  for (let firstRow = 0; from < runs.count;) {
+    let rows = 0;
+    let nulls = 0;
+    let first = -1;
+    let last = -1;
+    let to = from;
+    for (; to < runs.count && rows < pageRows; to++) {
+      const length = runs.lengths[to] ?? 0;
+      const value = runs.values[to] ?? -1;
+      rows += length;
+      if (value < 0) nulls += length;
+      else {
+        if (first < 0) first = value;
+        last = value;
+      }
+    }
+    const page: PageRuns = { ...runs, from, to };
+    yield { firstRow, rows, nulls, first: Math.max(0, first), last: last + 1, runs: page };
+    firstRow += rows;
+    from = to;
+  }
+}
+
 /** Which rows have a value: definition levels, with their length before them. */
-function writeLevels({ nulls }: ColumnRows, firstRow: number, endRow: number): void {
-  const place = content.length;
-  content.uint32(0);
-  if (nulls === undefined) writeRun(content, 1, endRow - firstRow, 1);
-  else writeHybrid(content, nulls.isThere, firstRow, endRow, 1);
-  const { length } = content;
-  content.length = place;
-  content.uint32(length - place - 4);
-  content.length = length;
+function writeLevels(to: ByteBuffer, write: (to: ByteBuffer) => void): void {
+  const place = to.length;
+  to.uint32(0);
+  write(to);
+  const { length } = to;
+  to.length = place;
+  to.uint32(length - place - 4);
+  to.length = length;
 }
 
 function valueWriter(
   column: Column,
   values: Values,
-  distinct: ReturnType<typeof numberTexts> | undefined,
+  distinct: NumberedTexts | undefined,
   bounds: Bounds | undefined,
+  rows: number,
 ): ValueWriter {
   switch (values.of) {
     case 'texts':
-      return textWriter(column, values.texts, distinct ?? numberTexts(values.texts, memory));
+      return textWriter(column, values.texts, distinct ?? numberTexts(values.texts, memory), rows);
     case 'words':
-      return wordWriter(column, values.words, values.size, bounds);
+      return wordWriter(column, values.words, values.size, bounds, rows);
     case 'booleans':
       return {
         encoding: encoding.plain,
@@ -203,7 +331,7 @@ function numberedWriter(numbers: Int32Array, count: number, write: (to: ByteBuff
   const width = Math.max(1, widthOf(count));
   return {
     encoding: encoding.rleDictionary,
-    dictionary: { count, write },
+    dictionary: { count, numbers, width, write },
     write: (to, start, end) => {
       to.byte(width);
       writeHybrid(to, numbers, start, end, width);
@@ -211,9 +339,9 @@ function numberedWriter(numbers: Int32Array, count: number, write: (to: ByteBuff
   };
 }
 
-function textWriter(column: Column, texts: TextValues, distinct: ReturnType<typeof numberTexts>): ValueWriter {
+function textWriter(column: Column, texts: TextValues, distinct: NumberedTexts, rows: number): ValueWriter {
   const { bytes, offsets, numbers } = texts;
-  if (column.encoding === 'dictionary' && distinct.count * 2 <= Math.max(2, numbers.length)) {
+  if (column.encoding === 'dictionary' && distinct.count * 2 <= Math.max(2, rows)) {
     return numberedWriter(distinct.numbers, distinct.count, (to) => {
       writePlainTexts(to, texts, distinct.used);
     });
@@ -250,10 +378,15 @@ function textWriter(column: Column, texts: TextValues, distinct: ReturnType<type
   };
 }
 
-function wordWriter(column: Column, words: Int32Array, size: 1 | 2, bounds: Bounds | undefined): ValueWriter {
+function wordWriter(
+  column: Column,
+  words: Int32Array,
+  size: 1 | 2,
+  bounds: Bounds | undefined,
+  rows: number,
+): ValueWriter {
   if (column.encoding === 'dictionary') {
-    const count = words.length / size;
-    const distinct = numberWords(words, size, Math.min(mostDistinct, Math.max(1, count >> 1)), memory);
+    const distinct = numberWords(words, size, Math.min(mostDistinct, Math.max(1, rows >> 1)), memory);
     if (distinct !== undefined) {
       return numberedWriter(distinct.numbers, distinct.count, (to) => {
         writePlainWords(to, distinct.words);

@@ -36,6 +36,9 @@ export function numberTexts({ offsets, numbers }: TextValues, memory: ColumnMemo
   return { count, numbers: into, used: used.subarray(0, count) };
 }
 
+/** Integers below it are looked up by themselves: an amount's place in its event, an item's number, a quantity. */
+const directLimit = 256;
+
 /** Integers of `size` words. Undefined where there are more than `most` distinct ones. */
 export function numberWords(
   words: Int32Array,
@@ -48,11 +51,20 @@ export function numberWords(
   const distinct = memory.int32s(Math.min(values, most) * size);
   // Open addressing: the value's number plus one, 0 where a slot is free.
   let slots = new Int32Array(1024);
+  const direct = new Int32Array(directLimit);
   let count = 0;
   let last = -1;
   for (let at = 0; at < values; at++) {
     const low = words[at * size] ?? 0;
     const high = size === 2 ? (words[at * 2 + 1] ?? 0) : 0;
+    const isDirect = high === 0 && low >= 0 && low < directLimit;
+    if (isDirect) {
+      const known = (direct[low] ?? 0) - 1;
+      if (known >= 0) {
+        into[at] = last = known;
+        continue;
+      }
+    }
     // Neighbours often repeat: the date of an event with several amounts.
     if (last >= 0 && distinct[last * size] === low && (size === 1 || distinct[last * 2 + 1] === high)) {
       into[at] = last;
@@ -75,6 +87,7 @@ export function numberWords(
       if (size === 2) distinct[count * 2 + 1] = high;
       last = count++;
       slots[slot] = count;
+      if (isDirect) direct[low] = count;
       if (count * 2 > slots.length) slots = rehashed(distinct, size, count, slots.length * 2);
     }
     into[at] = last;

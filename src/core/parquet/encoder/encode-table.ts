@@ -1,7 +1,6 @@
-import type { RecordBatch } from 'apache-arrow';
-import { columnData } from '../../columns/column-data.js';
 import { instantBounds, statisticsJson, type ColumnStatistics } from '../../columns/statistics.js';
 import { digitsOf, type Column, type Table } from '../../columns/table.js';
+import type { TableRows } from '../../columns/table-rows.js';
 import { integerOf, type Bounds } from './bounds.js';
 import { ByteBuffer } from './byte-buffer.js';
 import { columnChunk, type ColumnChunk } from './column-chunk.js';
@@ -58,11 +57,11 @@ export interface EncodedTable {
  * @throws Error where an array isn't of its column's type, or a page would be beyond 2 GiB
  */
 export async function encodeTable(
-  table: Table,
-  batch: RecordBatch,
+  rows: TableRows,
   metadata: ReadonlyMap<string, string>,
   writer: string,
 ): Promise<EncodedTable> {
+  const { table, length: rowCount } = rows;
   const compress = await zstd();
   const pieces: Uint8Array[] = [magic];
   let length = magic.length;
@@ -74,12 +73,10 @@ export async function encodeTable(
   };
 
   const groups: RowGroup[] = [];
-  for (let start = 0; start < batch.numRows; start += rowGroupRows) {
-    const end = Math.min(batch.numRows, start + rowGroupRows);
+  for (let start = 0; start < rowCount; start += rowGroupRows) {
+    const end = Math.min(rowCount, start + rowGroupRows);
     const chunks = table.columns.map((column): PlacedChunk => {
-      const data = columnData(batch, column.name);
-      if (data === undefined) throw new Error(`${table.name}.${column.name}: expected an array, got none`);
-      const chunk = columnChunk(column, data, start, end, compress);
+      const chunk = columnChunk(column, rows.column(column.name), start, end, compress);
       const offset = length;
       chunk.pieces.forEach(put);
       return { column, chunk: { ...chunk, pieces: [] }, offset };
@@ -113,7 +110,7 @@ export async function encodeTable(
     );
   const footer = put(
     written((to) => {
-      fileMetadata(to, table, batch.numRows, groups, metadata, writer);
+      fileMetadata(to, table, rowCount, groups, metadata, writer);
     }),
   );
   const end = new ByteBuffer(8);
@@ -127,7 +124,7 @@ export async function encodeTable(
     bytes.set(piece, at);
     at += piece.length;
   }
-  return { bytes, stats: logStatistics(table, batch.numRows, groups) };
+  return { bytes, stats: logStatistics(table, rowCount, groups) };
 }
 
 function written(write: (to: StructWriter) => unknown): Uint8Array {

@@ -1,9 +1,9 @@
-import type { RecordBatch } from 'apache-arrow';
 import { bigintArray, bytesArray, GatheredArrays, Int64Values, textArray } from '../../../core/columns/arrays.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
 import { type ColumnMemory, type Int32List, ownMemory } from '../../../core/columns/memory.js';
-import { recordBatch, type Table } from '../../../core/columns/table.js';
-import { entriesOf, firstOf, numberOf } from '../model/event-batches.js';
+import type { Table } from '../../../core/columns/table.js';
+import { TableRows, type Runs } from '../../../core/columns/table-rows.js';
+import { entriesOf, firstOf, numberOf, runsOf } from '../model/event-batches.js';
 import { eventIds, micros, type EventIds } from '../model/event-ids.js';
 import { none, type RowSource } from '../model/slice-rows.js';
 import { type TextName, textColumns, type TransactionPlace, type TransactionRows } from './transaction-rows.js';
@@ -39,7 +39,7 @@ export function transactionBatch(
   { rows, ids, effective }: FinishedTransactions,
   order: readonly number[],
   memory: ColumnMemory = ownMemory,
-): RecordBatch {
+): TableRows {
   const arrays = new GatheredArrays(memory);
   const { slice, texts, total } = rows;
   const { events, entries, sources } = slice;
@@ -57,7 +57,7 @@ export function transactionBatch(
     arrays.instants(new Int64Values(sources.map((each) => micros(of(each)))), source);
   const orders = new Dictionary();
   const requested = Int32Array.from(sources, ({ requestedOrderId }) => numberOf(orders, requestedOrderId));
-  return recordBatch(table, length, {
+  return new TableRows(table, length, {
     ...columns,
     content_hash: textArray(length, (row) => ids.contentHashes[at(row)] ?? ''),
     event_id: textArray(length, (row) => ids.eventIds[at(row)] ?? ''),
@@ -92,56 +92,63 @@ export function transactionEntryBatch(
   { rows, ids, effective }: FinishedTransactions,
   order: readonly number[],
   memory: ColumnMemory = ownMemory,
-): RecordBatch {
+): TableRows {
   const arrays = new GatheredArrays(memory);
   const { slice, texts, items, products, places } = rows;
   const { entries, events } = slice;
-  const { chosen, place, event, entry } = entriesOf(slice, order, memory);
+  const { chosen, entry, ofEvents, ofItems } = entriesOf(slice, order, memory);
   const { length } = chosen;
-  const item = arrays.gathered(entries.item, chosen);
+  const { events: event, lengths } = ofEvents;
+  const { items: item, lengths: itemLengths } = ofItems;
   const placeNumbers = arrays.gathered(entries.path, chosen);
   const ofPlace = (of: (place: TransactionPlace) => string | undefined) => {
     const values = new Dictionary();
     const numbers = Int32Array.from(places, (each) => numberOf(values, of(each)));
     return arrays.numbered(values, arrays.gathered(numbers, placeNumbers));
   };
-  const product = (values: Dictionary, name: 'sku' | 'asin' | 'network') =>
-    arrays.numbered(
+  const product = (values: Dictionary, name: 'sku' | 'asin' | 'network'): Runs => ({
+    values: arrays.numbered(
       values,
-      firstOf(arrays.gathered(items[name].values, item), arrays.gathered(products[name].values, event)),
-    );
+      firstOf(arrays.gathered(items[name].values, item), arrays.gathered(products[name].values, ofItems.events)),
+    ),
+    lengths: itemLengths,
+  });
   const quantities = [...items.quantity, ...products.quantity];
   const known = Int32Array.from(quantities, (quantity, at) => (quantity === undefined ? none : at));
   const quantity = firstOf(
     arrays.gathered(known.subarray(0, items.length), item),
-    arrays.gathered(known.subarray(items.length), event),
+    arrays.gathered(known.subarray(items.length), ofItems.events),
   );
   const shared = Object.fromEntries(
     sharedColumns.map((name) => {
       const { values, numbers } = texts[name];
-      return [name, arrays.numbered(values, arrays.gathered(numbers.values, event))];
+      return [name, { values: arrays.numbered(values, arrays.gathered(numbers.values, event)), lengths }];
     }),
   );
+  const ofEntry = (values: Dictionary, column: Int32Array): Runs => {
+    const runs = runsOf(column, chosen, memory);
+    return { values: arrays.numbered(values, runs.numbers), lengths: runs.lengths };
+  };
   // No two are equal, so there is nothing to look up.
-  const eventIdValues = { data: () => textArray(order.length, (row) => ids.eventIds[order[row] ?? none] ?? '') };
-  return recordBatch(table, length, {
+  const eventIds = textArray(event.length, (at) => ids.eventIds[event[at] ?? none] ?? '');
+  return new TableRows(table, length, {
     ...shared,
-    event_id: arrays.numbered(eventIdValues, place),
-    posted_at: arrays.instants(new Int64Values(events.postedAt), event),
-    effective_at: arrays.instants(new Int64Values(effective), event),
+    event_id: { values: arrays.numbered({ data: () => eventIds }, Int32Array.from(event.keys())), lengths },
+    posted_at: { values: arrays.instants(new Int64Values(events.postedAt), event), lengths },
+    effective_at: { values: arrays.instants(new Int64Values(effective), event), lengths },
     entry: arrays.integers(entry),
     path: ofPlace(({ path }) => path),
     breakdown: ofPlace(({ breakdown }) => breakdown),
     item: arrays.integers(arrays.gathered(rows.indexes.values, chosen)),
     sku: product(rows.skus, 'sku'),
     asin: product(rows.asins, 'asin'),
-    quantity: arrays.bigints(new Int64Values(quantities), quantity),
+    quantity: { values: arrays.bigints(new Int64Values(quantities), quantity), lengths: itemLengths },
     fulfillment_network: product(rows.networks, 'network'),
     kind: ofPlace(({ kind }) => kind),
     name: ofPlace(({ name }) => name),
     role: ofPlace(({ role }) => role),
     amount: arrays.decimals(entries, chosen),
-    amount_text: arrays.numbered(slice.amountTexts, arrays.gathered(entries.text, chosen)),
-    currency: arrays.numbered(slice.currencies, arrays.gathered(entries.currency, chosen)),
+    amount_text: ofEntry(slice.amountTexts, entries.text),
+    currency: ofEntry(slice.currencies, entries.currency),
   });
 }

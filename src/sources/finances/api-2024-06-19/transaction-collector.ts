@@ -76,6 +76,6 @@ export function* transactionBatches(
   const tags = { net: JSON.stringify(netSums(of.rows.slice, chosen)) };
   // Transactions without any amount give no entries, and no file without a row.
   const rows = transactionEntryBatch(entries, of, order, memory);
-  if (rows.numRows > 0) yield { table: entries, month, rows, tags };
-  yield { table: transactions, month, rows: transactionBatch(transactions, of, order, memory), tags };
+  if (rows.length > 0) yield { month, rows, tags };
+  yield { month, rows: transactionBatch(transactions, of, order, memory), tags };
 }

@@ -17,7 +17,6 @@ import { groupBatch, readGroup, type GroupRow } from '../model/group-rows.js';
 import { count, newWarnings, SliceRows, type RowSource } from '../model/slice-rows.js';
 import { type ScannedPage, eachEvent, eachGroup } from './finances-page.js';
 import { unaskable } from '../selling-partner/subject-ids.js';
-import { groups } from '../model/tables.js';
 
 /** A page of events with what it answers. */
 export type EventsPage = AnsweredPage<ScannedPage>;
@@ -82,8 +81,8 @@ export function* eventBatches(
   const tags = { net: JSON.stringify(netSums(of.rows, chosen)) };
   // Events without any amount give no entries, and no file without a row.
   const rows = entryBatch(entries, of, order, memory);
-  if (rows.numRows > 0) yield { table: entries, month, rows, tags };
-  yield { table: events, month, rows: eventBatch(events, of, order, memory), tags };
+  if (rows.length > 0) yield { month, rows, tags };
+  yield { month, rows: eventBatch(events, of, order, memory), tags };
 }
 
 /**
@@ -115,7 +114,7 @@ export function groupCollector(window: Window, isRelisted = false): Collector<Sc
       if (rows.length === 0) return [];
       const kept = isRelisted ? [...new Map(rows.map((row, at) => [keys[at], row])).values()] : rows;
       const tags = { groups: JSON.stringify(kept.map(groupSpan)) };
-      return [{ table: groups, month: monthOf(window.start), rows: groupBatch(kept, window), tags }];
+      return [{ month: monthOf(window.start), rows: groupBatch(kept, window), tags }];
     },
   };
 }

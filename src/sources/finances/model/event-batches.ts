@@ -1,9 +1,9 @@
-import type { RecordBatch } from 'apache-arrow';
 import { bigintArray, bytesArray, textArray, GatheredArrays, Int64Values } from '../../../core/columns/arrays.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
 import type { Int32List } from '../../../core/columns/memory.js';
 import { ownMemory, type ColumnMemory } from '../../../core/columns/memory.js';
-import { type Table, recordBatch } from '../../../core/columns/table.js';
+import type { Table } from '../../../core/columns/table.js';
+import { TableRows, type Runs } from '../../../core/columns/table-rows.js';
 import { type EventIds, micros } from './event-ids.js';
 import { none, type AmountPlace, type RowSource, type SliceRows } from './slice-rows.js';
 import { decimalScale, decimalText } from '../../../core/numeric/decimal.js';
@@ -56,7 +56,7 @@ export function eventBatch(
   { rows, ids, effective }: FinishedEvents,
   order: readonly number[],
   memory: ColumnMemory = ownMemory,
-): RecordBatch {
+): TableRows {
   const arrays = new GatheredArrays(memory);
   const { events, sources } = rows;
   const chosen = Int32Array.from(order);
@@ -70,7 +70,7 @@ export function eventBatch(
     Int32Array.from(sources, (each) => numberOf(owners, of(each)));
   const groupIds = owner((of) => of.groupId);
   const requestedOrderIds = owner((of) => of.requestedOrderId);
-  return recordBatch(table, length, {
+  return new TableRows(table, length, {
     event_id: textArray(length, (row) => ids.eventIds[at(row)] ?? ''),
     content_hash: textArray(length, (row) => ids.contentHashes[at(row)] ?? ''),
     event_list: text(rows.lists, events.list),
@@ -95,45 +95,54 @@ export function entryBatch(
   { rows, ids, effective }: FinishedEvents,
   order: readonly number[],
   memory: ColumnMemory = ownMemory,
-): RecordBatch {
+): TableRows {
   const arrays = new GatheredArrays(memory);
   const { events, entries, items } = rows;
-  const { chosen, place, event, entry } = entriesOf(rows, order, memory);
+  const { chosen, entry, ofEvents, ofItems } = entriesOf(rows, order, memory);
   const { length } = chosen;
-  const item = arrays.gathered(entries.item, chosen);
-  const ofEvent = (values: Dictionary, column: Int32List) =>
-    arrays.numbered(values, arrays.gathered(column.values, event));
-  const ofEntry = (values: Dictionary, column: Int32Array) => arrays.numbered(values, arrays.gathered(column, chosen));
-  const ofItem = (values: Dictionary, itemColumn: Int32List, eventColumn: Int32List) =>
-    arrays.numbered(
+  const { events: event, lengths } = ofEvents;
+  const { items: item, lengths: itemLengths } = ofItems;
+  const ofEvent = (values: Dictionary, column: Int32List): Runs => ({
+    values: arrays.numbered(values, arrays.gathered(column.values, event)),
+    lengths,
+  });
+  const ofItem = (values: Dictionary, itemColumn: Int32List, eventColumn: Int32List): Runs => ({
+    values: arrays.numbered(
       values,
-      firstOf(arrays.gathered(itemColumn.values, item), arrays.gathered(eventColumn.values, event)),
-    );
+      firstOf(arrays.gathered(itemColumn.values, item), arrays.gathered(eventColumn.values, ofItems.events)),
+    ),
+    lengths: itemLengths,
+  });
+  const ofEntry = (values: Dictionary, column: Int32Array): Runs => {
+    const runs = runsOf(column, chosen, memory);
+    return { values: arrays.numbered(values, runs.numbers), lengths: runs.lengths };
+  };
   const path = arrays.gathered(entries.path, chosen);
   const places = placeDictionaries(rows);
   const ofPlace = ({ values, numbers }: PlaceTexts) => arrays.numbered(values, arrays.gathered(numbers, path));
   // No two are equal, so there is nothing to look up.
-  const eventIds = { data: () => textArray(order.length, (place) => ids.eventIds[order[place] ?? none] ?? '') };
+  const eventIds = textArray(event.length, (at) => ids.eventIds[event[at] ?? none] ?? '');
   const groupIds = new Dictionary();
   const groupNumbers = Int32Array.from(rows.sources, (source) => numberOf(groupIds, source.groupId));
-  return recordBatch(table, length, {
-    event_id: arrays.numbered(eventIds, place),
+  const group = arrays.gathered(groupNumbers, arrays.gathered(events.source.values, event));
+  return new TableRows(table, length, {
+    event_id: { values: arrays.numbered({ data: () => eventIds }, Int32Array.from(event.keys())), lengths },
     event_list: ofEvent(rows.lists, events.list),
-    posted_at: arrays.instants(new Int64Values(events.postedAt), event),
-    effective_at: arrays.instants(new Int64Values(effective), event),
+    posted_at: { values: arrays.instants(new Int64Values(events.postedAt), event), lengths },
+    effective_at: { values: arrays.instants(new Int64Values(effective), event), lengths },
     amazon_order_id: ofEvent(rows.orders, events.amazonOrderId),
     marketplace: ofEvent(rows.places, events.marketplace),
-    group_id: arrays.numbered(groupIds, arrays.gathered(groupNumbers, arrays.gathered(events.source.values, event))),
+    group_id: { values: arrays.numbered(groupIds, group), lengths },
     entry: arrays.integers(entry),
     path: ofPlace(places.paths),
-    item: arrays.integers(arrays.gathered(items.index.values, item)),
+    item: { values: arrays.integers(arrays.gathered(items.index.values, item)), lengths: itemLengths },
     sku: ofItem(rows.skus, items.sku, events.sku),
     fnsku: ofItem(rows.fnskus, items.fnsku, events.fnsku),
     asin: ofItem(rows.asins, items.asin, events.asin),
     order_item_id: ofItem(rows.orderItems, items.orderItemId, events.orderItemId),
-    quantity: arrays.bigints(new Int64Values(items.quantity), item),
+    quantity: { values: arrays.bigints(new Int64Values(items.quantity), item), lengths: itemLengths },
     kind: ofPlace(places.kinds),
-    name: ofEntry(rows.names, entries.name),
+    name: arrays.numbered(rows.names, arrays.gathered(entries.name, chosen)),
     role: ofPlace(places.roles),
     amount: arrays.decimals(entries, chosen),
     amount_text: ofEntry(rows.amountTexts, entries.text),
@@ -141,34 +150,81 @@ export function entryBatch(
   });
 }
 
-/**
- * The amounts of the given events, event by event: a row's number in `rows.entries`, the place of its event in the order,
- * its event, its place in the event.
- */
-export function entriesOf(
-  rows: SliceRows,
-  order: readonly number[],
-  memory: ColumnMemory,
-): { chosen: Int32Array; place: Int32Array; event: Int32Array; entry: Int32Array } {
+/** Amounts of some events, event by event. */
+export interface ChosenEntries {
+  /** Of each, its number in `rows.entries`. */
+  readonly chosen: Int32Array;
+  /** Of each, its place in its event. */
+  readonly entry: Int32Array;
+  /** The events that have amounts, and how many each has. */
+  readonly ofEvents: { readonly events: Int32Array; readonly lengths: Int32Array };
+  /** Neighbours of the same item and event: the item or `none`, the event, and how many they are. */
+  readonly ofItems: { readonly items: Int32Array; readonly events: Int32Array; readonly lengths: Int32Array };
+}
+
+/** The amounts of the given events, event by event. */
+export function entriesOf(rows: SliceRows, order: readonly number[], memory: ColumnMemory): ChosenEntries {
   const { firstEntry } = rows.events;
   let length = 0;
   for (const number of order) length += rows.entriesEnd(number) - firstEntry.get(number);
   const chosen = memory.int32s(length);
-  const place = memory.int32s(length);
-  const event = memory.int32s(length);
   const entry = memory.int32s(length);
+  const events = memory.int32s(order.length);
+  const lengths = memory.int32s(order.length);
+  const items = memory.int32s(length);
+  const itemEvents = memory.int32s(length);
+  const itemLengths = memory.int32s(length);
+  const itemOf = rows.entries.item;
   let row = 0;
-  for (const [at, owner] of order.entries()) {
+  let withAmounts = 0;
+  let runs = 0;
+  for (const owner of order) {
     const first = firstEntry.get(owner);
     const end = rows.entriesEnd(owner);
+    if (first === end) continue;
+    events[withAmounts] = owner;
+    lengths[withAmounts++] = end - first;
     for (let number = first; number < end; number++, row++) {
       chosen[row] = number;
-      place[row] = at;
-      event[row] = owner;
       entry[row] = number - first;
+      const item = itemOf[number] ?? none;
+      if (number === first || item !== items[runs - 1]) {
+        items[runs] = item;
+        itemEvents[runs] = owner;
+        itemLengths[runs++] = 1;
+      } else itemLengths[runs - 1] = (itemLengths[runs - 1] ?? 0) + 1;
     }
   }
-  return { chosen, place, event, entry };
+  return {
+    ...{ chosen, entry },
+    ofEvents: { events: events.subarray(0, withAmounts), lengths: lengths.subarray(0, withAmounts) },
+    ofItems: {
+      items: items.subarray(0, runs),
+      events: itemEvents.subarray(0, runs),
+      lengths: itemLengths.subarray(0, runs),
+    },
+  };
+}
+
+/** The numbers of a column's chosen rows, as runs of the same one. */
+export function runsOf(
+  column: Int32Array,
+  chosen: Int32Array,
+  memory: ColumnMemory,
+): { readonly numbers: Int32Array; readonly lengths: Int32Array } {
+  const numbers = memory.int32s(chosen.length);
+  const lengths = memory.int32s(chosen.length);
+  let runs = 0;
+  let began = 0;
+  for (let row = 0; row < chosen.length; row++) {
+    const number = column[chosen[row] ?? none] ?? none;
+    if (runs > 0 && number === numbers[runs - 1]) continue;
+    if (runs > 0) lengths[runs - 1] = row - began;
+    numbers[runs++] = number;
+    began = row;
+  }
+  if (runs > 0) lengths[runs - 1] = chosen.length - began;
+  return { numbers: numbers.subarray(0, runs), lengths: lengths.subarray(0, runs) };
 }
 
 /** The first ones, and where there is none the others. */

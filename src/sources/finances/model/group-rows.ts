@@ -1,7 +1,7 @@
-import type { RecordBatch } from 'apache-arrow';
 import { bytesArray, decimalArray, dictionaryArray, instantArray } from '../../../core/columns/arrays.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
-import { digitsOf, recordBatch } from '../../../core/columns/table.js';
+import { digitsOf } from '../../../core/columns/table.js';
+import { TableRows } from '../../../core/columns/table-rows.js';
 import { type Int64Halves, readDecimal } from '../../../core/numeric/decimal.js';
 import { readInstant } from '../../../core/numeric/instant.js';
 import { type Tape, kind } from '../../../core/json/tape.js';
@@ -87,7 +87,7 @@ export function readGroup(tape: Tape, group: number, warnings: EventWarnings): G
 }
 
 /** Groups as a batch of the table `groups`, in order of their start. */
-export function groupBatch(rows: readonly GroupRow[], window: { start: number; end: number }): RecordBatch {
+export function groupBatch(rows: readonly GroupRow[], window: { start: number; end: number }): TableRows {
   const sorted = rows.toSorted((a, b) => compare(a.startedAt ?? 0n, b.startedAt ?? 0n) || byId(a, b));
   const { length } = sorted;
   const row = (index: number): GroupRow => {
@@ -107,7 +107,7 @@ export function groupBatch(rows: readonly GroupRow[], window: { start: number; e
       const halves = row(index).money[of].amount;
       return halves && (BigInt(halves.high) << 32n) | BigInt(halves.low >>> 0);
     });
-  return recordBatch(groups, length, {
+  return new TableRows(groups, length, {
     group_id: text((group) => group.id),
     processing_status: text((group) => group.texts.processing_status),
     fund_transfer_status: text((group) => group.texts.fund_transfer_status),

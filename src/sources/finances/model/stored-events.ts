@@ -1,8 +1,8 @@
-import type { RecordBatch } from 'apache-arrow';
 import type { ByteRange } from '../../../core/columns/arrays.js';
 import type { Dictionary } from '../../../core/columns/dictionary.js';
 import type { ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
+import type { TableRows } from '../../../core/columns/table-rows.js';
 import { cellText, type Derivation, type StoredCells, type StoredRows } from '../../../engine/run/derivation.js';
 import { entryBatch, netSums } from './event-batches.js';
 import type { EventIds } from './event-ids.js';
@@ -22,12 +22,7 @@ export interface StoredReader {
   /** Adds what a row's `raw` has; `at`: how many were added before. */
   readonly add: (raw: Buffer, cells: StoredCells, row: number, at: number) => void;
   /** The entries of the rows, in their order. */
-  readonly entries: (
-    table: Table,
-    known: StoredColumns,
-    order: readonly number[],
-    memory?: ColumnMemory,
-  ) => RecordBatch;
+  readonly entries: (table: Table, known: StoredColumns, order: readonly number[], memory?: ColumnMemory) => TableRows;
 }
 
 /** What entries repeat of the stored rows, in the order of these. */

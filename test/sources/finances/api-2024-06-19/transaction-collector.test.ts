@@ -67,7 +67,7 @@ function collect({ tables, source }: Case, pages: readonly string[]) {
 function collected(asked: Case, pages: readonly string[]): Collected {
   const { batches, warnings } = collect(asked, pages);
   const of = (table: Table): Row[] =>
-    batches.filter((batch) => batch.table === table).flatMap((batch) => rowsOf(table, batch.rows));
+    batches.filter(({ rows }) => rows.table === table).flatMap(({ rows }) => rowsOf(table, rows.batch));
   const unreconciled = [...(warnings['unreconciled'] ?? new Map<string, number>()).values()];
   return {
     transactions: of(asked.tables.transactions),
@@ -199,7 +199,7 @@ describe('what counts', () => {
     const began = performance.now();
     const { batches } = collect(byDate, [`{"payload":{"transactions":[${many.join(',')}]}}`]);
     expect(performance.now() - began).toBeLessThan(15_000);
-    expect(batches.map(({ rows }) => rows.numRows)).toEqual([50_001 + 202 + 1, 3]);
+    expect(batches.map(({ rows }) => rows.length)).toEqual([50_001 + 202 + 1, 3]);
     expect(batches[0]?.tags).toEqual({ net: '{"USD":"50002.000000"}' });
   });
 });
@@ -237,8 +237,9 @@ test('rows are in Parquet what they are in memory', async () => {
   const { batches } = collect(byDate, [`{"payload":{"transactions":[${whole},{"totalAmount":${usd('1e15')}}]}}`]);
   const folder = await temporaryFolder();
   const database = await openDatabase();
-  for (const { table, rows } of batches) {
-    await writeFile(join(folder, `${table.name}.parquet`), await parquetFile(table, [rows], new Map()));
+  for (const { rows } of batches) {
+    const { table, batch } = rows;
+    await writeFile(join(folder, `${table.name}.parquet`), await parquetFile(table, [batch], new Map()));
   }
   const from = (table: Table): string => fileLiteral(join(folder, `${table.name}.parquet`));
   const described = await database.rows(`DESCRIBE SELECT * FROM ${from(transactions)}`);

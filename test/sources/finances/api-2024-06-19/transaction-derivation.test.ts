@@ -32,7 +32,8 @@ test('entries that are derived from stored transactions are what they were when 
           }
           const files = new Map<string, Uint8Array>();
           const batches = [...collector.finish()];
-          for (const { table, rows } of batches) files.set(table.name, await parquetFile(table, [rows], new Map()));
+          for (const { rows } of batches)
+            files.set(rows.table.name, await parquetFile(rows.table, [rows.batch], new Map()));
           const file = files.get(orderTransactions.name);
           fc.pre(file !== undefined);
           const stored = files.get(orderTransactionEntries.name);
@@ -40,7 +41,7 @@ test('entries that are derived from stored transactions are what they were when 
           const derived = { table: orderTransactionEntries, derivation: transactionDerivation };
           const { entries } = await rederive(workspace, writer, derived, main, file, signal);
           const { sums, events, net } = await entries;
-          expect(events).toBe(batches.at(-1)?.rows.numRows);
+          expect(events).toBe(batches.at(-1)?.rows.length);
           expect(JSON.stringify(net)).toBe(batches.at(-1)?.tags['net']);
           expect(sums.equals(await storedSums(orderTransactionEntries, stored === undefined ? [] : [stored]))).toBe(
             true,

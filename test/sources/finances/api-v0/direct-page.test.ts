@@ -56,8 +56,8 @@ class Pages {
     const finished = { rows: this.#rows, ids: eventIds(this.#rows), effective: effectiveInstants(this.#rows) };
     const order = Array.from({ length: this.#rows.events.length }, (_, row) => row);
     return {
-      events: rowsOf(events, eventBatch(events, finished, order)),
-      entries: rowsOf(entries, entryBatch(entries, finished, order)),
+      events: rowsOf(events, eventBatch(events, finished, order).batch),
+      entries: rowsOf(entries, entryBatch(entries, finished, order).batch),
       warnings: this.warnings,
     };
   }

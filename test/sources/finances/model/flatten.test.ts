@@ -53,7 +53,7 @@ function collected({ tables, source }: Case, pages: readonly string[]): { events
   for (const page of pages) collector.add({ page: scanPage(Buffer.from(page)), source });
   const batches = [...collector.finish()];
   const of = (table: Table): Row[] =>
-    batches.filter((batch) => batch.table === table).flatMap((batch) => rowsOf(table, batch.rows));
+    batches.filter(({ rows }) => rows.table === table).flatMap(({ rows }) => rowsOf(table, rows.batch));
   return { events: of(tables.events), entries: of(tables.entries) };
 }
 

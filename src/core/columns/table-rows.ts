@@ -1,0 +1,98 @@
+import { BufferType, Data, type RecordBatch } from 'apache-arrow';
+import { columnData, isNull, nullsOf } from './column-data.js';
+import { ownMemory } from './memory.js';
+import { recordBatch, type Table } from './table.js';
+
+/** A column whose neighbouring rows share values: one value for each run, and how many rows it has, which is one at least. */
+export interface Runs {
+  readonly values: Data;
+  readonly lengths: Int32Array;
+}
+
+/** A column's values: one for each row, or one for each run of rows. */
+export type ColumnValues = Data | Runs;
+
+export function isRuns(values: ColumnValues): values is Runs {
+  return 'lengths' in values;
+}
+
+/** Rows of a table on their way to a file. */
+export class TableRows {
+  readonly table: Table;
+  readonly length: number;
+  readonly #columns: Readonly<Record<string, ColumnValues>>;
+  #batch: RecordBatch | undefined;
+
+  /** @throws Error where a column is missing, too many, or of another length: a fault of the caller's */
+  constructor(table: Table, length: number, columns: Readonly<Record<string, ColumnValues>>) {
+    this.table = table;
+    this.length = length;
+    this.#columns = columns;
+    for (const { name } of table.columns) {
+      const values = columns[name];
+      const rows = values === undefined ? 'none' : isRuns(values) ? rowsOf(values) : values.length;
+      if (rows !== length) throw new Error(`${table.name}.${name}: expected ${length} values, got ${rows}`);
+    }
+    const others = Object.keys(columns).length - table.columns.length;
+    if (others !== 0) throw new Error(`${table.name}: expected its columns only, got ${others} others`);
+  }
+
+  static fromBatch(table: Table, batch: RecordBatch): TableRows {
+    const columns = table.columns.map(({ name }): [string, Data | undefined] => [name, columnData(batch, name)]);
+    const found = columns.filter((column): column is [string, Data] => column[1] !== undefined);
+    return new TableRows(table, batch.numRows, Object.fromEntries(found));
+  }
+
+  /** The values of one of the table's columns. */
+  column(name: string): ColumnValues {
+    const values = this.#columns[name];
+    if (values === undefined) throw new Error(`${this.table.name}.${name}: expected a column, got none`);
+    return values;
+  }
+
+  /** The rows with a value for each row of each column. */
+  get batch(): RecordBatch {
+    if (this.#batch !== undefined) return this.#batch;
+    const arrays = Object.entries(this.#columns).map(
+      ([name, values]) => [name, expanded(values, this.length)] as const,
+    );
+    return (this.#batch = recordBatch(this.table, this.length, Object.fromEntries(arrays)));
+  }
+}
+
+function rowsOf({ values, lengths }: Runs): number {
+  if (values.length !== lengths.length) return NaN;
+  return lengths.reduce((sum, length) => sum + length, 0);
+}
+
+/** A value for each row. Runs have values of a fixed width, or numbers in a dictionary. */
+export function expanded(values: ColumnValues, length: number): Data {
+  if (!isRuns(values)) return values;
+  const { type, dictionary } = values.values;
+  const held: unknown = values.values.values;
+  if (!(ArrayBuffer.isView(held) && held.byteOffset % 4 === 0)) throw new Error('expected values of a fixed width');
+  const words = new Int32Array(held.buffer, held.byteOffset, held.byteLength / 4);
+  const wordsPerValue = words.length / Math.max(1, values.values.length);
+  const into = ownMemory.int32s(length * wordsPerValue);
+  const nulls = nullsOf(values.values);
+  const nullBitmap = nulls.nullCount === 0 ? undefined : new Uint8Array((length + 7) >> 3).fill(0xff);
+  let nullCount = 0;
+  let row = 0;
+  for (const [run, rows] of values.lengths.entries()) {
+    const isNone = isNull(nulls, run);
+    if (isNone) nullCount += rows;
+    for (const end = row + rows; row < end; row++) {
+      for (let word = 0; word < wordsPerValue; word++) {
+        into[row * wordsPerValue + word] = words[run * wordsPerValue + word] ?? 0;
+      }
+      if (isNone && nullBitmap) nullBitmap[row >> 3] = (nullBitmap[row >> 3] ?? 0) & ~(1 << (row & 7));
+    }
+  }
+  // Of the same kind as the values of the runs, whose memory may be shared by 64-bit integers.
+  const data = held instanceof BigInt64Array ? new BigInt64Array(into.buffer) : into;
+  const buffers =
+    nullBitmap === undefined
+      ? { [BufferType.DATA]: data }
+      : { [BufferType.DATA]: data, [BufferType.VALIDITY]: nullBitmap };
+  return new Data(type, 0, length, nullCount, buffers, [], dictionary);
+}
