@@ -28,7 +28,8 @@ async function measure({ files, queries, repeats }: MeasureTask): Promise<QueryM
   const database = await openDatabase();
   // Nothing is kept from one run to the next: each reads and decodes what it needs. One thread: several wait for each other
   // by turning in circles, which counts as work.
-  await database.execute('SET threads = 1; SET enable_external_file_cache = false');
+  await database.execute('SET threads = 1');
+  await database.execute('SET enable_external_file_cache = false');
   await createViews(database, lakeTables, new Map(files));
   const measured: QueryMeasured[] = [];
   for (const { name, sql } of queries) {

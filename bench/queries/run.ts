@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { openDatabase } from '../../src/core/duckdb/connection.js';
 import type { LakeFiles } from '../../src/core/duckdb/views.js';
 import { compactedLake, duckdbCopy, filesOf, landedLake } from './lakes.js';
 import type { MeasureTask, QueryMeasured } from './measure.js';
@@ -30,7 +31,7 @@ async function run(events: number, rounds: number): Promise<void> {
       ['DuckDB', await duckdbCopy(at('compacted'), at('duckdb'))],
     ]);
     await printSizes(kinds);
-    const queries = await documentedQueries();
+    const queries = await documentedQueries(await orderOf(kinds.get('landed')));
     const runs = new Map<string, QueryMeasured[][]>([...kinds.keys()].map((kind) => [kind, []]));
     for (let round = 1; round <= rounds; round++) {
       for (const [kind, files] of kinds) {
@@ -41,6 +42,18 @@ async function run(events: number, rounds: number): Promise<void> {
     printQueries(rounds, runs);
   } finally {
     await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The id of an order in the middle of a lake's files. */
+async function orderOf(files: LakeFiles = new Map()): Promise<string> {
+  const database = await openDatabase();
+  try {
+    const rows = `read_parquet(${JSON.stringify([...(files.get('entries') ?? [])]).replaceAll('"', "'")})`;
+    const [found] = await database.rows(`SELECT quantile_disc(amazon_order_id, 0.5) AS id FROM ${rows}`);
+    return String(found?.['id']);
+  } finally {
+    database.close();
   }
 }
 
