@@ -41,39 +41,51 @@ export async function exportIceberg(lake: Lake, clock: Clock): Promise<IcebergEx
   return result;
 }
 
-const keptManifest = z.object({
-  account: z.string(),
-  path: z.string(),
-  length: z.number(),
-  snapshot: z.number(),
-  sequence: z.number(),
-  files: z.number(),
-  rows: z.number(),
-  sha256: z.string(),
-  months: z.tuple([z.string(), z.string()]),
-});
+const count = z.int().min(0);
 
 /** What the next export takes from a table's metadata; the rest is for its readers. */
 const kept = z.object({
-  'last-sequence-number': z.number(),
+  'last-sequence-number': count,
   schemas: z.array(z.unknown()),
   properties: z.object({ 'ledgerlake.state': z.string() }),
 });
 
-/** What a table's metadata is made of, as a property of it: no reader has to understand it. */
-const stateSchema = z.object({
-  manifests: z.array(keptManifest),
-  /** Files that older metadata names, with when the first one without them was written. */
-  retired: z.array(z.object({ path: z.string(), at: z.number() })),
-  /** The manifest list. */
-  list: z.string(),
-});
+/**
+ * What a table's metadata is made of, as a property of it: no reader has to understand it. Files that it names are deleted in
+ * time, so each lies among the metadata of the table in `folder`, whoever has written it.
+ */
+function stateSchema(folder: string) {
+  const prefix = `${folder}/metadata/`;
+  const path = z
+    .string()
+    .refine((text) => text.startsWith(prefix) && /^[\w-]+\.(?:avro|metadata\.json)$/.test(text.slice(prefix.length)));
+  return z.object({
+    manifests: z.array(
+      z.object({
+        account: z.string(),
+        path,
+        length: count,
+        snapshot: count,
+        sequence: count,
+        files: count,
+        rows: count,
+        sha256: z.string(),
+        months: z.tuple([z.string(), z.string()]),
+      }),
+    ),
+    /** Files that older metadata names, with when the first one without them was written. */
+    retired: z.array(z.object({ path, at: z.number() })),
+    /** The manifest list. */
+    list: path,
+  });
+}
 
 interface Previous {
   readonly version: number;
   readonly sequence: number;
   readonly schema: string;
-  readonly state: z.infer<typeof stateSchema>;
+  /** Undefined where it can't be read. */
+  readonly state: z.infer<ReturnType<typeof stateSchema>> | undefined;
 }
 
 async function exportTable(lake: Lake, table: DeltaTable, clock: Clock): Promise<number> {
@@ -94,17 +106,14 @@ async function exportTable(lake: Lake, table: DeltaTable, clock: Clock): Promise
     const schema = JSON.stringify(icebergSchema(fields));
     const manifests = [...addsByAccount(lake, table)].map(([account, adds]) => {
       const sha256 = contentHash(`${location(store, folder)}\n${schema}`, adds);
-      const kept = previous.state.manifests.find((manifest) => manifest.account === account);
+      const kept = previous.state?.manifests.find((manifest) => manifest.account === account);
       if (kept?.sha256 === sha256) return kept;
       const made = manifestOf(account, adds, { folder, fields, snapshot, sequence, sha256, store, table });
       files.set(made.manifest.path, made.bytes);
       return made.manifest;
     });
     const isSame =
-      files.size === 0 &&
-      previous.version > 0 &&
-      manifests.length === previous.state.manifests.length &&
-      schema === previous.schema;
+      files.size === 0 && manifests.length === previous.state?.manifests.length && schema === previous.schema;
     if (isSame) return 0;
 
     const list = `${folder}/metadata/snap-${snapshot}.avro`;
@@ -112,12 +121,13 @@ async function exportTable(lake: Lake, table: DeltaTable, clock: Clock): Promise
       list,
       manifestList(manifests, { id: snapshot, sequence }, (path) => location(store, path)),
     );
-    const { retired, expired } = retiredFiles(previous, [...manifests.map(({ path }) => path), list], {
+    const version = previous.version + 1;
+    const current = [...manifests.map(({ path }) => path), list, metadataPath(folder, version)];
+    const { retired, expired } = retiredFiles(previous, current, {
       now,
       keptMs: Math.max(dayMs, table.retentionMs),
       folder,
     });
-    const version = previous.version + 1;
     const metadata = Buffer.from(
       JSON.stringify({
         'format-version': 2,
@@ -174,18 +184,21 @@ function location(store: Store, path: string): string {
   return store.localPath(path) === undefined ? store.address(path) : `file://${store.address(path)}`;
 }
 
-/** The newest metadata of a table; where it can't be read, all of it is written again behind it. */
+/**
+ * The newest metadata of a table; where it can't be read, all of it is written again behind it. Numbers that no export comes
+ * to are passed over: the one behind such a number may be the same.
+ */
 async function newestMetadata(store: Store, folder: string): Promise<Previous> {
   let version = 0;
   for await (const { path } of store.list(folder)) {
-    const [, number] = /\/metadata\/v(\d+)\.metadata\.json$/.exec(path) ?? [];
+    const [, number] = /\/metadata\/v(\d{1,15})\.metadata\.json$/.exec(path) ?? [];
     version = Math.max(version, Number(number ?? 0));
   }
-  const none = { version, sequence: version, schema: '', state: { manifests: [], retired: [], list: '' } };
+  const none = { version, sequence: version, schema: '', state: undefined };
   if (version === 0) return none;
   const found = parseNote(await store.read(metadataPath(folder, version)), (value): Previous => {
     const { schemas, properties, 'last-sequence-number': sequence } = kept.parse(value);
-    const state = stateSchema.parse(JSON.parse(properties['ledgerlake.state']));
+    const state = stateSchema(folder).parse(JSON.parse(properties['ledgerlake.state']));
     return { version, sequence, schema: JSON.stringify(schemas[0]), state };
   });
   return found ?? none;
@@ -263,11 +276,11 @@ function retiredFiles(
 ): { readonly retired: readonly { path: string; at: number }[]; readonly expired: readonly string[] } {
   const isCurrent = new Set(current);
   const before = [
-    ...state.manifests.map(({ path }) => path),
-    ...(version > 0 ? [state.list, metadataPath(folder, version)] : []),
+    ...(state === undefined ? [] : [...state.manifests.map(({ path }) => path), state.list]),
+    ...(version > 0 ? [metadataPath(folder, version)] : []),
   ];
-  const leaving = before.filter((path) => path !== '' && !isCurrent.has(path)).map((path) => ({ path, at: now }));
-  const all = [...state.retired, ...leaving];
+  const leaving = before.map((path) => ({ path, at: now }));
+  const all = [...(state?.retired ?? []), ...leaving].filter(({ path }) => !isCurrent.has(path));
   return {
     retired: all.filter(({ at }) => at + keptMs > now),
     expired: all.filter(({ at }) => at + keptMs <= now).map(({ path }) => path),

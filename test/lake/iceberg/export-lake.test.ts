@@ -187,3 +187,86 @@ test('a lake that was copied elsewhere is exported anew, with its own paths', as
   expect(await exportIceberg(copy, clock)).toMatchObject({ changed: 2 });
   expect((await readTable(copy.store, 'events')).paths).toHaveLength(3);
 });
+
+/** Rewrites the newest metadata of `events` as somebody else might have left it. */
+async function tampered(
+  store: Store,
+  version: string,
+  change: (metadata: Record<string, unknown>, state: Record<string, unknown>) => void,
+): Promise<void> {
+  const folder = '_iceberg/events/metadata';
+  const bytes = (await store.read(`${folder}/v1.metadata.json`)) ?? new Uint8Array();
+  const metadata = JSON.parse(Buffer.from(bytes).toString()) as { properties: Record<string, string> };
+  const state = JSON.parse(metadata.properties['ledgerlake.state'] ?? '{}') as Record<string, unknown>;
+  change(metadata, state);
+  metadata.properties['ledgerlake.state'] = JSON.stringify(state);
+  await store.write(`${folder}/v${version}.metadata.json`, Buffer.from(JSON.stringify(metadata)));
+}
+
+test('metadata from somebody else delete nothing, name nothing that is not theirs, and end no export', async () => {
+  const clock = setClock(noon);
+  const kept = (lake: Awaited<ReturnType<typeof open>>) =>
+    lake.committedAdds().map(({ table, add }) => table.pathOf(add));
+  type Fields = Record<string, unknown>;
+  const attacks: Readonly<Record<string, (metadata: Fields, state: Fields, victim: string) => void>> = {
+    'a data file as retired': (_, state, victim) => {
+      state['retired'] = [{ path: victim, at: 0 }];
+    },
+    'a commit as retired': (_, state) => {
+      state['retired'] = [
+        { path: '_iceberg/events/metadata/../../../events/_delta_log/00000000000000000000.json', at: 0 },
+      ];
+    },
+    'what is written next as retired': (_, state) => {
+      const names = ['v2.metadata.json', 'version-hint.text'];
+      state['retired'] = names.map((name) => ({ path: `_iceberg/events/metadata/${name}`, at: 0 }));
+    },
+    'a data file as the manifest list': (_, state, victim) => {
+      state['list'] = victim;
+    },
+    'a manifest elsewhere': (_, state) => {
+      for (const manifest of state['manifests'] as Fields[]) manifest['path'] = '_iceberg/entries/metadata/x.avro';
+    },
+    'half a sequence': (metadata) => {
+      metadata['last-sequence-number'] = 0.5;
+    },
+    'files that are no number': (_, state) => {
+      for (const manifest of state['manifests'] as Fields[]) manifest['files'] = -0.5;
+    },
+    'no state': (metadata) => {
+      for (const name of Object.keys(metadata)) if (name !== 'properties') metadata[name] = null;
+    },
+  };
+  for (const [name, change] of Object.entries(attacks)) {
+    const location = await aSmallLake();
+    const lake = await open(location, clock);
+    const { store } = lake;
+    await exportIceberg(lake, clock);
+    const [victim = ''] = kept(lake);
+    await tampered(store, '1', (metadata, state) => {
+      change(metadata, state, victim);
+    });
+    // So that there is something to write.
+    await refreshed(location, new Map([[2, [shipment(within(2), 'order-2-0', '20')]]]), { clock });
+    for (const days of [0, 2, 2]) {
+      clock.set(clock.now() + days * dayMs);
+      await exportIceberg(await open(location, clock), clock);
+      const now = await open(location, clock);
+      for (const path of kept(now)) expect(await store.read(path), `${name}: ${path}`).toBeDefined();
+      expect((await readTable(store, 'events')).paths, name).toHaveLength(3);
+    }
+    expect(await store.read('events/_delta_log/00000000000000000000.json'), name).toBeDefined();
+  }
+});
+
+test('a number that no export comes to is passed over', async () => {
+  const clock = setClock(noon);
+  const lake = await open(await aSmallLake(), clock);
+  await exportIceberg(lake, clock);
+  for (const number of ['9007199254740992', '99999999999999999999999', '1e9', '-1']) {
+    await tampered(lake.store, number, () => undefined);
+  }
+  await lake.store.remove('_iceberg/events/metadata/v1.metadata.json');
+  await exportIceberg(lake, clock);
+  expect((await readTable(lake.store, 'events')).version).toBe(1);
+});
