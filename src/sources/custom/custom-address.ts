@@ -57,17 +57,25 @@ export function readApiAddress({ address, headers = {}, signIn }: Api, options: 
     secrets.push(secret);
     sent[name.toLowerCase()] = (value.before ?? '') + secret;
   }
+  const { name: tokenHeader, before } = signIn?.header ?? { name: 'authorization', before: 'Bearer ' };
+  for (const [name, text] of Object.entries({ ...sent, [`${tokenHeader}, before the token`]: before ?? '' })) {
+    if (/^[\t\u0020-\u007e]*$/.test(text)) continue;
+    // A variable may end in the line end of the file that it was read from.
+    throw usageError(
+      `${file}: expected the header ${name} to be visible ASCII on one line, got other characters (its text is not shown): ` +
+        'correct it, or the variable that it comes from',
+    );
+  }
   const prefix = url.pathname.replace(/\/+$/, '');
   const common = { origin: url.origin, prefix, headers: sent, setting: 'api.address' };
   if (signIn === undefined) return { ...common, secrets, signIn };
   refuseInTheClear(url, file, 'the access token');
   const grant = readSignIn(signIn, options);
-  const { name, before = '' } = signIn.header ?? { name: 'authorization', before: 'Bearer ' };
   return {
     ...common,
     secrets: [...secrets, grant.clientSecret.reveal(), ...(grant.refreshToken ? [grant.refreshToken.reveal()] : [])],
     signIn: grant,
-    tokenHeader: { name: name.toLowerCase(), before },
+    tokenHeader: { name: tokenHeader.toLowerCase(), before: before ?? '' },
   };
 }
 

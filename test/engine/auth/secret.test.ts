@@ -114,6 +114,17 @@ test.each(Object.entries(writings))('a secret is taken out of what quotes it %s'
   );
 });
 
+test.each(['in JSON', 'in JSON, slashes escaped', 'in JSON, all escaped'])('a page repeats a secret %s', (writing) => {
+  fc.assert(
+    fc.property(anySecret, (secret) => {
+      const page = (value: string) => Buffer.from(`{"a":"\\u0041\\/","b":"${value}"}`);
+      expect(new Redaction([secret]).isIn(page(writings[writing]?.(secret) ?? ''))).toBe(true);
+      expect(new Redaction([secret]).isIn(page('another'))).toBe(false);
+    }),
+    few,
+  );
+});
+
 test('a secret is taken out of base64 of a longer text, wherever it begins there', () => {
   fc.assert(
     fc.property(anySecret, fc.string(), fc.string(), (secret, before, behind) => {

@@ -17,6 +17,9 @@ export interface Answered {
   readonly status?: number;
   /** JSON; left out: none. */
   readonly body?: unknown;
+  /** In its place as it is. */
+  readonly text?: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** An emulated API on a port of its own, closed when the test ends. */
@@ -29,9 +32,9 @@ export async function exampleService(
       const { pathname, searchParams } = new URL(request.url ?? '', 'http://host');
       const one = { method: request.method ?? '', path: pathname, query: searchParams, headers: request.headers, body };
       asked.push(one);
-      const { status = 200, body: given } = answer(one, asked.length);
-      response.writeHead(status, given === undefined ? {} : { 'content-type': 'application/json' });
-      response.end(given === undefined ? undefined : JSON.stringify(given));
+      const { status = 200, body: given, text: written, headers } = answer(one, asked.length);
+      response.writeHead(status, { ...headers, ...(given !== undefined && { 'content-type': 'application/json' }) });
+      response.end(written ?? (given === undefined ? undefined : JSON.stringify(given)));
     });
   });
   server.listen(0, '127.0.0.1');

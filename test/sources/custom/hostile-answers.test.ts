@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import { readApiAddress } from '../../../src/sources/custom/custom-address.js';
+import { customPipeline } from '../../../src/sources/custom/custom-pipeline.js';
+import { customTables } from '../../../src/sources/custom/custom-table.js';
+import type { Api, PipelineDefinition } from '../../../src/sources/custom/definition.js';
+import { everythingIn } from '../../attack/measured-command.js';
+import { temporaryFolder } from '../../app/lake-run.js';
+import { runningClock } from '../../running-clock.js';
+import { loaded } from './custom-run.js';
+import { exampleService, type Asked, type Answered } from './example-service.js';
+import shipments from './typescript/shipments.js';
+
+const secret = 'key/of+the/depot=0451';
+const issued = 'access/token+of/nobody~0451';
+const day = { from: '2025-01-20', to: '2025-01-21' };
+
+/** Loads a day with a secret in a header and one that signs in; what it says and leaves behind, and what it ended with. */
+async function backfilled(answer: (asked: Asked, url: string) => Answered, more: Partial<PipelineDefinition> = {}) {
+  let url = '';
+  const service = await exampleService((asked) =>
+    asked.path === '/token' ? { body: { access_token: issued, expires_in: 3600 } } : answer(asked, url),
+  );
+  ({ url } = service);
+  const definition: PipelineDefinition = {
+    ...shipments,
+    ...more,
+    api: {
+      ...shipments.api,
+      causeOfPage: (body) => (body.at('errors') === undefined ? undefined : 'denied'),
+      messageOf: (body) => body.at('errors', 'message')?.text,
+      address: url,
+      headers: { 'x-key': { env: 'KEY' } },
+      signIn: { tokenEndpoint: `${url}/token`, clientId: 'id', clientSecret: { env: 'CLIENT_SECRET' } },
+    },
+  };
+  const own = customPipeline({ file: 'shipments.js', definition, ...customTables(definition) });
+  const lake = await temporaryFolder();
+  const logged: string[] = [];
+  const clock = runningClock('2025-03-01T00:00:00Z', 500);
+  const environment = { KEY: secret, CLIENT_SECRET: 'secret-of-the-client' };
+  const error: unknown = await loaded(own, { lake, ...day, logged, clock, environment }).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  const said = error instanceof Error ? `${error.message}\n${'details' in error ? String(error.details) : ''}` : '';
+  return { asked: service.asked, seen: `${said}\n${logged.join('\n')}\n${await everythingIn(lake)}`, said };
+}
+
+/** JSON as PHP, and as careful encoders, write it. */
+const writings: Readonly<Record<string, (text: string) => string>> = {
+  'as it is': (text) => text,
+  'with escaped slashes': (text) => text.replaceAll('/', '\\/'),
+  'with escaped letters': (text) => text.replaceAll(/[a-z]/g, (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`),
+};
+
+describe('a secret that an answer repeats gets into no error, no log and no file', () => {
+  const bodies: Readonly<Record<string, (text: string) => string>> = {
+    'a page that refuses': (text) => `{"errors":{"message":"not with ${text}"}}`,
+    'a record': (text) => `{"shipments":[{"id":"${text}"}]}`,
+    'a cursor': (text) => `{"shipments":[],"next_cursor":"${text}"}`,
+  };
+  const cases = Object.entries(bodies).flatMap(([body, of]) =>
+    Object.entries(writings).flatMap(([writing, write]) =>
+      [secret, issued].map((text) => [`${body}, ${writing}: ${text}`, of(write(text)), text] as const),
+    ),
+  );
+  test.each(cases)('%s', async (_name, body, text) => {
+    const { seen, said } = await backfilled(() => ({ text: body }));
+    expect(said).toMatch(/repeats our own credentials/);
+    expect(seen).not.toContain(text);
+    expect(seen).not.toContain(writings['with escaped slashes']?.(text));
+  });
+
+  test.each(Object.keys(writings))('a refusal, %s', async (writing) => {
+    const body = `{"errors":{"message":"not with ${writings[writing]?.(secret) ?? ''}"}}`;
+    const { seen, said } = await backfilled(() => ({ status: 403, text: body }));
+    expect(said).toContain('not with [secret]');
+    expect(seen).not.toContain(secret);
+  });
+});
+
+describe('a secret goes to no other host', () => {
+  test.each([301, 307, 308])('by a redirect with %s', async (status) => {
+    const other = await exampleService(() => ({ body: {} }));
+    const { said } = await backfilled(() => ({ status, headers: { location: `${other.url}/v2/shipments` } }));
+    expect(said).toContain(`got status ${status}`);
+    expect(other.asked).toEqual([]);
+  });
+
+  test.each(['http://127.0.0.2:1/x', '//127.0.0.2:1/x', '\\\\127.0.0.2:1/x', 'javascript:1', 'http://x@127.0.0.2:1/'])(
+    'by a link to %s',
+    async (link) => {
+      const { said, asked } = await backfilled(() => ({ body: { shipments: [], next_cursor: link } }), {
+        next: ({ body }) => body.at('next_cursor')?.text,
+      });
+      expect(said).toMatch(/next: expected a link to http:\/\/127\.0\.0\.1:\d+, got/);
+      expect(asked.filter(({ path }) => path !== '/token')).toHaveLength(1);
+    },
+  );
+});
+
+test('values with line ends are no headers, and are not shown', () => {
+  const bad = `${secret}\r\nx-admin: 1`;
+  const api = (more: Partial<Api>): Api => ({ ...shipments.api, address: 'https://host', headers: {}, ...more });
+  const signIn = { tokenEndpoint: 'https://host/token', clientId: 'id', clientSecret: { env: 'KEY' } };
+  const cases: Api[] = [
+    api({ headers: { 'x-key': { env: 'BAD' } } }),
+    api({ headers: { 'x-key': { env: 'KEY', before: 'a\nb' } } }),
+    api({ headers: { 'x-key': bad } }),
+    api({ headers: { 'x-key': 'ключ' } }),
+    api({ signIn: { ...signIn, header: { name: 'x-key', before: 'a\r\nb: ' } } }),
+  ];
+  for (const one of cases) {
+    const read = () => readApiAddress(one, { file: 'a.mjs', account: 'depot', environment: { KEY: secret, BAD: bad } });
+    expect(read).toThrow(/^a\.mjs: expected the header x-key.* to be visible ASCII on one line, got other characters/);
+    expect(read).not.toThrow(/depot=0451/);
+  }
+});
