@@ -125,6 +125,8 @@ async function seeded(): Promise<Seed> {
       ['backfill', ...upstream(account), ...range, '--api', 'both'],
       ['backfill', 'order-events', 'order-transactions', ...upstream(account), ...range, '--orders', orders],
       ['backfill', 'shipments', ...own],
+      ['export', 'iceberg'],
+      ['export', 'symlinks'],
     ]) {
       const ended = await process.run([...words, '--lake', lake]);
       if (ended.code !== 0) throw new Error(`expected ${words.join(' ')} to end well: ${ended.err}`);
@@ -149,6 +151,8 @@ async function seeded(): Promise<Seed> {
       ['sql', '--format', 'csv', skusOfTransactions],
       ['report', '--account', 'shop', '-o', '-'],
       ['verify'],
+      ['export', 'iceberg'],
+      ['export', 'symlinks'],
       ['backfill', ...upstream('shop'), ...range, '--api', 'both'],
       ['backfill', 'shipments', '--pipelines', definitions, '--account', 'shop', '--from', date(0), '--to', date(4)],
       ['sync', ...upstream('shop'), '--api', 'both'],
@@ -256,7 +260,7 @@ function sceneOf(seed: Seed, folder: string): Scene {
 
 /** Commands that write to the parts of all accounts. */
 const lakeWide = ['compact', 'rebuild'];
-const writers = ['backfill', 'sync', 'compact', 'rebuild', 'forget'];
+const writers = ['export', 'backfill', 'sync', 'compact', 'rebuild', 'forget'];
 
 interface Trial {
   readonly attack: Attack;
@@ -390,7 +394,7 @@ test('what reaches a canary is seen, and a sound lake is read and served', async
   expect([control.faults, control.codes.filter((code) => !code.endsWith(' 0'))]).toEqual([[], []]);
 });
 
-test.each(['description', 'path', 'link', 'fifo'])(
+test.each(['description', 'path', 'value', 'link', 'fifo'])(
   'no lake that an attacker hands over with a %s reaches, shows or changes what is outside of it',
   async (wanted) => {
     const trials: Trial[] = [];

@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { decodeActions, encodeActions, type Action } from '../../src/lake/delta/actions.js';
+import { oddActions } from '../lake/delta/odd-actions.js';
 
 /** Where an attack is made. */
 export interface Scene {
@@ -26,7 +27,7 @@ export interface Scene {
 }
 
 export interface Attack {
-  readonly kind: 'description' | 'path' | 'link' | 'fifo';
+  readonly kind: 'description' | 'path' | 'value' | 'link' | 'fifo';
   readonly name: string;
   readonly make: (scene: Scene) => void;
   /** Whether nothing of the linked month's rows is left in the lake itself. */
@@ -50,7 +51,25 @@ const descriptionFields: Readonly<Record<string, (all: Description, sql: string)
   sort: (all, sql) => Object.assign(all, { sort: [`1; ${sql}; --`] }),
   pipeline: (all, sql) => Object.assign(all, { ownPipeline: `../shipments'; ${sql}; --` }),
   about: (all, sql) => Object.assign(all, { about: `'; ${sql}; --` }),
+  'column of lines': (all, sql) => {
+    setLines(all, { columns: [{ ...all.columns[0], name: `a" AS b; ${sql}; --` }] });
+  },
+  'table of lines': (all, sql) => {
+    setLines(all, { name: `t" AS SELECT 1; ${sql}; --` });
+  },
+  'sort of lines': (all, sql) => {
+    setLines(all, { sort: [`1; ${sql}; --`] });
+  },
+  'table of lines that is another': (all) => {
+    setLines(all, { name: 'events' });
+  },
 };
+
+/** Lines as a description may have them, with some of it changed. */
+function setLines(all: Description, change: object): void {
+  const [column] = all.columns;
+  all['lines'] = { name: 'shipment_lines', about: 'lines', columns: [column], sort: [column?.['name']], ...change };
+}
 
 function setDigits(columns: Record<string, unknown>[], digits: unknown): void {
   for (const column of columns) if (column['digits'] !== undefined) column['digits'] = digits;
@@ -124,15 +143,8 @@ function paths(main: MainTable): Attack[] {
 }
 
 function changeLog(scene: Scene, main: MainTable, path: string, target: Target, isSealed: boolean): void {
-  const log = join(scene.lake, main, '_delta_log');
-  const names = readdirSync(log).filter((name) => /^\d{20}\.json$/.test(name));
-  const at = names.findLastIndex((name) =>
-    readFileSync(join(log, name), 'utf8').includes('"add":{"path":"account=shop'),
-  );
-  const name = names[at] ?? '';
-  const id = { table: main, version: Number(name.slice(0, 20)) };
   const bytes = readFileSync(join(scene.outside, `${main}.parquet`));
-  const actions = decodeActions(readFileSync(join(log, name)), name, id).flatMap((action): Action[] => {
+  changeCommit(scene, main, isSealed, (action) => {
     if (!('add' in action)) return [action];
     const { add } = action;
     const tags = { ...add.tags, sha256: createHash('sha256').update(bytes).digest('hex') };
@@ -159,6 +171,18 @@ function changeLog(scene: Scene, main: MainTable, path: string, target: Target, 
       },
     ];
   });
+}
+
+/** Changes the actions of the last commit with a file of the account, and its seal with them, or takes all seals away. */
+function changeCommit(scene: Scene, main: MainTable, isSealed: boolean, change: (action: Action) => Action[]): void {
+  const log = join(scene.lake, main, '_delta_log');
+  const names = readdirSync(log).filter((name) => /^\d{20}\.json$/.test(name));
+  const at = names.findLastIndex((name) =>
+    readFileSync(join(log, name), 'utf8').includes('"add":{"path":"account=shop'),
+  );
+  const name = names[at] ?? '';
+  const id = { table: main, version: Number(name.slice(0, 20)) };
+  const actions = decodeActions(readFileSync(join(log, name)), name, id).flatMap(change);
   if (isSealed) {
     writeFileSync(join(log, name), encodeActions(actions, id));
     return;
@@ -169,6 +193,16 @@ function changeLog(scene: Scene, main: MainTable, path: string, target: Target, 
   for (const other of readdirSync(log)) {
     if (other.includes('checkpoint')) rmSync(join(log, other), { force: true });
   }
+}
+
+function values(): Attack[] {
+  return oddActions.map(({ name, change }, at): Attack => ({
+    kind: 'value',
+    name,
+    make: (scene) => {
+      changeCommit(scene, 'events', at % 2 === 0, change);
+    },
+  }));
 }
 
 function firstIn(folder: string): string {
@@ -190,6 +224,11 @@ const places: Readonly<Record<string, (scene: Scene) => string[]>> = {
   _runs: () => ['_runs'],
   _tmp: () => ['_tmp'],
   _pipelines: () => ['_pipelines'],
+  _iceberg: () => ['_iceberg'],
+  'what _iceberg holds of events': () => ['_iceberg/events/metadata'],
+  'metadata of events': () => ['_iceberg/events/metadata/v1.metadata.json'],
+  'the manifests of events': () => ['events/_symlink_format_manifest'],
+  'a manifest of events': ({ month }) => [`events/_symlink_format_manifest/account=shop/month=${month}/manifest`],
   'files of a month': ({ lake, month }) =>
     tablesOf(lake).flatMap((table) => {
       const folder = join(table, 'account=shop', `month=${month}`);
@@ -288,5 +327,5 @@ function fifos(): Attack[] {
 
 /** Every lake that an attacker hands over. */
 export function attacks(): Attack[] {
-  return [...descriptions(), ...mainTables.flatMap(paths), ...links(), ...fifos()];
+  return [...descriptions(), ...mainTables.flatMap(paths), ...values(), ...links(), ...fifos()];
 }

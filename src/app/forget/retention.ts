@@ -11,7 +11,7 @@ import type { Lake } from '../../lake/lake.js';
 import { commitTransaction, type NewFile } from '../../lake/transaction/transaction.js';
 import { mainFiles, notedLoads, writeForgetNote, type Load } from '../../lake/upkeep/erasure.js';
 import { unpinLasting } from '../../lake/transaction/references.js';
-import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
+import { groupSpansOf } from '../../sources/finances/api-v0/collectors.js';
 import {
   orderTransactions,
   payouts,
@@ -117,9 +117,7 @@ export async function removeAged(
 
 /** Load keys of the groups that stay in the listing. */
 function listedGroups(table: DeltaTable, { account, before }: Retention): Set<string> {
-  const spans = mainFiles(table, account).flatMap(
-    ({ add: { tags } }) => JSON.parse(tags?.['groups'] ?? '[]') as GroupSpan[],
-  );
+  const spans = mainFiles(table, account).flatMap(({ add }) => groupSpansOf(add));
   return new Set(spans.filter(({ end }) => end === null || end >= before).map(({ id }) => `group/${id}`));
 }
 

@@ -2,7 +2,7 @@ import { literal } from '../../core/duckdb/literals.js';
 import { events } from '../../sources/finances/model/tables.js';
 import type { HeldFiles } from '../../lake/files/month-files.js';
 import type { Add } from '../../lake/delta/actions.js';
-import { importSpansOf, loadKeysOf, type ImportSpan } from '../../lake/delta/file-tags.js';
+import { importSpansOf, loadKeysOf, statisticsOf, type ImportSpan } from '../../lake/delta/file-tags.js';
 import { filesOf } from '../../lake/loads/load-keys.js';
 import type { Family } from '../../core/columns/table.js';
 import { rowsIn } from '../../lake/files/local-parquet.js';
@@ -193,10 +193,10 @@ const knownFiles = new WeakMap<Add, KnownFile>();
 function knownOf(add: Add): KnownFile {
   let known = knownFiles.get(add);
   if (known === undefined) {
-    const { nullCount } = JSON.parse(add.stats ?? '{}') as { nullCount?: Readonly<Record<string, number>> };
+    const { nullCount } = statisticsOf(add.stats);
     const units = loadKeysOf(add).flatMap((unit) => readWindow(unit) ?? parseImportedKey(unit) ?? []);
     const spans = [...units.map(({ start, end }) => ({ first: start, last: end - 1 })), ...importSpansOf(add)];
-    knownFiles.set(add, (known = { mayHaveUndated: nullCount?.['posted_at'] !== 0, spans }));
+    knownFiles.set(add, (known = { mayHaveUndated: nullCount['posted_at'] !== 0, spans }));
   }
   return known;
 }

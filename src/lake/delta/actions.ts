@@ -180,15 +180,38 @@ function isObject(value: unknown): value is Fields {
 const shapes: Readonly<Record<string, (fields: Fields) => boolean>> = {
   protocol: (fields) =>
     typeof fields['minReaderVersion'] === 'number' && typeof fields['minWriterVersion'] === 'number',
-  metaData: (fields) =>
-    typeof fields['id'] === 'string' &&
-    typeof fields['schemaString'] === 'string' &&
-    Array.isArray(fields['partitionColumns']),
-  add: (fields) =>
-    typeof fields['path'] === 'string' && typeof fields['size'] === 'number' && isObject(fields['partitionValues']),
-  remove: (fields) => typeof fields['path'] === 'string',
-  txn: (fields) => typeof fields['appId'] === 'string' && typeof fields['version'] === 'number',
+  metaData: ({ id, schemaString, partitionColumns, configuration, format, createdTime }) =>
+    typeof id === 'string' &&
+    typeof schemaString === 'string' &&
+    Array.isArray(partitionColumns) &&
+    isTexts(configuration) &&
+    isObject(format) &&
+    isTexts(format['options']) &&
+    (isLeftOut(createdTime) || Number.isSafeInteger(createdTime)),
+  add: ({ path, size, partitionValues, modificationTime, stats, tags }) =>
+    typeof path === 'string' &&
+    Number.isSafeInteger(size) &&
+    isTexts(partitionValues) &&
+    (isLeftOut(modificationTime) || Number.isSafeInteger(modificationTime)) &&
+    (isLeftOut(stats) || typeof stats === 'string') &&
+    (isLeftOut(tags) || (isTexts(tags) && /^\d{0,15}$/.test(tags['rows'] ?? ''))),
+  remove: ({ path, deletionTimestamp, size, partitionValues }) =>
+    typeof path === 'string' &&
+    (isLeftOut(deletionTimestamp) || Number.isSafeInteger(deletionTimestamp)) &&
+    (isLeftOut(size) || Number.isSafeInteger(size)) &&
+    (isLeftOut(partitionValues) || isTexts(partitionValues)),
+  txn: ({ appId, version }) => typeof appId === 'string' && Number.isSafeInteger(version),
 };
+
+/** Other writers leave out what they don't say, or write null. */
+function isLeftOut(value: unknown): boolean {
+  return value === undefined || value === null;
+}
+
+/** An object of texts, of which some may be null. */
+function isTexts(value: unknown): value is Readonly<Record<string, string | null>> {
+  return isObject(value) && Object.values(value).every((text) => typeof text === 'string' || text === null);
+}
 
 function isAction(value: unknown): value is Action {
   if (!isObject(value)) return false;

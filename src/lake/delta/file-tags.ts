@@ -56,15 +56,40 @@ export interface ImportSpan {
 
 function stringsOf(tag: string | undefined): readonly string[] | undefined {
   if (tag === undefined) return undefined;
-  let strings: unknown;
-  try {
-    strings = JSON.parse(tag);
-  } catch (cause) {
-    const found = JSON.stringify(tag.slice(0, 60));
-    const message = `expected a JSON list in a tag of the log, found ${found}; \`ledgerlake verify\` names the file`;
-    throw new LedgerlakeError('LAKE_LOG', message, { cause });
-  }
+  const strings = loggedJson(tag, 'a list', isAnything);
   return Array.isArray(strings) ? strings.map(String) : undefined;
+}
+
+/**
+ * What stands as JSON in a file's entry. It is read where it is used, as a log has very many.
+ *
+ * @throws LedgerlakeError LAKE_LOG where it is something else
+ */
+export function loggedJson<T>(text: string, expected: string, isIt: (value: unknown) => value is T): T {
+  const value = parsedJson(text);
+  if (value !== undefined && isIt(value)) return value;
+  const found = JSON.stringify(text.slice(0, 60));
+  throw new LedgerlakeError(
+    'LAKE_LOG',
+    `expected ${expected} as JSON in a file's entry of the log, found ${found}; \`ledgerlake verify\` names the file`,
+  );
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Told by the caller, with what was expected.
+    return undefined;
+  }
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isAnything(value: unknown): value is unknown {
+  return value !== undefined;
 }
 
 /** A Parquet file that a table is about to get. */
@@ -188,15 +213,23 @@ export interface ColumnStatistics {
   readonly hasNoNull: boolean;
 }
 
-/** The log is the program's own, and `verify` compares its statistics with the file. */
+/** What the log says of a column: `verify` compares it with the file. */
 export function columnStatistics({ stats }: { readonly stats?: string | undefined }, column: string): ColumnStatistics {
-  const { minValues, maxValues, nullCount } = JSON.parse(stats ?? '{}') as Partial<
-    Record<'minValues' | 'maxValues' | 'nullCount', Readonly<Record<string, unknown>>>
-  >;
+  const { minValues, maxValues, nullCount } = statisticsOf(stats);
   const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
-  return {
-    least: text(minValues?.[column]),
-    greatest: text(maxValues?.[column]),
-    hasNoNull: nullCount?.[column] === 0,
-  };
+  return { least: text(minValues[column]), greatest: text(maxValues[column]), hasNoNull: nullCount[column] === 0 };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+type Statistics = Readonly<Record<'minValues' | 'maxValues' | 'nullCount', Fields>>;
+
+/**
+ * A file's statistics by column; empty where the log doesn't say.
+ *
+ * @throws LedgerlakeError LAKE_LOG where they aren't JSON
+ */
+export function statisticsOf(stats: string | undefined): Statistics {
+  const fields = (value: unknown): Fields => (isObject(value) ? value : {});
+  const { minValues, maxValues, nullCount } = loggedJson(stats ?? '{}', 'statistics', isObject);
+  return { minValues: fields(minValues), maxValues: fields(maxValues), nullCount: fields(nullCount) };
 }

@@ -119,6 +119,28 @@ export function widenedSchema(schema: string, table: Table): string | undefined 
   return JSON.stringify({ type: 'struct', fields: [...kept, ...behind] });
 }
 
+/** A column of a log's schema as it stands there, with its place from 0. */
+export interface LoggedField {
+  readonly name: string;
+  readonly type: string;
+  readonly nullable: boolean;
+  readonly at: number;
+}
+
+/**
+ * The columns of a log's schema as they stand there, folders among them, without those of types that no table of this program has.
+ *
+ * @throws LedgerlakeError LAKE_LOG where it isn't a schema
+ */
+export function loggedFields(schema: string): LoggedField[] {
+  const known: readonly unknown[] = Object.values(deltaTypes);
+  return fieldsOf(schema).flatMap(({ name, type, nullable }, at) =>
+    typeof type === 'string' && (known.includes(type) || /^decimal\(\d{1,2},\d{1,2}\)$/.test(type))
+      ? { name, type, nullable: nullable !== false, at }
+      : [],
+  );
+}
+
 /**
  * The columns of a log's schema, without the folders and without those of types that no table of this program has.
  *
@@ -127,7 +149,7 @@ export function widenedSchema(schema: string, table: Table): string | undefined 
 export function columnsOf(schema: string): LogColumn[] {
   return fieldsOf(schema).flatMap(({ name, type }) => {
     if ((partitionColumns as readonly string[]).includes(name)) return [];
-    const [, precision, scale] = /^decimal\((\d+),(\d+)\)$/.exec(String(type)) ?? [];
+    const [, precision, scale] = /^decimal\((\d{1,2}),(\d{1,2})\)$/.exec(String(type)) ?? [];
     if (precision !== undefined)
       return { name, type: 'decimal', digits: { precision: Number(precision), scale: Number(scale) } };
     const [known] = (Object.keys(deltaTypes) as (keyof typeof deltaTypes)[]).filter((own) => deltaTypes[own] === type);

@@ -10,6 +10,8 @@ import {
   importSpansTag,
   loadKeysOf,
   type ImportSpan,
+  isObject,
+  loggedJson,
 } from '../delta/file-tags.js';
 import type { NewFile } from '../transaction/transaction.js';
 import { bytesOf, type LocalParquet, rowsIn } from './local-parquet.js';
@@ -105,9 +107,9 @@ export function mergedTags(adds: readonly Add[]): Record<string, string> {
   tags['units'] = JSON.stringify([...new Set(adds.flatMap(loadKeysOf))].toSorted());
   Object.assign(tags, importSpansTag(adds.flatMap(importSpansOf)));
   const nets = valuesOf(adds, 'net');
-  if (nets.length > 0) tags['net'] = JSON.stringify(addNets(nets.map((net) => JSON.parse(net) as NetSums)));
+  if (nets.length > 0) tags['net'] = JSON.stringify(addNets(nets.map(readNetSums)));
   const groups = valuesOf(adds, 'groups');
-  if (groups.length > 0) tags['groups'] = JSON.stringify(groups.flatMap((list) => JSON.parse(list) as unknown[]));
+  if (groups.length > 0) tags['groups'] = JSON.stringify(groups.flatMap((list) => loggedJson(list, 'a list', isList)));
   return tags;
 }
 
@@ -148,6 +150,20 @@ export function addNets(nets: readonly NetSums[]): NetSums {
   }
   const texts = [...sums].map(([currency, sum]): [string, string] => [currency, millionthsText(sum)]);
   return Object.fromEntries(texts.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function readNetSums(tag: string): NetSums {
+  return loggedJson(
+    tag,
+    'sums by currency',
+    (value): value is NetSums =>
+      isObject(value) &&
+      Object.values(value).every((sum) => typeof sum === 'string' && /^-?\d{1,30}(?:\.\d{1,6})?$/.test(sum)),
+  );
+}
+
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
 }
 
 function valuesOf(adds: readonly Add[], tag: string): string[] {

@@ -135,7 +135,7 @@ async function exportTable(lake: Lake, table: DeltaTable, clock: Clock): Promise
         location: location(store, folder),
         'last-sequence-number': sequence,
         'last-updated-ms': now,
-        'last-column-id': fields.length,
+        'last-column-id': Math.max(0, ...fields.map(({ id }) => id)),
         'current-schema-id': 0,
         schemas: [icebergSchema(fields)],
         'default-spec-id': 0,

@@ -1,6 +1,6 @@
 import { readInstant } from '../../core/numeric/instant.js';
 import type { Add } from '../delta/actions.js';
-import { columnStatistics } from '../delta/file-tags.js';
+import { columnStatistics, statisticsOf } from '../delta/file-tags.js';
 import { avroFile, type AvroRecord, type AvroSchema, type AvroValue } from './avro.js';
 import { icebergSchema, partitionFields, type IcebergField } from './table-schema.js';
 
@@ -95,10 +95,10 @@ export function manifestEntries(
 }
 
 function nullCounts({ stats }: Add, fields: readonly IcebergField[]): AvroValue {
-  const { nullCount = {} } = JSON.parse(stats ?? '{}') as { nullCount?: Readonly<Record<string, unknown>> };
+  const { nullCount } = statisticsOf(stats);
   return fields.flatMap(({ id, name }) => {
     const value = nullCount[name];
-    return typeof value === 'number' ? [{ key: id, value }] : [];
+    return typeof value === 'number' && Number.isSafeInteger(value) ? [{ key: id, value }] : [];
   });
 }
 

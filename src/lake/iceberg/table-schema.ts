@@ -1,3 +1,5 @@
+import { loggedFields } from '../delta/table-metadata.js';
+
 /** A column of an Iceberg table. Its id is its place in the log's schema, which only grows at its end. */
 export interface IcebergField {
   readonly id: number;
@@ -17,10 +19,7 @@ const types: Readonly<Record<string, string>> = { integer: 'int', timestamp: 'ti
 
 /** The columns of a table by its log's schema, folders among them. */
 export function icebergFields(schemaString: string): IcebergField[] {
-  const { fields } = JSON.parse(schemaString) as {
-    fields: readonly { readonly name: string; readonly type: string; readonly nullable: boolean }[];
-  };
-  return fields.map(({ name, type, nullable }, at) => ({
+  return loggedFields(schemaString).map(({ name, type, nullable, at }) => ({
     id: at + 1,
     name,
     type: types[type] ?? type.replace(',', ', '),

@@ -1,5 +1,7 @@
 import type { DeltaTable } from '../delta/delta-table.js';
+import { identifier, literal } from '../../core/duckdb/literals.js';
 import type { Lake } from '../lake.js';
+import { loggedFields } from '../delta/table-metadata.js';
 import { symlinkFolder } from '../data-files.js';
 
 /** Delta's type names that Redshift calls otherwise. It takes no text that is longer than 65,535 bytes. */
@@ -24,12 +26,9 @@ export function redshiftStatements(lake: Lake, schema: string): string[] {
 }
 
 function tableStatement(lake: Lake, table: DeltaTable, schema: string): string {
-  const { fields } = JSON.parse(table.metaData?.schemaString ?? '{"fields":[]}') as {
-    readonly fields: readonly { readonly name: string; readonly type: string }[];
-  };
-  const columns = fields
+  const columns = loggedFields(table.metaData?.schemaString ?? '{"fields":[]}')
     .filter(({ name }) => !Object.hasOwn(partitionTypes, name))
-    .map(({ name, type }) => `  "${name}" ${types[type] ?? type}`);
+    .map(({ name, type }) => `  ${identifier(name)} ${types[type] ?? type}`);
   const partitions = Object.entries(partitionTypes).map(([name, type]) => `"${name}" ${type}`);
   return [
     `CREATE EXTERNAL TABLE ${schema}.${table.schema.name} (`,
@@ -39,7 +38,7 @@ function tableStatement(lake: Lake, table: DeltaTable, schema: string): string {
     "ROW FORMAT SERDE 'org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe'",
     "STORED AS INPUTFORMAT 'org.apache.hadoop.hive.ql.io.SymlinkTextInputFormat'",
     "OUTPUTFORMAT 'org.apache.hadoop.hive.ql.io.HiveIgnoreKeyTextOutputFormat'",
-    `LOCATION '${manifestFolder(lake, table)}';`,
+    `LOCATION ${literal(manifestFolder(lake, table))};`,
   ].join('\n');
 }
 
@@ -51,10 +50,10 @@ function partitionStatements(lake: Lake, table: DeltaTable, schema: string): str
   return [...partitions]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .map(([folder, values]) => {
-      const partition = Object.keys(partitionTypes).map((name) => `${name}='${values[name] ?? ''}'`);
+      const partition = Object.keys(partitionTypes).map((name) => `${name}=${literal(values[name] ?? '')}`);
       return (
         `ALTER TABLE ${schema}.${table.schema.name} ADD IF NOT EXISTS PARTITION (${partition.join(', ')}) ` +
-        `LOCATION '${manifestFolder(lake, table)}/${folder}/';`
+        `LOCATION ${literal(`${manifestFolder(lake, table)}/${folder}/`)};`
       );
     });
 }

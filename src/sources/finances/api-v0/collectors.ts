@@ -1,3 +1,5 @@
+import type { Add } from '../../../lake/delta/actions.js';
+import { isObject, loggedJson } from '../../../lake/delta/file-tags.js';
 import type { ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
 import type { Batch, Collector } from '../../../engine/run/pipeline.js';
@@ -137,6 +139,23 @@ export interface GroupSpan {
   readonly open?: true;
   /** It is closed, and its total isn't there yet. */
   readonly awaited?: true;
+}
+
+/**
+ * The groups of a file of the listing.
+ *
+ * @throws LedgerlakeError LAKE_LOG where its tag isn't a list of them
+ */
+export function groupSpansOf({ tags }: Pick<Add, 'tags'>): readonly GroupSpan[] {
+  return loggedJson(tags?.['groups'] ?? '[]', 'settlements', isGroupSpans);
+}
+
+function isGroupSpans(value: unknown): value is readonly GroupSpan[] {
+  const isInstant = (of: unknown) => of === null || Number.isSafeInteger(of);
+  return (
+    Array.isArray(value) &&
+    value.every((of) => isObject(of) && typeof of['id'] === 'string' && isInstant(of['start']) && isInstant(of['end']))
+  );
 }
 
 export function groupSpan({ id = '', startedAt, endedAt, texts, money }: GroupRow): GroupSpan {

@@ -3,7 +3,7 @@ import type { Lake } from '../../../lake/lake.js';
 import type { Job } from '../../../engine/run/pipeline.js';
 import type { Slice } from '../../../engine/run/slice-queue.js';
 import type { Window } from '../../../core/windows.js';
-import type { GroupSpan } from './collectors.js';
+import { groupSpansOf, type GroupSpan } from './collectors.js';
 import { groups } from '../model/tables.js';
 
 /** A slice that reads one group, however long it lasted. */
@@ -54,11 +54,9 @@ export function shownId(id: string): string {
 
 /** Every group that the pipeline `listing` has loaded, oldest first. */
 export function listedGroups(lake: Lake, listing: string, account: string): { group: GroupSpan; listedFrom: number }[] {
-  const listed = lake.files(listing, groups.name, account).flatMap(({ tags, partitionValues }) => {
-    // The log is the program's own, and checked when it is read: what stands in this tag is what the collector put there.
-    const spans = JSON.parse(tags?.['groups'] ?? '[]') as GroupSpan[];
-    const listedFrom = Date.parse(`${partitionValues['month'] ?? ''}-01T00:00:00Z`);
-    return spans.map((group) => ({ group, listedFrom }));
+  const listed = lake.files(listing, groups.name, account).flatMap((add) => {
+    const listedFrom = Date.parse(`${add.partitionValues['month'] ?? ''}-01T00:00:00Z`);
+    return groupSpansOf(add).map((group) => ({ group, listedFrom }));
   });
   return listed.toSorted((a, b) => (a.group.start ?? a.listedFrom) - (b.group.start ?? b.listedFrom));
 }
