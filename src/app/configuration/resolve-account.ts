@@ -190,22 +190,29 @@ function refuseWithoutEndpoint(
 
 /**
  * The variables that custom pipelines read for an account: those of the environment, and for those of the account's own that
- * are not set there the secrets that the configuration has. Throws a USAGE error for a secret that can't be read
+ * are not set there the secrets that the configuration has. `foundVariables` are those whose text stands in a file that only lay in the
+ * working folder. Throws a USAGE error for a secret that can't be read
  */
 export async function accountEnvironment(
   config: Configuration,
   environment: Environment,
   account: string,
-): Promise<{ readonly environment: Environment; readonly exposed: readonly string[] | undefined }> {
+): Promise<{
+  readonly environment: Environment;
+  readonly foundVariables: ReadonlySet<string>;
+  readonly exposed: readonly string[] | undefined;
+}> {
   const variables: Record<string, string | undefined> = { ...environment };
+  const foundVariables = new Set<string>();
   for (const [name, source] of Object.entries(config.accounts.get(account)?.secrets ?? {})) {
     const variable = `${name}${variableSuffix(account)}`;
     if (variableOf(environment, variable) !== undefined) continue;
     const expected = `expected \`secrets.${name}\` of the account ${account}`;
+    if (config.wasFound === true && source instanceof Secret) foundVariables.add(variable);
     variables[variable] = (await readSource(config, environment, source, expected)).reveal();
   }
   const settings = accountSettings(config, environment, account);
-  return { environment: variables, exposed: await exposedFiles(config, settings) };
+  return { environment: variables, foundVariables, exposed: await exposedFiles(config, settings) };
 }
 
 const secretKeys = ['clientId', 'clientSecret', 'refreshToken'] as const;

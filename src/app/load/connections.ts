@@ -28,6 +28,8 @@ export interface EmbeddedService {
 export interface CustomPlaces extends StateLocation {
   /** The variables that their definitions name; left out: those of the process. */
   readonly environment?: Environment | undefined;
+  /** Those of them that stand in a file which only lay in the working folder; left out: none. */
+  readonly foundVariables?: ReadonlySet<string> | undefined;
 }
 
 export interface UpstreamOptions extends CustomPlaces {
@@ -164,9 +166,9 @@ function warning(location: StateLocation, account: string, emit: Emit) {
 export function customAddress(
   { loaded: { definition, file } }: CustomPipeline,
   account: string,
-  { environment = process.env }: Pick<CustomPlaces, 'environment'>,
+  { environment = process.env, foundVariables }: Pick<CustomPlaces, 'environment' | 'foundVariables'>,
 ): CustomAddress {
-  return readApiAddress(definition.api, { file, account, environment });
+  return readApiAddress(definition.api, { file, account, environment, foundVariables });
 }
 
 /** Where the level of a custom pipeline's quota is kept. */

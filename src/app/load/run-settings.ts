@@ -39,6 +39,8 @@ export interface RunSettings extends Settings {
   readonly exposed?: readonly string[] | undefined;
   /** The variables that definitions name; left out: those of the process. */
   readonly environment?: Environment | undefined;
+  /** Those of them that stand in a file which only lay in the working folder; left out: none. */
+  readonly foundVariables?: ReadonlySet<string> | undefined;
   /** Custom pipelines, whether or not they are named. */
   readonly own: readonly CustomPipeline[];
 }

@@ -2,7 +2,7 @@ import { variableOf, variableSuffix, type Environment } from '../../core/environ
 import { usageError } from '../../core/errors.js';
 import { Secret } from '../../engine/auth/secret.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
-import { isBaseAddress, isSecure, isTokenAddress, tokenAddress } from '../../engine/http/address.js';
+import { isBaseAddress, isLoopback, isSecure, isTokenAddress, tokenAddress } from '../../engine/http/address.js';
 import type { ApiAddress } from '../../engine/paging/paged-api.js';
 import { credentialHeaders } from './custom-request.js';
 import type { Api, SignInDefinition, Variable } from './definition.js';
@@ -21,6 +21,8 @@ export interface AddressOptions {
   readonly file: string;
   readonly account: string;
   readonly environment: Environment;
+  /** Variables that stand in a configuration which only lay in the working folder; left out: none. */
+  readonly foundVariables?: ReadonlySet<string> | undefined;
 }
 
 /**
@@ -29,7 +31,8 @@ export interface AddressOptions {
  * @throws LedgerlakeError USAGE for a variable that isn't set, an address that is none, and where a secret would cross the
  * network in the clear
  */
-export function readApiAddress({ address, headers = {}, signIn }: Api, options: AddressOptions): CustomAddress {
+export function readApiAddress(api: Api, options: AddressOptions): CustomAddress {
+  const { address, headers = {}, signIn } = api;
   const { file } = options;
   const read = (place: string, of: string | Variable) => variableText(place, of, options);
   const base = read('api.address', address);
@@ -44,6 +47,7 @@ export function readApiAddress({ address, headers = {}, signIn }: Api, options: 
       `${file}: api.address: expected no user and password in it: put them into a header from the environment`,
     );
   }
+  refuseFoundAddress(api, options);
   const secrets: string[] = [];
   const sent: Record<string, string> = { accept: 'application/json' };
   for (const [name, value] of Object.entries(headers)) {
@@ -79,6 +83,27 @@ export function readApiAddress({ address, headers = {}, signIn }: Api, options: 
   };
 }
 
+/** A file that lies in the working folder may be anybody's: it can't have the user's own secrets sent to a host of its choice. */
+function refuseFoundAddress({ address, headers = {}, signIn }: Api, options: AddressOptions): void {
+  const { file, foundVariables: found } = options;
+  const variables = (all: readonly (string | Variable | undefined)[]) =>
+    all.flatMap((of) => (of === undefined || typeof of === 'string' ? [] : variableName(of, options.account)));
+  const secrets = variables([...Object.values(headers), signIn?.clientSecret, signIn?.refreshToken]);
+  if (found === undefined || secrets.every((name) => found.has(name))) return;
+  for (const name of variables([address, signIn?.tokenEndpoint])) {
+    const text = options.environment[name] ?? '';
+    if (!found.has(name) || !URL.canParse(text) || isLoopback(new URL(text))) continue;
+    throw usageError(
+      `${file}: expected --config, or the variable ${name}, to say that the secrets of ${options.account} may go to ` +
+        `${new URL(text).host}, got that address from a file that only lay in the working folder: say so, or correct the file`,
+    );
+  }
+}
+
+function variableName({ env, perAccount = false }: Variable, account: string): string {
+  return perAccount ? `${env}${variableSuffix(account)}` : env;
+}
+
 function readSignIn(definition: SignInDefinition, options: AddressOptions): SignIn {
   const { clientId, clientSecret, refreshToken, scope, authentication = 'basic' } = definition;
   const read = (field: string, of: string | Variable) => variableText(`api.signIn.${field}`, of, options);
@@ -100,7 +125,7 @@ function readSignIn(definition: SignInDefinition, options: AddressOptions): Sign
 function variableText(place: string, of: string | Variable, { file, account, environment }: AddressOptions): string {
   if (typeof of === 'string') return of;
   const { env, perAccount = false } = of;
-  const name = perAccount ? `${env}${variableSuffix(account)}` : env;
+  const name = variableName(of, account);
   const text = variableOf(environment, name);
   if (text !== undefined) return text;
   const todo = perAccount ? `, or \`secrets.${env}\` of the account ${account} in the configuration` : '';

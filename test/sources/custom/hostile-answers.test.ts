@@ -99,6 +99,34 @@ describe('a secret goes to no other host', () => {
   );
 });
 
+test('a configuration that only lay in the working folder sends secrets of the user to no address of its own', () => {
+  const own = (env: string) => ({ env, perAccount: true });
+  const api: Api = {
+    address: own('URL'),
+    headers: { 'x-key': own('KEY') },
+    signIn: { tokenEndpoint: own('TOKEN_URL'), clientId: 'id', clientSecret: { env: 'CLIENT_SECRET' } },
+  };
+  const environment = {
+    ...{ URL_DEPOT: 'https://api.example', TOKEN_URL_DEPOT: 'https://api.example/t' },
+    ...{ KEY_DEPOT: secret, CLIENT_SECRET: secret },
+  };
+  const read = (found: string[], more: object = {}) =>
+    readApiAddress(api, {
+      ...{ file: 'a.mjs', account: 'depot', environment: { ...environment, ...more }, foundVariables: new Set(found) },
+    });
+  for (const [name, all] of [
+    ['URL_DEPOT', ['URL_DEPOT']],
+    ['TOKEN_URL_DEPOT', ['TOKEN_URL_DEPOT', 'KEY_DEPOT']],
+  ] as const) {
+    expect(() => read([...all])).toThrow(new RegExp(`^a\\.mjs: expected --config, or the variable ${name}, to say`));
+    expect(() => read([...all])).not.toThrow(/depot=0451/);
+  }
+  expect(read([]).origin).toBe('https://api.example');
+  expect(read(['KEY_DEPOT']).origin).toBe('https://api.example');
+  expect(read(['URL_DEPOT', 'TOKEN_URL_DEPOT', 'KEY_DEPOT', 'CLIENT_SECRET']).origin).toBe('https://api.example');
+  expect(read(['URL_DEPOT'], { URL_DEPOT: 'http://127.0.0.1:1' }).origin).toBe('http://127.0.0.1:1');
+});
+
 test('values with line ends are no headers, and are not shown', () => {
   const bad = `${secret}\r\nx-admin: 1`;
   const api = (more: Partial<Api>): Api => ({ ...shipments.api, address: 'https://host', headers: {}, ...more });
