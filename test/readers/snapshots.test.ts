@@ -23,7 +23,13 @@ test('a snapshot from before a refresh can be read within the retention, as Delt
 
   const version = async () => {
     const names = await readdir(join(lake, 'entries', '_delta_log'));
-    return Number(names.filter((name) => /^\d{20}\.json$/.test(name)).toSorted().at(-1)?.slice(0, 20));
+    return Number(
+      names
+        .filter((name) => /^\d{20}\.json$/.test(name))
+        .toSorted()
+        .at(-1)
+        ?.slice(0, 20),
+    );
   };
   const metadata = () => readFile(join(lake, '_iceberg/entries/metadata/version-hint.text'), 'utf8');
   const figures = 'SELECT currency, kind, count(), sum(amount)';
