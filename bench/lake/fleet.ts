@@ -1,5 +1,10 @@
 import { join } from 'node:path';
 import { systemClock, type Clock } from '../../src/core/clock.js';
+import type { Emit } from '../../src/core/events/run-event.js';
+import { existingLake } from '../../src/lake/existing-lake.js';
+import { exportIceberg } from '../../src/lake/iceberg/export-lake.js';
+import type { ExportFormat } from '../../src/app/export/export-formats.js';
+import { tables } from '../../src/sources/finances/lake-tables.js';
 import { backfill } from '../../src/app/load/backfill.js';
 import { compact } from '../../src/app/maintenance/compact-lake.js';
 import type { RunContext } from '../../src/app/context.js';
@@ -63,10 +68,19 @@ export async function fill(fleet: Fleet, share: Share, done: () => void): Promis
   });
 }
 
-/** The nightly sync of the accounts, `night` days after the lake was filled. */
-export async function syncAll(fleet: Fleet, share: Share, night: number, done: () => void): Promise<void> {
-  const context = contextAt(night);
-  const rest = { pipelines: [], orders: undefined, lookBack: undefined, maxLag: undefined };
+/**
+ * The nightly sync of the accounts, `night` days after the lake was filled; `formats` are exported at the end of each, and `emit`
+ * hears of it.
+ */
+export async function syncAll(
+  fleet: Fleet,
+  share: Share,
+  night: number,
+  done: () => void,
+  { formats = [], emit }: { readonly formats?: readonly ExportFormat[]; readonly emit?: Emit } = {},
+): Promise<void> {
+  const context = { ...contextAt(night), ...(emit && { emit }) };
+  const rest = { pipelines: [], orders: undefined, lookBack: undefined, maxLag: undefined, export: formats };
   await eachAccount(fleet, fleet.nightly, share, context.clock, async (given) => {
     await sync({ ...given, ...rest }, context);
     done();
@@ -75,6 +89,17 @@ export async function syncAll(fleet: Fleet, share: Share, night: number, done: (
 
 export async function compactAll(fleet: Fleet, night: number): Promise<void> {
   await compact({ lake: lakeOf(fleet), pipelines: [], account: undefined }, contextAt(night));
+}
+
+/** Iceberg metadata of the whole lake at once; bytes written, and files that they name. */
+export async function exportAll(
+  fleet: Fleet,
+  night: number,
+): Promise<{ readonly bytes: number; readonly files: number }> {
+  const { clock } = contextAt(night);
+  const lake = await existingLake(lakeOf(fleet), tables, clock);
+  const { bytes } = await exportIceberg(lake, clock);
+  return { bytes, files: lake.committedAdds().length };
 }
 
 interface Given {

@@ -49,6 +49,11 @@ async function run(
     await step('compact', 2);
     await step('open', 2);
     await step('query', 2);
+    for (const night of [2, 3, 4]) {
+      if (night > 2) await step('sync', night, workers);
+      await step('export', night);
+    }
+    await step('sync-export', 5, workers);
   } finally {
     if (kept === undefined) await rm(folder, { recursive: true, force: true });
   }

@@ -2,6 +2,7 @@ import { cp, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../src/core/clock.js';
+import type { Emit } from '../../src/core/events/run-event.js';
 import { openDatabase, type Database } from '../../src/core/duckdb/connection.js';
 import { openLakeReader } from '../../src/app/query/lake-files.js';
 import { createViews } from '../../src/core/duckdb/views.js';
@@ -10,7 +11,7 @@ import { entries } from '../../src/sources/finances/model/tables.js';
 import { DeltaTable } from '../../src/lake/delta/delta-table.js';
 import { diskStore } from '../../src/lake/store/disk.js';
 import { bytesReadSoFar } from '../bytes-read.js';
-import { accountOf, compactAll, fill, lakeOf, syncAll, type Fleet } from './fleet.js';
+import { accountOf, compactAll, exportAll, fill, lakeOf, syncAll, type Fleet } from './fleet.js';
 
 /** What a process of its own does and measures, as lines to print. */
 export type Step = (fleet: Fleet, share: { worker: number; workers: number }, night: number) => Promise<string[]>;
@@ -21,6 +22,19 @@ const tellEvery = 50;
 export const steps: Readonly<Record<string, Step>> = {
   fill: (fleet, share) => paced((done) => fill(fleet, share, done)),
   sync: (fleet, share, night) => paced((done) => syncAll(fleet, share, night, done)),
+  // A run of each account exports the whole lake at its end.
+  'sync-export': async (fleet, share, night) => {
+    let bytes = 0;
+    const emit: Emit = (event) => {
+      if (event.event === 'lake-exported') bytes += event.bytes;
+    };
+    const lines = await paced((done) => syncAll(fleet, share, night, done, { formats: ['iceberg'], emit }));
+    return [...lines, `Iceberg metadata: ${mb(bytes)} written`];
+  },
+  export: async (fleet, _share, night) => {
+    const { bytes, files } = await exportAll(fleet, night);
+    return [`Iceberg metadata of ${files} files: ${mb(bytes)} written`];
+  },
   compact: async (fleet, _share, night) => {
     await compactAll(fleet, night);
     return [];
