@@ -93,8 +93,11 @@ function refuseAccounts(given: Given, { name, takesAccounts }: CommandDefinition
   throw usageError(`expected --account once, got it with ${accounts.join(' and ')}; ${help}`);
 }
 
-/** Throws a USAGE error where each account would replace the metrics of the one before */
-function refuseOneFile(given: Given, accounts: readonly string[]): void {
+/** Throws a USAGE error for orders, which are of one account, and where each would replace the metrics of the one before */
+function refuseShared(given: Given, accounts: readonly string[]): void {
+  if (given.text('orders') !== undefined) {
+    throw usageError(`expected one account with --orders, got ${accounts.join(', ')}; name it with --account`);
+  }
   const file = given.text('metrics-file') ?? variableOf(process.env, 'LEDGERLAKE_METRICS_FILE');
   if (file === undefined || file.includes(accountPlace)) return;
   throw usageError(
@@ -152,7 +155,7 @@ async function runInTurn(
   command: CommandDefinition,
   surroundings: Surroundings,
 ): Promise<number> {
-  refuseOneFile(given, accounts);
+  refuseShared(given, accounts);
   const codes = new Map<string, number>();
   const told = new Set<string>();
   const isText = !given.flag('json') && !given.flag('quiet');
@@ -167,7 +170,7 @@ async function runInTurn(
     printResult(`\n${done}${failed.length === 0 ? '' : `; not done: ${failed.join(', ')}`}`);
   }
   if (failed.length === 0) return 0;
-  return [...codes.values()].every((code) => code === 2) ? 2 : 1;
+  return failed.every((account) => codes.get(account) === 2) && failed.length === accounts.length ? 2 : 1;
 }
 
 /** What the parser found, in the words of every other error. */

@@ -61,12 +61,15 @@ test('several accounts load in turn, one that fails stops no other, and each wri
   expect(wrong.err.trimEnd().split('\n')).toHaveLength(1);
 });
 
-test('the metrics of several accounts need a file each, and a mistyped account gets none', async () => {
+test('the metrics of several accounts need a file each, orders are of one, and a mistyped account gets none', async () => {
   const folder = await temporaryFolder();
   await configured(folder);
   const shared = await run(folder, 'sync', '--account', 'alpine', '--account', 'tokyo', '--metrics-file', 'all.prom');
   expect(shared).toMatchObject({ code: 2, out: '' });
   expect(shared.err).toMatch(/expected \{account\} in the name of the metrics file of 2 accounts, got all\.prom/);
+  const orders = await run(folder, 'backfill', 'order-events', '--orders', '-');
+  expect(orders).toMatchObject({ code: 2, out: '' });
+  expect(orders.err).toMatch(/expected one account with --orders, got alpine, lima, tokyo; name it with --account/);
   const mistyped = await run(folder, 'sync', '--account', 'alpin', '--metrics-file', '{account}.prom');
   expect(mistyped.err).toMatch(/got "alpin": did you mean alpine\?/);
   expect(await readdir(folder)).toEqual(['ledgerlake.config.json']);

@@ -4,6 +4,7 @@ import type { RunEvent } from '../../../src/core/events/run-event.js';
 import type { PipelineDefinition } from '../../../src/sources/custom/definition.js';
 import { customPipeline, type CustomPipeline } from '../../../src/sources/custom/custom-pipeline.js';
 import { customTables } from '../../../src/sources/custom/custom-table.js';
+import { loadDefinitions } from '../../../src/sources/custom/load-definitions.js';
 import { database, ran, type Ran } from '../../app/lake-run.js';
 import { runningClock } from '../../running-clock.js';
 import { token, type ParcelService } from './parcel-service.js';
@@ -36,6 +37,16 @@ export function loaded(
   { clock = ownClock(), logged = [], emitted = [], ...options }: OwnRun,
 ): Promise<Ran> {
   return ran({ pipelines: [own.name], account: 'depot', own: [own], ...options }, { clock, logged, emitted });
+}
+
+/** Backfills one of examples/pipelines for the account my-shop; pauses of seconds go by in milliseconds. */
+export async function exampleLoaded(
+  name: string,
+  { clock = runningClock('2025-04-01T00:00:00Z', 40), logged = [], emitted = [], ...options }: OwnRun,
+): Promise<Ran> {
+  const found = await loadDefinitions('examples/pipelines', { pipelines: [], tables: [] });
+  const own = found.filter(({ definition }) => definition.name === name).map(customPipeline);
+  return ran({ pipelines: [name], account: 'my-shop', own, ...options }, { clock, logged, emitted });
 }
 
 /** Begins when all shipments of the tests have left. */

@@ -20,21 +20,28 @@ export interface Answered {
   /** In its place as it is. */
   readonly text?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Breaks the connection off in the place of an answer. */
+  readonly isBroken?: boolean;
 }
 
 /** An emulated API on a port of its own, closed when the test ends. */
 export async function exampleService(
-  answer: (asked: Asked, number: number) => Answered,
+  answer: (asked: Asked, number: number) => Answered | Promise<Answered>,
 ): Promise<{ readonly url: string; readonly asked: Asked[] }> {
   const asked: Asked[] = [];
   const server = createServer((request, response) => {
-    void text(request).then((body) => {
+    void text(request).then(async (body) => {
       const { pathname, searchParams } = new URL(request.url ?? '', 'http://host');
       const one = { method: request.method ?? '', path: pathname, query: searchParams, headers: request.headers, body };
       asked.push(one);
-      const { status = 200, body: given, text: written, headers } = answer(one, asked.length);
-      response.writeHead(status, { ...headers, ...(given !== undefined && { 'content-type': 'application/json' }) });
-      response.end(written ?? (given === undefined ? undefined : JSON.stringify(given)));
+      const given = await answer(one, asked.length);
+      const { status = 200, body: value, text: written, headers, isBroken = false } = given;
+      if (isBroken) {
+        request.socket.destroy();
+        return;
+      }
+      response.writeHead(status, { ...headers, ...(value !== undefined && { 'content-type': 'application/json' }) });
+      response.end(written ?? (value === undefined ? undefined : JSON.stringify(value)));
     });
   });
   server.listen(0, '127.0.0.1');
