@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { PipelineDefinition } from '../../../src/sources/custom/definition.js';
 import { temporaryFolder } from '../../app/lake-run.js';
 import { runningClock } from '../../running-clock.js';
 import { loaded, rowOf, shipmentsFrom } from './custom-run.js';
@@ -120,16 +121,19 @@ test('pages that lead back to one that was read leave their window open', async 
   expect(await countIn(lake)).toBe(0n);
 });
 
-test('links in headers and bodies lead on too', async () => {
+test.each<[string, NonNullable<PipelineDefinition['next']>]>([
+  ['in a header', ({ header }) => /<(.*?)>; rel="next"/.exec(header('link') ?? '')?.[1]],
+  [
+    'in the body',
+    ({ body, request }) => {
+      const cursor = body.at('next_cursor')?.text;
+      return cursor === undefined ? undefined : `${request.slice(0, request.indexOf('?'))}?cursor=${cursor}`;
+    },
+  ],
+])('a link %s leads on', async (_where, next) => {
   const lake = await temporaryFolder();
   const service = await struck({});
-  const linked = shipmentsFrom(service, {
-    next: ({ body }) => {
-      const cursor = body.at('next_cursor')?.text;
-      return cursor === undefined ? undefined : `${service.url}/v2/shipments?cursor=${cursor}`;
-    },
-  });
-  const { summary } = await loaded(linked, { lake, ...week, clock: clock() });
+  const { summary } = await loaded(shipmentsFrom(service, { next }), { lake, ...week, clock: clock() });
   expect(summary.pipelines['shipments']).toMatchObject({ requests: 5, pages: 5 });
   expect(await countIn(lake)).toBe(BigInt(7 * perDay));
 });

@@ -108,7 +108,7 @@ function answer(service: ParcelService, number: number, request: IncomingMessage
   const found = service.shipments.filter(({ shippedAt }) => shippedAt >= asked.from && shippedAt < asked.to);
   const page = found.slice(asked.at, asked.at + size).map(({ json }) => json);
   const next = asked.at + size < found.length ? { ...asked, at: asked.at + size } : undefined;
-  const nextCursor =
-    next === undefined ? 'null' : JSON.stringify(Buffer.from(JSON.stringify(next)).toString('base64url'));
-  send(200, `{"shipments":[${page.join(', ')}],"next_cursor":${nextCursor}}`);
+  const nextCursor = next && Buffer.from(JSON.stringify(next)).toString('base64url');
+  const link = nextCursor && { link: `<${service.url}/v2/shipments?cursor=${nextCursor}>; rel="next"` };
+  send(200, `{"shipments":[${page.join(', ')}],"next_cursor":${JSON.stringify(nextCursor ?? null)}}`, link);
 }
