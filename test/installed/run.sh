@@ -41,9 +41,32 @@ END
 node library.mjs
 cp node_modules/ledgerlake/examples/*.mjs .
 node query-month.mjs "${from:0:7}" lake | grep -q 'demo: [0-9]* s behind'
-for module in node16 nodenext; do
-  "$root/node_modules/.bin/tsc" --ignoreConfig --noEmit --strict --allowJs --checkJs --module "$module" --target es2023 \
-    --typeRoots "$root/node_modules/@types" --types node ./*.mjs
+cat >typed.mts <<'END'
+import { backfill, createFinancesClient, LedgerlakeError, openLake, RunError, type RunEvent } from 'ledgerlake';
+
+export async function load(signal: AbortSignal): Promise<string> {
+  const onEvent = (event: RunEvent): string | undefined => (event.event === 'slice-committed' ? event.slice : undefined);
+  try {
+    const { pipelines } = await backfill({ lake: 'lake', from: new Date(0), signal, onEvent, export: ['iceberg'] });
+    return String(pipelines['financial-events']?.events.toFixed(0));
+  } catch (error) {
+    if (!(error instanceof LedgerlakeError)) throw error;
+    const code: string = error instanceof RunError ? error.summary.status : error.code;
+    return `${code} ${error.exitCode.toFixed(0)}`;
+  }
+}
+// @ts-expect-error: the option is called lookBack.
+export const mistyped = () => backfill({ lake: 'lake', lookback: 3 });
+// @ts-expect-error: it is no date.
+export const wrong = () => backfill({ from: 3 });
+export const rows = async () => (await openLake('lake')).sql('SELECT 1 AS one');
+export const client = () => createFinancesClient({ account: 'shop' });
+END
+# With libraries checked, as a program has them that does not skip that.
+for module in node16 nodenext 'preserve --moduleResolution bundler'; do
+  # shellcheck disable=SC2086
+  "$root/node_modules/.bin/tsc" --ignoreConfig --noEmit --strict --skipLibCheck false --allowJs --checkJs --module $module \
+    --target es2023 --typeRoots "$root/node_modules/@types" --types node ./*.mjs typed.mts
 done
 
 # A definition in JavaScript is loaded, and one in TypeScript finds its types.
@@ -52,5 +75,23 @@ cp "$root/test/sources/custom/pipelines/shipments.mjs" pipelines/shipments.mjs
 PARCELS_URL=http://127.0.0.1:9 PARCELS_TOKEN=none npx --no-install ledgerlake plan shipments --pipelines pipelines \
   --account depot --lake other --from 2026-01-01 --to 2026-01-04 | grep -q shipments
 cp "$root/test/sources/custom/typescript/shipments.ts" shipments.ts
+# What init writes shows its first page from a service, and loads.
+npx --no-install ledgerlake init pipeline parcels | grep -q 'PARCELS_URL'
+cat >service.mjs <<'END'
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+const records = [{ id: 'p-1', created_at: '2026-01-02T00:00:00Z', amount: { value: '12.10', currency: 'EUR' } }];
+const server = createServer((_, response) => response.setHeader('content-type', 'application/json').end(JSON.stringify({ records })));
+server.listen(0, '127.0.0.1', () => writeFileSync('port', String(server.address().port)));
+END
+node service.mjs &
+service=$!
+trap 'kill $service; rm -rf "$folder"' EXIT
+until [ -s port ]; do sleep 0.1; done
+export PARCELS_URL="http://127.0.0.1:$(cat port)" PARCELS_TOKEN=none
+loading='backfill parcels --pipelines pipelines --account depot --lake parcels --from 2026-01-01 --to 2026-01-04'
+npx --no-install ledgerlake $loading --dry-run | grep -q '12.1'
+test ! -e parcels
+npx --no-install ledgerlake $loading --json 2>/dev/null | grep -q '"status":"done"'
 "$root/node_modules/.bin/tsc" --noEmit --strict --module nodenext --target es2023 shipments.ts
 echo 'The package installs and works in an empty folder.'

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Reads lakes with ClickHouse's own reader: chdb, which is ClickHouse as a library, in processes of its own.
+# Reads lakes with ClickHouse's own reader: chdb, which is ClickHouse as a library, in processes of its own; and Iceberg
+# with DuckDB's, where it can be had.
 #
 #   test/readers/run.sh               the tests in test/readers
 #   test/readers/run.sh ARGUMENT...   the same, with arguments for vitest
@@ -26,4 +27,12 @@ if ! works; then
     skip 'the package chdb cannot be installed'
   works || skip 'the package chdb is installed but does not run on this machine'
 fi
+# DuckDB's reader of Iceberg: its test is skipped where the extensions cannot be downloaded.
+node --input-type=module -e "
+import { DuckDBInstance } from '@duckdb/node-api';
+setTimeout(() => process.exit(), 120_000);
+const duckdb = await (await DuckDBInstance.create()).connect();
+for (const extension of ['avro', 'iceberg']) await duckdb.run('INSTALL ' + extension);
+process.exit();
+" 2>/dev/null || echo "test-readers: DuckDB's extension iceberg cannot be installed: its test is skipped"
 exec npx vitest run --config test/readers/vitest.config.ts "$@"
