@@ -49,15 +49,23 @@ export interface Variable {
 export interface SignInDefinition {
   /** Where access tokens come from: `https://`, or loopback. */
   readonly tokenEndpoint: string | Variable;
+  /** Who the client is. */
   readonly clientId: string | Variable;
+  /** The client's secret, from the environment. */
   readonly clientSecret: Variable;
   /** Left out: the client signs in for itself (client credentials). */
   readonly refreshToken?: Variable;
+  /** What the access token is to be good for, as the endpoint calls it; left out: what it gives by default. */
   readonly scope?: string;
   /** How the client shows who it is: `basic` in the Authorization header, `form` or `json` in the body; default `basic`. */
   readonly authentication?: 'basic' | 'form' | 'json';
   /** The header that the access token goes in; default `authorization`, with `Bearer ` before it. */
-  readonly header?: { readonly name: string; readonly before?: string };
+  readonly header?: {
+    /** The header's name. */
+    readonly name: string;
+    /** What goes before the token: `Bearer `. */
+    readonly before?: string;
+  };
 }
 
 /** How fast an API may be asked: a token bucket. */
