@@ -45,7 +45,7 @@ export async function exampleLoaded(
   { clock = runningClock('2025-04-01T00:00:00Z', 40), logged = [], emitted = [], ...options }: OwnRun,
 ): Promise<Ran> {
   const found = await loadDefinitions('examples/pipelines', { pipelines: [], tables: [] });
-  const own = found.filter(({ definition }) => definition.name === name).map(customPipeline);
+  const own = found.filter(({ definition }) => definition.name === name).map((loaded) => customPipeline(loaded));
   return ran({ pipelines: [name], account: 'my-shop', own, ...options }, { clock, logged, emitted });
 }
 
