@@ -4,7 +4,7 @@ import { readWindow } from '../engine/slicing/window-slices.js';
 import { loadKeysOf } from '../lake/delta/file-tags.js';
 import type { Lake } from '../lake/lake.js';
 import { parseImportedKey } from '../lake/loads/imported-days.js';
-import type { LastRun } from '../lake/upkeep/last-run.js';
+import { endpointToName, type LastRun } from '../lake/upkeep/last-run.js';
 import { backfillCommand, commandIn, programCommand, shellWord } from './command-text.js';
 
 /** A lake, as the commands that mend it name it. */
@@ -15,6 +15,8 @@ export interface MendedLake {
   readonly lastRun: LastRun | undefined;
   /** The configuration file, if that was said. */
   readonly config?: string | undefined;
+  /** Tables whose log may lack its last commits: nothing says what it had come to, and files lie there that it does not name. */
+  readonly cutOff?: ReadonlySet<string>;
 }
 
 /** Rows of a main table that are to be read again. */
@@ -45,7 +47,7 @@ export function rereadCommand({ table, file, slice }: LostRows, of: MendedLake):
   const [, account, month = ''] = /\/account=([^/]+)\/month=([^/]+)\//.exec(file) ?? [];
   if (delta === undefined || pipeline === undefined || account === undefined) return undefined;
   const { location, lastRun, config } = of;
-  const endpoint = lastRun?.account === account ? (lastRun.endpoint ?? undefined) : undefined;
+  const endpoint = endpointToName(lastRun, account);
   if (filled?.loadKey === 'order') {
     const add = delta.fileAt(file);
     const ids = (add === undefined ? [slice] : loadKeysOf(add)).flatMap((key) => /^order\/(.+)$/.exec(key)?.[1] ?? []);

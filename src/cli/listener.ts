@@ -4,7 +4,7 @@ import type { Clock } from '../core/clock.js';
 import { withCommandsIn } from '../app/command-text.js';
 import type { Configuration } from '../app/configuration/configuration.js';
 import type { LogSettings } from '../app/configuration/settings.js';
-import { messageOf, usageError, LedgerlakeError } from '../core/errors.js';
+import { codeOf, messageOf, usageError, LedgerlakeError } from '../core/errors.js';
 import { replaceFile } from '../core/io/files.js';
 import { emittingStop, type Level, type Emit, type RunEvent } from '../core/events/run-event.js';
 import { plainLog, type LogFormat } from '../observe/log/plain-log.js';
@@ -239,7 +239,7 @@ export function failureOf(error: unknown): Extract<RunEvent, { event: 'failed' }
   for (let cause = error; cause instanceof Error; cause = cause.cause) details.push(cause.stack ?? cause.message);
   return {
     event: 'failed',
-    code: error instanceof LedgerlakeError ? error.code : 'UNKNOWN',
+    code: codeOf(error),
     message: shortened(messageOf(error)),
     exitCode: error instanceof LedgerlakeError ? error.exitCode : 1,
     details: details.length === 0 ? null : details.join('\n'),

@@ -102,3 +102,8 @@ export function usageError(message: string): LedgerlakeError {
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** The code of anything that was thrown; `UNKNOWN` is an error of the program itself. */
+export function codeOf(error: unknown): ErrorCode | 'UNKNOWN' {
+  return error instanceof LedgerlakeError ? error.code : 'UNKNOWN';
+}

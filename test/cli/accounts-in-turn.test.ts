@@ -94,6 +94,18 @@ test('an account that is configured and was never loaded is behind', async () =>
   expect(await run(folder, 'status', '--quiet', '--max-lag', '10000d', '--account', 'tokyo')).toMatchObject({
     code: 0,
   });
+  // What the configuration has no command repeats; an endpoint that was given is named.
+  const gaps = ['status', '--account', 'tokyo', '--from', '2025-01-01', '--to', '2025-01-20'];
+  const load = '  ledgerlake backfill --lake data/lake --account tokyo';
+  expect((await run(folder, ...gaps)).out).toContain(`${load} --from 2025-01-01 --to 2025-01-05\n`);
+  const { accounts } = JSON.parse(await readFile(join(folder, 'ledgerlake.config.json'), 'utf8')) as {
+    accounts: { tokyo: { endpoint: string } };
+  };
+  const { endpoint } = accounts.tokyo;
+  expect(await run(folder, 'backfill', ...range, '--account', 'tokyo', '--endpoint', endpoint)).toMatchObject({
+    code: 0,
+  });
+  expect((await run(folder, ...gaps)).out).toContain(`${load} --endpoint ${endpoint} --from 2025-01-01`);
   const other = await run(folder, 'status', '--account', 'alpine');
   expect(other.out).toMatch(/Last run: of another account \(tokyo, /);
 });

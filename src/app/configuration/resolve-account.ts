@@ -22,6 +22,8 @@ export interface ResolvedAccount {
   readonly account: string;
   /** Base address; undefined: the embedded service. */
   readonly endpoint: string | undefined;
+  /** Whether the configuration file has it, so that commands which are printed need not name it. */
+  readonly isEndpointConfigured?: boolean;
   /** For `createAccessTokens`; undefined where the service asks for none. */
   readonly signIn: SignIn | undefined;
   /** Files with secrets that everybody on this machine can read; undefined: none. */
@@ -76,7 +78,9 @@ export async function resolveAccount(
         `tokens would cross the network in the clear (http:// is for loopback)`,
     );
   }
-  return { account, endpoint, signIn, exposed: await exposedFiles(config, settings) };
+  const isRegions = settings.region !== undefined && settings.region === config.accounts.get(account)?.region;
+  const isEndpointConfigured = options.endpoint === undefined && (settings.setByFile.includes('endpoint') || isRegions);
+  return { account, endpoint, isEndpointConfigured, signIn, exposed: await exposedFiles(config, settings) };
 }
 
 /** Others can read the command line, also after the run. */

@@ -120,8 +120,13 @@ async function report(
   };
   // Where the account's events are read from stays known.
   const last = await readLastRun(store);
-  const endpoint = last?.account === account ? (last.endpoint ?? undefined) : undefined;
-  await noteRun(store, summary, { command: 'import', startedAt: began, endedAt, endpoint, asked: [] }, emit);
+  const { endpoint, endpointConfigured: isEndpointConfigured } = last?.account === account ? last : {};
+  await noteRun(
+    store,
+    summary,
+    { command: 'import', startedAt: began, endedAt, endpoint: endpoint ?? undefined, isEndpointConfigured, asked: [] },
+    emit,
+  );
   emit({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds: summary.seconds });
   print(importText(summary, summaries));
   printJson(importObject(summary, summaries));

@@ -35,6 +35,8 @@ export interface CustomPlaces extends StateLocation {
 export interface UpstreamOptions extends CustomPlaces {
   /** Undefined: the embedded service. */
   readonly endpoint: string | undefined;
+  /** Whether the configuration file has it. */
+  readonly isEndpointConfigured?: boolean;
   /** Starts the embedded service, which is not throttled; it is asked where there is no endpoint. */
   readonly startEmbedded?: ((clock: Clock) => Promise<EmbeddedService>) | undefined;
   /** How the account signs in; undefined: the service asks for nothing. */

@@ -162,7 +162,8 @@ export async function load(
       const failure = broken ?? emptyFailure(findings) ?? unexported ?? judge?.(lake);
       const seconds = (clock.now() - began) / 1000;
       const report: RunReport = { account, range, lake: options.lake, seconds, summaries, failure };
-      const note = { command, startedAt: began, endedAt: clock.now(), endpoint: options.endpoint, asked };
+      const { endpoint, isEndpointConfigured } = options;
+      const note = { command, startedAt: began, endedAt: clock.now(), endpoint, isEndpointConfigured, asked };
       await noteRun(lake.store, report, note, emit);
       if (notes.length + toNote.length > 0) await removeLoadedNotes(lake, account, emit);
       emit({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds });

@@ -33,6 +33,8 @@ export interface RunSettings extends Settings {
   readonly account: string;
   /** Undefined: the embedded service. */
   readonly endpoint: string | undefined;
+  /** Whether the configuration file has it. */
+  readonly isEndpointConfigured?: boolean;
   readonly signIn: SignIn | undefined;
   readonly startEmbedded: (clock: Clock) => Promise<EmbeddedService>;
   /** Files with secrets that everybody on this machine can read. */
@@ -62,14 +64,14 @@ export async function readRunSettings(given: GivenRun): Promise<RunSettings> {
     return { ...settings, account, endpoint: undefined, signIn: undefined, ...variables, startEmbedded, own };
   }
   const { sendsRequests = true, takesEndpoint = true, credentials } = given;
-  const { account, endpoint, signIn, exposed } = await resolveAccount(configuration, environment, {
+  const { account, signIn, ...resolvedAccount } = await resolveAccount(configuration, environment, {
     account: asked,
     endpoint: texts['endpoint'],
     sendsRequests,
     takesEndpoint,
     credentials,
   });
-  const resolved = { ...settings, account, endpoint, signIn, exposed, startEmbedded, own };
+  const resolved = { ...settings, account, signIn, ...resolvedAccount, startEmbedded, own };
   if (own.length === 0) return resolved;
   return { ...resolved, ...(await accountEnvironment(configuration, environment, account)) };
 }

@@ -1,6 +1,6 @@
 import { countsOf, hasOthers } from '../row-counts.js';
 import { excerpt } from '../../engine/retry/api-refusal.js';
-import { messageOf } from '../../core/errors.js';
+import { codeOf, messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
 import { readEndpoint } from '../../engine/http/address.js';
 import { writeLastRun, type LastPipeline } from '../../lake/upkeep/last-run.js';
@@ -193,6 +193,7 @@ interface RunNote {
   readonly startedAt: number;
   readonly endedAt: number;
   readonly endpoint: string | undefined;
+  readonly isEndpointConfigured?: boolean | undefined;
   /** The pipelines that were asked for. */
   readonly asked: readonly string[];
 }
@@ -204,7 +205,7 @@ interface RunNote {
 export async function noteRun(
   store: Store,
   { account, range, summaries, failure }: RunReport,
-  { command, startedAt, endedAt, endpoint, asked }: RunNote,
+  { command, startedAt, endedAt, endpoint, isEndpointConfigured, asked }: RunNote,
   emit: Emit,
 ): Promise<void> {
   const pipelines = Object.fromEntries(
@@ -225,7 +226,9 @@ export async function noteRun(
       from: isoInstant(range.start),
       to: isoInstant(range.end),
       endpoint: address === undefined ? null : address.origin + address.prefix,
+      ...(isEndpointConfigured === true ? { endpointConfigured: true } : {}),
       failure: failure === undefined ? null : messageOf(failure),
+      ...(failure === undefined ? {} : { code: codeOf(failure) }),
       pipelines,
       asked: [...asked],
     });

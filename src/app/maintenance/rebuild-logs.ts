@@ -23,7 +23,7 @@ import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { describedTables } from '../../lake/table-descriptions.js';
 import { acquireExclusiveLease } from '../../lake/upkeep/leases.js';
-import { readLastRun } from '../../lake/upkeep/last-run.js';
+import { endpointToName, readLastRun } from '../../lake/upkeep/last-run.js';
 import { setAsideFolderAt } from '../../lake/upkeep/vacuum.js';
 import { tables as ownTables } from '../../sources/finances/lake-tables.js';
 import { backfillCommand } from '../command-text.js';
@@ -509,7 +509,7 @@ function commandsOf(
   const accounts = new Set(plans.flatMap(({ files, lost }) => [...files, ...lost].map(({ account }) => account)));
   if (lastRun !== undefined && plans.some(({ family }) => family?.main.lasting !== true)) accounts.add(lastRun.account);
   return [...accounts].toSorted().flatMap((account) => {
-    const endpoint = lastRun?.account === account ? (lastRun.endpoint ?? undefined) : undefined;
+    const endpoint = endpointToName(lastRun, account);
     const asked =
       lastRun?.account === account ? [{ start: Date.parse(lastRun.from), end: Date.parse(lastRun.to) }] : [];
     const windows: Window[] = [...asked];

@@ -4,7 +4,7 @@ import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
 import { groupSlices, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
 import { settlementBreaks, type SettlementHole } from '../../sources/finances/api-v0/settlement-rows.js';
 import type { Lake } from '../../lake/lake.js';
-import type { LastRun } from '../../lake/upkeep/last-run.js';
+import { endpointToName, type LastRun } from '../../lake/upkeep/last-run.js';
 import type { UnfinishedRange } from '../verify/checks/unfinished-ranges.js';
 import type { Lease } from '../../lake/upkeep/leases.js';
 import { demoAccount } from '../configuration/account.js';
@@ -117,13 +117,12 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
   const own = new Set(used.filter(({ isOwn }) => isOwn).map(({ pipeline }) => pipeline));
   const lackingCustom = named.filter((pipeline) => own.has(pipeline));
   const isDefault = lackingCustom.length === 0 && namesOf(defaultApi).every((pipeline) => named.includes(pipeline));
-  const known = lastRun?.account === account ? (lastRun.endpoint ?? undefined) : undefined;
   const command = {
     pipelines: isDefault ? [] : named,
     lake: location,
     account,
     range: { start: Math.min(...spans.map(({ start }) => start)), end: Math.max(...spans.map(({ end }) => end)) },
-    endpoint: known,
+    endpoint: endpointToName(lastRun, account),
     pipelineFolder: question.pipelineFolder,
     config: question.config,
   };
@@ -270,9 +269,5 @@ export function needsEndpoint(
   lastRun: LastRun | undefined,
   configured: readonly string[] = [],
 ): boolean {
-  return (
-    account !== demoAccount &&
-    !configured.includes(account) &&
-    (lastRun?.account !== account || lastRun.endpoint === null)
-  );
+  return account !== demoAccount && !configured.includes(account) && endpointToName(lastRun, account) === undefined;
 }

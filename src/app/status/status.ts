@@ -98,6 +98,7 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
     config: options.config,
     configured: options.configured,
     lastRun,
+    unfinishedRanges,
   };
   const notBegun = unloadedAccounts(options, lake).map((account) => ({ account, ...firstSync(account, where) }));
   const known = firstLoad(options.account, [...runs.active, ...runs.died], where);
@@ -105,7 +106,10 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
   switch (options.format) {
     case 'table': {
       const style = { width: terminalWidth(output) ?? defaultWidth, color: options.color };
-      const text = (of: AccountStatus) => `${accountText(of, style)}\n${commandText(of, options, lastRun, now)}\n`;
+      const text = (of: AccountStatus) => {
+        const isLoading = runs.active.some(({ purpose }) => purpose?.account === of.account);
+        return `${accountText(of, style)}\n${commandText(of, options, lastRun, { now, isLoading })}\n`;
+      };
       const held = `${options.lake} holds nothing${options.account === undefined ? '' : ` of ${options.account}`} yet.`;
       const emptyText = (of: Suggestion) => `${printable(held)} Load it with\n  ${suggestionText(of)}\n\n`;
       const texts = [
@@ -228,7 +232,7 @@ function commandText(
   { command, account, range, lackingCustom, isCustomOnly, unused, unfinished }: AccountStatus,
   { pipelineFolder, configured }: StatusOptions,
   lastRun: LastRun | undefined,
-  now: number,
+  { now, isLoading }: { readonly now: number; readonly isLoading: boolean },
 ): string {
   if (command === undefined) {
     const what = unused.length === 0 ? 'everything in the range' : 'what it has begun with';
@@ -238,7 +242,8 @@ function commandText(
     ...(!isCustomOnly && needsEndpoint(account, lastRun, configured) ? [besideEndpoint] : []),
     ...(lackingCustom.length > 0 && pipelineFolder === undefined ? [besidePipelines(lackingCustom)] : []),
   ];
-  return `To load ${unfinished.length > 0 ? 'the rest' : 'the gaps'}:\n  ${suggestionText({ command, beside })}\n`;
+  const after = isLoading ? ', where the run that is at work leaves any' : '';
+  return `To load ${unfinished.length > 0 ? 'the rest' : 'the gaps'}${after}:\n  ${suggestionText({ command, beside })}\n`;
 }
 
 function accountObject(of: AccountStatus, now: number): unknown {
@@ -316,7 +321,7 @@ function lastRunText(run: LastRun | undefined, asked: string | undefined): strin
   if (asked !== undefined && run.account !== asked) {
     return `Last run: of another account (${printable(run.account)}, ${instantText(Date.parse(run.endedAt))})\n`;
   }
-  const { command, status, startedAt, endedAt, account, from, to, failure, pipelines } = run;
+  const { command, status, startedAt, endedAt, account, from, to, failure, code, pipelines } = run;
   const seconds = (Date.parse(endedAt) - Date.parse(startedAt)) / 1000;
   // An import that brought nothing has the time that it took in the place of days.
   const isOfDays = from !== startedAt || to !== endedAt;
@@ -324,7 +329,7 @@ function lastRunText(run: LastRun | undefined, asked: string | undefined): strin
   const lines = [
     `Last run: ${printable(command)}${days} for ${printable(account)}`,
     `  ${printable(status)} at ${instantText(Date.parse(endedAt))} after ${seconds.toFixed(1)} s`,
-    ...(failure === null ? [] : [`  ${printable(failure)}`]),
+    ...(failure === null ? [] : [`  ${printable(code === undefined ? failure : `${code}: ${failure}`)}`]),
     ...Object.entries(pipelines).map(
       ([name, { slices, requests, files, bytes }]) =>
         `  ${printable(name)}: ${formatCount(slices, 'slice')}, ${formatCount(requests, 'request')}, ` +

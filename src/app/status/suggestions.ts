@@ -1,10 +1,12 @@
 import { defaultPipelines, pipelineNamed } from '../../../pipelines/all-pipelines.js';
-import type { LastRun } from '../../lake/upkeep/last-run.js';
+import type { Window } from '../../core/windows.js';
+import { endpointToName, type LastRun } from '../../lake/upkeep/last-run.js';
 import type { Lease } from '../../lake/upkeep/leases.js';
 import { apis, defaultApi, type Api } from '../../sources/finances/selling-partner/apis.js';
 import { loadCommand } from '../command-text.js';
 import { accountPattern } from '../configuration/account.js';
 import { withNeeds } from '../configuration/chosen-pipelines.js';
+import type { UnfinishedRange } from '../verify/checks/unfinished-ranges.js';
 import { needsEndpoint, rangeOf, type AccountStatus } from './lake-status.js';
 
 /** A command, to be pasted into a shell, and what only the user can add. */
@@ -22,6 +24,8 @@ interface Where {
   /** Accounts whose upstream the configuration names. */
   readonly configured?: readonly string[] | undefined;
   readonly lastRun: LastRun | undefined;
+  /** What runs were asked for and isn't loaded, of any account. */
+  readonly unfinishedRanges?: readonly UnfinishedRange[];
 }
 
 interface BegunRun {
@@ -29,7 +33,7 @@ interface BegunRun {
   readonly account: string;
   readonly startedAt: number;
   readonly pipelines: readonly string[];
-  readonly range?: LastRun;
+  readonly range?: Window;
 }
 
 /**
@@ -43,7 +47,7 @@ export function firstLoad(account: string | undefined, leases: readonly Lease[],
   );
   if (lastRun !== undefined) {
     const { command, account: whose, startedAt, asked = [] } = lastRun;
-    const range = command === 'backfill' ? { range: lastRun } : {};
+    const range = command === 'backfill' ? { range: rangeOf(lastRun) } : {};
     begun.push({ command, account: whose, startedAt: Date.parse(startedAt), pipelines: asked, ...range });
   }
   const newest = begun
@@ -54,9 +58,17 @@ export function firstLoad(account: string | undefined, leases: readonly Lease[],
   const whose = account ?? newest?.account;
   if (whose === undefined) return undefined;
   const first = newest?.command === 'sync' ? 'sync' : 'backfill';
-  const { command, beside } = suggestion(first, whose, newest?.pipelines ?? [], where, newest?.range);
-  const hasUnknownRange = newest?.command === 'backfill' && newest.range === undefined;
+  const range = newest?.command === 'backfill' ? (newest.range ?? notedRange(whose, where)) : undefined;
+  const { command, beside } = suggestion(first, whose, newest?.pipelines ?? [], where, range);
+  const hasUnknownRange = newest?.command === 'backfill' && range === undefined;
   return { command, beside: [...beside, ...(hasUnknownRange ? ['beside its --from and --to, if it had any'] : [])] };
+}
+
+/** What backfills of an account have noted that they were asked for; undefined where there is no such note. */
+function notedRange(account: string, { unfinishedRanges = [] }: Where): Window | undefined {
+  const noted = unfinishedRanges.filter((range) => range.account === account && range.command === 'backfill');
+  if (noted.length === 0) return undefined;
+  return { start: Math.min(...noted.map(({ start }) => start)), end: Math.max(...noted.map(({ end }) => end)) };
 }
 
 /** What begins to load an account that the lake lacks. */
@@ -75,11 +87,11 @@ function suggestion(
   account: string,
   names: readonly string[],
   { lake, pipelineFolder, config, configured, lastRun }: Where,
-  range?: LastRun,
+  range?: Window,
 ): Suggestion {
   const custom = names.filter((name) => pipelineNamed(name) === undefined);
   const isCustomOnly = names.length > 0 && custom.length === names.length;
-  const endpoint = lastRun?.account === account ? (lastRun.endpoint ?? undefined) : undefined;
+  const endpoint = endpointToName(lastRun, account);
   return {
     command: loadCommand(command, {
       ...chosen(names),
@@ -88,7 +100,7 @@ function suggestion(
       endpoint: isCustomOnly ? undefined : endpoint,
       pipelineFolder: custom.length > 0 ? pipelineFolder : undefined,
       config,
-      range: range && rangeOf(range),
+      range,
     }),
     beside: [
       ...(!isCustomOnly && needsEndpoint(account, lastRun, configured) ? [besideEndpoint] : []),

@@ -32,8 +32,12 @@ const lastRun = z.object({
   to: instant,
   /** The upstream's base address without user and password; null for the embedded service. */
   endpoint: z.string().nullable(),
+  /** Whether the configuration has it, so that commands need not name it. */
+  endpointConfigured: z.boolean().exactOptional(),
   /** Why it failed; null where it didn't. */
   failure: z.string().nullable(),
+  /** Its code (docs/errors.md), where it failed. */
+  code: z.string().exactOptional(),
   pipelines: z.record(z.string(), lastPipeline),
   /** The pipelines that were asked for, also those that the run did not come to. */
   asked: z.array(z.string()).exactOptional(),
@@ -60,4 +64,10 @@ export async function writeLastRun(store: Store, run: LastRun): Promise<void> {
 export async function readLastRun(store: Store): Promise<LastRun | undefined> {
   const { data } = lastRun.safeParse(parseNote(await store.read(path), (value) => value));
   return data;
+}
+
+/** The endpoint that a command which loads an account has to name: its last run's, unless the configuration has it. */
+export function endpointToName(lastRun: LastRun | undefined, account: string): string | undefined {
+  if (lastRun?.account !== account || lastRun.endpointConfigured === true) return undefined;
+  return lastRun.endpoint ?? undefined;
 }

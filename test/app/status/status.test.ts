@@ -6,6 +6,7 @@ import { status, type StatusOptions } from '../../../src/app/status/status.js';
 import { isFormat } from '../../../src/core/text/formats.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
 import { acquireLease, leasePath, type RunPurpose } from '../../../src/lake/upkeep/leases.js';
+import { noteAskedRanges } from '../../../src/lake/upkeep/asked-ranges.js';
 import { HandClock } from '../../core/clock.js';
 import { Kept } from '../../core/text/streams.js';
 import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
@@ -238,6 +239,9 @@ describe('runs', () => {
     writeFileSync(path, JSON.stringify({ ...lease, pid: 0x7fff_fff0 }));
     const text = await shown(extra);
     expect(text).toContain(`At work: backfill of shop, process ${process.pid} on ${hostname()}, since 2025-03-08T`);
+    expect(text).toContain(
+      '\nTo load the gaps, where the run that is at work leaves any:\n  ledgerlake backfill --lake ',
+    );
     expect(text).toMatch(
       /^Died: backfill of other, process 2147483632 on .*; what it committed stays, and the next run clears the rest$/m,
     );
@@ -313,6 +317,22 @@ describe('a lake whose first run came to nothing', () => {
     });
   });
 
+  test('as it was killed: the command has the range that it noted', async () => {
+    const store = diskStore(lake.root);
+    const range = { start: Date.parse('2025-01-03'), end: Date.parse('2025-02-01') };
+    const asked = ['financial-event-groups', 'financial-events'].map((pipeline) => ({
+      ...({ command: 'backfill', pipeline } as const),
+      ...range,
+    }));
+    await die({ command: 'backfill', account: 'shop', pipelines: both.slice(0, 3) });
+    await noteAskedRanges(store, 'shop', 'killed', asked, []);
+    const text = await suggested({ configured: ['shop'] });
+    expect(text).toBe(
+      'LAKE holds nothing yet. Load it with\n  ledgerlake backfill --lake LAKE --account shop --from 2025-01-03 --to 2025-02-01',
+    );
+    rmSync(join(lake.root, '_asked'), { recursive: true });
+  });
+
   test('of pipelines of its own: no endpoint, and the folder where it is known', async () => {
     await die({ command: 'sync', account: 'depot', pipelines: ['shipments'] });
     const command = '  ledgerlake sync shipments --lake LAKE --account depot';
@@ -332,6 +352,12 @@ describe('a lake whose first run came to nothing', () => {
     const command = '  ledgerlake backfill --lake LAKE --account shop --endpoint https://h';
     const range = '--from 2025-02-27T06:00:00Z --to 2025-03-08';
     expect(await suggested()).toBe(`LAKE holds nothing yet. Load it with\n${command} ${range}`);
+    leave({ asked: both.slice(0, 3), endpointConfigured: true });
+    const unnamed = `LAKE holds nothing yet. Load it with\n  ledgerlake backfill --lake LAKE --account shop ${range}`;
+    expect(await suggested({ configured: ['shop'] })).toBe(unnamed);
+    expect(await suggested()).toBe(`${unnamed}\nbeside the --endpoint that serves the account`);
+    leave({ asked: both.slice(0, 3), code: 'UPSTREAM_STATUS' });
+    expect(await shown(lake)).toContain('\n  UPSTREAM_STATUS: away\n');
     leave({ command: 'sync', asked: ['financial-event-groups', 'transactions'] });
     expect(await suggested()).toBe(
       `LAKE holds nothing yet. Load it with\n${command.replace('backfill', 'sync').replace(' --end', ' --api 2024-06-19 --end')}`,
