@@ -48,6 +48,12 @@ export function mendingCommand(
   const isHistory = historyFamily.tables.some(({ name }) => name === table);
   const mending = mendings[check];
   if (mending === undefined) return undefined;
+  if (
+    filled?.tables.some(({ name }) => of.cutOff?.has(name)) &&
+    (check === 'file-bytes' || check === 'derived-files')
+  ) {
+    return lakeCommand(location, 'rebuild', filled.name, '--log');
+  }
   const own = of.lake.tables.find(({ schema }) => schema.name === table)?.schema.ownPipeline;
   switch (mending) {
     case 'rebuild':

@@ -99,8 +99,13 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
   }
 }
 
+const notNoted =
+  'expected the newest version of each log, the file is missing or damaged: commits that are lost at the end of a log are not missed; ' +
+  'restore it from the copy that the logs are from, or the next run writes it again';
+
 /** Looks at the checkpoints and hints beside the commits, and compares checkpoints with them. */
 async function checkLogs(lake: Lake, certificate: Certificate): Promise<void> {
+  if (!lake.isNoted) certificate.add('log-tags', 'note', { table: '', file: '_versions.json', slice: '' }, notNoted);
   for (const table of lake.tables) {
     const add = (path: string, problem: string) => {
       certificate.add('log-tags', 'lake', { table: table.schema.name, file: path, slice: '' }, problem);

@@ -1,4 +1,5 @@
-import { withCommandsIn } from '../command-text.js';
+import { dirname } from 'node:path';
+import { shellWord, withCommandsIn } from '../command-text.js';
 import type { ReadingContext } from '../context.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { refuseUnheld } from '../configuration/account.js';
@@ -12,7 +13,7 @@ import { wrapped } from '../../core/text/width.js';
 import type { Certificate, CheckResult, Problem, ProblemKind } from './checks/certificate.js';
 import { mendingCommand } from './mending.js';
 import { verifyLake } from './verify-lake.js';
-import { readLastRun } from '../../lake/upkeep/last-run.js';
+import { endpointToName, readLastRun } from '../../lake/upkeep/last-run.js';
 import { printable, shortened } from '../../core/printable.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 
@@ -54,13 +55,28 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
   const certificate = await verifyLake({ lake, account: options.account, clock, signal, log });
   const results = certificate.results();
   const { config } = options;
-  const mended = { lake, location: options.lake, lastRun: await readLastRun(lake.store), config };
-  const place = { lake: options.lake, config };
-  const problems: Mended[] = certificate.problems().map((found) => ({
-    ...found,
-    problem: withCommandsIn(place, found.problem),
-    mend: mendingCommand(found, mended) ?? null,
-  }));
+  const unnamed = certificate.problems().filter(({ check, kind }) => check === 'unnamed-files' && kind === 'note');
+  const cutOff = new Set(lake.isNoted ? [] : unnamed.map(({ table }) => table));
+  const lastRun = await readLastRun(lake.store);
+  const mended = { lake, location: options.lake, lastRun, config, cutOff };
+  const placeOf = (text: string) => {
+    const ofLast = lastRun !== undefined && text.includes(` --account ${shellWord(lastRun.account)} `);
+    return { lake: options.lake, config, endpoint: ofLast ? endpointToName(lastRun, lastRun.account) : undefined };
+  };
+  const byFolder = new Map<string, number>();
+  const folderOf = ({ check, file }: Problem) => `${check} ${dirname(file)}`;
+  for (const found of certificate.problems()) {
+    byFolder.set(folderOf(found), (byFolder.get(folderOf(found)) ?? 0) + 1);
+  }
+  const problems: Mended[] = certificate.problems().map((found) => {
+    // Where many files of a folder are damaged, one command reads its month again.
+    const isOneOfMany = (byFolder.get(folderOf(found)) ?? 0) > mostAlike;
+    return {
+      ...found,
+      problem: withCommandsIn(placeOf(found.problem), found.problem),
+      mend: mendingCommand(isOneOfMany ? { ...found, slice: '' } : found, mended) ?? null,
+    };
+  });
   const failing: readonly ProblemKind[] = options.strict ? ['lake', 'upstream'] : ['lake'];
   const verdict = certificate.found('lake') > 0 ? 'broken' : certificate.found('upstream') > 0 ? 'findings' : 'whole';
 
@@ -128,13 +144,33 @@ function checkCells({ check, about, checked, counts, result, found }: CheckResul
 
 type Mended = Problem & { readonly mend: string | null };
 
-/** A paragraph for each problem: a table would cut the names of files. */
+/** Problems that a table has of one check with one command; the rest is counted. */
+const mostAlike = 3;
+
+/** A paragraph for each problem: a table would cut the names of files. A folder that is gone would fill pages: JSON lists it. */
 function problemLines(problems: readonly Mended[], hidden: number, width: number | undefined): string[] {
-  const lines = problems.map(({ check, kind, table, file, slice, problem, mend }) => {
-    const place = [table, slice, file].filter((part) => part !== '').join('  ');
-    return `\n${paragraph(`${kind} ${check}: ${printable(shortened(problem))}`, width)}\n  ${printable(shortened(place))}\n${mend === null ? '' : `  ${printable(mend)}\n`}`;
-  });
+  const groups = new Map<string, Mended[]>();
+  for (const of of problems) {
+    const key = JSON.stringify([of.check, of.kind, of.table, of.mend]);
+    groups.set(key, [...(groups.get(key) ?? []), of]);
+  }
+  const lines = [...groups.values()].flatMap((alike) => [
+    ...alike.slice(0, mostAlike).map((of) => problemText(of, width)),
+    ...(alike.length > mostAlike ? [`\n${paragraph(moreText(alike), width)}\n`] : []),
+  ]);
   return hidden > 0 ? [...lines, `\nand ${formatCount(hidden, 'more problem')}, which are not listed\n`] : lines;
+}
+
+function problemText({ check, kind, table, file, slice, problem, mend }: Mended, width: number | undefined): string {
+  const place = [table, slice, file].filter((part) => part !== '').join('  ');
+  return `\n${paragraph(`${kind} ${check}: ${printable(shortened(problem))}`, width)}\n  ${printable(shortened(place))}\n${mend === null ? '' : `  ${printable(mend)}\n`}`;
+}
+
+function moreText(alike: readonly Mended[]): string {
+  const [{ check, kind, table, mend } = { check: '', kind: '', table: '', mend: null }] = alike;
+  const whose = table === '' ? '' : ` of ${printable(table)}`;
+  const remedy = mend === null ? '' : ', which the same command mends';
+  return `${kind} ${check}: ${formatCount(alike.length - mostAlike)} more${whose}${remedy}; --format json lists them`;
 }
 
 function verdictLine(
@@ -152,16 +188,17 @@ function verdictLine(
   ].join(', ');
   const broken = certificate.found('lake');
   const asked = results.find(({ check, result }) => check === 'asked-ranges' && result === 'finding');
-  const lacking = formatCount(asked?.found ?? 0, 'range');
+  const isOne = asked?.found === 1;
+  const lacking = `${formatCount(asked?.found ?? 0, 'range')} that ${isOne ? 'was' : 'were'} asked for`;
   const findings = certificate.found('upstream') - (asked?.found ?? 0);
   const upstream = findings === 0 ? '' : `, ${formatCount(findings, 'finding')} about what upstream gave`;
   const notes = certificate.found('note') === 0 ? '' : `, ${formatCount(certificate.found('note'), 'note')}`;
   if (broken > 0) return `NOT WHOLE: ${where} has ${formatCount(broken, 'problem')}${upstream}${notes} (${what})`;
   if (asked !== undefined && strict) {
-    return `NOT WHOLE: ${where} lacks ${lacking} that were asked for${upstream}${notes} (${what})`;
+    return `NOT WHOLE: ${where} lacks ${lacking}${upstream}${notes} (${what})`;
   }
   if (counted('file-bytes') === 0) return `Nothing to verify: ${where} holds no file${notes}`;
-  const open = asked === undefined ? '' : `, ${lacking} that were asked for are not loaded`;
+  const open = asked === undefined ? '' : `, ${lacking} ${isOne ? 'is' : 'are'} not loaded`;
   const hint = certificate.found('upstream') > 0 && !strict ? '; --strict makes them a failure' : '';
   return `WHOLE: ${where} holds what was read, exactly${open}${upstream}${hint}${notes} (${what})`;
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Problem } from '../../../src/app/verify/checks/certificate.js';
@@ -211,6 +211,15 @@ const cases: readonly (readonly [what: string, mend: RegExp, damage: Damage])[] 
     log,
     (root) => {
       rmSync(firstCommit(root, 'groups'));
+    },
+  ],
+  [
+    'a newest commit that is gone, where nothing says that there was one',
+    log,
+    (root) => {
+      const commits = readdirSync(join(root, 'events/_delta_log')).filter((name) => /^\d+\.json$/.test(name));
+      rmSync(join(root, 'events/_delta_log', commits.toSorted().at(-1) ?? ''));
+      rmSync(join(root, '_versions.json'));
     },
   ],
   [

@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { verify, type VerifyOptions } from '../../../src/app/verify/verify.js';
@@ -86,4 +86,49 @@ test('an account that the lake does not hold is refused', async () => {
     exitCode: 2,
     message: `expected --account to be one that ${lake.root} holds (shop), got "other"`,
   });
+});
+
+test('of many damaged files three are shown, with one command for all of a folder; JSON has each', async () => {
+  const days = ['21', '22', '23', '24', '25'].map((day) => ({ to: `2025-02-${day}`, pipelines: ['financial-events'] }));
+  const daily = await loadedLake(smallLedger(), days);
+  try {
+    for (const table of ['events', 'entries']) {
+      const folder = join(daily.root, table, 'account=shop/month=2025-02');
+      for (const name of readdirSync(folder)) rmSync(join(folder, name));
+    }
+    const { code, text } = await shown({ lake: daily.root });
+    expect(code).toBe(1);
+    const json = JSON.parse((await shown({ lake: daily.root, format: 'json' })).text) as {
+      problems: { check: string; table: string; mend: string | null }[];
+    };
+    for (const [table, mend] of [
+      ['events', /^ledgerlake backfill financial-events .* --from 2025-02-01 --to 2025-03-01 --refresh$/],
+      ['entries', /^ledgerlake rebuild --lake /],
+    ] as const) {
+      const gone = json.problems.filter((of) => of.check === 'file-bytes' && of.table === table);
+      expect(gone.length).toBeGreaterThan(3);
+      const [command, ...others] = new Set(gone.map((of) => of.mend));
+      expect(others).toEqual([]);
+      expect(command).toMatch(mend);
+      expect(text.split(`  ${table}/account=shop/`).length - 1).toBe(3);
+      expect(text).toContain(
+        `\nlake file-bytes: ${gone.length - 3} more of ${table}, which the same command mends; --format json lists them\n`,
+      );
+    }
+  } finally {
+    daily.remove();
+  }
+});
+
+test('a lake that does not say which versions its logs had come to is noted, and is whole', async () => {
+  const copy = lake.copy();
+  try {
+    rmSync(join(copy.root, '_versions.json'));
+    const { text } = await shown({ lake: copy.root });
+    expect(text).toMatch(/\nnote log-tags: expected the newest version of each log, the file is missing or damaged/);
+    expect(text).toContain('\n  _versions.json\n');
+    expect(text).toMatch(/ has 1 problem, 1 finding about what upstream gave, 1 note /);
+  } finally {
+    copy.remove();
+  }
 });

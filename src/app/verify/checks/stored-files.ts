@@ -79,6 +79,9 @@ async function readWhole(
 const maybeRunning = 'the log does not name it; it may belong to a running run';
 const leftBehind =
   'the log does not name it: left by a dead run, the next one clears it (`ledgerlake compact` does so now)';
+const maybeLost =
+  'the log does not name it: left by a dead run, or of a commit that is lost, which nothing says without _versions.json; the next run ' +
+  'moves it to _set-aside';
 const foreign =
   "a foreign file: the log does not name it, and by its name it is none of Ledgerlake's, so no run deletes it; move it " +
   "away, as whoever reads the folders takes its rows for the lake's";
@@ -122,7 +125,8 @@ export async function checkUnreferenced(
         retained++;
         continue;
       }
-      const problem = !isDataFile(file) ? foreign : isRunning ? maybeRunning : leftBehind;
+      const unnamed = lake.isNoted ? leftBehind : maybeLost;
+      const problem = !isDataFile(file) ? foreign : isRunning ? maybeRunning : unnamed;
       // What the next run clears is in nobody's way but that of readers who pass the log by.
       const kind = problem === foreign ? 'lake' : 'note';
       certificate.add('unnamed-files', kind, { table: name, file, slice: '' }, problem);

@@ -3,7 +3,7 @@ import { uncovered, type Window } from '../../../core/windows.js';
 import type { Lake } from '../../../lake/lake.js';
 import { importedWindows } from '../../../lake/loads/imported-days.js';
 import { readAskedRanges, type AskedNote, type AskedRange } from '../../../lake/upkeep/asked-ranges.js';
-import { instantText } from '../../command-text.js';
+import { instantText, loadingCommand } from '../../command-text.js';
 import type { Certificate } from './certificate.js';
 import { mainTablesOf } from './main-tables.js';
 
@@ -60,14 +60,16 @@ export function checkAsked(
   certificate: Certificate,
 ): void {
   for (const { account, command, pipeline, start, end, gaps } of unfinished) {
-    const table = mainTablesOf(lake).find((main) => main.pipeline === pipeline)?.table ?? '';
+    const { table = '', isOwn } = mainTablesOf(lake).find((main) => main.pipeline === pipeline) ?? {};
     const also = gaps.length === 1 ? '' : `, in ${gaps.length} gaps`;
+    // That of a custom pipeline takes a folder too.
+    const loads = `\`${loadingCommand(pipeline, { account, windows: gaps })}\``;
     certificate.add(
       'asked-ranges',
       isRunning ? 'note' : 'upstream',
       { table, file: '', slice: '' },
       `${instantText(start)} to ${instantText(end)} of ${pipeline} for ${account} isn't loaded${also}, though a ${command} was asked ` +
-        'for it: `ledgerlake status` prints the command that loads it',
+        `for it: ${isOwn === true ? '`ledgerlake status` prints the command that' : loads} loads it`,
     );
   }
 }
