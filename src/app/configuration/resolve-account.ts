@@ -80,7 +80,8 @@ export async function resolveAccount(
   }
   const isRegions = settings.region !== undefined && settings.region === config.accounts.get(account)?.region;
   const isEndpointConfigured = options.endpoint === undefined && (settings.setByFile.includes('endpoint') || isRegions);
-  return { account, endpoint, isEndpointConfigured, signIn, exposed: await exposedFiles(config, settings) };
+  const configured = isEndpointConfigured ? { isEndpointConfigured } : {};
+  return { account, endpoint, ...configured, signIn, exposed: await exposedFiles(config, settings) };
 }
 
 /** Others can read the command line, also after the run. */

@@ -114,7 +114,12 @@ describe('an account of the file', () => {
     );
     await expect(of({ endpoint: 'https://h', refreshToken: 'rt' })).rejects.toThrow(/clientId and clientSecret are/);
     await expect(of({ ...three })).rejects.toThrow(/expected `region` or `endpoint` for the account a/);
-    expect(await of({ endpoint: 'http://h' })).toEqual({ account: 'a', endpoint: 'http://h', signIn: undefined });
+    expect(await of({ endpoint: 'http://h' })).toEqual({
+      isEndpointConfigured: true,
+      account: 'a',
+      endpoint: 'http://h',
+      signIn: undefined,
+    });
   });
 
   test('access tokens don’t cross the network in the clear', async () => {
