@@ -143,7 +143,7 @@ function identifiers(draw: Draw): [string, string] | undefined {
   const each = Array.from({ length: count }, (_, at) =>
     object(draw, [
       ['relatedIdentifierName', mostly(draw, JSON.stringify(one(draw, identifierNames)))],
-      ['relatedIdentifierValue', mostly(draw, `"id-${at}"`)],
+      ['relatedIdentifierValue', mostly(draw, chance(draw, 10) ? '""' : `"id-${at}"`)],
     ]),
   );
   return listMember(draw, 'relatedIdentifiers', each);

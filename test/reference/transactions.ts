@@ -115,6 +115,10 @@ function repeatsIn(pages: readonly string[]): (key: unknown, position: bigint) =
   return (key, at) => typeof key === 'string' && key !== '' && counted.get(key)?.position !== at;
 }
 
+function nonEmpty(text: string | null): string | null {
+  return text === '' ? null : text;
+}
+
 function sha(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }
@@ -143,7 +147,7 @@ function columnsOf(node: JsonNode): Row {
         column,
         firstOf(
           identifiers.filter((each) => firstString(each, ['relatedIdentifierName']) === name),
-          (each) => firstString(each, ['relatedIdentifierValue']),
+          (each) => nonEmpty(firstString(each, ['relatedIdentifierValue'])),
         ),
       ]),
     ),

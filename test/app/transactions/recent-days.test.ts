@@ -13,9 +13,12 @@ interface Sale {
   readonly id: string;
   readonly posted: string;
   readonly from?: string;
+  readonly to?: string;
   readonly maturesAt?: string;
   readonly releasedAt?: string;
   readonly pays?: string;
+  /** From when on it has another total. */
+  readonly changesAt?: string;
 }
 
 const sales: readonly Sale[] = [
@@ -38,7 +41,10 @@ function hour(hours: number): string {
   return new Date(Date.parse('2026-02-20T01:00:00Z') + hours * hourMs).toISOString().replace('.000Z', 'Z');
 }
 
-function jsonOf({ id, posted, maturesAt, releasedAt, pays }: Sale, now: number): { status: string; json: string } {
+function jsonOf(
+  { id, posted, maturesAt, releasedAt, pays, changesAt }: Sale,
+  now: number,
+): { status: string; json: string } {
   const isDeferred = maturesAt !== undefined && !(Date.parse(releasedAt ?? '9999-01-01T00:00:00Z') <= now);
   const status = isDeferred ? 'DEFERRED' : maturesAt === undefined ? 'RELEASED' : 'DEFERRED_RELEASED';
   const json = JSON.stringify({
@@ -46,7 +52,10 @@ function jsonOf({ id, posted, maturesAt, releasedAt, pays }: Sale, now: number):
     transactionType: 'Shipment',
     transactionStatus: status,
     ...(posted !== '' && { postedDate: posted }),
-    totalAmount: { currencyCode: 'EUR', currencyAmount: 7.5 },
+    totalAmount: {
+      currencyCode: 'EUR',
+      currencyAmount: changesAt !== undefined && Date.parse(changesAt) <= now ? 8.25 : 7.5,
+    },
     relatedIdentifiers:
       pays === undefined ? [] : [{ relatedIdentifierName: 'DEFERRED_TRANSACTION_ID', relatedIdentifierValue: pays }],
     contexts: maturesAt === undefined ? [] : [{ contextType: 'DeferredContext', maturityDate: maturesAt }],
@@ -77,6 +86,7 @@ async function twoNights(odd: Odd = () => undefined, more: readonly Sale[] = [])
         const answered = (isOdd ? odd(question) : undefined) ?? [...sales, ...more].filter(isIn(range));
         const items = answered
           .filter(({ posted, from = posted }) => Date.parse(from === '' ? first : from) <= asOf)
+          .filter(({ to }) => to === undefined || asOf < Date.parse(to))
           .map((sale) => ({ ...jsonOf(sale, asOf), list: '' }))
           .filter((one) => (status ?? one.status) === one.status);
         return Promise.resolve({ items, next: undefined });
@@ -129,7 +139,7 @@ test('the new days and the look-back are one chain, also where it begins within 
 });
 
 test('of many deferred sales those are asked for that are due, or paid by what came in the same night', async () => {
-  const more = Array.from({ length: 520 }, (_, at) => ({
+  const more = Array.from({ length: 5020 }, (_, at) => ({
     id: `deferred-${at}`,
     posted: `2026-03-06T12:${String(at % 60).padStart(2, '0')}:00Z`,
     maturesAt: '2026-03-25T00:00:00Z',
@@ -138,6 +148,38 @@ test('of many deferred sales those are asked for that are due, or paid by what c
   expect(failure).toBeUndefined();
   expect(held).toEqual(wanted);
   expect(night).toEqual(['ALL 03-09T00:00 03-11T01:55', 'DEFERRED_RELEASED 03-04T05:00 03-08T05:00']);
+});
+
+const open = { maturesAt: '2026-03-20T00:00:00Z' };
+const secondNight = '2026-03-10T12:00:00Z';
+const deferredList = 'DEFERRED 03-01T00:00 03-10T01:55';
+
+test.each<readonly [what: string, sale: Sale, requests: readonly string[]]>([
+  [
+    'whose amount changes',
+    { ...open, id: 'dearer', posted: '2026-03-06T05:00:00Z', changesAt: secondNight },
+    ['DEFERRED_RELEASED 03-04T05:00 03-08T05:00'],
+  ],
+  [
+    'that comes after days',
+    { ...open, id: 'slow', posted: '2026-03-02T05:00:00Z', from: secondNight },
+    ['DEFERRED_RELEASED 03-04T05:00 03-08T05:00', 'ALL 03-01T00:00 03-08T00:00'],
+  ],
+  [
+    'without an id that is released',
+    { ...open, id: '', posted: '2026-03-02T05:00:00Z', releasedAt: secondNight },
+    ['DEFERRED_RELEASED 03-02T05:00 03-08T05:00', 'ALL 03-01T00:00 03-08T00:00'],
+  ],
+  [
+    'that is gone before it is due',
+    { ...open, id: 'gone', posted: '2026-03-06T05:00:00Z', to: secondNight },
+    ['DEFERRED_RELEASED 03-04T05:00 03-08T05:00', 'ALL 03-01T00:00 03-08T00:00'],
+  ],
+])('the list of what is deferred shows a sale %s', async (_what, sale, requests) => {
+  const { failure, night, held, wanted } = await twoNights(undefined, [sale]);
+  expect(failure).toBeUndefined();
+  expect(held).toEqual(wanted);
+  expect(night).toEqual(['ALL 03-09T00:00 03-11T01:55', deferredList, ...requests]);
 });
 
 const isChain = ({ range: { from, to }, status }: TransactionQuestion) =>

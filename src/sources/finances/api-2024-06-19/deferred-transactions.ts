@@ -1,14 +1,15 @@
 import { dayMs, overlap, type Window } from '../../../core/windows.js';
 import type { ChangedWindow, Job, Reading } from '../../../engine/run/pipeline.js';
 import type { SyncJob } from '../../../engine/slicing/slicing.js';
-import { windowKey } from '../../../engine/slicing/window-slices.js';
+import { loadedWindows, windowKey } from '../../../engine/slicing/window-slices.js';
 import { listed, recentTransactions } from './listed-transactions.js';
 import { limits } from './operations.js';
 import { storedDeferrals, storedTransactions, type StoredDeferral } from './stored-deferrals.js';
+import { transactions } from './transaction-tables.js';
 import type { WithTransactions } from './transactions-api.js';
 
-/** So many deferred sales are one page: all of them are asked for. */
-const fewDeferred = limits.pageSize;
+/** So many deferred sales are no more pages than the burst has: all of them are asked for. */
+const fewDeferred = limits.burst * limits.pageSize;
 
 /** Of more than these a sale that is younger counts as deferred until it is due or paid: a longer look-back reads it again anyway. */
 const youngMs = 14 * dayMs;
@@ -29,9 +30,10 @@ interface DeferringWindow {
 /**
  * Reads what is recent, and finds the windows whose deferred transactions have been released since they were read. A released
  * transaction keeps its id and its old date, so only its status tells. What is still deferred is listed, and what the lake has as
- * deferred and that list lacks was released, or is gone. Of thousands only that is asked for which may have been released: what is
- * due, what another transaction has paid, and what is old; and on days where releases are due, that list is spared. What was
- * released on these days is listed next: with what the lake holds, it is what a window is now, so that days aren't read again for it.
+ * deferred and that list lacks was released, or is gone; what it has otherwise, has changed. Of many thousands only that is asked for
+ * which may have been released: what is due, what another transaction has paid, and what is old; and on days where releases are due,
+ * that list is spared. What was released on these days is listed next: with what the lake holds, it is what a window is now, so that
+ * days aren't read again for it.
  *
  * @returns the job with these windows as `changed`
  */
@@ -48,14 +50,25 @@ export async function withReleased(job: SyncJob, pipeline: string, reading: Read
   const windows = deferringWindows(rows, range.end);
   const overdue = windows.filter(({ isDue }) => !isDue);
   const left = new Set<DeferringWindow>(windows.filter(({ isDue }) => isDue));
+  const known = new Map(rows.map((row) => [row.id, row]));
   /** What isn't deferred any more and must be found among what was released. */
   const gone = new Set<string>();
+  /** Transactions that the lake holds as they were before, by their ids. */
+  const current = new Map<string, Buffer>();
+  /** Dates of what is deferred and the lake doesn't have. */
+  const late: number[] = [];
   const [oldest] = overdue;
   const newest = overdue.at(-1);
   if (oldest !== undefined && newest !== undefined) {
     const deferred = new Set<string>();
     for (const span of spansOf({ start: oldest.window.start, end: newest.window.end })) {
-      for await (const { id } of listed('DEFERRED', span, reading)) deferred.add(id);
+      for await (const { id, contentHash, posted, raw } of listed('DEFERRED', span, reading)) {
+        deferred.add(id);
+        const row = known.get(id);
+        if (row === undefined) late.push(posted);
+        // A copy: the pages of a long list aren't kept.
+        else if (row.contentHash !== contentHash()) current.set(id, Buffer.from(raw));
+      }
     }
     for (const each of overdue) {
       const lacking = each.asked.filter(({ id }) => !deferred.has(id));
@@ -63,7 +76,7 @@ export async function withReleased(job: SyncJob, pipeline: string, reading: Read
       if (lacking.length > 0) left.add(each);
     }
   }
-  const withBodies = (window: Window, released: ReadonlyMap<string, Buffer>): ChangedWindow => {
+  const withBodies = (window: Window): ChangedWindow => {
     const answer = recent?.windows.get(windowKey(window));
     const bodies = async () => {
       const kept =
@@ -72,25 +85,28 @@ export async function withReleased(job: SyncJob, pipeline: string, reading: Read
           : window.start < recent.span.start
             ? await storedTransactions(job, pipeline, window, recent.span.start)
             : [];
-      return bodiesOf([
-        ...kept.map(({ id, raw }) => released.get(id) ?? Buffer.from(raw)),
-        ...(answer?.received ?? []),
-      ]);
+      return bodiesOf([...kept.map(({ id, raw }) => current.get(id) ?? Buffer.from(raw)), ...(answer?.received ?? [])]);
     };
     return { ...window, bodies };
   };
   const changed = new Map<string, ChangedWindow>();
-  for (const [key, { window }] of recent?.windows ?? []) changed.set(key, withBodies(window, new Map()));
+  for (const [key, { window }] of recent?.windows ?? []) changed.set(key, withBodies(window));
+  for (const id of current.keys()) {
+    const window = known.get(id)?.window;
+    if (window !== undefined) changed.set(windowKey(window), withBodies(window));
+  }
   for (const run of runsOf(windows.filter((each) => left.has(each)))) {
-    const known = new Map(run.flatMap(({ deferrals }) => deferrals.map((row) => [row.id, row] as const)));
-    const released = new Map<string, Buffer>();
+    const released = new Set<string>();
     /** Dates of what the lake doesn't have. */
     const unknown: number[] = [];
     for (const span of spansOf(spanOf(run))) {
       for await (const { id, posted, raw } of listed('DEFERRED_RELEASED', span, reading)) {
         const row = known.get(id);
         if (row === undefined) unknown.push(posted);
-        else if (row.isDeferred) released.set(id, raw);
+        else if (row.isDeferred) {
+          released.add(id);
+          current.set(id, raw);
+        }
       }
     }
     for (const { window, asked, deferrals } of run) {
@@ -99,9 +115,15 @@ export async function withReleased(job: SyncJob, pipeline: string, reading: Read
         asked.some(({ id }) => gone.has(id) && !released.has(id));
       if (isElsewhere) changed.set(windowKey(window), window);
       else if (deferrals.some(({ id }) => released.has(id))) {
-        changed.set(windowKey(window), withBodies(window, released));
+        changed.set(windowKey(window), withBodies(window));
       }
     }
+  }
+  // What was posted later is read again anyway.
+  const readFrom = recent?.span.start ?? lookBackFrom;
+  for (const window of loadedWindows(job.lake, pipeline, transactions.name, job.account)) {
+    const end = Math.min(window.end, readFrom);
+    if (late.some((posted) => posted >= window.start && posted < end)) changed.set(windowKey(window), window);
   }
   return { ...job, changed: [...changed.values()] };
 }

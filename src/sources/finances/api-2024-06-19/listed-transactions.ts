@@ -7,14 +7,18 @@ import { partedPages } from '../../../engine/slicing/parted-windows.js';
 import { dailyWindows, syncRange } from '../../../engine/slicing/sync-windows.js';
 import { Density } from '../../../engine/slicing/volume-estimate.js';
 import { loadedSamples, loadedWindows, windowKey } from '../../../engine/slicing/window-slices.js';
+import { contentHashOf } from '../model/event-ids.js';
 import { limits, parameters as names } from './operations.js';
 import { eachResult } from './results-page.js';
+import { listName } from './transaction-reader.js';
 import { transactions } from './transaction-tables.js';
 import { transactionsVerdict, type WithTransactions } from './transactions-api.js';
 
 /** A transaction of an answer. */
 export interface Listed {
+  /** Of one without an id its content hash. */
   readonly id: string;
+  readonly contentHash: () => string;
   /** Milliseconds since 1970; NaN where it has no readable date. */
   readonly posted: number;
   /** Id of the deferred transaction that it pays; empty where it pays none. */
@@ -37,11 +41,15 @@ export async function* listed(
     const results: Listed[] = [];
     eachResult({ tape, list }, (node) => {
       const posted = readInstant(textOf(tape, node, 'postedDate'));
+      const id = textOf(tape, node, 'transactionId');
+      const raw = tape.bytes.subarray(tape.start(node), tape.end(node));
+      const contentHash = () => contentHashOf(listName, raw);
       results.push({
-        id: textOf(tape, node, 'transactionId'),
+        id: id === '' ? contentHash() : id,
+        contentHash,
         posted: posted === undefined ? NaN : Number(posted / 1000n),
         pays: idPaidBy(tape, node),
-        raw: tape.bytes.subarray(tape.start(node), tape.end(node)),
+        raw,
       });
     });
     yield* results;

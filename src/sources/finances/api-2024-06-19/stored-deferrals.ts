@@ -7,7 +7,9 @@ import { transactions } from './transaction-tables.js';
 
 /** A sale that the lake has as DEFERRED, or as DEFERRED_RELEASED. */
 export interface StoredDeferral {
+  /** Of one without an id its content hash. */
   readonly id: string;
+  readonly contentHash: string;
   readonly isDeferred: boolean;
   /** Milliseconds since 1970. */
   readonly posted: number;
@@ -36,15 +38,17 @@ export async function storedDeferrals(
     job.lake,
     transactions,
     adds,
-    'transaction_id IS NOT NULL AND posted_at IS NOT NULL AND window_start IS NOT NULL',
+    'posted_at IS NOT NULL AND window_start IS NOT NULL',
     (select) =>
-      `WITH held AS (${select}) SELECT transaction_id, status = 'DEFERRED' AS is_deferred, ${instants.join(', ')}, ` +
+      `WITH held AS (${select}) SELECT coalesce(nullif(transaction_id, ''), content_hash) AS id, content_hash, ` +
+      `status = 'DEFERRED' AS is_deferred, ${instants.join(', ')}, ` +
       "transaction_id IN (SELECT deferred_transaction_id FROM held WHERE status = 'RELEASED' AND deferred_transaction_id IS NOT NULL) " +
       "AS is_paid FROM held WHERE status IN ('DEFERRED', 'DEFERRED_RELEASED')",
   );
   return rows
     .map((row) => ({
-      id: String(row['transaction_id']),
+      id: String(row['id']),
+      contentHash: String(row['content_hash']),
       isDeferred: row['is_deferred'] === true,
       posted: Number(row['posted_at']),
       window: { start: Number(row['window_start']), end: Number(row['window_end']) },

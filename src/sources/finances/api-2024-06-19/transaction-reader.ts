@@ -8,7 +8,7 @@ import { type Field, fields, TransactionPath } from './transaction-paths.js';
 import { type TextName, textColumns, type TransactionRows } from './transaction-rows.js';
 
 /** The list name that ids are hashes of. */
-const listName = 'transactions';
+export const listName = 'transactions';
 
 /** Identifiers that become columns. */
 const identifierColumns: ReadonlyMap<string, TextName> = new Map([
@@ -267,7 +267,10 @@ export class TransactionReader {
   #identifier(tape: Tape): void {
     const node = this.#node('identifierName');
     const column = node === none ? undefined : identifierColumns.get(tape.stringValue(node));
-    if (column !== undefined) this.#setText(column, tape, this.#node('identifierValue'));
+    const value = this.#node('identifierValue');
+    // An empty id names nothing: as a sale that it releases, it would take the amount out of the earned basis.
+    if (column === undefined || value === none || tape.stringValue(value) === '') return;
+    this.#setText(column, tape, value);
   }
 
   /** Sets a column of the transaction to a text; the first one counts. */

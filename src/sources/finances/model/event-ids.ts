@@ -15,6 +15,11 @@ export interface EventIds {
   readonly eventIds: readonly string[];
 }
 
+/** The `content_hash` of one event. */
+export function contentHashOf(list: string, raw: Buffer): string {
+  return hash('sha256', Buffer.concat([Buffer.from(`${list}\0`), raw]), 'hex').slice(0, idLength);
+}
+
 /**
  * The ids of a slice's events: hashes of what was received, so that the same event has the same
  * id on every run. An event without a date also hashes the start of its window, as nothing else tells two months' equal
