@@ -129,10 +129,10 @@ function contexts(draw: Draw): [string, string] | undefined {
   return listMember(draw, 'contexts', each);
 }
 
-function item(draw: Draw, cents: bigint): string {
+function item(draw: Draw, cents: bigint, depth = 3): string {
   return object(draw, [
     chance(draw, 15) ? undefined : ['totalAmount', money(draw, cents)],
-    listMember(draw, 'breakdowns', breakdowns(draw, cents, 3)),
+    listMember(draw, 'breakdowns', breakdowns(draw, cents, depth)),
     contexts(draw),
     chance(draw, 30) ? ['note', money(draw, cents)] : undefined,
   ]);
@@ -166,7 +166,8 @@ function transaction(draw: Draw): string {
     listMember(
       draw,
       'items',
-      parts(draw, cents, 2).map((part) => item(draw, part)),
+      // One that doesn't break down itself has a rule of its own.
+      chance(draw, 4) ? [item(draw, cents, 0)] : parts(draw, cents, 2).map((part) => item(draw, part)),
     ),
     listMember(draw, 'breakdowns', breakdowns(draw, cents, 3)),
     contexts(draw),

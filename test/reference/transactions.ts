@@ -18,7 +18,12 @@ export interface ReferenceTransactions {
   readonly entries: Row[];
   /** How many transactions count by their total alone. */
   readonly unreconciled: number;
+  /** What decided of each transaction. */
+  readonly rules: readonly Rule[];
 }
+
+/** What counts of a transaction: nothing, what its items break down to, the same of its only and bare item, its own breakdowns, its total. */
+export type Rule = 'nothing' | 'items' | 'bare item' | 'shared' | 'breakdowns' | 'total';
 
 /** An amount with all that its columns depend on. */
 interface Amount {
@@ -60,6 +65,7 @@ export function referenceTransactions(pages: readonly string[], source: Referenc
   const transactions: Row[] = [];
   const entries: Row[] = [];
   const times = new Map<string, number>();
+  const rules: Rule[] = [];
   let unreconciled = 0;
   let position = 0n;
   const isRepeated = repeatsIn(pages);
@@ -70,7 +76,9 @@ export function referenceTransactions(pages: readonly string[], source: Referenc
       const columns = columnsOf(node);
       const { transaction_type: type, transaction_id: key } = columns;
       const amounts = amountsOf(node);
-      const { net, isShared, isReconciled } = netOf(node, type === 'Transfer', amounts);
+      const { net, rule, isReconciled } = netOf(node, type === 'Transfer', amounts);
+      const isShared = rule === 'shared';
+      rules.push(rule);
       if (!isReconciled) unreconciled++;
       const at = position++;
       if (isRepeated(key, at)) continue;
@@ -96,7 +104,7 @@ export function referenceTransactions(pages: readonly string[], source: Referenc
       for (const [entry, amount] of amounts.entries()) entries.push(entryOf(node, row, entry, amount, net, isShared));
     }
   }
-  return { transactions, entries, unreconciled };
+  return { transactions, entries, unreconciled, rules };
 }
 
 /** Of transactions with one id the last one counts; where it is the same as those right before it, the first of these. */
@@ -357,20 +365,21 @@ function isOnlyBare(node: JsonNode): boolean {
 
 interface Net {
   readonly net: ReadonlySet<JsonObject>;
-  /** Whether the amounts that count are the transaction's, and its only item's. */
-  readonly isShared: boolean;
+  readonly rule: Rule;
   readonly isReconciled: boolean;
 }
 
 function netOf(node: JsonNode, isTransfer: boolean, amounts: readonly Amount[]): Net {
-  if (isTransfer || amounts.length === 0) return { net: new Set(), isShared: false, isReconciled: true };
+  if (isTransfer || amounts.length === 0) return { net: new Set(), rule: 'nothing', isReconciled: true };
   const total = moneyOf(memberOf(node, 'totalAmount'));
-  if (total === undefined) return { net: new Set(), isShared: false, isReconciled: false };
+  if (total === undefined) return { net: new Set(), rule: 'nothing', isReconciled: false };
   const byItems = cutOfForest(treesOf(memberOf(node, 'items'), itemTree), total);
   const byBreakdowns = cutOfForest(treesOf(memberOf(node, 'breakdowns'), breakdownTree), total);
-  const isShared = byItems !== undefined && byBreakdowns !== undefined && isOnlyBare(node);
-  const chosen = isShared ? byBreakdowns : (byItems ?? byBreakdowns);
-  return { net: new Set(chosen ?? [total]), isShared, isReconciled: chosen !== undefined };
+  const isBare = byItems !== undefined && isOnlyBare(node);
+  const chosen = isBare ? (byBreakdowns ?? byItems) : (byItems ?? byBreakdowns);
+  const ofItems = isBare ? (byBreakdowns === undefined ? 'bare item' : 'shared') : 'items';
+  const rule = byItems !== undefined ? ofItems : byBreakdowns === undefined ? 'total' : 'breakdowns';
+  return { net: new Set(chosen ?? [total]), rule, isReconciled: chosen !== undefined };
 }
 
 const wrappers = ['Sales', 'Expenses', 'Refunded Sales', 'Refunded Expenses', 'Refund Sales', 'RefundExpenses'];

@@ -21,7 +21,7 @@ import type { RowSource } from '../../../../src/sources/finances/model/slice-row
 import { temporaryFolder } from '../../../app/lake-run.js';
 import { rowsOf, type Row } from '../../../arrow-rows.js';
 import { transactionsPage } from '../../../reference/transaction-pages.js';
-import { referenceTransactions, type ReferenceSource } from '../../../reference/transactions.js';
+import { referenceTransactions, type ReferenceSource, type Rule } from '../../../reference/transactions.js';
 
 interface Case {
   readonly tables: TransactionTables;
@@ -105,19 +105,32 @@ describe.each([
     );
   });
 
-  test('have net amounts that add up to their total, whatever is in them', () => {
+  test('have net amounts that add up to their total, whatever is in them and whichever rule decides', () => {
+    const rules = new Map<Rule, number>();
+    let [deep, stopped] = [0, 0];
     fc.assert(
       fc.property(fc.gen(), (draw) => {
-        const { transactions, entries } = collected(asked, [transactionsPage(draw)]);
+        const page = transactionsPage(draw);
+        const { transactions, entries } = collected(asked, [page]);
+        for (const rule of referenceTransactions([page], asked.reference).rules)
+          rules.set(rule, (rules.get(rule) ?? 0) + 1);
         for (const { event_id: id, transaction_type: type, total_amount: total, currency } of transactions) {
           if (total === null || type === 'Transfer') continue;
           const net = entries.filter((entry) => entry['event_id'] === id && entry['role'] === 'net');
+          const below = ({ path }: Row) => String(path).replace('breakdownAmount', 'breakdowns[].breakdownAmount');
+          if (net.some(({ path }) => String(path).split('breakdowns').length > 2)) deep++;
+          if (net.some((entry) => entries.some(({ path, role }) => role === 'memo' && path === below(entry))))
+            stopped++;
           expect(net.map((entry) => entry['currency'])).toEqual(net.map(() => currency));
           expect(net.reduce((sum, { amount }) => sum + BigInt(String(amount)), 0n)).toBe(total);
         }
       }),
-      { numRuns: 150 },
+      { numRuns: 300 },
     );
+    for (const rule of ['nothing', 'items', 'bare item', 'shared', 'breakdowns', 'total'] as const) {
+      expect([rule, (rules.get(rule) ?? 0) > 0]).toEqual([rule, true]);
+    }
+    expect(Math.min(deep, stopped)).toBeGreaterThan(5);
   });
 });
 
@@ -177,6 +190,90 @@ describe('what counts', () => {
     expect(netOf(`{"transactionType":"Transfer","totalAmount":${usd('-500')},"items":null}`)).toEqual([]);
   });
 
+  const total = (amount: string, ...members: string[]) => `{${[`"totalAmount":${usd(amount)}`, ...members].join(',')}}`;
+  const items = (...amounts: string[]) => `"items":[${amounts.map((amount) => total(amount, product)).join(',')}]`;
+  const breakdown = 'breakdowns[].breakdownAmount';
+
+  test.each<readonly [what: string, transaction: string, net: readonly unknown[]]>([
+    [
+      'lists that are objects at every level',
+      `{"totalAmount":${usd('2')},"items":{"items":{"totalAmount":${usd('2')},"contexts":{"contexts":{"contextType":"ProductContext","sku":"S"}},"breakdowns":{"breakdowns":{"breakdownType":"Tax","breakdownAmount":${usd('2')},"breakdowns":{"breakdowns":[${node('Base', '2')}]}}}}}}`,
+      [['items.items.breakdowns.breakdowns.breakdowns.breakdowns[].breakdownAmount', 'Tax/Base', 'charge', 'S', 2]],
+    ],
+    [
+      'null lists',
+      total('2', '"items":null', '"contexts":null', '"relatedIdentifiers":null', `"breakdowns":[${node('Tax', '2')}]`),
+      [[breakdown, 'Tax', 'charge', null, 2]],
+    ],
+    [
+      'a total of 0 that breaks down',
+      total('0', `"breakdowns":[${node('Tax', '5')},${node('Commission', '-5')}]`),
+      [
+        [breakdown, 'Tax', 'charge', null, 5],
+        [breakdown, 'Commission', 'fee', null, -5],
+      ],
+    ],
+    [
+      'a total of -0 and its parts of 0',
+      total('-0.00', `"breakdowns":[${node('Tax', '0')}]`),
+      [[breakdown, 'Tax', 'charge', null, 0]],
+    ],
+    [
+      'numbers with exponents',
+      total('1.25e1', `"breakdowns":[${node('Tax', '125E-1', node('Base', '1250e-2'))}]`),
+      [['breakdowns[].breakdowns[].breakdownAmount', 'Tax/Base', 'charge', null, 12.5]],
+    ],
+    [
+      'a digit more than a millionth has',
+      total('1', `"breakdowns":[${node('Tax', '0.9999999')},${node('Tax', '0.0000001')}]`),
+      [['totalAmount', null, 'unknown', null, 1]],
+    ],
+    [
+      'three currencies',
+      total(
+        '5',
+        `"breakdowns":[${node('Tax', '2')},${node('Tax', '2').replace('USD', 'EUR')},${node('Tax', '1').replace('USD', 'GBP')}]`,
+      ),
+      [['totalAmount', null, 'unknown', null, 5]],
+    ],
+    [
+      'parts of a part in another currency',
+      total('5', `"breakdowns":[${node('Tax', '5', node('Base', '5').replace('USD', 'EUR'))}]`),
+      [[breakdown, 'Tax', 'charge', null, 5]],
+    ],
+    [
+      'a transfer with breakdowns and items',
+      total('-5', '"transactionType":"Transfer"', items('-5'), `"breakdowns":[${node('Transfer', '-5')}]`),
+      [],
+    ],
+    [
+      'items that add up but for one, and no breakdowns',
+      total('5', items('2', '3', '4')),
+      [['totalAmount', null, 'unknown', null, 5]],
+    ],
+    [
+      'items that add up but for one',
+      total('5', items('2', '3', '4'), `"breakdowns":[${node('Tax', '5')}]`),
+      [[breakdown, 'Tax', 'charge', null, 5]],
+    ],
+    [
+      'an item without breakdowns beside one that has some',
+      total('5', `"items":[${total('2')},${total('3', `"breakdowns":[${node('Tax', '3')}]`)}]`),
+      [
+        ['items[].totalAmount', null, 'unknown', null, 2],
+        ['items[].breakdowns[].breakdownAmount', 'Tax', 'charge', null, 3],
+      ],
+    ],
+    ['no total', `{${items('2')},"breakdowns":[${node('Tax', '2')}]}`, []],
+    [
+      'a total that is a text',
+      `{"totalAmount":{"currencyCode":"USD","currencyAmount":"2"},${items('2')}}`,
+      [['totalAmount', null, 'unknown', null, 0]],
+    ],
+  ])('of %s', (_what, transaction, net) => {
+    expect(netOf(transaction)).toEqual(net);
+  });
+
   test('is what is exact: amounts beyond DECIMAL(18,6) and other currencies never add up', () => {
     const eur = node('Tax', '5').replace('USD', 'EUR');
     const total = ['totalAmount', null, 'unknown', null];
@@ -202,6 +299,18 @@ describe('what counts', () => {
     expect(batches.map(({ rows }) => rows.length)).toEqual([50_001 + 202 + 1, 3]);
     expect(batches[0]?.tags).toEqual({ net: '{"USD":"50002.000000"}' });
   });
+});
+
+test('identifiers that are empty or name nothing known, and odd statuses', () => {
+  const related = ['DEFERRED_TRANSACTION_ID', 'SETTLEMENT_ID', 'GIZMO_ID'].map(
+    (name, at) => `{"relatedIdentifierName":"${name}","relatedIdentifierValue":"${at === 1 ? 'S-1' : ''}"}`,
+  );
+  const rest = `"totalAmount":${usd('5')},"relatedIdentifiers":[${related.join(',')}]`;
+  const statuses = ['"Released"', '"deferred_Released"', '"Held"', '""', 'null', '7'];
+  const sales = statuses.map((status, at) => `{"transactionId":"t${at}","transactionStatus":${status},${rest}}`);
+  const { transactions: rows } = collected(byDate, [`{"payload":{"transactions":[${sales.join(',')}]}}`]);
+  expect(rows.map(({ status }) => status)).toEqual(['RELEASED', 'DEFERRED_RELEASED', 'HELD', '', null, null]);
+  for (const row of rows) expect(row).toMatchObject({ deferred_transaction_id: null, settlement_id: 'S-1' });
 });
 
 describe('a transaction that comes again in one answer', () => {
