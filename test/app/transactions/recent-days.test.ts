@@ -19,6 +19,8 @@ interface Sale {
   readonly pays?: string;
   /** From when on it has another total. */
   readonly changesAt?: string;
+  /** The date under which it is released, where that is another one. */
+  readonly movesTo?: string;
 }
 
 const sales: readonly Sale[] = [
@@ -83,7 +85,10 @@ async function twoNights(odd: Odd = () => undefined, more: readonly Sale[] = [])
       transactions: (question, { asOf }) => {
         asked.push(question);
         const { range, status } = question;
-        const answered = (isOdd ? odd(question) : undefined) ?? [...sales, ...more].filter(isIn(range));
+        const dated = [...sales, ...more].map(({ movesTo, ...sale }) =>
+          movesTo !== undefined && Date.parse(sale.releasedAt ?? '') <= asOf ? { ...sale, posted: movesTo } : sale,
+        );
+        const answered = (isOdd ? odd(question) : undefined) ?? dated.filter(isIn(range));
         const items = answered
           .filter(({ posted, from = posted }) => Date.parse(from === '' ? first : from) <= asOf)
           .filter(({ to }) => to === undefined || asOf < Date.parse(to))
@@ -169,6 +174,11 @@ test.each<readonly [what: string, sale: Sale, requests: readonly string[]]>([
     'without an id that is released',
     { ...open, id: '', posted: '2026-03-02T05:00:00Z', releasedAt: secondNight },
     ['DEFERRED_RELEASED 03-02T05:00 03-08T05:00', 'ALL 03-01T00:00 03-08T00:00'],
+  ],
+  [
+    'that is released under another date',
+    { ...open, id: 'moved', posted: '2026-03-02T05:00:00Z', releasedAt: secondNight, movesTo: '2026-03-08T04:00:00Z' },
+    ['DEFERRED_RELEASED 03-02T05:00 03-08T05:00', 'ALL 03-01T00:00 03-08T00:00', 'ALL 03-08T00:00 03-10T01:55'],
   ],
   [
     'that is gone before it is due',

@@ -2,7 +2,7 @@ import { dayMs, overlap, type Window } from '../../../core/windows.js';
 import type { ChangedWindow, Job, Reading } from '../../../engine/run/pipeline.js';
 import type { SyncJob } from '../../../engine/slicing/slicing.js';
 import { loadedWindows, windowKey } from '../../../engine/slicing/window-slices.js';
-import { listed, recentTransactions } from './listed-transactions.js';
+import { type Listed, listed, recentTransactions } from './listed-transactions.js';
 import { limits } from './operations.js';
 import { storedDeferrals, storedTransactions, type StoredDeferral } from './stored-deferrals.js';
 import { transactions } from './transaction-tables.js';
@@ -51,6 +51,11 @@ export async function withReleased(job: SyncJob, pipeline: string, reading: Read
   const overdue = windows.filter(({ isDue }) => !isDue);
   const left = new Set<DeferringWindow>(windows.filter(({ isDue }) => isDue));
   const known = new Map(rows.map((row) => [row.id, row]));
+  /** What the lake holds of a transaction, unless that is in another window than the one that it belongs to now. */
+  const heldOf = ({ id, posted }: Listed): StoredDeferral | undefined => {
+    const row = known.get(id);
+    return row !== undefined && posted >= row.window.start && posted < row.window.end ? row : undefined;
+  };
   /** What isn't deferred any more and must be found among what was released. */
   const gone = new Set<string>();
   /** Transactions that the lake holds as they were before, by their ids. */
@@ -62,12 +67,12 @@ export async function withReleased(job: SyncJob, pipeline: string, reading: Read
   if (oldest !== undefined && newest !== undefined) {
     const deferred = new Set<string>();
     for (const span of spansOf({ start: oldest.window.start, end: newest.window.end })) {
-      for await (const { id, contentHash, posted, raw } of listed('DEFERRED', span, reading)) {
-        deferred.add(id);
-        const row = known.get(id);
-        if (row === undefined) late.push(posted);
+      for await (const one of listed('DEFERRED', span, reading)) {
+        const row = heldOf(one);
+        if (row === undefined) late.push(one.posted);
+        else deferred.add(one.id);
         // A copy: the pages of a long list aren't kept.
-        else if (row.contentHash !== contentHash()) current.set(id, Buffer.from(raw));
+        if (row !== undefined && row.contentHash !== one.contentHash()) current.set(one.id, Buffer.from(one.raw));
       }
     }
     for (const each of overdue) {
@@ -100,12 +105,12 @@ export async function withReleased(job: SyncJob, pipeline: string, reading: Read
     /** Dates of what the lake doesn't have. */
     const unknown: number[] = [];
     for (const span of spansOf(spanOf(run))) {
-      for await (const { id, posted, raw } of listed('DEFERRED_RELEASED', span, reading)) {
-        const row = known.get(id);
-        if (row === undefined) unknown.push(posted);
+      for await (const one of listed('DEFERRED_RELEASED', span, reading)) {
+        const row = heldOf(one);
+        if (row === undefined) unknown.push(one.posted);
         else if (row.isDeferred) {
-          released.add(id);
-          current.set(id, raw);
+          released.add(one.id);
+          current.set(one.id, one.raw);
         }
       }
     }
