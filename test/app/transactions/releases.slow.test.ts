@@ -13,7 +13,7 @@ test.each<[string, Faults, number, string]>([
   ['released before they are due', { 'early-release': { share: 0.5 } }, 1200, '2026-02-01'],
   ['withdrawn before they are due', { withdrawn: { share: 0.3 } }, 1200, '2026-02-01'],
   ['both', { 'early-release': { share: 0.5 }, withdrawn: { share: 0.3 } }, 1200, '2026-02-01'],
-  // More than a page of them, of which not all are asked for.
+  // More than a page of them.
   ['many and released before they are due', { 'early-release': { share: 0.5 } }, 20_000, '2026-02-18'],
 ])(
   'deferred sales that are %s: after each night the lake has what the service has',
