@@ -10,6 +10,16 @@ export interface Category {
   readonly kinds: readonly string[];
 }
 
+/** SQL for what tells an amount's category beside its kind. */
+interface CategoryRules {
+  /** Whether its event gives a buyer's money back. */
+  readonly isRefund: string;
+  /** Whether its event gives a fee back. */
+  readonly isFeeBack?: string;
+  /** The amount's own type. */
+  readonly name?: string;
+}
+
 export type CategoryId =
   'charges' | 'promotions' | 'fees' | 'taxes' | 'refunds' | 'reimbursements' | 'transfers' | 'unknown';
 
@@ -21,7 +31,7 @@ export const categories: readonly Category[] = [
   {
     id: 'charges',
     label: 'Sales',
-    about: 'What buyers paid: prices, shipping, gift wrap, and the tax in them.',
+    about: 'What buyers paid without tax: prices, shipping, gift wrap.',
     kinds: ['charge'],
   },
   {
@@ -39,7 +49,9 @@ export const categories: readonly Category[] = [
   {
     id: 'taxes',
     label: 'Taxes',
-    about: 'Tax that the marketplace withheld or settled; tax that buyers paid is part of the sales.',
+    about:
+      'Tax that buyers paid, less what the marketplace withheld to remit it, and tax on its fees. What buyers paid and nobody withheld is the ' +
+      "seller's to remit.",
     kinds: ['tax', 'tax_withheld'],
   },
   {
@@ -71,13 +83,20 @@ export const categories: readonly Category[] = [
 /** What selling brought and cost: neither what was moved nor what is unknown. */
 export const tradeCategories = categories.filter(({ id }) => id !== 'transfers' && id !== 'unknown');
 
-/** SQL for the category of a net amount; `isRefund`: SQL for whether its event gives a buyer's money back. */
-export function categorySql(isRefund: string): string {
+/** SQL for the category of a net amount. A charge that is tax by its name (`Tax`, `ShippingTax`, `TCS-IGST`) is no sale. */
+export function categorySql({ isRefund, isFeeBack = 'false', name = 'name' }: CategoryRules): string {
+  const isTax = `contains(${name}, 'Tax') OR contains(${name}, 'VAT') OR starts_with(${name}, 'TCS')`;
   const kinds = categories
     .filter(({ kinds: of }) => of.length > 0)
     .map(({ id, kinds: of }) => `WHEN kind IN (${of.map(literal).join(', ')}) THEN ${literal(id)} `);
-  return `CASE WHEN ${isRefund} THEN 'refunds' ${kinds.join('')}ELSE 'unknown' END`;
+  return (
+    `CASE WHEN ${isRefund} THEN 'refunds' WHEN kind = 'charge' AND (${isTax}) THEN 'taxes' ` +
+    `WHEN kind = 'charge' AND ${isFeeBack} THEN 'fees' ${kinds.join('')}ELSE 'unknown' END`
+  );
 }
 
 /** The same for entries of v0, which name their list. */
-export const entryCategory = categorySql(`event_list IN (${refundLists.map(literal).join(', ')})`);
+export const entryCategory = categorySql({
+  isRefund: `event_list IN (${refundLists.map(literal).join(', ')})`,
+  isFeeBack: "event_list = 'ChargeRefundEventList'",
+});

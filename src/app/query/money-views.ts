@@ -19,12 +19,15 @@ const eventList =
   "CASE transaction_type WHEN 'Shipment' THEN 'ShipmentEventList' WHEN 'Refund' THEN 'RefundEventList' " +
   "ELSE coalesce(transaction_type, '') END";
 
+/** By the last breakdown type, also where v0's name is another (`Expenses/Tax`). */
+const paidCategory = categorySql({ isRefund, name: 'transaction_entries_paid.name' });
+
 const shared =
   'account, month, effective_at, event_id, entry, amazon_order_id, sku, path, kind, role, amount, amount_text, currency';
 
 /** In SQL: the paid amounts of transactions in the words of v0, with their category. */
 export const paidAmounts =
-  `SELECT ${shared}, ${eventList} AS event_list, ${feeName} AS name, group_id, ${categorySql(isRefund)} AS category ` +
+  `SELECT ${shared}, ${eventList} AS event_list, ${feeName} AS name, group_id, ${paidCategory} AS category ` +
   'FROM transaction_entries_paid';
 
 /** FROM and WHERE clauses: the entries of v0 before the account's first instant of loaded transactions. */

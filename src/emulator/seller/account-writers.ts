@@ -25,9 +25,15 @@ const adjustmentTypes = [
   'SellerRewards',
 ] as const;
 
+/** Of a plausible seller: what was found again is taken back, one time in eight. */
 const reimbursementTypes = [
   'FBAInventoryReimbursement',
   'LostOrDamagedReimbursement',
+  'FBAInventoryReimbursement',
+  'LostOrDamagedReimbursement',
+  'FBAInventoryReimbursement',
+  'LostOrDamagedReimbursement',
+  'FBAInventoryReimbursement',
   'ReimbursementClawback',
 ] as const;
 
@@ -205,7 +211,9 @@ export const accountWriters = {
   },
   ProductAdsPaymentEventList: (context, sink) => {
     const type = context.draw.once(6) ? 'refund' : 'charge';
-    const base = (type === 'charge' ? -1 : 1) * price(context, 'productAds');
+    const cost = price(context, 'productAds');
+    const refund = context.profile.oddities ? cost : share(context, cost, 5);
+    const base = type === 'charge' ? -cost : refund;
     const tax = context.draw.once(2) ? share(context, base, 16) : 0;
     sink.instant('postedDate', context.at);
     sink.text('transactionType', type);

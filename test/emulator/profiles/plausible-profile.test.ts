@@ -35,6 +35,9 @@ const shares = `
     -sum(value) FILTER (name = 'Principal' AND NOT sale AND amount < 0) / sum(value) FILTER (sale) AS refunds,
     -sum(value) FILTER (name = 'Commission') / sum(value) FILTER (sale) AS referral,
     -sum(value) FILTER (name = 'FBAPerUnitFulfillmentFee') / sum(value) FILTER (sale) AS fulfilment,
+    sum(value) FILTER (kind = 'fee' AND name = 'refund') / -sum(value) FILTER (kind = 'fee' AND name = 'charge') AS ads,
+    -sum(value) FILTER (role = 'net' AND name = 'ReimbursementClawback')
+      / sum(value) FILTER (role = 'net' AND name IN ('FBAInventoryReimbursement', 'LostOrDamagedReimbursement')) AS clawback,
     coalesce(sum(abs(value)) FILTER (kind = 'loan'), 0) / sum(value) FILTER (sale) AS loans,
     sum(abs(value)) FILTER (rare) / sum(value) FILTER (sale) AS rare
   FROM (
@@ -44,7 +47,7 @@ const shares = `
     FROM entries
   )`;
 
-type Shares = Record<'net' | 'refunds' | 'referral' | 'fulfilment' | 'loans' | 'rare', number>;
+type Shares = Record<'net' | 'refunds' | 'referral' | 'fulfilment' | 'ads' | 'clawback' | 'loans' | 'rare', number>;
 
 function expectPlausible(found: unknown): void {
   const { net, refunds, referral, fulfilment } = found as Shares;
@@ -67,7 +70,13 @@ describe.each([
     const lake = await loaded(seed, events, now, ['financial-event-groups', 'financial-events']);
     const [all] = await lake.rows(shares);
     expectPlausible(all);
-    const { loans, rare } = all as Shares;
+    const { ads, clawback, loans, rare } = all as Shares;
+    // Of what ads cost little comes back, and most lost stock that is made good is not found again.
+    expect(ads).toBeLessThan(0.02);
+    if (events > 5000) {
+      expect(clawback).toBeGreaterThan(0);
+      expect(clawback).toBeLessThan(0.3);
+    }
     expect(loans).toBeLessThan(0.05);
     expect(rare).toBeLessThan(0.06);
 
