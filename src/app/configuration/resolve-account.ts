@@ -232,6 +232,17 @@ async function readSignIn(
   if (missing.length === secretKeys.length) return undefined;
   if (missing.length > 0) throw incomplete(config, settings, missing);
   const { account, tokenEndpoint } = settings;
+  const unset = secretKeys.flatMap((key) => {
+    const source = settings[key]?.source;
+    if (source === undefined || source instanceof Secret || !('env' in source)) return [];
+    return variableOf(environment, source.env) === undefined ? [{ key, variable: source.env }] : [];
+  });
+  if (unset.length > 1) {
+    throw usageError(
+      `expected ${unset.map(({ key }) => `\`${key}\``).join(', ')} of the account ${account} in the environment variables ` +
+        `${unset.map(({ variable }) => variable).join(', ')}, which are not set: set them`,
+    );
+  }
   const read = (key: (typeof secretKeys)[number]) => readSecret(config, environment, settings, key);
   const [clientId, clientSecret, refreshToken] = [
     await read('clientId'),

@@ -142,6 +142,12 @@ describe('an account of the file', () => {
     await expect(of({ env: 'T' })).rejects.toThrow(
       'expected `refreshToken` of the account a in the environment variable T, which is not set: set it',
     );
+    const unset = {
+      a: { region: 'na', clientId: { env: 'I' }, clientSecret: { env: 'S' }, refreshToken: { env: 'T' } },
+    };
+    await expect(resolved(configured({ accounts: unset }, folder), { S: 'set' })).rejects.toThrow(
+      'expected `clientId`, `refreshToken` of the account a in the environment variables I, T, which are not set: set them',
+    );
     await expect(of({ file: 'none' })).rejects.toThrow(/in the file none, which can't be read \(ENOENT\)/);
     await expect(of({ file: 'empty' })).rejects.toThrow(/which is empty/);
   });
