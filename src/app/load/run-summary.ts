@@ -79,7 +79,7 @@ export function nextSteps({ lake, summaries }: RunReport): string {
   const files = `read_parquet('${printable(lake)}/${name}/account=*/month=*/*.parquet', hive_partitioning = true)`;
   return [
     'Next, what was earned by month, and a report:',
-    `  npx ledgerlake sql --lake ${at} "FROM pnl_by_month"`,
+    `  npx ledgerlake sql --lake ${at} "SELECT month, currency, earned, sales, fees, refunds FROM pnl_by_month"`,
     `  npx ledgerlake report --lake ${at}`,
     'or net proceeds by month and kind with DuckDB itself:',
     `  duckdb -c "SELECT month, currency, kind, sum(amount) AS net FROM ${files} WHERE ${counts} GROUP BY ALL ORDER BY ALL"`,

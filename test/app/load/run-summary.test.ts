@@ -76,6 +76,8 @@ test('transactions are counted, and what to try next reads what was loaded', () 
     /FROM read_parquet\('data\/lake\/transaction_entries\/.* WHERE role = 'net' AND status = 'RELEASED' GROUP/,
   );
   const both = { ...report, summaries: [{ ...of, rows: new Map([['entries', 7], ...rows]) }] };
+  // Its columns fit a terminal of 80 characters, the whole view does not.
+  expect(nextSteps(both)).toContain('"SELECT month, currency, earned, sales, fees, refunds FROM pnl_by_month"');
   expect(nextSteps(both)).toMatch(/FROM read_parquet\('data\/lake\/entries\/.* WHERE role = 'net' GROUP/);
   const ordered = { ...of, rows: new Map([['order_transactions', 7]]) };
   expect(nextSteps({ ...report, summaries: [ordered] })).toContain('count(*) FROM order_transactions GROUP');
