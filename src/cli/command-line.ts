@@ -14,6 +14,7 @@ import { accountPlace, failureOf, fallbackListener, openListener } from './liste
 import { readRunAccounts } from './options/command-settings.js';
 import { watchOutput } from './options/terminal.js';
 import type { Stopping } from './options/stop-signals.js';
+import { proseWidth } from '../core/text/sink.js';
 import { systemClock } from '../core/clock.js';
 import { programOf, shellWord, withCommandsIn, type CommandPlace } from '../app/command-text.js';
 import type { CommandContext } from '../app/context.js';
@@ -29,9 +30,6 @@ type Surroundings = Pick<CommandContext, 'clock' | 'signal'> & Pick<Stopping, 'a
 const completionOption = '--get-yargs-completions';
 
 const severalCommands = 'expected one command, got several';
-
-/** Wider lines are hard to read. */
-const widest = 110;
 
 function parserOf(words: readonly string[], surroundings: Surroundings, offered?: Offered): Argv {
   const parser = yargs(keptWords(words))
@@ -277,7 +275,7 @@ async function helpFor(words: readonly string[]): Promise<string | undefined> {
     throw usageError(parserFault(`Unknown argument: ${second}`, words));
   }
   const { commandHelp, overallHelp } = await import('./help.js');
-  const width = Math.min(widest, process.stdout.columns || widest);
+  const width = proseWidth(process.stdout);
   const named = read.find((word) => commands.some(({ name }) => name === word));
   const command = commands.find(({ name }) => name === named);
   return command === undefined ? overallHelp(commands, width) : commandHelp(command, width);
@@ -286,8 +284,7 @@ async function helpFor(words: readonly string[]): Promise<string | undefined> {
 /** For who names no command, and gets an error. */
 async function showCommands(): Promise<void> {
   const { overallHelp } = await import('./help.js');
-  const width = Math.min(widest, process.stderr.columns || widest);
-  process.stderr.write(`${overallHelp(commands, width)}\n\n`);
+  process.stderr.write(`${overallHelp(commands, proseWidth(process.stderr))}\n\n`);
 }
 
 /**

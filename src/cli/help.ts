@@ -1,4 +1,4 @@
-import { wrapped } from '../core/text/width.js';
+import { indented, textLines, wrapped } from '../core/text/width.js';
 import {
   commandShape,
   everyOption,
@@ -38,7 +38,7 @@ export async function commandHelp(command: CommandDefinition, width: number): Pr
   return [
     `ledgerlake ${commandShape(command)}`,
     '',
-    ...text.split('\n\n').flatMap((paragraph, at) => [...(at === 0 ? [] : ['']), ...paragraphLines(paragraph, width)]),
+    ...textLines(text, width),
     '',
     ...(positional === undefined ? [] : [...columns([[positional.name, positional.about]], width), '']),
     'Options:',
@@ -73,19 +73,4 @@ function columns(rows: readonly Row[], width: number): string[] {
     const [first = '', ...others] = lines;
     return [`  ${words.padEnd(left)}  ${first.trimStart()}`, ...others];
   });
-}
-
-/** A paragraph; one whose lines have columns is a list, of which each line goes on below its last column. */
-function paragraphLines(paragraph: string, width: number): string[] {
-  const lines = paragraph.split('\n');
-  if (!lines.some((line) => /\S {2,}\S/.test(line))) return wrapped(lines.map((line) => line.trim()).join(' '), width);
-  return lines.flatMap((line) => {
-    const [, before = '', text = ''] = /^(\s*(?:\S.*? {2,})?)(\S.*)$/.exec(line) ?? [];
-    const [first = '', ...others] = indented(text, before.length, width);
-    return [`${before}${first.trimStart()}`, ...others];
-  });
-}
-
-function indented(text: string, by: number, width: number): string[] {
-  return wrapped(text, Math.max(width - by, 20)).map((line) => `${' '.repeat(by)}${line}`);
 }

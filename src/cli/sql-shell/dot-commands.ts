@@ -1,6 +1,7 @@
 import { LedgerlakeError } from '../../core/errors.js';
 import { formats, isFormat } from '../../core/text/formats.js';
-import { writeText } from '../../core/text/sink.js';
+import { proseWidth, writeText } from '../../core/text/sink.js';
+import { textLines } from '../../core/text/width.js';
 import { identifier } from '../../core/duckdb/literals.js';
 import type { Writable } from 'node:stream';
 import type { Destination, Session } from './session.js';
@@ -10,16 +11,16 @@ import { printable } from '../../core/printable.js';
 export const dotCommands = ['exit', 'format', 'help', 'output', 'quit', 'schema', 'tables'] as const;
 
 const help = `Statements end with a semicolon and may take several lines. Commands take one line:
+
 .format [NAME]    how results are printed: ${formats.join(', ')}
 .help             this text
-.output [FILE]    results go to the file, which is there once they go elsewhere; left out: back here. Where no
-                  .format was named, the file's ending says it
+.output [FILE]    results go to the file, which is there once they go elsewhere; left out: back here. Where no .format was named, the file's ending says it
 .quit             leaves, as Ctrl-D does
 .schema [TABLE]   columns and their types
 .tables           the tables
+
 On a terminal Tab completes names, the arrows bring back whole statements (but for those that begin with a blank, and
-secrets), a table ends after 500 rows, and Ctrl-C cancels the statement that runs or is typed, and leaves where there is none.
-`;
+secrets), a table ends after 500 rows, and Ctrl-C cancels the statement that runs or is typed, and leaves where there is none.`;
 
 interface DotCommandContext {
   readonly session: Session;
@@ -38,7 +39,7 @@ export async function dotCommand(context: DotCommandContext, name: string, argum
   const { session, destination, run, output, errorOutput } = context;
   switch (name) {
     case 'help':
-      return writeText(output, [help]);
+      return writeText(output, [`${textLines(help, proseWidth(output)).join('\n')}\n`]);
     case 'tables':
       return run('SELECT table_name AS "table" FROM information_schema.tables ORDER BY ALL');
     case 'schema':

@@ -14,6 +14,14 @@ export function terminalWidth(output: Output): number | undefined {
   return output.isTTY === true && output.columns !== undefined && output.columns > 0 ? output.columns : undefined;
 }
 
+/** Wider lines are hard to read. */
+const widest = 110;
+
+/** The characters that a line of prose has there at the most. */
+export function proseWidth(output: Output): number {
+  return Math.min(widest, terminalWidth(output) ?? widest);
+}
+
 /** What a write fails with when nobody reads any more: `| head`, or a terminal that was closed. */
 const closed = new Set(['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END']);
 

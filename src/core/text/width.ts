@@ -57,3 +57,26 @@ export function wrapped(text: string, width: number): string[] {
   }
   return lines;
 }
+
+/** A text of paragraphs on lines of up to `width` characters. */
+export function textLines(text: string, width: number): string[] {
+  return text
+    .split('\n\n')
+    .flatMap((paragraph, at) => [...(at === 0 ? [] : ['']), ...paragraphLines(paragraph, width)]);
+}
+
+/** A paragraph; one whose lines have columns is a list, of which each line goes on below its last column. */
+function paragraphLines(paragraph: string, width: number): string[] {
+  const lines = paragraph.split('\n');
+  if (!lines.some((line) => /\S {2,}\S/.test(line))) return wrapped(lines.map((line) => line.trim()).join(' '), width);
+  return lines.flatMap((line) => {
+    const [, before = '', text = ''] = /^(\s*(?:\S.*? {2,})?)(\S.*)$/.exec(line) ?? [];
+    const [first = '', ...others] = indented(text, before.length, width);
+    return [`${before}${first.trimStart()}`, ...others];
+  });
+}
+
+/** A text on lines of up to `width` characters, each after so many blanks. */
+export function indented(text: string, by: number, width: number): string[] {
+  return wrapped(text, Math.max(width - by, 20)).map((line) => `${' '.repeat(by)}${line}`);
+}

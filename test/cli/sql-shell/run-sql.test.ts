@@ -233,6 +233,7 @@ describe('the shell', () => {
     const typed = '.format\n.format ndjson\nSELECT 1 AS x;\n.help\n.quit\nSELECT 2 AS x;';
     const { out, code } = await sql({ typed });
     expect(out).toMatch(/^csv\n\{"x":1\}\nStatements end with a semicolon.*\.tables.*\n$/s);
+    expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(110);
     expect(code).toBe(0);
   });
 
