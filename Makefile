@@ -40,7 +40,7 @@ $(INSTALLED): package.json package-lock.json $(if $(DEVELOPED),,$(if $(DEVELOPS)
 ifneq ($(DEVELOPS),)
 	npm ci --ignore-scripts --no-audit --no-fund
 else
-	npm install --omit=dev --no-save --save-prod --ignore-scripts --no-audit --no-fund \
+	npm install --loglevel=error --omit=dev --no-save --save-prod --ignore-scripts --no-audit --no-fund \
 		$(shell node -p "const { devDependencies: of } = require('./package.json'); '$(COMPILER)'.split(' ').map((name) => name + '@' + of[name]).join(' ')")
 endif
 	@touch $(INSTALLED)
