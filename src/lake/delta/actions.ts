@@ -180,14 +180,14 @@ function isObject(value: unknown): value is Fields {
 const shapes: Readonly<Record<string, (fields: Fields) => boolean>> = {
   protocol: (fields) =>
     typeof fields['minReaderVersion'] === 'number' && typeof fields['minWriterVersion'] === 'number',
-  metaData: ({ id, schemaString, partitionColumns, configuration, format, createdTime }) =>
+  // When it was created only says since when a lake is there: whoever asks takes no other value than an instant.
+  metaData: ({ id, schemaString, partitionColumns, configuration, format }) =>
     typeof id === 'string' &&
     typeof schemaString === 'string' &&
     Array.isArray(partitionColumns) &&
     isTexts(configuration) &&
     isObject(format) &&
-    isTexts(format['options']) &&
-    (isLeftOut(createdTime) || Number.isSafeInteger(createdTime)),
+    isTexts(format['options']),
   add: ({ path, size, partitionValues, modificationTime, stats, tags }) =>
     typeof path === 'string' &&
     Number.isSafeInteger(size) &&

@@ -159,8 +159,9 @@ function metaDataRow(metaData: MetaData): Record<string, unknown> {
   };
 }
 
+/** Null also for what another writer has put in the place of a whole number. */
 function long(value: number | undefined): bigint | null {
-  return value === undefined ? null : BigInt(value);
+  return Number.isSafeInteger(value) ? BigInt(value ?? 0) : null;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { statementsOf } from '../../../src/core/duckdb/sql-statements.js';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import { decodeActions, encodeActions } from '../../../src/lake/delta/actions.js';
 import { exportIceberg } from '../../../src/lake/iceberg/export-lake.js';
@@ -28,13 +29,35 @@ const works: Readonly<Record<string, (lake: string) => Promise<unknown>>> = {
   rebuild: (lake) => rebuilt({ lake }, { clock }),
 };
 
-test.each(oddActions)('$name: each command ends well or with an error that says what is wrong', async ({ change }) => {
+/** A lake whose last commit of `events` is changed. */
+async function changed(change: (typeof oddActions)[number]['change']): Promise<string> {
   const lake = await copied(small.lake);
   const log = join(lake, 'events', '_delta_log');
   const name = readdirSync(log).findLast((of) => /^\d{20}\.json$/.test(of)) ?? '';
   const id = { table: 'events', version: Number(name.slice(0, 20)) };
   const actions = decodeActions(readFileSync(join(log, name)), name, id).flatMap(change);
   writeFileSync(join(log, name), encodeActions(actions, id));
+  return lake;
+}
+
+test.each(oddActions.filter(({ name }) => name.endsWith('SQL')))(
+  '$name: stays a name in the tables of Redshift',
+  async ({ change }) => {
+    const lake = await changed(change);
+    let statements: string[] = [];
+    try {
+      statements = redshiftStatements(await open(lake, clock), 'ledgerlake');
+    } catch (error) {
+      expect(error).toBeInstanceOf(LedgerlakeError);
+      return;
+    }
+    expect(statements.join('\n')).toContain('COPY (SELECT 1)');
+    for (const statement of statements) expect(statementsOf(statement)).toHaveLength(1);
+  },
+);
+
+test.each(oddActions)('$name: each command ends well or with an error that says what is wrong', async ({ change }) => {
+  const lake = await changed(change);
   for (const [work, run] of Object.entries(works)) {
     const error: unknown = await run(lake).then(
       () => undefined,
