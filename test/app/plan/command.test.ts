@@ -53,5 +53,5 @@ test('where no request is sent, no credentials are needed', async () => {
   expect(await builtCommand(['backfill', '--dry-run', ...range], { folder })).toMatchObject({ code: 0, err: '' });
   const probe = await builtCommand(['plan', '--probe', ...range], { folder });
   expect(probe).toMatchObject({ code: 2 });
-  expect(probe.err).toMatch(/LEDGERLAKE_CLIENT_ID_SHOP, which is not set/);
+  expect(probe.err).toMatch(/LEDGERLAKE_CLIENT_ID_SHOP, LEDGERLAKE_CLIENT_SECRET_SHOP, .*, which are not set/);
 });
