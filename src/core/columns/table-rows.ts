@@ -1,5 +1,5 @@
-import { BufferType, Data, type RecordBatch } from 'apache-arrow';
-import { columnData, isNull, nullsOf } from './column-data.js';
+import { BufferType, Data, DataType, type RecordBatch } from 'apache-arrow';
+import { columnData, isNull, nullsOf, numbersOf } from './column-data.js';
 import { ownMemory } from './memory.js';
 import { recordBatch, type Table } from './table.js';
 
@@ -14,6 +14,14 @@ export type ColumnValues = Data | Runs;
 
 export function isRuns(values: ColumnValues): values is Runs {
   return 'lengths' in values;
+}
+
+/** Some columns of rows: those with a value for each row, or those that have the same runs. */
+export interface RowsPart {
+  /** A row for each row, or for each run. */
+  readonly batch: RecordBatch;
+  /** Rows of each run; undefined where there is a value for each row. */
+  readonly lengths: Int32Array | undefined;
 }
 
 /** Rows of a table on their way to a file. */
@@ -41,6 +49,31 @@ export class TableRows {
     const columns = table.columns.map(({ name }): [string, Data | undefined] => [name, columnData(batch, name)]);
     const found = columns.filter((column): column is [string, Data] => column[1] !== undefined);
     return new TableRows(table, batch.numRows, Object.fromEntries(found));
+  }
+
+  /** The rows that `parts` gave. */
+  static fromParts(table: Table, length: number, parts: readonly RowsPart[]): TableRows {
+    const columns = parts.flatMap(({ batch, lengths }) =>
+      batch.schema.fields.map(({ name }, at): [string, ColumnValues] => {
+        const values = batch.data.children[at];
+        if (values === undefined) throw new Error(`${table.name}.${name}: expected values, got none`);
+        return [name, lengths === undefined ? values : { values, lengths }];
+      }),
+    );
+    return new TableRows(table, length, Object.fromEntries(columns));
+  }
+
+  /** All columns, as batches. */
+  get parts(): readonly RowsPart[] {
+    const byLengths = new Map<Int32Array | undefined, Record<string, Data>>();
+    for (const [name, values] of Object.entries(this.#columns)) {
+      const [lengths, data] = isRuns(values) ? [values.lengths, values.values] : [undefined, values];
+      byLengths.set(lengths, { ...byLengths.get(lengths), [name]: data });
+    }
+    return [...byLengths].map(([lengths, arrays]) => {
+      const columns = this.table.columns.filter(({ name }) => Object.hasOwn(arrays, name));
+      return { lengths, batch: recordBatch({ ...this.table, columns }, lengths?.length ?? this.length, arrays) };
+    });
   }
 
   /** The values of one of the table's columns. */
@@ -72,7 +105,10 @@ export function expanded(values: ColumnValues, length: number): Data {
   const held: unknown = values.values.values;
   if (!(ArrayBuffer.isView(held) && held.byteOffset % 4 === 0)) throw new Error('expected values of a fixed width');
   const words = new Int32Array(held.buffer, held.byteOffset, held.byteLength / 4);
-  const wordsPerValue = words.length / Math.max(1, values.values.length);
+  // By the type: what comes from an Arrow stream may have more bytes behind its values.
+  const isNumbered = DataType.isDictionary(type) || DataType.isDate(type);
+  const wordsPerValue = isNumbered ? 1 : (numbersOf(values.values)?.wordsPerValue ?? NaN);
+  if (Number.isNaN(wordsPerValue)) throw new Error('expected numbers, or texts of a dictionary');
   const into = ownMemory.int32s(length * wordsPerValue);
   const nulls = nullsOf(values.values);
   const nullBitmap = nulls.nullCount === 0 ? undefined : new Uint8Array((length + 7) >> 3).fill(0xff);

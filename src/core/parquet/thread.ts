@@ -1,6 +1,6 @@
-import { type RecordBatch, RecordBatchStreamWriter } from 'apache-arrow';
+import { RecordBatchStreamWriter } from 'apache-arrow';
 import type { Table } from '../columns/table.js';
-import type { TableRows } from '../columns/table-rows.js';
+import type { RowsPart, TableRows } from '../columns/table-rows.js';
 import { availableParallelism } from 'node:os';
 import { ReusedMemory, type ColumnMemory } from '../columns/memory.js';
 import { WorkerThread } from '../worker-thread.js';
@@ -37,11 +37,16 @@ const mostUnderWay = 3;
 /** Bytes of the memory that rows go over in, and that is used again; larger ones go in memory of their own. */
 const roomBytes = 16_000_000;
 
-/** A file to be written: its rows as an Arrow stream, whose memory goes over and comes back. */
+/** A file to be written: its rows as Arrow streams, whose memory goes over and comes back. */
 export interface Job {
   readonly table: Table;
   readonly metadata: ReadonlyMap<string, string>;
+  /** Rows of the file. */
+  readonly length: number;
+  /** One stream behind the other. */
   readonly stream: Uint8Array<ArrayBuffer>;
+  /** A part of the rows for each stream: where it ends, and the lengths of its runs. */
+  readonly parts: readonly { readonly end: number; readonly lengths: Int32Array | undefined }[];
 }
 
 /** What the thread says of a job. */
@@ -75,8 +80,9 @@ export class ParquetThread implements ParquetWriter {
     }
     this.#thread.throwIfEnded();
     // From here on it is under way: the next call finds it so.
-    const sent = arrowStream(rows.batch, (bytes) => this.#room(bytes));
-    const file = sent.then((stream) => this.#encoded({ table: rows.table, metadata, stream }));
+    const sent = arrowStreams(rows.parts, (bytes) => this.#room(bytes));
+    const { table, length } = rows;
+    const file = sent.then((streams) => this.#encoded({ table, metadata, length, ...streams }));
     this.#underWay.add(file);
     const done = (): void => void this.#underWay.delete(file);
     file.then(done, done);
@@ -100,22 +106,27 @@ export class ParquetThread implements ParquetWriter {
 }
 
 /**
- * A batch as an Arrow stream: a copy of what it holds.
+ * Rows as Arrow streams: a copy of what they hold.
  *
  * @param room gives memory of at least so many bytes
  */
-export async function arrowStream(
-  rows: RecordBatch,
+async function arrowStreams(
+  rows: readonly RowsPart[],
   room: (bytes: number) => ArrayBuffer,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const writer = new RecordBatchStreamWriter();
-  writer.write(rows);
-  writer.finish();
+): Promise<Pick<Job, 'stream' | 'parts'>> {
   const pieces: Uint8Array[] = [];
+  const parts: Job['parts'][number][] = [];
   let length = 0;
-  for await (const piece of writer as AsyncIterable<Uint8Array>) {
-    pieces.push(piece);
-    length += piece.length;
+  for (const { batch, lengths } of rows) {
+    const writer = new RecordBatchStreamWriter();
+    writer.write(batch);
+    writer.finish();
+    for await (const piece of writer as AsyncIterable<Uint8Array>) {
+      pieces.push(piece);
+      length += piece.length;
+    }
+    // A copy: with a view all of the memory that it lies in would go over.
+    parts.push({ end: length, lengths: lengths?.slice() });
   }
   const stream = new Uint8Array(room(length), 0, length);
   let at = 0;
@@ -123,7 +134,7 @@ export async function arrowStream(
     stream.set(piece, at);
     at += piece.length;
   }
-  return stream;
+  return { stream, parts };
 }
 
 /** When a thread is worth its start. */

@@ -13,12 +13,19 @@ import { builtThread, scripted } from './built-thread.js';
 
 const metadata = new Map([['ledgerlake', 'a test']]);
 
+/** Several amounts of one event: their rows share runs. */
+const fees = ['1.25', '-0.5', '7', '0.01'].map((amount) => ({
+  FeeType: 'Commission',
+  FeeAmount: { CurrencyCode: 'USD', CurrencyAmount: Number(amount) },
+}));
+
 /** Both tables' rows of so many events. */
 function batches(count: number, padding = ''): readonly Batch[] {
   const source = windowSource({ start: Date.UTC(2025, 2, 4), end: Date.UTC(2025, 2, 5) });
   const collector = eventCollector({ events, entries }, () => '2025-03');
   const items = Array.from({ length: count }, (_, at) => ({
     ...shipment('2025-03-04T10:00:00Z', `111-0000000-${String(at).padStart(7, '0')}`),
+    ...(at % 3 === 0 ? { ShipmentFeeList: fees } : {}),
     ...(padding === '' ? {} : { Padding: padding }),
   }));
   collector.add({ page: scanPage(Buffer.from(eventsBody(items))), source });
@@ -64,9 +71,14 @@ test('what was taken may be written over at once, also where it is more than mem
     for (const { rows } of batches(count, padding)) {
       const wanted = await (await sameThread.take(rows, metadata)).file;
       const { file } = await own.take(rows, metadata);
-      for (const { buffers } of rows.batch.data.children) {
-        const arrays: readonly unknown[] = Object.values(buffers as object);
-        for (const array of arrays) if (ArrayBuffer.isView(array)) new Uint8Array(array.buffer).fill(0xee);
+      for (const { batch: held, lengths } of rows.parts) {
+        for (const { buffers } of held.data.children) {
+          const arrays: readonly unknown[] = Object.values(buffers as object);
+          for (const array of arrays) {
+            if (ArrayBuffer.isView(array)) new Uint8Array(array.buffer, array.byteOffset, array.byteLength).fill(0xee);
+          }
+        }
+        lengths?.fill(7);
       }
       expect(Buffer.compare((await file).bytes, wanted.bytes)).toBe(0);
     }
