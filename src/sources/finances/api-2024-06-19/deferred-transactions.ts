@@ -30,7 +30,7 @@ interface DeferringWindow {
 /**
  * Reads what is recent, and finds the windows whose deferred transactions have been released since they were read. A released
  * transaction keeps its id and its old date, so only its status tells. What is still deferred is listed, and what the lake has as
- * deferred and that list lacks was released, or is gone; what it has otherwise, has changed. Of many thousands only that is asked for
+ * deferred and that list lacks was released, or is gone; what it has with another total, has changed. Of many thousands only that is asked for
  * which may have been released: what is due, what another transaction has paid, and what is old; and on days where releases are due,
  * that list is spared. What was released on these days is listed next: with what the lake holds, it is what a window is now, so that
  * days aren't read again for it.
@@ -71,8 +71,9 @@ export async function withReleased(job: SyncJob, pipeline: string, reading: Read
         const row = heldOf(one);
         if (row === undefined) late.push(one.posted);
         else deferred.add(one.id);
-        // A copy: the pages of a long list aren't kept.
-        if (row !== undefined && row.contentHash !== one.contentHash()) current.set(one.id, Buffer.from(one.raw));
+        // Not by its bytes: the same sale comes with null lists now and with none then. A copy: the pages of a long list aren't kept.
+        const hasTotals = row !== undefined && row.total !== '' && one.total !== '';
+        if (hasTotals && row.total !== one.total) current.set(one.id, Buffer.from(one.raw));
       }
     }
     for (const each of overdue) {

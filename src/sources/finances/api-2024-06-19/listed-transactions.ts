@@ -1,4 +1,5 @@
 import { kind, type Tape } from '../../../core/json/tape.js';
+import { decimalPrecision, decimalScale, millionthsText, readScaled } from '../../../core/numeric/decimal.js';
 import { readInstant } from '../../../core/numeric/instant.js';
 import { dayStart, overlap, uncovered, type Window } from '../../../core/windows.js';
 import type { Reading } from '../../../engine/run/pipeline.js';
@@ -18,7 +19,8 @@ import { transactionsVerdict, type WithTransactions } from './transactions-api.j
 export interface Listed {
   /** Of one without an id its content hash. */
   readonly id: string;
-  readonly contentHash: () => string;
+  /** As `totalText` writes it. */
+  readonly total: string;
   /** Milliseconds since 1970; NaN where it has no readable date. */
   readonly posted: number;
   /** Id of the deferred transaction that it pays; empty where it pays none. */
@@ -43,10 +45,9 @@ export async function* listed(
       const posted = readInstant(textOf(tape, node, 'postedDate'));
       const id = textOf(tape, node, 'transactionId');
       const raw = tape.bytes.subarray(tape.start(node), tape.end(node));
-      const contentHash = () => contentHashOf(listName, raw);
       results.push({
-        id: id === '' ? contentHash() : id,
-        contentHash,
+        id: id === '' ? contentHashOf(listName, raw) : id,
+        total: totalOf(tape, node),
         posted: posted === undefined ? NaN : Number(posted / 1000n),
         pays: idPaidBy(tape, node),
         raw,
@@ -60,6 +61,21 @@ export async function* listed(
 function textOf(tape: Tape, node: number, name: string): string {
   const value = tape.member(node, name);
   return value !== undefined && tape.isString(value) ? tape.stringValue(value) : '';
+}
+
+/** A total as it is compared, whatever digits it was written with: `USD 12.340000`; empty where there is no amount. */
+export function totalText(currency: string, amount: string): string {
+  if (amount === '') return '';
+  const value = readScaled(amount, decimalPrecision, decimalScale);
+  return `${currency} ${value === undefined ? amount : millionthsText(value)}`;
+}
+
+function totalOf(tape: Tape, node: number): string {
+  const total = tape.member(node, 'totalAmount');
+  if (total === undefined || tape.kind(total) !== kind.object) return '';
+  const amount = tape.member(total, 'currencyAmount');
+  const isNumber = amount !== undefined && tape.kind(amount) === kind.number;
+  return totalText(textOf(tape, total, 'currencyCode'), isNumber ? tape.text(amount) : '');
 }
 
 function idPaidBy(tape: Tape, node: number): string {

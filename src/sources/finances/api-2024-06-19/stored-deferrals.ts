@@ -3,13 +3,15 @@ import type { Job } from '../../../engine/run/pipeline.js';
 import { windowKey } from '../../../engine/slicing/window-slices.js';
 import type { Add } from '../../../lake/delta/actions.js';
 import { columnStatistics, loadKeysOf } from '../../../lake/delta/file-tags.js';
+import { totalText } from './listed-transactions.js';
 import { transactions } from './transaction-tables.js';
 
 /** A sale that the lake has as DEFERRED, or as DEFERRED_RELEASED. */
 export interface StoredDeferral {
   /** Of one without an id its content hash. */
   readonly id: string;
-  readonly contentHash: string;
+  /** As `totalText` writes it. */
+  readonly total: string;
   readonly isDeferred: boolean;
   /** Milliseconds since 1970. */
   readonly posted: number;
@@ -40,7 +42,8 @@ export async function storedDeferrals(
     adds,
     'posted_at IS NOT NULL AND window_start IS NOT NULL',
     (select) =>
-      `WITH held AS (${select}) SELECT coalesce(nullif(transaction_id, ''), content_hash) AS id, content_hash, ` +
+      `WITH held AS (${select}) SELECT coalesce(nullif(transaction_id, ''), content_hash) AS id, currency, ` +
+      "coalesce(CAST(total_amount AS VARCHAR), total_text, '') AS total, " +
       `status = 'DEFERRED' AS is_deferred, ${instants.join(', ')}, ` +
       "transaction_id IN (SELECT deferred_transaction_id FROM held WHERE status = 'RELEASED' AND deferred_transaction_id IS NOT NULL) " +
       "AS is_paid FROM held WHERE status IN ('DEFERRED', 'DEFERRED_RELEASED')",
@@ -48,7 +51,7 @@ export async function storedDeferrals(
   return rows
     .map((row) => ({
       id: String(row['id']),
-      contentHash: String(row['content_hash']),
+      total: totalText(typeof row['currency'] === 'string' ? row['currency'] : '', String(row['total'])),
       isDeferred: row['is_deferred'] === true,
       posted: Number(row['posted_at']),
       window: { start: Number(row['window_start']), end: Number(row['window_end']) },
