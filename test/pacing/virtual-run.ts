@@ -36,6 +36,10 @@ export interface Scenario {
   readonly signsIn?: boolean;
   /** Milliseconds of real time after which an answer is given up: what keeps silent is waited for in real time. */
   readonly timeoutMs?: number;
+  /** What the run and the service go by; default: one of the run's own. */
+  readonly clock?: WholeClock;
+  /** From 0 up to 1: spreads the attempts; default: by chance. */
+  readonly random?: () => number;
 }
 
 /** What a run needed, and what it would have needed at the least; times in seconds of the service's clock. */
@@ -72,18 +76,27 @@ const listings: Readonly<Record<string, { readonly burst: number; readonly perPa
     'group-events': { burst: 30, perPage: 100, table: 'group_events' },
     transactions: { burst: 10, perPage: 500, table: 'transactions' },
   };
-const now = '2026-07-01T12:00:00Z';
+/** When a run begins. */
+export const now = '2026-07-01T12:00:00Z';
 
 /** Milliseconds of real time without anything happening after which all that goes on is waiting for the clock … */
 const quietMs = 1;
 
 /** Loads a range from a real service over sockets, both on one clock that is moved on whenever all of it waits. */
 export async function virtualRun(scenario: Scenario): Promise<Outcome> {
-  const { pipelines, latencyMs, events, days, seed = 1, timeoutMs = 60_000 } = scenario;
+  const {
+    pipelines,
+    latencyMs,
+    events,
+    days,
+    seed = 1,
+    timeoutMs = 60_000,
+    clock = new WholeClock(now),
+    random = Math.random,
+  } = scenario;
   const chosenListings = pipelines.map((name) => listings[name]).filter((listing) => listing !== undefined);
   const { burst, perPage } = chosenListings[0] ?? { burst: 30, perPage: 100 };
   const { quota = { rate: 0.5, burst } } = scenario;
-  const clock = new WholeClock(now);
   const seller = createSeller(
     { seed, events: Math.round((events * (days + 60)) / 90), days: days + 60, profile: 'edge-cases' },
     clock,
@@ -111,7 +124,7 @@ export async function virtualRun(scenario: Scenario): Promise<Outcome> {
     endpoint: service.url,
     quota,
     clock,
-    random: Math.random,
+    random,
     ...(scenario.signsIn === true && {
       signIn: {
         account: 'shop',
