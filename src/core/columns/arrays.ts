@@ -34,6 +34,12 @@ export interface ByteRange {
   readonly end: number;
 }
 
+/** A column whose neighbouring rows share values: one value for each run, and how many rows it has, which is one at least. */
+export interface Runs {
+  readonly values: Data;
+  readonly lengths: Int32Array;
+}
+
 /** Strings copied from where their bytes are; none is null. */
 export function bytesArray(length: number, at: (row: number) => ByteRange, memory: ColumnMemory = ownMemory): Data {
   const valueOffsets = memory.int32s(length + 1);
@@ -168,6 +174,31 @@ export class GatheredArrays {
     const type = new DictionaryType(new Utf8(), new Int32());
     const values = new Vector([dictionary.data()]);
     return makeData({ type, length: numbers.length, data: numbers, dictionary: values, ...validity.nulls });
+  }
+
+  /** Strings of which no two are equal: their own dictionary. */
+  distinct(texts: Data<Utf8>): Data {
+    return this.numbered(
+      { data: () => texts },
+      Int32Array.from({ length: texts.length }, (_, row) => row),
+    );
+  }
+
+  /** Strings by their number in a column of numbers, for chosen rows of that column: one for each run of equal ones. */
+  runs(dictionary: Dictionary, column: Int32Array, chosen: Int32Array): Runs {
+    const numbers = this.#memory.int32s(chosen.length);
+    const lengths = this.#memory.int32s(chosen.length);
+    let count = 0;
+    let began = 0;
+    for (let row = 0; row < chosen.length; row++) {
+      const number = column[chosen[row] ?? -1] ?? -1;
+      if (count > 0 && number === numbers[count - 1]) continue;
+      if (count > 0) lengths[count - 1] = row - began;
+      numbers[count++] = number;
+      began = row;
+    }
+    if (count > 0) lengths[count - 1] = chosen.length - began;
+    return { values: this.numbered(dictionary, numbers.subarray(0, count)), lengths: lengths.subarray(0, count) };
   }
 
   /** The numbers themselves. The array keeps them: they are the caller's no longer. */

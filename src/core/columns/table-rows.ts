@@ -1,13 +1,8 @@
 import { BufferType, Data, DataType, type RecordBatch } from 'apache-arrow';
+import type { Runs } from './arrays.js';
 import { columnData, isNull, nullsOf, numbersOf } from './column-data.js';
 import { ownMemory } from './memory.js';
 import { recordBatch, type Table } from './table.js';
-
-/** A column whose neighbouring rows share values: one value for each run, and how many rows it has, which is one at least. */
-export interface Runs {
-  readonly values: Data;
-  readonly lengths: Int32Array;
-}
 
 /** A column's values: one for each row, or one for each run of rows. */
 export type ColumnValues = Data | Runs;
@@ -86,9 +81,7 @@ export class TableRows {
   /** The rows with a value for each row of each column. */
   get batch(): RecordBatch {
     if (this.#batch !== undefined) return this.#batch;
-    const arrays = Object.entries(this.#columns).map(
-      ([name, values]) => [name, expanded(values, this.length)] as const,
-    );
+    const arrays = Object.entries(this.#columns).map(([name, values]) => [name, expanded(values)] as const);
     return (this.#batch = recordBatch(this.table, this.length, Object.fromEntries(arrays)));
   }
 }
@@ -99,7 +92,7 @@ function rowsOf({ values, lengths }: Runs): number {
 }
 
 /** A value for each row. Runs have values of a fixed width, or numbers in a dictionary. */
-export function expanded(values: ColumnValues, length: number): Data {
+export function expanded(values: ColumnValues): Data {
   if (!isRuns(values)) return values;
   const { type, dictionary } = values.values;
   const held: unknown = values.values.values;
@@ -109,6 +102,7 @@ export function expanded(values: ColumnValues, length: number): Data {
   const isNumbered = DataType.isDictionary(type) || DataType.isDate(type);
   const wordsPerValue = isNumbered ? 1 : (numbersOf(values.values)?.wordsPerValue ?? NaN);
   if (Number.isNaN(wordsPerValue)) throw new Error('expected numbers, or texts of a dictionary');
+  const length = rowsOf(values);
   const into = ownMemory.int32s(length * wordsPerValue);
   const nulls = nullsOf(values.values);
   const nullBitmap = nulls.nullCount === 0 ? undefined : new Uint8Array((length + 7) >> 3).fill(0xff);

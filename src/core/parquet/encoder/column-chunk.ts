@@ -1,7 +1,8 @@
 import type { Data } from 'apache-arrow';
+import type { Runs } from '../../columns/arrays.js';
 import { ReusedMemory } from '../../columns/memory.js';
 import type { Column } from '../../columns/table.js';
-import { expanded, isRuns, type ColumnValues, type Runs } from '../../columns/table-rows.js';
+import { expanded, isRuns, type ColumnValues } from '../../columns/table-rows.js';
 import { bloomFilter } from './bloom-filter.js';
 import { integerOf, textBounds, wordBounds, type Bounds } from './bounds.js';
 import { ByteBuffer } from './byte-buffer.js';
@@ -10,7 +11,7 @@ import { deltaLimit, writeDeltas } from './delta.js';
 import { numberTexts, numberWords, writePlainTexts, type NumberedTexts } from './dictionary-page.js';
 import { codec, encoding, pageType } from './format.js';
 import { widthOf, writeHybrid, writeRun } from './rle.js';
-import { cutRuns, runsWithin, writeRunLevels, writeRunNumbers, type PageRuns, type RowRuns } from './run-pages.js';
+import { cutRunPages, cutRuns, runsWithin, writeRunLevels, writeRunNumbers } from './run-pages.js';
 import { writeStruct, type StructWriter } from './thrift.js';
 import type { Compress } from './zstd.js';
 
@@ -187,17 +188,9 @@ function runContent(column: Column, runs: Runs, start: number, end: number): Chu
   const held = valueContent(column, of, end - start - nulls);
   const { dictionary } = held.writer;
   if (dictionary === undefined) {
-    return rowContent(
-      column,
-      expanded(
-        runs,
-        runs.lengths.reduce((sum, length) => sum + length, 0),
-      ),
-      start,
-      end,
-    );
+    return rowContent(column, expanded(runs), start, end);
   }
-  const pages = mapped(cutRunPages(cut), (page) => ({
+  const pages = mapped(cutRunPages(cut, pageRows), (page) => ({
     ...page,
     write: (to: ByteBuffer) => {
       if (column.nullable) {
@@ -262,32 +255,6 @@ function* cutPages({ values, nulls }: ColumnRows, rows: number, { bytesOf }: Val
     first = last;
   }
   if (first !== values.count) throw new Error(`expected ${values.count} values on all pages, wrote ${first}`);
-}
-
-/** Where pages of runs begin and end: at runs that were cut there. */
-function* cutRunPages(runs: RowRuns) {
-  let from = 0;
-  for (let firstRow = 0; from < runs.count;) {
-    let rows = 0;
-    let nulls = 0;
-    let first = -1;
-    let last = -1;
-    let to = from;
-    for (; to < runs.count && rows < pageRows; to++) {
-      const length = runs.lengths[to] ?? 0;
-      const value = runs.values[to] ?? -1;
-      rows += length;
-      if (value < 0) nulls += length;
-      else {
-        if (first < 0) first = value;
-        last = value;
-      }
-    }
-    const page: PageRuns = { ...runs, from, to };
-    yield { firstRow, rows, nulls, first: Math.max(0, first), last: last + 1, runs: page };
-    firstRow += rows;
-    from = to;
-  }
 }
 
 /** Which rows have a value: definition levels, with their length before them. */

@@ -65,7 +65,33 @@ export interface PageRuns extends RowRuns {
   readonly to: number;
 }
 
-/** Writes which rows of a page have a value, and tells how many have none. */
+/** Where pages of runs begin and end: at every `pageRows` rows, where the runs were cut. */
+export function* cutRunPages(runs: RowRuns, pageRows: number) {
+  let from = 0;
+  for (let firstRow = 0; from < runs.count;) {
+    let rows = 0;
+    let nulls = 0;
+    let first = -1;
+    let last = -1;
+    let to = from;
+    for (; to < runs.count && rows < pageRows; to++) {
+      const length = runs.lengths[to] ?? 0;
+      const value = runs.values[to] ?? -1;
+      rows += length;
+      if (value < 0) nulls += length;
+      else {
+        if (first < 0) first = value;
+        last = value;
+      }
+    }
+    const page: PageRuns = { ...runs, from, to };
+    yield { firstRow, rows, nulls, first: Math.max(0, first), last: last + 1, runs: page };
+    firstRow += rows;
+    from = to;
+  }
+}
+
+/** Writes which rows of a page have a value. */
 export function writeRunLevels(to: ByteBuffer, { lengths, values, from, to: end }: PageRuns): void {
   for (let run = from; run < end;) {
     const isThere = (values[run] ?? -1) >= 0;

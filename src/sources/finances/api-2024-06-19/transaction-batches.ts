@@ -1,9 +1,16 @@
-import { bigintArray, bytesArray, GatheredArrays, Int64Values, textArray } from '../../../core/columns/arrays.js';
+import {
+  bigintArray,
+  bytesArray,
+  GatheredArrays,
+  Int64Values,
+  textArray,
+  type Runs,
+} from '../../../core/columns/arrays.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
 import { type ColumnMemory, type Int32List, ownMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
-import { TableRows, type Runs } from '../../../core/columns/table-rows.js';
-import { entriesOf, firstOf, numberOf, runsOf } from '../model/event-batches.js';
+import { TableRows } from '../../../core/columns/table-rows.js';
+import { entriesOf, firstOf, numberOf } from '../model/event-batches.js';
 import { eventIds, micros, type EventIds } from '../model/event-ids.js';
 import { none, type RowSource } from '../model/slice-rows.js';
 import { type TextName, textColumns, type TransactionPlace, type TransactionRows } from './transaction-rows.js';
@@ -125,15 +132,12 @@ export function transactionEntryBatch(
       return [name, { values: arrays.numbered(values, arrays.gathered(numbers.values, event)), lengths }];
     }),
   );
-  const ofEntry = (values: Dictionary, column: Int32Array): Runs => {
-    const runs = runsOf(column, chosen, memory);
-    return { values: arrays.numbered(values, runs.numbers), lengths: runs.lengths };
-  };
-  // No two are equal, so there is nothing to look up.
-  const eventIds = textArray(event.length, (at) => ids.eventIds[event[at] ?? none] ?? '');
   return new TableRows(table, length, {
     ...shared,
-    event_id: { values: arrays.numbered({ data: () => eventIds }, Int32Array.from(event.keys())), lengths },
+    event_id: {
+      values: arrays.distinct(textArray(event.length, (at) => ids.eventIds[event[at] ?? none] ?? '')),
+      lengths,
+    },
     posted_at: { values: arrays.instants(new Int64Values(events.postedAt), event), lengths },
     effective_at: { values: arrays.instants(new Int64Values(effective), event), lengths },
     entry: arrays.integers(entry),
@@ -148,7 +152,7 @@ export function transactionEntryBatch(
     name: ofPlace(({ name }) => name),
     role: ofPlace(({ role }) => role),
     amount: arrays.decimals(entries, chosen),
-    amount_text: ofEntry(slice.amountTexts, entries.text),
-    currency: ofEntry(slice.currencies, entries.currency),
+    amount_text: arrays.runs(slice.amountTexts, entries.text, chosen),
+    currency: arrays.runs(slice.currencies, entries.currency, chosen),
   });
 }

@@ -1,9 +1,16 @@
-import { bigintArray, bytesArray, textArray, GatheredArrays, Int64Values } from '../../../core/columns/arrays.js';
+import {
+  bigintArray,
+  bytesArray,
+  textArray,
+  GatheredArrays,
+  Int64Values,
+  type Runs,
+} from '../../../core/columns/arrays.js';
 import { Dictionary } from '../../../core/columns/dictionary.js';
 import type { Int32List } from '../../../core/columns/memory.js';
 import { ownMemory, type ColumnMemory } from '../../../core/columns/memory.js';
 import type { Table } from '../../../core/columns/table.js';
-import { TableRows, type Runs } from '../../../core/columns/table-rows.js';
+import { TableRows } from '../../../core/columns/table-rows.js';
 import { type EventIds, micros } from './event-ids.js';
 import { none, type AmountPlace, type RowSource, type SliceRows } from './slice-rows.js';
 import { decimalScale, decimalText } from '../../../core/numeric/decimal.js';
@@ -113,20 +120,17 @@ export function entryBatch(
     ),
     lengths: itemLengths,
   });
-  const ofEntry = (values: Dictionary, column: Int32Array): Runs => {
-    const runs = runsOf(column, chosen, memory);
-    return { values: arrays.numbered(values, runs.numbers), lengths: runs.lengths };
-  };
   const path = arrays.gathered(entries.path, chosen);
   const places = placeDictionaries(rows);
   const ofPlace = ({ values, numbers }: PlaceTexts) => arrays.numbered(values, arrays.gathered(numbers, path));
-  // No two are equal, so there is nothing to look up.
-  const eventIds = textArray(event.length, (at) => ids.eventIds[event[at] ?? none] ?? '');
   const groupIds = new Dictionary();
   const groupNumbers = Int32Array.from(rows.sources, (source) => numberOf(groupIds, source.groupId));
   const group = arrays.gathered(groupNumbers, arrays.gathered(events.source.values, event));
   return new TableRows(table, length, {
-    event_id: { values: arrays.numbered({ data: () => eventIds }, Int32Array.from(event.keys())), lengths },
+    event_id: {
+      values: arrays.distinct(textArray(event.length, (at) => ids.eventIds[event[at] ?? none] ?? '')),
+      lengths,
+    },
     event_list: ofEvent(rows.lists, events.list),
     posted_at: { values: arrays.instants(new Int64Values(events.postedAt), event), lengths },
     effective_at: { values: arrays.instants(new Int64Values(effective), event), lengths },
@@ -145,8 +149,8 @@ export function entryBatch(
     name: arrays.numbered(rows.names, arrays.gathered(entries.name, chosen)),
     role: ofPlace(places.roles),
     amount: arrays.decimals(entries, chosen),
-    amount_text: ofEntry(rows.amountTexts, entries.text),
-    currency: ofEntry(rows.currencies, entries.currency),
+    amount_text: arrays.runs(rows.amountTexts, entries.text, chosen),
+    currency: arrays.runs(rows.currencies, entries.currency, chosen),
   });
 }
 
@@ -204,27 +208,6 @@ export function entriesOf(rows: SliceRows, order: readonly number[], memory: Col
       lengths: itemLengths.subarray(0, runs),
     },
   };
-}
-
-/** The numbers of a column's chosen rows, as runs of the same one. */
-export function runsOf(
-  column: Int32Array,
-  chosen: Int32Array,
-  memory: ColumnMemory,
-): { readonly numbers: Int32Array; readonly lengths: Int32Array } {
-  const numbers = memory.int32s(chosen.length);
-  const lengths = memory.int32s(chosen.length);
-  let runs = 0;
-  let began = 0;
-  for (let row = 0; row < chosen.length; row++) {
-    const number = column[chosen[row] ?? none] ?? none;
-    if (runs > 0 && number === numbers[runs - 1]) continue;
-    if (runs > 0) lengths[runs - 1] = row - began;
-    numbers[runs++] = number;
-    began = row;
-  }
-  if (runs > 0) lengths[runs - 1] = chosen.length - began;
-  return { numbers: numbers.subarray(0, runs), lengths: lengths.subarray(0, runs) };
 }
 
 /** The first ones, and where there is none the others. */
