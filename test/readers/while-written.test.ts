@@ -50,21 +50,29 @@ async function lakeOfOne(kept: Pick<BackfillOptions, 'retentionHours' | 'export'
   return { lake, queries, whole, load, compact: () => compacted({ lake, ...kept }, { clock }) };
 }
 
+/** Writes one account after the other, beside what the caller does. */
+function writer(accounts: readonly string[], write: (account: string) => Promise<unknown>) {
+  const now = { loading: '', isWriting: true };
+  const writing = (async () => {
+    for (const account of accounts) {
+      now.loading = account;
+      await write(account);
+    }
+  })().finally(() => {
+    now.isWriting = false;
+  });
+  return { now, writing };
+}
+
 // Compaction deletes what it has replaced, as loads and `forget` do: who has read the log before may come too late.
 const missed = /No such file or directory|FILE_DOESNT_EXIST|CANNOT_OPEN_FILE/;
 
 test('ClickHouse sees whole commits of a lake that is written, or says that a file has gone meanwhile', async () => {
   const { lake, queries, whole, load, compact } = await lakeOfOne();
   const accounts = ['shop-1', 'shop-2', 'shop-3', 'shop-4'];
-  const now = { loading: '', isWriting: true };
-  const writing = (async () => {
-    for (const account of accounts) {
-      now.loading = account;
-      await load(account);
-      await compact();
-    }
-  })().finally(() => {
-    now.isWriting = false;
+  const { now, writing } = writer(accounts, async (account) => {
+    await load(account);
+    await compact();
   });
 
   let read = 0;
@@ -95,16 +103,10 @@ test('ClickHouse sees whole commits of a lake that is written, or says that a fi
 test('with a retention ClickHouse reads the same sums as Delta and as Iceberg while a lake is written, and nothing fails', async () => {
   const { lake, whole, load, compact } = await lakeOfOne({ retentionHours: 6, export: ['iceberg'] });
   const accounts = ['shop-1', 'shop-2'];
-  const now = { loading: '', isWriting: true };
-  const writing = (async () => {
-    for (const account of accounts) {
-      now.loading = account;
-      await load(account);
-      await compact();
-      await load('shop-0', true);
-    }
-  })().finally(() => {
-    now.isWriting = false;
+  const { now, writing } = writer(accounts, async (account) => {
+    await load(account);
+    await compact();
+    await load('shop-0', true);
   });
   const asked = [...queriesOf(lake, 'delta'), ...queriesOf(lake, 'iceberg')];
   const answers = async () =>
