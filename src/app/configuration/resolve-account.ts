@@ -151,8 +151,8 @@ export function accountName(
   if (named !== undefined || endpoint !== undefined) return named;
   const [only, ...others] = accounts.keys();
   if (others.length > 0) {
-    const names = [...accounts.keys(), ...(accounts.has(demoAccount) ? [] : [demoAccount])];
-    throw usageError(`expected --account to say which account of ${file ?? 'the configuration'}: ${names.join(', ')}`);
+    const names = [...accounts.keys()].join(', ');
+    throw usageError(`expected --account to say which account of ${file ?? 'the configuration'}: ${names}`);
   }
   if (only !== undefined) return only;
   const set = Object.values(accountVariables).find((variable) => variableOf(environment, variable) !== undefined);

@@ -559,7 +559,11 @@ function commandsOf(
 
 /** For people. */
 function textOf({ tables, setAside, notLoaded, commands }: RebuiltLogs, plans: readonly TablePlan[], location: string) {
-  const rows = tables.map(({ table, files, rows: count }) => [table, formatCount(files), formatCount(count)]);
+  // Derived tables are empty until their rows are derived, after this.
+  const derived = new Set(plans.flatMap(({ family, table }) => (family === undefined ? [table.schema.name] : [])));
+  const rows = tables.flatMap(({ table, files, rows: count }) =>
+    derived.has(table) ? [] : [[table, formatCount(files), formatCount(count)]],
+  );
   const moved = plans.flatMap((plan) => (plan.family === undefined ? [] : plan.moved));
   const shown = moved.slice(0, mostShown).map(({ path, reason }) => `  ${printable(path)}: ${reason}`);
   const more = moved.length > mostShown ? [`  and ${formatCount(moved.length - mostShown, 'more file')}`] : [];
@@ -567,8 +571,7 @@ function textOf({ tables, setAside, notLoaded, commands }: RebuiltLogs, plans: r
     '',
     `Logs written anew in ${printable(location)}`,
     '',
-    ...grid([['table', 'files', 'rows'], ...rows]),
-    '',
+    ...(rows.length === 0 ? [] : [...grid([['table', 'files', 'rows'], ...rows]), '']),
     `The old logs, and files that don't count, are in ${printable(location)}/${setAside ?? ''}`,
     ...shown,
     ...more,

@@ -1,4 +1,5 @@
 import { LedgerlakeError } from '../../core/errors.js';
+import { nearestName } from '../../core/text/fault-line.js';
 import { formats, isFormat } from '../../core/text/formats.js';
 import { proseWidth, writeText } from '../../core/text/sink.js';
 import { textLines } from '../../core/text/width.js';
@@ -55,8 +56,11 @@ export async function dotCommand(context: DotCommandContext, name: string, argum
       }
       session.chosenFormat = argument;
       return true;
-    default:
-      throw new LedgerlakeError('SQL', `expected a command, got ".${name}"; .help lists them`);
+    default: {
+      const nearest = nearestName(name, dotCommands);
+      const hint = nearest === undefined ? '' : `did you mean .${nearest}? `;
+      throw new LedgerlakeError('SQL', `expected a command, got ".${name}"; ${hint}.help lists them`);
+    }
   }
 }
 

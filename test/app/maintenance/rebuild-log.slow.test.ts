@@ -186,6 +186,9 @@ describe('a log', () => {
     expect(await everyHash(lake)).toEqual(before);
     const named = await rebuilt({ lake, pipelines: ['financial-events'], log: { confirm: true } }, { clock });
     expect(named.printed).not.toContain('Not loaded any more');
+    // Its entries are derived after that.
+    expect(named.printed).toMatch(/^events +\d+ +[\d,]+$/m);
+    expect(named.printed).not.toMatch(/^entries +0/m);
     expect(named.printed).not.toContain('ledgerlake backfill');
     await expectWhole(lake, contents);
     // What the new log says is loaded isn't asked for again.
