@@ -47,6 +47,7 @@ export const sqlCommand: CommandDefinition = {
       errorOutput: process.stderr,
       signal,
       outputFile,
+      reportsFile: process.stderr.isTTY && !given.flag('quiet'),
       historyFile: historyPath(process.env),
     });
   },

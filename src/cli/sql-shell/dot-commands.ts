@@ -47,7 +47,7 @@ export async function dotCommand(context: DotCommandContext, name: string, argum
       return run(schemaQuery(argument));
     case 'output': {
       const written = await destination.to(argument === '' ? undefined : argument);
-      return written === undefined || writeText(errorOutput, [`wrote ${printable(written)}\n`]);
+      return written === undefined || writeText(errorOutput, [`${printable(written)}\n`]);
     }
     case 'format':
       if (argument === '') return writeText(output, [`${session.format}\n`]);

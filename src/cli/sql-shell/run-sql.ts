@@ -17,6 +17,8 @@ export interface SqlOptions extends Omit<SessionOptions, 'database'> {
   readonly input: ShellOptions['input'];
   /** File that results go to, instead of the output; it is there whole or not at all. */
   readonly outputFile?: string | undefined;
+  /** Whether the error output gets a line on that file once it is there. */
+  readonly reportsFile?: boolean;
   /** Keeps what is typed into a shell on a terminal; undefined: nothing does. */
   readonly historyFile?: string | undefined;
 }
@@ -53,7 +55,10 @@ export async function runSql(options: SqlOptions): Promise<0 | 1> {
       for (const statement of statements.slice(0, -1)) await session.runSilently(statement);
       await session.run(last);
     }
-    await destination.to(undefined);
+    const written = await destination.to(undefined);
+    if (written !== undefined && options.reportsFile === true) {
+      await writeText(errorOutput, [`${printable(written)}\n`]);
+    }
     return code;
   } finally {
     await destination.drop();

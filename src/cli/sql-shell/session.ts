@@ -24,6 +24,8 @@ export class Session {
   chosenFormat: Format | undefined;
   /** Where results go from now on. */
   output: Output;
+  /** Rows of results that the output has taken. */
+  rows = 0;
   /** What the output's name says. */
   outputFormat: Format = 'table';
   readonly #options: SessionOptions;
@@ -74,7 +76,18 @@ export class Session {
     const { errorOutput } = this.#options;
     if (gives === 'rows' && plan && this.format === 'table') return writeText(output, planText(chunks));
     if (gives === 'rows') {
-      if (output.isTTY !== true || this.format !== 'table') return writeRows(output, this.format, columns, chunks);
+      if (output.isTTY !== true || this.format !== 'table') {
+        let count = 0;
+        const counted = async function* (): QueryResult['chunks'] {
+          for await (const rows of chunks) {
+            count += rows.length;
+            yield rows;
+          }
+        };
+        const isRead = await writeRows(output, this.format, columns, counted());
+        this.rows += count;
+        return isRead;
+      }
       const { rows, isCut } = await firstRows(chunks);
       const isRead = await writeRows(output, 'table', columns, chunksOf(rows), { footer: !isCut });
       if (!isRead || !isCut) return isRead;
@@ -121,8 +134,8 @@ export class Destination {
   }
 
   /**
-   * Sends results to a file from now on, or back to the output; the file that was written until now, if any, is returned.
-   * Throws a USAGE error where the file can't be written, or its name says no format and none was chosen: then results go
+   * Sends results to a file from now on, or back to the output; what was written until now, if that was a file, is returned in
+   * words. Throws a USAGE error where the file can't be written, or its name says no format and none was chosen: then results go
    * where they went
    */
   async to(path: string | undefined): Promise<string | undefined> {
@@ -133,12 +146,14 @@ export class Destination {
     this.#file = next;
     this.#session.output = next?.stream ?? this.#output;
     this.#session.outputFormat = format;
+    const { rows } = this.#session;
+    this.#session.rows = 0;
     try {
       await last?.keep();
     } finally {
       await last?.drop();
     }
-    return last?.path;
+    return last && `wrote ${last.path}, ${formatCount(rows, 'row')}`;
   }
 
   /** Runs work that writes results; where it throws, a file has none of them. */

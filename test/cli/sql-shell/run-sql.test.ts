@@ -134,7 +134,10 @@ describe('a query', () => {
     const failing = "SELECT CASE WHEN range = 5000 THEN error('late') END AS x FROM range(10000)";
     expect((await failure(sql({ query: failing, outputFile }))).message).toContain('late');
     expect(readFileSync(outputFile, 'utf8')).toBe('before');
-    expect(await sql({ query: 'SELECT range AS x FROM range(3)', outputFile })).toEqual({ code: 0, out: '', err: '' });
+    const three = { query: 'SELECT range AS x FROM range(3)', outputFile };
+    expect(await sql(three)).toEqual({ code: 0, out: '', err: '' });
+    const err = `wrote ${outputFile}, 3 rows\n`;
+    expect(await sql({ ...three, reportsFile: true })).toEqual({ code: 0, out: '', err });
     expect(readFileSync(outputFile, 'utf8')).toBe('x\n0\n1\n2\n');
     for (const nowhere of [own, '/dev/null', join(own, 'no/such/folder')]) {
       expect((await failure(sql({ query: 'SELECT 1', outputFile: nowhere }))).exitCode).toBe(2);
@@ -255,7 +258,7 @@ describe('the shell', () => {
     const { code, out, err } = await sql({ typed });
     expect([code, out]).toEqual([1, 'x\n4\nx\n5\n']);
     expect(err).toMatch(
-      /late.*wrote .*a file\.csv\nwrote .*other\.csv\nexpected a file that can be written, got .* \(the folder .*no\/such is missing: make it first\)/s,
+      /late.*wrote .*a file\.csv, 2 rows\nwrote .*other\.csv, 1 row\nexpected a file that can be written, got .* \(the folder .*no\/such is missing: make it first\)/s,
     );
     expect(readFileSync(join(own, 'a file.csv'), 'utf8')).toBe('x\n1\nx\n2\n');
     expect(readFileSync(join(own, 'other.csv'), 'utf8')).toBe('x\n3\n');
