@@ -94,6 +94,13 @@ test('an account that is configured and was never loaded is behind', async () =>
   expect(await run(folder, 'status', '--quiet', '--max-lag', '10000d', '--account', 'tokyo')).toMatchObject({
     code: 0,
   });
+  // A lake beside the one that is configured is not expected to hold it.
+  const lakes = async (configured: string, given: string): Promise<string> => {
+    const environment = { LEDGERLAKE_LAKE: configured };
+    return (await builtCommand(['status', '--lake', given], { folder, environment })).out;
+  };
+  expect(await lakes('data/other', 'data/lake')).not.toContain('lima');
+  expect(await lakes('data/lake', join(folder, 'data/lake/'))).toContain('lima: nothing loaded yet');
   // What the configuration has no command repeats; an endpoint that was given is named.
   const gaps = ['status', '--account', 'tokyo', '--from', '2025-01-01', '--to', '2025-01-20'];
   const load = '  ledgerlake backfill --lake data/lake --account tokyo';

@@ -43,6 +43,8 @@ export interface StatusOptions extends RangeOptions {
   readonly config?: string | undefined;
   /** Accounts whose upstream the configuration names. */
   readonly configured?: readonly string[];
+  /** Those of them that the lake is for, and that are listed also where it holds nothing of them. */
+  readonly expected?: readonly string[];
   /** How old the lake may be, such as `2h`; undefined: as old as it is. */
   readonly maxLag?: string | undefined;
   /** Minutes by which a sync stays behind the present; default 5. */
@@ -158,11 +160,11 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
   if (failure !== undefined) throw failure;
 }
 
-/** Accounts that are configured, and of which a lake of others holds nothing; beside the made-up seller there are none. */
-function unloadedAccounts({ account, configured = [] }: StatusOptions, lake: Lake): readonly string[] {
+/** Accounts that a lake is for, and of which it holds nothing beside others; beside the made-up seller there are none. */
+function unloadedAccounts({ account, expected = [] }: StatusOptions, lake: Lake): readonly string[] {
   const held = lake.accounts();
   if (held.size === 0 || held.has(demoAccount)) return [];
-  return configured.filter((name) => !held.has(name) && (account === undefined || account === name));
+  return expected.filter((name) => !held.has(name) && (account === undefined || account === name));
 }
 
 /** The runs that are at work on a lake, and those that died. */

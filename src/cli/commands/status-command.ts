@@ -28,7 +28,7 @@ export const statusCommand: CommandDefinition = {
       account: given.text('account'),
       pipelineFolder: given.text('pipelines'),
       config: given.text('config'),
-      configured: await readConfigured(given),
+      ...(await readConfigured(given)),
       from: given.text('from'),
       to: given.text('to'),
       maxLag: given.text('max-lag'),

@@ -91,13 +91,26 @@ export async function readStatePlace(
   return { lake, journal, marginMinutes, export: formats };
 }
 
-/** The accounts whose upstream the configuration names. */
-export async function readConfigured(given: Given): Promise<string[]> {
-  const { configuredSettings } = await import('../../app/configuration/settings.js');
-  const { accounts } = (await configuredSettings(givenSettings(given))).configuration;
-  return [...accounts].flatMap(([name, { endpoint, region }]) =>
+/**
+ * The accounts whose upstream the configuration names, and those of them that the lake of `--lake` is for: none where
+ * environment or configuration name another lake.
+ */
+export async function readConfigured(
+  given: Given,
+): Promise<{ readonly configured: readonly string[]; readonly expected: readonly string[] }> {
+  const [{ configuredSettings }, { lakeFolder }] = await Promise.all([
+    import('../../app/configuration/settings.js'),
+    import('../../lake/store/open-store.js'),
+  ]);
+  const asked = givenSettings(given);
+  const { configuration, settings } = await configuredSettings({ ...asked, texts: { ...asked.texts, lake: undefined } });
+  const configured = [...configuration.accounts].flatMap(([name, { endpoint, region }]) =>
     endpoint === undefined && region === undefined ? [] : [name],
   );
+  const isNamed = (variableOf(process.env, 'LEDGERLAKE_LAKE') ?? configuration.settings.lake) !== undefined;
+  const absolute = (lake: string): string => lakeFolder(lake) ?? lake.replace(/\/+$/, '');
+  const isOther = isNamed && absolute(given.text('lake') ?? settings.lake) !== absolute(settings.lake);
+  return { configured, expected: isOther ? [] : configured };
 }
 
 /** The lake that saved pages are imported into, and whose events they hold: the made-up seller's where no account is named. */
