@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { shellWord, withCommandsIn } from '../command-text.js';
+import { withCommandsIn } from '../command-text.js';
 import type { ReadingContext } from '../context.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { refuseUnheld } from '../configuration/account.js';
@@ -59,21 +59,22 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
   const cutOff = new Set(lake.isNoted ? [] : unnamed.map(({ table }) => table));
   const lastRun = await readLastRun(lake.store);
   const mended = { lake, location: options.lake, lastRun, config, cutOff };
-  const placeOf = (text: string) => {
-    const ofLast = lastRun !== undefined && text.includes(` --account ${shellWord(lastRun.account)} `);
-    return { lake: options.lake, config, endpoint: ofLast ? endpointToName(lastRun, lastRun.account) : undefined };
-  };
+  const placeOf = (account: string | undefined) => ({
+    lake: options.lake,
+    config,
+    endpoint: account === undefined ? undefined : endpointToName(lastRun, account),
+  });
   const byFolder = new Map<string, number>();
   const folderOf = ({ check, file }: Problem) => `${check} ${dirname(file)}`;
   for (const found of certificate.problems()) {
     byFolder.set(folderOf(found), (byFolder.get(folderOf(found)) ?? 0) + 1);
   }
-  const problems: Mended[] = certificate.problems().map((found) => {
+  const problems: Mended[] = certificate.problems().map(({ account, ...found }) => {
     // Where many files of a folder are damaged, one command reads its month again.
     const isOneOfMany = (byFolder.get(folderOf(found)) ?? 0) > mostAlike;
     return {
       ...found,
-      problem: withCommandsIn(placeOf(found.problem), found.problem),
+      problem: withCommandsIn(placeOf(account), found.problem),
       mend: mendingCommand(isOneOfMany ? { ...found, slice: '' } : found, mended) ?? null,
     };
   });

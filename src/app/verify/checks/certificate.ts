@@ -45,6 +45,8 @@ export interface ProblemLocation {
   readonly file: string;
   /** `window/…`, `group/…`, `order/…`; of several the first and how many more. */
   readonly slice: string;
+  /** Whose events these are, for the commands that the text names; left out where the check doesn't know. */
+  readonly account?: string;
 }
 
 export interface Problem extends ProblemLocation {
@@ -78,12 +80,13 @@ export class Certificate {
     this.#tallyOf(check).checked += more;
   }
 
-  add(check: CheckName, kind: ProblemKind, { table, file, slice }: ProblemLocation, problem: string): void {
+  add(check: CheckName, kind: ProblemKind, { table, file, slice, account }: ProblemLocation, problem: string): void {
     const { found, listed } = this.#tallyOf(check);
     found[kind]++;
     if (listed.length < mostListed) {
       // A damaged file may quote whatever its bytes are.
-      listed.push({ check, kind, table, file, slice, problem: shortened(problem) });
+      const loads = account === undefined ? {} : { account };
+      listed.push({ check, kind, table, file, slice, ...loads, problem: shortened(problem) });
     }
   }
 

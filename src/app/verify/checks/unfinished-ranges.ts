@@ -67,7 +67,7 @@ export function checkAsked(
     certificate.add(
       'asked-ranges',
       isRunning ? 'note' : 'upstream',
-      { table, file: '', slice: '' },
+      { table, file: '', slice: '', account },
       `${instantText(start)} to ${instantText(end)} of ${pipeline} for ${account} isn't loaded${also}, though a ${command} was asked ` +
         `for it: ${isOwn === true ? '`ledgerlake status` prints the command that' : loads} loads it`,
     );
