@@ -91,13 +91,21 @@ function refuseAccounts(given: Given, { name, takesAccounts }: CommandDefinition
   throw usageError(`expected --account once, got it with ${accounts.join(' and ')}; ${help}`);
 }
 
-/** Throws a USAGE error for orders, which are of one account, and where each would replace the metrics of the one before */
-function refuseShared(given: Given, accounts: readonly string[]): void {
-  if (given.text('orders') !== undefined) {
-    throw usageError(`expected one account with --orders, got ${accounts.join(', ')}; name it with --account`);
+/**
+ * Throws a USAGE error for orders, which are of one account, for CSV, which would have its header again for each, and where each
+ * would replace the metrics of the one before
+ */
+function refuseShared(given: Given, accounts: readonly string[], { options }: CommandDefinition): void {
+  const format = given.text('format') ?? '';
+  const ofOne = given.text('orders') !== undefined ? '--orders' : format.startsWith('csv') ? `--format ${format}` : '';
+  if (ofOne !== '') {
+    const orOther = ofOne === '--orders' ? '' : ', or choose --format ndjson';
+    throw usageError(
+      `expected one account with ${ofOne}, got ${accounts.join(', ')}; name it with --account${orOther}`,
+    );
   }
   const file = given.text('metrics-file') ?? variableOf(process.env, 'LEDGERLAKE_METRICS_FILE');
-  if (file === undefined || file.includes(accountPlace)) return;
+  if (options['metrics-file'] === undefined || file === undefined || file.includes(accountPlace)) return;
   throw usageError(
     `expected ${accountPlace} in the name of the metrics file of ${accounts.length} accounts, got ${file}: write ` +
       `ledgerlake-${accountPlace}.prom, for example`,
@@ -153,10 +161,10 @@ async function runInTurn(
   command: CommandDefinition,
   surroundings: Surroundings,
 ): Promise<number> {
-  refuseShared(given, accounts);
+  refuseShared(given, accounts, command);
   const codes = new Map<string, number>();
   const told = new Set<string>();
-  const isText = !given.flag('json') && !given.flag('quiet');
+  const isText = !given.flag('json') && !given.flag('quiet') && (given.text('format') ?? 'table') === 'table';
   for (const account of accounts) {
     if (surroundings.signal.aborted) break;
     if (isText) printResult(`${codes.size === 0 ? '' : '\n'}${account}`);
@@ -164,7 +172,8 @@ async function runInTurn(
   }
   const failed = accounts.filter((account) => codes.get(account) !== 0);
   if (isText) {
-    const done = `${accounts.length - failed.length} of ${accounts.length} accounts loaded`;
+    const what = command.name === 'plan' || given.flag('dry-run') ? 'estimated' : 'loaded';
+    const done = `${accounts.length - failed.length} of ${accounts.length} accounts ${what}`;
     printResult(`\n${done}${failed.length === 0 ? '' : `; not done: ${failed.join(', ')}`}`);
   }
   if (failed.length === 0) return 0;

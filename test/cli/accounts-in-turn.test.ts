@@ -61,6 +61,31 @@ test('several accounts load in turn, one that fails stops no other, and each wri
   expect(wrong.err.trimEnd().split('\n')).toHaveLength(1);
 });
 
+test('plan estimates several accounts in turn, as the backfill would load them', async () => {
+  const folder = await temporaryFolder();
+  await configured(folder);
+  const all = await run(folder, 'plan', ...range);
+  expect(all.out).toMatch(
+    /^alpine\nLoading .* for alpine into [^]*\n\nlima\nLoading [^]*\n\ntokyo\nLoading [^]*\n3 of 3 accounts estimated\n$/,
+  );
+  expect(all).toMatchObject({ code: 0, err: '' });
+  expect((await run(folder, 'backfill', '--dry-run', ...range)).out).toBe(all.out);
+  const both = ['--account', 'tokyo', '--account', 'alpine'];
+  const rows = await run(folder, 'plan', ...range, ...both, '--format', 'ndjson');
+  const whose = rows.out.trimEnd().split('\n');
+  expect(whose.map((line) => (JSON.parse(line) as { account: string }).account)).toEqual([
+    ...['tokyo', 'tokyo', 'tokyo'],
+    ...['alpine', 'alpine', 'alpine'],
+  ]);
+  const csv = await run(folder, 'plan', ...both, '--format', 'csv');
+  expect(csv).toMatchObject({ code: 2, out: '' });
+  expect(csv.err).toContain(
+    'expected one account with --format csv, got tokyo, alpine; name it with --account, or choose',
+  );
+  // A lake that holds none of them, and nothing was written.
+  expect(await readdir(folder)).toEqual(['ledgerlake.config.json']);
+});
+
 test('the metrics of several accounts need a file each, orders are of one, and a mistyped account gets none', async () => {
   const folder = await temporaryFolder();
   await configured(folder);
@@ -119,7 +144,7 @@ test('an account that is configured and was never loaded is behind', async () =>
 
 test('a command that takes one account is not given two', async () => {
   const folder = await temporaryFolder();
-  for (const command of ['status', 'plan', 'import', 'forget', 'report']) {
+  for (const command of ['status', 'import', 'forget', 'report']) {
     const ended = await run(folder, command, '--account', 'a', '--account', 'b');
     expect(ended).toMatchObject({ code: 2, out: '' });
     expect(ended.err).toContain(`expected --account once, got it with a and b; see ledgerlake ${command} --help`);

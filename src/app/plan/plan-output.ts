@@ -36,11 +36,11 @@ const fields: readonly (readonly [Column, (plan: PipelinePlan) => Cell | undefin
   [{ name: 'held_events', kind: 'number' }, ({ holding }) => holding.results],
 ];
 
-export const planColumns: readonly Column[] = fields.map(([column]) => column);
+export const planColumns: readonly Column[] = [...fields.map(([column]) => column), { name: 'account', kind: 'text' }];
 
 /** A row for each pipeline. */
-export function planRows({ pipelines }: Plan): Rows {
-  return pipelines.map((plan) => fields.map(([, cellOf]) => cellOf(plan) ?? null));
+export function planRows({ account, pipelines }: PlanReport): Rows {
+  return pipelines.map((plan) => [...fields.map(([, cellOf]) => cellOf(plan) ?? null), account]);
 }
 
 /** The plan for programs. */

@@ -43,7 +43,7 @@ export interface PlanOptions extends RangeOptions, UpstreamOptions, JobOptions {
  *
  * `table` is for people. `json` is one object: `lake`, `account`, `from`, `to`, `known`, `requests`, `seconds`,
  * `probe_requests` and `pipelines`, each with the fields of `planColumns`; `csv` and `ndjson` have a row for each
- * pipeline. What isn't known is null. Where `known` is false, `slices`, `requests` and `seconds` are the least.
+ * pipeline, with `account` too. What isn't known is null. Where `known` is false, `slices`, `requests` and `seconds` are the least.
  *
  * @throws LedgerlakeError USAGE for what a backfill would refuse, LAKE_STORE and LAKE_LOG where the lake can't be read,
  * and what the service has against a probe

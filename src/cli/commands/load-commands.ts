@@ -113,10 +113,14 @@ export const planCommand: CommandDefinition = {
   ].join('\n'),
   options: {
     ...backfillOptions,
-    ...shared('account'),
+    account: {
+      type: 'text',
+      about: 'Account to estimate; several, one after the other [default: all that are configured, else demo]',
+    },
     probe: { type: 'flag', about: "Ask the service for a few pages where the lake can't tell" },
     format: { type: 'text', default: 'table', choices: formats, about: 'Output format' },
   },
+  takesAccounts: true,
   examples: [
     ['plan --from 2025-01-01 --to 2026-01-01', 'how long a year would take'],
     ['plan --probe --format json', 'for a program, on an empty lake'],

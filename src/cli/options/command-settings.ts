@@ -103,7 +103,10 @@ export async function readConfigured(
     import('../../lake/store/open-store.js'),
   ]);
   const asked = givenSettings(given);
-  const { configuration, settings } = await configuredSettings({ ...asked, texts: { ...asked.texts, lake: undefined } });
+  const { configuration, settings } = await configuredSettings({
+    ...asked,
+    texts: { ...asked.texts, lake: undefined },
+  });
   const configured = [...configuration.accounts].flatMap(([name, { endpoint, region }]) =>
     endpoint === undefined && region === undefined ? [] : [name],
   );

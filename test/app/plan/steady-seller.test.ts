@@ -197,13 +197,15 @@ test('what the last run spent of the quota is waited for', async () => {
   }
 });
 
-test('rows for programs have the same fields', async () => {
+test('rows for programs have the same fields, and the account', async () => {
   const range = { ...common, from: '2026-03-01', to: '2026-06-10' };
   const { pipelines: objects } = await planned(range, clock);
   const lines = (await planText({ ...range, format: 'ndjson' }, clock)).trimEnd().split('\n');
-  expect(lines.map((line) => Object.keys(JSON.parse(line) as object))).toEqual(objects.map((one) => Object.keys(one)));
+  expect(lines.map((line) => Object.keys(JSON.parse(line) as object))).toEqual(
+    objects.map((one) => [...Object.keys(one), 'account']),
+  );
   const csv = await planText({ ...range, format: 'csv' }, clock);
-  expect(csv.split('\n')[0]?.trim()).toBe(Object.keys(objects[0] ?? {}).join(','));
+  expect(csv.split('\n')[0]?.trim()).toBe([...Object.keys(objects[0] ?? {}), 'account'].join(','));
 });
 
 function expectNear(value: unknown, happened: number | undefined): void {
