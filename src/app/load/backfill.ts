@@ -9,6 +9,8 @@ import { load, type LoadOptions } from './load.js';
 
 export interface BackfillOptions extends RangeOptions, LoadOptions {
   readonly refresh: boolean;
+  /** Whether the lake is the one of commands that name none; left out: it isn't. */
+  readonly isUsualLake?: boolean;
 }
 
 /**
@@ -41,7 +43,7 @@ export async function backfill(options: BackfillOptions, context: RunContext): P
         const isEmpty = lake.tables.every(({ snapshot }) => [...snapshot.filesOf(report.account)].length === 0);
         const nothing = isEmpty ? nothingCame(report) : '';
         if (nothing !== '') print(nothing);
-        else if (report.failure === undefined) print(nextSteps(report));
+        else if (report.failure === undefined) print(nextSteps(report, options));
         printJson(summaryObject(report, refresh ? findingsObject(findings) : {}));
       },
     },

@@ -12,7 +12,7 @@ import {
   type AccountOptions,
 } from '../configuration/resolve-account.js';
 import { unknownPipeline } from '../configuration/chosen-pipelines.js';
-import { configuredSettings, type GivenSettings, type Settings } from '../configuration/settings.js';
+import { configuredSettings, resolveSettings, type GivenSettings, type Settings } from '../configuration/settings.js';
 import { transactionViews } from '../query/transaction-views.js';
 import { historyFamily } from '../reconcile/event-history.js';
 import type { EmbeddedService } from './connections.js';
@@ -30,6 +30,8 @@ export interface GivenRun
 
 /** What a run that asks the service goes by. */
 export interface RunSettings extends Settings {
+  /** Whether the lake is the one of commands that name none. */
+  readonly isUsualLake?: boolean;
   readonly account: string;
   /** Undefined: the embedded service. */
   readonly endpoint: string | undefined;
@@ -54,7 +56,9 @@ export interface RunSettings extends Settings {
  */
 export async function readRunSettings(given: GivenRun): Promise<RunSettings> {
   const { texts, environment, pipelines: named, startEmbedded, account: asked = texts['account'] } = given;
-  const { configuration, settings } = await configuredSettings(given);
+  const { configuration, settings: read } = await configuredSettings(given);
+  const usual = resolveSettings({ ...texts, lake: undefined }, environment, configuration);
+  const settings = { ...read, isUsualLake: texts['config'] === undefined && read.lake === usual.lake };
   const own = settings.pipelineFolder === undefined ? [] : await loadOwn(settings.pipelineFolder);
   // Before the account: of a mistyped custom pipeline it would be said that its account isn't one of the service's.
   refuseUnknown(named, own, new Set(configuration.accounts.keys()));

@@ -1,3 +1,4 @@
+import { isAbsolute, relative } from 'node:path';
 import { countsOf, hasOthers } from '../row-counts.js';
 import { excerpt } from '../../engine/retry/api-refusal.js';
 import { codeOf, messageOf } from '../../core/errors.js';
@@ -65,24 +66,30 @@ export function nothingCame({ account, summaries, failure }: RunReport): string 
   );
 }
 
-/** What to try on the lake next. */
-export function nextSteps({ lake, summaries }: RunReport): string {
+/** What to try on the lake next, in commands that fit a terminal; they name no lake that they take of themselves. */
+export function nextSteps(
+  { lake, summaries }: RunReport,
+  { isUsualLake = false }: { readonly isUsualLake?: boolean } = {},
+): string {
   const tables = summaries.flatMap(({ rows }) => [...rows.keys()]);
   const [table] = tables;
-  const at = printable(shellWord(lake));
+  const at = isUsualLake ? '' : `--lake ${printable(shellWord(lake))} `;
   const entries = ['entries', 'transaction_entries'].find((name) => tables.includes(name));
   if (table !== undefined && entries === undefined) {
-    return `Next:\n  npx ledgerlake sql --lake ${at} "SELECT month, count(*) FROM ${printable(table)} GROUP BY ALL ORDER BY ALL"\n`;
+    return `Next:\n  npx ledgerlake sql ${at}"SELECT month, count(*) FROM ${printable(table)} GROUP BY ALL ORDER BY ALL"\n`;
   }
   const name = entries ?? 'entries';
   const counts = name === 'entries' ? "role = 'net'" : "role = 'net' AND status = 'RELEASED'";
-  const files = `read_parquet('${printable(lake)}/${name}/account=*/month=*/*.parquet', hive_partitioning = true)`;
+  const near = isAbsolute(lake) ? relative('', lake) : lake;
+  const folder = printable(near.startsWith('..') ? lake : near);
   return [
     'Next, what was earned by month, and a report:',
-    `  npx ledgerlake sql --lake ${at} "SELECT month, currency, earned, sales, fees, refunds FROM pnl_by_month"`,
-    `  npx ledgerlake report --lake ${at}`,
+    `  npx ledgerlake sql ${at}"SELECT month, currency, earned, sales FROM pnl_by_month"`,
+    `  npx ledgerlake report ${at}`.trimEnd(),
     'or net proceeds by month and kind with DuckDB itself:',
-    `  duckdb -c "SELECT month, currency, kind, sum(amount) AS net FROM ${files} WHERE ${counts} GROUP BY ALL ORDER BY ALL"`,
+    '  duckdb -c "SELECT month, currency, kind, sum(amount) AS net',
+    `    FROM read_parquet('${folder}/${name}/account=*/*/*.parquet')`,
+    `    WHERE ${counts} GROUP BY ALL ORDER BY ALL"`,
     '',
   ].join('\n');
 }

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { LedgerlakeError } from '../../../src/core/errors.js';
 import {
@@ -73,12 +74,22 @@ test('transactions are counted, and what to try next reads what was loaded', () 
     pipelines: { transactions: { events: 98_765, entries: 998_765 } },
   });
   expect(nextSteps({ ...report, summaries: [of] })).toMatch(
-    /FROM read_parquet\('data\/lake\/transaction_entries\/.* WHERE role = 'net' AND status = 'RELEASED' GROUP/,
+    /FROM read_parquet\('data\/lake\/transaction_entries\/.*\n +WHERE role = 'net' AND status = 'RELEASED' GROUP/,
   );
   const both = { ...report, summaries: [{ ...of, rows: new Map([['entries', 7], ...rows]) }] };
-  // Its columns fit a terminal of 80 characters, the whole view does not.
-  expect(nextSteps(both)).toContain('"SELECT month, currency, earned, sales, fees, refunds FROM pnl_by_month"');
-  expect(nextSteps(both)).toMatch(/FROM read_parquet\('data\/lake\/entries\/.* WHERE role = 'net' GROUP/);
+  expect(nextSteps(both)).toContain(
+    'npx ledgerlake sql --lake data/lake "SELECT month, currency, earned, sales FROM pnl_by_month"\n',
+  );
+  expect(nextSteps(both)).toContain('npx ledgerlake report --lake data/lake\n');
+  expect(nextSteps(both)).toMatch(/FROM read_parquet\('data\/lake\/entries\/.*\n +WHERE role = 'net' GROUP/);
+  // Where the lake need not be named they fit a terminal of 80 characters.
+  for (const one of [both, { ...both, summaries: [of] }]) {
+    const lake = join(process.cwd(), 'data/lake');
+    const shortest = nextSteps({ ...one, lake }, { isUsualLake: true });
+    expect(shortest).toContain(" read_parquet('data/lake/");
+    expect(shortest).not.toContain('--lake');
+    for (const line of shortest.split('\n')) expect(line.length).toBeLessThan(80);
+  }
   const ordered = { ...of, rows: new Map([['order_transactions', 7]]) };
   expect(nextSteps({ ...report, summaries: [ordered] })).toContain('count(*) FROM order_transactions GROUP');
 });
