@@ -28,6 +28,8 @@ INSTALLED := node_modules/.package-lock.json
 COMPILER := typescript @types/node @types/yargs
 DEVELOPED := $(wildcard node_modules/vitest)
 DEVELOPS := $(or $(DEVELOPED),$(filter-out build backfill,$(MAKECMDGOALS)))
+# Shows what a command prints only where it fails.
+quietly = said=$$($(1) 2>&1) || { echo "$$said" >&2; exit 1; }
 BUILT := dist/.built
 SOURCES := $(shell find src pipelines -name '*.ts' 2>/dev/null) tsconfig.json tsconfig.build.json
 
@@ -37,11 +39,12 @@ help: ## List the targets
 	@echo "  make backfill FROM=2025-01-01 TO=2025-02-01 LAKE=data/lake ENDPOINT=https://… ACCOUNT=my-shop"
 
 $(INSTALLED): package.json package-lock.json $(if $(DEVELOPED),,$(if $(DEVELOPS),install-all))
+	@echo 'Installing the packages once …'
 ifneq ($(DEVELOPS),)
-	npm ci --ignore-scripts --no-audit --no-fund
+	@$(call quietly,npm ci --ignore-scripts --no-audit --no-fund)
 else
-	npm install --loglevel=error --omit=dev --no-save --save-prod --ignore-scripts --no-audit --no-fund \
-		$(shell node -p "const { devDependencies: of } = require('./package.json'); '$(COMPILER)'.split(' ').map((name) => name + '@' + of[name]).join(' ')")
+	@$(call quietly,npm install --loglevel=error --omit=dev --no-save --save-prod --ignore-scripts --no-audit --no-fund \
+		$(shell node -p "const { devDependencies: of } = require('./package.json'); '$(COMPILER)'.split(' ').map((name) => name + '@' + of[name]).join(' ')"))
 endif
 	@touch $(INSTALLED)
 
