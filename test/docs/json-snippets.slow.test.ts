@@ -75,7 +75,7 @@ async function scheduled() {
     const { stdout } = await run('python3', ['-c', code], { env, maxBuffer: 1e8 });
     return JSON.parse(stdout);
   };
-  return { folder, env, python, configuration };
+  return { folder, env, python, configuration, npx };
 }
 
 test.skipIf(!hasPython)("Airflow's task ends with the summary", async () => {
@@ -91,7 +91,7 @@ test.skipIf(!hasPython)("Airflow's task ends with the summary", async () => {
 test.skipIf(!hasPython)(
   "Dagster's asset has events and lag, and fails with the code, for good where the configuration is wrong",
   async () => {
-    const { folder, python, configuration } = await scheduled();
+    const { folder, python, configuration, npx } = await scheduled();
     const code = `${await snippet('Dagster', 'python', folder)}
 try:
     print(json.dumps(ledger(None).metadata))
@@ -108,6 +108,11 @@ except dg.Failure as failure:
     });
     await configuration('nowhere');
     expect(await python(code)).toMatchObject({ metadata: null, retries: false });
+    await writeFile(npx, '#!/bin/sh\nkill -9 $$\n');
+    expect(await python(code)).toMatchObject({
+      failed: expect.stringContaining('exit code -9') as string,
+      retries: true,
+    });
   },
 );
 
