@@ -59,7 +59,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
   const isChecked = (range: UnfinishedRange) => account === undefined || range.account === account;
   checkAsked(lake, unfinished.filter(isChecked), isRunning, certificate);
   const bundles = bundlesOf(files, isRunning, certificate);
-  await checkUnreferenced(account, isRunning, { lake, certificate });
+  await checkUnreferenced(account, isRunning, files, { lake, certificate });
 
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-verify-'));
   const confined = { folders: [lake.store.address(''), folder], settings: { memory_limit: memoryLimit } };

@@ -1,4 +1,13 @@
-import { appendFileSync, copyFileSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Add } from '../../../src/lake/delta/actions.js';
@@ -7,6 +16,7 @@ import { diskStore } from '../../../src/lake/store/disk.js';
 import { acquireLease } from '../../../src/lake/upkeep/leases.js';
 import { addOf, changeAdd, changeTags, commitByHand, pathOf, removeByHand, rewrite, sealed } from './damage.js';
 import { ran, serving } from '../lake-run.js';
+import { compacted } from '../maintenance/kept-lake.js';
 import { smallLedger } from './small-ledger.js';
 import { loadedLake, type LoadedLake } from './loaded-lake.js';
 import { found, verified } from './verified.js';
@@ -197,6 +207,17 @@ describe('the log', () => {
     const add = weekOf('entries');
     removeByHand(lake.root, 'entries', add);
     await expectFailure('derived-files', 'entries', `entries/${add.path}`, week, /its table's log does not/);
+  });
+
+  test('that lost the entries of a slice before a run wrote down its version is told, and no run is said to clear them', async () => {
+    const log = join(lake.root, 'entries', '_delta_log');
+    const commits = readdirSync(log).filter((name) => /^\d+\.json$/.test(name));
+    rmSync(join(log, commits.toSorted().at(-1) ?? ''));
+    rmSync(join(lake.root, '_versions.json'));
+    await compacted({ lake: lake.root }, { clock: lake.clock });
+    const result = await verified(lake);
+    expect(found(result)).toEqual(['derived-files failed']);
+    expect(result.problems[0]?.mend).toBe(`ledgerlake rebuild --lake ${lake.root}`);
   });
 
   test('that names entries of no slice is told', async () => {

@@ -98,13 +98,16 @@ function retainedText(files: number, retentionMs: number): string {
  * Looks for files in partition folders that no log names; those that were replaced and stay for a while are no more than
  * counted. While a run is at work others may be its own.
  *
- * The folders are listed before the logs are read on: what was committed in between is named by then.
+ * The folders are listed before the logs are read on: what was committed in between is named by then. What one of `files` names
+ * and its own table's log doesn't is a problem already, and no run clears it.
  */
 export async function checkUnreferenced(
   account: string | undefined,
   isRunning: boolean,
+  files: readonly LogFile[],
   { lake, certificate }: Pick<CheckContext, 'lake' | 'certificate'>,
 ): Promise<void> {
+  const derived = new Set(files.flatMap((file) => file.derived ?? []));
   let retained = 0;
   for (const table of lake.tables) {
     const name = table.schema.name;
@@ -120,7 +123,7 @@ export async function checkUnreferenced(
     const named = new Set([...(await table.refresh()).files.values()].map((add) => table.pathOf(add)));
     const replaced = new Set(table.replacedFiles().map((file) => table.pathOf(file)));
     for (const file of listed) {
-      if (named.has(file)) continue;
+      if (named.has(file) || (lake.isNoted && derived.has(file))) continue;
       if (replaced.has(file)) {
         retained++;
         continue;
