@@ -1,23 +1,26 @@
 // A night: loads what is new, reads again what may have changed, and fails where the lake is older than two days.
 //
-//   node nightly-sync.mjs [LAKE]
+//   node nightly-sync.mjs [LAKE [ACCOUNT …]]
 //
-// Account, endpoint and secrets come from ledgerlake.config.json or the environment, as for the command line.
+// Accounts are loaded one after the other; without any it is the one that is configured. Endpoints and secrets come from
+// ledgerlake.config.json or the environment, as for the command line.
 import { LedgerlakeError, sync } from 'ledgerlake';
 
-const lake = process.argv[2] ?? 'data/lake';
-try {
-  const { account, pipelines, changes = {}, lag_seconds: lag } = await sync({ lake, maxLag: '2d' });
-  for (const [name, { events, requests, left_open: open }] of Object.entries(pipelines)) {
-    console.log(`${account}: ${name}: ${events} events in ${requests} requests, ${open.length} slices left open`);
+const [lake = 'data/lake', ...accounts] = process.argv.slice(2);
+for (const each of accounts.length > 0 ? accounts : [undefined]) {
+  try {
+    const { account, pipelines, changes = {}, lag_seconds: lag } = await sync({ lake, account: each, maxLag: '2d' });
+    for (const [name, { events, requests, left_open: open }] of Object.entries(pipelines)) {
+      console.log(`${account}: ${name}: ${events} events in ${requests} requests, ${open.length} slices left open`);
+    }
+    for (const [name, { appeared, vanished }] of Object.entries(changes)) {
+      console.log(`${account}: ${name}: ${appeared} late, ${vanished} withdrawn`);
+    }
+    console.log(`${account}: the lake is ${Math.round((lag ?? 0) / 60)} minutes old`);
+  } catch (error) {
+    if (!(error instanceof LedgerlakeError)) throw error;
+    // What was committed stays, and the next night goes on from there.
+    console.error(`${each === undefined ? '' : `${each}: `}${error.code}: ${error.message}`);
+    process.exitCode = accounts.length > 1 ? 1 : error.exitCode;
   }
-  for (const [name, { appeared, vanished }] of Object.entries(changes)) {
-    console.log(`${account}: ${name}: ${appeared} late, ${vanished} withdrawn`);
-  }
-  console.log(`${account}: the lake is ${Math.round((lag ?? 0) / 60)} minutes old`);
-} catch (error) {
-  if (!(error instanceof LedgerlakeError)) throw error;
-  // What was committed stays, and the next night goes on from there.
-  console.error(`${error.code}: ${error.message}`);
-  process.exitCode = error.exitCode;
 }

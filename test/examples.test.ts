@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
@@ -8,15 +8,25 @@ import { backfill } from '../src/index.js';
 import { temporaryFolder } from './app/lake-run.js';
 import { from, servedShop, to } from './library/served.js';
 
-/** Runs a program of `examples/` as its users would: the account comes from the environment, and the folder is its own. */
-async function example(name: string, words: readonly string[], { endpoint }: { readonly endpoint: string }) {
+/**
+ * Runs a program of `examples/` as its users would: the account comes from the environment, or several from the configuration, and
+ * the folder is its own.
+ */
+async function example(
+  name: string,
+  words: readonly string[],
+  { endpoint }: { readonly endpoint: string },
+  configured: readonly string[] = [],
+) {
+  const cwd = await temporaryFolder();
+  const accounts = Object.fromEntries(configured.map((account) => [account, { endpoint }]));
+  if (configured.length > 0) await writeFile(join(cwd, 'ledgerlake.config.json'), JSON.stringify({ accounts }));
   const child = spawn(process.execPath, [resolve('examples', name), ...words], {
-    cwd: await temporaryFolder(),
+    cwd,
     env: {
       PATH: process.env['PATH'],
+      ...(configured.length === 0 && { LEDGERLAKE_ACCOUNT: 'shop', LEDGERLAKE_ENDPOINT: endpoint }),
       ...{
-        LEDGERLAKE_ACCOUNT: 'shop',
-        LEDGERLAKE_ENDPOINT: endpoint,
         LEDGERLAKE_RATE: '1000',
         LEDGERLAKE_BURST: '1000',
       },
@@ -38,6 +48,14 @@ test('nightly-sync.mjs loads, and fails with a code and what to do', async () =>
   const failed = await example('nightly-sync.mjs', [shop.lake], { endpoint: 'nowhere' });
   expect(failed).toMatchObject({ code: 2, out: '' });
   expect(failed.err).toMatch(/^USAGE: /);
+});
+
+test('nightly-sync.mjs loads the accounts that are named, whatever becomes of the others', async () => {
+  const shop = await servedShop();
+  const night = await example('nightly-sync.mjs', [shop.lake, 'one', 'three', 'two'], shop, ['one', 'two']);
+  expect(night.code).toBe(1);
+  for (const account of ['one', 'two']) expect(night.out).toContain(`${account}: the lake is `);
+  expect(night.err).toMatch(/^three: USAGE: [^\n]+\n$/);
 });
 
 test('backfill-with-progress.mjs has a line for each slice', async () => {
