@@ -92,6 +92,11 @@ test('what commits that are gone may have added is kept, where the note of the v
   );
   expect(readFileSync(join(lake.root, '_set-aside', kept), 'utf8')).toBe('half a file');
   expect(logged.join('\n')).toContain('events: moved 1 file that no commit references to _set-aside/');
+  const { verdict, problems } = await verified(lake);
+  expect([verdict, problems.map(({ kind, problem }) => `${kind} ${problem.slice(0, 24)}`)]).toEqual([
+    'whole',
+    ['note a run moved 1 data file '],
+  ]);
   // The note is there again.
   writeFileSync(join(lake.root, leftAgain), 'half a file');
   logged.length = 0;

@@ -7,6 +7,7 @@ import { printable } from '../../core/printable.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { grid } from '../../core/text/width.js';
 import { dayMs, joined, uncovered, type Window } from '../../core/windows.js';
+import { isDataFile } from '../../lake/data-files.js';
 import type { Action, MetaData, Txn } from '../../lake/delta/actions.js';
 import { DeltaTable } from '../../lake/delta/delta-table.js';
 import { isDerivedFile, isLoaded, loadKeyAppId, loadKeysOf, parseAppId } from '../../lake/delta/file-tags.js';
@@ -164,7 +165,8 @@ interface OpenedTable {
 }
 
 async function openTables(store: Store, schemas: readonly Table[], clock: Clock): Promise<OpenedTable[]> {
-  const { versions } = (await readNewestVersions(store)) ?? nothingNoted;
+  const note = await readNewestVersions(store);
+  const { versions } = note ?? nothingNoted;
   const opened: OpenedTable[] = [];
   for (const schema of schemas) {
     const table = new DeltaTable(schema, store, clock);
@@ -174,6 +176,7 @@ async function openTables(store: Store, schemas: readonly Table[], clock: Clock)
       const { version } = await table.refresh();
       if (version < noted) fault = 'commits are missing at its end';
       else if (version < 0 && (await firstDataFile(store, schema.name)) !== undefined) fault = 'there is none';
+      else if (note === undefined && (await holdsUnnamed(store, table))) fault = 'commits may be missing at its end';
     } catch (error) {
       if (!(error instanceof LedgerlakeError) || error.code !== 'LAKE_LOG') throw error;
       fault = messageOf(error);
@@ -183,6 +186,16 @@ async function openTables(store: Store, schemas: readonly Table[], clock: Clock)
     opened.push({ schema, table, fault, from: newest + 1 });
   }
   return opened;
+}
+
+/** Whether data files lie in a table's folders that its log names neither as its own nor as replaced ones that stay. */
+async function holdsUnnamed(store: Store, table: DeltaTable): Promise<boolean> {
+  const prefix = `${table.schema.name}/`;
+  for await (const { path } of store.list(table.schema.name)) {
+    if (!isDataFile(path) || table.fileAt(path) !== undefined) continue;
+    if (!table.isRetained(path.slice(prefix.length))) return true;
+  }
+  return false;
 }
 
 /** A file with any other version is not the log's. */

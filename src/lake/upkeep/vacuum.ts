@@ -244,7 +244,7 @@ export async function orphanFiles(lake: Lake, account: string): Promise<StoredFi
 export const icebergFolder = '_iceberg';
 
 /** The folder of a lake for what was moved out of its tables: no reader takes a name that begins with `_` for data. */
-const setAsideFolder = '_set-aside';
+export const setAsideFolder = '_set-aside';
 
 /** Where in it goes what is moved at an instant, milliseconds since 1970. */
 export function setAsideFolderAt(instant: number): string {

@@ -167,6 +167,18 @@ describe('a log', () => {
     },
   );
 
+  test.each(['events', 'entries'])(
+    'of %s that lost its last commit together with the note of the versions is written anew without being named',
+    async (table) => {
+      const lake = await copied(made.lake);
+      const contents = await contentsOf(lake, clock);
+      await rm((await commitsOf(lake, table)).at(-1) ?? '');
+      await rm(join(lake, '_versions.json'));
+      await rebuilt({ lake, log: { confirm: true } }, { clock });
+      await expectWhole(lake, contents);
+    },
+  );
+
   test('of each other table is written anew too, also where DuckDB reaches no file of the lake', async () => {
     const lake = await copied(made.lake);
     const contents = await contentsOf(lake, clock);

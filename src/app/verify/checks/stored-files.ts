@@ -5,6 +5,7 @@ import { dropHistory } from '../../../lake/files/checked-file.js';
 import { isDataFile } from '../../../lake/data-files.js';
 import { formatCount, formatSpan } from '../../../core/text/amounts.js';
 import type { Store } from '../../../lake/store/store.js';
+import { setAsideFolder } from '../../../lake/upkeep/vacuum.js';
 import type { CheckContext } from './certificate.js';
 import type { LogFile } from './log-files.js';
 
@@ -94,6 +95,25 @@ function retainedText(files: number, retentionMs: number): string {
   );
 }
 
+/** Data files that runs have moved out of the tables, as commits that name them may be lost, by their folder: `rebuild` moves logs too. */
+async function setAsideByRuns(store: Pick<Store, 'list'>): Promise<ReadonlyMap<string, number>> {
+  const files = new Map<string, number>();
+  const rebuilt = new Set<string>();
+  for await (const { path } of store.list(setAsideFolder)) {
+    const folder = path.split('/').slice(0, 2).join('/');
+    if (path.includes('/_delta_log/')) rebuilt.add(folder);
+    else if (isDataFile(path.slice(folder.length + 1))) files.set(folder, (files.get(folder) ?? 0) + 1);
+  }
+  return new Map([...files].filter(([folder]) => !rebuilt.has(folder)));
+}
+
+function setAsideText(files: number): string {
+  return (
+    `a run moved ${formatCount(files, 'data file')} here, as commits that name them may have been lost with _versions.json: their days ` +
+    'may be missing, which `ledgerlake status` shows, with the command that loads them; remove the folder once they are loaded'
+  );
+}
+
 /**
  * Looks for files in partition folders that no log names; those that were replaced and stay for a while are no more than
  * counted. While a run is at work others may be its own.
@@ -135,11 +155,9 @@ export async function checkUnreferenced(
       certificate.add('unnamed-files', kind, { table: name, file, slice: '' }, problem);
     }
   }
-  if (retained === 0) return;
-  certificate.add(
-    'unnamed-files',
-    'note',
-    { table: '', file: '', slice: '' },
-    retainedText(retained, lake.retentionMs),
-  );
+  const add = (file: string, text: string): void => {
+    certificate.add('unnamed-files', 'note', { table: '', file, slice: '' }, text);
+  };
+  if (retained > 0) add('', retainedText(retained, lake.retentionMs));
+  for (const [folder, files] of await setAsideByRuns(lake.store)) add(folder, setAsideText(files));
 }
