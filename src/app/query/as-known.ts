@@ -52,7 +52,9 @@ function macro(main: Table, table: Table, packed: string, firstLoad: number | un
     `CREATE OR REPLACE MACRO ${table.name}_as_known(known_at) AS TABLE ` +
     `WITH after AS (${after(main)}), gone AS (${gone(main)}) SELECT * FROM (SELECT rows.* FROM ${identifier(table.name)} AS rows ` +
     "LEFT JOIN after USING (account, event_id) WHERE change_ IS DISTINCT FROM 'appeared' " +
-    `UNION ALL BY NAME ${vanished(table, packed)}) WHERE ${since}`
+    `UNION ALL BY NAME ${vanished(table, packed)}) WHERE ${since} ` +
+    // A window may have been read after the instant; what was posted after it can't have been known in any case.
+    'AND (effective_at IS NULL OR effective_at <= CAST(known_at AS TIMESTAMPTZ))'
   );
 }
 
@@ -60,7 +62,7 @@ function macro(main: Table, table: Table, packed: string, firstLoad: number | un
  * `events_as_known(instant)`, `entries_as_known(instant)` and their twins for transactions: the rows of the tables as the
  * lake held them then, in SQL for DuckDB over the views of the same names. Before `firstLoad` (milliseconds since 1970), when
  * the lake was first loaded, it held none. What a window held when it was read first counts as known since then, so that
- * windows that were first read later are there too, without what appeared in them.
+ * windows that were first read later are there too, without what appeared in them and what was posted after the instant.
  */
 export function asKnownMacros(firstLoad: number | undefined): readonly string[] {
   return [
@@ -92,7 +94,7 @@ export function statedInstants(
 export function knownTooEarly(statement: string, firstLoad: number | undefined): string | undefined {
   for (const { name, instant } of statedInstants(statement, '\\w+_as_known')) {
     if (firstLoad === undefined || instant >= firstLoad) continue;
-    return `${name}: this lake was first loaded at ${isoInstant(firstLoad)}, after ${isoInstant(instant)}, so there are no rows`;
+    return `WARNING: ${name}: this lake was first loaded at ${isoInstant(firstLoad)}, after ${isoInstant(instant)}, so there are no rows`;
   }
   return undefined;
 }
