@@ -39,7 +39,7 @@ help: ## List the targets
 	@echo "  make backfill FROM=2025-01-01 TO=2025-02-01 LAKE=data/lake ENDPOINT=https://… ACCOUNT=my-shop"
 
 $(INSTALLED): package.json package-lock.json $(if $(DEVELOPED),,$(if $(DEVELOPS),install-all))
-	@echo 'Installing the packages once …'
+	@echo 'Installing the packages once: about 200 MB, half a minute or more …'
 ifneq ($(DEVELOPS),)
 	@$(call quietly,npm ci --ignore-scripts --no-audit --no-fund)
 else
@@ -51,8 +51,8 @@ endif
 install-all:
 
 $(BUILT): $(INSTALLED) $(SOURCES)
-	npm run --silent build
-	@touch $(BUILT)
+	@echo 'Compiling …'
+	@npm run --silent build
 
 install: $(INSTALLED) ## Install the packages, those for development too
 

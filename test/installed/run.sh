@@ -11,6 +11,10 @@ trap 'rm -rf "$folder"' EXIT
 
 tarball=${1:-}
 if [ -z "$tarball" ]; then
+  # npm prepares the package before the first `npx ledgerlake` in the checkout: what make has compiled is not compiled again.
+  touch "$folder/now"
+  npm run --silent prepare
+  test -z "$(find dist/.built -newer "$folder/now")"
   npm pack --silent --ignore-scripts --pack-destination "$folder" >/dev/null
   tarball=$(echo "$folder"/ledgerlake-*.tgz)
 fi
