@@ -121,7 +121,7 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
     pipelines: isDefault ? [] : named,
     lake: location,
     account,
-    range: { start: Math.min(...spans.map(({ start }) => start)), end: Math.max(...spans.map(({ end }) => end)) },
+    range: spans.length === 0 ? range : spanOf(spans),
     endpoint: endpointToName(lastRun, account),
     pipelineFolder: question.pipelineFolder,
     config: question.config,
@@ -181,7 +181,8 @@ function askedOf({ account, unfinishedRanges = [] }: StatusQuestion): readonly U
 
 /**
  * The first instant that any pipeline (of the user's own only where no others have) has loaded or was asked for, or that was
- * imported for an account, and the end of the last one.
+ * imported for an account, and the end of the last one. Of ends less than a day apart the first counts: the pipelines were loaded
+ * one after the other, and what came meanwhile is no gap.
  */
 export function loadedRange(
   lake: Lake,
@@ -189,15 +190,23 @@ export function loadedRange(
   unfinished: readonly UnfinishedRange[] = [],
 ): Window | undefined {
   const windowsOf = (mains: readonly MainTable[]): Window[] =>
-    mains.flatMap(({ pipeline, table }) => [
-      ...loadedWindows(lake, pipeline, table, account),
-      ...importedWindows(lake.table(table).snapshot, pipeline, account),
-      ...unfinished.filter((range) => range.account === account && range.pipeline === pipeline),
-    ]);
+    mains.flatMap(({ pipeline, table }) => {
+      const windows: readonly Window[] = [
+        ...loadedWindows(lake, pipeline, table, account),
+        ...importedWindows(lake.table(table).snapshot, pipeline, account),
+        ...unfinished.filter((range) => range.account === account && range.pipeline === pipeline),
+      ];
+      return windows.length === 0 ? [] : [spanOf(windows)];
+    });
   const byWindow = mainTablesOf(lake).filter(({ loadKey }) => loadKey === 'window');
   const dated = windowsOf(byWindow.filter(({ isOwn }) => !isOwn));
   const windows = dated.length > 0 ? dated : windowsOf(byWindow.filter(({ isOwn }) => isOwn));
   if (windows.length === 0) return undefined;
+  const { start, end: last } = spanOf(windows);
+  return { start, end: Math.min(...windows.flatMap(({ end }) => (last - end < dayMs ? end : []))) };
+}
+
+function spanOf(windows: readonly Window[]): Window {
   return windows.reduce((a, b) => ({ start: Math.min(a.start, b.start), end: Math.max(a.end, b.end) }));
 }
 
