@@ -167,7 +167,8 @@ export async function load(
       await noteRun(lake.store, report, note, emit);
       if (notes.length + toNote.length > 0) await removeLoadedNotes(lake, account, emit);
       emit({ event: 'run-ended', status: failure === undefined ? 'done' : 'failed', seconds });
-      const leftOut = leftOutDays(lake, account);
+      // What a run that was stopped has left out it is going to load.
+      const leftOut = failure === undefined ? leftOutDays(lake, account) : undefined;
       if (leftOut !== undefined) emit({ event: 'days-left-out', account, reason: leftOutText(leftOut) });
       await present({ lake, report, findings });
       if (failure !== undefined) throw failure instanceof LedgerlakeError ? failure : asError(failure);

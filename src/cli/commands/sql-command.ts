@@ -18,14 +18,19 @@ export const sqlCommand: CommandDefinition = {
       choices: formats,
       about: 'Format of the results [default: by the ending of --output, else table]',
     },
-    output: { type: 'text', short: 'o', about: 'File to write the results to, whole or not at all' },
+    output: {
+      type: 'text',
+      short: 'o',
+      about: 'File to write the results to, whole or not at all; - for standard output',
+    },
   },
   examples: [
     [`sql "SELECT currency, sum(amount) FROM entries WHERE role = 'net' GROUP BY ALL"`, 'net proceeds by currency'],
     [`sql --format csv -o fees.csv "FROM entries WHERE kind = 'fee'"`, 'into a file'],
   ],
   run: async (given, { clock, signal, log }) => {
-    const outputFile = given.text('output');
+    const output = given.text('output');
+    const outputFile = output === '-' ? undefined : output;
     const format = given.text('format') === undefined ? undefined : readFormat(given);
     // A file of no known format ends the command before the lake is read.
     if (format === undefined && outputFile !== undefined) formatOfFile(outputFile);
