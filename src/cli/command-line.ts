@@ -117,19 +117,19 @@ async function runOnce(
   given: Given,
   command: CommandDefinition,
   surroundings: Surroundings,
-  /** Failures that were told before: they are not told again. */
-  told = new Set<string>(),
+  /** Of one account of several: failures that were told before, and are not told again. */
+  told?: Set<string>,
 ): Promise<number> {
   const listener = await openListener(given, command, surroundings);
   const { emit } = listener;
   const log = (message: string): void => {
     emit({ event: 'message', message });
   };
-  const summary = summaryOf(given);
+  const summary = summaryOf(given, told !== undefined);
   const fail = (error: unknown): number => {
     const failure = failureIn(given.place(), error);
-    if (!told.has(failure.message)) emit(failure);
-    told.add(failure.message);
+    if (told?.has(failure.message) !== true) emit(failure);
+    told?.add(failure.message);
     summary.fail(failure);
     return failure.exitCode;
   };
@@ -322,11 +322,12 @@ type Failure = ReturnType<typeof failureOf>;
 interface Summary extends Pick<CommandContext, 'print' | 'printJson'> {
   /** Prints the object, if there is one. */
   end(): void;
-  /** The same for a command that failed; nothing for one that the command line stopped before it began. */
+  /** The same for a command that failed; nothing for one that the command line stopped before it began, unless others go on. */
   fail(failure: Failure): void;
 }
 
-function summaryOf(given: Given): Summary {
+/** @param isOneOfSeveral whether the command runs for other accounts too */
+function summaryOf(given: Given, isOneOfSeveral: boolean): Summary {
   const isJson = given.flag('json');
   let object: Readonly<Record<string, unknown>> | undefined;
   const end = (): void => {
@@ -339,7 +340,11 @@ function summaryOf(given: Given): Summary {
     },
     end,
     fail: ({ code, message, exitCode }) => {
-      if (exitCode !== 2) object = { ...(object ?? { pipelines: {} }), status: 'failed', error: { code, message } };
+      if (exitCode !== 2 || isOneOfSeveral) {
+        const account = given.text('account');
+        const nothing = { ...(account !== undefined && { account }), pipelines: {} };
+        object = { ...(object ?? nothing), status: 'failed', error: { code, message } };
+      }
       end();
     },
   };

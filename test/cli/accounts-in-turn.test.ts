@@ -27,6 +27,12 @@ async function configured(folder: string): Promise<void> {
 
 const run = (folder: string, ...words: readonly string[]) => builtCommand(words, { folder });
 
+const objects = (out: string): readonly unknown[] =>
+  out
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as unknown);
+
 test('several accounts load in turn, one that fails stops no other, and each writes its own metrics', async () => {
   const folder = await temporaryFolder();
   await configured(folder);
@@ -49,11 +55,18 @@ test('several accounts load in turn, one that fails stops no other, and each wri
   const both = ['--account', 'tokyo', '--account', 'alpine'];
   const two = await run(folder, 'backfill', ...range, ...both, '--json', '--quiet');
   expect(two).toMatchObject({ code: 0, err: '' });
-  const objects = two.out
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as { account: string; status: string });
-  expect(objects.map(({ account, status }) => `${account} ${status}`)).toEqual(['tokyo done', 'alpine done']);
+  expect(objects(two.out)).toMatchObject([
+    { account: 'tokyo', status: 'done' },
+    { account: 'alpine', status: 'done' },
+  ]);
+  // Also one that is set up wrong.
+  const three = await run(folder, 'backfill', ...range, '--json', '--quiet');
+  expect(three.code).toBe(1);
+  expect(objects(three.out)).toMatchObject([
+    { account: 'alpine', status: 'done' },
+    { account: 'lima', status: 'failed', error: { code: 'USAGE' } },
+    { account: 'tokyo', status: 'done' },
+  ]);
 
   // What is wrong for all of them is said once, and nothing was touched.
   const wrong = await run(folder, 'sync', ...both, '--look-back', 'long', '--quiet');

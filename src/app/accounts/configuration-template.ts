@@ -160,7 +160,7 @@ ${schema === undefined ? '' : `  "$schema": ${JSON.stringify(schema)},\n`}
     // Metrics for Prometheus, while a run goes on and at its end (docs/metrics.md); left out: none.
     // "metricsPort": 9464,
     // "metricsHost": "127.0.0.1",
-    // "metricsFile": "data/ledgerlake-{account}.prom",
+    // "metricsFile": "ledgerlake-{account}.prom",
     // Whose pipelines run where none is named: v0, 2024-06-19, or both (docs/transactions.md).
     // "api": "v0",
     // What sync reads again for what arrived late: the last days, and how many days go by in between (0: on each run).

@@ -48,7 +48,8 @@ export function unknownPipeline(
   const names = known.map((pipeline) => pipeline.name);
   const filling = known.find(({ tables }) => tables.some((table) => table.name === name))?.name;
   const nearest = accounts.has(name) ? `--account ${name}` : (filling ?? nearestName(name, names));
-  const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`;
+  const hint =
+    nearest === undefined ? '; for one of your own name its folder with --pipelines' : `; did you mean ${nearest}?`;
   return usageError(`expected a pipeline (${names.join(', ')}), got ${JSON.stringify(name)}${hint}`);
 }
 

@@ -100,7 +100,10 @@ async function firstPage(
 export async function writePages(pages: readonly FirstPage[], output: ReadingContext['output']): Promise<void> {
   for (const { pipeline, window, records, tables, unfit } of pages) {
     const span = `${isoInstant(window.start)} to ${isoInstant(window.end)}`;
-    await writeText(output, [`\n${pipeline}: the first page of ${span} has ${formatCount(records, 'record')}\n`]);
+    const advice = records === 0 ? '; for rows choose a --from from which on there are records' : '';
+    await writeText(output, [
+      `\n${pipeline}: the first page of ${span} has ${formatCount(records, 'record')}${advice}\n`,
+    ]);
     for (const { name, columns, rows } of tables) {
       await writeText(output, [`\n${name}\n`]);
       await writeRows(output, 'table', columns, chunksOf(rows));

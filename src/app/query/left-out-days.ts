@@ -1,4 +1,4 @@
-import { joined, uncovered, type Window } from '../../core/windows.js';
+import { dayMs, joined, uncovered, type Window } from '../../core/windows.js';
 import { readWindow, loadedWindows } from '../../engine/slicing/window-slices.js';
 import { loadKeysOf } from '../../lake/delta/file-tags.js';
 import type { Lake } from '../../lake/lake.js';
@@ -15,7 +15,10 @@ export interface LeftOutDays {
   readonly loaded: readonly Window[];
 }
 
-/** What the figures of an account leave out, of a range where one is given; undefined where that is nothing. */
+/**
+ * What the figures of an account leave out, of a range where one is given; undefined where that is nothing. Hours that v0 is ahead by
+ * are none: the next sync loads them.
+ */
 export function leftOutDays(
   lake: Lake,
   account: string,
@@ -23,10 +26,12 @@ export function leftOutDays(
 ): LeftOutDays | undefined {
   const since = transactionsSince(lake, account);
   const loaded = heldWindows(lake, byTransaction, account);
+  const latest = Math.max(...loaded.map((window) => window.end));
   const windows = heldWindows(lake, byDate, account)
     .map((window) => ({ start: Math.max(window.start, since, start), end: Math.min(window.end, end) }))
     .filter((window) => window.start < window.end)
-    .flatMap((window) => uncovered(window, loaded));
+    .flatMap((window) => uncovered(window, loaded))
+    .filter((window) => window.start < latest || window.end - window.start >= dayMs);
   return windows.length === 0 ? undefined : { account, windows, loaded: loaded.filter(({ end: to }) => to > since) };
 }
 

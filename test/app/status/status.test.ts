@@ -168,6 +168,23 @@ describe('the range', () => {
     expect(text).toMatch(/ --from 2025-02-25 --to 2025-02-26\n/);
   });
 
+  test('ends with the pipeline that was loaded first, where others follow within a day', async () => {
+    const pipelines = ['financial-events'];
+    extra = await loadedLake(smallLedger(), [
+      { to: '2025-03-07T12:00:00Z' },
+      { pipelines, from: '2025-03-07T12:00:00Z', to: '2025-03-07T12:00:18Z' },
+    ]);
+    const text = await shown(extra);
+    expect(text).toContain('shop, 2025-02-20 to 2025-03-07T12:00:00Z\n');
+    expect(text).not.toContain('Gaps:');
+    extra.remove();
+    extra = await loadedLake(smallLedger(), [
+      { to: '2025-03-06T12:00:00Z' },
+      { pipelines, from: '2025-03-06T12:00:00Z', to: '2025-03-07T12:00:18Z' },
+    ]);
+    expect(await shown(extra)).toContain('Gaps:\n  2025-03-06T12:00:00Z to 2025-03-07T12:00:18Z\n');
+  });
+
   test('must be one', async () => {
     await expect(shown(gaps, { from: '2025-02-22', to: '2025-02-21' })).rejects.toMatchObject({ code: 'USAGE' });
     await expect(shown(gaps, { from: 'yesterday' })).rejects.toMatchObject({ code: 'USAGE' });

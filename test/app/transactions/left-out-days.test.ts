@@ -46,6 +46,9 @@ test('days that v0 has and transactions lack are told of wherever figures are re
   const january = await reported({ root: lake, clock }, { from: '2026-01-01', to: '2026-02-01' });
   expect(january.page.texts('.basis + .look')).toEqual([]);
 
+  // By hours behind, as the next sync loads them.
+  expect(await load({ pipelines: ['transactions'], from: '2026-02-01', to: '2026-03-09T06:00:00Z' })).toEqual([]);
+  expect(await notes('FROM ledger')).toEqual([]);
   expect(await load({ pipelines: ['transactions'], from: '2026-02-01', to: '2026-03-10' })).toEqual([]);
   expect(await notes('FROM ledger')).toEqual([]);
   expect((await reported({ root: lake, clock })).page.texts('.basis + .look')).toEqual([]);
