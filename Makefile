@@ -51,7 +51,7 @@ endif
 install-all:
 
 $(BUILT): $(INSTALLED) $(SOURCES)
-	@echo 'Compiling …'
+	@echo 'Compiling: half a minute …'
 	@npm run --silent build
 
 install: $(INSTALLED) ## Install the packages, those for development too

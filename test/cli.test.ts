@@ -119,7 +119,7 @@ describe('bad input is one line, with the right exit code, and nothing is touche
       'a file of no format',
       2,
       ['sql', '-o', 'x.xlsx', 'SELECT 1'],
-      /with \.csv, .*or \.txt, or a format beside it, got x\.xlsx/,
+      /with \.csv, .*or \.txt, or its format too .*got x\.xlsx; `.*report --format xlsx` writes a workbook/,
     ],
     ['a report of no format', 2, ['report', '-o', 'z.pdf'], /--output to end with \.html or \.xlsx, .*got z\.pdf/],
     ['a letter without its value', 2, ['sql', '-o'], /expected a value behind -o, got none/],

@@ -81,6 +81,12 @@ describe.runIf(hasTerminal)('the shell on a terminal', () => {
     second.type('\r');
     await second.shows(/x\s+2\s/);
     second.type(ctrlC);
+    await second.shows(/Ctrl-C again, or Ctrl-D, leaves\.\s.*ledgerlake> /s);
+    second.type('SELECT 3 AS x;\r');
+    await second.shows(/x\s+3\s.*ledgerlake> /s);
+    second.type(ctrlC);
+    await second.shows(/leaves\.\s.*ledgerlake> /s);
+    second.type(ctrlC);
     expect(await second.ended()).toBe(0);
   });
 });

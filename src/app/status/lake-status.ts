@@ -116,7 +116,8 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
   ];
   const own = new Set(used.filter(({ isOwn }) => isOwn).map(({ pipeline }) => pipeline));
   const lackingCustom = named.filter((pipeline) => own.has(pipeline));
-  const isDefault = lackingCustom.length === 0 && namesOf(defaultApi).every((pipeline) => named.includes(pipeline));
+  const unnamed = namesOf(defaultApi);
+  const isDefault = named.length === unnamed.length && unnamed.every((pipeline) => named.includes(pipeline));
   const command = {
     pipelines: isDefault ? [] : named,
     lake: location,

@@ -21,7 +21,7 @@ const help = `Statements end with a semicolon and may take several lines. Comman
 .tables           the tables
 
 On a terminal Tab completes names, the arrows bring back whole statements (but for those that begin with a blank, and
-secrets), a table ends after 500 rows, and Ctrl-C cancels the statement that runs or is typed, and leaves where there is none.`;
+secrets), a table ends after 500 rows, and Ctrl-C cancels the statement that runs or is typed, and leaves where there is none, typed twice.`;
 
 interface DotCommandContext {
   readonly session: Session;

@@ -108,7 +108,10 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
     lines.setPrompt(reader.pending ? '...> '.padStart(prompt.length) : prompt);
     lines.prompt();
   };
+  /** Whether the last that was typed is a Ctrl-C where there was nothing to cancel: one that came too late doesn't leave. */
+  let isLeaving = false;
   lines.on('line', () => {
+    isLeaving = false;
     waiting++;
   });
   lines.on('SIGINT', () => {
@@ -123,7 +126,12 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
       typed = [];
       screen.write('^C\n');
       ask();
-    } else lines.close();
+    } else if (isLeaving) lines.close();
+    else {
+      isLeaving = true;
+      screen.write('^C\nCtrl-C again, or Ctrl-D, leaves.\n');
+      ask();
+    }
   });
 
   const run = async (statement: string): Promise<boolean> => {

@@ -52,7 +52,7 @@ export const levels: Readonly<Record<RunEvent['event'], Level>> = {
   'history-dropped': 'warn',
   'orphan-deleted': 'debug',
   'orphans-deleted': 'info',
-  'orphans-set-aside': 'warn',
+  'orphans-set-aside': 'error',
   'lake-exported': 'info',
   'export-failed': 'warn',
   'inputs-planned': 'debug',

@@ -33,8 +33,11 @@ export function formatOfFile(path: string): Format {
   const format = ending === '' ? 'table' : endings[ending];
   if (format !== undefined) return format;
   const known = Object.keys(endings).map((name) => `.${name}`);
+  const workbook =
+    ending === 'xlsx' ? '; `ledgerlake report --format xlsx` writes a workbook, of its tables alone' : '';
   throw usageError(
-    `expected a file that ends with ${known.slice(0, -1).join(', ')} or ${known.at(-1) ?? ''}, or a format beside it, got ${path}`,
+    `expected a file that ends with ${known.slice(0, -1).join(', ')} or ${known.at(-1) ?? ''}, or its format too (--format, in the ` +
+      `shell .format), got ${path}${workbook}`,
   );
 }
 

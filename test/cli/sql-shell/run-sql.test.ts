@@ -276,7 +276,7 @@ describe('the shell', () => {
     const { code, err } = await sql({ typed: typed('c.xls'), format: undefined });
     expect([code, err]).toEqual([
       1,
-      `expected a file that ends with .csv, .json, .ndjson, .jsonl or .txt, or a format beside it, got ${own}/c.xls\n`,
+      `expected a file that ends with .csv, .json, .ndjson, .jsonl or .txt, or its format too (--format, in the shell .format), got ${own}/c.xls\n`,
     ]);
     expect(readFileSync(join(own, 'a.ndjson'), 'utf8')).toBe('{"x":1}\n');
     expect(readFileSync(join(own, 'b.json'), 'utf8')).toBe('x\n1\n');
