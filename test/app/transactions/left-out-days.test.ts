@@ -62,6 +62,9 @@ test('api_differences, verify and the report say which days the two APIs are com
   const notes = async () => (await openLakeReader(shop.lake, clock)).notesOn('SELECT * FROM api_differences');
   const said = async () => {
     const { problems } = await verified({ root: shop.lake, clock });
+    for (const { problem } of problems.filter((one) => one.problem.includes('ledgerlake backfill'))) {
+      expect(problem).toContain(` --endpoint ${shop.endpoint}`);
+    }
     return problems
       .filter(({ check }) => check === 'both-apis')
       .map(({ kind, problem }) => {

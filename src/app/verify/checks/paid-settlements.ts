@@ -90,7 +90,7 @@ async function checkBothApis(
   const [v0 = [], successor = []] = both;
   if (v0.length === 0 || successor.length === 0) return;
   certificate.count('both-apis');
-  const place = { table: byTransaction.table, file: '', slice: '' };
+  const place = { table: byTransaction.table, file: '', slice: '', account };
   const compared = comparedWindows(account, v0, successor);
   if (compared !== undefined) certificate.add('both-apis', 'note', place, comparedText(compared));
   const isIn = successor.map(({ start, end }) => `(instant >= ${start} AND instant < ${end})`).join(' OR ');
