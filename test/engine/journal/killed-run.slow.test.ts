@@ -37,44 +37,37 @@ async function damaged(page: string): Promise<void> {
   }
 }
 
-// Its runs are paced in real time: on a busy machine more was on its way at the kill than one request a slice.
-test(
-  'killed inside open slices, again and again, a run goes on inside them: what was on its way is asked for again, no more',
-  {
-    retry: 3,
-  },
-  async () => {
-    const [service, top] = await Promise.all([busyService({ quota }), temporaryFolder()]);
-    const wanted = join(top, 'wanted');
-    const lake = join(top, 'lake');
-    expect(await ended(wanted, service)).toBe(await requestsNeeded(wanted));
-    let requests = 0;
-    let onTheirWay = 0;
-    let kept = 0;
-    for (const at of [10, 16]) {
-      const killed = await killedAt(at, lake, service);
-      expect(killed).toBeDefined();
-      requests += killed?.requests ?? 0;
-      onTheirWay += killed?.open ?? 0;
-      kept = killed?.kept ?? 0;
-    }
-    const last = await ended(lake, service);
-    expect(await differences(lake, wanted)).toEqual({
-      groups: 0,
-      events: 0,
-      entries: 0,
-      group_events: 0,
-      group_entries: 0,
-    });
-    const needed = await requestsNeeded(lake);
-    expect(requests + last - needed).toBeLessThanOrEqual(onTheirWay);
-    // What the journal held at the end wasn't asked for again.
-    expect(kept).toBeGreaterThan(0);
-    expect(last).toBeLessThanOrEqual(needed - kept);
-    expect(service.counts.requests(undefined, 429)).toBe(0);
-    expect(await journalFiles(lake)).toEqual([]);
-  },
-);
+test('killed inside open slices, again and again, a run goes on inside them: what was on its way is asked for again, no more', async () => {
+  const [service, top] = await Promise.all([busyService({ quota }), temporaryFolder()]);
+  const wanted = join(top, 'wanted');
+  const lake = join(top, 'lake');
+  expect(await ended(wanted, service)).toBe(await requestsNeeded(wanted));
+  let requests = 0;
+  let onTheirWay = 0;
+  let kept = 0;
+  for (const at of [10, 16]) {
+    const killed = await killedAt(at, lake, service);
+    expect(killed).toBeDefined();
+    requests += killed?.requests ?? 0;
+    onTheirWay += killed?.open ?? 0;
+    kept = killed?.kept ?? 0;
+  }
+  const last = await ended(lake, service);
+  expect(await differences(lake, wanted)).toEqual({
+    groups: 0,
+    events: 0,
+    entries: 0,
+    group_events: 0,
+    group_entries: 0,
+  });
+  const needed = await requestsNeeded(lake);
+  expect(requests + last - needed).toBeLessThanOrEqual(onTheirWay);
+  // What the journal held at the end wasn't asked for again.
+  expect(kept).toBeGreaterThan(0);
+  expect(last).toBeLessThanOrEqual(needed - kept);
+  expect(service.counts.requests(undefined, 429)).toBe(0);
+  expect(await journalFiles(lake)).toEqual([]);
+});
 
 test('whatever becomes of the journal and of its tokens, no row is lost and none doubled', async () => {
   let areOld = false;
