@@ -60,7 +60,8 @@ test('an import beside a running backfill: each day is of one of them, and nothi
 
   const root = await temporaryFolder();
   const importOf = (of: readonly string[]) => imported({ root, clock: runningClock(now) }, of);
-  const isBegun = () => existsSync(join(root, 'events', '_delta_log', `${'0'.repeat(20)}.json`));
+  // The first commit makes the table, the second one holds the first slice.
+  const isBegun = () => existsSync(join(root, 'events', '_delta_log', `${'1'.padStart(20, '0')}.json`));
   // The backfill waits for its later slices until half of the files are there, and goes on beside the other half.
   const goOn = new AbortController();
   const half = once(goOn.signal, 'abort');
