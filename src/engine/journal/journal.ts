@@ -159,7 +159,9 @@ async function leftOf(folder: string, since: number): Promise<Map<string, Left>>
 async function readEntry(folder: string): Promise<{ query: string | undefined; pages: JournalPage[] }> {
   const pages: JournalPage[] = [];
   let query: string | undefined;
-  for (const name of (await namesIn(folder)).toSorted()) {
+  // A run that is killed while it writes a page leaves a part of the file beside it.
+  const names = (await namesIn(folder)).filter((name) => name.endsWith('.page'));
+  for (const name of names.toSorted()) {
     if (name !== `${String(pages.length).padStart(5, '0')}.page`) break;
     const bytes = await readPlainFile(join(folder, name));
     const page = bytes && decoded(bytes);

@@ -53,6 +53,19 @@ test('the next run goes on with what a dead one received, and it is there once',
   expect(await readdir(path)).toEqual([]);
 });
 
+test('the part of a page that a killed run was writing does not end what is known', async () => {
+  const path = await temporaryFolder();
+  const first = await opened(path);
+  for (let number = 0; number < 3; number++) await first.add(question, page(number));
+  const [entry = ''] = await readdir(path);
+  await writeFile(join(path, entry, '00001.page.4711.part'), 'cut o');
+  await orphan(path);
+  const second = await opened(path);
+  expect(await second.takeOver(question)).toMatchObject([page(0), page(1), page(2)]);
+  await second.drop(question);
+  expect(await readdir(path)).toEqual([]);
+});
+
 test('what nobody has taken over goes when a run has loaded all there is, and what this run is at work on stays', async () => {
   const path = await temporaryFolder();
   const first = await opened(path);
