@@ -47,7 +47,10 @@ export async function init(
       readRegion,
     ),
   };
-  await createFile(file, commentedConfiguration({ ...chosen, schema: schemaBeside(file) }), '--config');
+  await createFile(file, commentedConfiguration({ ...chosen, schema: schemaBeside(file) }), {
+    option: '--config',
+    instead: 'add a further account to its "accounts"',
+  });
   const given = file === configurationFile ? '' : ` --config ${printable(shellWord(file))}`;
   print(
     [
@@ -89,15 +92,19 @@ function readRegion(text: string): Region {
   throw usageError(`expected a region (${regionNames.join(', ')}), got ${JSON.stringify(text)}: ${hint}`);
 }
 
-/** Writes a file that isn't there yet; `option` names another place. Throws a USAGE error where it is, or can't be written. */
-export async function createFile(file: string, text: string, option: string): Promise<void> {
+/** Writes a file that isn't there yet; `option` names another place, `instead` says what else helps. Throws a USAGE error where it is, or can't be written. */
+export async function createFile(
+  file: string,
+  text: string,
+  { option, instead = 'move it' }: { readonly option: string; readonly instead?: string },
+): Promise<void> {
   try {
     await writeFile(file, text, { flag: 'wx' });
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'EEXIST') {
       throw usageError(
-        `expected no file ${file}, there is one: it is not overwritten; move it, or name another ${option}`,
+        `expected no file ${file}, there is one: it is not overwritten; ${instead}, or name another ${option}`,
       );
     }
     // A full disk leaves a part: it is this run's own, as `wx` opened it.

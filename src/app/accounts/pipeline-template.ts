@@ -27,7 +27,7 @@ export async function initPipeline(
   }
   const file = join(folder, `${name}.mjs`);
   await mkdir(folder, { recursive: true });
-  await createFile(file, definitionTemplate(name), '--pipelines');
+  await createFile(file, definitionTemplate(name), { option: '--pipelines' });
   const run = `npx ledgerlake backfill ${name} --pipelines ${printable(shellWord(folder))} --account my-shop`;
   print(
     [

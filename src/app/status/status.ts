@@ -116,10 +116,12 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
       const emptyText = (of: Suggestion) => `${printable(held)} Load it with\n  ${suggestionText(of)}\n\n`;
       const texts = [
         ...(first === undefined ? statuses.map(text) : [emptyText(first)]),
+        overviewText(statuses),
         ...notBegun.map(
           (of) => `${printable(of.account)}: nothing loaded yet. Load it with\n  ${suggestionText(of)}\n\n`,
         ),
         runsText(runs),
+        notedText(lake),
         retentionText(lake),
         // What died is the last word then.
         lastRun === undefined && runs.died.length > 0 ? '' : lastRunText(lastRun, options.account),
@@ -189,6 +191,29 @@ function runsText({ active, died }: Runs): string {
     ),
   ];
   return lines.map((line) => printableLines(line)).join('');
+}
+
+/** Several accounts on a line each, as what is said above of one fills a screen. */
+function overviewText(statuses: readonly AccountStatus[]): string {
+  if (statuses.length < 2) return '';
+  const width = Math.max(...statuses.map(({ account }) => printable(account).length));
+  const lines = statuses.map(({ account, coveredTo, pipelines, unfinished }) => {
+    const lacking = pipelines.filter(({ gaps }) => gaps.length > 0).map(({ pipeline }) => pipeline);
+    const named = [...lacking, ...unfinished];
+    const upTo = coveredTo === undefined ? 'nothing by date' : `loaded up to ${instantText(coveredTo)}`;
+    const gaps = named.length === 0 ? 'no gap' : `gaps in ${printable(named.join(', '))}`;
+    return `${printable(account).padEnd(width)}  ${upTo}, ${gaps}\n`;
+  });
+  return `${lines.join('')}\n`;
+}
+
+/** Says that commits may be lost unnoticed. */
+function notedText({ isNoted }: Lake): string {
+  if (isNoted) return '';
+  return (
+    '_versions.json is missing or damaged: commits that are lost at the end of a\n' +
+    'log are not missed; `ledgerlake verify` says what to do\n'
+  );
 }
 
 /** Says that the folders hold more than the tables. */

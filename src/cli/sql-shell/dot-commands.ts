@@ -11,13 +11,16 @@ import { printable } from '../../core/printable.js';
 /** The shell's own commands, without their dots. */
 export const dotCommands = ['exit', 'format', 'help', 'output', 'quit', 'schema', 'tables'] as const;
 
+/** What the shells of sqlite3, DuckDB and psql call some of them. */
+const otherShells: Readonly<Record<string, string>> = { mode: 'format', once: 'output', d: 'schema', dt: 'tables' };
+
 const help = `Statements end with a semicolon and may take several lines. Commands take one line:
 
 .format [NAME]    how results are printed: ${formats.join(', ')}
 .help             this text
 .output [FILE]    results go to the file, which is there once they go elsewhere; left out: back here. Where no .format was named, the file's ending says it
 .quit             leaves, as Ctrl-D does
-.schema [TABLE]   columns and their types
+.schema [TABLE]   columns and their types; left out: the columns of every table
 .tables           the tables
 
 On a terminal Tab completes names, the arrows bring back whole statements (but for those that begin with a blank, and
@@ -57,19 +60,19 @@ export async function dotCommand(context: DotCommandContext, name: string, argum
       session.chosenFormat = argument;
       return true;
     default: {
-      const nearest = nearestName(name, dotCommands);
+      const nearest = otherShells[name] ?? nearestName(name, dotCommands);
       const hint = nearest === undefined ? '' : `did you mean .${nearest}? `;
       throw new LedgerlakeError('SQL', `expected a command, got ".${name}"; ${hint}.help lists them`);
     }
   }
 }
 
-/** The columns of a table, or of all; a table that isn't there is DuckDB's error. */
+/** The columns of a table with their types, or the names of those of all; a table that isn't there is DuckDB's error. */
 function schemaQuery(table: string): string {
   if (table === '') {
     return (
-      'SELECT table_name AS "table", column_name AS "column", data_type AS type FROM information_schema.columns ' +
-      'ORDER BY table_name, ordinal_position'
+      `SELECT table_name AS "table", string_agg(column_name, ', ' ORDER BY ordinal_position) AS columns ` +
+      'FROM information_schema.columns GROUP BY ALL ORDER BY ALL'
     );
   }
   const name = identifier(table.replace(/^"(.*)"$/, '$1'));

@@ -114,6 +114,21 @@ test('tells groups that are listed and not loaded, and names only the pipelines 
   expect(text).toMatch(/ledgerlake backfill group-events .* --from 2025-03-06 --to 2025-03-07\n/);
 });
 
+test('of several accounts each has a line of its own at the end', async () => {
+  extra = await loadedLake(smallLedger(), [{ account: 'other' }, { to: '2025-02-25' }, { from: '2025-02-27' }]);
+  expect(await shown(extra)).toContain(
+    'other  loaded up to 2025-03-08, no gap\n' +
+      'shop   loaded up to 2025-02-25, gaps in financial-event-groups, financial-events, group-events\n\nLast run: ',
+  );
+});
+
+test('says where commits may be lost unnoticed', async () => {
+  extra = gaps.copy();
+  expect(await shown(extra)).not.toContain('_versions.json');
+  rmSync(join(extra.root, '_versions.json'));
+  expect(await shown(extra)).toContain('\n_versions.json is missing or damaged: ');
+});
+
 test('says which pipelines have loaded nothing yet', async () => {
   extra = await loadedLake(smallLedger(), [{ pipelines: ['financial-events'] }]);
   const text = await shown(extra);

@@ -220,7 +220,7 @@ describe('the shell', () => {
   test('lists tables and their columns', async () => {
     const { out, err, code } = await sql({ typed: '.tables\n.schema events\n.schema nothing\n.schema' });
     expect(out).toMatch(
-      /^table\nentries\nevents\ncolumn,type\nevent_id,VARCHAR\nposted_at,TIMESTAMP WITH TIME ZONE\nraw,VARCHAR\naccount,VARCHAR\nmonth,VARCHAR\ntable,column,type\nentries,event_id,VARCHAR\n/,
+      /^table\nentries\nevents\ncolumn,type\nevent_id,VARCHAR\nposted_at,TIMESTAMP WITH TIME ZONE\nraw,VARCHAR\naccount,VARCHAR\nmonth,VARCHAR\ntable,columns\nentries,"event_id, [a-z_, ]+"\nevents,"event_id, posted_at, raw, account, month"\n/,
     );
     expect(err).toMatch(/^Catalog Error: Table with name nothing does not exist!/);
     expect(code).toBe(1);
@@ -284,10 +284,11 @@ describe('the shell', () => {
   });
 
   test('knows what it doesn’t know', async () => {
-    const { err, code } = await sql({ typed: '.format xml\n.foo\n.formt' });
+    const { err, code } = await sql({ typed: '.format xml\n.foo\n.formt\n.mode line' });
     expect(err).toBe(
       'expected a format (table, json, csv, csv-safe, ndjson), got "xml"\nexpected a command, got ".foo"; .help lists them\n' +
-        'expected a command, got ".formt"; did you mean .format? .help lists them\n',
+        'expected a command, got ".formt"; did you mean .format? .help lists them\n' +
+        'expected a command, got ".mode"; did you mean .format? .help lists them\n',
     );
     expect(code).toBe(1);
   });
