@@ -74,9 +74,46 @@ const payoutLines =
   'FROM groups WHERE beginning_balance <> 0) AS line USING (account, group_id) ' +
   'ORDER BY account, started_at, group_id, currency, line.category, line.amount';
 
+/** The net amounts of each event, by what it says: the same in both tables. */
+const byContent = (entries: string, events: string) =>
+  'SELECT account, currency, content_hash, count(DISTINCT event_id) AS times, sum(amount) AS amount ' +
+  `FROM ${entries} JOIN ${events} USING (account, event_id) WHERE role = 'net' GROUP BY ALL`;
+
+const bankLines = [
+  'by date',
+  'in no loaded settlement',
+  'in a settlement, not by date',
+  'in open settlements',
+  'beginning balances',
+  'closed, not paid out',
+  'total',
+];
+
+/** From the net amounts by date to what the bank got: the last line is the sum of those before it. */
+const reconciliation =
+  `WITH dated_ AS (${byContent('entries', 'events')}), settled_ AS (${byContent('group_entries', 'group_events')}), ` +
+  'compared_ AS (SELECT account, currency, coalesce(settled_.times, 0) > coalesce(dated_.times, 0) AS is_settled, ' +
+  'coalesce(settled_.amount, 0) - coalesce(dated_.amount, 0) AS amount ' +
+  'FROM dated_ FULL JOIN settled_ USING (account, currency, content_hash)), ' +
+  "closed_ AS (SELECT *, original_currency AS currency, fund_transfer_status IS NOT DISTINCT FROM 'Succeeded' AS is_paid " +
+  "FROM groups WHERE processing_status = 'Closed'), " +
+  'parts_ AS (SELECT 1 AS place, account, currency, amount FROM dated_ ' +
+  'UNION ALL SELECT CASE WHEN is_settled THEN 3 ELSE 2 END, account, currency, amount FROM compared_ ' +
+  'UNION ALL SELECT 4, account, currency, -amount FROM group_entries ANTI JOIN closed_ USING (account, group_id, currency) ' +
+  "WHERE role = 'net' " +
+  'UNION ALL SELECT 5, account, currency, beginning_balance FROM closed_ ' +
+  'UNION ALL SELECT CASE WHEN is_paid THEN 7 ELSE 6 END, account, currency, ' +
+  'CASE WHEN is_paid THEN original_total ELSE -original_total END FROM closed_), ' +
+  `lines_ AS (FROM (VALUES ${bankLines.map((line, at) => `(${at + 1}, '${line}')`).join(', ')}) AS lines_(place, line)) ` +
+  'SELECT account, currency, line, coalesce(sum(amount), 0) AS amount ' +
+  'FROM (SELECT DISTINCT account, currency FROM parts_ WHERE currency IS NOT NULL) CROSS JOIN lines_ ' +
+  'LEFT JOIN parts_ USING (account, currency, place) ' +
+  'GROUP BY account, currency, place, line ORDER BY account, currency, place';
+
 /** What an accountant asks first. */
 export const moneyViews: readonly QueryView[] = [
   { name: 'pnl_by_month', select: profit },
   { name: 'fees_by_type', select: fees },
   { name: 'payout_lines', select: payoutLines },
+  { name: 'reconciliation', select: reconciliation },
 ];

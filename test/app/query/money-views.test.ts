@@ -64,6 +64,44 @@ test.each(['v0', 'both'] as const)('months, fees and payouts are the net amounts
   expect(await number(`SELECT count(*) AS n FROM (${settlements}) WHERE total IS DISTINCT FROM lines`)).toBe(0);
 });
 
+test('reconciliation leads from the net amounts by date to what the bank got, and names each step', async () => {
+  const seller = createSeller({ seed: 5, events: 4000, profile: 'plausible' }, clock);
+  const endpoint = await serving({ ledger: seller, clock });
+  const lake = await temporaryFolder();
+  await ran({ lake, endpoint, account: 'shop', from: '2025-12-10' }, { clock });
+  const lakes = await database(lake, clock);
+  const rows = await lakes.rows('SELECT currency, line, amount FROM reconciliation');
+  const currencies = [...new Set(rows.map(({ currency }) => String(currency)))];
+  expect(currencies.length).toBeGreaterThan(3);
+  const cents = (amount: unknown) => Math.round(Number(amount) * 1e6);
+  const lineOf = (currency: string, line: string) =>
+    cents(rows.find((row) => row['currency'] === currency && row['line'] === line)?.['amount']);
+  const sumOf = async (of: string) => cents((await lakes.rows(`SELECT coalesce(sum(${of}`))[0]?.['n']);
+  const stepped = new Set<string>();
+  for (const currency of currencies) {
+    const lines = rows.filter((row) => row['currency'] === currency);
+    expect(lines.map(({ line }) => line)).toEqual([
+      ...['by date', 'in no loaded settlement', 'in a settlement, not by date', 'in open settlements'],
+      ...['beginning balances', 'closed, not paid out', 'total'],
+    ]);
+    const steps = lines.slice(0, -1).map(({ amount }) => cents(amount));
+    expect(steps.reduce((sum, step) => sum + step, 0)).toBe(lineOf(currency, 'total'));
+    for (const { line, amount } of lines) if (cents(amount) !== 0) stepped.add(String(line));
+
+    const net = `amount), 0) AS n FROM %s WHERE role = 'net' AND currency = '${currency}'`;
+    expect(lineOf(currency, 'by date')).toBe(await sumOf(net.replace('%s', 'entries')));
+    const open = "group_id IN (SELECT group_id FROM groups WHERE processing_status = 'Open')";
+    expect(lineOf(currency, 'in open settlements')).toBe(
+      -(await sumOf(`${net.replace('%s', 'group_entries')} AND ${open}`)) + 0,
+    );
+    const paid = `original_total), 0) AS n FROM groups WHERE original_currency = '${currency}' AND fund_transfer_status = 'Succeeded'`;
+    expect(lineOf(currency, 'total')).toBe(await sumOf(paid));
+  }
+  expect([...stepped]).toEqual(
+    expect.arrayContaining(['in no loaded settlement', 'in open settlements', 'beginning balances']),
+  );
+});
+
 test.each(['plausible', 'edge-cases'] as const)(
   'both services have the same money, in the columns that the documentation names (%s)',
   async (profile) => {
