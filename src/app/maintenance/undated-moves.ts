@@ -44,7 +44,23 @@ function isTouched({ splits }: SliceCommit, span: Window): boolean {
  */
 export async function planMoves(rewriting: Rewriting, slice: SliceCommit, bundles: readonly Bundle[]): Promise<Move[]> {
   const rows = (await undatedRows(rewriting, bundles)).filter(({ span }) => isTouched(slice, span));
-  return rows.length === 0 ? [] : movesOf(rewriting, slice, rows, await answered(rewriting, slice));
+  if (rows.length === 0) return [];
+  const paths = await mainPaths(rewriting, slice);
+  const answer = await answered(rewriting, slice, paths);
+  return movesOf(rewriting, slice, rows, answer, await undatedIds(rewriting, paths));
+}
+
+/** The ids of a slice's events without a date: one whose window begins with a day has those of equal imported ones of the day. */
+async function undatedIds({ workspace }: Rewriting, paths: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await workspace.database.rows(`SELECT event_id FROM ${rowsIn(paths)} WHERE posted_at IS NULL`);
+  return new Set(rows.map(({ event_id: id }) => String(id)));
+}
+
+/** A slice's files of the main table, on the disk. */
+export async function mainPaths({ workspace, family }: Rewriting, { files }: SliceCommit): Promise<string[]> {
+  const paths: string[] = [];
+  for (const { table, bytes } of files) if (table === family.main) paths.push(await workspace.keep(bytes));
+  return paths;
 }
 
 function daysOf({ first, last }: ImportSpan): Window {
@@ -52,11 +68,13 @@ function daysOf({ first, last }: ImportSpan): Window {
 }
 
 /** How many events of each content a slice has that the lake doesn't hold of the same windows. */
-async function answered(rewriting: Rewriting, slice: SliceCommit): Promise<Map<string, number>> {
+async function answered(
+  rewriting: Rewriting,
+  slice: SliceCommit,
+  paths: readonly string[],
+): Promise<Map<string, number>> {
   const { lake, workspace, family } = rewriting;
   const { main } = family;
-  const paths: string[] = [];
-  for (const { table, bytes } of slice.files) if (table === main) paths.push(await workspace.keep(bytes));
   const held = await fetchFiles(rewriting, main, touchedFiles(lake.table(main.name).snapshot, slice));
   const windows = replacedKeys(slice).flatMap((key) => {
     const [, start = '', end = ''] = key.split('/');
@@ -109,6 +127,7 @@ function movesOf(
   slice: SliceCommit,
   rows: readonly UndatedRow[],
   answer: ReadonlyMap<string, number>,
+  taken: ReadonlySet<string>,
 ): Move[] {
   const split = (window: Window) => slice.splits?.(importedKey(window));
   // A window that goes on beyond the days of the import may have another equal event there, as a monthly fee is.
@@ -143,6 +162,12 @@ function movesOf(
       const window = parseImportedKey(split(row.span)?.inside ?? '');
       if (window !== undefined) moves.push({ row, to: window.start, loadKey: keyAt(window.start, window) });
     }
+  }
+  // What stays beside the window gets another id where the slice has its own.
+  const moved = new Set(moves.map(({ row }) => row));
+  for (const row of rows) {
+    if (!taken.has(row.eventId) || moved.has(row) || isInside(row)) continue;
+    moves.push({ row, to: row.effective, loadKey: keyAt(row.effective, dayOf(row.effective)) });
   }
   return moves;
 }

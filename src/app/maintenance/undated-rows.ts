@@ -1,7 +1,7 @@
 import { literal } from '../../core/duckdb/literals.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { dayStart, monthOf } from '../../core/windows.js';
-import { loadedWindows } from '../../engine/slicing/window-slices.js';
+import { loadedWindows, windowKey } from '../../engine/slicing/window-slices.js';
 import type { Table } from '../../core/columns/table.js';
 import { DamagedFile, importSpansTag, loadKeysOf } from '../../lake/delta/file-tags.js';
 import { columnList, expectRows, rowsIn, writeRows, mostGroupRows } from '../../lake/files/local-parquet.js';
@@ -22,7 +22,7 @@ import {
   type Bundle,
   type Rewriting,
 } from './file-bundles.js';
-import { numberInId, planMoves, reachesInto, type Move } from './undated-moves.js';
+import { mainPaths, numberInId, planMoves, reachesInto, type Move } from './undated-moves.js';
 
 /**
  * Moves imported events without a date before a slice replaces imported days: nothing but the page that it was read
@@ -83,7 +83,7 @@ async function isMoved(rewriting: Rewriting, slice: SliceCommit): Promise<boolea
   const moves = await planMoves(rewriting, slice, bundles);
   if (moves.length === 0) return true;
   const moving = bundles.filter(({ main: add }) => moves.some(({ row }) => row.file === add.path));
-  await putMoves(rewriting, slice.account, moves);
+  await putMoves(rewriting, slice, moves);
   const files: NewFile[] = [];
   for (const bundle of moving) files.push(...(await restOf(rewriting, bundle)));
   files.push(...(await movedFiles(rewriting, slice.account, moving, moves)));
@@ -103,19 +103,25 @@ async function isMoved(rewriting: Rewriting, slice: SliceCommit): Promise<boolea
 }
 
 /** Puts into the table `moves_` which event moves where: its ids, its instants and its position there. */
-async function putMoves(rewriting: Rewriting, account: string, moves: readonly Move[]): Promise<void> {
+async function putMoves(rewriting: Rewriting, slice: SliceCommit, moves: readonly Move[]): Promise<void> {
   const { lake, workspace, family } = rewriting;
+  const { account } = slice;
   const { pipeline, main } = family;
   const { database } = workspace;
   const { snapshot } = lake.table(main.name);
   const days = [...new Set(moves.map(({ to }) => dayStart(to)))];
   const ofDays = importedWindows(snapshot, pipeline, account).filter(({ start }) => days.includes(dayStart(start)));
   const stored = await fetchFiles(rewriting, main, snapshot.filesWith(account, pipeline, ofDays.map(importedKey)));
-  const columns = 'content_hash, posted_at, event_id, window_start, position';
-  const present =
-    stored.length === 0
-      ? "SELECT NULL::VARCHAR AS content_hash, NULL::TIMESTAMPTZ AS posted_at, '' AS event_id, NULL::TIMESTAMPTZ AS window_start, 0 AS position WHERE false"
-      : `SELECT ${columns} FROM ${rowsIn(stored)}`;
+  // A window that begins with a day has ids of the day too.
+  const windows = loadedWindows(lake, pipeline, main.name, account).filter(({ start }) => days.includes(start));
+  const loaded = await fetchFiles(rewriting, main, snapshot.filesWith(account, pipeline, windows.map(windowKey)));
+  const columns = 'content_hash, posted_at, event_id, window_start';
+  const present = [
+    ...(stored.length === 0 ? [] : [`SELECT ${columns}, position, true AS is_imported FROM ${rowsIn(stored)}`]),
+    ...[loaded, await mainPaths(rewriting, slice)]
+      .filter((paths) => paths.length > 0)
+      .map((paths) => `SELECT ${columns}, NULL AS position, false AS is_imported FROM ${rowsIn(paths)}`),
+  ].join(' UNION ALL ');
   const values = moves.map(
     ({ row, to }) => `(${literal(row.eventId)}, ${literal(row.contentHash)}, ${to}, ${dayStart(to)})`,
   );
@@ -123,7 +129,7 @@ async function putMoves(rewriting: Rewriting, account: string, moves: readonly M
   await database.execute(
     `CREATE OR REPLACE TEMP TABLE moves_ AS WITH moved AS (SELECT * FROM (VALUES ${values.join(', ')}) AS t(event_id, content_hash, to_, day)), ` +
       `equal AS (SELECT content_hash, epoch_ms(window_start) AS day, max(${numberInId}) AS last FROM present_ ` +
-      'WHERE posted_at IS NULL AND event_id NOT IN (SELECT event_id FROM moved) GROUP BY ALL), ' +
+      'WHERE posted_at IS NULL AND NOT (is_imported AND event_id IN (SELECT event_id FROM moved)) GROUP BY ALL), ' +
       'places AS (SELECT epoch_ms(window_start) AS day, max(position) AS place FROM present_ GROUP BY ALL) ' +
       'SELECT event_id, make_timestamp(to_ * 1000)::TIMESTAMPTZ AS to_, make_timestamp(day * 1000)::TIMESTAMPTZ AS day, ' +
       'coalesce(last, 0) + row_number() OVER (PARTITION BY content_hash, day ORDER BY event_id) AS number, ' +

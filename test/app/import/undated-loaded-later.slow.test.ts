@@ -105,6 +105,20 @@ test.each([
   await expectFees(lake, new Map([[1, 1]]));
 });
 
+test('of equal fees those that stay beside a window that begins with their day have ids of their own', async () => {
+  const both = [141, 3, 73].map((hour) => ({ hour, kind: 2 }));
+  const lake = await lakeOf([...both, { hour: 116, kind: 2 }], 24);
+  const endpoint = await endpointOf([...both, { hour: 61, kind: 2 }]);
+  // The month begins within it, and with it a window.
+  await backfilled(lake.root, endpoint, 12, 66, { refresh: true });
+  await expectFees(lake, new Map([[2, 4]]));
+  await backfilled(lake.root, endpoint, 12, 66, { refresh: true });
+  await expectFees(lake, new Map([[2, 4]]));
+  await compacted({ lake: lake.root, account: undefined }, { clock });
+  await backfilled(lake.root, endpoint, 0, days * 24);
+  await expectFees(lake, new Map([[2, 4]]));
+});
+
 test('an equal fee of a window that goes on beyond the days of an import is another one, and the import comes in again without change', async () => {
   const lake = { root: await temporaryFolder(), clock };
   const first = { hour: 5, kind: 1 };
