@@ -92,7 +92,10 @@ function readRegion(text: string): Region {
   throw usageError(`expected a region (${regionNames.join(', ')}), got ${JSON.stringify(text)}: ${hint}`);
 }
 
-/** Writes a file that isn't there yet; `option` names another place, `instead` says what else helps. Throws a USAGE error where it is, or can't be written. */
+/**
+ * Writes a file that isn't there yet; `option` names another place, `instead` says what else helps. Throws a USAGE error where
+ * it is, or can't be written.
+ */
 export async function createFile(
   file: string,
   text: string,

@@ -50,7 +50,10 @@ export async function planMoves(rewriting: Rewriting, slice: SliceCommit, bundle
   return movesOf(rewriting, slice, rows, answer, await undatedIds(rewriting, paths));
 }
 
-/** The ids of a slice's events without a date: one whose window begins with a day has those of equal imported ones of the day. */
+/**
+ * The ids of a slice's events without a date. They hash the start of the window: where that is a day's, equal imported events of
+ * the day have the same.
+ */
 async function undatedIds({ workspace }: Rewriting, paths: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await workspace.database.rows(`SELECT event_id FROM ${rowsIn(paths)} WHERE posted_at IS NULL`);
   return new Set(rows.map(({ event_id: id }) => String(id)));

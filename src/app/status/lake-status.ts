@@ -58,9 +58,9 @@ export interface AccountStatus {
   readonly tables: readonly TableStatus[];
   /** What loads the gaps; undefined where there are none. */
   readonly command: string | undefined;
-  /** Those of the pipelines with gaps that are the user's own, and whether no others have any. */
+  /** The pipelines that have gaps or are unfinished, and those of them that are the user's own. */
+  readonly lacking: readonly string[];
   readonly lackingCustom: readonly string[];
-  readonly isCustomOnly: boolean;
 }
 
 export interface StatusQuestion {
@@ -97,8 +97,8 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
   const askedRanges = askedOf(question);
   const used = mainTablesOf(lake).filter(({ pipeline, table }) => lake.loadKeys(pipeline, table, account).size > 0);
   const pipelines = used.map((main) => pipelineStatus(main, question));
-  const lacking = pipelines.filter(({ gaps }) => gaps.length > 0);
-  const gaps = lacking.flatMap((status) => status.gaps);
+  const withGaps = pipelines.filter(({ gaps }) => gaps.length > 0);
+  const gaps = withGaps.flatMap((status) => status.gaps);
   const defaults = defaultsOf(used.map(({ pipeline }) => pipeline));
   const isBroken = lastRun?.status === 'failed' && lastRun.account === account;
   const asked = new Set([
@@ -107,7 +107,7 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
     ...died.flatMap(({ purpose }) => (purpose?.account === account ? purpose.pipelines : [])),
   ]);
   const unfinished = pipelineNames.filter((name) => asked.has(name) && !used.some((main) => main.pipeline === name));
-  const named = [...lacking.map(({ pipeline }) => pipeline), ...unfinished];
+  const lacking = [...withGaps.map(({ pipeline }) => pipeline), ...unfinished];
   const notBegun = askedRanges.filter(({ pipeline }) => unfinished.includes(pipeline));
   const spans = [
     ...gaps,
@@ -115,11 +115,11 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
     ...(unfinished.length === 0 || notBegun.length > 0 ? [] : [isBroken ? rangeOf(lastRun) : range]),
   ];
   const own = new Set(used.filter(({ isOwn }) => isOwn).map(({ pipeline }) => pipeline));
-  const lackingCustom = named.filter((pipeline) => own.has(pipeline));
+  const lackingCustom = lacking.filter((pipeline) => own.has(pipeline));
   const unnamed = namesOf(defaultApi);
-  const isDefault = named.length === unnamed.length && unnamed.every((pipeline) => named.includes(pipeline));
+  const isDefault = lacking.length === unnamed.length && unnamed.every((pipeline) => lacking.includes(pipeline));
   const command = {
-    pipelines: isDefault ? [] : named,
+    pipelines: isDefault ? [] : lacking,
     lake: location,
     account,
     range: spans.length === 0 ? range : spanOf(spans),
@@ -149,8 +149,8 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
     ).holes.filter(({ at }) => isWithin(at, range)),
     tables: tableStatuses(lake, account),
     command: spans.length === 0 ? undefined : backfillCommand(command),
+    lacking,
     lackingCustom,
-    isCustomOnly: lackingCustom.length === named.length,
   };
 }
 

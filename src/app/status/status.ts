@@ -197,11 +197,9 @@ function runsText({ active, died }: Runs): string {
 function overviewText(statuses: readonly AccountStatus[]): string {
   if (statuses.length < 2) return '';
   const width = Math.max(...statuses.map(({ account }) => printable(account).length));
-  const lines = statuses.map(({ account, coveredTo, pipelines, unfinished }) => {
-    const lacking = pipelines.filter(({ gaps }) => gaps.length > 0).map(({ pipeline }) => pipeline);
-    const named = [...lacking, ...unfinished];
+  const lines = statuses.map(({ account, coveredTo, lacking }) => {
     const upTo = coveredTo === undefined ? 'nothing by date' : `loaded up to ${instantText(coveredTo)}`;
-    const gaps = named.length === 0 ? 'no gap' : `gaps in ${printable(named.join(', '))}`;
+    const gaps = lacking.length === 0 ? 'no gap' : `gaps in ${printable(lacking.join(', '))}`;
     return `${printable(account).padEnd(width)}  ${upTo}, ${gaps}\n`;
   });
   return `${lines.join('')}\n`;
@@ -256,7 +254,7 @@ function remedyText({ command, beside }: Suggestion): string {
 }
 
 function commandText(
-  { command, account, range, lackingCustom, isCustomOnly, unused, unfinished }: AccountStatus,
+  { command, account, range, lacking, lackingCustom, unused, unfinished }: AccountStatus,
   { pipelineFolder, configured }: StatusOptions,
   lastRun: LastRun | undefined,
   { now, isLoading }: { readonly now: number; readonly isLoading: boolean },
@@ -266,7 +264,7 @@ function commandText(
     return `No gap: ${what} is loaded, up to ${formatSpan(now - range.end)} ago.\n`;
   }
   const beside = [
-    ...(!isCustomOnly && needsEndpoint(account, lastRun, configured) ? [besideEndpoint] : []),
+    ...(lackingCustom.length < lacking.length && needsEndpoint(account, lastRun, configured) ? [besideEndpoint] : []),
     ...(lackingCustom.length > 0 && pipelineFolder === undefined ? [besidePipelines(lackingCustom)] : []),
   ];
   const after = isLoading ? ', where the run that is at work leaves any' : '';

@@ -12,7 +12,12 @@ import { printable } from '../../core/printable.js';
 export const dotCommands = ['exit', 'format', 'help', 'output', 'quit', 'schema', 'tables'] as const;
 
 /** What the shells of sqlite3, DuckDB and psql call some of them. */
-const otherShells: Readonly<Record<string, string>> = { mode: 'format', once: 'output', d: 'schema', dt: 'tables' };
+const otherShells: ReadonlyMap<string, string> = new Map([
+  ['mode', 'format'],
+  ['once', 'output'],
+  ['d', 'schema'],
+  ['dt', 'tables'],
+]);
 
 const help = `Statements end with a semicolon and may take several lines. Commands take one line:
 
@@ -60,14 +65,14 @@ export async function dotCommand(context: DotCommandContext, name: string, argum
       session.chosenFormat = argument;
       return true;
     default: {
-      const nearest = otherShells[name] ?? nearestName(name, dotCommands);
+      const nearest = otherShells.get(name) ?? nearestName(name, dotCommands);
       const hint = nearest === undefined ? '' : `did you mean .${nearest}? `;
       throw new LedgerlakeError('SQL', `expected a command, got ".${name}"; ${hint}.help lists them`);
     }
   }
 }
 
-/** The columns of a table with their types, or the names of those of all; a table that isn't there is DuckDB's error. */
+/** The columns of a table with their types, or the names of those of all tables; an unknown table is DuckDB's error. */
 function schemaQuery(table: string): string {
   if (table === '') {
     return (

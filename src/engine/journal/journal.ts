@@ -160,8 +160,8 @@ async function readEntry(folder: string): Promise<{ query: string | undefined; p
   const pages: JournalPage[] = [];
   let query: string | undefined;
   // A run that is killed while it writes a page leaves a part of the file beside it.
-  const names = (await namesIn(folder)).filter((name) => name.endsWith('.page'));
-  for (const name of names.toSorted()) {
+  const names = (await namesIn(folder)).filter((name) => name.endsWith('.page')).toSorted();
+  for (const name of names) {
     if (name !== `${String(pages.length).padStart(5, '0')}.page`) break;
     const bytes = await readPlainFile(join(folder, name));
     const page = bytes && decoded(bytes);

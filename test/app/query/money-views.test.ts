@@ -73,10 +73,11 @@ test('reconciliation leads from the net amounts by date to what the bank got, an
   const rows = await lakes.rows('SELECT currency, line, amount FROM reconciliation');
   const currencies = [...new Set(rows.map(({ currency }) => String(currency)))];
   expect(currencies.length).toBeGreaterThan(3);
-  const cents = (amount: unknown) => Math.round(Number(amount) * 1e6);
+  const micros = (amount: unknown) => Math.round(Number(amount) * 1e6);
   const lineOf = (currency: string, line: string) =>
-    cents(rows.find((row) => row['currency'] === currency && row['line'] === line)?.['amount']);
-  const sumOf = async (of: string) => cents((await lakes.rows(`SELECT coalesce(sum(${of}`))[0]?.['n']);
+    micros(rows.find((row) => row['currency'] === currency && row['line'] === line)?.['amount']);
+  const sumOf = async (column: string, rest: string) =>
+    micros((await lakes.rows(`SELECT coalesce(sum(${column}), 0) AS n FROM ${rest}`))[0]?.['n']);
   const stepped = new Set<string>();
   for (const currency of currencies) {
     const lines = rows.filter((row) => row['currency'] === currency);
@@ -84,18 +85,16 @@ test('reconciliation leads from the net amounts by date to what the bank got, an
       ...['by date', 'in no loaded settlement', 'in a settlement, not by date', 'in open settlements'],
       ...['beginning balances', 'closed, not paid out', 'total'],
     ]);
-    const steps = lines.slice(0, -1).map(({ amount }) => cents(amount));
+    const steps = lines.slice(0, -1).map(({ amount }) => micros(amount));
     expect(steps.reduce((sum, step) => sum + step, 0)).toBe(lineOf(currency, 'total'));
-    for (const { line, amount } of lines) if (cents(amount) !== 0) stepped.add(String(line));
+    for (const { line, amount } of lines) if (micros(amount) !== 0) stepped.add(String(line));
 
-    const net = `amount), 0) AS n FROM %s WHERE role = 'net' AND currency = '${currency}'`;
-    expect(lineOf(currency, 'by date')).toBe(await sumOf(net.replace('%s', 'entries')));
+    const net = `WHERE role = 'net' AND currency = '${currency}'`;
+    expect(lineOf(currency, 'by date')).toBe(await sumOf('amount', `entries ${net}`));
     const open = "group_id IN (SELECT group_id FROM groups WHERE processing_status = 'Open')";
-    expect(lineOf(currency, 'in open settlements')).toBe(
-      -(await sumOf(`${net.replace('%s', 'group_entries')} AND ${open}`)) + 0,
-    );
-    const paid = `original_total), 0) AS n FROM groups WHERE original_currency = '${currency}' AND fund_transfer_status = 'Succeeded'`;
-    expect(lineOf(currency, 'total')).toBe(await sumOf(paid));
+    expect(lineOf(currency, 'in open settlements')).toBe(await sumOf('-amount', `group_entries ${net} AND ${open}`));
+    const paid = `groups WHERE original_currency = '${currency}' AND fund_transfer_status = 'Succeeded'`;
+    expect(lineOf(currency, 'total')).toBe(await sumOf('original_total', paid));
   }
   expect([...stepped]).toEqual(
     expect.arrayContaining(['in no loaded settlement', 'in open settlements', 'beginning balances']),

@@ -284,11 +284,12 @@ describe('the shell', () => {
   });
 
   test('knows what it doesn’t know', async () => {
-    const { err, code } = await sql({ typed: '.format xml\n.foo\n.formt\n.mode line' });
+    const { err, code } = await sql({ typed: '.format xml\n.foo\n.formt\n.mode line\n.constructor' });
     expect(err).toBe(
       'expected a format (table, json, csv, csv-safe, ndjson), got "xml"\nexpected a command, got ".foo"; .help lists them\n' +
         'expected a command, got ".formt"; did you mean .format? .help lists them\n' +
-        'expected a command, got ".mode"; did you mean .format? .help lists them\n',
+        'expected a command, got ".mode"; did you mean .format? .help lists them\n' +
+        'expected a command, got ".constructor"; .help lists them\n',
     );
     expect(code).toBe(1);
   });
