@@ -1,36 +1,28 @@
 import { answerQuestions, type Answered } from '../../core/worker-thread.js';
 import { Chunk } from './chunk.js';
-import type { ChunkCall, EncodedChunk } from './chunk-threads.js';
-
-/** A chunk, and the memory that its lines lie in. */
-interface HeldChunk {
-  readonly chunk: Chunk;
-  readonly room: ArrayBuffer;
-}
+import type { ChunkCall } from './chunk-threads.js';
 
 /** What a thread of `ChunkThreads` runs. */
-const chunks = new Map<number, HeldChunk>();
+const chunks = new Map<number, Chunk>();
+/** Those that are encoded. */
+const free: Chunk[] = [];
 
 answerQuestions(async (asked: ChunkCall): Promise<Answered<unknown>> => {
   if (asked.call === 'flatten') {
-    const chunk = new Chunk();
-    chunks.set(asked.chunk, { chunk, room: asked.lines.bytes.buffer });
+    const chunk = free.pop() ?? new Chunk();
+    chunks.set(asked.chunk, chunk);
     return { answer: chunk.flatten(asked.lines), transfer: [] };
   }
-  const held = chunks.get(asked.chunk);
-  if (asked.call === 'discard') {
-    chunks.delete(asked.chunk);
-    return { answer: undefined, transfer: [] };
-  }
-  if (held === undefined) throw new Error(`expected chunk ${asked.chunk} to be here, it isn't`);
-  const { chunk, room } = held;
+  const chunk = chunks.get(asked.chunk);
+  if (chunk === undefined) throw new Error(`expected chunk ${asked.chunk} to be here, it isn't`);
   if (asked.call === 'place') {
     const placed = chunk.place(asked.before);
     return { answer: placed, transfer: [placed.words.buffer, placed.days.buffer] };
   }
   chunks.delete(asked.chunk);
+  free.push(chunk);
+  if (asked.call === 'discard') return { answer: undefined, transfer: [] };
   const months = await chunk.encode(asked.chosen);
   const files = months.flatMap(({ events, entries }) => (entries === undefined ? [events] : [events, entries]));
-  const encoded: EncodedChunk = { months, room };
-  return { answer: encoded, transfer: [room, ...files.map(({ bytes }) => bytes.buffer)] };
+  return { answer: months, transfer: files.map(({ bytes }) => bytes.buffer) };
 });

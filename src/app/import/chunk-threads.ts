@@ -17,12 +17,6 @@ export type ChunkCall = { readonly chunk: number } & (
   | { readonly call: 'discard' }
 );
 
-/** What comes back of a chunk, with the memory of its lines. */
-export interface EncodedChunk {
-  readonly months: readonly EncodedMonth[];
-  readonly room: ArrayBuffer;
-}
-
 /** A chunk, on whatever thread: its calls in the order that they stand in, or `discard` in place of what is left of them. */
 export interface ChunkWork {
   /** The bytes are the chunk's until it is encoded. */
@@ -44,7 +38,9 @@ export class ChunkThreads {
   readonly #signal: AbortSignal;
   readonly #threads: { readonly thread: WorkerThread<ChunkCall, unknown>; chunks: number }[] = [];
   /** Memory of chunks that are encoded. */
-  readonly #rooms: ArrayBuffer[] = [];
+  readonly #rooms: SharedArrayBuffer[] = [];
+  /** Chunks of this thread that are encoded. */
+  readonly #free: Chunk[] = [];
   #isThreaded = false;
   #begun = 0;
 
@@ -63,15 +59,18 @@ export class ChunkThreads {
     return this.#isThreaded ? mostOfThread * this.#mostThreads : 1;
   }
 
-  /** Memory for a chunk's lines. It is used again: what comes and goes by the megabyte leaves holes behind in the C library's heap. */
-  room(bytes: number): Buffer<ArrayBuffer> {
+  /**
+   * Memory for a chunk's lines, which all threads share: one that is handed over counts as new where it comes in, and the garbage
+   * collector runs for it. It is used again: what comes and goes by the megabyte leaves holes behind in the C library's heap.
+   */
+  room(bytes: number): Buffer<SharedArrayBuffer> {
     const last = this.#rooms.pop();
-    return Buffer.from(last?.byteLength === bytes ? last : new ArrayBuffer(bytes));
+    return Buffer.from(last?.byteLength === bytes ? last : new SharedArrayBuffer(bytes));
   }
 
   /** The next chunk, on the thread that has the fewest. */
   begin(): ChunkWork {
-    return this.#isThreaded ? this.#threaded() : new OwnThreadChunk(this.#rooms);
+    return this.#isThreaded ? this.#threaded() : this.#onOwnThread();
   }
 
   get #mostThreads(): number {
@@ -91,57 +90,50 @@ export class ChunkThreads {
     }
     const on = least;
     on.chunks++;
+    let room: SharedArrayBuffer | undefined;
     const ended = (): void => {
+      if (room === undefined) return;
       on.chunks--;
+      this.#rooms.push(room);
+      room = undefined;
     };
     const ask = on.thread.ask.bind(on.thread);
     return {
-      flatten: (lines) => ask({ chunk, call: 'flatten', lines }, [lines.bytes.buffer]) as Promise<FlattenedChunk>,
+      flatten: (lines) => {
+        room = lines.bytes.buffer;
+        return ask({ chunk, call: 'flatten', lines }) as Promise<FlattenedChunk>;
+      },
       place: (before) => ask({ chunk, call: 'place', before }) as Promise<PlacedChunk>,
       encode: (chosen) => {
-        const encoded = ask({ chunk, call: 'encode', chosen }) as Promise<EncodedChunk>;
+        const encoded = ask({ chunk, call: 'encode', chosen }) as Promise<readonly EncodedMonth[]>;
         encoded.then(ended, ended);
-        return encoded.then(({ months, room }) => {
-          this.#rooms.push(room);
-          return months;
-        });
+        return encoded;
       },
       discard: () => {
         ask({ chunk, call: 'discard' }).then(ended, ended);
       },
     };
   }
-}
 
-/** A chunk on the thread of its caller. */
-class OwnThreadChunk implements ChunkWork {
-  readonly #chunk = new Chunk();
-  readonly #rooms: ArrayBuffer[];
-  #room = new ArrayBuffer(0);
-
-  /** @param rooms where its memory goes in the end */
-  constructor(rooms: ArrayBuffer[]) {
-    this.#rooms = rooms;
-  }
-
-  // What they throw is a rejection, as it is of another thread.
-  flatten(lines: ChunkLines): Promise<FlattenedChunk> {
-    this.#room = lines.bytes.buffer;
-    return Promise.resolve().then(() => this.#chunk.flatten(lines));
-  }
-
-  place(before: bigint | undefined): Promise<PlacedChunk> {
-    return Promise.resolve().then(() => this.#chunk.place(before));
-  }
-
-  async encode(chosen: ChosenEvents): Promise<readonly EncodedMonth[]> {
-    const months = await this.#chunk.encode(chosen);
-    this.#rooms.push(this.#room);
-    return months;
-  }
-
-  discard(): void {
-    // Nothing of it is anywhere else.
+  /** A chunk on the thread of its caller: what it throws is a rejection, as it is of another thread. */
+  #onOwnThread(): ChunkWork {
+    const chunk = this.#free.pop() ?? new Chunk();
+    let room: SharedArrayBuffer | undefined;
+    const ended = (): void => {
+      if (room === undefined) return;
+      this.#free.push(chunk);
+      this.#rooms.push(room);
+      room = undefined;
+    };
+    return {
+      flatten: (lines) => {
+        room = lines.bytes.buffer;
+        return Promise.resolve().then(() => chunk.flatten(lines));
+      },
+      place: (before) => Promise.resolve().then(() => chunk.place(before)),
+      encode: (chosen) => chunk.encode(chosen).finally(ended),
+      discard: ended,
+    };
   }
 }
 

@@ -22,7 +22,7 @@ import { wordsOf } from './stored-ids.js';
 
 /** Some lines of an input, one behind the other. */
 export interface ChunkLines {
-  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly bytes: Uint8Array<SharedArrayBuffer>;
   /** Where each line ends and the next one begins. */
   readonly ends: Int32Array;
 }
@@ -97,7 +97,7 @@ const columnMemory = new ReusedMemory(columnBytes);
 /**
  * The events of some lines of an input on their way to the bytes that they will have in the lake: flattened, then placed in
  * their days, then encoded. They go the one way that pages of the service go; but nobody knows what they were asked for, so
- * each UTC day is a window of its own.
+ * each UTC day is a window of its own. Once it is encoded, it takes the next lines: its memory has the size then.
  */
 export class Chunk {
   readonly #rows = new SliceRows();
@@ -105,9 +105,10 @@ export class Chunk {
   #instants: readonly (bigint | undefined)[] = [];
   #ids: EventIds = { contentHashes: [], eventIds: [] };
 
-  /** To be called once. Lines that are no bodies of the service, and those without events, give none. */
+  /** Lines that are no bodies of the service, and those without events, give none. What was flattened before is forgotten. */
   flatten({ bytes, ends }: ChunkLines): FlattenedChunk {
     const rows = this.#rows;
+    rows.clear();
     // Which window an event is in shows when its day is known.
     rows.begin(windowSource({ start: 0, end: 0 }));
     const warnings = newWarnings();

@@ -53,7 +53,7 @@ export interface LineListener {
 
 /** Lines that are gathered, to be flattened together. */
 interface GatheredLines {
-  readonly bytes: Buffer<ArrayBuffer>;
+  readonly bytes: Buffer<SharedArrayBuffer>;
   /** Where each line ends. */
   readonly ends: number[];
   /** The number of each line in the input. */

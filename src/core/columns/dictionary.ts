@@ -44,6 +44,13 @@ export class Dictionary {
     return this.add(bytes, 0, bytes.length);
   }
 
+  /** Forgets the values, and keeps the memory. */
+  clear(): void {
+    this.length = 0;
+    this.#last = -1;
+    this.#slots.fill(0);
+  }
+
   value(index: number): string {
     return this.#bytes.toString('utf8', this.#offsets[index], this.#offsets[index + 1]);
   }

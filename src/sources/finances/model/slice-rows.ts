@@ -215,6 +215,10 @@ export class SliceRows {
   readonly sources: RowSource[] = [];
   /** Pages begun so far. */
   pages = 0;
+  readonly #dictionaries = [
+    ...[this.lists, this.orders, this.places, this.skus, this.fnskus, this.asins],
+    ...[this.orderItems, this.names, this.currencies, this.amountTexts],
+  ];
   readonly #keep: KeepRaw;
   #firstEvent = 0;
 
@@ -254,6 +258,15 @@ export class SliceRows {
     this.events.truncate(events);
     this.entries.truncate(entries);
     this.items.truncate(items);
+  }
+
+  /** Forgets everything, and keeps the memory. */
+  clear(): void {
+    this.truncate({ events: 0, entries: 0, items: 0 });
+    for (const texts of this.#dictionaries) texts.clear();
+    this.amountPaths.length = 0;
+    this.sources.length = 0;
+    this.pages = 0;
   }
 
   /** The number behind that of an event's last row in `entries`. */
