@@ -59,6 +59,7 @@ export function importObject(report: RunReport, summaries: ImportSummaries): Rea
 export class ImportSummary implements PipelineSummary {
   readonly pipeline: string;
   readonly requests = 0;
+  readonly conflicts = 0;
   readonly retries = 0;
   readonly throttled = 0;
   readonly skipped = [];

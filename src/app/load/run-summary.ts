@@ -33,7 +33,7 @@ export function summaryText(report: RunReport): string {
   const loaded = summaries.reduce((slices, summary) => slices + summary.slices, 0);
   const what = `${shortInstant(range.start)} to ${shortInstant(range.end)} for ${printable(account)}`;
   if (failure === undefined && loaded === 0) {
-    return `\nNothing to do: ${printable(lake)} holds ${what} already. --refresh reads it again.\n`;
+    return `\n${nothingLoaded(summaries)}: ${printable(lake)} holds ${what} already. --refresh reads it again.\n`;
   }
   const events = summaries.reduce((sum, { rows }) => sum + countsOf(rows).events, 0);
   const lines = [
@@ -45,6 +45,16 @@ export function summaryText(report: RunReport): string {
     ...warningLines(summaries),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** Why no slice was loaded, and the requests that were sent in vain. */
+function nothingLoaded(summaries: readonly PipelineSummary[]): string {
+  const requests = summaries.reduce((sum, summary) => sum + summary.requests, 0);
+  if (requests === 0) return 'Nothing to do';
+  const sent = `${formatCount(requests, 'request')} ${requests === 1 ? 'was' : 'were'} sent`;
+  return summaries.some(({ conflicts }) => conflicts > 0)
+    ? `Nothing new to commit, as another run committed these windows meanwhile; ${sent}`
+    : `Nothing new to commit; ${sent}`;
 }
 
 function speed(events: number, seconds: number): string {

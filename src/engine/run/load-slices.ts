@@ -239,6 +239,7 @@ async function commitSlice<Upstream>(whole: WholeSlice, pass: Pass<Upstream>): P
     );
     for (const then of afterwards) await then();
     if (!committed.taken) {
+      summary.conflicts++;
       pass.emit({ event: 'slice-conflict', ...placeOf(slice, pass) });
       return 'conflict';
     }

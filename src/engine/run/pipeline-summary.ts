@@ -5,6 +5,8 @@ import type { Warnings, RequestCounts } from './pipeline.js';
 export interface PipelineSummary extends RequestCounts {
   readonly pipeline: string;
   slices: number;
+  /** Slices that another run has loaded meanwhile: what was read of them is dropped. */
+  conflicts: number;
   /** Rows read, by table. */
   readonly rows: Map<string, number>;
   files: number;
@@ -36,6 +38,7 @@ export function newSummary(pipeline: string): PipelineSummary {
   return {
     pipeline,
     slices: 0,
+    conflicts: 0,
     requests: 0,
     retries: 0,
     throttled: 0,

@@ -5,13 +5,14 @@ import {
   nextSteps,
   summaryGrid,
   summaryObject,
+  summaryText,
   warningLines,
   warningTexts,
 } from '../../../src/app/load/run-summary.js';
 import type { PipelineSummary } from '../../../src/engine/run/pipeline-summary.js';
 
 const summary: PipelineSummary = {
-  ...{ pipeline: 'group-events', slices: 2, requests: 9, retries: 3, throttled: 1, pages: 6 },
+  ...{ pipeline: 'group-events', slices: 2, conflicts: 0, requests: 9, retries: 3, throttled: 1, pages: 6 },
   ...{ files: 4, bytes: 1234, seconds: 1.5 },
   rows: new Map([
     ['group_events', 7],
@@ -46,6 +47,28 @@ test.each(Object.keys(warningTexts))('what was noticed once is one: %s', (kind) 
   expect(noticed(1)[0]).toMatch(/^Noticed: 1 (?:event|amount|value|order|range|place|transaction|record) /);
   expect(noticed(2)[0]).toMatch(/^Noticed: 2 (?:event|amount|value|order|range|place|transaction|record)s /);
 });
+
+test.each([
+  [0, 0, 'Nothing to do: data/lake holds'],
+  [1, 0, 'Nothing new to commit; 1 request was sent: data/lake holds'],
+  [
+    9,
+    2,
+    'Nothing new to commit, as another run committed these windows meanwhile; 9 requests were sent: data/lake holds',
+  ],
+])(
+  'a run that loads nothing says what its %i requests came to, %i slices of another run',
+  (requests, conflicts, text) => {
+    const report = {
+      ...{ account: 'shop', lake: 'data/lake', seconds: 2, failure: undefined },
+      summaries: [{ ...summary, slices: 0, requests, conflicts }],
+      range: { start: Date.UTC(2026, 0, 1), end: Date.UTC(2026, 1, 1) },
+    };
+    expect(summaryText(report).trim()).toBe(
+      `${text} 2026-01-01T00:00:00Z to 2026-02-01T00:00:00Z for shop already. --refresh reads it again.`,
+    );
+  },
+);
 
 test('the summary for people fits 80 columns', () => {
   const large: PipelineSummary = {

@@ -54,6 +54,7 @@ test.each([
 const summary = {
   pipeline: 'financial-events',
   slices: 1,
+  conflicts: 0,
   requests: 2,
   retries: 0,
   throttled: 0,
