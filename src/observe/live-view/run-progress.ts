@@ -22,6 +22,8 @@ class Track {
   startedAt: number | undefined;
   /** The operation that it asked last. */
   operation: string | undefined;
+  /** When a request that failed is sent again; of several the first. */
+  nextTryAt = 0;
   readonly open = new Set<string>();
   readonly retries = new Map<string, number>();
   readonly results = new RecentRate();
@@ -95,6 +97,14 @@ export class RunProgress {
       track.operation = operation;
       if (cause !== null) track.retries.set(cause, (track.retries.get(cause) ?? 0) + 1);
     },
+    'request-failed': ({ pipeline, again, waitSeconds }) => {
+      const track = this.#track(pipeline);
+      const at = this.#now + waitSeconds * 1000;
+      if (again && (track.nextTryAt <= this.#now || at < track.nextTryAt)) track.nextTryAt = at;
+    },
+    'request-answered': ({ pipeline }) => {
+      this.#track(pipeline).nextTryAt = 0;
+    },
     'bucket-changed': (event) => {
       const nextAt = this.#now + event.nextTokenSeconds * 1000;
       this.#buckets.set(event.operation, { ...event, at: this.#now, nextAt });
@@ -146,7 +156,8 @@ export class RunProgress {
   }
 
   #row(name: string, track: Track, now: number): ViewRow {
-    const common = { name, state: track.state, retries: [...track.retries] };
+    const nextTryMs = Math.max(0, track.nextTryAt - now);
+    const common = { name, state: track.state, retries: [...track.retries], nextTryMs };
     if (track.allBytes !== undefined || track.bytes > 0) return { ...common, ...inBytes(track, now) };
     const bucket = track.operation === undefined ? undefined : this.#buckets.get(track.operation);
     return { ...common, ...inPages(track, bucket, now) };

@@ -59,14 +59,16 @@ function barOf(share: number, cells: number): string {
   return '█'.repeat(full) + '░'.repeat(Math.max(0, cells - full));
 }
 
-function below({ state, details, retries }: ViewRow, start: number, width: number, paint: Paint): string[] {
+function below({ state, details, retries, nextTryMs }: ViewRow, start: number, width: number, paint: Paint): string[] {
   if (state !== 'runs') return [];
-  const told = retries.map(([cause, times]) => `${formatCount(times)} ${cause}`);
+  const counts = retries.map(([cause, times]) => `${formatCount(times)} ${cause}`);
+  const told = [
+    ...(nextTryMs < 1000 ? [] : [`next try in ${formatSpan(nextTryMs)}`]),
+    ...(counts.length === 0 ? [] : [`retries: ${counts[0] ?? ''}`, ...counts.slice(1)]),
+  ];
   const lines = [
     details.length === 0 ? '' : paint('dim', joined(details, width - start)),
-    told.length === 0
-      ? ''
-      : paint('warn', joined([`retries: ${told[0] ?? ''}`, ...told.slice(1)], width - start, ', ')),
+    told.length === 0 ? '' : paint('warn', joined(told, width - start, ', ')),
   ];
   return lines.filter((line) => line !== '').map((line) => ' '.repeat(start) + line);
 }
@@ -109,6 +111,8 @@ export interface ViewRow {
   readonly details: readonly string[];
   /** `throttled` with how often. */
   readonly retries: readonly (readonly [cause: string, times: number])[];
+  /** Until a request that failed is sent again; 0 for none. */
+  readonly nextTryMs: number;
 }
 
 type Style = 'plain' | 'strong' | 'dim' | 'bar' | 'good' | 'warn' | 'bad';

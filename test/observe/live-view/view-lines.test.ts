@@ -23,6 +23,7 @@ const row = fc.record({
   retries: fc.array(fc.tuple(fc.constantFrom('throttled', 'fault', 'token-expired'), fc.integer({ min: 1 })), {
     maxLength: 3,
   }),
+  nextTryMs: fc.integer({ min: 0, max: 400_000 }),
 });
 const view = fc.record({
   command: fc.constantFrom('backfill', 'sync', 'import'),
@@ -64,6 +65,7 @@ test('what it looks like, wide and narrow', () => {
           ['throttled', 3],
           ['fault', 1],
         ],
+        nextTryMs: 12_000,
       },
       { ...quiet, name: 'group-events', state: 'waits' },
     ],
@@ -73,7 +75,7 @@ test('what it looks like, wide and narrow', () => {
     '  financial-event-groups  █████████████████   done  4 pages',
     '  financial-events        ███████░░░░░░░░░░   45 %  48 min 20 s left',
     '                          50 events/s · 3 slices · 0/30 tokens · next in 1.2 s',
-    '                          retries: 3 throttled, 1 fault',
+    '                          next try in 12 s, retries: 3 throttled, 1 fault',
     '  group-events            waits',
   ]);
   expect(viewLines(drawn, 39, plain)).toEqual([
@@ -83,10 +85,10 @@ test('what it looks like, wide and narrow', () => {
     'financial-events',
     '  █████░░░░░░░   45 %  48 min 20 s left',
     '  50 events/s · 3 slices · 0/30 tokens',
-    '  retries: 3 throttled, 1 fault',
+    '  next try in 12 s',
     'group-events',
     '  waits',
   ]);
 });
 
-const quiet = { share: undefined, amount: '', leftMs: undefined, details: [], retries: [] };
+const quiet = { share: undefined, amount: '', leftMs: undefined, details: [], retries: [], nextTryMs: 0 };

@@ -30,12 +30,14 @@ test('requests and quota of an own pipeline are told: metrics say what the summa
 
   const metrics = createRunMetrics(clock);
   const progress = new RunProgress();
+  const nextTries: number[] = [];
   const lines: string[] = [];
   const log = plainLog((line) => lines.push(line), { verbose: true, least: 'debug' });
   for (const event of emitted) {
     metrics.emit(event);
     progress.take(event, clock.now());
     log(event);
+    if (event.event === 'request-failed') nextTries.push(progress.view(clock.now()).rows[0]?.nextTryMs ?? 0);
   }
   const samples = samplesOf(await metrics.text());
   const sum = (name: string, labels = {}): number =>
@@ -51,6 +53,8 @@ test('requests and quota of an own pipeline are told: metrics say what the summa
     ['fault', 1],
     ['throttled', 1],
   ]);
+  // Once the answer has come there is nothing to wait for.
+  expect([nextTries.map((ms) => ms > 0), row?.nextTryMs]).toEqual([[true, true], 0]);
   expect(row?.details.join()).toMatch(/\d+\/\d+ tokens/);
   expect(lines.join('\n')).toMatch(/shipments: shipments failed \(429, throttled\), again in/);
 });
