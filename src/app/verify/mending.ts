@@ -36,13 +36,9 @@ const mendings: Readonly<Partial<Record<CheckName, Mending>>> = {
 };
 
 /** The command that mends a problem of the lake, to be pasted into a shell; undefined where there is none that is known to. */
-export function mendingCommand(
-  { check, kind, table, file, slice, problem }: Problem,
-  of: MendedLake,
-): string | undefined {
+export function mendingCommand({ check, kind, table, file, slice }: Problem, of: MendedLake): string | undefined {
   if (kind !== 'lake') return undefined;
   const { location } = of;
-  if (problem.includes('`ledgerlake compact`')) return lakeCommand(location, 'compact');
   const filled = pipelines.find(({ tables }) => tables.some(({ name }) => name === table));
   const isDerived = filled !== undefined && filled.tables.at(-1)?.name !== table;
   const isHistory = historyFamily.tables.some(({ name }) => name === table);

@@ -107,20 +107,21 @@ const notNoted =
 async function checkLogs(lake: Lake, certificate: Certificate): Promise<void> {
   if (!lake.isNoted) certificate.add('log-tags', 'note', { table: '', file: '_versions.json', slice: '' }, notNoted);
   for (const table of lake.tables) {
-    const add = (path: string, problem: string) => {
-      certificate.add('log-tags', 'lake', { table: table.schema.name, file: path, slice: '' }, problem);
+    const add = (path: string, problem: string, command?: string) => {
+      const place = { table: table.schema.name, file: path, slice: '' };
+      certificate.add('log-tags', 'lake', command === undefined ? place : { ...place, command }, problem);
     };
     for (const { path, fault } of await table.logFaults()) {
-      const whatToDo = 'the commits stand, `ledgerlake compact` writes it again';
-      add(path, `expected the file as it was written, ${fault ?? ''}; ${whatToDo}`);
+      add(path, `expected the file as it was written, ${fault ?? ''}; the commits stand`, 'ledgerlake compact');
     }
     const { wrong, commits } = await table.replay();
     if (wrong !== undefined) {
       const { path, fault, isCertain } = wrong;
       const whatToDo = isCertain
-        ? 'the commits stand, `ledgerlake compact` writes it again'
-        : 'its commits have no checksum, so either may be wrong: restore the log from a copy, or run `ledgerlake rebuild --log` with its pipeline';
-      add(path, `expected the checkpoint to say what its commits say, ${fault}; ${whatToDo}`);
+        ? 'the commits stand'
+        : 'its commits have no checksum, so either may be wrong: restore the log from a copy, or write it anew';
+      const command = isCertain ? 'ledgerlake compact' : undefined;
+      add(path, `expected the checkpoint to say what its commits say, ${fault}; ${whatToDo}`, command);
     }
     for (const { path, fault } of commits) add(path, fault);
   }

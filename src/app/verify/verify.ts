@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { withCommandsIn } from '../command-text.js';
+import { commandIn, withCommandsIn } from '../command-text.js';
 import type { ReadingContext } from '../context.js';
 import { tables } from '../../sources/finances/lake-tables.js';
 import { refuseUnheld } from '../configuration/account.js';
@@ -69,13 +69,16 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
   for (const found of certificate.problems()) {
     byFolder.set(folderOf(found), (byFolder.get(folderOf(found)) ?? 0) + 1);
   }
-  const problems: Mended[] = certificate.problems().map(({ account, ...found }) => {
+  const problems: Mended[] = certificate.problems().map(({ account, command, ...found }) => {
     // Where many files of a folder are damaged, one command reads its month again.
     const isOneOfMany = (byFolder.get(folderOf(found)) ?? 0) > mostAlike;
     return {
       ...found,
       problem: withCommandsIn(placeOf(account), found.problem),
-      mend: mendingCommand(isOneOfMany ? { ...found, slice: '' } : found, mended) ?? null,
+      mend:
+        command === undefined
+          ? (mendingCommand(isOneOfMany ? { ...found, slice: '' } : found, mended) ?? null)
+          : commandIn(placeOf(account), command),
     };
   });
   const failing: readonly ProblemKind[] = options.strict ? ['lake', 'upstream'] : ['lake'];
@@ -103,7 +106,7 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
     const listed = problems.filter(({ kind }) => kinds.includes(kind));
     await writeText(output, problemLines(listed, found - listed.length, width));
     if (!isQuiet || found > 0) {
-      await writeText(output, [`\n${paragraph(verdictLine(options, certificate, results), width)}\n`]);
+      await writeText(output, [`\n${paragraph(verdictLine(options, certificate, results, problems), width)}\n`]);
     }
   } else {
     await writeRows(output, options.format, flatColumns, chunksOf(flatRows(results, problems)));
@@ -178,6 +181,7 @@ function verdictLine(
   { lake, strict }: VerifyOptions,
   certificate: Certificate,
   results: readonly CheckResult[],
+  problems: readonly Mended[],
 ): string {
   const where = printable(lake);
   const counted = (check: string) => results.find((result) => result.check === check)?.checked ?? 0;
@@ -198,10 +202,12 @@ function verdictLine(
   if (asked !== undefined && strict) {
     return `NOT WHOLE: ${where} lacks ${lacking}${upstream}${notes} (${what})`;
   }
-  if (counted('file-bytes') === 0) return `Nothing to verify: ${where} holds no file${notes}`;
-  const open = asked === undefined ? '' : `, ${lacking} ${isOne ? 'is' : 'are'} not loaded`;
-  const hint = certificate.found('upstream') > 0 && !strict ? '; --strict makes them a failure' : '';
-  return `WHOLE: ${where} holds what was read, exactly${open}${upstream}${hint}${notes} (${what})`;
+  const [loads] = problems.flatMap(({ check, mend }) => (check === 'asked-ranges' && mend !== null ? [mend] : []));
+  const remedy = isOne && loads !== undefined ? `run \`${loads}\`` : 'run the commands above';
+  const but = asked === undefined ? '' : `, but ${lacking} ${isOne ? 'is' : 'are'} not loaded: ${remedy}`;
+  if (counted('file-bytes') === 0) return `Nothing to verify: ${where} holds no file${but}${notes}`;
+  const hint = certificate.found('upstream') > 0 && !strict ? '; with --strict the exit code is 1' : '';
+  return `WHOLE${but === '' ? ':' : `${but};`} ${where} holds what was read, exactly${upstream}${hint}${notes} (${what})`;
 }
 
 const flatColumns: readonly Column[] = [

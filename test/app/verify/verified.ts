@@ -7,7 +7,7 @@ export interface Verified {
   readonly code: number;
   readonly verdict: string;
   readonly checks: readonly CheckResult[];
-  readonly problems: readonly Problem[];
+  readonly problems: readonly (Problem & { readonly mend: string | null })[];
 }
 
 /** What `ledgerlake verify --format json` says of a lake, and its exit code. */

@@ -40,7 +40,8 @@ test('a checkpoint with a right checksum that lacks a file is found by verify, a
     kind: 'lake',
     problem:
       `expected the checkpoint to say what its commits say, it lacks 1 file (${adds[0]?.path ?? ''}); ` +
-      `the commits stand, \`ledgerlake compact --lake ${root}\` writes it again`,
+      'the commits stand',
+    mend: `ledgerlake compact --lake ${root}`,
   });
   await compacted({ lake: root }, { clock });
   const after = await verified({ root, clock });

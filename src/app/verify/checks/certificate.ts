@@ -47,6 +47,8 @@ export interface ProblemLocation {
   readonly slice: string;
   /** Whose events these are, for the commands that the text names; left out where the check doesn't know. */
   readonly account?: string;
+  /** The command that mends it, without the place of the lake; left out where `mendingCommand` is to find one. */
+  readonly command?: string;
 }
 
 export interface Problem extends ProblemLocation {
@@ -80,12 +82,17 @@ export class Certificate {
     this.#tallyOf(check).checked += more;
   }
 
-  add(check: CheckName, kind: ProblemKind, { table, file, slice, account }: ProblemLocation, problem: string): void {
+  add(
+    check: CheckName,
+    kind: ProblemKind,
+    { table, file, slice, account, command }: ProblemLocation,
+    problem: string,
+  ): void {
     const { found, listed } = this.#tallyOf(check);
     found[kind]++;
     if (listed.length < mostListed) {
       // A damaged file may quote whatever its bytes are.
-      const loads = account === undefined ? {} : { account };
+      const loads = { ...(account === undefined ? {} : { account }), ...(command === undefined ? {} : { command }) };
       listed.push({ check, kind, table, file, slice, ...loads, problem: shortened(problem) });
     }
   }

@@ -78,8 +78,7 @@ async function readWhole(
 }
 
 const maybeRunning = 'the log does not name it; it may belong to a running run';
-const leftBehind =
-  'the log does not name it: left by a dead run, the next one clears it (`ledgerlake compact` does so now)';
+const leftBehind = 'the log does not name it: left by a dead run, the next run or compact deletes it';
 const maybeLost =
   'the log does not name it: left by a dead run, or of a commit that is lost, which nothing says without _versions.json; the next run ' +
   'moves it to _set-aside';
@@ -110,7 +109,7 @@ async function setAsideByRuns(store: Pick<Store, 'list'>): Promise<ReadonlyMap<s
 function setAsideText(files: number): string {
   return (
     `a run moved ${formatCount(files, 'data file')} here, as commits that name them may have been lost with _versions.json: their days ` +
-    'may be missing, which `ledgerlake status` shows, with the command that loads them; remove the folder once they are loaded'
+    'may be missing, which status shows with the command that loads them; remove the folder once they are loaded'
   );
 }
 
@@ -152,12 +151,13 @@ export async function checkUnreferenced(
       const problem = !isDataFile(file) ? foreign : isRunning ? maybeRunning : unnamed;
       // What the next run clears is in nobody's way but that of readers who pass the log by.
       const kind = problem === foreign ? 'lake' : 'note';
-      certificate.add('unnamed-files', kind, { table: name, file, slice: '' }, problem);
+      const mend = problem === leftBehind ? { command: 'ledgerlake compact' } : {};
+      certificate.add('unnamed-files', kind, { table: name, file, slice: '', ...mend }, problem);
     }
   }
-  const add = (file: string, text: string): void => {
-    certificate.add('unnamed-files', 'note', { table: '', file, slice: '' }, text);
-  };
-  if (retained > 0) add('', retainedText(retained, lake.retentionMs));
-  for (const [folder, files] of await setAsideByRuns(lake.store)) add(folder, setAsideText(files));
+  const note = { table: '', file: '', slice: '' };
+  if (retained > 0) certificate.add('unnamed-files', 'note', note, retainedText(retained, lake.retentionMs));
+  for (const [file, files] of await setAsideByRuns(lake.store)) {
+    certificate.add('unnamed-files', 'note', { ...note, file, command: 'ledgerlake status' }, setAsideText(files));
+  }
 }

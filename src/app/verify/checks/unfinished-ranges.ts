@@ -59,17 +59,17 @@ export function checkAsked(
   isRunning: boolean,
   certificate: Certificate,
 ): void {
-  for (const { account, command, pipeline, start, end, gaps } of unfinished) {
+  for (const { account, command: asking, pipeline, start, end, gaps } of unfinished) {
     const { table = '', isOwn } = mainTablesOf(lake).find((main) => main.pipeline === pipeline) ?? {};
     const also = gaps.length === 1 ? '' : `, in ${gaps.length} gaps`;
-    // That of a custom pipeline takes a folder too.
-    const loads = `\`${loadingCommand(pipeline, { account, windows: gaps })}\``;
+    // What loads a custom pipeline takes a folder too.
+    const command = isOwn === true ? 'ledgerlake status' : loadingCommand(pipeline, { account, windows: gaps });
+    const hint = isOwn === true ? '; status prints the command that loads it' : '';
     certificate.add(
       'asked-ranges',
       isRunning ? 'note' : 'upstream',
-      { table, file: '', slice: '', account },
-      `${instantText(start)} to ${instantText(end)} of ${pipeline} for ${account} isn't loaded${also}, though a ${command} was asked ` +
-        `for it: ${isOwn === true ? '`ledgerlake status` prints the command that' : loads} loads it`,
+      { table, file: '', slice: '', account, command },
+      `${instantText(start)} to ${instantText(end)} of ${pipeline} for ${account} isn't loaded${also}, though a ${asking} was asked for it${hint}`,
     );
   }
 }
