@@ -14,7 +14,8 @@ import { accountPlace, failureOf, fallbackListener, openListener } from './liste
 import { readRunAccounts } from './options/command-settings.js';
 import { watchOutput } from './options/terminal.js';
 import type { Stopping } from './options/stop-signals.js';
-import { proseWidth } from '../core/text/sink.js';
+import { proseWidth, terminalWidth } from '../core/text/sink.js';
+import { folded } from '../core/text/width.js';
 import { systemClock } from '../core/clock.js';
 import { programOf, shellWord, withCommandsIn, type CommandPlace } from '../app/command-text.js';
 import type { CommandContext } from '../app/context.js';
@@ -333,8 +334,11 @@ function summaryOf(given: Given, isOneOfSeveral: boolean): Summary {
   const end = (): void => {
     if (isJson && object !== undefined) printResult(JSON.stringify(object));
   };
+  const print = (text: string): void => {
+    printResult(folded(text, terminalWidth(process.stdout)));
+  };
   return {
-    print: isJson || given.flag('quiet') ? () => undefined : printResult,
+    print: isJson || given.flag('quiet') ? () => undefined : print,
     printJson: (summary) => {
       object = summary;
     },

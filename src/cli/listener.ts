@@ -11,6 +11,8 @@ import { plainLog, type LogFormat } from '../observe/log/plain-log.js';
 import { isColoured } from '../core/environment.js';
 import { paintIn, paintLevel } from '../observe/live-view/view-lines.js';
 import type { CommandDefinition, Given } from './options/command-definition.js';
+import { terminalWidth } from '../core/text/sink.js';
+import { folded } from '../core/text/width.js';
 import { shortened } from '../core/printable.js';
 
 /** Who is told what happens: log or live view, metrics. */
@@ -146,12 +148,14 @@ async function openLog(
   }
   const terminal = process.stderr;
   const paint = paintIn(isColoured(process.env, terminal.isTTY));
+  const painted = paintLevel(paint);
+  const shown = (level: Level, line: string): string => painted(level, folded(complete(line), terminalWidth(terminal)));
   const isLive = terminal.isTTY && !quiet && process.env['TERM'] !== 'dumb' && !isTrue(process.env['CI']);
   if (!isLive) {
     const write = (line: string): void => {
-      terminal.write(`${complete(line)}\n`);
+      terminal.write(`${line}\n`);
     };
-    const options = { verbose, least, paint: paintLevel(paint) };
+    const options = { verbose, least, paint: shown };
     return { emit: plainLog(write, options), close: () => Promise.resolve() };
   }
   const { liveView } = await import('../observe/live-view/live-view.js');
@@ -161,9 +165,9 @@ async function openLog(
   const lines = (most: Level): Emit =>
     plainLog(
       (line) => {
-        view.above(complete(line));
+        view.above(line);
       },
-      { verbose, least: most, paint: paintLevel(paint) },
+      { verbose, least: most, paint: shown },
     );
   const [all, more] = [lines(least), lines(verbose ? least : 'warn')];
   return {

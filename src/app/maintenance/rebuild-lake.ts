@@ -157,7 +157,7 @@ function refuseUnread([first, ...others]: readonly UnreadFile[], place: CommandP
   if (first === undefined) return;
   const verify = commandIn(place, 'ledgerlake verify');
   const more = others.length === 0 ? '' : `, and ${formatCount(others.length, 'more file')}, which \`${verify}\` lists`;
-  const whatToDo = first.mend === undefined ? 'restore it from a copy' : `read it again: ${first.mend}`;
+  const whatToDo = first.mend === undefined ? 'restore it from a copy' : `read it again: \`${first.mend}\``;
   throw new LedgerlakeError(
     'LAKE_STORE',
     `${first.damaged.found}${more}; the entries of all others are derived again; ${whatToDo}`,

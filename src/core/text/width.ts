@@ -58,6 +58,19 @@ export function wrapped(text: string, width: number): string[] {
   return lines;
 }
 
+/**
+ * A text for a terminal of `width` cells: lines of prose that are wider go on, indented, below. Lines that are indented or have
+ * columns are commands and tables, and stay as they are; undefined: so do all.
+ */
+export function folded(text: string, width: number | undefined): string {
+  if (width === undefined) return text;
+  const isKept = (line: string): boolean => displayWidth(line) <= width || /^(?:\s|LINE \d)|\S {2,}\S/.test(line);
+  return text
+    .split('\n')
+    .map((line) => (isKept(line) ? line : wrapped(line, Math.max(width - 2, 20)).join('\n  ')))
+    .join('\n');
+}
+
 /** A text of paragraphs on lines of up to `width` characters. */
 export function textLines(text: string, width: number): string[] {
   return text

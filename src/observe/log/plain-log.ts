@@ -147,7 +147,7 @@ const lines: Handlers<string | undefined> = {
       : `exported ${format}: ${formatCount(changed, 'table')} of ${formatCount(tables)}, ${formatBytes(bytes)}`,
   'export-failed': ({ format, reason }) => `the export of ${format} failed, the rows are committed: ${reason}`,
   'file-unread': ({ file, slice, reason, mend }) =>
-    `not derived: ${file} (${slice}): ${reason}; ${mend === null ? 'restore it from a copy' : `read it again: ${mend}`}`,
+    `not derived: ${file} (${slice}): ${reason}; ${mend === null ? 'restore it from a copy' : `read it again: \`${mend}\``}`,
   'line-left-out': ({ reason }) => `left out: ${reason}`,
   'worker-started': ({ fleet, redis, concurrency }) =>
     `waiting for turns of the fleet ${fleet} at ${redis}, ${concurrency} at once`,

@@ -245,7 +245,7 @@ describe('a rebuild of damaged files', () => {
     const failed = rebuilt({ lake }, { clock, log: (line) => logged.push(line) });
     await expect(failed).rejects.toMatchObject({ code: 'LAKE_STORE', exitCode: 1 });
     await expect(failed).rejects.toThrow(
-      /and 1 more file, which `ledgerlake verify --lake \S+` lists; .*read it again: ledgerlake backfill financial-events --lake /,
+      /and 1 more file, which `ledgerlake verify --lake \S+` lists; .*read it again: `ledgerlake backfill financial-events --lake /,
     );
     const reported = logged.filter((line) => line.includes('not derived: '));
     expect(reported).toHaveLength(2);
@@ -255,7 +255,7 @@ describe('a rebuild of damaged files', () => {
 
     for (const line of reported) {
       const [, ids, words = ''] =
-        /read it again: (?:printf '%s\\n' (.*) \| )?ledgerlake backfill (.*)$/.exec(line) ?? [];
+        /read it again: `(?:printf '%s\\n' (.*) \| )?ledgerlake backfill (.*)`$/.exec(line) ?? [];
       const given = (option: string) => new RegExp(`--${option} (\\S+)`).exec(words)?.[1];
       expect(words).toMatch(/ --refresh$/);
       await loaded(lake, made.endpoint, clock, {

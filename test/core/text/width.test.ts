@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { displayWidth, fitted } from '../../../src/core/text/width.js';
+import { displayWidth, fitted, folded } from '../../../src/core/text/width.js';
 
 test.each([
   ['plain', 5],
@@ -19,6 +19,17 @@ test.each([
   ['a\u200bb', 2],
 ])('%j takes %i cells', (text, width) => {
   expect(displayWidth(text)).toBe(width);
+});
+
+test('prose goes on below, indented, and commands are not broken', () => {
+  const prose = 'the lake lacks days: run `ledgerlake backfill --from 2025-01-01`, or leave it so';
+  expect(folded(prose, 30)).toBe(
+    'the lake lacks days: run\n  `ledgerlake backfill --from 2025-01-01`,\n  or leave it so',
+  );
+  expect(folded(prose, undefined)).toBe(prose);
+  const kept =
+    'short\n  ledgerlake backfill --from 2025-01-01\nLINE 1: SELECT one, two, three\nname  a  column  another';
+  expect(folded(kept, 20)).toBe(kept);
 });
 
 const mixed = fc.string({ unit: fc.constantFrom('a', 'é', '日', '👍', '👨‍👩‍👧', 'e\u0301', ' ') });
