@@ -1,5 +1,5 @@
 import type { TextValues } from './column-values.js';
-import { xxHash64 } from './xxhash.js';
+import type { Hash64 } from './xxhash64.js';
 
 /** Words of a block, of which a value sets a bit each. */
 const wordsPerBlock = 8;
@@ -10,16 +10,17 @@ const bitsPerValue = 7.5;
 const salts = [0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31];
 
 /** Of the distinct texts with the given numbers (BloomFilter.md): the bits, as they stand in a file behind their header. */
-export function bloomFilter({ bytes, offsets }: TextValues, numbers: Int32Array): Uint8Array {
+export function bloomFilter({ bytes, offsets }: TextValues, numbers: Int32Array, hash64: Hash64): Uint8Array {
   // A power of 2, which the format doesn't ask for, and Arrow's C++ reader does.
   const blocks = 2 ** Math.max(0, Math.ceil(Math.log2((numbers.length * bitsPerValue) / (32 * wordsPerBlock))));
   const words = new Int32Array(blocks * wordsPerBlock);
-  const hash = { low: 0, high: 0 };
   for (const number of numbers) {
-    xxHash64(bytes, offsets[number] ?? 0, offsets[number + 1] ?? 0, hash);
-    const block = Math.floor(((hash.high >>> 0) * blocks) / 2 ** 32) * wordsPerBlock;
+    const hash = hash64(bytes.subarray(offsets[number] ?? 0, offsets[number + 1] ?? 0));
+    const high = Number(hash >> 32n);
+    const low = Number(hash & 0xffffffffn) | 0;
+    const block = Math.floor((high * blocks) / 2 ** 32) * wordsPerBlock;
     for (let word = 0; word < wordsPerBlock; word++) {
-      const bit = Math.imul(hash.low, salts[word] ?? 0) >>> 27;
+      const bit = Math.imul(low, salts[word] ?? 0) >>> 27;
       words[block + word] = (words[block + word] ?? 0) | (1 << bit);
     }
   }

@@ -13,6 +13,7 @@ import { codec, encoding, pageType } from './format.js';
 import { widthOf, writeHybrid, writeRun } from './rle.js';
 import { cutRunPages, cutRuns, runsWithin, writeRunLevels, writeRunNumbers } from './run-pages.js';
 import { writeStruct, type StructWriter } from './thrift.js';
+import type { Hash64 } from './xxhash64.js';
 import type { Compress } from './zstd.js';
 
 /** Rows of a page at the most: what a reader takes that looks for few rows. */
@@ -93,13 +94,19 @@ interface PageContent extends Pick<Page, 'firstRow' | 'rows' | 'nulls'> {
 const content = new ByteBuffer();
 const memory = new ReusedMemory(16_000_000);
 
+/** What the bytes of a chunk go through. */
+export interface Codecs {
+  readonly compress: Compress;
+  readonly hash64: Hash64;
+}
+
 /** Encodes the rows of a column from `start` to before `end`. Throws an Error where the array isn't of the column's type. */
 export function columnChunk(
   column: Column,
   source: ColumnValues,
   start: number,
   end: number,
-  compress: Compress,
+  { compress, hash64 }: Codecs,
 ): ColumnChunk {
   memory.clear();
   const held = isRuns(source) ? runContent(column, source, start, end) : rowContent(column, source, start, end);
@@ -152,7 +159,7 @@ export function columnChunk(
     encoding: writer.encoding,
     bloom:
       column.bloomFilter === true && values.of === 'texts' && distinct !== undefined && distinct.count > 0
-        ? bloomFilter(values.texts, distinct.used)
+        ? bloomFilter(values.texts, distinct.used, hash64)
         : undefined,
   };
 }

@@ -15,6 +15,7 @@ import {
   repetition,
 } from './format.js';
 import { writeStruct, type StructWriter } from './thrift.js';
+import { xxHash64 } from './xxhash64.js';
 import { zstd } from './zstd.js';
 
 /** Rows a row group: what DuckDB reads as one unit. */
@@ -62,7 +63,7 @@ export async function encodeTable(
   writer: string,
 ): Promise<EncodedTable> {
   const { table, length: rowCount } = rows;
-  const compress = await zstd();
+  const codecs = { compress: await zstd(), hash64: await xxHash64() };
   const pieces: Uint8Array[] = [magic];
   let length = magic.length;
   const put = (piece: Uint8Array): Extent => {
@@ -76,7 +77,7 @@ export async function encodeTable(
   for (let start = 0; start < rowCount; start += rowGroupRows) {
     const end = Math.min(rowCount, start + rowGroupRows);
     const chunks = table.columns.map((column): PlacedChunk => {
-      const chunk = columnChunk(column, rows.column(column.name), start, end, compress);
+      const chunk = columnChunk(column, rows.column(column.name), start, end, codecs);
       const offset = length;
       chunk.pieces.forEach(put);
       return { column, chunk: { ...chunk, pieces: [] }, offset };
