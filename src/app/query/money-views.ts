@@ -76,13 +76,31 @@ const payoutLines =
 
 /** The net amounts of each event, by what it says: the same in both tables. */
 const byContent = (entries: string, events: string) =>
-  'SELECT account, currency, content_hash, count(DISTINCT event_id) AS times, sum(amount) AS amount ' +
-  `FROM ${entries} JOIN ${events} USING (account, event_id) WHERE role = 'net' GROUP BY ALL`;
+  `SELECT account, currency, content_hash, any_value(${entries}.event_list) AS event_list, ` +
+  `min(${entries}.effective_at) AS effective_at, any_value(${entries}.amazon_order_id) AS amazon_order_id, ` +
+  'count(DISTINCT event_id) AS times, sum(amount) AS amount ' +
+  `FROM ${entries} JOIN ${events} USING (account, event_id) WHERE role = 'net' GROUP BY account, currency, content_hash`;
+
+const notSettled = 'in no loaded settlement';
+const notByDate = 'in a settlement, not by date';
+
+/** The events that are more often by date than in settlements, or the other way round; equal ones are one row. */
+const reconciledEvents =
+  `WITH dated_ AS (${byContent('entries', 'events')}), settled_ AS (${byContent('group_entries', 'group_events')}) ` +
+  'SELECT account, currency, ' +
+  `CASE WHEN coalesce(settled_.times, 0) > coalesce(dated_.times, 0) THEN '${notByDate}' ELSE '${notSettled}' END AS line, ` +
+  'coalesce(dated_.event_list, settled_.event_list) AS event_list, ' +
+  'coalesce(dated_.effective_at, settled_.effective_at) AS effective_at, ' +
+  'coalesce(dated_.amazon_order_id, settled_.amazon_order_id) AS amazon_order_id, content_hash, ' +
+  'coalesce(dated_.times, 0) AS times_by_date, coalesce(settled_.times, 0) AS times_in_settlements, ' +
+  'coalesce(settled_.amount, 0) - coalesce(dated_.amount, 0) AS amount ' +
+  'FROM dated_ FULL JOIN settled_ USING (account, currency, content_hash) ' +
+  'WHERE dated_.times IS DISTINCT FROM settled_.times ORDER BY account, currency, line, effective_at, content_hash';
 
 const bankLines = [
   'by date',
-  'in no loaded settlement',
-  'in a settlement, not by date',
+  notSettled,
+  notByDate,
   'in open settlements',
   'beginning balances',
   'closed, not paid out',
@@ -91,14 +109,10 @@ const bankLines = [
 
 /** From the net amounts by date to what the bank got: the last line is the sum of those before it. */
 const reconciliation =
-  `WITH dated_ AS (${byContent('entries', 'events')}), settled_ AS (${byContent('group_entries', 'group_events')}), ` +
-  'compared_ AS (SELECT account, currency, coalesce(settled_.times, 0) > coalesce(dated_.times, 0) AS is_settled, ' +
-  'coalesce(settled_.amount, 0) - coalesce(dated_.amount, 0) AS amount ' +
-  'FROM dated_ FULL JOIN settled_ USING (account, currency, content_hash)), ' +
-  "closed_ AS (SELECT *, original_currency AS currency, fund_transfer_status IS NOT DISTINCT FROM 'Succeeded' AS is_paid " +
+  "WITH closed_ AS (SELECT *, original_currency AS currency, fund_transfer_status IS NOT DISTINCT FROM 'Succeeded' AS is_paid " +
   "FROM groups WHERE processing_status = 'Closed'), " +
-  'parts_ AS (SELECT 1 AS place, account, currency, amount FROM dated_ ' +
-  'UNION ALL SELECT CASE WHEN is_settled THEN 3 ELSE 2 END, account, currency, amount FROM compared_ ' +
+  "parts_ AS (SELECT 1 AS place, account, currency, amount FROM entries WHERE role = 'net' " +
+  `UNION ALL SELECT CASE WHEN line = '${notByDate}' THEN 3 ELSE 2 END, account, currency, amount FROM (${reconciledEvents}) ` +
   'UNION ALL SELECT 4, account, currency, -amount FROM group_entries ANTI JOIN closed_ USING (account, group_id, currency) ' +
   "WHERE role = 'net' " +
   'UNION ALL SELECT 5, account, currency, beginning_balance FROM closed_ ' +
@@ -116,4 +130,5 @@ export const moneyViews: readonly QueryView[] = [
   { name: 'fees_by_type', select: fees },
   { name: 'payout_lines', select: payoutLines },
   { name: 'reconciliation', select: reconciliation },
+  { name: 'reconciliation_events', select: reconciledEvents },
 ];

@@ -183,7 +183,7 @@ export async function runShell(options: ShellOptions): Promise<0 | 1> {
   }
 }
 
-/** The command in a line that no statement goes on with: behind a dot, or what other shells call leaving. */
+/** The command in a line that no statement goes on with: behind a dot, or one that other shells have without it. */
 function commandIn(line: string): string | undefined {
-  return /^\s*(exit|quit)[\s;]*$/i.exec(line)?.[1]?.toLowerCase() ?? /^\s*\.(.*)$/.exec(line)?.[1];
+  return /^\s*(exit|help|quit)[\s;]*$/i.exec(line)?.[1]?.toLowerCase() ?? /^\s*\.(.*)$/.exec(line)?.[1];
 }

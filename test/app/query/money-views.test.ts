@@ -90,6 +90,10 @@ test('reconciliation leads from the net amounts by date to what the bank got, an
     for (const { line, amount } of lines) if (micros(amount) !== 0) stepped.add(String(line));
 
     const net = `WHERE role = 'net' AND currency = '${currency}'`;
+    for (const line of ['in no loaded settlement', 'in a settlement, not by date']) {
+      const events = `reconciliation_events WHERE currency = '${currency}' AND line = '${line}'`;
+      expect(lineOf(currency, line)).toBe(await sumOf('amount', events));
+    }
     expect(lineOf(currency, 'by date')).toBe(await sumOf('amount', `entries ${net}`));
     const open = "group_id IN (SELECT group_id FROM groups WHERE processing_status = 'Open')";
     expect(lineOf(currency, 'in open settlements')).toBe(await sumOf('-amount', `group_entries ${net} AND ${open}`));
@@ -99,6 +103,14 @@ test('reconciliation leads from the net amounts by date to what the bank got, an
   expect([...stepped]).toEqual(
     expect.arrayContaining(['in no loaded settlement', 'in open settlements', 'beginning balances']),
   );
+  // Each event of a loaded settlement is there as often as by date, but for those of the lake's two ends.
+  const ids = 'SELECT content_hash FROM events EXCEPT ALL SELECT content_hash FROM group_events';
+  const extra = `SELECT content_hash, count(*) AS times FROM (${ids}) SEMI JOIN (FROM events JOIN entries USING (account, event_id) WHERE role = 'net') USING (content_hash) GROUP BY ALL`;
+  const listed =
+    'SELECT content_hash, max(times_by_date - times_in_settlements) AS times FROM reconciliation_events ' +
+    "WHERE line = 'in no loaded settlement' GROUP BY ALL";
+  expect(await lakes.rows(`(${extra}) EXCEPT ALL (${listed})`)).toEqual([]);
+  expect(await lakes.rows(`(${listed}) EXCEPT ALL (${extra})`)).toEqual([]);
 });
 
 test.each(['plausible', 'edge-cases'] as const)(

@@ -226,6 +226,10 @@ describe('the shell', () => {
     expect(code).toBe(1);
   });
 
+  test.each(['help', 'HELP;', '.help'])('%s lists the commands', async (word) => {
+    expect((await sql({ typed: `${word}\n` })).out).toMatch(/^Statements end with a semicolon/);
+  });
+
   test.each(['exit', 'QUIT;', '.exit'])('leaves at %s, but not within a statement', async (word) => {
     const typed = `SELECT 1 AS\n${word.replace('.', '')}`;
     expect(await sql({ typed: `SELECT 1 AS x;\n${word}\nSELECT 2 AS x;` })).toMatchObject({ code: 0, out: 'x\n1\n' });
