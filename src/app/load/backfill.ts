@@ -23,6 +23,8 @@ export async function backfill(options: BackfillOptions, context: RunContext): P
   const { refresh } = options;
   const job = readJob(options);
   const range = readRange({ ...options, marginMinutes: job.marginMinutes }, clock.now());
+  /** Whether the lake held nothing before this run. */
+  let isFirst = false;
   await load(
     {
       command: 'backfill',
@@ -30,6 +32,7 @@ export async function backfill(options: BackfillOptions, context: RunContext): P
       job,
       refresh,
       plan: (lake) => {
+        isFirst = lake.accounts().size === 0;
         const asked = withNeeds(job.pipelines).flatMap((pipeline): AskedRange[] => {
           const gaps = pipeline.coverage?.(lake, job.account, range).gaps ?? [];
           return gaps.length === 0 ? [] : [{ command: 'backfill', pipeline: pipeline.name, ...range }];
@@ -43,7 +46,7 @@ export async function backfill(options: BackfillOptions, context: RunContext): P
         const isEmpty = lake.tables.every(({ snapshot }) => [...snapshot.filesOf(report.account)].length === 0);
         const nothing = isEmpty ? nothingCame(report) : '';
         if (nothing !== '') print(nothing);
-        else if (report.failure === undefined) print(nextSteps(report, options));
+        else if (isFirst && report.failure === undefined) print(nextSteps(report, options));
         printJson(summaryObject(report, refresh ? findingsObject(findings) : {}));
       },
     },

@@ -78,6 +78,8 @@ describe('nothing came', () => {
     const first = await ran({ ...given, to: '2026-03-10' }, { clock: runningClock(now) });
     const second = await ran({ ...given, to: '2026-03-10T00:01:00Z' }, { clock: runningClock(now) });
     expect(second.printed).toContain('Loaded 2026-03-01T00:00:00Z to 2026-03-10T00:01:00Z');
+    // What to try next is for who has a new lake.
+    expect([first, second].map(({ printed }) => printed.includes('Next, what was earned'))).toEqual([true, false]);
     for (const { printed } of [first, second]) expect(printed).not.toContain('nothing came');
   });
 
