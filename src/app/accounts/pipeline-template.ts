@@ -10,6 +10,8 @@ interface PipelineInit {
   readonly name: string;
   /** The folder of `--pipelines`. */
   readonly folder: string;
+  /** The account that the commands name; undefined where none is configured. */
+  readonly account: string | undefined;
 }
 
 /**
@@ -17,7 +19,7 @@ interface PipelineInit {
  * USAGE error for a name that isn't one, and for a file that is there already or can't be written
  */
 export async function initPipeline(
-  { name, folder }: PipelineInit,
+  { name, folder, account }: PipelineInit,
   { print }: Pick<CommandContext, 'print'>,
 ): Promise<void> {
   if (!/^[a-z][a-z0-9-]{0,62}$/.test(name)) {
@@ -28,7 +30,7 @@ export async function initPipeline(
   const file = join(folder, `${name}.mjs`);
   await mkdir(folder, { recursive: true });
   await createFile(file, definitionTemplate(name), { option: '--pipelines' });
-  const run = `npx ledgerlake backfill ${name} --pipelines ${printable(shellWord(folder))} --account my-shop`;
+  const run = `npx ledgerlake backfill ${name} --pipelines ${printable(shellWord(folder))} --account ${account ?? 'my-shop'}`;
   print(
     [
       `Wrote ${printable(file)}. Next:`,
@@ -37,6 +39,9 @@ export async function initPipeline(
       `  2. set ${variablesOf(name).join(' and ')}`,
       `  3. ${run} --dry-run`,
       `  4. ${run}`,
+      ...(account === undefined
+        ? ['', 'No account is configured: my-shop stands for any name for whose data it loads.']
+        : []),
     ].join('\n'),
   );
 }

@@ -1,5 +1,6 @@
-import { configurationFile } from '../../app/configuration/read-configuration.js';
+import { configurationFile, configuredNames } from '../../app/configuration/read-configuration.js';
 import { regionNames } from '../../app/configuration/account.js';
+import { variableOf } from '../../core/environment.js';
 import { usageError } from '../../core/errors.js';
 import type { CommandDefinition } from '../options/command-definition.js';
 
@@ -36,7 +37,11 @@ export const initCommand: CommandDefinition = {
         );
       }
       const { initPipeline } = await import('../../app/accounts/pipeline-template.js');
-      await initPipeline({ name, folder: given.required('pipelines') }, context);
+      const config = given.text('config');
+      const named = config === configurationFile ? undefined : config;
+      const [first] = await configuredNames(named, process.env, process.cwd());
+      const account = variableOf(process.env, 'LEDGERLAKE_ACCOUNT') ?? first;
+      await initPipeline({ name, folder: given.required('pipelines'), account }, context);
       return 0;
     }
     const [{ init }, { askOnTerminal }] = await Promise.all([

@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { builtCommand } from '../../app/built-command.js';
@@ -17,6 +17,9 @@ test('init writes a definition that loads, a dry run shows its first page and le
   const written = await builtCommand(['init', 'pipeline', 'small-shop', '--pipelines', 'mine'], { folder });
   expect([written.code, written.err]).toEqual([0, '']);
   expect(written.out).toContain('set SMALL_SHOP_URL and SMALL_SHOP_TOKEN');
+  expect(written.out).toMatch(
+    /--pipelines mine --account my-shop\n\nNo account is configured: my-shop stands for any name/,
+  );
   const file = join(folder, 'mine/small-shop.mjs');
   const text = await readFile(file, 'utf8');
   const again = await builtCommand(['init', 'pipeline', 'small-shop', '--pipelines', 'mine'], { folder });
@@ -42,6 +45,13 @@ test('init writes a definition that loads, a dry run shows its first page and le
 
   const loaded = await builtCommand([...backfill, '--json'], run);
   expect([loaded.code, JSON.parse(loaded.out)]).toMatchObject([0, { pipelines: { 'small-shop': { pages: 2 } } }]);
+});
+
+test('init names an account that is configured', async () => {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'ledgerlake.config.json'), '{"accounts":{"acme":{"region":"eu"}}}');
+  const { out } = await builtCommand(['init', 'pipeline', 'small-shop'], { folder });
+  expect(out).toMatch(/--pipelines pipelines --account acme\n$/);
 });
 
 test.each([
