@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { dayMs, type Window } from '../core/windows.js';
 import { isoInstant } from '../core/numeric/instant.js';
 import { formatCount } from '../core/text/amounts.js';
@@ -20,13 +22,16 @@ export interface LoadArguments {
   readonly config?: string | undefined;
 }
 
-/** How commands that are printed call the program: by npx where that runs it, as it is on nobody's PATH then. */
-export function programOf(environment: Readonly<Record<string, string | undefined>>): string {
-  const { npm_command: command, npm_lifecycle_script: script = '' } = environment;
-  return command === 'exec' && /^\W?ledgerlake\b/.test(script) ? 'npx ledgerlake' : 'ledgerlake';
+/** How commands that are printed call the program: by npx where that runs it, or the shell does not find it on the PATH. */
+export function programOf(environment: Readonly<Record<string, string | undefined>>, started = ''): string {
+  const { npm_command: command, npm_lifecycle_script: script = '', PATH: path = '' } = environment;
+  const isByNpx = command === 'exec' && /^\W?ledgerlake\b/.test(script);
+  const isFound = () => path.split(delimiter).some((folder) => existsSync(join(folder, 'ledgerlake')));
+  return isByNpx || (/[\\/]node_modules[\\/]\.bin[\\/]/.test(started) && !isFound()) ? 'npx ledgerlake' : 'ledgerlake';
 }
 
-const program = programOf(process.env);
+/** How the commands of this process call it. */
+export const program = programOf(process.env, process.argv[1]);
 
 /** A command of these words, to be pasted into a shell. */
 export function programCommand(words: readonly string[]): string {

@@ -17,7 +17,7 @@ import type { Stopping } from './options/stop-signals.js';
 import { proseWidth, terminalWidth } from '../core/text/sink.js';
 import { folded } from '../core/text/width.js';
 import { systemClock } from '../core/clock.js';
-import { programOf, shellWord, withCommandsIn, type CommandPlace } from '../app/command-text.js';
+import { program, shellWord, withCommandsIn, type CommandPlace } from '../app/command-text.js';
 import type { CommandContext } from '../app/context.js';
 import { variableOf } from '../core/environment.js';
 import { LedgerlakeError, usageError } from '../core/errors.js';
@@ -88,7 +88,7 @@ function define(parser: Argv, command: CommandDefinition, surroundings: Surround
 function refuseAccounts(given: Given, { name, takesAccounts }: CommandDefinition): void {
   const accounts = [...new Set(given.repeated('account'))];
   if (accounts.length < 2 || takesAccounts === true) return;
-  const help = `see ${programOf(process.env)} ${name} --help`;
+  const help = `see ${program} ${name} --help`;
   throw usageError(`expected --account once, got it with ${accounts.join(' and ')}; ${help}`);
 }
 
@@ -184,7 +184,7 @@ async function runInTurn(
 /** What the parser found, in the words of every other error. */
 function parserFault(message: string, words: readonly string[]): string {
   const command = commands.find(({ name }) => words.includes(name));
-  const help = `see ${programOf(process.env)} ${command === undefined ? '' : `${command.name} `}--help`;
+  const help = `see ${program} ${command === undefined ? '' : `${command.name} `}--help`;
   const unknown = unknownWord(message, words, command === undefined);
   if (unknown !== undefined) {
     const isOption = words.some((word) => word.startsWith('-') && word.includes(unknown));
@@ -195,7 +195,13 @@ function parserFault(message: string, words: readonly string[]): string {
     const names = isOption ? Object.keys({ ...command?.options, ...everyOption }) : commandNames;
     const dashes = isOption ? (unknown.length === 1 ? '-' : '--') : '';
     const nearest = nearestName(unknown, names);
-    const hint = nearest === undefined ? '' : `did you mean ${isOption ? '--' : ''}${nearest}? `;
+    const meant = isOption ? accountHint(command, unknown, words) : undefined;
+    const hint =
+      meant !== undefined
+        ? `did you mean \`${meant}\`? `
+        : nearest === undefined
+          ? ''
+          : `did you mean ${isOption ? '--' : ''}${nearest}? `;
     return `expected ${isOption ? 'an option' : 'a command'}, got ${dashes}${unknown}; ${hint}${help}`;
   }
   const [, chosen = '', got = '', offered] =
@@ -210,6 +216,16 @@ function parserFault(message: string, words: readonly string[]): string {
   const [, option] = /^Not enough arguments following: (.*)$/.exec(message) ?? [];
   if (option === undefined) return `${message}; ${help}`;
   return `expected a value behind ${option.length === 1 ? '-' : '--'}${option}, got none; ${help}`;
+}
+
+/** The command without `--account`, where it takes accounts as arguments behind what it shall do. */
+function accountHint(command: CommandDefinition | undefined, unknown: string, words: readonly string[]) {
+  if (unknown !== 'account' || command?.positional?.name !== 'ACTION') return undefined;
+  const { choices = [] } = command.positional;
+  const action = choices.find((choice) => words.includes(choice)) ?? choices[0] ?? '';
+  const at = words.findIndex((word) => word.startsWith('--account'));
+  const account = words[at]?.split('=')[1] ?? words[at + 1] ?? 'ACCOUNT';
+  return `${program} ${command.name} ${action} ${shellWord(account)}`;
 }
 
 /** The word that is to be told of: where no command is named the one in its place, before every option. */

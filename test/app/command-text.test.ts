@@ -1,4 +1,6 @@
 import { execFileSync } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
@@ -9,6 +11,7 @@ import {
   shellWord,
   withCommandsIn,
 } from '../../src/app/command-text.js';
+import { temporaryFolder } from './lake-run.js';
 
 const asked = {
   ...{ pipelines: ['group-events'], lake: 's3://bucket/lake', account: 'shop', endpoint: undefined },
@@ -58,6 +61,17 @@ test('commands are called by npx where that runs the program', () => {
   expect([run("'ledgerlake'"), run('ledgerlake status')]).toEqual(['npx ledgerlake', 'npx ledgerlake']);
   expect([run('vitest run'), run('ledgerlaked'), programOf({}), programOf({ npm_command: 'run-script' })]).toEqual(
     ['', '', '', ''].map(() => 'ledgerlake'),
+  );
+});
+
+test('and where it is started from node_modules/.bin, which is not on the PATH', async () => {
+  const folder = join(await temporaryFolder(), 'node_modules/.bin');
+  await mkdir(folder, { recursive: true });
+  const file = join(folder, 'ledgerlake');
+  await writeFile(file, '');
+  expect(programOf({ PATH: '/nowhere' }, file)).toBe('npx ledgerlake');
+  expect([programOf({ PATH: folder }, file), programOf({ PATH: '/nowhere' }, '/usr/bin/ledgerlake')]).toEqual(
+    ['', ''].map(() => 'ledgerlake'),
   );
 });
 

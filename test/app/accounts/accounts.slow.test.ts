@@ -115,6 +115,8 @@ describe('accounts', () => {
     [['accounts', 'check'], /got none, and there is no ledgerlake\.config\.json in \/\S+: name its file with --config/],
     [['accounts', '--config', 'none.json'], /none\.json, which --config names, there is no such file in \//],
     [['accounts', '--client-secret', 'x'], /client-secret/],
+    [['accounts', 'check', '--account', 'a'], /got --account; did you mean `ledgerlake accounts check a`\?/],
+    [['enqueue', 'retry', '--account=a'], /did you mean `ledgerlake enqueue retry a`\?/],
   ])('%j is refused', async (words, message) => {
     const ended = await builtCommand(words, { folder: await temporaryFolder() });
     expect(ended).toMatchObject({ code: 2, out: '' });
