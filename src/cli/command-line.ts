@@ -60,7 +60,7 @@ function define(parser: Argv, command: CommandDefinition, surroundings: Surround
     about,
     (own) => {
       if (positional !== undefined) {
-        const choices = offered && [...(positional.choices ?? []), ...(offered[positional.name] ?? [])];
+        const choices = offered?.[positional.name];
         own.positional(positional.name, { type: 'string', array: positional.many, ...(choices && { choices }) });
       }
       for (const [option, { type, default: value, about, choices = offered?.[option], short }] of Object.entries(
@@ -260,7 +260,9 @@ function printCompletion(shell: string): void {
 type Offered = Readonly<Record<string, readonly string[]>>;
 
 /** Prints what completes the last of these words, as a completion script asks for. Nothing: the shell completes files. */
-async function complete(words: readonly string[], surroundings: Surroundings): Promise<void> {
+async function complete(asked: readonly string[], surroundings: Surroundings): Promise<void> {
+  // Bash breaks `--format=json` into three words.
+  const words = asked.filter((word) => word !== '=');
   // The login shell need not be the one that asks: zsh's script passes COMP_LINE, fish's leaves out the program's name.
   const isBash = basename(words[0] ?? '') === 'ledgerlake';
   process.env['SHELL'] = process.env['COMP_LINE'] !== undefined ? 'zsh' : isBash ? 'bash' : 'fish';
@@ -272,9 +274,18 @@ async function complete(words: readonly string[], surroundings: Surroundings): P
   const accounts = asksAccount ? await accountNames(named === 0 ? undefined : words[named]) : [];
   const isFile = option?.type === 'text' && option.choices === undefined && previous !== '--account';
   if (isFile || (command?.positional?.name === 'FILE' && !current.startsWith('-'))) return;
-  const pipelines = command?.positional?.name === 'PIPELINE' && !current.startsWith('-') ? await pipelineNames() : [];
-  const offered = { PIPELINE: pipelines, ACTION: accounts, account: accounts };
-  await parserOf([completionOption, ...words], surroundings, offered).parseAsync();
+  const { name: argument = '', choices = [] } = command?.positional ?? {};
+  const others = argument === 'PIPELINE' ? await pipelineNames() : argument === 'ACTION' ? accounts : [];
+  // Yargs completes the first argument alone: those that are there already are left out.
+  const isGiven = (word: string, at: number): boolean =>
+    at < words.length - 1 &&
+    [...choices, ...others].includes(word) &&
+    command?.options[words[at - 1]?.replace(/^--?/, '') ?? '']?.type !== 'text';
+  const given = words.filter(isGiven);
+  const left = [...(given.length === 0 ? choices : []), ...others.filter((name) => !given.includes(name))];
+  const first = words.filter((word, at) => !isGiven(word, at));
+  const offered = { [argument]: current.startsWith('-') ? [] : left, account: accounts };
+  await parserOf([completionOption, ...first], surroundings, offered).parseAsync();
 }
 
 async function accountNames(configuration: string | undefined): Promise<readonly string[]> {

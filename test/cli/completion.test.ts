@@ -62,7 +62,12 @@ describe.runIf(has('bash'))('bash completes', () => {
       [ledgerlake('backfill', '--config', 'other.json', '--account', ''), ['elsewhere']],
       [ledgerlake('verify', '--format', ''), ['table', 'json', 'csv', 'csv-safe', 'ndjson']],
       [ledgerlake('accounts', 'sho'), ['shop-a', 'shop-b']],
+      [ledgerlake('accounts', 'check', 'sh'), ['shop-a', 'shop-b']],
+      [ledgerlake('accounts', 'check', 'shop-a', 'sh'), ['shop-b']],
+      [ledgerlake('backfill', 'financial-events', '--refresh', 'tr'), ['transactions']],
+      [ledgerlake('verify', '--format', '=', 'js'), ['json']],
       [ledgerlake('enqueue', 'sta'), ['status']],
+      [ledgerlake('enqueue', 'retry', 'sh'), ['shop-a', 'shop-b']],
       [ledgerlake('completion', 'f'), ['fish']],
       // Nothing: bash completes the names of files and folders then.
       [ledgerlake('sql', '--lake', ''), []],
