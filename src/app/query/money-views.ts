@@ -61,9 +61,14 @@ const profit =
 export const amountName =
   "CASE WHEN name IS NULL OR lower(name) IN ('charge', 'refund', 'basevalue', 'sales', 'expenses') THEN regexp_replace(event_list, '(Event)?List$', '') ELSE name END";
 
+/** In SQL: false for an empty wrapper, which a flat transaction has beside the one with its amounts. */
+export const isNoWrapper = (amount: string): string =>
+  `coalesce(${amount} <> 0 OR name NOT IN ('Sales', 'Expenses'), true)`;
+
 const fees =
   `${lines} SELECT account, month, currency, ${amountName} AS fee, count(*) AS times, sum(amount) AS total ` +
-  "FROM lines_ WHERE category = 'fees' GROUP BY ALL ORDER BY account, currency, month, total";
+  `FROM lines_ WHERE category = 'fees' AND ${isNoWrapper('amount')} ` +
+  'GROUP BY ALL ORDER BY account, currency, month, total';
 
 const payoutLines =
   'SELECT account, group_id, started_at, ended_at, line.category, line.name, line.times, line.amount, line.currency, ' +

@@ -1,7 +1,7 @@
 import { eventLists } from '../../sources/finances/model/records.js';
 import { entries } from '../../sources/finances/model/tables.js';
 import { entriesOf } from '../reconcile/event-history.js';
-import { accountAmounts, amountName, paidAmounts } from '../query/money-views.js';
+import { accountAmounts, amountName, isNoWrapper, paidAmounts } from '../query/money-views.js';
 import { haveGaps, netSums } from '../verify/checks/index-tables.js';
 import type { CategoryId } from '../query/categories.js';
 import { timestampLiteral, literal } from '../../core/duckdb/literals.js';
@@ -137,7 +137,7 @@ function statementsOf(scope: Scope) {
       { currency: 'text', fee: 'textOrNull', list: 'textOrNull', fees: 'count', times: 'count', total: 'decimal' },
       `WITH named AS (SELECT currency, ${amountName} AS fee, sum(times) AS times, sum(total) AS total, ` +
         'CASE WHEN min(event_list) = max(event_list) THEN min(event_list) END AS list ' +
-        "FROM totals WHERE category = 'fees' GROUP BY ALL), " +
+        `FROM totals WHERE category = 'fees' AND ${isNoWrapper('total')} GROUP BY ALL), ` +
         'ranked AS (SELECT *, row_number() OVER (PARTITION BY currency ORDER BY abs(total) DESC, fee) AS rank FROM named) ' +
         `SELECT currency, CASE WHEN rank <= ${mostFees} THEN fee END AS fee, CASE WHEN min(rank) <= ${mostFees} THEN min(list) END AS list, ` +
         'count(*) AS fees, sum(times) AS times, ' +

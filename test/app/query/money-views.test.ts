@@ -46,6 +46,8 @@ test.each(['v0', 'both'] as const)('months, fees and payouts are the net amounts
   const unnamed =
     "fee IS NULL OR lower(fee) IN ('charge', 'refund', 'base', 'promo', 'basevalue', 'sales', 'expenses')";
   expect(await number(`SELECT count(*) AS n FROM fees_by_type WHERE ${unnamed}`)).toBe(0);
+  // The other wrapper of a flat transaction is 0, and no fee.
+  expect(await number("SELECT count(*) AS n FROM fees_by_type WHERE fee = 'ServiceFee'")).toBe(0);
 
   // A line of a payout has the same name.
   expect(
