@@ -8,9 +8,7 @@ import { terminalWidth, writeText } from '../../core/text/sink.js';
 import type { Window } from '../../core/windows.js';
 import { readLastRun, type LastRun } from '../../lake/upkeep/last-run.js';
 import type { Lake } from '../../lake/lake.js';
-import { leaseText, otherLeases, type Lease } from '../../lake/upkeep/leases.js';
-import type { Store } from '../../lake/store/store.js';
-import type { Clock } from '../../core/clock.js';
+import { leaseText, readRuns, type Runs, type Lease } from '../../lake/upkeep/leases.js';
 import { holeText } from '../../sources/finances/api-v0/settlement-rows.js';
 import { demoAccount, refuseUnheld } from '../configuration/account.js';
 import { readRange, type RangeOptions } from '../configuration/range.js';
@@ -167,19 +165,6 @@ function unloadedAccounts({ account, expected = [] }: StatusOptions, lake: Lake)
   const held = lake.accounts();
   if (held.size === 0 || held.has(demoAccount)) return [];
   return expected.filter((name) => !held.has(name) && (account === undefined || account === name));
-}
-
-/** The runs that are at work on a lake, and those that died. */
-interface Runs {
-  readonly active: readonly Lease[];
-  readonly died: readonly Lease[];
-}
-
-async function readRuns(store: Store, clock: Clock): Promise<Runs> {
-  const { living, dead } = await otherLeases(store, undefined, clock);
-  const expired = dead.flatMap(({ lease }) => lease ?? []);
-  // One that has ended left word of that.
-  return { active: living, died: expired.filter(({ ended }) => ended !== true) };
 }
 
 function runsText({ active, died }: Runs): string {

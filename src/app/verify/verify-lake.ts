@@ -6,7 +6,7 @@ import { openDatabase } from '../../core/duckdb/connection.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { plainLog } from '../../observe/log/plain-log.js';
 import type { Lake } from '../../lake/lake.js';
-import { activeLeases } from '../../lake/upkeep/leases.js';
+import { readRuns } from '../../lake/upkeep/leases.js';
 import { Certificate, type CheckContext } from './checks/certificate.js';
 import { checkEvents } from './checks/event-entries.js';
 import { checkContents, checkNetSums, parquet, type ReadableFile } from './checks/file-contents.js';
@@ -50,7 +50,8 @@ const progressMs = 5000;
 export async function verifyLake(options: VerifyLakeOptions): Promise<Certificate> {
   const { lake, account, clock, signal, log } = options;
   const certificate = new Certificate();
-  const isRunning = (await activeLeases(lake.store, clock)).length > 0;
+  const runs = await readRuns(lake.store, clock);
+  const isRunning = runs.active.length > 0;
   const { files, obscure } = logFiles(lake, account, certificate);
   const accounts = account === undefined ? [...lake.accounts()] : [account];
   await checkLogs(lake, certificate);
@@ -58,7 +59,7 @@ export async function verifyLake(options: VerifyLakeOptions): Promise<Certificat
   const unfinished = await readUnfinished(lake, plainLog(log));
   const isChecked = (range: UnfinishedRange) => account === undefined || range.account === account;
   checkAsked(lake, unfinished.filter(isChecked), isRunning, certificate);
-  const bundles = bundlesOf(files, isRunning, certificate);
+  const bundles = bundlesOf(files, runs, certificate);
   await checkUnreferenced(account, isRunning, files, { lake, certificate });
 
   const folder = await mkdtemp(join(tmpdir(), 'ledgerlake-verify-'));

@@ -160,9 +160,17 @@ async function renewUntil(signal: AbortSignal, clock: Clock, renew: () => Promis
   }
 }
 
-/** The runs that are at work on the lake. */
-export async function activeLeases(store: Store, clock: Clock): Promise<readonly Lease[]> {
-  return (await otherLeases(store, undefined, clock)).living;
+/** The runs that are at work on a lake, and those that died. */
+export interface Runs {
+  readonly active: readonly Lease[];
+  readonly died: readonly Lease[];
+}
+
+export async function readRuns(store: Store, clock: Clock): Promise<Runs> {
+  const { living, dead } = await otherLeases(store, undefined, clock);
+  const expired = dead.flatMap(({ lease }) => lease ?? []);
+  // One that has ended left word of that.
+  return { active: living, died: expired.filter(({ ended }) => ended !== true) };
 }
 
 /** A lease whose run is at work no longer and may have left something. */

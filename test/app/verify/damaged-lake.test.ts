@@ -13,7 +13,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { Add } from '../../../src/lake/delta/actions.js';
 import { Certificate, type Problem } from '../../../src/app/verify/checks/certificate.js';
 import { diskStore } from '../../../src/lake/store/disk.js';
-import { acquireLease } from '../../../src/lake/upkeep/leases.js';
+import { acquireLease, leasePath } from '../../../src/lake/upkeep/leases.js';
 import { addOf, changeAdd, changeTags, commitByHand, pathOf, removeByHand, rewrite, sealed } from './damage.js';
 import { ran, serving } from '../lake-run.js';
 import { compacted } from '../maintenance/kept-lake.js';
@@ -227,6 +227,24 @@ describe('the log', () => {
     copyFileSync(pathOf(lake.root, 'entries', add), join(lake.root, 'entries', path));
     commitByHand(lake.root, 'entries', [{ add: { ...add, path } }]);
     await expectFailure('derived-files', 'entries', `entries/${path}`, week, /no slice names it/);
+
+    // What a run left that died before it committed the slice the next one removes.
+    const die = async (account: string): Promise<void> => {
+      const purpose = { command: 'backfill', account, pipelines: ['financial-events'] };
+      const died = await acquireLease(diskStore(lake.root), lake.clock, purpose);
+      const file = join(lake.root, leasePath(died.id));
+      const lease = JSON.parse(readFileSync(file, 'utf8')) as object;
+      await died.release();
+      writeFileSync(file, JSON.stringify({ ...lease, pid: 0x7fff_fff0 }));
+    };
+    await die('other');
+    expect(found(await verified(lake))).toEqual(['derived-files failed']);
+    await die(add.partitionValues['account'] ?? '');
+    const result = await verified(lake);
+    expect(found(result)).toEqual(['derived-files note']);
+    expect(result.problems).toMatchObject([
+      { kind: 'note', problem: expect.stringContaining('a run died before') as string },
+    ]);
   });
 
   test('that names a file twice under two names holds its events twice', async () => {

@@ -4,6 +4,7 @@ import type { DeltaTable } from '../../../lake/delta/delta-table.js';
 import { loadKeysText } from '../../../lake/files/load-key-rows.js';
 import { referencedFiles } from '../../../lake/transaction/references.js';
 import type { Lake } from '../../../lake/lake.js';
+import type { Runs } from '../../../lake/upkeep/leases.js';
 import type { Certificate, ProblemLocation } from './certificate.js';
 import { mainTable } from './main-tables.js';
 
@@ -131,9 +132,12 @@ export interface Bundle {
 
 /**
  * Puts together what belongs together. Checks that main and derived files name each other: a derived file that the log
- * lacks, and one that nobody names, are problems (while a run is at work, they may be its own).
+ * lacks, and one that nobody names, are problems (while a run is at work, they may be its own; and what a run was about to name
+ * when it died the next one removes).
  */
-export function bundlesOf(files: readonly LogFile[], isRunning: boolean, certificate: Certificate): Bundle[] {
+export function bundlesOf(files: readonly LogFile[], { active, died }: Runs, certificate: Certificate): Bundle[] {
+  const isRunning = active.length > 0;
+  const hasDied = (account: string) => died.some(({ purpose }) => (purpose?.account ?? account) === account);
   const derived = new Map(files.filter((file) => file.derived === undefined).map((file) => [file.file, file]));
   const referenced = new Set<string>();
   const bundles: Bundle[] = [];
@@ -167,10 +171,13 @@ export function bundlesOf(files: readonly LogFile[], isRunning: boolean, certifi
     if (referenced.has(file.file)) continue;
     certificate.count('derived-files');
     if (isRunning) certificate.add('derived-files', 'note', file, 'no slice names it; it may belong to a running run');
+    else if (hasDied(file.account)) certificate.add('derived-files', 'note', file, leftByDeadRun);
     else certificate.add('derived-files', 'lake', file, 'no slice names it, and readers of Delta tables see it');
   }
   return bundles;
 }
+
+const leftByDeadRun = 'no slice names it: a run died before it committed the slice; the next run removes it';
 
 /** Main files that share a derived file, as those of one batch of orders do, stand together. */
 function together(mains: readonly LogFile[]): LogFile[][] {
