@@ -107,6 +107,7 @@ describe('bad input is one line, with the right exit code, and nothing is touche
       /got --form; did you mean --from\? see .* backfill --help/,
     ],
     ['an unknown letter', 2, backfill('-x'), /expected an option, got -x; see/],
+    ['a format as an option', 2, ['status', '--csv'], /got --csv; did you mean --format csv\? see/],
     [
       'an argument too many',
       2,

@@ -23,6 +23,7 @@ import { variableOf } from '../core/environment.js';
 import { LedgerlakeError, usageError } from '../core/errors.js';
 import { accountPattern, nearestRegion } from '../app/configuration/account.js';
 import { nearestName } from '../core/text/fault-line.js';
+import { isFormat } from '../core/text/formats.js';
 import { version } from '../core/version.js';
 
 type Surroundings = Pick<CommandContext, 'clock' | 'signal'> & Pick<Stopping, 'allow'>;
@@ -194,7 +195,9 @@ function parserFault(message: string, words: readonly string[]): string {
     }
     const names = isOption ? Object.keys({ ...command?.options, ...everyOption }) : commandNames;
     const dashes = isOption ? (unknown.length === 1 ? '-' : '--') : '';
-    const nearest = nearestName(unknown, names);
+    // Some commands have `--json`, those that know more formats name it.
+    const isFormatName = names.includes('format') && isFormat(unknown);
+    const nearest = isFormatName ? `format ${unknown}` : nearestName(unknown, names);
     const meant = isOption ? accountHint(command, unknown, words) : undefined;
     const hint =
       meant !== undefined
