@@ -198,13 +198,10 @@ function parserFault(message: string, words: readonly string[]): string {
     // Some commands have `--json`, those that know more formats name it.
     const isFormatName = names.includes('format') && isFormat(unknown);
     const nearest = isFormatName ? `format ${unknown}` : nearestName(unknown, names);
-    const meant = isOption ? accountHint(command, unknown, words) : undefined;
-    const hint =
-      meant !== undefined
-        ? `did you mean \`${meant}\`? `
-        : nearest === undefined
-          ? ''
-          : `did you mean ${isOption ? '--' : ''}${nearest}? `;
+    const instead = isOption ? accountHint(command, unknown, words) : undefined;
+    const word = nearest && `${isOption ? '--' : ''}${nearest}`;
+    const meant = instead === undefined ? word : `\`${instead}\``;
+    const hint = meant === undefined ? '' : `did you mean ${meant}? `;
     return `expected ${isOption ? 'an option' : 'a command'}, got ${dashes}${unknown}; ${hint}${help}`;
   }
   const [, chosen = '', got = '', offered] =
