@@ -1,5 +1,5 @@
 import { defaultApi, type Api } from '../../sources/finances/selling-partner/apis.js';
-import { defaultPipelines, pipelines as allPipelines } from '../../../pipelines/all-pipelines.js';
+import { defaultPipelines, pipelineNamed, pipelines as allPipelines } from '../../../pipelines/all-pipelines.js';
 import type { GroupSpan } from '../../sources/finances/api-v0/collectors.js';
 import { groupSlices, type GroupSlice } from '../../sources/finances/api-v0/group-slices.js';
 import { settlementBreaks, type SettlementHole } from '../../sources/finances/api-v0/settlement-rows.js';
@@ -47,6 +47,8 @@ export interface AccountStatus {
   readonly unused: readonly string[];
   /** Those of which nothing is loaded although a run that did not come to its end was asked for them. */
   readonly unfinished: readonly string[];
+  /** Those that a sync loads, of which a run was asked for more than is loaded, and that `coveredTo` leaves out. */
+  readonly behind: readonly string[];
   /** Up to which instant everything is loaded, milliseconds since 1970; undefined where nothing has a date. */
   readonly coveredTo: number | undefined;
   /** Groups that were open when they were listed last. */
@@ -140,6 +142,10 @@ export function accountStatus(question: StatusQuestion): AccountStatus {
           (pipeline) => !used.some((main) => main.pipeline === pipeline) && !unfinished.includes(pipeline),
         ),
     unfinished,
+    behind: [
+      ...unfinished.filter((name) => pipelineNamed(name)?.loadKey !== 'order'),
+      ...withGaps.flatMap(({ pipeline, loadKey }) => (loadKey === 'group' && asked.has(pipeline) ? [pipeline] : [])),
+    ],
     coveredTo: coveredBy(used, question),
     openGroups: listed.flatMap(({ group }) => (group.end === null ? [group] : [])),
     groupsToLoad: isListed ? toLoad.filter(({ opened }) => isWithin(opened, range)).map(({ group }) => group) : [],

@@ -70,7 +70,8 @@ const defaultWidth = 80;
  * `state`.
  *
  * @throws LedgerlakeError USAGE for a range that is none, where there is no lake, and for an account that it lacks and no run has begun, while it holds others, LAKE_STORE and LAKE_LOG where the lake can't be read,
- * LAKE_LAG after all is written where an account's data is older than `maxLag`
+ * LAKE_LAG after all is written where an account's data is older than `maxLag`, or a run was asked for settlements that aren't
+ * loaded
  */
 export async function status(options: StatusOptions, { clock, output, log }: ReadingContext): Promise<void> {
   const now = clock.now();
@@ -146,7 +147,8 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
       await writeRows(output, options.format, dayColumns, chunksOf(...statuses.map(dayRows)));
   }
   for (const of of statuses) {
-    const about = { whose: `account ${of.account}`, remedy: `${remedyText(nextSync(of, where))}, ${allowMore}` };
+    const remedy = `${remedyText(nextSync(of, where))}, ${allowMore}`;
+    const about = { whose: `account ${of.account}`, remedy, unfinished: of.behind };
     const failure = lagFailure(of.coveredTo, maxLagMs, now, about);
     if (failure !== undefined) throw failure;
   }

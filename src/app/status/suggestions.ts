@@ -77,9 +77,10 @@ export function firstSync(account: string, where: Where): Suggestion {
 }
 
 /** What brings an account of a lake up to date. */
-export function nextSync({ account, pipelines }: AccountStatus, where: Where): Suggestion {
+export function nextSync({ account, pipelines, unfinished }: AccountStatus, where: Where): Suggestion {
   const names = pipelines.filter(({ loadKey }) => loadKey !== 'order').map(({ pipeline }) => pipeline);
-  return suggestion('sync', account, names, where);
+  const notBegun = unfinished.filter((name) => pipelineNamed(name)?.loadKey !== 'order');
+  return suggestion('sync', account, [...names, ...notBegun], where);
 }
 
 function suggestion(

@@ -70,24 +70,36 @@ export const allowMore = 'or allow more with --max-lag';
 /**
  * The failure of a sync, or of a status, whose lake is older than it may be; undefined where it isn't.
  *
- * @param about whose age it is and what helps; left out: the lake's, after a sync
+ * @param about whose age it is, what helps, and what is not loaded in full although a run was asked for it; left out: the
+ * lake's, after a sync
  */
 export function lagFailure(
   covered: number | undefined,
   maxLagMs: number | undefined,
   now: number,
-  about: { readonly whose?: string; readonly remedy?: string } = {},
+  about: { readonly whose?: string; readonly remedy?: string; readonly unfinished?: readonly string[] } = {},
 ): LedgerlakeError | undefined {
-  if (maxLagMs === undefined || (covered !== undefined && now - covered <= maxLagMs)) return undefined;
-  const { whose = 'it', remedy = `run again, ${allowMore}` } = about;
-  const found =
-    covered === undefined
-      ? `${whose} holds nothing with a date`
-      : `${whose} is ${formatSpan(now - covered)} old: it holds everything up to ${shortInstant(covered)}`;
+  if (maxLagMs === undefined) return undefined;
+  const { whose = 'it', remedy = `run again, ${allowMore}`, unfinished = [] } = about;
+  const found = lagOf(covered, maxLagMs, now, unfinished);
+  if (found === undefined) return undefined;
   return new LedgerlakeError(
     'LAKE_LAG',
-    `expected the lake to be at most ${formatSpan(maxLagMs)} old, ${found}; ${remedy}`,
+    `expected the lake to be at most ${formatSpan(maxLagMs)} old, ${whose} ${found}; ${remedy}`,
   );
+}
+
+function lagOf(
+  covered: number | undefined,
+  maxLagMs: number,
+  now: number,
+  unfinished: readonly string[],
+): string | undefined {
+  if (covered === undefined) return 'holds nothing with a date';
+  if (now - covered > maxLagMs) {
+    return `is ${formatSpan(now - covered)} old: it holds everything up to ${shortInstant(covered)}`;
+  }
+  return unfinished.length === 0 ? undefined : `lacks some of ${unfinished.join(', ')}, which a run was asked for`;
 }
 
 /** How old the lake is, for people. */

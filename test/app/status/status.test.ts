@@ -434,6 +434,26 @@ test('--max-lag fails where an account has nothing that new, when all is written
   expect(accounts[0]?.lag_seconds).toBe(Math.round((gaps.clock.now() - Date.UTC(2025, 1, 25)) / 1000));
 });
 
+test('--max-lag fails where a run was asked for settlements that are not loaded, and names them for the next sync', async () => {
+  extra = await loadedLake(smallLedger(), [{ pipelines: ['financial-events', 'financial-event-groups'] }]);
+  expect(await shown(extra, { maxLag: '100d' })).toContain('No gap');
+  const purpose = {
+    command: 'backfill',
+    account: 'shop',
+    pipelines: ['financial-events', 'group-events', 'order-events'],
+  };
+  const lease = await acquireLease(diskStore(extra.root), extra.clock, purpose);
+  await lease.release();
+  const killed = { host: 'h', machine: 'm', pid: 1, start: '0', startedAt: 0, renewedAt: 0, purpose };
+  writeFileSync(join(extra.root, leasePath(lease.id)), JSON.stringify(killed));
+  await expect(shown(extra, { maxLag: '100d' })).rejects.toMatchObject({
+    code: 'LAKE_LAG',
+    message: expect.stringMatching(
+      /old, account shop lacks some of group-events, which a run was asked for; run `ledgerlake sync --lake \S+ --account shop --endpoint/,
+    ) as string,
+  });
+});
+
 test('reads nothing but the logs and the note', async () => {
   extra = gaps.copy();
   for (const table of ['events', 'entries', 'groups']) {
