@@ -26,6 +26,9 @@ interface InitOptions {
   readonly ask?: ((question: string) => Promise<string | undefined>) | undefined;
 }
 
+/** Where commands look where nothing names a lake. */
+const demoLake = 'data/lake';
+
 const example: FirstAccount = { account: 'my-shop', region: 'eu' };
 
 /**
@@ -60,6 +63,9 @@ export async function init(
       `  2. npx ledgerlake accounts check${given}`,
       `  3. npx ledgerlake plan --probe${given}`,
       `  4. npx ledgerlake backfill${given}`,
+      ...(existsSync(demoLake)
+        ? ['', `Commands read the lake data/${chosen.account} from now on; --lake ${demoLake} is the one from before.`]
+        : []),
     ].join('\n'),
   );
 }

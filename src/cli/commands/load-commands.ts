@@ -10,7 +10,7 @@ import {
   type Given,
   readFormat,
 } from '../options/command-definition.js';
-import { readSettings } from '../options/command-settings.js';
+import { readSettings, readStatePlace } from '../options/command-settings.js';
 import { formats } from '../../core/text/formats.js';
 import { whole } from '../../app/configuration/settings.js';
 
@@ -64,7 +64,7 @@ export const backfillCommand: CommandDefinition = {
     ['backfill financial-events --from 2025-01-01 --to 2025-02-01', 'one pipeline, one month'],
   ],
   run: async (given, context) => {
-    const options = await readBackfill(given, !given.flag('dry-run'));
+    const options = await readBackfill(given, context.clock.now(), !given.flag('dry-run'));
     if (given.flag('dry-run')) {
       const { plan } = await import('../../app/plan/plan.js');
       await plan(
@@ -80,14 +80,15 @@ export const backfillCommand: CommandDefinition = {
 };
 
 /** Throws a USAGE error for what is wrong in the command line, the environment or a file of the user's */
-async function readBackfill(given: Given, sendsRequests: boolean) {
-  return {
-    pipelines: given.all('PIPELINE'),
-    ...(await readSettings(given, { sendsRequests })),
-    to: given.text('to'),
-    refresh: given.flag('refresh'),
-    orders: await readOrdersFile(given),
-  };
+async function readBackfill(given: Given, now: number, sendsRequests: boolean) {
+  const to = given.text('to');
+  // Before the account, so that a mistyped date is not hidden by credentials that are missing.
+  const { readRange } = await import('../../app/configuration/range.js');
+  const { from, marginMinutes } = await readStatePlace(given);
+  readRange({ from, to, marginMinutes }, now);
+  const orders = await readOrdersFile(given);
+  const settings = await readSettings(given, { sendsRequests });
+  return { pipelines: given.all('PIPELINE'), ...settings, to, refresh: given.flag('refresh'), orders };
 }
 
 /** A file of the user's, or standard input for `-`. */
@@ -128,7 +129,7 @@ export const planCommand: CommandDefinition = {
   run: async (given, context) => {
     const { plan } = await import('../../app/plan/plan.js');
     const options = {
-      ...(await readBackfill(given, given.flag('probe'))),
+      ...(await readBackfill(given, context.clock.now(), given.flag('probe'))),
       probe: given.flag('probe'),
       format: readFormat(given),
     };
@@ -167,16 +168,16 @@ export const syncCommand: CommandDefinition = {
     ['sync --look-back 60', 'read the last 60 days again'],
   ],
   run: async (given, context) => {
-    const lookBack = given.text('look-back');
+    const [lookBackText, maxLag] = [given.text('look-back'), given.text('max-lag')];
+    const lookBack = lookBackText === undefined ? undefined : whole('--look-back', lookBackText, 0);
+    // Before the account, as for a backfill.
+    const { readMaxLag } = await import('../../app/sync/freshness.js');
+    readMaxLag(maxLag, (await readStatePlace(given)).marginMinutes);
+    const orders = await readOrdersFile(given);
     const settings = await readSettings(given);
     const options = {
-      pipelines: given.all('PIPELINE'),
-      ...settings,
-      rules: settings.lookBack,
-      lookBack: lookBack === undefined ? undefined : whole('--look-back', lookBack, 0),
-      maxLag: given.text('max-lag'),
-      acceptEmpty: given.flag('accept-empty'),
-      orders: await readOrdersFile(given),
+      ...{ pipelines: given.all('PIPELINE'), ...settings, rules: settings.lookBack },
+      ...{ lookBack, maxLag, acceptEmpty: given.flag('accept-empty'), orders },
     };
     const { sync } = await import('../../app/load/sync.js');
     await sync(options, context);

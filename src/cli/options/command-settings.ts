@@ -81,14 +81,14 @@ export async function readKeptLake(given: Given): Promise<Pick<Settings, KeptLak
   return keptLake((await configuredSettings(givenSettings(given))).settings);
 }
 
-/** The same, where runs have left pages, and how far they stay behind the present. */
+/** The same, where runs have left pages, from when on they load, and how far they stay behind the present. */
 export async function readStatePlace(
   given: Given,
-): Promise<Pick<Settings, 'lake' | 'journal' | 'marginMinutes' | 'export'>> {
+): Promise<Pick<Settings, 'lake' | 'journal' | 'from' | 'marginMinutes' | 'export'>> {
   const { configuredSettings } = await import('../../app/configuration/settings.js');
   const { settings } = await configuredSettings(givenSettings(given));
-  const { lake, journal, marginMinutes, export: formats } = settings;
-  return { lake, journal, marginMinutes, export: formats };
+  const { lake, journal, from, marginMinutes, export: formats } = settings;
+  return { lake, journal, from, marginMinutes, export: formats };
 }
 
 /**

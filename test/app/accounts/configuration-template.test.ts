@@ -23,6 +23,31 @@ function parsed(configuration: string): Configuration {
   return parseConfiguration(Buffer.from(configuration), 'c.json', '/home/me');
 }
 
+test('it says that commands no longer read the lake of the made-up seller, where there is one', async () => {
+  const folder = await temporaryFolder();
+  await mkdir(join(folder, 'data/lake'), { recursive: true });
+  const { out } = await builtCommand(['init', '--account', 'acme'], { folder });
+  expect(out).toMatch(/^Commands read the lake data\/acme from now on; --lake data\/lake is the one from before\.$/m);
+});
+
+test('a wrong date, lag or file is reported before credentials that are missing', async () => {
+  const folder = await temporaryFolder();
+  expect((await builtCommand(['init'], { folder })).code).toBe(0);
+  for (const [words, expected] of [
+    [['backfill', '--from', '2025-13-01'], /expected --from to be an ISO 8601 date/],
+    [['backfill', '--from', '2025-02-01', '--to', '2025-01-01'], /expected --from to be earlier than --to/],
+    [['backfill', '--orders', 'none.txt'], /expected a file that can be read, got none\.txt/],
+    [['plan', '--probe', '--to', 'soon'], /expected --to to be an ISO 8601 date/],
+    [['sync', '--max-lag', 'soon'], /expected --max-lag to be a duration/],
+    [['sync', '--max-lag', '1m'], /at least the margin of 5 minutes/],
+    [['sync', '--look-back', 'x'], /expected --look-back to be/],
+    [['sync'], /expected `clientId`/],
+  ] as const) {
+    const { code, err } = await builtCommand(words, { folder });
+    expect([code, err]).toEqual([2, expect.stringMatching(expected)]);
+  }
+});
+
 test('what it writes is taken by every command, and never overwritten', async () => {
   const folder = await temporaryFolder();
   const environment = {
@@ -38,6 +63,8 @@ test('what it writes is taken by every command, and never overwritten', async ()
     expect(written.out).toContain(next);
   }
   expect(await readdir(folder)).toEqual(['ledgerlake.config.json']);
+
+  expect(written.out).not.toContain('data/lake');
 
   const before = await readFile(join(folder, 'ledgerlake.config.json'), 'utf8');
   const again = await run('init');
