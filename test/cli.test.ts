@@ -67,7 +67,7 @@ describe('help', () => {
     const { out: help } = await ledgerlake(['--help']);
     const { code, out, err } = await ledgerlake([]);
     expect({ code, out }).toEqual({ code: 2, out: '' });
-    expect(err).toBe(`${help}\nledgerlake: USAGE: expected a command, got none; see ledgerlake --help\n`);
+    expect(err).toBe(help);
   });
 
   test.each(['backfill', 'sync', 'serve', 'sql'])('of %s goes to standard output', async (command) => {
@@ -106,6 +106,8 @@ describe('bad input is one line, with the right exit code, and nothing is touche
       backfill('--form', '2025-01-01'),
       /got --form; did you mean --from\? see .* backfill --help/,
     ],
+    ['an option cut short', 2, ['report', '--out', 'x'], /got --out; did you mean --output\? see/],
+    ['a list of accounts', 2, ['accounts', 'list'], /got `accounts list`: did you mean `accounts`\?/],
     ['an unknown letter', 2, backfill('-x'), /expected an option, got -x; see/],
     ['a format as an option', 2, ['status', '--csv'], /got --csv; did you mean --format csv\? see/],
     [

@@ -318,10 +318,11 @@ async function helpFor(words: readonly string[]): Promise<string | undefined> {
   return command === undefined ? overallHelp(commands, width) : commandHelp(command, width);
 }
 
-/** For who names no command, and gets an error. */
+/** For who names no command. */
 async function showCommands(): Promise<void> {
   const { overallHelp } = await import('./help.js');
-  process.stderr.write(`${overallHelp(commands, proseWidth(process.stderr))}\n\n`);
+  process.stderr.write(`${overallHelp(commands, proseWidth(process.stderr))}\n`);
+  process.exitCode = 2;
 }
 
 /**
@@ -398,7 +399,7 @@ export async function runCommandLine(words: readonly string[], { signal, allow }
     }
     const help = await helpFor(words);
     if (words.length === 0) await showCommands();
-    if (help !== undefined) process.stdout.write(`${help}\n`);
+    else if (help !== undefined) process.stdout.write(`${help}\n`);
     else await parserOf(words, { clock: systemClock, signal, allow }).parseAsync();
     const failure = await output.end();
     // A command that has failed has said why.

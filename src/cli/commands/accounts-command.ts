@@ -21,9 +21,10 @@ export const accountsCommand: CommandDefinition = {
   run: async (given, context) => {
     const [action, ...accounts] = given.all('ACTION');
     if (action !== undefined && action !== 'check') {
-      const meant = nearestName(action, ['check']) ?? `check ${action}`;
+      const near = nearestName(action, ['check', 'list']);
+      const meant = near === 'list' ? 'accounts' : `accounts ${near ?? `check ${action}`}`;
       throw usageError(
-        `expected \`accounts\` or \`accounts check\`, got \`accounts ${action}\`: did you mean \`accounts ${meant}\`?`,
+        `expected \`accounts\` or \`accounts check\`, got \`accounts ${action}\`: did you mean \`${meant}\`?`,
       );
     }
     const { readConfiguration } = await import('../../app/configuration/read-configuration.js');

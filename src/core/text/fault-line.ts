@@ -68,16 +68,18 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return at;
 }
 
-/** The name that a mistyped one most likely stands for; undefined where none is near. */
+/** The name that a mistyped or shortened one most likely stands for; undefined where none is near. */
 export function nearestName(given: string, names: readonly string[]): string | undefined {
   const wanted = plain(given);
   // What is that long is no slip of the hand, and comparing it would take long.
   if (wanted.length > 64) return undefined;
+  const [begun, ...others] = names.filter((name) => wanted.length > 1 && plain(name).startsWith(wanted));
+  if (begun !== undefined && others.length === 0) return begun;
   const ranked = names
     .map((name) => ({ name, distance: editDistance(wanted, plain(name)) }))
     .toSorted((one, other) => one.distance - other.distance);
   const [best] = ranked;
-  return best !== undefined && best.distance <= Math.ceil(best.name.length / 3) ? best.name : undefined;
+  return best !== undefined && best.distance <= Math.max(1, Math.floor(best.name.length / 3)) ? best.name : undefined;
 }
 
 /** `client_id` and `clientId` are the same name in two habits. */
@@ -85,15 +87,19 @@ function plain(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 }
 
-/** Letters to insert, remove or change (Levenshtein). */
+/** Letters to insert, remove, change or swap with the next one (optimal string alignment). */
 function editDistance(one: string, other: string): number {
+  let before: number[] = [];
   let row = Array.from({ length: other.length + 1 }, (_, column) => column);
   for (let index = 0; index < one.length; index++) {
     const next = [index + 1];
     for (let column = 1; column <= other.length; column++) {
+      const isSwapped = one[index] === other[column - 2] && one[index - 1] === other[column - 1];
+      const swapped = isSwapped ? (before[column - 2] ?? Infinity) + 1 : Infinity;
       const changed = (row[column - 1] ?? 0) + (other[column - 1] === one[index] ? 0 : 1);
-      next.push(Math.min(changed, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
+      next.push(Math.min(changed, swapped, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
     }
+    before = row;
     row = next;
   }
   return row.at(-1) ?? 0;

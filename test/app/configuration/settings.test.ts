@@ -103,4 +103,8 @@ test('the nearest name is the one that was meant, or none', () => {
   expect(nearestName('marketplace', names)).toBeUndefined();
   expect(nearestName('x'.repeat(1000), names)).toBeUndefined();
   expect(nearestName('a', [])).toBeUndefined();
+  const options = ['output', 'verbose', 'help', 'lake'];
+  expect(nearestName('out', options)).toBe('output');
+  expect(nearestName('halp', options)).toBe('help');
+  expect(nearestName('deep', options)).toBeUndefined();
 });
