@@ -53,7 +53,7 @@ export async function firstPages(
       const { loaded } = pipeline;
       const [window = range] = cut(range, windowDays(loaded.definition));
       const address = customAddress(pipeline, account, options);
-      const connection = connectCustom(loaded, { address, clock, random: Math.random, emit });
+      const connection = connectCustom(loaded, { address, clock, random: Math.random, emit, isTrial: true });
       try {
         const counts = { requests: 0, retries: 0, throttled: 0, pages: 0 };
         const nothing = { upstream: undefined, committed: () => undefined, emit: () => undefined };
@@ -96,6 +96,9 @@ async function firstPage(
   return { pipeline: pipeline.name, window, records, tables, unfit };
 }
 
+/** Rows of each table that people are shown. */
+const mostShown = 10;
+
 /** Writes pages for people. */
 export async function writePages(pages: readonly FirstPage[], output: ReadingContext['output']): Promise<void> {
   for (const { pipeline, window, records, tables, unfit } of pages) {
@@ -106,7 +109,9 @@ export async function writePages(pages: readonly FirstPage[], output: ReadingCon
     ]);
     for (const { name, columns, rows } of tables) {
       await writeText(output, [`\n${name}\n`]);
-      await writeRows(output, 'table', columns, chunksOf(rows));
+      await writeRows(output, 'table', columns, chunksOf(rows.slice(0, mostShown)));
+      const others = rows.length - mostShown;
+      if (others > 0) await writeText(output, [`and ${formatCount(others, 'more row')}, which --json has\n`]);
     }
     for (const [column, count] of unfit) {
       await writeText(output, [`${formatCount(count, 'value')} do not fit ${column} and are null there\n`]);

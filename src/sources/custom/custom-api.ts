@@ -1,4 +1,5 @@
 import type { Window } from '../../core/windows.js';
+import { LedgerlakeError } from '../../core/errors.js';
 import { createAccessTokens } from '../../engine/auth/access-token-cache.js';
 import { createTransport } from '../../engine/http/transport.js';
 import { dayMs } from '../../core/windows.js';
@@ -27,6 +28,8 @@ export type CustomConnection = PagedClient<CustomQuery, CustomPage>;
 
 export interface CustomConnectionOptions extends Omit<PagedClientOptions, 'transport' | 'accessTokens'> {
   readonly address: CustomAddress;
+  /** Whether the definition is being tried: an answer without what it looks for is its fault, and not asked for again. */
+  readonly isTrial?: boolean;
 }
 
 export const defaultPageSize = 100;
@@ -40,7 +43,7 @@ export function cursorLifeMs({ definition: { api } }: LoadedDefinition): number 
 /** Connects to a custom pipeline's API. */
 export function connectCustom(
   loaded: LoadedDefinition,
-  { address, ...options }: CustomConnectionOptions,
+  { address, isTrial = false, ...options }: CustomConnectionOptions,
 ): CustomConnection {
   const timeoutMs = (loaded.definition.api.timeoutSeconds ?? 60) * 1000;
   const transport = createTransport({
@@ -52,11 +55,15 @@ export function connectCustom(
   const { signIn } = address;
   const { clock, random } = options;
   const accessTokens = signIn && createAccessTokens({ ...signIn, transport, clock, random });
-  return connectApi(customApi(loaded, address), { ...options, transport, accessTokens });
+  return connectApi(customApi(loaded, address, isTrial), { ...options, transport, accessTokens });
 }
 
 /** The API of a definition as a paged API. */
-function customApi(loaded: LoadedDefinition, address: CustomAddress): PagedApi<CustomQuery, CustomPage> {
+function customApi(
+  loaded: LoadedDefinition,
+  address: CustomAddress,
+  isTrial: boolean,
+): PagedApi<CustomQuery, CustomPage> {
   const { file, definition } = loaded;
   const { name, api, windows } = definition;
   const { pageSize = defaultPageSize, quota } = api;
@@ -91,7 +98,9 @@ function customApi(loaded: LoadedDefinition, address: CustomAddress): PagedApi<C
         throw pageRefusal(loaded, answer, { cause, path, method: sent === undefined ? 'GET' : 'POST' });
       const posted = sent === undefined ? undefined : scanned(Buffer.from(sent));
       const page: Page = { body, header, request: path, posted, window: asked(query) };
-      const records: unknown = callDefinition(file, 'records', () => definition.records(page));
+      const records: unknown = callDefinition(file, 'records', () =>
+        isTrial ? tried(file, () => definition.records(page)) : definition.records(page),
+      );
       if (!Array.isArray(records) || !records.every((record): record is Json => record instanceof JsonNode)) {
         throw definitionError(
           file,
@@ -110,6 +119,16 @@ function customApi(loaded: LoadedDefinition, address: CustomAddress): PagedApi<C
       return isEmpty ? { records: [], results: 0, cursor: undefined } : undefined;
     },
   };
+}
+
+/** Calls what reads an answer, and blames the definition for what is missing there. */
+function tried<T>(file: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof LedgerlakeError) || error.code !== 'UPSTREAM_BODY') throw error;
+    throw definitionError(file, 'records', error.message);
+  }
 }
 
 const refusalCauses = ['throttled', 'fault', 'invalid', 'too-large', 'cursor-expired', 'denied', 'mistake'] as const;

@@ -1,6 +1,7 @@
 import { LedgerlakeError } from '../../core/errors.js';
 import { scan } from '../../core/json/scan.js';
 import { kind, Tape } from '../../core/json/tape.js';
+import { excerpt } from '../../engine/retry/api-refusal.js';
 import type { Json } from './definition.js';
 
 const kinds = {
@@ -54,7 +55,7 @@ export class JsonNode implements Json {
 
   list(...names: readonly string[]): readonly JsonNode[] {
     const found = this.at(...names);
-    if (found?.kind !== 'array') throw noArray(names, found);
+    if (found?.kind !== 'array') throw noArray(names, found, this.keys());
     const elements: JsonNode[] = [];
     const end = this.#tape.next(found.#node);
     for (let at = found.#node + 1; at < end; at = this.#tape.next(at)) elements.push(new JsonNode(this.#tape, at));
@@ -78,8 +79,9 @@ export function scanned(bytes: Uint8Array): JsonNode {
   return new JsonNode(tape);
 }
 
-function noArray(names: readonly string[], found: JsonNode | undefined): LedgerlakeError {
+function noArray(names: readonly string[], found: JsonNode | undefined, keys: readonly string[]): LedgerlakeError {
   const where = names.length === 0 ? '' : ` at ${names.join('.')}`;
-  const got = found === undefined ? 'nothing' : found.raw.slice(0, 80);
-  return new LedgerlakeError('UPSTREAM_BODY', `expected an array${where}, found ${got}`);
+  const beside = keys.length === 0 ? '' : ` beside ${keys.slice(0, 10).join(', ')}`;
+  const got = found === undefined ? `nothing${beside}` : found.raw;
+  return new LedgerlakeError('UPSTREAM_BODY', `expected an array${where}, found ${excerpt(got, 120)}`);
 }

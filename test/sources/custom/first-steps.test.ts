@@ -47,6 +47,27 @@ test('init writes a definition that loads, a dry run shows its first page and le
   expect([loaded.code, JSON.parse(loaded.out)]).toMatchObject([0, { pipelines: { 'small-shop': { pages: 2 } } }]);
 });
 
+test('a dry run fails at once where the definition looks for a list that the page lacks, and shows a few rows of many', async () => {
+  const folder = await temporaryFolder();
+  await builtCommand(['init', 'pipeline', 'small-shop', '--pipelines', 'mine'], { folder });
+  const records = Array.from({ length: 40 }, (_, at) => ({ id: `r${at}`, created_at: '2025-01-02T00:00:00Z' }));
+  const { url, asked } = await exampleService(() => ({ body: { records } }));
+  const run = { folder, environment: environmentOf(url) };
+  const many = await builtCommand([...backfill, '--dry-run'], run);
+  expect([many.code, many.out]).toEqual([0, expect.stringMatching(/\nand 30 more rows, which --json has\n/)]);
+  expect(many.out).not.toContain('r20');
+
+  const file = join(folder, 'mine/small-shop.mjs');
+  const text = await readFile(file, 'utf8');
+  await writeFile(file, text.replace("list('records')", "list('items')"));
+  const dry = await builtCommand([...backfill, '--dry-run'], run);
+  expect([dry.code, dry.err]).toEqual([
+    1,
+    expect.stringMatching(/DEFINITION: .*records: expected an array at items, found nothing beside records; correct/),
+  ]);
+  expect(asked).toHaveLength(2);
+});
+
 test('init names an account that is configured', async () => {
   const folder = await temporaryFolder();
   await writeFile(join(folder, 'ledgerlake.config.json'), '{"accounts":{"acme":{"region":"eu"}}}');
