@@ -238,14 +238,14 @@ async function checkMetricsFile(path: string): Promise<void> {
 
 /** Why a command ends with something else than 0, with everything that is known of it for `--verbose`. */
 export function failureOf(error: unknown): Extract<RunEvent, { event: 'failed' }> {
-  const details: string[] = [];
-  if (error instanceof LedgerlakeError && error.details !== undefined) details.push(error.details);
-  for (let cause = error; cause instanceof Error; cause = cause.cause) details.push(cause.stack ?? cause.message);
+  const stacks: string[] = [];
+  for (let cause = error; cause instanceof Error; cause = cause.cause) stacks.push(cause.stack ?? cause.message);
   return {
     event: 'failed',
     code: codeOf(error),
     message: shortened(messageOf(error)),
     exitCode: error instanceof LedgerlakeError ? error.exitCode : 1,
-    details: details.length === 0 ? null : details.join('\n'),
+    details: error instanceof LedgerlakeError ? (error.details ?? null) : null,
+    stack: stacks.length === 0 ? null : stacks.join('\n'),
   };
 }

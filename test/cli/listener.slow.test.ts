@@ -163,7 +163,9 @@ test('--quiet tells errors only, a broken command line in the format that is ask
   const wrong = await builtCommand(['backfill', '--quiet', '--from', 'x'], { folder });
   expect(wrong.err).toMatch(/^ledgerlake: [^\n]+\n$/);
   const unknown = await builtCommand(['backfill', '--frm', 'x', '--log-format', 'json'], { folder });
-  expect(linesOf(unknown.err)).toMatchObject([{ event: 'failed', code: 'USAGE' }]);
+  expect(linesOf(unknown.err)).toMatchObject([{ event: 'failed', code: 'USAGE', stack: null }]);
+  const stack = await builtCommand(['backfill', '--frm', 'x', '--log-format', 'json', '--verbose'], { folder });
+  expect(linesOf(stack.err)).toMatchObject([{ code: 'USAGE', stack: expect.stringContaining('\n    at ') as string }]);
   const colourful = await builtCommand(['backfill', '--from', 'x'], { folder, environment: { FORCE_COLOR: '1' } });
   expect(colourful.err).toMatch(/^\u001b\[31mledgerlake: /);
 });

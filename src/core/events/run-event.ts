@@ -141,8 +141,10 @@ interface RunEvents {
     readonly code: string;
     readonly message: string;
     readonly exitCode: number;
-    /** What `--verbose` adds: details and stack. */
+    /** What text shows with `--verbose`, such as the request's id. */
     readonly details: string | null;
+    /** Where it was thrown, for `--verbose`. */
+    readonly stack: string | null;
   };
   /** A line for people, of a command that isn't a run. */
   message: { readonly message: string };
@@ -335,7 +337,7 @@ interface RunEvents {
   };
   'entries-checked': {
     readonly pipeline: string;
-    /** Whose entries were made again. */
+    /** Whose entries were re-derived. */
     readonly file: string;
     readonly bytes: number;
     /** Whether they are others than before. */

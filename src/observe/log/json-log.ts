@@ -34,7 +34,8 @@ export function jsonLog({ fd, clock, least }: JsonLogOptions): Emit {
   let account: string | null = null;
   return (event) => {
     if (event.event === 'run-started') account = event.account;
-    const { event: name, ...fields } = event;
+    const { event: name, ...told } = event;
+    const fields = 'stack' in told && least !== 'debug' ? { ...told, stack: null } : told;
     logger[levels[name]]({ event: name, account, ...fields });
   };
 }

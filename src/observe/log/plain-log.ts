@@ -189,14 +189,15 @@ const moreLines: Handlers<string | undefined> = {
   'files-merged': ({ pipeline, partition, files }) =>
     `${pipeline}: ${formatCount(files, 'slice')} of ${partition} merged`,
   'entries-checked': ({ pipeline, file, changed }) =>
-    changed ? `${pipeline}: entries of ${file} made again` : undefined,
+    changed ? `${pipeline}: entries of ${file} re-derived` : undefined,
 };
 
 function lineOf(event: RunEvent, verbose: boolean): string | undefined {
   if (event.event === 'failed') {
     // DuckDB points at a place of the query, on lines of its own.
     const message = event.code === 'SQL' ? printableLines(event.message) : printable(event.message);
-    return `ledgerlake: ${event.code}: ${message}${verbose && event.details !== null ? `\n${printableLines(event.details)}` : ''}`;
+    const more = verbose ? [event.details, event.stack].filter((text) => text !== null) : [];
+    return [`ledgerlake: ${event.code}: ${message}`, ...more.map(printableLines)].join('\n');
   }
   const line = handled(lines, event) ?? (verbose ? handled(moreLines, event) : undefined);
   return line === undefined ? undefined : printable(line);
