@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Clock } from '../core/clock.js';
 import type { Emit } from '../core/events/run-event.js';
 import type { Output } from '../core/text/sink.js';
-import type { DeltaTable } from '../lake/delta/delta-table.js';
+import type { Lake } from '../lake/lake.js';
 import { leaseText, type RunLease } from '../lake/upkeep/leases.js';
 
 /** Where a command reads the time, writes, and is told to stop. */
@@ -34,11 +34,19 @@ export async function untilAborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }
 
-/** Reports the damaged checkpoints that were passed over when tables of a lake were opened; every command that opens one does. */
-export function emitDamagedCheckpoints(tables: readonly DeltaTable[], emit: Emit): void {
+/** Reports the damaged checkpoints that were passed over when a lake was opened; every command that opens one does. */
+export function emitDamagedCheckpoints({ tables }: Pick<Lake, 'tables'>, emit: Emit): void {
   for (const { path, fault = '' } of tables.flatMap(({ damagedCheckpoints }) => damagedCheckpoints)) {
     emit({ event: 'checkpoint-damaged', file: path, reason: fault });
   }
+}
+
+/** The same before a command writes to the lake, which replaces the note of its tables' versions where that can't be read. */
+export function emitDamage(lake: Lake, emit: Emit): void {
+  emitDamagedCheckpoints(lake, emit);
+  if (lake.isNoted) return;
+  const message = '_versions.json is missing or damaged, and is written again: `ledgerlake verify` says what it is for';
+  emit({ event: 'message', message });
 }
 
 /** Reports the runs that are at work on the lake already; of those that say so only runs of the same account. */

@@ -1,6 +1,6 @@
 import { plainLog } from '../../observe/log/plain-log.js';
 import type { Emit } from '../../core/events/run-event.js';
-import { emitDamagedCheckpoints, type CommandContext } from '../context.js';
+import { emitDamage, type CommandContext } from '../context.js';
 import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
 import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { printable } from '../../core/printable.js';
@@ -73,7 +73,7 @@ export async function forgetIn(
 ): Promise<void> {
   const { store } = lake;
   const { lake: address, journal, account, yes } = options;
-  emitDamagedCheckpoints(lake.tables, emit);
+  emitDamage(lake, emit);
   await checkHeld(lake, account);
   // A lake may hold what this program would never write, and the name becomes a folder's.
   readAccountName(account);

@@ -1,4 +1,4 @@
-import { emitDamagedCheckpoints, type RunContext } from '../context.js';
+import { emitDamage, type RunContext } from '../context.js';
 import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
 import { LedgerlakeError } from '../../core/errors.js';
 import { tables } from '../../sources/finances/lake-tables.js';
@@ -58,7 +58,7 @@ export async function importPages(options: ImportPagesOptions, context: RunConte
       ...{ event: 'run-started', command: 'import', account, lake: options.lake },
       ...{ pipelines: importedPipelines, from: null, to: null },
     });
-    emitDamagedCheckpoints(lake.tables, emit);
+    emitDamage(lake, emit);
     let failure: unknown;
     try {
       const limits = withThreads(options.limits ?? importLimits, options.threads);

@@ -1,4 +1,4 @@
-import { emitDamagedCheckpoints, emitOtherRuns, type RunContext } from '../context.js';
+import { emitDamage, emitOtherRuns, type RunContext } from '../context.js';
 import type { Clock } from '../../core/clock.js';
 import { LedgerlakeError, messageOf } from '../../core/errors.js';
 import type { Emit } from '../../core/events/run-event.js';
@@ -123,7 +123,7 @@ export async function load(
         ...{ from: isoInstant(range.start), to: isoInstant(range.end) },
       });
       if (options.endpoint === undefined && !job.isCustomOnly) emit({ event: 'message', message: madeUpText });
-      emitDamagedCheckpoints(lake.tables, emit);
+      emitDamage(lake, emit);
       const emitWithWatermarks = emittingWatermarks(
         lake,
         account,

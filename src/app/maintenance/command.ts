@@ -1,4 +1,4 @@
-import { emitDamagedCheckpoints, emitOtherRuns, type RunContext } from '../context.js';
+import { emitDamage, emitOtherRuns, type RunContext } from '../context.js';
 import type { LedgerlakeError } from '../../core/errors.js';
 import { exportAfterRun, type ExportOptions } from '../export/export-after-run.js';
 import { printable } from '../../core/printable.js';
@@ -105,7 +105,7 @@ export async function maintain(
     ...{ event: 'run-started', command, account: account ?? null, lake: options.lake },
     ...{ pipelines: families.map(({ pipeline }) => pipeline), from: null, to: null },
   });
-  emitDamagedCheckpoints(lake.tables, emit);
+  emitDamage(lake, emit);
   const end = (status: 'done' | 'failed'): void => {
     const seconds = (clock.now() - began) / 1000;
     emit({ event: 'run-ended', status, seconds });
@@ -129,7 +129,14 @@ export async function maintain(
   const lease = await acquireLease(lake.store, clock, { command, account, pipelines: names });
   try {
     emitOtherRuns(lease, account, emit);
-    for (const table of lake.tables) await table.dropWrongCheckpoints();
+    for (const table of lake.tables) {
+      for (const path of await table.dropWrongCheckpoints()) {
+        emit({
+          event: 'message',
+          message: `removed ${path}, which said something else than its commits: a new one is there`,
+        });
+      }
+    }
     await lake.setRetention(options.retentionHours);
     let unexported: LedgerlakeError | undefined;
     try {

@@ -107,7 +107,7 @@ async function rebuildEntries(options: RebuildOptions, context: RunContext): Pro
     command: 'rebuild',
     pipelines,
     limits: withThreads(rebuildLimits, options.threads),
-    title: 'Made again what has changed in',
+    title: 'Re-derived what has changed in',
     nothing: (summaries) => {
       const files = summaries.reduce((sum, { slices }) => sum + slices, 0);
       return `\nNothing to do: the entries of ${formatCount(files, 'file')} in ${options.lake} are what this version makes of them.\n`;

@@ -60,7 +60,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
   const described = custom.length === 0 ? [] : await describedTables(store);
   for (const { loaded } of custom) refuseChanged(loaded, described, options.lake);
   const lake = await Lake.open(store, [...tables, ...custom.flatMap((pipeline) => pipeline.tables)], clock);
-  emitDamagedCheckpoints(lake.tables, emit);
+  emitDamagedCheckpoints(lake, emit);
   refuseMixing(account, lake.accounts(), options.lake);
   const job: Job = { account, range, lake, refresh: options.refresh, orders };
   const probed =

@@ -51,7 +51,7 @@ export interface LakeReader {
  */
 export async function openExistingLake(location: string, clock: Clock, log: (line: string) => void): Promise<Lake> {
   const lake = await existingLake(location, tables, clock);
-  emitDamagedCheckpoints(lake.tables, plainLog(log));
+  emitDamagedCheckpoints(lake, plainLog(log));
   return lake;
 }
 

@@ -69,7 +69,7 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
   for (const found of certificate.problems()) {
     byFolder.set(folderOf(found), (byFolder.get(folderOf(found)) ?? 0) + 1);
   }
-  const problems: Mended[] = certificate.problems().map(({ account, command, ...found }) => {
+  const unordered: Mended[] = certificate.problems().map(({ account, command, ...found }) => {
     // Where many files of a folder are damaged, one command reads its month again.
     const isOneOfMany = (byFolder.get(folderOf(found)) ?? 0) > mostAlike;
     return {
@@ -81,6 +81,9 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
           : commandIn(placeOf(account), command),
     };
   });
+  // It reads every file, and so comes after what mends these.
+  const compacts = ({ mend }: Mended) => Number(mend !== null && / compact( |$)/.test(mend));
+  const problems = unordered.toSorted((a, b) => compacts(a) - compacts(b));
   const failing: readonly ProblemKind[] = options.strict ? ['lake', 'upstream'] : ['lake'];
   const verdict = certificate.found('lake') > 0 ? 'broken' : certificate.found('upstream') > 0 ? 'findings' : 'whole';
 

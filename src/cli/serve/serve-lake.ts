@@ -39,7 +39,7 @@ export async function openServedLake(
   if (account !== undefined) readAccountName(account);
   await refuseWithoutFolder(location);
   const tables = await MainTables.open(openStore(location, { clock }), clock);
-  emitDamagedCheckpoints(tables.tables, plainLog(log));
+  emitDamagedCheckpoints(tables, plainLog(log));
   const held = [...tables.accounts()].toSorted();
   // Where it is no lake at all, that is what is to be said.
   if (held.length === 0) await existingLake(location, allTables, clock);

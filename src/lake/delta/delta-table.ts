@@ -364,19 +364,22 @@ export class DeltaTable {
 
   /**
    * Removes the checkpoint that the table was read from where it says something else than the commits, and these have
-   * checksums, and reads the table again; until one is right, or the commits alone are left.
+   * checksums, and reads the table again; until one is right, or the commits alone are left. Resolves to the paths of those.
    */
-  async dropWrongCheckpoints(): Promise<void> {
-    if (this.snapshot.version < 0) return;
+  async dropWrongCheckpoints(): Promise<readonly string[]> {
+    const dropped: string[] = [];
+    if (this.snapshot.version < 0) return dropped;
     await this.#inTurn(async () => {
       let { wrong } = await this.replay();
       if (wrong?.isCertain !== true) return;
       for (; wrong?.isCertain === true; { wrong } = await this.replay()) {
         await this.#log.dropCheckpoint(wrong);
+        dropped.push(wrong.path);
         await this.#reopen();
       }
       await this.#writeCheckpoint();
     });
+    return dropped;
   }
 
   /**

@@ -82,7 +82,7 @@ describe('a rebuild after the flattening has changed', () => {
     expect(Object.keys(await contents.differences())).toEqual(changed);
     const { summary, printed } = await rebuilt({ lake }, { clock });
     expect(await contents.differences()).toEqual({});
-    expect(printed).toContain('Made again');
+    expect(printed).toContain('Re-derived');
     expect(summary.pipelines['financial-events']?.['files']).toBe((await dataFiles(lake, 'entries')).length);
     expect(await nets()).toEqual(net);
     expect((await dataFiles(lake, 'entries')).some((file) => file.includes('-0123456789abcdef'))).toBe(false);
