@@ -61,6 +61,8 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
     wasRead: (pipeline, slice) => inTurns?.wasRead(pipeline, slice) === true,
   };
   const read = new Map<string, string[]>();
+  /** Whether any of it has been read before. */
+  let isRereading = false;
   const covered = (lake: Lake) => lakeCoveredTo(lake, account, used, ranges, end);
 
   await load(
@@ -79,6 +81,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
           const range = syncRange(loaded, end, asked);
           ranges.set(pipeline, range);
           days.set(pipeline, daysBack(lake, account, windowed, plan));
+          isRereading ||= loaded.length > 0 && (days.get(pipeline) ?? 0) > 0;
           for (const gap of olderGaps(loaded, range, asked)) {
             emit({ event: 'gap-left', pipeline, from: instantText(gap.start), to: instantText(gap.end) });
           }
@@ -100,6 +103,7 @@ export async function sync(options: SyncOptions, context: RunContext): Promise<v
         print(summaryText(report));
         const found = findingsText(findings);
         if (found !== '') print(found);
+        else if (isRead && isRereading) print('Nothing has changed in what was read again\n');
         const lag = lagText(at, clock.now());
         if (lag !== '') print(lag);
         // Of a run that came to its end the failure itself says so.

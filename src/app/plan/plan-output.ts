@@ -137,6 +137,7 @@ function formatDays(days: number): string {
 function totalLine({ requests, seconds, isKnown }: PlanReport): string {
   const all = `${isKnown ? '' : 'at least '}${formatCount(requests, 'request')}`;
   if (seconds === undefined) return `In all ${all}; without a quota it takes as long as the answers do.`;
+  if (seconds === 0) return `In all ${all}, for which the quota has tokens now.`;
   return `In all ${all}, in ${isKnown ? '' : 'at least '}${formatSpan(seconds * 1000)}.`;
 }
 
@@ -162,7 +163,7 @@ function notes({ pipelines, isKnown, probed, empty, range }: PlanReport): string
   }
   const unknown = pipelines.filter((plan) => !plan.isKnown).map(({ pipeline }) => pipeline);
   if (!isKnown) {
-    const how = probed === undefined ? ', or let --probe ask the service for a page or two' : '';
+    const how = probed === undefined ? ', or let `ledgerlake plan --probe` ask the service for a page or two' : '';
     lines.push(
       `The lake can't tell how much there is of ${listOf(unknown)}: ≥ is the least it can be. ` +
         `To know more, load a week first${how}.`,

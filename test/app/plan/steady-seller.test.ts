@@ -156,7 +156,7 @@ test('an empty lake: the least it can be, and with a probe what a page or two le
     expect(of(plan, 'financial-events')['requests']).toBeGreaterThanOrEqual(3);
     const text = await planText({ ...common, ...spring, lake: empty, format: 'table' }, clock);
     expect(text).toMatch(/^requests +≥ \d +≥ \d +≥ 0$/m);
-    expect(text.replaceAll('\n', ' ')).toContain('load a week first, or let --probe ask');
+    expect(text.replaceAll('\n', ' ')).toContain('load a week first, or let `ledgerlake plan --probe` ask');
     for (const line of text.split('\n').slice(1)) expect(line.length).toBeLessThanOrEqual(80);
     // However many slices a run would open before its first answer: a month of nothing takes one request, and of the
     // first month a part is read first.

@@ -97,10 +97,14 @@ describe('the look-back', () => {
   test('finds what came late, tells of it, and keeps it in the history', async () => {
     const clock = setClock('2026-03-20T02:00:00Z');
     const { given, lake, items } = await shop(days(1, 19), clock);
-    await synced(given, { clock });
+    const unchanged = 'Nothing has changed in what was read again';
+    expect((await synced(given, { clock })).printed).not.toContain(unchanged);
+    clock.set('2026-03-20T12:00:00Z');
+    expect((await synced(given, { clock })).printed).toContain(unchanged);
     items.push(shipment('2026-03-19T13:00:00Z', 'order-late'));
     clock.set('2026-03-21T02:00:00Z');
     const { summary, printed } = await synced(given, { clock });
+    expect(printed).not.toContain(unchanged);
     expect(summary.changes['financial-events']).toMatchObject({ appeared: 1, vanished: 0, differ: 0 });
     expect(printed).toContain('2026-03-19T00:00:00Z to 2026-03-20T00:00:00Z: 1 appeared, 0 vanished');
     expect(printed).toContain('order-late');
