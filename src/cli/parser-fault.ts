@@ -1,0 +1,78 @@
+import { existsSync } from 'node:fs';
+import { commands } from './commands.js';
+import { everyOption, type CommandDefinition } from './options/command-definition.js';
+import { accountPattern, nearestRegion } from '../app/configuration/account.js';
+import { program, shellWord } from '../app/command-text.js';
+import { nearestName } from '../core/text/fault-line.js';
+import { isFormat } from '../core/text/formats.js';
+
+/** What the parser says where several commands are named. */
+export const severalCommands = 'expected one command, got several';
+
+/** What the parser found, in the words of every other error. */
+export function parserFault(message: string, words: readonly string[]): string {
+  const command = commands.find(({ name }) => words.includes(name));
+  const help = `see ${program} ${command === undefined ? '' : `${command.name} `}--help`;
+  const unknown = unknownWord(message, words, command === undefined);
+  if (unknown !== undefined) {
+    const isOption = words.some((word) => word.startsWith('-') && word.includes(unknown));
+    if (!isOption && command !== undefined) {
+      const hint = argumentHint(command, unknown);
+      return `expected no further argument, got ${unknown}; ${hint === '' ? '' : `${hint}; `}${help}`;
+    }
+    const names = isOption ? Object.keys({ ...command?.options, ...everyOption }) : commandNames;
+    const dashes = isOption ? (unknown.length === 1 ? '-' : '--') : '';
+    // Some commands have `--json`, those that know more formats name it.
+    const isFormatName = names.includes('format') && isFormat(unknown);
+    const nearest = isFormatName ? `format ${unknown}` : nearestName(unknown, names);
+    const instead = isOption ? accountHint(command, unknown, words) : undefined;
+    const word = nearest && `${isOption ? '--' : ''}${nearest}`;
+    const meant = instead === undefined ? word : `\`${instead}\``;
+    const hint = meant === undefined ? '' : `did you mean ${meant}? `;
+    return `expected ${isOption ? 'an option' : 'a command'}, got ${dashes}${unknown}; ${hint}${help}`;
+  }
+  const [, chosen = '', got = '', offered] =
+    /^Invalid values: Argument: (\S+), Given: (.*?), Choices: ("[^"]*"(?:, "[^"]*")*)/.exec(message) ?? [];
+  if (offered !== undefined) {
+    const choices = offered.replaceAll('"', '').split(', ');
+    const last = got.split(', ').at(-1) ?? '';
+    const nearest = chosen === 'region' ? nearestRegion(last.replaceAll('"', '')) : nearestName(last, choices);
+    const hint = nearest === undefined ? '' : `did you mean ${nearest}? `;
+    return `expected --${chosen} to be one of ${choices.join(', ')}, got ${last}; ${hint}${help}`;
+  }
+  const [, option] = /^Not enough arguments following: (.*)$/.exec(message) ?? [];
+  if (option === undefined) return `${message}; ${help}`;
+  return `expected a value behind ${option.length === 1 ? '-' : '--'}${option}, got none; ${help}`;
+}
+
+/** The command without `--account`, where it takes accounts as arguments behind what it shall do. */
+function accountHint(command: CommandDefinition | undefined, unknown: string, words: readonly string[]) {
+  if (unknown !== 'account' || command?.positional?.name !== 'ACTION') return undefined;
+  const { choices = [] } = command.positional;
+  const action = choices.find((choice) => words.includes(choice)) ?? choices[0] ?? '';
+  const at = words.findIndex((word) => word.startsWith('--account'));
+  const account = words[at]?.split('=')[1] ?? words[at + 1] ?? 'ACCOUNT';
+  return `${program} ${command.name} ${action} ${shellWord(account)}`;
+}
+
+/** The word that is to be told of: where no command is named the one in its place, before every option. */
+function unknownWord(message: string, words: readonly string[], lacksCommand: boolean): string | undefined {
+  const [first = ''] = words;
+  if (message === severalCommands) return lacksCommand && !first.startsWith('-') ? first : undefined;
+  const unknown = /^Unknown arguments?: (.*)/.exec(message)?.[1]?.split(', ') ?? [];
+  return (lacksCommand ? unknown.find((word) => words.includes(word)) : undefined) ?? unknown[0];
+}
+
+/** What a word that a command doesn't take was most likely meant as. */
+function argumentHint({ options, positional }: CommandDefinition, word: string): string {
+  if (positional?.name === 'QUERY') return 'put the query in quotes';
+  const isPlace = word.startsWith('s3://') || existsSync(word);
+  const isAccount = !isPlace && options['account'] !== undefined && accountPattern.test(word);
+  const meant = [...(isAccount ? ['account'] : []), ...(isPlace || isAccount ? ['lake'] : [])];
+  const hints = meant
+    .filter((option) => options[option] !== undefined)
+    .map((option) => `--${option} ${shellWord(word)}`);
+  return hints.length === 0 ? '' : `did you mean ${hints.join(' or ')}?`;
+}
+
+export const commandNames = [...commands.map(({ name }) => name), 'help', 'version'];
