@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { delimiter, join, resolve } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../app/lake-run.js';
@@ -48,7 +48,7 @@ def asset(function): return function
 `,
 };
 
-/** A folder with a configured account, an `npx` that starts the built command, and the schedulers' stands. */
+/** A folder with a configured account, where the program and `npx` start the built command, and the schedulers' stands. */
 async function scheduled() {
   const { endpoint, lake } = await servedShop();
   const folder = await temporaryFolder();
@@ -59,10 +59,16 @@ async function scheduled() {
       JSON.stringify({ settings, accounts: { 'my-shop': { endpoint: address } } }),
     );
   await configuration(endpoint);
-  await mkdir(join(folder, 'bin'));
+  const program = join(folder, 'node_modules/.bin/ledgerlake');
   const npx = join(folder, 'bin/npx');
-  await writeFile(npx, `#!/bin/sh\nshift\nexec '${process.execPath}' '${resolve('dist/src/cli.js')}' "$@"\n`);
-  await chmod(npx, 0o755);
+  for (const [file, more] of [
+    [program, ''],
+    [npx, 'shift\n'],
+  ] as const) {
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, `#!/bin/sh\n${more}exec '${process.execPath}' '${resolve('dist/src/cli.js')}' "$@"\n`);
+    await chmod(file, 0o755);
+  }
   for (const [file, text] of Object.entries(stands)) {
     await mkdir(join(folder, 'python', file, '..'), { recursive: true });
     await writeFile(join(folder, 'python', file), text);
@@ -75,7 +81,7 @@ async function scheduled() {
     const { stdout } = await run('python3', ['-c', code], { env, maxBuffer: 1e8 });
     return JSON.parse(stdout);
   };
-  return { folder, env, python, configuration, npx };
+  return { folder, env, python, configuration, program };
 }
 
 test.skipIf(!hasPython)("Airflow's task ends with the summary", async () => {
@@ -91,7 +97,7 @@ test.skipIf(!hasPython)("Airflow's task ends with the summary", async () => {
 test.skipIf(!hasPython)(
   "Dagster's asset has events and lag, and fails with the code, for good where the configuration is wrong",
   async () => {
-    const { folder, python, configuration, npx } = await scheduled();
+    const { folder, python, configuration, program } = await scheduled();
     const code = `${await snippet('Dagster', 'python', folder)}
 try:
     print(json.dumps(ledger(None).metadata))
@@ -108,7 +114,7 @@ except dg.Failure as failure:
     });
     await configuration('nowhere');
     expect(await python(code)).toMatchObject({ metadata: null, retries: false });
-    await writeFile(npx, '#!/bin/sh\nkill -9 $$\n');
+    await writeFile(program, '#!/bin/sh\nkill -9 $$\n');
     expect(await python(code)).toMatchObject({
       failed: expect.stringContaining('exit code -9') as string,
       retries: true,
