@@ -141,13 +141,15 @@ export function summaryObject(
   };
 }
 
-function summaryRow({ pipeline, slices, requests, rows, bytes, seconds }: PipelineSummary): string[] {
+function summaryRow({ pipeline, slices, requests, rows, files, bytes, seconds }: PipelineSummary): string[] {
+  // Read again, and no file replaced, as it is what the lake holds.
+  const isUnchanged = files === 0 && [...rows.values()].some((count) => count > 0);
   return [
     printable(pipeline),
     formatCount(slices),
     formatCount(requests),
     ...countCells(rows),
-    formatBytes(bytes),
+    isUnchanged ? 'unchanged' : formatBytes(bytes),
     `${seconds.toFixed(1)} s`,
   ];
 }

@@ -41,6 +41,12 @@ test('the summary for programs has all that the contract names, and says which s
   });
 });
 
+test('what was read again and is what the lake holds is unchanged, and no size', () => {
+  expect(summaryGrid([summary])[1]).toContain('1.2 kB');
+  expect(summaryGrid([{ ...summary, files: 0, bytes: 0 }])[1]).toMatch(/ 70 +unchanged +1\.5 s$/);
+  expect(summaryGrid([{ ...summary, files: 0, bytes: 0, rows: new Map() }])[1]).toContain('0 B');
+});
+
 test.each(Object.keys(warningTexts))('what was noticed once is one: %s', (kind) => {
   const noticed = (times: number) =>
     warningLines([{ ...summary, warnings: new Map([[kind, new Map([['x', times]])]]) }]);
