@@ -1,3 +1,4 @@
+import { formatCount } from '../../core/text/amounts.js';
 import { dayMs, monthOf } from '../../core/windows.js';
 import type { Day, DayState } from '../../engine/slicing/day-states.js';
 
@@ -24,22 +25,63 @@ export interface CalendarOptions {
 
 /**
  * Days as a strip, a sign for each, month by month: as many months side by side as the width has room for, a month in
- * two lines where it hasn't for one.
+ * two lines where it hasn't for one. Many months one after the other that are missing are a line.
  */
 export function calendarLines(days: readonly Day[], options: CalendarOptions): string[] {
   const months = [...monthsOf(days)];
   if (options.width < monthWidth) return months.flatMap(([month, states]) => narrowLines(month, states, options.color));
-  const beside = Math.min(months.length, Math.floor((options.width + gap) / (monthWidth + gap)));
+  const stretches = stretchesOf(months);
+  const most = Math.max(0, ...stretches.map((of) => (isFolded(of) ? 0 : of.length)));
+  const beside = Math.min(most, Math.floor((options.width + gap) / (monthWidth + gap)));
   const between = ' '.repeat(gap);
-  const head = Array.from({ length: beside }, () => ' '.repeat(labelWidth) + ruler).join(between);
-  const rows = Array.from({ length: Math.ceil(months.length / beside) }, (_, row) =>
-    months
-      .slice(row * beside, (row + 1) * beside)
-      .map(([month, states]) => `${month} ${strip(states, options.color)}`)
-      .join(between)
-      .trimEnd(),
-  );
-  return [head, ...rows];
+  const lines = stretches.flatMap((of) => {
+    if (isFolded(of)) return [foldedLine(of, options.color)];
+    return Array.from({ length: Math.ceil(of.length / beside) }, (_, row) =>
+      of
+        .slice(row * beside, (row + 1) * beside)
+        .map(([month, states]) => `${month} ${strip(states, options.color)}`)
+        .join(between)
+        .trimEnd(),
+    );
+  });
+  if (beside === 0) return lines;
+  return [Array.from({ length: beside }, () => ' '.repeat(labelWidth) + ruler).join(between), ...lines];
+}
+
+type Month = readonly [month: string, states: States];
+
+/** Months of which every day is missing, one after the other, that are drawn; more are folded. */
+const mostMissing = 3;
+
+function isMissing([, states]: Month): boolean {
+  return states.every((state) => state === undefined || state === 'missing');
+}
+
+function isFolded(stretch: readonly Month[]): boolean {
+  return stretch.length > mostMissing && stretch.every(isMissing);
+}
+
+/** The months in stretches: those that are folded into a line, and what lies between. */
+function stretchesOf(months: readonly Month[]): Month[][] {
+  const runs: Month[][] = [];
+  for (const month of months) {
+    const last = runs.at(-1);
+    if (last?.[0] !== undefined && isMissing(last[0]) === isMissing(month)) last.push(month);
+    else runs.push([month]);
+  }
+  const stretches: Month[][] = [];
+  for (const run of runs) {
+    const last = stretches.at(-1);
+    if (last !== undefined && !isFolded(last) && !isFolded(run)) last.push(...run);
+    else stretches.push([...run]);
+  }
+  return stretches;
+}
+
+function foldedLine(months: readonly Month[], isColoured: boolean): string {
+  const { sign, color } = signs.missing;
+  const between = painted(sign.repeat(3), color, isColoured);
+  return `${months[0]?.[0] ?? ''} ${between} ${months.at(-1)?.[0] ?? ''} ${formatCount(months.length, 'month')} missing`;
 }
 
 /** What the signs mean, on as many lines as the width asks for; `isImporting`: that of imported days is among them. */

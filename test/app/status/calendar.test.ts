@@ -30,6 +30,23 @@ describe('a calendar', () => {
     ]);
   });
 
+  test('has one line for more than three months that are missing', () => {
+    const missing = (count: number) => Array.from({ length: count }, (): DayState => 'missing');
+    const head = '        1   5    10   15   20   25   30';
+    const full = `2025-01 ${'█'.repeat(31)}`;
+    const shown = (strip: Day[]) => calendarLines(strip, { width: 60, color: false });
+    expect(shown(days('2025-01-01', ['full']))).toEqual([head, '2025-01 █']);
+    const year = Array.from({ length: 31 }, (): DayState => 'full');
+    expect(shown(days('2025-01-01', [...year, ...missing(28 + 31 + 30 + 31), ...year.slice(0, 2)]))).toEqual([
+      head,
+      full,
+      '2025-02 ··· 2025-05 4 months missing',
+      '2025-06 ██',
+    ]);
+    expect(shown(days('2025-01-01', [...year, ...missing(28 + 31 + 30)]))).toHaveLength(5);
+    expect(shown(days('2025-02-01', missing(120)))).toEqual(['2025-02 ··· 2025-05 4 months missing']);
+  });
+
   test('breaks a month in two on a narrow terminal', () => {
     const strip = days('2025-03-14', ['full', 'full', 'missing', 'empty']);
     expect(calendarLines(strip, { width: 30, color: false })).toEqual(['2025-03              ██', '        ·░']);
