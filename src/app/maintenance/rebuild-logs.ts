@@ -1,25 +1,15 @@
 import { pipelines } from '../../../pipelines/all-pipelines.js';
-import type { Clock } from '../../core/clock.js';
-import { customPipelinesOf, familiesOf, type Family, type Table } from '../../core/columns/table.js';
-import { identifier, literal } from '../../core/duckdb/literals.js';
-import { LedgerlakeError, messageOf, usageError } from '../../core/errors.js';
+import { customPipelinesOf, familiesOf } from '../../core/columns/table.js';
+import { LedgerlakeError, usageError } from '../../core/errors.js';
 import { printable } from '../../core/printable.js';
 import { formatCount } from '../../core/text/amounts.js';
 import { grid } from '../../core/text/width.js';
 import { dayMs, joined, uncovered, type Window } from '../../core/windows.js';
-import { isDataFile } from '../../lake/data-files.js';
-import type { Action, MetaData, Txn } from '../../lake/delta/actions.js';
-import { DeltaTable } from '../../lake/delta/delta-table.js';
-import { isDerivedFile, isLoaded, loadKeyAppId, loadKeysOf, parseAppId } from '../../lake/delta/file-tags.js';
-import type { LogRemains } from '../../lake/delta/log-remains.js';
-import { columnsOf } from '../../lake/delta/table-metadata.js';
-import { loadKeyCondition, loadKeysText } from '../../lake/files/load-key-rows.js';
-import { rowsIn } from '../../lake/files/local-parquet.js';
-import { hasColumn } from '../../lake/files/sorted-file.js';
-import { defaultLimits, localFile, withWorkspace, type Workspace } from '../../lake/files/workspace.js';
-import { firstDataFile, noteNewestVersions, nothingNoted, readNewestVersions } from '../../lake/newest-versions.js';
+import type { Action } from '../../lake/delta/actions.js';
+import { isLoaded, parseAppId } from '../../lake/delta/file-tags.js';
+import { loadKeysText } from '../../lake/files/load-key-rows.js';
+import { noteNewestVersions } from '../../lake/newest-versions.js';
 import { existingLake, refuseWithoutFolder } from '../../lake/existing-lake.js';
-import { parseImportedKey } from '../../lake/loads/imported-days.js';
 import { openStore } from '../../lake/store/open-store.js';
 import type { Store } from '../../lake/store/store.js';
 import { describedTables } from '../../lake/table-descriptions.js';
@@ -31,16 +21,16 @@ import { backfillCommand } from '../command-text.js';
 import { unknownPipeline } from '../configuration/chosen-pipelines.js';
 import type { RunContext } from '../context.js';
 import { monthRange, ordersCommand, type MendedLake } from '../reread-command.js';
-import { historyFamily, keepsHistory } from '../reconcile/event-history.js';
-import { chooseFiles, type FileComparison } from './chosen-files.js';
+import { historyFamily } from '../reconcile/event-history.js';
+import { windowOf } from './stored-files.js';
 import {
-  isDoubtful,
-  storedRows,
-  windowOf,
-  type DoubtfulFile,
-  type StoredRows,
-  type StoredTable,
-} from './stored-files.js';
+  countByThemselves,
+  openTables,
+  planOf,
+  type OpenedTable,
+  type PlanContext,
+  type TablePlan,
+} from './log-plan.js';
 
 export interface RebuildLogsOptions {
   readonly lake: string;
@@ -155,333 +145,6 @@ export async function rebuildLogs(
   }
 }
 
-/** A table, and what is wrong with its log, in words. */
-interface OpenedTable {
-  readonly schema: Table;
-  readonly table: DeltaTable;
-  readonly fault: string | undefined;
-  /** The least version that a new log may begin with. */
-  readonly from: number;
-}
-
-async function openTables(store: Store, schemas: readonly Table[], clock: Clock): Promise<OpenedTable[]> {
-  const note = await readNewestVersions(store);
-  const { versions } = note ?? nothingNoted;
-  const opened: OpenedTable[] = [];
-  for (const schema of schemas) {
-    const table = new DeltaTable(schema, store, clock);
-    const noted = versions[schema.name] ?? -1;
-    let fault: string | undefined;
-    try {
-      const { version } = await table.refresh();
-      if (version < noted) fault = 'commits are missing at its end';
-      else if (version < 0 && (await firstDataFile(store, schema.name)) !== undefined) fault = 'there is none';
-      else if (note === undefined && (await holdsUnnamed(store, table))) fault = 'commits may be missing at its end';
-    } catch (error) {
-      if (!(error instanceof LedgerlakeError) || error.code !== 'LAKE_LOG') throw error;
-      fault = messageOf(error);
-    }
-    const named = (await table.logPaths()).flatMap((path) => /\/(\d{20})\.[^/]*$/.exec(path)?.[1] ?? []);
-    const newest = Math.max(noted, table.snapshot.version, ...named.map(Number).filter(isPlausible));
-    opened.push({ schema, table, fault, from: newest + 1 });
-  }
-  return opened;
-}
-
-/** Whether data files lie in a table's folders that its log names neither as its own nor as replaced ones that stay. */
-async function holdsUnnamed(store: Store, table: DeltaTable): Promise<boolean> {
-  const prefix = `${table.schema.name}/`;
-  for await (const { path } of store.list(table.schema.name)) {
-    if (!isDataFile(path) || table.fileAt(path) !== undefined) continue;
-    if (!table.isRetained(path.slice(prefix.length))) return true;
-  }
-  return false;
-}
-
-/** A file with any other version is not the log's. */
-function isPlausible(version: number): boolean {
-  return version < 1e12;
-}
-
-interface PlanContext {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly opened: readonly OpenedTable[];
-  readonly families: readonly Family[];
-}
-
-/** Something that isn't loaded any more. */
-interface LostLoad {
-  readonly account: string;
-  readonly text: string;
-}
-
-/** What becomes of one table. */
-interface TablePlan {
-  readonly table: DeltaTable;
-  readonly from: number;
-  readonly metaData: MetaData | undefined;
-  readonly files: readonly StoredRows[];
-  readonly txns: readonly Txn[];
-  /** Paths within the lake, each with why. */
-  readonly moved: readonly { readonly path: string; readonly reason: string }[];
-  readonly lost: readonly LostLoad[];
-  /** Undefined for a derived table. */
-  readonly family: Family | undefined;
-}
-
-async function planOf(
-  { schema, table, from }: OpenedTable,
-  broken: readonly OpenedTable[],
-  { store, clock, opened, families }: PlanContext,
-): Promise<TablePlan> {
-  const remains = await table.remains();
-  const paths: string[] = [];
-  for await (const { path } of store.list(schema.name)) if (!path.startsWith(`${schema.name}/_`)) paths.push(path);
-  const base = { table, from, metaData: fittingMetaData(remains, schema) };
-  const family = families.find(({ main }) => main === schema);
-  if (family === undefined) {
-    const moved = paths.map((path) => ({ path, reason: 'its rows are derived again' }));
-    return { ...base, files: [], txns: [], moved, lost: [], family };
-  }
-  const stored: StoredTable = {
-    schema,
-    pipelines: new Set(
-      schema.lasting === true ? [...families.map((of) => of.pipeline), family.pipeline] : [family.pipeline],
-    ),
-    loadKey:
-      schema.lasting === true
-        ? undefined
-        : (pipelines.find(({ name }) => name === family.pipeline)?.loadKey ?? 'window'),
-    hasNet: family.derived.length > 0,
-  };
-  return withWorkspace(defaultLimits, store, async (workspace) => {
-    const doubtful: DoubtfulFile[] = [];
-    const sound: StoredRows[] = [];
-    /** Each was removed by a commit that has what took its place. */
-    const replaced: { readonly path: string; readonly reason: string }[] = [];
-    for (const path of paths) {
-      const file = await storedRows(stored, path, { store, workspace, remains, now: clock.now() });
-      if (isDoubtful(file)) doubtful.push(file);
-      else if (remains.removed.has(file.add.path)) replaced.push({ path, reason: 'the log has removed it' });
-      else if (schema.lasting === true && !mayCount(file, remains, broken, opened)) {
-        doubtful.push({ ...file, reason: 'no commit has named it' });
-      } else sound.push(file);
-    }
-    const { chosen, refused } =
-      schema.lasting === true
-        ? await disjointFiles(sound, store, workspace)
-        : await chooseFiles(sound, comparisonOf(schema, store, workspace));
-    const moved = [
-      ...doubtful.map(({ path, reason }) => ({ path, reason })),
-      ...replaced,
-      ...[...refused].map(([{ path }, refusal]) => ({ path, reason: refusals[refusal] })),
-    ];
-    if (schema.lasting === true) return { ...base, files: chosen, txns: [], moved, lost: [], family };
-    const left = [...doubtful, ...[...refused.keys()]];
-    const { txns, lost } = loadsOf(family, chosen, left, remains, clock.now());
-    return { ...base, files: chosen, txns, moved, lost, family };
-  });
-}
-
-const refusals = {
-  replaced: 'a newer file has its rows',
-  repeated: 'another file has the same rows',
-  undecided: 'another file claims its rows, and nothing tells which is newer',
-} as const;
-
-/** What is left of a log's description of its table, where it can be one. */
-function fittingMetaData({ metaData }: LogRemains, { name }: Table): MetaData | undefined {
-  if (metaData === undefined || (metaData.name ?? name) !== name) return undefined;
-  try {
-    columnsOf(metaData.schemaString);
-    return metaData;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Whether a file of a lasting table may have counted: a main table's log has named it, or can't be read any more. */
-function mayCount(
-  { path, add }: StoredRows,
-  { files }: LogRemains,
-  broken: readonly OpenedTable[],
-  opened: readonly OpenedTable[],
-): boolean {
-  if (broken.some(({ schema }) => keepsHistory(schema) && schema.lasting !== true)) return true;
-  const logged = files.get(add.path)?.add;
-  if (logged !== undefined && !isDerivedFile(logged)) return true;
-  if (/\/compact-[^/]*$/.test(path)) return true;
-  return opened.some(({ table }) => table.snapshot.pinned.has(path));
-}
-
-function comparisonOf(schema: Table, store: Store, workspace: Workspace): FileComparison {
-  const { database } = workspace;
-  const using = async <T>(files: readonly StoredRows[], use: (...rows: string[]) => Promise<T>): Promise<T> => {
-    const rows: string[] = [];
-    for (const { path } of files) rows.push(rowsIn([(await localFile(store, path, workspace.fresh)) ?? '']));
-    try {
-      return await use(...rows);
-    } finally {
-      await workspace.clear();
-    }
-  };
-  return {
-    digest: (file, loadKey) =>
-      using([file], async (rows = '') => {
-        const condition = loadKeyCondition([loadKey]);
-        const sql = `SELECT count(*) AS rows, bit_xor(hash(of)) AS hash FROM (FROM ${rows} WHERE ${condition}) AS of`;
-        const [row] = await database.rows(sql);
-        return `${String(row?.['rows'])} ${String(row?.['hash'])}`;
-      }),
-    sharesIds: (a, b) =>
-      using([a, b], async (first = '', second = '') => {
-        if (!hasColumn(schema, 'event_id')) return true;
-        const id = identifier('event_id');
-        const sql = `SELECT count(*) AS shared FROM (SELECT ${id} FROM ${first} INTERSECT SELECT ${id} FROM ${second})`;
-        const [row] = await database.rows(sql);
-        return Number(row?.['shared']) > 0;
-      }),
-  };
-}
-
-/** Files of a lasting table without a row that another one has: one that repeats another is left out, and where two overlap, both. */
-async function disjointFiles(
-  files: readonly StoredRows[],
-  store: Store,
-  workspace: Workspace,
-): Promise<{ chosen: readonly StoredRows[]; refused: ReadonlyMap<StoredRows, keyof typeof refusals> }> {
-  const { database } = workspace;
-  const refused = new Map<StoredRows, keyof typeof refusals>();
-  const columns = ['event_id', 'content_hash', 'change', 'seen_at', 'source'].map(identifier).join(', ');
-  await database.execute(`CREATE OR REPLACE TEMP TABLE kept_ (file BIGINT, row_ UBIGINT)`);
-  for (const [at, { path, account }] of files.entries()) {
-    const local = (await localFile(store, path, workspace.fresh)) ?? '';
-    const select = `SELECT ${at}, hash(${literal(account)}, ${columns}) FROM ${rowsIn([local])}`;
-    await database.execute(`INSERT INTO kept_ ${select}`);
-    await workspace.clear();
-  }
-  const shared = await database.rows(
-    'SELECT a.file AS a, b.file AS b, count(DISTINCT a.row_) AS shared, ' +
-      '(SELECT count(DISTINCT row_) FROM kept_ WHERE file = a.file) AS of_a, ' +
-      '(SELECT count(DISTINCT row_) FROM kept_ WHERE file = b.file) AS of_b ' +
-      'FROM kept_ AS a JOIN kept_ AS b ON a.row_ = b.row_ AND a.file < b.file GROUP BY ALL ORDER BY ALL',
-  );
-  for (const row of shared) {
-    const [a, b] = [files[Number(row['a'])], files[Number(row['b'])]];
-    if (a === undefined || b === undefined || refused.has(a) || refused.has(b)) continue;
-    if (row['shared'] === row['of_a']) refused.set(a, 'repeated');
-    else if (row['shared'] === row['of_b']) refused.set(b, 'repeated');
-    else refused.set(a, 'undecided').set(b, 'undecided');
-  }
-  return { chosen: files.filter((file) => !refused.has(file)), refused };
-}
-
-/**
- * What is loaded: the load keys of the files, and those that the log had for loaded and that had no rows, unless something that
- * was left out may have some. What else was loaded, as far as anything tells, is lost.
- */
-function loadsOf(
-  { pipeline, main }: Family,
-  files: readonly StoredRows[],
-  left: readonly (DoubtfulFile | StoredRows)[],
-  remains: LogRemains,
-  now: number,
-): { txns: Txn[]; lost: LostLoad[] } {
-  const before = new Map<string, Txn>();
-  const others: Txn[] = [];
-  for (const txn of remains.txns.values()) {
-    const read = parseAppId(txn.appId);
-    if (read?.pipeline === pipeline) before.set(`${read.account} ${read.loadKey}`, txn);
-    else others.push(txn);
-  }
-  const loaded = new Map<string, { readonly account: string; readonly loadKey: string }>();
-  for (const { account, loadKeys } of files) {
-    for (const loadKey of loadKeys) loaded.set(`${account} ${loadKey}`, { account, loadKey });
-  }
-  const claimed = [...loaded.values()].flatMap(({ account, loadKey }) => {
-    const window = windowOf(loadKey);
-    return window === undefined ? [] : [{ account, window }];
-  });
-  const lost = new Map<string, LostLoad>();
-  const lose = (account: string, loadKey: string): void => {
-    const id = `${account} ${loadKey}`;
-    if (!loaded.has(id) && !lost.has(id)) lost.set(id, { account, text: loadKey });
-  };
-  const doubted: { account: string; window: Window }[] = [];
-  for (const { path, loadKeys } of left) {
-    const [, account = '', month = ''] = /\/account=([^/]+)\/month=([^/]+)\//.exec(path) ?? [];
-    for (const loadKey of loadKeys ?? []) {
-      lose(account, loadKey);
-      const window = windowOf(loadKey);
-      if (window !== undefined) doubted.push({ account, window });
-    }
-    const whole = loadKeys === undefined ? monthRange(month) : undefined;
-    if (whole !== undefined) doubted.push({ account, window: whole });
-    if (loadKeys === undefined) lost.set(`${account} ${path}`, { account, text: `${month} of ${main.name}, in part` });
-  }
-  // Files that the log names and that aren't there, or aren't what it names.
-  for (const { add } of remains.files.values()) {
-    for (const loadKey of safeKeys(() => loadKeysOf(add))) lose(add.partitionValues['account'] ?? '', loadKey);
-  }
-  for (const [id, txn] of before) {
-    const { account = '', loadKey = '' } = parseAppId(txn.appId) ?? {};
-    if (!isLoaded(txn) || loaded.has(id) || lost.has(id) || parseImportedKey(loadKey) !== undefined) continue;
-    const window = windowOf(loadKey);
-    const isIn = (of: { account: string; window: Window }) =>
-      of.account === account && window !== undefined && of.window.start < window.end && window.start < of.window.end;
-    if (claimed.some(isIn)) continue;
-    if (doubted.some(isIn)) lose(account, loadKey);
-    else if (loadKey.startsWith('window/') === (window !== undefined)) {
-      loaded.set(id, { account, loadKey });
-      if (window !== undefined) claimed.push({ account, window });
-    }
-  }
-  const read = [...loaded].map(([id, { account, loadKey }]): Txn => {
-    const version = Math.max(1, Math.abs(before.get(id)?.version ?? 0));
-    return {
-      appId: loadKeyAppId(pipeline, account, loadKey),
-      version,
-      lastUpdated: before.get(id)?.lastUpdated ?? now,
-    };
-  });
-  // How often it was read before counts on.
-  const unread = [...before].flatMap(([id, txn]) =>
-    loaded.has(id) ? [] : [{ ...txn, version: -Math.abs(txn.version) }],
-  );
-  return { txns: [...others, ...read, ...unread], lost: [...lost.values()] };
-}
-
-function safeKeys(read: () => readonly string[]): readonly string[] {
-  try {
-    return read();
-  } catch {
-    return [];
-  }
-}
-
-/** Files of lasting tables count by themselves, whatever becomes of the logs that named them. */
-async function countByThemselves(
-  broken: readonly OpenedTable[],
-  opened: readonly OpenedTable[],
-  clock: Clock,
-): Promise<void> {
-  const mains = new Set(broken.map(({ schema }) => schema.name));
-  for (const of of opened) {
-    if (of.schema.lasting !== true || broken.includes(of) || of.table.snapshot.version < 0) continue;
-    await of.table.commit('UNPIN', ({ files }) => {
-      const pinned = [...files.values()].filter((add) => isDerivedFile(add) && mains.has(add.tags?.['main'] ?? ''));
-      if (pinned.length === 0) return undefined;
-      const now = clock.now();
-      return pinned.map((add) => {
-        const tags = Object.fromEntries(Object.entries(add.tags ?? {}).filter(([name]) => name !== 'main'));
-        return { add: { ...add, modificationTime: now, dataChange: false, tags: { ...tags, derived: '[]' } } };
-      });
-    });
-  }
-}
-
-/** Copies what doesn't count and the old log, writes the new log, and only then removes what was copied. */
 async function carryOut(
   { table, from, metaData, files, txns, moved }: TablePlan,
   folder: string,
