@@ -174,9 +174,7 @@ describe('a log', () => {
       const contents = await contentsOf(lake, clock);
       await rm((await commitsOf(lake, table)).at(-1) ?? '');
       await rm(join(lake, '_versions.json'));
-      const logged: string[] = [];
-      await rebuilt({ lake, log: { confirm: true } }, { clock, log: (line) => logged.push(line) });
-      expect(logged.join('\n')).toContain('_versions.json is missing or damaged, and is written again');
+      await rebuilt({ lake, log: { confirm: true } }, { clock });
       await expectWhole(lake, contents);
     },
   );
