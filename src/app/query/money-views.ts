@@ -54,7 +54,8 @@ const profit =
   tradeCategories
     .map(({ id }) => `${sumWhere(`category = '${id}'`)} AS ${id === 'charges' ? 'sales' : id}`)
     .join(', ') +
-  `, ${sumWhere("category = 'transfers'")} AS loans_and_transfers, ${sumWhere("category = 'unknown'")} AS unknown ` +
+  `, ${sumWhere("category = 'transfers'")} AS loans_and_transfers, ${sumWhere("category = 'unknown'")} AS unknown, ` +
+  `coalesce(sum(amount), ${zero}) AS net_proceeds ` +
   'FROM lines_ GROUP BY account, month, currency ORDER BY account, currency, month';
 
 /** What an amount is called: where its own name says no more than that money went or came, or it has none, after its list. */

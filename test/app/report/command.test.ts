@@ -78,7 +78,7 @@ test('its tables are a workbook or a folder of CSV files, which replace earlier 
   const [head = '', ...rows] = readFileSync(join(tables, 'earned.csv'), 'utf8').trimEnd().split('\n');
   const database = await lakeDatabase(lake.root, lake.clock);
   const described = (await database.rows('DESCRIBE pnl_by_month')).map((row) => String(row['column_name']));
-  expect(head.split(',').toSorted()).toEqual([...described, 'net_proceeds'].toSorted());
+  expect(head.split(',').toSorted()).toEqual(described.toSorted());
   const sums = await database.rows(
     "SELECT month, sum(amount)::VARCHAR AS net FROM entries WHERE role = 'net' GROUP BY ALL ORDER BY ALL",
   );
