@@ -2,7 +2,7 @@ import type { Column } from '../../core/text/rows.js';
 import type { Sheet } from '../../core/text/workbook.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { categories } from '../query/categories.js';
-import { earnedOf } from './money-section.js';
+import { earnedOf, rateText } from './money-section.js';
 import type { AccountFigures } from './report-page.js';
 import { skuColumns } from './report-statements.js';
 
@@ -64,11 +64,13 @@ export function reportSheets(accounts: readonly AccountFigures[]): readonly Shee
     },
     {
       name: 'refunds',
-      columns: [...of, text('month'), count('shipped'), count('refunded')],
+      columns: [...of, text('month'), count('shipped'), count('refunded'), count('refund_rate_percent')],
+      // An order may be in two months: all of them are no sum.
       rows: figures.flatMap(({ account, currency, refunds }) =>
-        refunds.flatMap(({ ofMonth, shipped, refunded }) =>
-          ofMonth === null ? [] : [[account, currency, ofMonth, shipped, refunded]],
-        ),
+        refunds.map((row) => [
+          ...[account, currency, row.ofMonth ?? 'all', row.shipped, row.refunded],
+          rateText(row) ?? null,
+        ]),
       ),
     },
     {

@@ -112,6 +112,13 @@ test('refund rate, SKUs and fees', async () => {
     Refunded: '2',
     'Refund rate': '12.50 %',
   });
+  const { columns, rows } = report.sheets.find(({ name }) => name === 'refunds') ?? { columns: [], rows: [] };
+  expect(columns.map(({ name }) => name).slice(2)).toEqual(['month', 'shipped', 'refunded', 'refund_rate_percent']);
+  expect(rows.filter(([, currency]) => currency === 'USD').map((row) => row.slice(2))).toEqual([
+    ['2025-02', 9, 0, '0.00'],
+    ['2025-03', 7, 2, '28.57'],
+    ['all', 16, 2, '12.50'],
+  ]);
   const skus = report.page.table(`${report.page.chapter('EUR')}-skus`);
   expect(skus).toMatchObject([{ SKU: longSku, Orders: '1', Sales: '10.00', Fees: '-1.10', Net: '8.90' }]);
   const [row] = await (
