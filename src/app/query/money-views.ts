@@ -102,12 +102,12 @@ const settlementPayouts =
   'paid_by, paid_at, payout, paid_.trace_id FROM closed_ LEFT JOIN next_ USING (account, group_id) ' +
   'LEFT JOIN paid_ USING (account, group_id) ORDER BY account, currency, started_at, group_id';
 
-/** The net amounts of each event, by what it says: the same in both tables. */
+/** The net amounts of events by what they say: the same in both tables. */
 const byContent = (entries: string, events: string) =>
-  `SELECT account, currency, content_hash, any_value(${entries}.event_list) AS event_list, ` +
-  `min(${entries}.effective_at) AS effective_at, any_value(${entries}.amazon_order_id) AS amazon_order_id, ` +
-  'count(DISTINCT event_id) AS times, sum(amount) AS amount ' +
-  `FROM ${entries} JOIN ${events} USING (account, event_id) WHERE role = 'net' GROUP BY account, currency, content_hash`;
+  'SELECT account, currency, content_hash, any_value(event_list) AS event_list, min(effective_at) AS effective_at, ' +
+  'any_value(amazon_order_id) AS amazon_order_id, count(*) AS times, sum(amount) AS amount FROM ' +
+  `(SELECT account, currency, event_id, sum(amount) AS amount FROM ${entries} WHERE role = 'net' GROUP BY ALL) ` +
+  `JOIN ${events} USING (account, event_id) GROUP BY account, currency, content_hash`;
 
 const notSettled = 'in no loaded settlement';
 const notByDate = 'in a settlement, not by date';
@@ -125,7 +125,8 @@ const reconciledEvents =
   'FROM dated_ FULL JOIN settled_ USING (account, currency, content_hash) ' +
   'WHERE dated_.times IS DISTINCT FROM settled_.times ORDER BY account, currency, line, effective_at, content_hash';
 
-const bankLines = [
+/** Its lines, in order. */
+export const bankLines = [
   'by date',
   notSettled,
   notByDate,
@@ -133,10 +134,12 @@ const bankLines = [
   'beginning balances',
   'closed, not paid out',
   'total',
-];
+] as const;
+
+export type BankLine = (typeof bankLines)[number];
 
 /** From the net amounts by date to what the bank got: the last line is the sum of those before it. */
-const reconciliation =
+export const reconciliation =
   "WITH closed_ AS (SELECT *, original_currency AS currency, fund_transfer_status IS NOT DISTINCT FROM 'Succeeded' AS is_paid " +
   "FROM groups WHERE processing_status = 'Closed'), " +
   "parts_ AS (SELECT 1 AS place, account, currency, amount FROM entries WHERE role = 'net' " +

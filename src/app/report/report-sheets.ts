@@ -5,6 +5,7 @@ import { categories } from '../query/categories.js';
 import { earnedOf, rateText } from './money-section.js';
 import type { AccountFigures } from './report-page.js';
 import { skuColumns } from './report-statements.js';
+import { isPaid } from './settlement-section.js';
 
 const text = (name: string): Column => ({ name, kind: 'text' });
 const count = (name: string): Column => ({ name, kind: 'number' });
@@ -12,7 +13,7 @@ const amount = (name: string): Column => ({ name, kind: 'number', isAmount: true
 const named = (label: string) => label.toLowerCase().replaceAll(' ', '_');
 
 /** How they are called. */
-export const sheetNames = ['earned', 'fees', 'skus', 'refunds', 'settlements'] as const;
+export const sheetNames = ['earned', 'fees', 'skus', 'refunds', 'settlements', 'reconciliation'] as const;
 
 /** The tables of a report, with its exact amounts, for other programs: all accounts and currencies in each. */
 export function reportSheets(accounts: readonly AccountFigures[]): readonly Sheet[] {
@@ -78,7 +79,7 @@ export function reportSheets(accounts: readonly AccountFigures[]): readonly Shee
       columns: [
         ...of,
         ...['settlement', 'started_at', 'ended_at', 'state'].map(text),
-        ...['beginning_balance', 'net_of_entries', 'total', 'difference'].map(amount),
+        ...['beginning_balance', 'net_of_entries', 'total', 'difference', 'paid_out'].map(amount),
         ...['payout_status', 'payout_at'].map(text),
       ],
       rows: accounts.flatMap(({ account, settlements }) =>
@@ -87,8 +88,16 @@ export function reportSheets(accounts: readonly AccountFigures[]): readonly Shee
           ...[settlement.start, settlement.end].map((at) => (at === null ? null : isoInstant(at))),
           ...[verdict, settlement.beginning, net ?? null, settlement.total],
           apart ?? (verdict === 'adds-up' ? '0.000000' : null),
+          isPaid(settlement) ? settlement.total : settlement.isClosed ? '0.000000' : null,
           ...[settlement.payoutStatus, settlement.paidAt === null ? null : isoInstant(settlement.paidAt)],
         ]),
+      ),
+    },
+    {
+      name: 'reconciliation',
+      columns: [...of, text('line'), amount('amount')],
+      rows: accounts.flatMap(({ account, reconciliation }) =>
+        reconciliation.map(({ currency, line, amount: of }) => [account, currency, line, of]),
       ),
     },
   ];
