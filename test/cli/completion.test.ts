@@ -60,7 +60,7 @@ describe.runIf(has('bash'))('bash completes', () => {
       [ledgerlake('backfill', '--account', ''), ['shop-a', 'shop-b']],
       [ledgerlake('backfill', '--account', 'shop-b'), ['shop-b']],
       [ledgerlake('backfill', '--config', 'other.json', '--account', ''), ['elsewhere']],
-      [ledgerlake('verify', '--format', ''), ['table', 'json', 'csv', 'csv-safe', 'ndjson']],
+      [ledgerlake('verify', '--format', ''), ['table', 'vertical', 'json', 'csv', 'csv-safe', 'ndjson']],
       [ledgerlake('accounts', 'sho'), ['shop-a', 'shop-b']],
       [ledgerlake('accounts', 'check', 'sh'), ['shop-a', 'shop-b']],
       [ledgerlake('accounts', 'check', 'shop-a', 'sh'), ['shop-b']],
@@ -95,7 +95,7 @@ describe.runIf(has('zsh'))('zsh', () => {
 describe.runIf(has('fish'))('fish', () => {
   test.each([
     ['backfill --account ', ['shop-a', 'shop-b']],
-    ['sql --format ', ['csv', 'csv-safe', 'json', 'ndjson', 'table']],
+    ['sql --format ', ['csv', 'csv-safe', 'json', 'ndjson', 'table', 'vertical']],
     ['backfill or', ['order-events', 'order-transactions']],
   ])('completes %s', async (line, expected) => {
     const folder = await completionFolder();

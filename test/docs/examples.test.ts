@@ -16,10 +16,10 @@ function blocks(language: string): { page: string; code: string }[] {
 }
 
 test('every query runs, and those of the README, docs/queries.md and docs/commands.md give rows', async () => {
-  // Loaded before the instants as of which the pages ask.
-  const clock = clockAt('2026-02-01T12:00:00Z');
+  // Like the lake of a first run, which is loaded after any instant that a page could name, and has a transfer that failed.
+  const clock = clockAt('2026-03-10T02:00:00Z');
   const endpoint = await serving({
-    ledger: createSeller({ seed: 5, events: 1500, profile: 'edge-cases' }, clock),
+    ledger: createSeller({ seed: 5, events: 1500, profile: 'plausible' }, clock),
     clock,
   });
   const lake = await temporaryFolder();

@@ -27,6 +27,13 @@ describe('pages that are generated from the code', () => {
 });
 
 describe('pages that are written by hand', () => {
+  test('the glossary is found under that word', async () => {
+    expect(await readFile('docs/concepts.md', 'utf8')).toMatch(/^# .*glossary/);
+    for (const page of ['README.md', 'docs/README.md']) {
+      expect(await readFile(page, 'utf8')).toMatch(/glossary.*concepts\.md|concepts\.md.*glossary/);
+    }
+  });
+
   test('errors: every code, with its exit code', async () => {
     const source = await readFile('src/core/errors.ts', 'utf8');
     const inCode = [...source.matchAll(/^ {2}([A-Z_]+): \{ exit: (\d)/gm)].map(([, code, exit]) => `${code} ${exit}`);

@@ -127,6 +127,7 @@ export async function plan(options: PlanOptions, context: ReadingContext): Promi
     case 'json':
       await writeText(output, [`${JSON.stringify(planObject(report), undefined, 2)}\n`]);
       return;
+    case 'vertical':
     case 'csv':
     case 'csv-safe':
     case 'ndjson':

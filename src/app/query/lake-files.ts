@@ -6,6 +6,7 @@ import { tables } from '../../sources/finances/lake-tables.js';
 import type { LogColumn } from '../../lake/delta/table-metadata.js';
 import type { CommandPlace } from '../command-text.js';
 import { asKnownMacros, knownTooEarly } from './as-known.js';
+import { emptyNote } from './empty-note.js';
 import { comparedNote } from './compared-note.js';
 import { leftOutNote } from './left-out-days.js';
 import { outstandingNote } from './outstanding-note.js';
@@ -76,7 +77,7 @@ export async function openLakeReader(
     notesOn: (statement) =>
       [
         knownTooEarly(statement, firstLoad),
-        ...[leftOutNote, outstandingNote, comparedNote].map((noteOn) => noteOn(statement, lake)),
+        ...[emptyNote, leftOutNote, outstandingNote, comparedNote].map((noteOn) => noteOn(statement, lake)),
       ].filter((note) => note !== undefined),
     faultOf: (error) => fileFault(error, lake, { ...place, lake: location }),
   };

@@ -54,7 +54,8 @@ const profit =
   tradeCategories
     .map(({ id }) => `${sumWhere(`category = '${id}'`)} AS ${id === 'charges' ? 'sales' : id}`)
     .join(', ') +
-  `, ${sumWhere("category = 'transfers'")} AS loans_and_transfers, ${sumWhere("category = 'unknown'")} AS unknown ` +
+  `, ${sumWhere("category = 'transfers'")} AS loans_and_transfers, ${sumWhere("category = 'unknown'")} AS unknown, ` +
+  `coalesce(sum(amount), ${zero}) AS net_proceeds ` +
   'FROM lines_ GROUP BY account, month, currency ORDER BY account, currency, month';
 
 /** What an amount is called: where its own name says no more than that money went or came, or it has none, after its list. */
@@ -79,12 +80,34 @@ const payoutLines =
   'FROM groups WHERE beginning_balance <> 0) AS line USING (account, group_id) ' +
   'ORDER BY account, started_at, group_id, currency, line.category, line.amount';
 
-/** The net amounts of each event, by what it says: the same in both tables. */
+/**
+ * Each closed settlement with the payout that it went to: what a transfer did not pay is the beginning balance of a later settlement, which
+ * may fail too. A settlement leads to one that begins after it, so that each chain ends.
+ */
+const settlementPayouts =
+  "WITH RECURSIVE closed_ AS (SELECT *, fund_transfer_status IS NOT DISTINCT FROM 'Succeeded' AS is_paid_ " +
+  "FROM groups WHERE processing_status = 'Closed'), " +
+  'next_ AS (SELECT closed_.account, closed_.group_id, later_.group_id AS carried_to FROM closed_ JOIN groups AS later_ ' +
+  'ON later_.account = closed_.account AND later_.beginning_balance = closed_.original_total ' +
+  'AND later_.beginning_currency = closed_.original_currency ' +
+  'AND later_.started_at >= closed_.ended_at AND later_.started_at > closed_.started_at ' +
+  'WHERE NOT is_paid_ AND closed_.original_total <> 0 QUALIFY row_number() OVER ' +
+  '(PARTITION BY closed_.account, closed_.group_id ORDER BY later_.started_at, later_.group_id) = 1), ' +
+  'chain_ AS (SELECT account, group_id, group_id AS at_ FROM closed_ ' +
+  'UNION SELECT chain_.account, chain_.group_id, carried_to FROM chain_ JOIN next_ ' +
+  'ON next_.account = chain_.account AND next_.group_id = chain_.at_), ' +
+  'paid_ AS (SELECT chain_.account, chain_.group_id, at_ AS paid_by, fund_transfer_at AS paid_at, original_total AS payout, trace_id ' +
+  'FROM chain_ JOIN closed_ ON closed_.account = chain_.account AND closed_.group_id = at_ AND is_paid_) ' +
+  'SELECT account, group_id, started_at, ended_at, original_total, original_currency AS currency, fund_transfer_status, carried_to, ' +
+  'paid_by, paid_at, payout, paid_.trace_id FROM closed_ LEFT JOIN next_ USING (account, group_id) ' +
+  'LEFT JOIN paid_ USING (account, group_id) ORDER BY account, currency, started_at, group_id';
+
+/** The net amounts of events by what they say: the same in both tables. */
 const byContent = (entries: string, events: string) =>
-  `SELECT account, currency, content_hash, any_value(${entries}.event_list) AS event_list, ` +
-  `min(${entries}.effective_at) AS effective_at, any_value(${entries}.amazon_order_id) AS amazon_order_id, ` +
-  'count(DISTINCT event_id) AS times, sum(amount) AS amount ' +
-  `FROM ${entries} JOIN ${events} USING (account, event_id) WHERE role = 'net' GROUP BY account, currency, content_hash`;
+  'SELECT account, currency, content_hash, any_value(event_list) AS event_list, min(effective_at) AS effective_at, ' +
+  'any_value(amazon_order_id) AS amazon_order_id, count(*) AS times, sum(amount) AS amount FROM ' +
+  `(SELECT account, currency, event_id, sum(amount) AS amount FROM ${entries} WHERE role = 'net' GROUP BY ALL) ` +
+  `JOIN ${events} USING (account, event_id) GROUP BY account, currency, content_hash`;
 
 const notSettled = 'in no loaded settlement';
 const notByDate = 'in a settlement, not by date';
@@ -102,7 +125,8 @@ const reconciledEvents =
   'FROM dated_ FULL JOIN settled_ USING (account, currency, content_hash) ' +
   'WHERE dated_.times IS DISTINCT FROM settled_.times ORDER BY account, currency, line, effective_at, content_hash';
 
-const bankLines = [
+/** Its lines, in order. */
+export const bankLines = [
   'by date',
   notSettled,
   notByDate,
@@ -110,10 +134,12 @@ const bankLines = [
   'beginning balances',
   'closed, not paid out',
   'total',
-];
+] as const;
+
+export type BankLine = (typeof bankLines)[number];
 
 /** From the net amounts by date to what the bank got: the last line is the sum of those before it. */
-const reconciliation =
+export const reconciliation =
   "WITH closed_ AS (SELECT *, original_currency AS currency, fund_transfer_status IS NOT DISTINCT FROM 'Succeeded' AS is_paid " +
   "FROM groups WHERE processing_status = 'Closed'), " +
   "parts_ AS (SELECT 1 AS place, account, currency, amount FROM entries WHERE role = 'net' " +
@@ -134,6 +160,7 @@ export const moneyViews: readonly QueryView[] = [
   { name: 'pnl_by_month', select: profit },
   { name: 'fees_by_type', select: fees },
   { name: 'payout_lines', select: payoutLines },
+  { name: 'settlement_payouts', select: settlementPayouts },
   { name: 'reconciliation', select: reconciliation },
   { name: 'reconciliation_events', select: reconciledEvents },
 ];

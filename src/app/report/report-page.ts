@@ -21,6 +21,7 @@ import {
   type CurrencyFigures,
 } from './money-section.js';
 import { currencyName, currencyText, minuteText, shownIn, signOf } from './report-amounts.js';
+import { reconciliationSection, type ReconciliationLine } from './reconciliation-section.js';
 import { groupedBy } from './report-statements.js';
 import { isUnpaid, settlementSection, type SettlementFigures } from './settlement-section.js';
 import { style } from './style.js';
@@ -34,6 +35,7 @@ export interface AccountFigures {
   readonly basis: BasisFigures;
   readonly currencies: readonly CurrencyFigures[];
   readonly settlements: readonly SettlementFigures[];
+  readonly reconciliation: readonly ReconciliationLine[];
   readonly late: LateFigures;
   readonly warnings: WarningFigures;
 }
@@ -191,10 +193,11 @@ interface CurrencyChapter {
   /** Undefined where only settlements are in this currency. */
   readonly figures: CurrencyFigures | undefined;
   readonly settlements: readonly SettlementFigures[];
+  readonly reconciliation: readonly ReconciliationLine[];
 }
 
 /** The currencies of an account, the one with most amounts first, those that only settlements are in at the end. */
-function chaptersOf(id: string, { currencies, settlements }: AccountFigures): CurrencyChapter[] {
+function chaptersOf(id: string, { currencies, settlements, reconciliation }: AccountFigures): CurrencyChapter[] {
   const byCurrency = groupedBy(settlements, ({ currency }) => currency);
   const known = currencies.map(({ currency }) => currency);
   const others = [...byCurrency.keys()].filter((currency) => !known.includes(currency)).toSorted();
@@ -203,11 +206,12 @@ function chaptersOf(id: string, { currencies, settlements }: AccountFigures): Cu
     currency,
     figures: currencies.find((figures) => figures.currency === currency),
     settlements: byCurrency.get(currency) ?? [],
+    reconciliation: reconciliation.filter((line) => line.currency === currency),
   }));
 }
 
 /** All figures of one currency. */
-function currencyChapter({ id, currency, figures, settlements }: CurrencyChapter): Html {
+function currencyChapter({ id, currency, figures, settlements, reconciliation }: CurrencyChapter): Html {
   const name = currencyName(currency);
   const of = currencyText(currency);
   const part = (key: string, title: string, content: Html) =>
@@ -224,6 +228,11 @@ function currencyChapter({ id, currency, figures, settlements }: CurrencyChapter
           ${part('hundred', 'Where each 100 of sales goes', hundredSection(figures))}`
     }
     ${part('settlements', 'Settlements', settlementSection(id, currency, settlements))}
+    ${
+      settlements.some(({ settlement }) => settlement.isClosed)
+        ? part('bank', 'Reconciliation with the bank', reconciliationSection(currency, reconciliation))
+        : undefined
+    }
     ${
       figures === undefined
         ? undefined

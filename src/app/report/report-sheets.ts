@@ -2,9 +2,10 @@ import type { Column } from '../../core/text/rows.js';
 import type { Sheet } from '../../core/text/workbook.js';
 import { isoInstant } from '../../core/numeric/instant.js';
 import { categories } from '../query/categories.js';
-import { earnedOf } from './money-section.js';
+import { earnedOf, rateText } from './money-section.js';
 import type { AccountFigures } from './report-page.js';
 import { skuColumns } from './report-statements.js';
+import { isPaid } from './settlement-section.js';
 
 const text = (name: string): Column => ({ name, kind: 'text' });
 const count = (name: string): Column => ({ name, kind: 'number' });
@@ -12,7 +13,7 @@ const amount = (name: string): Column => ({ name, kind: 'number', isAmount: true
 const named = (label: string) => label.toLowerCase().replaceAll(' ', '_');
 
 /** How they are called. */
-export const sheetNames = ['earned', 'fees', 'skus', 'refunds', 'settlements'] as const;
+export const sheetNames = ['earned', 'fees', 'skus', 'refunds', 'settlements', 'reconciliation'] as const;
 
 /** The tables of a report, with its exact amounts, for other programs: all accounts and currencies in each. */
 export function reportSheets(accounts: readonly AccountFigures[]): readonly Sheet[] {
@@ -64,11 +65,13 @@ export function reportSheets(accounts: readonly AccountFigures[]): readonly Shee
     },
     {
       name: 'refunds',
-      columns: [...of, text('month'), count('shipped'), count('refunded')],
+      columns: [...of, text('month'), count('shipped'), count('refunded'), count('refund_rate_percent')],
+      // An order may be in two months: all of them are no sum.
       rows: figures.flatMap(({ account, currency, refunds }) =>
-        refunds.flatMap(({ ofMonth, shipped, refunded }) =>
-          ofMonth === null ? [] : [[account, currency, ofMonth, shipped, refunded]],
-        ),
+        refunds.map((row) => [
+          ...[account, currency, row.ofMonth ?? 'all', row.shipped, row.refunded],
+          rateText(row) ?? null,
+        ]),
       ),
     },
     {
@@ -76,7 +79,7 @@ export function reportSheets(accounts: readonly AccountFigures[]): readonly Shee
       columns: [
         ...of,
         ...['settlement', 'started_at', 'ended_at', 'state'].map(text),
-        ...['beginning_balance', 'net_of_entries', 'total', 'difference'].map(amount),
+        ...['beginning_balance', 'net_of_entries', 'total', 'difference', 'paid_out'].map(amount),
         ...['payout_status', 'payout_at'].map(text),
       ],
       rows: accounts.flatMap(({ account, settlements }) =>
@@ -85,8 +88,16 @@ export function reportSheets(accounts: readonly AccountFigures[]): readonly Shee
           ...[settlement.start, settlement.end].map((at) => (at === null ? null : isoInstant(at))),
           ...[verdict, settlement.beginning, net ?? null, settlement.total],
           apart ?? (verdict === 'adds-up' ? '0.000000' : null),
+          isPaid(settlement) ? settlement.total : settlement.isClosed ? '0.000000' : null,
           ...[settlement.payoutStatus, settlement.paidAt === null ? null : isoInstant(settlement.paidAt)],
         ]),
+      ),
+    },
+    {
+      name: 'reconciliation',
+      columns: [...of, text('line'), amount('amount')],
+      rows: accounts.flatMap(({ account, reconciliation }) =>
+        reconciliation.map(({ currency, line, amount: of }) => [account, currency, line, of]),
       ),
     },
   ];

@@ -1,7 +1,14 @@
 import { eventLists } from '../../sources/finances/model/records.js';
 import { entries } from '../../sources/finances/model/tables.js';
 import { entriesOf } from '../reconcile/event-history.js';
-import { accountAmounts, amountName, isNoWrapper, paidAmounts } from '../query/money-views.js';
+import {
+  accountAmounts,
+  amountName,
+  bankLines,
+  isNoWrapper,
+  paidAmounts,
+  reconciliation,
+} from '../query/money-views.js';
 import { haveGaps, netSums } from '../verify/checks/index-tables.js';
 import type { CategoryId } from '../query/categories.js';
 import { timestampLiteral, literal } from '../../core/duckdb/literals.js';
@@ -179,6 +186,13 @@ function statementsOf(scope: Scope) {
       },
       `SELECT group_id, currency, ${netSums}, count(*) AS times FROM settled ` +
         'GROUP BY group_id, currency ORDER BY ALL',
+    ),
+    /** The lines of the view `reconciliation`, of what is in the range and of settlements that opened in it. */
+    reconciliation: query(
+      { currency: 'text', line: 'text', amount: 'decimal' },
+      `WITH entries AS (SELECT * FROM main.entries WHERE ${dated}), groups AS (SELECT * FROM main.groups WHERE ${opened}), ` +
+        `group_entries AS (SELECT * FROM main.group_entries WHERE ${account} AND group_id IN (SELECT group_id FROM groups)) ` +
+        `SELECT currency, line, amount FROM (${reconciliation}) ORDER BY currency, list_position([${list(bankLines)}], line)`,
     ),
     brokenGroups: query({ groupId: 'text' }, `SELECT account, group_id FROM group_events WHERE ${account} ${haveGaps}`),
     /** Net entries of settlements by list, kind and name: the largest sums, the others as one line, where these are null. */

@@ -22,6 +22,7 @@ import { leftOutDays, leftOutText, type LeftOutDays } from '../query/left-out-da
 import { readUnfinished } from '../verify/checks/unfinished-ranges.js';
 import { accountStatus, loadedRange, reportedRange } from '../status/lake-status.js';
 import { readBasis } from './basis-section.js';
+import { readReconciliation } from './reconciliation-section.js';
 import { readLate } from './late-section.js';
 import { readFigures } from './money-section.js';
 import { reportHtml, reportMark, type AccountFigures } from './report-page.js';
@@ -254,6 +255,7 @@ export async function lakeReport(question: ReportQuestion): Promise<Report> {
         },
         currencies: await readFigures(reader),
         settlements: await readSettlements(reader, lake, Math.floor(detailed / names.length)),
+        reconciliation: await readReconciliation(reader, lake),
         late: await readLate(reader),
         warnings: await readWarningFigures(reader),
       });

@@ -175,6 +175,11 @@ const columnsIn = (amount: AmountPart): TableColumn<SettlementFigures>[] => [
   textColumn('Payout', payoutText, true),
 ];
 
+/** Whether the bank got a settlement's payout. */
+export function isPaid({ payoutStatus }: Settlement): boolean {
+  return payoutStatus === 'Succeeded';
+}
+
 /** Whether the bank did not take a settlement's payout. */
 export function isUnpaid({ settlement: { payoutStatus } }: SettlementFigures): boolean {
   return /^fail/i.test(payoutStatus ?? '');
@@ -230,7 +235,7 @@ export function settlementSection(id: string, currency: string, settlements: rea
         <caption>
           Settlements by their beginning, the newest first, in ${currencyText(currency)}
         </caption>
-        ${tableHead(columns)}${bodies}
+        ${tableHead(columns)}${bodies}${comparedFoot(columns, settlements, currency)}
       </table>`,
     )}
     <p class="note">
@@ -243,6 +248,36 @@ export function settlementSection(id: string, currency: string, settlements: rea
           : `What the entries of ${formatCount(withoutEntries)} older ones come to is left out of this file.`
       }
     </p>`;
+}
+
+/** What the settlements come to that were compared with their totals; undefined where that is one or none. */
+function comparedFoot(
+  columns: readonly TableColumn<SettlementFigures>[],
+  settlements: readonly SettlementFigures[],
+  currency: string,
+): Html | undefined {
+  const compared = settlements.filter(({ verdict }) => verdict === 'adds-up' || verdict === 'differs');
+  if (compared.length < 2) return undefined;
+  const isAll = compared.length === settlements.filter(({ verdict }) => verdict !== 'open').length;
+  const amount = shownIn(currency);
+  const of = (amountOf: (of: SettlementFigures) => string | null | undefined) =>
+    sumOf(compared.map((one) => amountOf(one) ?? '0'));
+  const total = of(({ settlement }) => settlement.total);
+  const apart = difference(
+    of(({ sum }) => sum),
+    total,
+  );
+  const paid = of(({ settlement }) => (isPaid(settlement) ? settlement.total : undefined));
+  return html`<tfoot>
+    ${tableRow(columns, [
+      isAll ? `All ${formatCount(compared.length)} closed` : `${formatCount(compared.length)} compared`,
+      amount(of(({ settlement }) => settlement.beginning)),
+      amount(of(({ net }) => net)),
+      amount(total),
+      signOf(apart) === 0 ? 'to the cent' : html`${amountsIn(currency)(apart.replace('-', ''))} apart`,
+      html`${amount(paid)} at the bank`,
+    ])}
+  </tfoot>`;
 }
 
 /** `2025-02-20 to 2025-03-06`; UTC. */

@@ -148,7 +148,7 @@ footer { margin-top: 4rem; padding-top: 1rem; border-top: 1px solid var(--rule);
   .rounded::after { content: ' (' attr(title) ')'; color: var(--soft); font-size: .8em; }
   .chart, .key { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   h2, h3, h4, caption, thead, dt, summary, .settlements > tbody:has([open]) > tr:first-child { break-after: avoid; }
-  figure, tr:not(.more), section:is([id$='-months'], [id$='-hundred'], [id$='-refunds']) > .scroll { break-inside: avoid; }
+  figure, tr:not(.more), section:is([id$='-months'], [id$='-hundred'], [id$='-refunds'], [id$='-bank']) > .scroll { break-inside: avoid; }
   tfoot, tfoot tr { break-before: avoid; }
   /* Sums stand at the end of a table, not at the end of each page of it. */
   tfoot { display: table-row-group; }

@@ -141,6 +141,7 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
       await writeText(output, [`${JSON.stringify(object, undefined, 2)}\n`]);
       break;
     }
+    case 'vertical':
     case 'csv':
     case 'csv-safe':
     case 'ndjson':

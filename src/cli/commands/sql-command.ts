@@ -26,6 +26,7 @@ export const sqlCommand: CommandDefinition = {
   },
   examples: [
     [`sql "SELECT currency, sum(amount) FROM entries WHERE role = 'net' GROUP BY ALL"`, 'net proceeds by currency'],
+    ['sql --format vertical "FROM groups LIMIT 1"', 'a line for each column'],
     [`sql --format csv -o fees.csv "FROM entries WHERE kind = 'fee'"`, 'into a file'],
   ],
   run: async (given, { clock, signal, log }) => {

@@ -74,7 +74,8 @@ export class Session {
   async #print({ gives, plan, columns, chunks }: QueryResult): Promise<boolean> {
     const { output } = this;
     const { errorOutput } = this.#options;
-    if (gives === 'rows' && plan && this.format === 'table') return writeText(output, planText(chunks));
+    if (gives === 'rows' && plan && (this.format === 'table' || this.format === 'vertical'))
+      return writeText(output, planText(chunks));
     if (gives === 'rows') {
       if (output.isTTY !== true || this.format !== 'table') {
         let count = 0;

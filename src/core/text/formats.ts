@@ -1,12 +1,12 @@
 import { extname } from 'node:path';
 import { usageError } from '../errors.js';
 import { terminalWidth, writeExact, writeText, type Output } from './sink.js';
-import { tableText, type TableOptions } from './text-table.js';
+import { tableText, verticalText, type TableOptions } from './text-table.js';
 import { type Column, type Rows, cellText, distinctNames, type Cell, type Kind, jsonNumber } from './rows.js';
 import { printable } from '../printable.js';
 
-/** What `--format` takes; `csv-safe` is for spreadsheets, which take some texts for formulas. */
-export const formats = ['table', 'json', 'csv', 'csv-safe', 'ndjson'] as const;
+/** What `--format` takes; `vertical` has a line for each column of a row, `csv-safe` is for spreadsheets, which take some texts for formulas. */
+export const formats = ['table', 'vertical', 'json', 'csv', 'csv-safe', 'ndjson'] as const;
 
 export type Format = (typeof formats)[number];
 
@@ -51,6 +51,8 @@ export function formatText(
   switch (format) {
     case 'table':
       return tableText(columns, chunks, options);
+    case 'vertical':
+      return verticalText(columns, chunks);
     case 'json':
       return jsonText(columns, chunks);
     case 'csv':

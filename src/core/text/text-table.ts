@@ -52,6 +52,30 @@ export async function* tableText(
   yield amounts.footnote();
 }
 
+/** Cells of a terminal that the heading of a row takes. */
+const headingWidth = 40;
+
+/** Rows below each other, a line for each column, for those that are too wide for a table: cells as in a table, none of them cut. */
+export async function* verticalText(columns: readonly Column[], chunks: AsyncIterable<Rows>): AsyncGenerator<string> {
+  const names = columns.map(({ name }) => printable(name));
+  const width = Math.max(0, ...names.map(displayWidth));
+  const labels = names.map((name) => name + ' '.repeat(width - displayWidth(name)));
+  const amounts = new AmountTexts(columns);
+  let count = 0;
+  for await (const rows of chunks) {
+    let text = '';
+    for (const row of rows) {
+      text += `${`── row ${(++count).toLocaleString('en-US')} `.padEnd(headingWidth, '─')}\n`;
+      for (const [at, cell] of row.entries()) {
+        text += `${labels[at] ?? ''} │ ${amounts.textOf(cell, at, row) ?? shownText(cell)}\n`;
+      }
+    }
+    yield text;
+  }
+  yield footer(count, columns.length, columns.length);
+  yield amounts.footnote();
+}
+
 /** Amounts that a footnote has exactly. */
 const mostExact = 3;
 
@@ -184,7 +208,7 @@ function hiddenNote(columns: readonly Column[], { shown }: Layout): string {
   if (hidden.length === 0) return '';
   const more = hidden.length > mostNames ? ` and ${hidden.length - mostNames} more` : '';
   const names = hidden.slice(0, mostNames).join(', ');
-  return `no room for ${names}${more}: a wider terminal, a SELECT of fewer columns, or another format shows them\n`;
+  return `no room for ${names}${more}: a wider terminal, a SELECT of fewer columns, or the format vertical (--format, in the shell .format) shows them\n`;
 }
 
 function same(one: Layout, other: Layout): boolean {

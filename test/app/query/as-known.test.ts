@@ -158,7 +158,7 @@ test('what was posted after an instant was not known then, whenever its window w
 });
 
 test('the documentation shows one', async () => {
-  expect(await readFile('docs/queries.md', 'utf8')).toMatch(/```sql[^`]*entries_as_known\('/);
+  expect(await readFile('docs/queries.md', 'utf8')).toMatch(/```sql[^`]*entries_as_known\(/);
 });
 
 test('the lake knows when it was first loaded', async () => {

@@ -73,12 +73,12 @@ test('its tables are a workbook or a folder of CSV files, which replace earlier 
   expect(await run({ format: 'csv', output: tables })).toContain('tables: shop, 1 currency');
   await run({ format: 'csv', output: tables });
   expect(readdirSync(tables).toSorted()).toEqual(
-    ['earned', 'fees', 'refunds', 'settlements', 'skus'].map((name) => `${name}.csv`),
+    ['earned', 'fees', 'reconciliation', 'refunds', 'settlements', 'skus'].map((name) => `${name}.csv`),
   );
   const [head = '', ...rows] = readFileSync(join(tables, 'earned.csv'), 'utf8').trimEnd().split('\n');
   const database = await lakeDatabase(lake.root, lake.clock);
   const described = (await database.rows('DESCRIBE pnl_by_month')).map((row) => String(row['column_name']));
-  expect(head.split(',').toSorted()).toEqual([...described, 'net_proceeds'].toSorted());
+  expect(head.split(',').toSorted()).toEqual(described.toSorted());
   const sums = await database.rows(
     "SELECT month, sum(amount)::VARCHAR AS net FROM entries WHERE role = 'net' GROUP BY ALL ORDER BY ALL",
   );

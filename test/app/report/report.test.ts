@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Database } from '../../../src/core/duckdb/connection.js';
 import { database } from '../lake-run.js';
 import { loadedLake, type LoadedLake } from '../verify/loaded-lake.js';
-import { smallLedger } from '../verify/small-ledger.js';
+import { settlement, shipment, smallLedger } from '../verify/small-ledger.js';
 import { hostile, longSku, read, reported, reportedItems, shown, type Reported } from './reported-lake.js';
 
 let lake: LoadedLake;
@@ -76,6 +76,74 @@ test('each settlement is held against its total, and its entries stand behind it
   expect(report.page.table(euro, 3).map((row) => row['Amount'])).toEqual(['-30.00', '10.00', '-1.10']);
 });
 
+test('the sum by date is reconciled with the bank, currency by currency, as the view has it', async () => {
+  const rows = await (
+    await duckdb()
+  ).rows('SELECT account, currency, line, amount::VARCHAR AS amount FROM reconciliation');
+  const view = rows.map((row) => Object.values(row));
+  expect(view).toHaveLength(21);
+  const sheet = report.sheets.find(({ name }) => name === 'reconciliation');
+  expect(sheet?.columns.map(({ name }) => name)).toEqual(['account', 'currency', 'line', 'amount']);
+  expect(sheet?.rows).toEqual(view);
+
+  const bank = (currency: string) => `${report.page.chapter(currency)}-bank`;
+  for (const currency of ['USD', 'JPY', 'EUR']) {
+    const lines = rows.filter((row) => row['currency'] === currency);
+    const shownLines = report.page.table(bank(currency)).map((row) => [row['Line'], row['Amount']]);
+    expect(shownLines.slice(0, 6).map(([, amount]) => amount)).toEqual(
+      lines.slice(0, 6).map(({ amount }) => shown(amount, currency)),
+    );
+    expect(shownLines[7]).toEqual(['At the bank', shown(lines[6]?.['amount'], currency)]);
+  }
+  expect(report.page.table(bank('JPY')).map((row) => `${row['Line']} ${row['Amount']}`)).toEqual([
+    ...['By date 4,999', 'In no loaded settlement 0', 'In a settlement, not by date 0', 'In open settlements 0'],
+    ...['Beginning balances 0', 'Closed, not paid out -4,999', 'Together 0', 'At the bank 0', 'Difference 0'],
+  ]);
+  // The settlement that does not add up.
+  expect(report.page.table(bank('EUR')).at(-1)?.['Amount']).toBe('-0.01');
+  expect(report.page.texts(`#${bank('EUR')} .fault`)).toEqual([
+    '0.01 apart: a closed settlement does not add up, or its entries are not loaded.',
+  ]);
+  expect(report.page.texts(`#${bank('USD')} .fault`)).toEqual([]);
+
+  // Of a part: settlements that opened in it, and events of its days.
+  const part = await reported(lake, { from: '2025-02-20', to: '2025-03-01' });
+  const usd = part.page.table(`${part.page.chapter('USD')}-bank`);
+  expect(usd.at(-1)?.['Amount']).toBe('0.00');
+  expect(usd[0]?.['Amount']).toBe(part.page.table(`${part.page.chapter('USD')}-months`).at(-1)?.['Earned']);
+  // 5 × 21.335, the amounts of the settlement after the part.
+  expect(usd[2]?.['Amount']).toBe('106.68');
+});
+
+test('the closed settlements are summed up below them', async () => {
+  const payout = (status: string) => ({ status, at: '2025-02-25T00:00:00Z' });
+  const day = (of: number) => `2025-02-2${of}T00:00:00Z`;
+  const own = await loadedLake(
+    smallLedger([
+      shipment(`2025-02-20T09:00:00Z`, '1', '20', '-4.5', 'ONE'),
+      shipment(`2025-02-21T09:00:00Z`, '2', '30', '-6', 'TWO'),
+      settlement({ id: 'ONE', start: day(0), end: day(1), beginning: '1', total: '16.5', payout: payout('Failed') }),
+      settlement({
+        id: 'TWO',
+        start: day(1),
+        end: day(2),
+        beginning: '16.5',
+        total: '40',
+        payout: payout('Succeeded'),
+      }),
+    ]),
+  );
+  const { page, sheets } = await reported(own);
+  own.remove();
+  const section = `${page.chapter('USD')}-settlements`;
+  expect(page.texts(`#${section} .settlements > tfoot > tr > *`)).toEqual([
+    ...['All 2 closed', '17.50', '39.50', '56.50', '0.50 apart', '40.00 at the bank'],
+  ]);
+  const { columns, rows } = sheets.find(({ name }) => name === 'settlements') ?? { columns: [], rows: [] };
+  const at = columns.findIndex(({ name }) => name === 'paid_out');
+  expect(rows.map((row) => row[at])).toEqual(['40.000000', '0.000000']);
+});
+
 test('what became of a payout stands beside its settlement', () => {
   const payouts = ['USD', 'JPY', 'EUR'].map((currency) =>
     report.page.texts(
@@ -112,6 +180,13 @@ test('refund rate, SKUs and fees', async () => {
     Refunded: '2',
     'Refund rate': '12.50 %',
   });
+  const { columns, rows } = report.sheets.find(({ name }) => name === 'refunds') ?? { columns: [], rows: [] };
+  expect(columns.map(({ name }) => name).slice(2)).toEqual(['month', 'shipped', 'refunded', 'refund_rate_percent']);
+  expect(rows.filter(([, currency]) => currency === 'USD').map((row) => row.slice(2))).toEqual([
+    ['2025-02', 9, 0, '0.00'],
+    ['2025-03', 7, 2, '28.57'],
+    ['all', 16, 2, '12.50'],
+  ]);
   const skus = report.page.table(`${report.page.chapter('EUR')}-skus`);
   expect(skus).toMatchObject([{ SKU: longSku, Orders: '1', Sales: '10.00', Fees: '-1.10', Net: '8.90' }]);
   const [row] = await (

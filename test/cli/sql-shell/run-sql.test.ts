@@ -73,6 +73,26 @@ describe('a query', () => {
     expect((await sql({ query: rows(2000), format: 'table' })).out).toMatch(/\n2,000 rows\n$/);
   });
 
+  test('gives rows below each other in the format vertical, which a table says that is too wide', async () => {
+    const query =
+      "SELECT 1234.5::DECIMAL(18,6) AS amount, 'JPY' AS currency, NULL AS nothing, repeat('x', 100) AS long, 'a\nb' AS \"a very long name\" FROM range(2)";
+    const row = (number: number) =>
+      `── row ${number} ${'─'.repeat(31)}\namount           │ 1234\ncurrency         │ JPY\nnothing          │ NULL\n` +
+      `long             │ ${'x'.repeat(100)}\na very long name │ a\\nb\n`;
+    const output = new Kept(40);
+    await sql({ query, format: 'vertical', output });
+    expect(output.text).toBe(
+      `${row(1)}${row(2)}2 rows\n2 amounts rounded to the currency's digits (exactly 1234.5, 1234.5): csv and json are exact\n`,
+    );
+    expect((await sql({ typed: `.format vertical\n${query}` })).out).toBe(output.text);
+    expect((await sql({ query: 'SELECT 1 AS x WHERE false', format: 'vertical' })).out).toBe('0 rows\n');
+    const table = new Kept(40);
+    await sql({ query, format: 'table', output: table });
+    expect(table.text).toMatch(
+      /no room for .*: .* or the format vertical \(--format, in the shell \.format\) shows them\n/,
+    );
+  });
+
   test('is answered from the lake, exactly', async () => {
     const query = 'SELECT account, month, sum(amount) AS total, max(quantity) AS most FROM entries GROUP BY ALL';
     expect(await sql({ query })).toEqual({
@@ -290,7 +310,7 @@ describe('the shell', () => {
   test('knows what it doesn’t know', async () => {
     const { err, code } = await sql({ typed: '.format xml\n.foo\n.formt\n.mode line\n.constructor' });
     expect(err).toBe(
-      'expected a format (table, json, csv, csv-safe, ndjson), got "xml"\nexpected a command, got ".foo"; .help lists them\n' +
+      'expected a format (table, vertical, json, csv, csv-safe, ndjson), got "xml"\nexpected a command, got ".foo"; .help lists them\n' +
         'expected a command, got ".formt"; did you mean .format? .help lists them\n' +
         'expected a command, got ".mode"; did you mean .format? .help lists them\n' +
         'expected a command, got ".constructor"; .help lists them\n',

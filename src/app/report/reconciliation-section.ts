@@ -1,0 +1,70 @@
+import type { Lake } from '../../lake/lake.js';
+import { bankLines, type BankLine } from '../query/money-views.js';
+import { byDate, byGroup } from '../verify/checks/main-tables.js';
+import { figureTable, html, numberColumn, textColumn, type Html } from './html.js';
+import { amountsIn, currencyText, difference, shownIn, signOf, sumOf } from './report-amounts.js';
+import type { FigureReader, FigureRow } from './report-statements.js';
+
+export type ReconciliationLine = FigureRow<'reconciliation'>;
+
+/**
+ * The lines of the view `reconciliation` for the scope: events by date and settlements that opened in it. Empty where v0 was not read both
+ * ways.
+ */
+export async function readReconciliation(
+  { scope, sql, rows }: FigureReader,
+  lake: Lake,
+): Promise<ReconciliationLine[]> {
+  const isRead = [byDate, byGroup].every(
+    ({ pipeline, table }) => lake.files(pipeline, table, scope.account).length > 0,
+  );
+  return isRead ? rows(sql.reconciliation) : [];
+}
+
+/** What each line is. */
+const meanings: Readonly<Record<BankLine, string>> = {
+  'by date': 'Net amounts of this time',
+  'in no loaded settlement': 'Of them in no settlement that opened in this time',
+  'in a settlement, not by date': 'In such a settlement, of another time',
+  'in open settlements': 'The bank gets them when these close',
+  'beginning balances': 'What earlier settlements were not paid',
+  'closed, not paid out': 'The transfer failed or is on its way, or there was nothing to pay',
+  total: 'What the bank got',
+};
+
+/** From the sum by date to what the bank got, in one currency. */
+export function reconciliationSection(currency: string, lines: readonly ReconciliationLine[]): Html {
+  if (lines.length === 0) {
+    return html`<p class="none">
+      It needs the events of Finances v0 by date and by settlement, which are not loaded.
+    </p>`;
+  }
+  const amount = shownIn(currency);
+  const amountOf = (line: BankLine) => lines.find((of) => of.line === line)?.amount ?? '0';
+  const steps = bankLines.filter((line) => line !== 'total').map((line) => ({ line, amount: amountOf(line) }));
+  const total = amountOf('total');
+  const sum = sumOf(steps.map((step) => step.amount));
+  const apart = difference(sum, total);
+  return html`${figureTable(
+    html`From the net amounts by date to what the bank got, in ${currencyText(currency)}`,
+    [
+      ...steps.map((step) => ({ ...step, about: meanings[step.line] })),
+      { line: 'together', amount: sum, about: 'What the bank should have got' },
+      { line: 'at the bank', amount: total, about: 'Totals of the settlements whose transfer succeeded' },
+    ],
+    [
+      textColumn('Line', ({ line }) => line.replace(/^./, (letter) => letter.toUpperCase())),
+      numberColumn('Amount', (of) => amount(of.amount)),
+      textColumn('What it is', ({ about }) => about, true),
+    ],
+    ['Difference', amount(apart), ''],
+  )}
+  ${
+    signOf(apart) === 0
+      ? undefined
+      : html`<p class="fault">
+          ${amountsIn(currency)(apart.replace('-', ''))} apart: a closed settlement does not add up, or its entries are
+          not loaded.
+        </p>`
+  }`;
+}

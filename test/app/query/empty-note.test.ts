@@ -1,0 +1,58 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { openLakeReader } from '../../../src/app/query/lake-files.js';
+import type { BackfillOptions } from '../../../src/app/load/backfill.js';
+import { loadedLake } from '../verify/loaded-lake.js';
+import { settlement, smallItems, smallLedger } from '../verify/small-ledger.js';
+import { database } from '../lake-run.js';
+
+async function loaded(runs: readonly Partial<BackfillOptions>[], items = smallItems()) {
+  const lake = await loadedLake(smallLedger(items), runs);
+  onTestFinished(() => {
+    lake.remove();
+  });
+  return {
+    note: async (statement: string) => (await openLakeReader(lake.root, lake.clock)).notesOn(statement),
+    rows: async (statement: string) => (await database(lake.root, lake.clock)).rows(statement),
+  };
+}
+
+const range = '--account shop --from 2025-02-20 --to 2025-03-08';
+
+test('a table of which nothing is loaded, and a view over it, say why they are empty and what loads them', async () => {
+  const { note, rows } = await loaded([{ pipelines: ['financial-events'] }]);
+  const emptied: readonly [string, string, string][] = [
+    ['payouts', 'payouts', range],
+    ['groups', 'financial-event-groups', range],
+    ['settlement_payouts', 'financial-event-groups', range],
+    ['payout_lines', 'group-events', range],
+    ['group_entries', 'group-events', range],
+    ['transaction_entries_paid', 'transactions', range],
+    ['order_entries', 'order-events', '--account shop --orders FILE'],
+  ];
+  for (const [name, pipeline, rest] of emptied) {
+    expect(await rows(`FROM ${name}`)).toEqual([]);
+    expect(await note(`SELECT * FROM ${name.toUpperCase()} LIMIT 3`)).toEqual([
+      `WARNING: ${name}: nothing of ${pipeline} is loaded, so there are no rows: \`ledgerlake backfill ${pipeline} ${rest}\` loads them`,
+    ]);
+  }
+  expect((await note('FROM transactions_as_known(now())'))[0]).toContain('nothing of transactions is loaded');
+  for (const statement of ['FROM entries', "SELECT 'from payouts'", 'SELECT count(*) AS payouts FROM events']) {
+    expect(await note(statement)).toEqual([]);
+  }
+});
+
+test('payouts leads to those of settlements, where these are loaded', async () => {
+  const { note } = await loaded([{}]);
+  expect(await note('FROM payout_lines JOIN groups USING (account, group_id)')).toEqual([]);
+  expect(await note('FROM settlement_payouts')).toEqual([]);
+  expect((await note('FROM payouts'))[0]).toMatch(/ loads them, and settlement_payouts has those of settlements$/);
+});
+
+test('settlements that are all open have no payout, and that is said', async () => {
+  const open = [settlement({ id: 'GROUP-1', start: '2025-03-06T00:00:00Z', beginning: '0' })];
+  const { note, rows } = await loaded([{ pipelines: ['financial-event-groups'] }], open);
+  expect(await rows('FROM settlement_payouts')).toEqual([]);
+  expect(await note('FROM settlement_payouts')).toEqual([
+    'WARNING: settlement_payouts: no settlement of shop has closed yet, so there are no rows: `ledgerlake status` lists the open ones',
+  ]);
+});
