@@ -102,19 +102,27 @@ const settlementPayouts =
   'paid_by, paid_at, payout, paid_.trace_id FROM closed_ LEFT JOIN next_ USING (account, group_id) ' +
   'LEFT JOIN paid_ USING (account, group_id) ORDER BY account, currency, started_at, group_id';
 
-/** The net amounts of events by what they say: the same in both tables. */
+/** The net amounts of the chosen events by what they say: the same in both tables. */
 const byContent = (entries: string, events: string) =>
   'SELECT account, currency, content_hash, any_value(event_list) AS event_list, min(effective_at) AS effective_at, ' +
   'any_value(amazon_order_id) AS amazon_order_id, count(*) AS times, sum(amount) AS amount FROM ' +
-  `(SELECT account, currency, event_id, sum(amount) AS amount FROM ${entries} WHERE role = 'net' GROUP BY ALL) ` +
-  `JOIN ${events} USING (account, event_id) GROUP BY account, currency, content_hash`;
+  '(SELECT account, event_id, content_hash, event_list, effective_at, amazon_order_id ' +
+  `FROM ${events} SEMI JOIN differing_ USING (account, content_hash)) ` +
+  'JOIN (SELECT account, currency, event_id, sum(amount) AS amount ' +
+  `FROM ${entries} SEMI JOIN (FROM ${events} SEMI JOIN differing_ USING (account, content_hash)) USING (account, event_id) ` +
+  "WHERE role = 'net' GROUP BY ALL) USING (account, event_id) GROUP BY account, currency, content_hash";
+
+/** What events say that is not as often in both tables: few of many, so that the amounts of the others are not read. */
+const differing =
+  'SELECT account, content_hash FROM (SELECT account, content_hash, 1 AS way_ FROM events UNION ALL ' +
+  'SELECT account, content_hash, -1 FROM group_events) GROUP BY ALL HAVING sum(way_) <> 0';
 
 const notSettled = 'in no loaded settlement';
 const notByDate = 'in a settlement, not by date';
 
 /** The events that are more often by date than in settlements, or the other way round; equal ones are one row. */
 const reconciledEvents =
-  `WITH dated_ AS (${byContent('entries', 'events')}), settled_ AS (${byContent('group_entries', 'group_events')}) ` +
+  `WITH differing_ AS MATERIALIZED (${differing}), dated_ AS (${byContent('entries', 'events')}), settled_ AS (${byContent('group_entries', 'group_events')}) ` +
   'SELECT account, currency, ' +
   `CASE WHEN coalesce(settled_.times, 0) > coalesce(dated_.times, 0) THEN '${notByDate}' ELSE '${notSettled}' END AS line, ` +
   'coalesce(dated_.event_list, settled_.event_list) AS event_list, ' +
@@ -142,10 +150,10 @@ export type BankLine = (typeof bankLines)[number];
 export const reconciliation =
   "WITH closed_ AS (SELECT *, original_currency AS currency, fund_transfer_status IS NOT DISTINCT FROM 'Succeeded' AS is_paid " +
   "FROM groups WHERE processing_status = 'Closed'), " +
-  "parts_ AS (SELECT 1 AS place, account, currency, amount FROM entries WHERE role = 'net' " +
+  "parts_ AS (SELECT 1 AS place, account, currency, sum(amount) AS amount FROM entries WHERE role = 'net' GROUP BY ALL " +
   `UNION ALL SELECT CASE WHEN line = '${notByDate}' THEN 3 ELSE 2 END, account, currency, amount FROM (${reconciledEvents}) ` +
-  'UNION ALL SELECT 4, account, currency, -amount FROM group_entries ANTI JOIN closed_ USING (account, group_id, currency) ' +
-  "WHERE role = 'net' " +
+  'UNION ALL SELECT 4, account, currency, -sum(amount) FROM group_entries ANTI JOIN closed_ USING (account, group_id, currency) ' +
+  "WHERE role = 'net' GROUP BY ALL " +
   'UNION ALL SELECT 5, account, currency, beginning_balance FROM closed_ ' +
   'UNION ALL SELECT CASE WHEN is_paid THEN 7 ELSE 6 END, account, currency, ' +
   'CASE WHEN is_paid THEN original_total ELSE -original_total END FROM closed_), ' +

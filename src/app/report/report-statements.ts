@@ -190,8 +190,8 @@ function statementsOf(scope: Scope) {
     /** The lines of the view `reconciliation`, of what is in the range and of settlements that opened in it. */
     reconciliation: query(
       { currency: 'text', line: 'text', amount: 'decimal' },
-      `WITH entries AS (SELECT * FROM main.entries WHERE ${dated}), groups AS (SELECT * FROM main.groups WHERE ${opened}), ` +
-        `group_entries AS (SELECT * FROM main.group_entries WHERE ${account} AND group_id IN (SELECT group_id FROM groups)) ` +
+      `WITH entries AS NOT MATERIALIZED (FROM main.entries WHERE ${dated}), groups AS (FROM main.groups WHERE ${opened}), ` +
+        `group_entries AS NOT MATERIALIZED (FROM main.group_entries WHERE ${account} AND group_id IN (SELECT group_id FROM groups)) ` +
         `SELECT currency, line, amount FROM (${reconciliation}) ORDER BY currency, list_position([${list(bankLines)}], line)`,
     ),
     brokenGroups: query({ groupId: 'text' }, `SELECT account, group_id FROM group_events WHERE ${account} ${haveGaps}`),
