@@ -11,6 +11,18 @@ export interface Stopping {
   readonly allow: (graceMs: number) => void;
 }
 
+/** npx may end by a signal and not pass it on: whoever stopped it wants no program that goes on. */
+function whenParentEnds(ended: () => void): void {
+  const { ppid: parent } = process;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    ended();
+  }, parentCheckMs).unref();
+}
+
+const parentCheckMs = 1000;
+
 /**
  * Ends commands in good order on the first signal. Who asks twice doesn't want to wait, and a disk or service that never
  * answers must not make anybody wait: the process ends then, which the lake survives as it survives a crash.
@@ -18,15 +30,23 @@ export interface Stopping {
 export function stopOnSignals(): Stopping {
   let graceMs = shortestGraceMs;
   const stop = new AbortController();
+  const stopBy = (what: string): void => {
+    if (stop.signal.aborted) process.exit(1);
+    const message = `stopped by ${what}; what was committed stays, and the same command goes on from there`;
+    stop.abort(new LedgerlakeError('STOPPED', message));
+    setTimeout(() => {
+      process.stderr.write(`ledgerlake: STOPPED: ${message}; what was open did not come to its end in time\n`);
+      process.exit(1);
+    }, graceMs).unref();
+  };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      if (stop.signal.aborted) process.exit(1);
-      const message = `stopped by ${signal}; what was committed stays, and the same command goes on from there`;
-      stop.abort(new LedgerlakeError('STOPPED', message));
-      setTimeout(() => {
-        process.stderr.write(`ledgerlake: STOPPED: ${message}; what was open did not come to its end in time\n`);
-        process.exit(1);
-      }, graceMs).unref();
+      stopBy(signal);
+    });
+  }
+  if (process.env['npm_command'] === 'exec') {
+    whenParentEnds(() => {
+      if (!stop.signal.aborted) stopBy('the end of npx');
     });
   }
   return {
