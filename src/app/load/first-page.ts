@@ -29,6 +29,8 @@ export interface FirstPage {
   readonly pipeline: string;
   readonly window: Window;
   readonly records: number;
+  /** Whether it says where the next page is. */
+  readonly hasNext: boolean;
   readonly tables: readonly PageTable[];
   /** Columns with values that don't fit them, and how many: they are null there. */
   readonly unfit: ReadonlyMap<string, number>;
@@ -75,9 +77,10 @@ async function firstPage(
 ): Promise<FirstPage> {
   const slice = windowSlice(window);
   const collector = pipeline.collect(slice);
-  let records = 0;
+  let [records, hasNext] = [0, false];
   for await (const page of pipeline.pages(slice, reading)) {
     records = collector.add(page);
+    hasNext = page.cursor !== undefined;
     break;
   }
   const tables: PageTable[] = [];
@@ -93,7 +96,7 @@ async function firstPage(
   const { oddFields = new Map<string, number>(), unfitValues = new Map<string, number>() } = collector.warnings;
   const unfit = new Map([...oddFields]);
   for (const [column, count] of unfitValues) unfit.set(column, (unfit.get(column) ?? 0) + count);
-  return { pipeline: pipeline.name, window, records, tables, unfit };
+  return { pipeline: pipeline.name, window, records, hasNext, tables, unfit };
 }
 
 /** Rows of each table that people are shown. */
@@ -101,11 +104,11 @@ const mostShown = 10;
 
 /** Writes pages for people. */
 export async function writePages(pages: readonly FirstPage[], output: ReadingContext['output']): Promise<void> {
-  for (const { pipeline, window, records, tables, unfit } of pages) {
+  for (const { pipeline, window, records, hasNext, tables, unfit } of pages) {
     const span = `${isoInstant(window.start)} to ${isoInstant(window.end)}`;
     const advice = records === 0 ? '; for rows choose a --from from which on there are records' : '';
     await writeText(output, [
-      `\n${pipeline}: the first page of ${span} has ${formatCount(records, 'record')}${advice}\n`,
+      `\n${pipeline}: the first page of ${span} has ${formatCount(records, 'record')}, ${hasNext ? 'and others follow' : 'and is the only one'}${advice}\n`,
     ]);
     for (const { name, columns, rows } of tables) {
       await writeText(output, [`\n${name}\n`]);
@@ -122,8 +125,8 @@ export async function writePages(pages: readonly FirstPage[], output: ReadingCon
 /** The same as JSON: numbers with all their digits. */
 export async function pagesJson(pages: readonly FirstPage[]): Promise<string> {
   const texts: string[] = [];
-  for (const { pipeline, window, records, tables, unfit } of pages) {
-    const head = { pipeline, from: isoInstant(window.start), to: isoInstant(window.end), records };
+  for (const { pipeline, window, records, hasNext, tables, unfit } of pages) {
+    const head = { pipeline, from: isoInstant(window.start), to: isoInstant(window.end), records, has_next: hasNext };
     const rows: string[] = [];
     for (const { name, columns, rows: of } of tables) {
       let text = '';

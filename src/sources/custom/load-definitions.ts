@@ -33,7 +33,9 @@ const extensions = /\.(?:js|mjs|ts|mts)$/;
 export async function loadDefinitions(folder: string, taken: TakenNames): Promise<readonly LoadedDefinition[]> {
   const names = (await namesIn(folder)).filter((name) => extensions.test(name) && !/\.d\.m?ts$/.test(name));
   if (names.length === 0) {
-    throw usageError(`expected definitions of pipelines (.js, .mjs or .ts) in --pipelines ${folder}, it has none`);
+    throw usageError(
+      `expected definitions of pipelines (.js, .mjs, .ts or .mts) in --pipelines ${folder}, it has none`,
+    );
   }
   const loaded: LoadedDefinition[] = [];
   for (const name of names.toSorted()) {
@@ -58,7 +60,7 @@ async function loadDefinition(file: string): Promise<LoadedDefinition> {
     throw usageError(
       `${file}: expected Node 22.18 or later for a definition in TypeScript, this is ${process.versions.node}: use a ` +
         `newer Node, or compile it (npx -p typescript tsc --module preserve --target es2023 --outDir built ${file}) and ` +
-        'name the folder of the .js: --pipelines built',
+        'name the output folder: --pipelines built',
     );
   }
   const { definitionSchema } = await import('./definition-schema.js');
@@ -79,7 +81,11 @@ async function defaultExport(file: string): Promise<unknown> {
   try {
     module = (await import(pathToFileURL(resolve(file)).href)) as object;
   } catch (error) {
-    throw usageError(`${file}: expected a module that loads, it threw ${JSON.stringify(messageOf(error))}`);
+    const isCommonJs = error instanceof SyntaxError && /\.[jt]s$/.test(file) && /export|import/.test(error.message);
+    const hint = isCommonJs
+      ? `; name it ${file.replace(/\.([jt]s)$/, '.m$1')}, as its package.json says that .${file.slice(-2)} is no module`
+      : '';
+    throw usageError(`${file}: expected a module that loads, it threw ${JSON.stringify(messageOf(error))}${hint}`);
   } finally {
     shown();
   }

@@ -138,13 +138,20 @@ describe('a definition that is wrong is refused in one line that names the file 
     const told = messageOf(await loading.catch((error: unknown) => error));
     expect(told).toMatch(/shipments\.ts: expected Node 22\.18 or later/);
     // What it says to do is done.
-    const [, words = ''] = /\(npx -p typescript tsc (.*)\) and name the folder/.exec(told) ?? [];
+    const [, words = ''] = /\(npx -p typescript tsc (.*)\) and name the output folder/.exec(told) ?? [];
     const compiler = resolve('node_modules/typescript/bin/tsc');
     // It finds no types here, and says so.
     spawnSync(process.execPath, [compiler, ...words.split(' ')], { cwd: folder });
     const [compiled] = await loadDefinitions(join(folder, 'built'), taken);
     expect(compiled?.definition.name).toBe('shipments');
   });
+});
+
+test('a definition that its package says is no module is refused with a name that it loads under', async () => {
+  const folder = await folderWith({ 'package.json': '{"type":"commonjs"}', 'shipments.js': good });
+  const words = ['plan', 'shipments', '--pipelines', folder, '--account', 'depot'];
+  const { code, err } = await builtCommand(words, { folder: await temporaryFolder() });
+  expect([code, err]).toEqual([2, expect.stringMatching(/; name it \S+shipments\.mjs, as its package\.json says/)]);
 });
 
 test('the command exits with 2 and touches nothing', async () => {

@@ -34,6 +34,7 @@ test('init writes a definition that loads, a dry run shows its first page and le
   const dry = await builtCommand([...backfill, '--dry-run'], run);
   expect([dry.code, dry.err]).toEqual([0, '']);
   expect(dry.out).toContain('small-shop: the first page of 2025-01-01T00:00:00.000Z to');
+  expect(dry.out).toContain(' has 1 record, and others follow\n');
   expect(dry.out).toMatch(/a +.*2025-01-02.* 12\.10? .*EUR/);
   expect(asked).toHaveLength(1);
   const told = await builtCommand([...backfill, '--dry-run', '--json'], run);
@@ -54,7 +55,10 @@ test('a dry run fails at once where the definition looks for a list that the pag
   const { url, asked } = await exampleService(() => ({ body: { records } }));
   const run = { folder, environment: environmentOf(url) };
   const many = await builtCommand([...backfill, '--dry-run'], run);
-  expect([many.code, many.out]).toEqual([0, expect.stringMatching(/\nand 30 more rows, which --json has\n/)]);
+  expect([many.code, many.out]).toEqual([
+    0,
+    expect.stringMatching(/ has 40 records, and is the only one\n[^]*\nand 30 more rows, which --json has\n/),
+  ]);
   expect(many.out).not.toContain('r20');
 
   const file = join(folder, 'mine/small-shop.mjs');
