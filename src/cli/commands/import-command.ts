@@ -25,9 +25,13 @@ export const importCommand: CommandDefinition = {
   ],
   run: async (given, context) => {
     const { importPages } = await import('../../app/import/import-pages.js');
+    const { isNamed, ...settings } = await readImportSettings(given);
+    const message =
+      'importing for demo, the made-up seller, as no account is named: give pages of your own an --account';
+    if (!isNamed) context.emit({ event: 'message', message });
     await importPages(
       {
-        ...(await readImportSettings(given)),
+        ...settings,
         threads: await readThreads(given),
         files: given.all('FILE'),
         skipBroken: given.flag('skip-broken'),

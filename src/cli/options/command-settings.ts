@@ -116,18 +116,21 @@ export async function readConfigured(
   return { configured, expected: isOther ? [] : configured };
 }
 
-/** The lake that saved pages are imported into, and whose events they hold: the made-up seller's where no account is named. */
+/**
+ * The lake that saved pages are imported into, and whose events they hold: the made-up seller's where no account is named.
+ * `isNamed`: whether one is.
+ */
 export async function readImportSettings(
   given: Given,
-): Promise<Pick<Settings, KeptLake> & { readonly account: string }> {
+): Promise<Pick<Settings, KeptLake> & { readonly account: string; readonly isNamed: boolean }> {
   const [{ configuredSettings }, { accountName }, { readAccountName, demoAccount }] = await Promise.all([
     import('../../app/configuration/settings.js'),
     import('../../app/configuration/resolve-account.js'),
     import('../../app/configuration/account.js'),
   ]);
   const { configuration, settings } = await configuredSettings(givenSettings(given));
-  const account = accountName(configuration, process.env, { account: given.text('account') }) ?? demoAccount;
-  return { ...keptLake(settings), account: readAccountName(account) };
+  const named = accountName(configuration, process.env, { account: given.text('account') });
+  return { ...keptLake(settings), account: readAccountName(named ?? demoAccount), isNamed: named !== undefined };
 }
 
 /** The custom pipelines of `--pipelines`, or of the settings; none where neither names a folder. */
