@@ -159,7 +159,7 @@ describe('bad input is one line, with the right exit code, and nothing is touche
       'a format that is none',
       2,
       ['sql', '--format', 'jsn', 'SELECT 1'],
-      /expected --format to be one of table, json, .*, got "jsn"; did you mean json\? see ledgerlake sql --help/,
+      /expected --format to be one of table, vertical, json, .*, got "jsn"; did you mean json\? see ledgerlake sql --help/,
     ],
     [
       'a country in the place of its region',

@@ -44,8 +44,15 @@ export function emitDamagedCheckpoints({ tables }: Pick<Lake, 'tables'>, emit: E
 /** The same before a command writes to the lake, which replaces the note of its tables' versions where that can't be read. */
 export function emitDamage(lake: Lake, emit: Emit): void {
   emitDamagedCheckpoints(lake, emit);
+  emitLostNote(lake, emit);
+}
+
+/** Says that commits may have been lost unnoticed, as the run is about to write the note of the tables' versions again. */
+export function emitLostNote(lake: Lake, emit: Emit): void {
   if (lake.isNoted) return;
-  const message = '_versions.json is missing or damaged, and is written again: `ledgerlake verify` says what it is for';
+  const message =
+    '_versions.json was missing or damaged, and is written again: commits that were lost with it at the end of a log are not missed; ' +
+    'restore the lake from a copy if other files are gone too';
   emit({ event: 'message', message });
 }
 

@@ -101,7 +101,7 @@ export async function rebuildLogs(
   const lease = await acquireExclusiveLease(store, clock, { command: 'rebuild', pipelines: [...names] });
   try {
     const lastRun = await readLastRun(store);
-    const folder = setAsideFolderAt(clock.now());
+    const folder = setAsideFolderAt(clock.now(), true);
     const context: PlanContext = { store, clock, opened, families };
     const plans: TablePlan[] = [];
     for (const table of broken) {

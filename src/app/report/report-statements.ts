@@ -102,6 +102,9 @@ function statementsOf(scope: Scope) {
   const dated = within(scope, 'effective_at');
   const account = `account = ${literal(scope.account)}`;
   const opened = within(scope, 'started_at');
+  // Materialized, all columns of the rows would be kept.
+  const narrowed = (table: string, to: string) => `${table} AS NOT MATERIALIZED (FROM main.${table} ${to})`;
+  const ofGroups = 'SEMI JOIN groups USING (account, group_id)';
   const netOf = (ids: readonly string[]) =>
     `FROM settled WHERE role = 'net' AND amount IS NOT NULL AND group_id IN (${list(ids)})`;
   return {
@@ -190,8 +193,8 @@ function statementsOf(scope: Scope) {
     /** The lines of the view `reconciliation`, of what is in the range and of settlements that opened in it. */
     reconciliation: query(
       { currency: 'text', line: 'text', amount: 'decimal' },
-      `WITH entries AS NOT MATERIALIZED (FROM main.entries WHERE ${dated}), groups AS (FROM main.groups WHERE ${opened}), ` +
-        `group_entries AS NOT MATERIALIZED (FROM main.group_entries WHERE ${account} AND group_id IN (SELECT group_id FROM groups)) ` +
+      `WITH groups AS (FROM main.groups WHERE ${opened}), ${narrowed('events', `WHERE ${dated}`)}, ` +
+        `${narrowed('entries', `WHERE ${dated}`)}, ${narrowed('group_events', ofGroups)}, ${narrowed('group_entries', ofGroups)} ` +
         `SELECT currency, line, amount FROM (${reconciliation}) ORDER BY currency, list_position([${list(bankLines)}], line)`,
     ),
     brokenGroups: query({ groupId: 'text' }, `SELECT account, group_id FROM group_events WHERE ${account} ${haveGaps}`),

@@ -2,7 +2,7 @@ import { isoInstant } from '../../core/numeric/instant.js';
 import { printable, printableLines } from '../../core/printable.js';
 import { formatBytes, formatCount, formatSpan } from '../../core/text/amounts.js';
 import { chunksOf, writeRows, type Format } from '../../core/text/formats.js';
-import { grid } from '../../core/text/width.js';
+import { grid, wrapped } from '../../core/text/width.js';
 import type { Column, Rows } from '../../core/text/rows.js';
 import { terminalWidth, writeText } from '../../core/text/sink.js';
 import type { Window } from '../../core/windows.js';
@@ -120,7 +120,7 @@ export async function status(options: StatusOptions, { clock, output, log }: Rea
           (of) => `${printable(of.account)}: nothing loaded yet. Load it with\n  ${suggestionText(of)}\n\n`,
         ),
         runsText(runs),
-        notedText(lake),
+        notedText(lake, options),
         retentionText(lake),
         // What died is the last word then.
         lastRun === undefined && runs.died.length > 0 ? '' : lastRunText(lastRun, options.account),
@@ -173,10 +173,7 @@ function unloadedAccounts({ account, expected = [] }: StatusOptions, lake: Lake)
 function runsText({ active, died }: Runs): string {
   const lines = [
     ...active.map((lease) => `At work: ${leaseText(lease)}\n`),
-    ...died.map(
-      (lease) =>
-        `Died: ${leaseText(lease)}, no word after ${isoInstant(lease.renewedAt)}; what it committed stays, and the next run clears the rest\n`,
-    ),
+    ...died.map((lease) => `Died: ${leaseText(lease)}; what it committed stays, and the next run clears the rest\n`),
   ];
   return lines.map((line) => printableLines(line)).join('');
 }
@@ -194,12 +191,11 @@ function overviewText(statuses: readonly AccountStatus[]): string {
 }
 
 /** Says that commits may be lost unnoticed. */
-function notedText({ isNoted }: Lake): string {
+function notedText({ isNoted }: Lake, { lake, config }: StatusOptions): string {
   if (isNoted) return '';
-  return (
-    '_versions.json is missing or damaged: commits that are lost at the end of a\n' +
-    'log are not missed; `ledgerlake verify` says what to do\n'
-  );
+  const text =
+    '_versions.json is missing or damaged: commits that are lost at the end of a log are not missed; this says what to do:';
+  return `${wrapped(text, defaultWidth).join('\n')}\n  ${printable(commandIn({ lake, config }, 'ledgerlake verify'))}\n`;
 }
 
 /** Says that the folders hold more than the tables. */

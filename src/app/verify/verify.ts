@@ -48,7 +48,7 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
   // One of which all was forgotten has its logs, and is looked at.
   if (lake.tables.every(({ snapshot }) => snapshot.version < 0)) {
     throw usageError(
-      `expected a lake to verify at ${options.lake}, nothing is loaded there: check --lake, or load it with \`ledgerlake backfill\``,
+      `expected a lake to verify at ${options.lake}, nothing is loaded there: check --lake; \`ledgerlake status\` says what loads it`,
     );
   }
   refuseUnheld(options.account, lake.accounts(), options.lake);
@@ -81,9 +81,7 @@ export async function verify(options: VerifyOptions, context: ReadingContext): P
           : commandIn(placeOf(account), command),
     };
   });
-  // It reads every file, and so comes after what mends these.
-  const compacts = ({ mend }: Mended) => Number(mend !== null && / compact( |$)/.test(mend));
-  const problems = unordered.toSorted((a, b) => compacts(a) - compacts(b));
+  const problems = unordered.toSorted((a, b) => turnOf(a.mend) - turnOf(b.mend));
   const failing: readonly ProblemKind[] = options.strict ? ['lake', 'upstream'] : ['lake'];
   const verdict = certificate.found('lake') > 0 ? 'broken' : certificate.found('upstream') > 0 ? 'findings' : 'whole';
 
@@ -150,6 +148,15 @@ function checkCells({ check, about, checked, counts, result, found }: CheckResul
 }
 
 type Mended = Problem & { readonly mend: string | null };
+
+/**
+ * When a command is to be run: what mends a log comes before what reads the rows again, which the log names; what derives others from
+ * them, and what reads every file, come last.
+ */
+function turnOf(mend: string | null): number {
+  if (mend === null || / --log( |$)|^(?:mv|aws) /.test(mend)) return 0;
+  return / compact( |$)/.test(mend) ? 3 : / rebuild( |$)/.test(mend) ? 2 : 1;
+}
 
 /** Problems that a table has of one check with one command; the rest is counted. */
 const mostAlike = 3;

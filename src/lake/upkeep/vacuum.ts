@@ -246,9 +246,16 @@ export const icebergFolder = '_iceberg';
 /** The folder of a lake for what was moved out of its tables: no reader takes a name that begins with `_` for data. */
 export const setAsideFolder = '_set-aside';
 
-/** Where in it goes what is moved at an instant, milliseconds since 1970. */
-export function setAsideFolderAt(instant: number): string {
-  return `${setAsideFolder}/${isoInstant(instant).replace(/[-:]|\.\d+/g, '')}`;
+/** Where in it goes what a run, or a rebuild of logs, moves at an instant, milliseconds since 1970. */
+export function setAsideFolderAt(instant: number, isRebuild = false): string {
+  return `${setAsideFolder}/${isoInstant(instant).replace(/[-:]|\.\d+/g, '')}${isRebuild ? rebuiltSuffix : ''}`;
+}
+
+const rebuiltSuffix = '-rebuild';
+
+/** Whether a rebuild of logs has moved what lies in such a folder. */
+export function isOfRebuild(folder: string): boolean {
+  return folder.endsWith(rebuiltSuffix);
 }
 
 /**

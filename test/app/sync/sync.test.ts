@@ -88,7 +88,7 @@ describe('what a sync loads', () => {
     await rm(join(lake, '_versions.json'));
     const { logged } = await synced(given, { clock });
     expect(logged).toContain('2026-03-12 to 2026-03-20');
-    expect(logged).toContain('_versions.json is missing or damaged, and is written again');
+    expect(logged).toContain('_versions.json was missing or damaged, and is written again');
     expect((await synced(given, { clock })).logged).not.toContain('_versions.json');
     expect(await orders(lake, clock)).toEqual(
       [10, 11, ...Array.from({ length: 12 }, (_, at) => 20 + at)].map((day) => `order-${day}`),

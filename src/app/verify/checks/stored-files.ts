@@ -5,7 +5,7 @@ import { dropHistory } from '../../../lake/files/checked-file.js';
 import { isDataFile } from '../../../lake/data-files.js';
 import { formatCount, formatSpan } from '../../../core/text/amounts.js';
 import type { Store } from '../../../lake/store/store.js';
-import { setAsideFolder } from '../../../lake/upkeep/vacuum.js';
+import { isOfRebuild, setAsideFolder } from '../../../lake/upkeep/vacuum.js';
 import type { CheckContext } from './certificate.js';
 import type { LogFile } from './log-files.js';
 
@@ -94,16 +94,15 @@ function retainedText(files: number, retentionMs: number): string {
   );
 }
 
-/** Data files that runs have moved out of the tables, as commits that name them may be lost, by their folder: `rebuild` moves logs too. */
+/** Data files that runs have moved out of the tables, as commits that name them may be lost, by their folder. */
 async function setAsideByRuns(store: Pick<Store, 'list'>): Promise<ReadonlyMap<string, number>> {
   const files = new Map<string, number>();
-  const rebuilt = new Set<string>();
   for await (const { path } of store.list(setAsideFolder)) {
     const folder = path.split('/').slice(0, 2).join('/');
-    if (path.includes('/_delta_log/')) rebuilt.add(folder);
-    else if (isDataFile(path.slice(folder.length + 1))) files.set(folder, (files.get(folder) ?? 0) + 1);
+    if (isOfRebuild(folder) || !isDataFile(path.slice(folder.length + 1))) continue;
+    files.set(folder, (files.get(folder) ?? 0) + 1);
   }
-  return new Map([...files].filter(([folder]) => !rebuilt.has(folder)));
+  return files;
 }
 
 function setAsideText(files: number): string {

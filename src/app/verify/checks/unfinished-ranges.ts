@@ -59,6 +59,7 @@ export function checkAsked(
   isRunning: boolean,
   certificate: Certificate,
 ): void {
+  certificate.count('asked-ranges', unfinished.length);
   for (const { account, command: asking, pipeline, start, end, gaps } of unfinished) {
     const { table = '', isOwn } = mainTablesOf(lake).find((main) => main.pipeline === pipeline) ?? {};
     const also = gaps.length === 1 ? '' : `, in ${gaps.length} gaps`;
