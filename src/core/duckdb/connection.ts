@@ -226,7 +226,10 @@ async function interruptible<T>(
   try {
     throwIfStopped(signal);
     signal?.addEventListener('abort', stop, { once: true });
-    return await step();
+    const result = await step();
+    // Interrupted while it fetches rows, DuckDB may say that these were all.
+    throwIfStopped(signal);
+    return result;
   } catch (error) {
     throwIfStopped(signal);
     throw sqlError(error);

@@ -178,6 +178,27 @@ describe('a signal', () => {
     expect(await failure(reading)).toBe(reason);
   });
 
+  test('that aborts while rows are fetched never lets what came pass for all of them', async () => {
+    const controllers = Array.from({ length: 30 }, () => new AbortController());
+    for (const [at, controller] of controllers.entries()) {
+      const { chunks } = await database.query('SELECT i, md5(i::VARCHAR) FROM range(2000000) AS t(i)', {
+        signal: controller.signal,
+      });
+      let count = 0;
+      const read = (async () => {
+        for await (const rows of chunks) count += rows.length;
+      })();
+      setTimeout(() => {
+        controller.abort();
+      }, at * 3);
+      const ended = await read.then(
+        () => 'ended',
+        (error: unknown) => (error instanceof LedgerlakeError ? error.code : 'other'),
+      );
+      expect([ended, ended === 'ended' && count < 2_000_000]).toEqual([count === 2_000_000 ? ended : 'STOPPED', false]);
+    }
+  });
+
   test('that has aborted before lets nothing run', async () => {
     const stopped = failure(database.execute('CREATE TABLE never (i INTEGER)', { signal: AbortSignal.abort() }));
     expect((await stopped).code).toBe('STOPPED');
