@@ -74,10 +74,10 @@ export class Session {
   async #print({ gives, plan, columns, chunks }: QueryResult): Promise<boolean> {
     const { output } = this;
     const { errorOutput } = this.#options;
-    if (gives === 'rows' && plan && (this.format === 'table' || this.format === 'vertical'))
-      return writeText(output, planText(chunks));
+    const isForPeople = this.format === 'table' || this.format === 'vertical';
+    if (gives === 'rows' && plan && isForPeople) return writeText(output, planText(chunks));
     if (gives === 'rows') {
-      if (output.isTTY !== true || this.format !== 'table') {
+      if (output.isTTY !== true || !isForPeople) {
         let count = 0;
         const counted = async function* (): QueryResult['chunks'] {
           for await (const rows of chunks) {
@@ -90,7 +90,7 @@ export class Session {
         return isRead;
       }
       const { rows, isCut } = await firstRows(chunks);
-      const isRead = await writeRows(output, 'table', columns, chunksOf(rows), { footer: !isCut });
+      const isRead = await writeRows(output, this.format, columns, chunksOf(rows), { footer: !isCut });
       if (!isRead || !isCut) return isRead;
       return writeText(errorOutput, [
         `the first ${formatCount(mostOnTerminal, 'row')}: a LIMIT chooses others, a pipe, -o FILE or another format has all\n`,

@@ -52,7 +52,7 @@ export function formatText(
     case 'table':
       return tableText(columns, chunks, options);
     case 'vertical':
-      return verticalText(columns, chunks);
+      return verticalText(columns, chunks, options);
     case 'json':
       return jsonText(columns, chunks);
     case 'csv':

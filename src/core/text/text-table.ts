@@ -1,7 +1,7 @@
 import { cellText, type Cell, type Column, type Rows } from './rows.js';
 import { printable } from '../printable.js';
 import { currencyPlaces, roundedDecimal, trimmedDecimal } from './money.js';
-import { displayWidth, fitted } from './width.js';
+import { displayWidth, fitted, wrapped } from './width.js';
 
 export interface TableOptions {
   /** Cells of the terminal; undefined: no limit, and nothing is cut. */
@@ -48,7 +48,7 @@ export async function* tableText(
   }
   yield rule(layout, '└', '┴', '┘');
   if (options.footer ?? true) yield footer(count, layout.shown.length, columns.length);
-  yield hiddenNote(named, layout);
+  yield hiddenNote(named, layout, options.width);
   yield amounts.footnote();
 }
 
@@ -56,7 +56,11 @@ export async function* tableText(
 const headingWidth = 40;
 
 /** Rows below each other, a line for each column, for those that are too wide for a table: cells as in a table, none of them cut. */
-export async function* verticalText(columns: readonly Column[], chunks: AsyncIterable<Rows>): AsyncGenerator<string> {
+export async function* verticalText(
+  columns: readonly Column[],
+  chunks: AsyncIterable<Rows>,
+  options: Pick<TableOptions, 'footer'> = {},
+): AsyncGenerator<string> {
   const names = columns.map(({ name }) => printable(name));
   const width = Math.max(0, ...names.map(displayWidth));
   const labels = names.map((name) => name + ' '.repeat(width - displayWidth(name)));
@@ -72,7 +76,7 @@ export async function* verticalText(columns: readonly Column[], chunks: AsyncIte
     }
     yield text;
   }
-  yield footer(count, columns.length, columns.length);
+  if (options.footer ?? true) yield footer(count, columns.length, columns.length);
   yield amounts.footnote();
 }
 
@@ -203,12 +207,13 @@ function footer(rows: number, shown: number, columns: number): string {
 const mostNames = 12;
 
 /** Which columns find no room, and what shows them; empty where all are shown. */
-function hiddenNote(columns: readonly Column[], { shown }: Layout): string {
+function hiddenNote(columns: readonly Column[], { shown }: Layout, width: number | undefined): string {
   const hidden = columns.filter((_, at) => !shown.includes(at)).map(({ name }) => name);
   if (hidden.length === 0) return '';
   const more = hidden.length > mostNames ? ` and ${hidden.length - mostNames} more` : '';
   const names = hidden.slice(0, mostNames).join(', ');
-  return `no room for ${names}${more}: a wider terminal, a SELECT of fewer columns, or the format vertical (--format, in the shell .format) shows them\n`;
+  const text = `no room for ${names}${more}: a wider terminal, a SELECT of fewer columns, or the format vertical (--format, in the shell .format) shows them`;
+  return `${width === undefined ? text : wrapped(text, width).join('\n')}\n`;
 }
 
 function same(one: Layout, other: Layout): boolean {

@@ -95,11 +95,11 @@ describe('on a terminal', () => {
     const text = await textOf(tableText(columns, chunked([row]), { width: 60 }));
     expect(text).toContain('│ value of column… │ value of colum… │ … │ value of colum… │');
     expect(text).toContain('1 row, 3 of 9 columns shown\n');
-    expect(text).toMatch(
-      /^no room for column 2, column 3, .*, column 7: a wider terminal, a SELECT of fewer columns, or /m,
+    expect(text.replaceAll('\n', ' ')).toMatch(
+      / no room for column 2, column 3, .*, column 7: a wider terminal, a SELECT of fewer columns, or /,
     );
     const cut = await textOf(tableText(columns, chunked([row]), { width: 60, footer: false }));
-    expect(cut).toMatch(/^no room for column 2, .*\n$/m);
+    expect(cut).toMatch(/^no room for column 2, [^│]*\n$/m);
     expect(await textOf(tableText(columns, chunked([row])))).not.toContain('no room');
   });
 
