@@ -1,10 +1,11 @@
 import { pipelines } from '../../../pipelines/all-pipelines.js';
 import type { Clock } from '../../core/clock.js';
+import { usageError } from '../../core/errors.js';
 import type { Environment } from '../../core/environment.js';
 import type { SignIn } from '../../engine/auth/token-request.js';
 import { customPipeline, type CustomPipeline } from '../../sources/custom/custom-pipeline.js';
 import { tables } from '../../sources/finances/lake-tables.js';
-import { readOwnAccount } from '../configuration/account.js';
+import { demoAccount, readOwnAccount } from '../configuration/account.js';
 import {
   accountEnvironment,
   accountName,
@@ -75,6 +76,14 @@ export async function readRunSettings(given: GivenRun): Promise<RunSettings> {
     takesEndpoint,
     credentials,
   });
+  const isDemo = account === demoAccount && resolvedAccount.endpoint === undefined;
+  const isTheirs = isDemo && !configuration.accounts.has(account) && configuration.settings.lake !== undefined;
+  if (isTheirs && settings.isUsualLake && texts['lake'] === undefined && sendsRequests) {
+    throw usageError(
+      `expected --lake beside --account ${demoAccount}, as ${settings.lake} is the lake of the configured accounts, and made-up events ` +
+        'never stand beside real ones: add --lake data/lake, for example',
+    );
+  }
   const resolved = { ...settings, account, signIn, ...resolvedAccount, startEmbedded, own };
   if (own.length === 0) return resolved;
   return { ...resolved, ...(await accountEnvironment(configuration, environment, account)) };

@@ -42,6 +42,7 @@ test('a wrong date, lag or file is reported before credentials that are missing'
     [['sync', '--max-lag', '1m'], /at least the margin of 5 minutes/],
     [['sync', '--look-back', 'x'], /expected --look-back to be/],
     [['sync'], /expected `clientId`/],
+    [['backfill', '--account', 'demo'], /expected --lake beside --account demo, as \S+my-shop is the lake of the conf/],
   ] as const) {
     const { code, err } = await builtCommand(words, { folder });
     expect([code, err]).toEqual([2, expect.stringMatching(expected)]);
