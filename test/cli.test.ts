@@ -84,6 +84,19 @@ describe('bad input is one line, with the right exit code, and nothing is touche
 
   test.each<[string, number, string[], RegExp]>([
     ['no command', 2, ['--verbose=false'], /expected a command, got none; see ledgerlake --help/],
+    [
+      'an unknown option alone',
+      2,
+      ['--hlep'],
+      /expected an option, got --hlep; did you mean --help\? see ledgerlake --help/,
+    ],
+    [
+      'an option with one dash',
+      2,
+      backfill('-from', '2025-01-01'),
+      /expected an option, got -from; did you mean --from\?/,
+    ],
+    ['no format to export', 2, ['export'], /or `export symlinks`, got none/],
     ['an unknown command', 2, ['backfil'], /USAGE: expected a command, got backfil; did you mean backfill\?/],
     [
       'an unknown command before an option',
@@ -114,9 +127,9 @@ describe('bad input is one line, with the right exit code, and nothing is touche
       'an argument too many',
       2,
       ['status', 'shop'],
-      /expected no further argument, got shop; did you mean --account shop or --lake shop\?; see ledgerlake status --help/,
+      /expected no further argument, got shop; did you mean --account shop or --lake shop\? see ledgerlake status --help/,
     ],
-    ['a lake that stands alone', 2, ['verify', 'test'], /got test; did you mean --lake test\?; see ledgerlake verify/],
+    ['a lake that stands alone', 2, ['verify', 'test'], /got test; did you mean --lake test\? see ledgerlake verify/],
     ['a query without quotes', 2, ['sql', 'SELECT', '1'], /got 1; put the query in quotes; see ledgerlake sql --help/],
     [
       'a file of no format',

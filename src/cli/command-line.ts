@@ -9,7 +9,7 @@ import {
   printResult,
   type CommandDefinition,
 } from './options/command-definition.js';
-import { commandNames, parserFault, severalCommands } from './parser-fault.js';
+import { commandNames, noCommand, parserFault, severalCommands } from './parser-fault.js';
 import { accountPlace, failureOf, fallbackListener, openListener } from './listener.js';
 import { readRunAccounts } from './options/command-settings.js';
 import { watchOutput } from './options/terminal.js';
@@ -39,7 +39,7 @@ function parserOf(words: readonly string[], surroundings: Surroundings, offered?
     .version(version)
     .help(false)
     .strict()
-    .demandCommand(1, 1, 'expected a command, got none', severalCommands)
+    .demandCommand(1, 1, noCommand, severalCommands)
     .fail((message: string | null, error: Error | undefined) => {
       // The parser's own errors come as such too: an option without its value.
       if (error !== undefined && error.name !== 'YError') throw error;

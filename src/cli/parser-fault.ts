@@ -6,22 +6,28 @@ import { program, shellWord } from '../app/command-text.js';
 import { nearestName } from '../core/text/fault-line.js';
 import { isFormat } from '../core/text/formats.js';
 
-/** What the parser says where several commands are named. */
+/** What the parser says where no command is named. */
+export const noCommand = 'expected a command, got none';
+
+/** The same where several are. */
 export const severalCommands = 'expected one command, got several';
 
 /** What the parser found, in the words of every other error. */
 export function parserFault(message: string, words: readonly string[]): string {
   const command = commands.find(({ name }) => words.includes(name));
   const help = `see ${program} ${command === undefined ? '' : `${command.name} `}--help`;
-  const unknown = unknownWord(message, words, command === undefined);
+  const found = unknownWord(message, words, command === undefined);
+  // The parser takes a name behind one dash for letters.
+  const short = words.find((word) => found?.length === 1 && word.startsWith(`-${found}`) && /^-[a-z-]{2,}/.test(word));
+  const unknown = short?.slice(1).split('=')[0] ?? found;
   if (unknown !== undefined) {
     const isOption = words.some((word) => word.startsWith('-') && word.includes(unknown));
     if (!isOption && command !== undefined) {
       const hint = argumentHint(command, unknown);
-      return `expected no further argument, got ${unknown}; ${hint === '' ? '' : `${hint}; `}${help}`;
+      return `expected no further argument, got ${unknown}; ${hint === '' ? '' : `${hint} `}${help}`;
     }
-    const names = isOption ? Object.keys({ ...command?.options, ...everyOption }) : commandNames;
-    const dashes = isOption ? (unknown.length === 1 ? '-' : '--') : '';
+    const names = isOption ? [...Object.keys({ ...command?.options, ...everyOption }), 'version'] : commandNames;
+    const dashes = isOption ? (unknown.length === 1 || short !== undefined ? '-' : '--') : '';
     // Some commands have `--json`, those that know more formats name it.
     const isFormatName = names.includes('format') && isFormat(unknown);
     const nearest = isFormatName ? `format ${unknown}` : nearestName(unknown, names);
@@ -58,6 +64,13 @@ function accountHint(command: CommandDefinition | undefined, unknown: string, wo
 /** The word that is to be told of: where no command is named the one in its place, before every option. */
 function unknownWord(message: string, words: readonly string[], lacksCommand: boolean): string | undefined {
   const [first = ''] = words;
+  if (message === noCommand) {
+    const option = /^--?([^=]+)/.exec(first)?.[1];
+    const isKnown = [everyOption, ...commands.map(({ options }) => options)].some(
+      (of) => option !== undefined && option in of,
+    );
+    return isKnown ? undefined : option;
+  }
   if (message === severalCommands) return lacksCommand && !first.startsWith('-') ? first : undefined;
   const unknown = /^Unknown arguments?: (.*)/.exec(message)?.[1]?.split(', ') ?? [];
   return (lacksCommand ? unknown.find((word) => words.includes(word)) : undefined) ?? unknown[0];
@@ -65,7 +78,7 @@ function unknownWord(message: string, words: readonly string[], lacksCommand: bo
 
 /** What a word that a command doesn't take was most likely meant as. */
 function argumentHint({ options, positional }: CommandDefinition, word: string): string {
-  if (positional?.name === 'QUERY') return 'put the query in quotes';
+  if (positional?.name === 'QUERY') return 'put the query in quotes;';
   const isPlace = word.startsWith('s3://') || existsSync(word);
   const isAccount = !isPlace && options['account'] !== undefined && accountPattern.test(word);
   const meant = [...(isAccount ? ['account'] : []), ...(isPlace || isAccount ? ['lake'] : [])];

@@ -27,7 +27,7 @@ export const exportCommand: CommandDefinition = {
     const [named, ...others] = given.all('FORMAT');
     const format = exportFormats.find((known) => known === named);
     if (format === undefined || others.length > 0) {
-      const got = JSON.stringify(given.all('FORMAT').join(' '));
+      const got = named === undefined ? 'none' : JSON.stringify(given.all('FORMAT').join(' '));
       throw usageError(`expected \`export ${exportFormats.join('` or `export ')}\`, got ${got}`);
     }
     if (given.flag('ddl') && format !== 'symlinks') throw usageError('expected --ddl with `export symlinks` only');
