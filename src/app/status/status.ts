@@ -337,7 +337,7 @@ function lastRunText(run: LastRun | undefined, asked: string | undefined): strin
   const days = isOfDays ? ` of ${instantText(Date.parse(from))} to ${instantText(Date.parse(to))}` : '';
   const lines = [
     `Last run: ${printable(command)}${days} for ${printable(account)}`,
-    `  ${printable(status)} at ${instantText(Date.parse(endedAt))} after ${seconds.toFixed(1)} s`,
+    `  ${code === 'STOPPED' ? 'stopped' : printable(status)} at ${instantText(Date.parse(endedAt))} after ${seconds.toFixed(1)} s`,
     ...(failure === null ? [] : [`  ${printable(code === undefined ? failure : `${code}: ${failure}`)}`]),
     ...Object.entries(pipelines).map(
       ([name, { slices, requests, files, bytes }]) =>
